@@ -4,13 +4,13 @@ import type { Table } from "./table.ts";
 
 export interface ChangeOptions {
   /**
-   * `apply` need not know every change that was answered before the call: only what it writes must
-   * be of the newest state. Spares nodes of a cluster the question what that is.
+   * `apply` may run on a view that lacks changes acknowledged before the call. It takes effect only
+   * on the newest version all the same. Saves a node of a cluster the request for the log's end.
    */
   allowStale?: boolean;
 }
 
-/** An LMDB environment: named tables, and one way to change them. */
+/** Named tables with one way to change them. */
 export interface Store {
   table<V, K extends Key>(name: string): Table<V, K>;
   /**
@@ -20,22 +20,22 @@ export interface Store {
    */
   change<T>(apply: () => T, options?: ChangeOptions): Promise<T>;
   /**
-   * Calls the listener after changes that were not made by `allowStale` here, with the tables that
-   * they wrote; returns the function that ends this. On one machine nobody is called.
+   * Calls the listener with the tables that changes wrote, except changes of this store with
+   * `allowStale`. Returns the function that ends this. A standalone store calls no listener.
    */
   listen(listener: (tables: ReadonlySet<string>) => void): () => void;
   /**
-   * Resolves once every change that was answered before the call, on whichever node, can be read
-   * here. On one machine that is at once.
+   * Resolves once every change acknowledged before the call, on any node, can be read here. A
+   * standalone store resolves at once.
    */
   catchUp(): Promise<void>;
-  /** Why changes are not stored at the moment, as a sentence; undefined while they are. */
+  /** A sentence about why changes are not stored; undefined while they are. */
   trouble(): string | undefined;
-  /** Waits for the changes under way; later changes are refused. */
+  /** Waits for the changes in progress; later changes are refused. */
   close(): Promise<void>;
 }
 
-/** A store for a user that closes what it was given, which ends nothing here. */
+/** The same store, for an owner that closes it: `close` has no effect. */
 export function withoutClose(store: Store): Store {
   return {
     table: (name) => store.table(name),
@@ -47,22 +47,22 @@ export function withoutClose(store: Store): Store {
   };
 }
 
-/** A store that commits what it is told, and can say beforehand what that would write. */
+/** A store on this machine, which can run changes without committing them. */
 export interface LocalStore extends Store {
   /**
-   * Runs each of `applies` on top of those before it, as `change` would, and takes all of it back.
-   * What one of them writes that throws is taken back at once, and counts for nothing.
+   * Runs each of `applies` on top of those before it, as `change` would, and rolls all back. The
+   * result has no writes of one that throws.
    */
   dryRun(applies: readonly (() => unknown)[]): Promise<DryRun>;
-  /** Names of all tables, also of those that this process has not opened. */
+  /** Names of all tables, including those that this process has not opened. */
   tables(): string[];
-  /** Rows of a table in order, as they are stored. */
+  /** Encoded rows of a table, in order. */
   rows(table: string, range: RangeOptions): Iterable<{ key: Key; value: Uint8Array }>;
   /**
-   * Within a change. Puts a row as it is stored. Within a rehearsal the row counts as written, and
-   * nothing is: it must be there as it is.
+   * Within a change. Writes an encoded row. Within a dry run it only records the write: the row must
+   * be stored already.
    */
   write(write: RowWrite): void;
-  /** Whether a row is stored like this. */
+  /** Whether the row is stored with this value. */
   has(row: RowWrite): boolean;
 }

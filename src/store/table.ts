@@ -5,8 +5,8 @@ type Reads = "get" | "doesExist" | "getRange" | "getKeys" | "getKeysCount";
 /** A named table of a store. The object stays valid when its store is opened again. */
 export interface Table<V, K extends Key> extends Pick<Database<V, K>, Reads> {
   /**
-   * The value as of the newest commit of any process. Other reads of one turn of the event loop see
-   * the same state, which may be older than a commit that a request of this turn was sent after.
+   * The value as of the newest commit of any process. Other reads within one turn of the event loop
+   * see one snapshot, which may be older.
    */
   getNewest(key: K): V | undefined;
   /** Only inside a change, like `remove`. */
@@ -15,9 +15,9 @@ export interface Table<V, K extends Key> extends Pick<Database<V, K>, Reads> {
 }
 
 /**
- * `opened` finds the table in the environment that is open at the moment, or throws. `note` is told
- * of every write before it is made, and throws outside a change; a removal comes without a value.
- * Where `note` has encoded the value, it returns the bytes.
+ * Creates a table. `opened` returns it from the open environment, or throws. `note` is called before
+ * each write, without a value for a removal, and throws outside a change. It returns the bytes of a
+ * value that it has encoded.
  */
 export function tableOf<V, K extends Key>(
   opened: () => Database<V, K>,
@@ -38,7 +38,7 @@ export function tableOf<V, K extends Key>(
     getKeysCount: (range) => opened().getKeysCount(range),
     put(key, value) {
       const encoded = note(key, value) as Buffer | undefined;
-      // LMDB answers with a promise of the whole transaction, for which the change waits.
+      // LMDB returns a promise of the whole transaction, which the change awaits.
       void opened().put(key, encoded ? (asBinary(encoded) as V) : value);
     },
     remove(key) {

@@ -51,7 +51,7 @@ describe("a view", () => {
       writeFileSync(`${path}-boot`, left);
       const view = open(path);
       expect(keysOf(view)).toEqual([]);
-      expect(lines.pop()).toContain("The view is read again, since the machine was started");
+      expect(lines.pop()).toContain("The view is read again after a reboot");
       await view.change(() => view.table<number, string>("numbers").put("b", 1));
       await view.close();
       const again = open(path);
@@ -72,7 +72,7 @@ describe("a view", () => {
     for (const path of [torn, strange]) {
       const view = open(path);
       expect(keysOf(view)).toEqual([]);
-      expect(lines.pop()).toContain("The view cannot be opened, and is read again");
+      expect(lines.pop()).toContain("The view cannot be opened and is read again");
       await view.close();
     }
   });

@@ -5,22 +5,21 @@ import { messageOf, StartError } from "../../errors.ts";
 import { openEnvironment } from "./environment.ts";
 import { acquireExclusive, dataFileOf, directoryOf, markIntact } from "./store-files.ts";
 
-/** Bytes of a store's file. */
+/** Size of a store's file in bytes. */
 export interface CompactedSizes {
   before: number;
   after: number;
 }
 
 /**
- * Writes a store anew without its free pages, which LMDB uses again but never gives back. The old
- * file is replaced once the new one is on disk; a crash leaves either. The copy needs the space of
- * what is live. Throws `StartError` when a process has the store open, or the disk does not take
- * the copy.
+ * Copies a store without its free pages, which LMDB reuses but never releases. The copy replaces
+ * the file once it is on disk; a crash leaves one of the two. Throws `StartError` when a process has
+ * the store open or the disk has no room for the copy.
  */
 export async function compactStore(path: string): Promise<CompactedSizes> {
   const directory = directoryOf(path);
-  const letGo = acquireExclusive(path);
-  if (letGo === undefined) {
+  const release = acquireExclusive(path);
+  if (release === undefined) {
     throw new StartError(
       `Expected ${directory} to be free, but a server or another command has it open`,
     );
@@ -39,11 +38,11 @@ export async function compactStore(path: string): Promise<CompactedSizes> {
     throw new StartError(`Cannot compact ${directory}: ${messageOf(error)}`);
   } finally {
     rmSync(copies, { recursive: true, force: true });
-    letGo();
+    release();
   }
 }
 
-/** Copies what is live, and returns the copy's path; the copy is on disk. */
+/** Copies the pages in use; returns the path of the copy once it is on disk. */
 async function copyLive(path: string, copies: string): Promise<string> {
   const copied = join(copies, "data.mdb");
   const { root } = openEnvironment(path, 1, []);

@@ -1,11 +1,11 @@
 import { type Database, type Key, open, type RootDatabase } from "lmdb";
 import { Packr } from "msgpackr";
 
-/** An LMDB environment as it is open at the moment: its root and the tables of it. */
+/** An open LMDB environment: its root and its tables. */
 export interface Environment {
   root: RootDatabase;
   table(name: string): Database<unknown, Key>;
-  /** Runs a transaction, which is taken back as a whole when `apply` throws or returns `ABORT`. */
+  /** Runs a transaction, which is rolled back when `apply` throws or returns `ABORT`. */
   transact(apply: () => unknown): Promise<unknown>;
 }
 
@@ -16,21 +16,19 @@ export function openEnvironment(
   names: Iterable<string>,
   { isView = false } = {},
 ): Environment {
-  // lmdb bundles an msgpackr of its own; with ours passed in, that copy is never used. Values are
-  // stored as plain maps: several processes write, and msgpackr's shared record structures would
-  // couple them. Bodies that callers send are stored too, and a key `toJSON` of theirs must not be
-  // called.
+  // This encoder replaces the copy of msgpackr that lmdb bundles. Values are plain maps, because
+  // msgpackr's shared record structures would couple the processes that write. Request bodies are
+  // stored too, and a `toJSON` key in them must not be called.
   const encoder = new Packr({ useRecords: false, useToJSON: false });
   const root = open({
     path,
     maxDbs: tablesMax,
     encoder,
-    // With event turn batching, a failed commit also rejects a promise of lmdb's own that nobody
-    // holds, and an unhandled rejection ends the process.
+    // With event turn batching, a failed commit also rejects a promise inside lmdb, and that
+    // unhandled rejection ends the process.
     eventTurnBatching: false,
-    // Without overlapping syncs, a commit resolves when it is on disk. With them the sync is told
-    // by a second promise, which never settles after a failed commit, and `close` would wait for
-    // it.
+    // Without overlapping syncs, a commit resolves when it is on disk. With them a second promise
+    // resolves at the sync. It never settles after a failed commit, and `close` would wait for it.
     overlappingSync: false,
     noSync: isView,
   });
@@ -43,15 +41,15 @@ export function openEnvironment(
   };
   for (const name of names) table(name);
   // When a function throws, lmdb's plain `transaction` keeps the writes before the throw; these two
-  // drop them. A commit that nobody syncs takes less than to have another thread make it.
+  // roll them back. A commit without a sync costs less than handing it to another thread.
   const transact = async (apply: () => unknown) =>
     isView ? root.transactionSync(apply) : root.childTransaction(apply);
   return { root, table, transact };
 }
 
 /**
- * Whether an environment can still be read. After a failed write of a meta page LMDB refuses
- * everything, reads included, until the environment is opened anew (`MDB_PANIC`).
+ * Whether an environment can still be read. After a failed write of a meta page LMDB refuses all
+ * calls, reads included, until the environment is opened again (`MDB_PANIC`).
  */
 export function isAlive({ root }: Environment): boolean {
   try {
@@ -64,16 +62,16 @@ export function isAlive({ root }: Environment): boolean {
 }
 
 /**
- * A key of the root table, beside the names of tables, that is written to see whether the disk
- * takes writes.
+ * Key in the root table, beside the names of tables. It is written to test whether the disk accepts
+ * writes.
  */
 export const PROBE = "\u0000probe";
 
 /**
- * What LMDB or the disk says against a transaction; undefined when the transaction worked, or when
- * its `apply` refused. A commit that fails tells its reason by a promise of its own; a failing
- * write within the transaction throws an error with LMDB's or the system's number. The returned
- * promise never rejects.
+ * Error of LMDB or the disk that failed a transaction; undefined when the transaction succeeded or
+ * its `apply` threw. A failed commit reports its reason by a promise. A failed write within the
+ * transaction throws an error with LMDB's or the system's number. The returned promise never
+ * rejects.
  */
 export function commitFault(outcome: PromiseSettledResult<unknown>): Promise<unknown> | undefined {
   if (outcome.status === "fulfilled" || !(outcome.reason instanceof Error)) return undefined;

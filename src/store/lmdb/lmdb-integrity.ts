@@ -1,8 +1,8 @@
 /**
- * Whether an LMDB file is whole, by the file alone. A copy that was made while a process wrote
- * holds pages of several times, and LMDB does not check that: it answers with whatever the pages
- * hold, or ends the process. Such a copy begins with the meta pages, so a page that was written
- * after them has a higher transaction number than they tell. The layout is that of lmdb's `mdb.c`.
+ * Checks whether an LMDB file is intact, by the file alone. A copy that was made while a process
+ * wrote holds pages of several points in time. LMDB does not detect that: it returns wrong data or
+ * crashes the process. Such a copy begins with the meta pages, so a page that was written after
+ * them has a higher transaction number than theirs. The layout is that of lmdb's `mdb.c`.
  */
 
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
@@ -14,7 +14,7 @@ const BRANCH = 1;
 const LEAF = 2;
 const OVERFLOW = 4;
 const KINDS = BRANCH | LEAF | OVERFLOW;
-/** Flags of a leaf's node: its data lie in overflow pages, or are another tree. */
+/** Flags of a leaf's node: its data is in overflow pages, or is another tree. */
 const BIG_DATA = 1;
 const SUB_DATA = 2;
 const DEPTH_MAX = 32;
@@ -25,7 +25,7 @@ interface Meta {
   pageBytes: number;
   lastPage: number;
   transaction: number;
-  /** The tree of free pages, and the table of tables. */
+  /** Tree of the free pages, and tree of the tables. */
   trees: [Tree, Tree];
 }
 
@@ -36,28 +36,28 @@ interface Tree {
 }
 
 /**
- * Says what is wrong with an LMDB file, completing a sentence; undefined when the file is whole.
+ * What is wrong with an LMDB file, as the end of a sentence; undefined for an intact file.
  */
 export function integrityFault(path: string): string | undefined {
   const fd = openSync(path, "r");
   try {
-    new Walk(fd).run();
+    new PageWalk(fd).run();
     return undefined;
   } catch (error) {
-    if (error instanceof Fault) return error.message;
+    if (error instanceof IntegrityFault) return error.message;
     throw error;
   } finally {
     closeSync(fd);
   }
 }
 
-class Fault extends Error {}
+class IntegrityFault extends Error {}
 
-class Walk {
+class PageWalk {
   readonly #fd: number;
   readonly #size: number;
   readonly #meta: Meta;
-  /** Parts of the file that were read last: the pages of a tree lie near each other. */
+  /** Recently read parts of the file: the pages of a tree are near each other. */
   readonly #windows = new Map<number, Buffer>();
   #pages = 0;
 
@@ -75,20 +75,22 @@ class Walk {
 
   #tree({ root, depth, entries }: Tree): void {
     if (entries === 0) return;
-    if (depth > DEPTH_MAX) throw new Fault("a tree is too deep");
+    if (depth > DEPTH_MAX) throw new IntegrityFault("a tree is too deep");
     const found = this.#node(root, depth);
-    if (found !== entries) throw new Fault(`a tree has ${found} entries instead of ${entries}`);
+    if (found !== entries)
+      throw new IntegrityFault(`a tree has ${found} entries instead of ${entries}`);
   }
 
   /** Counts the entries below a page of a tree; `depth` levels are left. */
   #node(number: number, depth: number): number {
     const page = this.#page(number, depth > 1 ? BRANCH : LEAF, this.#meta.pageBytes);
     const keys = page.readUInt16LE(20) >> 1;
-    if (HEADER_BYTES + 2 * keys > page.length) throw new Fault(`page ${number} is no page`);
+    if (HEADER_BYTES + 2 * keys > page.length)
+      throw new IntegrityFault(`page ${number} is no page`);
     let entries = depth > 1 ? 0 : keys;
     for (let key = 0; key < keys; key++) {
       const at = HEADER_BYTES + page.readUInt16LE(HEADER_BYTES + 2 * key);
-      if (at + 8 > page.length) throw new Fault(`page ${number} is no page`);
+      if (at + 8 > page.length) throw new IntegrityFault(`page ${number} is no page`);
       const low = page.readUInt32LE(at);
       const flags = page.readUInt16LE(at + 4);
       const data = at + 8 + page.readUInt16LE(at + 6);
@@ -100,39 +102,41 @@ class Walk {
   }
 
   /**
-   * Checks the pages of one large value: only the first page has a header, so no other can tell its
-   * transaction.
+   * Checks the pages of one large value. Only the first page has a header, so the others have no
+   * transaction number.
    */
   #overflow(node: Buffer): void {
     const { pageBytes, transaction } = this.#meta;
     const number = numberAt(node, 0);
     const count = numberAt(node, 16);
-    if (count < 1 || count > this.#meta.lastPage) throw new Fault(`page ${number} is no page`);
+    if (count < 1 || count > this.#meta.lastPage)
+      throw new IntegrityFault(`page ${number} is no page`);
     const pages = this.#page(number, OVERFLOW, count * pageBytes);
     for (let i = 1; i < count; i++) {
       const at = i * pageBytes;
       const isHead = numberAt(pages, at) === number + i && (pages[at + 18]! & KINDS) !== 0;
       const written = numberAt(pages, at + 8);
       if (isHead && written > transaction && written < transaction + 2 ** 32) {
-        throw new Fault(newer(number + i));
+        throw new IntegrityFault(newer(number + i));
       }
     }
   }
 
   #page(number: number, kind: number, bytes: number): Buffer {
     const { pageBytes, lastPage, transaction } = this.#meta;
-    if (number > lastPage) throw new Fault(`page ${number} is missing`);
+    if (number > lastPage) throw new IntegrityFault(`page ${number} is missing`);
     this.#pages += 1;
-    if (this.#pages > lastPage) throw new Fault("its trees share pages");
+    if (this.#pages > lastPage) throw new IntegrityFault("its trees share pages");
     const page = this.#bytes(number * pageBytes, bytes);
-    if (numberAt(page, 8) > transaction) throw new Fault(newer(number));
+    if (numberAt(page, 8) > transaction) throw new IntegrityFault(newer(number));
     const isKind = (page.readUInt16LE(18) & KINDS) === kind;
-    if (numberAt(page, 0) !== number || !isKind) throw new Fault(`page ${number} is another one`);
+    if (numberAt(page, 0) !== number || !isKind)
+      throw new IntegrityFault(`page ${number} is another one`);
     return page;
   }
 
   #bytes(at: number, count: number): Buffer {
-    if (at + count > this.#size) throw new Fault("its end is missing");
+    if (at + count > this.#size) throw new IntegrityFault("its end is missing");
     const from = at - (at % WINDOW_BYTES);
     if (at + count > from + WINDOW_BYTES) return this.#read(at, count);
     let window = this.#windows.get(from);
@@ -155,7 +159,8 @@ class Walk {
 const newer = (number: number) => `page ${number} was written later than the others`;
 
 function metaOf(page: Buffer): Meta {
-  if (page.readUInt32LE(HEADER_BYTES) !== MAGIC) throw new Fault("it does not begin as one");
+  if (page.readUInt32LE(HEADER_BYTES) !== MAGIC)
+    throw new IntegrityFault("it does not begin as one");
   const trees = HEADER_BYTES + 24;
   return {
     pageBytes: page.readUInt32LE(trees),
@@ -174,7 +179,7 @@ function treeOf(bytes: Buffer): Tree {
 }
 
 function within(page: Buffer, at: number, bytes: number, number: number): Buffer {
-  if (at + bytes > page.length) throw new Fault(`page ${number} is no page`);
+  if (at + bytes > page.length) throw new IntegrityFault(`page ${number} is no page`);
   return page.subarray(at, at + bytes);
 }
 

@@ -21,7 +21,7 @@ export interface StoreOptions {
   logger: Logger;
 }
 
-/** Pause between two writes that try whether a disk that failed takes changes again. */
+/** Pause between two probe writes after the disk has refused a commit. */
 const PROBE_MS = 1_000;
 
 interface Waiting {
@@ -31,42 +31,42 @@ interface Waiting {
 }
 
 /**
- * Opens a store; its directory is made when it is missing. Several processes may have a store open.
+ * Opens a store and creates its directory if needed. Several processes may have a store open.
  */
 export function openStore(options: StoreOptions): LocalStore {
   return new LmdbStore(options);
 }
 
 /**
- * Changes that come while others are being written go to the disk together, after them. A
- * transaction is begun only when the last one is known to have worked: one that begins in an
- * environment that LMDB has given up never settles. Such an environment is closed and opened anew.
+ * Group commit: changes that arrive during a commit are committed together in the next one. A
+ * transaction begins only after the last one has succeeded, because LMDB never settles one in an
+ * environment that it has given up. Such an environment is closed and opened again.
  */
 class LmdbStore implements LocalStore {
   readonly #options: StoreOptions;
-  readonly #letGo: () => void;
+  readonly #release: () => void;
   readonly #names = new Set<string>();
   /** Undefined while the environment cannot be opened. */
   #environment: Environment | undefined;
   #waiting: Waiting[] = [];
   #running: Promise<void> | undefined;
   #changing = false;
-  /** What a rehearsal has written so far. */
-  #rehearsed: RowWrite[] | undefined;
+  /** Writes of the dry run in progress. */
+  #dryWrites: RowWrite[] | undefined;
   /**
-   * Whether something was written since the last commit: only then does a commit reach the disk.
+   * Whether a row was written since the last commit: only then does a commit reach the disk.
    */
   #wrote = false;
   #closed = false;
-  /** Whether the last commit failed; until one works, a probe is written now and then. */
+  /** Whether the last commit failed; probes are written until one succeeds. */
   #failing = false;
   #probe: ReturnType<typeof setTimeout> | undefined;
 
   constructor(options: StoreOptions) {
     this.#options = options;
-    // A store holds secrets and people's data, which are for the operator alone.
+    // A store holds secrets and personal data: only the operator may read it.
     makeDirectory(directoryOf(options.path), 0o700);
-    this.#letGo = acquireShared(options.path);
+    this.#release = acquireShared(options.path);
     this.#environment = this.#open();
     markIntact(options.path);
     syncPath(directoryOf(options.path));
@@ -74,19 +74,19 @@ class LmdbStore implements LocalStore {
 
   table<V, K extends Key>(name: string): Table<V, K> {
     if (!this.#names.has(name)) {
-      // LMDB forgets a table that a transaction opened which is taken back.
+      // LMDB forgets a table that was opened in a transaction that is rolled back.
       if (this.#changing) throw new Error(`Expected ${name} to be opened before a transaction`);
       this.#names.add(name);
     }
     this.#opened().table(name);
     const note = (key: K, ...value: [V?]) => {
       if (!this.#changing) throw new Error(`Expected a change of ${name} within a transaction`);
-      if (this.#rehearsed === undefined) {
+      if (this.#dryWrites === undefined) {
         this.#wrote = true;
         return undefined;
       }
       const write = encodeWrite(name, key, value);
-      this.#rehearsed.push(write);
+      this.#dryWrites.push(write);
       return write.value;
     };
     const opened = () => this.#opened().table(name) as Database<V, K>;
@@ -108,12 +108,12 @@ class LmdbStore implements LocalStore {
   async dryRun(applies: readonly (() => unknown)[]): Promise<DryRun> {
     let rehearsal: DryRun = { outcomes: [], writes: [] };
     await this.change(() => {
-      this.#rehearsed = [];
+      this.#dryWrites = [];
       try {
-        const outcomes = applies.map((apply) => this.#rehearse(apply));
-        rehearsal = { outcomes, writes: lastWrites(this.#rehearsed) };
+        const outcomes = applies.map((apply) => this.#runDry(apply));
+        rehearsal = { outcomes, writes: lastWrites(this.#dryWrites) };
       } finally {
-        this.#rehearsed = undefined;
+        this.#dryWrites = undefined;
       }
       return ABORT;
     });
@@ -133,7 +133,7 @@ class LmdbStore implements LocalStore {
   write(write: RowWrite): void {
     const { table, key, value } = write;
     if (!this.#changing) throw new Error(`Expected a change of ${table} within a transaction`);
-    if (this.#rehearsed?.push(write)) return;
+    if (this.#dryWrites?.push(write)) return;
     this.#wrote = true;
     const opened = this.#opened().table(table);
     if (value === undefined) void opened.remove(key);
@@ -158,7 +158,7 @@ class LmdbStore implements LocalStore {
     const environment = this.#environment;
     this.#environment = undefined;
     await environment?.root.close();
-    this.#letGo();
+    this.#release();
   }
 
   #put<T>(apply: () => T): Promise<T> {
@@ -208,16 +208,16 @@ class LmdbStore implements LocalStore {
     }
   }
 
-  /** Within a rehearsal's transaction. Throws what LMDB says against it. */
-  #rehearse(apply: () => unknown): PromiseSettledResult<unknown> {
-    const before = this.#rehearsed!.length;
+  /** Within the transaction of a dry run. Throws the errors of LMDB and the disk. */
+  #runDry(apply: () => unknown): PromiseSettledResult<unknown> {
+    const before = this.#dryWrites!.length;
     try {
       const value = this.#opened().root.childTransaction(apply);
       return { status: "fulfilled", value };
     } catch (reason) {
       const outcome = { status: "rejected", reason } as const;
       if (commitFault(outcome) !== undefined) throw reason;
-      this.#rehearsed!.length = before;
+      this.#dryWrites!.length = before;
       return outcome;
     }
   }
@@ -257,7 +257,7 @@ class LmdbStore implements LocalStore {
   }
 
   /**
-   * The environment, opened again when LMDB had given it up; undefined when that is not possible.
+   * The environment, opened again if LMDB has given it up; undefined when it cannot be opened.
    */
   #reopened(): Environment | undefined {
     if (this.#environment !== undefined) return this.#environment;

@@ -6,13 +6,14 @@ import { StartError } from "../../errors.ts";
 import { integrityFault } from "./lmdb-integrity.ts";
 
 /**
- * Bytes of LMDB's lock file for 254 readers; each process that has the store open counts as one or
+ * Size of LMDB's lock file for 254 readers. Each process that has the store open counts as one or
  * two.
  */
 const LOCK_BYTES = 16_384;
 
 /**
- * Whether a store's path is that of its file, by its extension, or of a directory with `data.mdb`.
+ * Whether a store's path names its file, by its extension; otherwise it names a directory with
+ * `data.mdb`.
  */
 const isFile = (path: string) => extname(path) !== "";
 export const directoryOf = (path: string) => (isFile(path) ? dirname(path) : path);
@@ -26,43 +27,42 @@ const WAIT_MS_MAX = 10_000;
 const RETRY_MS = 20;
 
 /**
- * Notes that this process has a store open, beside others, until the returned function is called. A
- * file that is not known here, such as a copy, is read first to prove that it is whole, before LMDB
- * maps it: `StartError` when it is not.
+ * Locks a store for use by this process and others; returns the function that releases it. An
+ * unknown file, such as a copy, is checked before LMDB maps it: throws `StartError` for a torn one.
  */
 export function acquireShared(path: string): () => void {
-  expectWhole(path);
+  expectIntact(path);
   // LMDB maps its lock file and stores to it.
   makeMappable(lockFileOf(path), new Uint8Array(LOCK_BYTES));
   for (let waited = 0; waited <= WAIT_MS_MAX; waited += RETRY_MS) {
-    const letGo = lockFile(inUse(path), "shared");
-    if (letGo !== undefined) return letGo;
+    const release = lockFile(inUse(path), "shared");
+    if (release !== undefined) return release;
     Bun.sleepSync(RETRY_MS);
   }
   throw new StartError(`Expected ${directoryOf(path)} to be free, but another command has it`);
 }
 
 /**
- * Takes a store that no process has open. Returns the function that lets go of it, or undefined.
+ * Locks a store that no process has open. Returns the function that releases it, or undefined.
  */
 export function acquireExclusive(path: string): (() => void) | undefined {
   return lockFile(inUse(path), "exclusive");
 }
 
-/** Notes that a store's file is whole: this process has opened it, or has just made it. */
+/** Records that a store's file is intact: this process has opened or created it. */
 export function markIntact(path: string): void {
   if (isKnown(path)) return;
-  writeFileSync(inUse(path), nameOfFile(path));
+  writeFileSync(inUse(path), fileIdentity(path));
 }
 
 /**
- * Skips a store that other processes have open: they know the file, and it changes while it would
- * be read.
+ * Throws `StartError` for a torn file. Skips a store that other processes have open: they have
+ * checked the file, and it changes while it would be read.
  */
-function expectWhole(path: string): void {
+function expectIntact(path: string): void {
   if (!existsSync(dataFileOf(path)) || isKnown(path)) return;
-  const letGo = acquireExclusive(path);
-  if (letGo === undefined) return;
+  const release = acquireExclusive(path);
+  if (release === undefined) return;
   try {
     const fault = integrityFault(dataFileOf(path));
     if (fault === undefined) return;
@@ -70,16 +70,16 @@ function expectWhole(path: string): void {
       `Expected ${dataFileOf(path)} to be whole, but ${fault}; a directory that is served is copied by pixelmill backup, not file by file`,
     );
   } finally {
-    letGo();
+    release();
   }
 }
 
 function isKnown(path: string): boolean {
-  return existsSync(inUse(path)) && readFileSync(inUse(path), "utf8") === nameOfFile(path);
+  return existsSync(inUse(path)) && readFileSync(inUse(path), "utf8") === fileIdentity(path);
 }
 
-/** Tells a file from all others, its copies too: by its number and the time when it was made. */
-function nameOfFile(path: string): string {
+/** Identifies a file by its inode and its time of creation; a copy differs. */
+function fileIdentity(path: string): string {
   const { ino, birthtimeNs } = statSync(dataFileOf(path), { bigint: true });
   return `${ino} ${birthtimeNs}`;
 }

@@ -1,17 +1,17 @@
 import type { Key } from "lmdb";
 import { packr, type RowWrite } from "../row-write.ts";
 
-/** What a node wants to have changed, all or nothing, in the state that it computed it at. */
+/** Writes that a node proposes; all or none take effect, at the version they were computed at. */
 export interface ChangeSet {
-  /** The node, and its own number of the set: how it knows its sets in the log. */
+  /** The node and its number of the set, by which it finds its sets in the log. */
   author: string;
   number: number;
-  /** Position of the set that made the state; -1 for the empty one. */
+  /** Version that the writes were computed at: position of the last set; -1 for an empty log. */
   base: number;
   writes: readonly RowWrite[];
 }
 
-/** Of a set that is too long for one entry; the pieces come in order. */
+/** Part of a change set that is too long for one entry; parts are appended in order. */
 export interface ChangeSetPart {
   author: string;
   number: number;
@@ -24,18 +24,18 @@ export interface ChangeSetPart {
 }
 
 /**
- * Of the entries and of the rows that they write: raised with every change after which an older
- * pixelmill would misread either. A node stops at the first entry of a higher format.
+ * Format of the entries and of the rows that they write. It is raised when an older pixelmill would
+ * misread either. A node stops at the first entry of a higher format.
  */
 export const SHARED_FORMAT = 1;
 
-/** Brokers have bounds of their own. */
+/** Largest entry; brokers bound the size of a record. */
 const ENTRY_BYTES_MAX = 1 << 20;
-const PIECE_BYTES = ENTRY_BYTES_MAX - 4_096;
+const PART_BYTES = ENTRY_BYTES_MAX - 4_096;
 
 /**
- * The form in which nodes exchange change sets, in one entry or in pieces: a list that begins with
- * the format.
+ * Encodes a change set as one entry, or as several parts. Each entry is a list that begins with the
+ * format.
  */
 export function encodeChangeSet(set: ChangeSet, format = SHARED_FORMAT): Uint8Array[] {
   const { author, number, base, writes } = set;
@@ -43,22 +43,22 @@ export function encodeChangeSet(set: ChangeSet, format = SHARED_FORMAT): Uint8Ar
   const bytes = packr.encode([format, author, number, base, each]);
   if (bytes.length <= ENTRY_BYTES_MAX) return [bytes];
   const tables = [...new Set(writes.map(({ table }) => table))];
-  const count = Math.ceil(bytes.length / PIECE_BYTES);
+  const count = Math.ceil(bytes.length / PART_BYTES);
   return Array.from({ length: count }, (_, index) => {
-    const piece = bytes.subarray(index * PIECE_BYTES, (index + 1) * PIECE_BYTES);
+    const piece = bytes.subarray(index * PART_BYTES, (index + 1) * PART_BYTES);
     return packr.encode([format, author, number, base, null, index, count, piece, tables]);
   });
 }
 
-/** The format of an entry that a newer pixelmill wrote; undefined for all others. */
+/** Format of an entry from a newer pixelmill; undefined for all other entries. */
 export function newerFormat(bytes: Uint8Array): number | undefined {
-  // In MessagePack a short list is a byte of 0x9., and a small number is a byte.
+  // MessagePack encodes a short list as the byte 0x9. and a small number as one byte.
   const [list = 0, format = 0] = bytes;
   const isNewer = list >> 4 === 0x9 && format > SHARED_FORMAT && format < 0x80;
   return isNewer ? format : undefined;
 }
 
-/** Undefined when the bytes are none of ours. */
+/** Decodes an entry; undefined for bytes of another format. */
 export function decodeEntry(bytes: Uint8Array): ChangeSet | ChangeSetPart | undefined {
   try {
     const found = packr.decode(bytes);

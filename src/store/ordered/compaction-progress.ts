@@ -3,13 +3,13 @@ import type { RowWrite } from "../row-write.ts";
 import type { LocalStore } from "../store.ts";
 
 /**
- * How far the rewriting of a log is: all rows of the store are put again in the order of their
- * tables and keys, so that the entries before the first of these are not needed any more. It is a
- * row of the store itself, which all nodes see at the same place of the log.
+ * Progress of a log's compaction, which writes all rows of the store again in the order of their
+ * tables and keys. It is a row of the store itself, under these names, so all nodes read it at the
+ * same position of the log.
  */
 export interface CompactionProgress {
   id: string;
-  /** The last row that was put again; absent at the begin. */
+  /** The last row that was written again; absent at the start. */
   at?: RowKey;
   rows: number;
   bytes: number;
@@ -23,21 +23,21 @@ export interface RowKey {
 
 export const COMPACTION_TABLE = "rewriting";
 export const COMPACTION_KEY = "walk";
-/** Tables of a view that tell how far it is, and are no part of what nodes share. */
+/** Tables of a view that are local to a node: its position, and parts of incomplete sets. */
 export const POSITION_TABLE = "order";
 export const PARTS_TABLE = "pieces";
 const LEFT_OUT = new Set([COMPACTION_TABLE, POSITION_TABLE, PARTS_TABLE]);
 
-/** What one change puts again. */
+/** Number of rows, and their bytes. */
 export interface RowsAndBytes {
   rows: number;
   bytes: number;
 }
 
-/** What a row takes in the log beside its value, about. */
+/** Approximate bytes of a row in the log without its value. */
 const ROW_BYTES = 64;
 
-/** Rows after a place, at most a portion; `next` is absent when there are no more. */
+/** Rows after a key, up to `max`; `next` is absent when there are no more. */
 export function rowsAfter(local: LocalStore, at: RowKey | undefined, max: RowsAndBytes) {
   const writes: RowWrite[] = [];
   let bytes = 0;
@@ -53,7 +53,7 @@ export function rowsAfter(local: LocalStore, at: RowKey | undefined, max: RowsAn
   return { writes, bytes };
 }
 
-/** Removes the rows after a place up to another, which is among them; without `to` all. */
+/** Removes the rows after a key up to and including `to`; without `to` all. */
 export function removeRowsBetween(
   local: LocalStore,
   at: RowKey | undefined,
@@ -67,7 +67,7 @@ export function removeRowsBetween(
   }
 }
 
-/** Tables from a place on, with what `getRange` takes for the rows behind the place. */
+/** Tables from a key on, with the range of their rows after the key. */
 function* rangesAfter(local: LocalStore, at: RowKey | undefined) {
   for (const table of local.tables()) {
     if (LEFT_OUT.has(table) || (at !== undefined && table < at.table)) continue;

@@ -1,3 +1,4 @@
+import { assert } from "../../assert.ts";
 import { messageOf } from "../../errors.ts";
 import type { Logger } from "../../observe/log.ts";
 import type { LocalStore, Store } from "../store.ts";
@@ -12,16 +13,16 @@ import type { OrderedLog } from "./ordered-log.ts";
 import type { OrderedView, ViewPosition } from "./ordered-view.ts";
 
 export interface CompactionBounds {
-  /** A log is rewritten beyond so much, and so many times what the last walk put again. */
+  /** Compact above `min` and above `factor` × the rows of the last compaction. */
   min: RowsAndBytes;
   factor: number;
-  /** What one change puts again: others wait for no more. */
+  /** Rows that one change writes again: other changes wait for no more. */
   portion: RowsAndBytes;
-  /** Of a walk without a step for so long, the walker is taken to be gone. */
+  /** Time without progress after which another node takes over a compaction. */
   stalledMs: number;
   /**
-   * How long entries stay that nobody needs any more: a node that is a little behind finds them,
-   * and learns what became of its own.
+   * How long unneeded entries stay: a node that is a little behind still reads them, and learns the
+   * outcome of its own change sets.
    */
   keptMs: number;
 }
@@ -35,7 +36,7 @@ const BOUNDS: CompactionBounds = {
   keptMs: 30_000,
 };
 
-/** Until a walk is tried again that the brokers refused. */
+/** Pause after a failed compaction. */
 const RETRY_MS = 5_000;
 
 export interface LogCompactionOptions {
@@ -49,20 +50,20 @@ export interface LogCompactionOptions {
 }
 
 /**
- * Keeps an ordered log from growing without bound. When it has become much longer than what is in
- * the store, one node walks over all rows and puts them again, by ordinary changes; then what came
- * before the walk is deleted. Nobody is stopped meanwhile.
+ * Bounds the length of an ordered log. When the log is much longer than the rows of the store, one
+ * node writes all rows again by ordinary changes. Then the entries before these are deleted. Other
+ * changes go on meanwhile.
  */
 export class LogCompaction {
   readonly #options: LogCompactionOptions;
   readonly #bounds: CompactionBounds;
   #running: Promise<void> | undefined;
-  /** The walk that this node has begun or taken over. */
+  /** Id of the compaction that this node has started or taken over. */
   #own: string | undefined;
-  /** The walk as it was last seen, and since when it is as it is. */
+  /** The last observed step of the compaction, and when it was first observed. */
   #seen: { step: string; since: number } | undefined;
   #trimmed = 0;
-  /** The first entry that is needed, as of some time ago, and when that was. */
+  /** The first needed entry at an earlier time. */
   #first: { position: number; since: number } | undefined;
   #notBefore = 0;
   #isClosed = false;
@@ -73,19 +74,19 @@ export class LogCompaction {
   }
 
   /**
-   * A change of this node took effect. Nodes that change nothing have the least to put again: who
-   * changes most walks, and is in nobody's way.
+   * Called when a change of this node took effect. So the node with the most changes compacts, and
+   * its compaction rarely conflicts with changes of others.
    */
   runIfDue(place: ViewPosition): void {
     if (this.#running !== undefined || this.#isClosed) return;
     const step = performance.now() < this.#notBefore ? undefined : this.#wanted(place);
     if (step === undefined) return;
     const { logger, name } = this.#options;
-    this.#running = (step === "walk" ? this.#walk() : this.#trim())
+    this.#running = (step === "compact" ? this.#compact() : this.#trim())
       .catch((error) => {
         this.#notBefore = performance.now() + RETRY_MS;
         if (this.#isClosed) return;
-        logger.warn({ reason: messageOf(error) }, `${name} cannot be rewritten at the moment`);
+        logger.warn({ reason: messageOf(error) }, `${name} compaction failed`);
       })
       .finally(() => {
         this.#running = undefined;
@@ -97,18 +98,18 @@ export class LogCompaction {
     await this.#running;
   }
 
-  #wanted({ walk, first, next, bytes }: ViewPosition): "walk" | "trim" | undefined {
+  #wanted({ walk, first, next, bytes }: ViewPosition): "compact" | "trim" | undefined {
     if (this.#isPast(first)) return "trim";
     if (walk !== undefined) {
-      return this.#own !== undefined || this.#isStalled() ? "walk" : undefined;
+      return this.#own !== undefined || this.#isStalled() ? "compact" : undefined;
     }
     const { min, factor } = this.#bounds;
     const last = this.#options.view.compaction();
     const isLong = next - first > min.rows + factor * (last?.rows ?? 0);
-    return isLong || bytes > min.bytes + factor * (last?.bytes ?? 0) ? "walk" : undefined;
+    return isLong || bytes > min.bytes + factor * (last?.bytes ?? 0) ? "compact" : undefined;
   }
 
-  /** Whether entries have stayed for long enough that are not needed since a walk has ended. */
+  /** Whether entries before the last complete compaction have been kept long enough. */
   #isPast(first: number): boolean {
     if (first <= this.#trimmed) return false;
     const now = performance.now();
@@ -124,7 +125,7 @@ export class LogCompaction {
     return now - this.#seen.since > this.#bounds.stalledMs;
   }
 
-  async #walk(): Promise<void> {
+  async #compact(): Promise<void> {
     const { change } = this.#options;
     const id = await change(() => this.#begin(), { allowStale: true });
     this.#own = id;
@@ -133,7 +134,7 @@ export class LogCompaction {
       if (this.#isClosed) return;
       const startedAt = performance.now();
       isOver = await change(() => this.#step(id), { allowStale: true });
-      // Half of the time is for others.
+      // Half of the time is for other changes.
       await Bun.sleep(Math.ceil(performance.now() - startedAt));
     }
     this.#own = undefined;
@@ -141,12 +142,14 @@ export class LogCompaction {
 
   async #trim(): Promise<void> {
     const { position } = this.#first!;
+    const { first } = this.#options.view.position();
+    assert(position <= first, "A log is trimmed only below its last complete compaction");
     await this.#options.log.trim(position);
     this.#trimmed = position;
     this.#first = undefined;
   }
 
-  /** Within a change. Name of the walk to go on with; undefined for one that another node is at. */
+  /** Within a change. Id of the compaction to continue; undefined when another node runs it. */
   #begin(): string | undefined {
     const { local, view } = this.#options;
     const walk = view.compaction();
@@ -160,18 +163,21 @@ export class LogCompaction {
     return id;
   }
 
-  /** Within a change. Puts a portion again; returns whether that was the last. */
+  /** Within a change. Writes the next rows again; returns whether these were the last. */
   #step(id: string): boolean {
     const { local, view } = this.#options;
     const walk = view.compaction();
     if (walk?.id !== id || walk.isDone) return true;
     const { writes, bytes, next } = rowsAfter(local, walk.at, this.#bounds.portion);
     for (const write of writes) local.write(write);
-    const walked: CompactionProgress = {
-      ...{ id, rows: walk.rows + writes.length, bytes: walk.bytes + bytes },
-      ...{ isDone: next === undefined, ...(next && { at: next }) },
+    const progress: CompactionProgress = {
+      id,
+      rows: walk.rows + writes.length,
+      bytes: walk.bytes + bytes,
+      isDone: next === undefined,
+      ...(next && { at: next }),
     };
-    local.table<CompactionProgress, string>(COMPACTION_TABLE).put(COMPACTION_KEY, walked);
-    return walked.isDone;
+    local.table<CompactionProgress, string>(COMPACTION_TABLE).put(COMPACTION_KEY, progress);
+    return progress.isDone;
   }
 }

@@ -1,4 +1,5 @@
 import type { Key } from "lmdb";
+import { InvariantError } from "../../assert.ts";
 import { ApiError, StartError } from "../../errors.ts";
 import type { Logger } from "../../observe/log.ts";
 import type { DryRun } from "../row-write.ts";
@@ -7,38 +8,41 @@ import type { Table } from "../table.ts";
 import { encodeChangeSet, newerFormat, SHARED_FORMAT } from "./change-set.ts";
 import { type CompactionBounds, LogCompaction } from "./log-compaction.ts";
 import type { Follower, LogEntry, OrderedLog } from "./ordered-log.ts";
-import { OrderedView } from "./ordered-view.ts";
+import { type ApplyResult, OrderedView } from "./ordered-view.ts";
+import { Proposals } from "./proposals.ts";
+import { ViewProgress } from "./view-progress.ts";
 
 export interface OrderedStoreOptions {
-  /** Of this node: a view of the log, which may be anew or left by an earlier run. */
+  /** The view of the log on this node: empty, or left by an earlier run. */
   local: LocalStore;
   log: OrderedLog;
   /** What messages call the store, as in "The catalog is closed". */
   name: string;
   logger: Logger;
-  /** By default of a log that is read in a second or two. */
+  /** By default those for a log that is read in a second or two. */
   bounds?: CompactionBounds;
-  /** Called when the log has what a newer pixelmill wrote: nothing is read from there on. */
+  /** Called when a newer pixelmill wrote to the log: nothing is read from there on. */
   onNewer?(reason: string): void;
 }
 
 /** A store that several nodes change. */
 export interface OrderedStore extends Store {
   /**
-   * Resolves once the view has what the log held at the call, however long that takes; rejects as
-   * `unavailable` when the store is closed, and with `StartError` when the log has lost its end.
+   * Resolves once the view has all entries that the log had at the call, however long that takes.
+   * Rejects as `unavailable` when the store is closed, and with `StartError` when the log has lost
+   * its end.
    */
   recover(): Promise<void>;
 }
 
-/** A change set is at most so long. */
+/** Largest change set. */
 const CHANGE_SET_BYTES_MAX = 64 << 20;
-/** A change, or a wait for what others changed, that takes longer is answered as unavailable. */
+/** Longest time for a change, or for catching up with other nodes. */
 const CHANGE_MS_MAX = 20_000;
 
-/** How long a node that begins waits for a log that ends before what was read of it. */
+/** How long `recover` waits for a log whose end is below what the view has read. */
 const AHEAD_MS_MAX = 2_000;
-/** Until a node that begins asks once more where the log ends. */
+/** Pause between two attempts of `recover` to catch up. */
 const RETRY_MS = 250;
 
 interface Waiting {
@@ -48,20 +52,11 @@ interface Waiting {
   reject(error: unknown): void;
 }
 
-interface Proposal {
-  /** Whether the set took effect. */
-  resolve(effective: boolean): void;
-  /** Nobody will know. */
-  reject(error: unknown): void;
-  /** Whoever proposed it needs no news of it. */
-  isKnown: boolean;
-}
-
 /**
- * Opens a store that several nodes change. A change runs against this node's view, and what it
- * would write goes to the log with the version it was computed at. Every node applies a change set
- * if, and only if, it was computed at the version it meets; the node that proposed one that was
- * not runs the change again. So the log decides, and nobody holds a lock.
+ * Opens a store that several nodes change. A change runs against this node's view, and its writes
+ * are appended to the log with the version that they were computed at. Every node applies a change
+ * set if, and only if, it was computed at the version that the node has then. Otherwise the
+ * proposing node runs the change again. So the log decides, and no node holds a lock.
  */
 export function openOrderedStore(options: OrderedStoreOptions): OrderedStore {
   return new NodeStore(options);
@@ -71,42 +66,35 @@ class NodeStore implements OrderedStore {
   readonly #options: OrderedStoreOptions;
   readonly #author = crypto.randomUUID();
   readonly #view: OrderedView;
-  readonly #rewriting: LogCompaction;
+  readonly #compaction: LogCompaction;
   readonly #follower: Follower;
-  /** Change sets of this node on their way, by number. */
-  readonly #proposals = new Map<number, Proposal>();
+  readonly #proposals = new Proposals();
   readonly #listeners = new Set<(tables: ReadonlySet<string>) => void>();
-  /** Who waits for the view to reach a position. */
-  #behind: { position: number; resolve(): void; refuse(): void }[] = [];
   #waiting: Waiting[] = [];
   #running: Promise<void> | undefined;
-  /** The question for the log's end that comes next, for all who ask before it is asked. */
+  /** The next request for the log's end, shared by all calls before it is sent. */
   #asking: Promise<number> | undefined;
   #asked: Promise<unknown> = Promise.resolve();
-  #next: number;
-  /** The view has all rows of its version. */
-  #isWhole: boolean;
-  /** What is wrong with a log that has lost its end. */
+  readonly #progress: ViewProgress;
+  /** Completes a sentence about a log whose end is below what the view has read. */
   #ahead: string | undefined;
-  /** Why nothing more is read, when a newer pixelmill wrote to the log. */
+  /** Why nothing more is read: a newer pixelmill wrote to the log, or an invariant is broken. */
   #refusal: string | undefined;
-  #number = 0;
   #closed = false;
 
   constructor(options: OrderedStoreOptions) {
     this.#options = options;
     const { local, log } = options;
-    // No table can be opened within a transaction, and a walk goes over all.
+    // No table can be opened within a transaction, and compaction reads all.
     for (const name of local.tables()) local.table(name);
-    const isKnown = (number: number) => this.#proposals.get(number)?.isKnown ?? false;
+    const isKnown = (number: number) => this.#proposals.isKnown(number);
     this.#view = new OrderedView({ ...options, author: this.#author, isKnown });
-    this.#rewriting = new LogCompaction({
+    this.#compaction = new LogCompaction({
       ...{ ...options, view: this.#view },
       change: (apply, how) => this.change(apply, how),
     });
     const { next, lacks } = this.#view.position();
-    this.#next = next;
-    this.#isWhole = lacks === undefined;
+    this.#progress = new ViewProgress(next, lacks === undefined);
     this.#follower = log.follow(next, (entries) => this.#takeKnown(entries));
   }
 
@@ -129,7 +117,7 @@ class NodeStore implements OrderedStore {
 
   async catchUp(): Promise<void> {
     if (this.#refusal !== undefined) throw new ApiError("unavailable", this.#refusal);
-    const read = this.#next;
+    const read = this.#progress.next;
     let end: number;
     try {
       end = await this.#end();
@@ -137,9 +125,9 @@ class NodeStore implements OrderedStore {
       throw this.#unavailable("cannot be compared with the other nodes'", cause);
     }
     this.#ahead = end < read ? `has ${read} entries of its log, which ends at ${end}` : undefined;
-    // What was read of it is gone: no change that is appended would be seen.
+    // Appended changes would never be read.
     if (this.#ahead !== undefined) throw this.#unavailable(this.#ahead);
-    await this.#reach(end);
+    await this.#timely(this.#progress.reach(end));
   }
 
   async recover(): Promise<void> {
@@ -160,7 +148,7 @@ class NodeStore implements OrderedStore {
 
   trouble(): string | undefined {
     const { local, log, name } = this.#options;
-    const own = this.#ahead ?? (this.#isWhole ? undefined : "is being read");
+    const own = this.#ahead ?? (this.#progress.isComplete ? undefined : "is being read");
     const trouble = this.#refusal ?? local.trouble() ?? log.trouble();
     return trouble ?? (own && `${name} ${own}`);
   }
@@ -168,10 +156,10 @@ class NodeStore implements OrderedStore {
   async close(): Promise<void> {
     if (this.#closed) return;
     this.#closed = true;
-    await this.#rewriting.close();
+    await this.#compaction.close();
     await this.#running;
     await this.#follower.close();
-    for (const { resolve } of this.#behind) resolve();
+    this.#progress.close();
     await this.#options.local.close();
   }
 
@@ -184,32 +172,32 @@ class NodeStore implements OrderedStore {
     this.#running = undefined;
   }
 
-  /** Settles changes that are proposed together, each on top of those before it. */
+  /** Settles a batch of changes as one change set, each applied on top of those before it. */
   async #decide(batch: readonly Waiting[]): Promise<void> {
     const until = performance.now() + CHANGE_MS_MAX;
     try {
       const isKnown = batch.every(({ allowStale }) => allowStale);
-      // A refusal, too, must know all that was answered before.
+      // A refusal, too, must be based on all changes that were acknowledged before.
       if (!isKnown || this.#refusal !== undefined) await this.catchUp();
       while (performance.now() < until) {
-        if (!this.#isWhole) await this.catchUp();
-        const { outcomes, writes, base } = await this.#rehearse(batch);
+        if (!this.#progress.isComplete) await this.catchUp();
+        const { outcomes, writes, base } = await this.#dryRun(batch);
         if (base === undefined) continue;
-        const set = { author: this.#author, number: this.#number++, base, writes };
+        const set = { author: this.#author, number: this.#proposals.next, base, writes };
         const entries = encodeChangeSet(set);
         if (lengthOf(entries) > CHANGE_SET_BYTES_MAX) return await this.#decideApart(batch);
         const isDecided =
           writes.length === 0 || (await this.#propose(set.number, entries, isKnown));
         if (isDecided) return settle(batch, outcomes);
       }
-      throw this.#unavailable("is changed by others all the time");
+      throw this.#unavailable("is changed too often by other nodes");
     } catch (error) {
       for (const { reject } of batch) reject(error);
     }
   }
 
-  /** Without a base when the view has not all rows. */
-  async #rehearse(batch: readonly Waiting[]) {
+  /** Runs a batch without writing; without a base when the view lacks rows. */
+  async #dryRun(batch: readonly Waiting[]) {
     let base: number | undefined;
     const learn = () => {
       const { version, lacks } = this.#view.position();
@@ -229,19 +217,17 @@ class NodeStore implements OrderedStore {
     for (const one of batch) await this.#decide([one]);
   }
 
-  /** Whether a change set took effect. Rejects when nobody knows yet whether it will. */
+  /** Resolves with whether a change set took effect; rejects when that is not known in time. */
   async #propose(
     number: number,
     entries: readonly Uint8Array[],
     isKnown: boolean,
   ): Promise<boolean> {
-    const { promise, resolve, reject } = Promise.withResolvers<boolean>();
-    promise.catch(() => {});
-    this.#proposals.set(number, { resolve, reject, isKnown });
+    const outcome = this.#proposals.add(number, isKnown);
     try {
-      const kept = this.#append(entries).then(() => promise);
-      // It is seen in the log also when the answer is lost.
-      return await this.#timely(Promise.race([promise, kept]));
+      const kept = this.#append(entries).then(() => outcome);
+      // The set is read from the log even when the response to the append is lost.
+      return await this.#timely(Promise.race([outcome, kept]));
     } catch (cause) {
       if (cause instanceof ApiError) throw cause;
       throw new ApiError("unavailable", "The change could not be stored");
@@ -254,17 +240,23 @@ class NodeStore implements OrderedStore {
     for (const entry of entries) await this.#options.log.append(entry);
   }
 
-  /** Up to what a newer pixelmill wrote, which may mean anything. */
+  /** Applies the entries before the first one of a newer format, and stops there. */
   async #takeKnown(entries: readonly LogEntry[]): Promise<void> {
     const until = entries.findIndex(({ bytes }) => newerFormat(bytes) !== undefined);
-    if (until < 0) return await this.#take(entries);
-    if (until > 0) await this.#take(entries.slice(0, until));
+    const known = until < 0 ? entries : entries.slice(0, until);
+    if (known.length > 0) await this.#take(known);
+    if (until < 0) return;
     const refusal = this.#refusalOf(entries[until]!);
-    const isNews = this.#refusal === undefined;
-    this.#refusal = refusal;
-    if (isNews) this.#options.onNewer?.(refusal);
-    for (const { refuse } of this.#behind.splice(0)) refuse();
+    const isNew = this.#refusal === undefined;
+    this.#stopReading(refusal);
+    if (isNew) this.#options.onNewer?.(refusal);
     throw new Error(refusal);
+  }
+
+  /** Nothing more is read, and changes are refused for this reason. */
+  #stopReading(refusal: string): void {
+    this.#refusal = refusal;
+    this.#progress.fail(new ApiError("unavailable", refusal));
   }
 
   #refusalOf({ position, bytes }: LogEntry): string {
@@ -274,23 +266,30 @@ class NodeStore implements OrderedStore {
   }
 
   async #take(entries: readonly LogEntry[]): Promise<void> {
-    const { place, own, news, isBroken } = await this.#view.apply(entries);
-    this.#next = place.next;
-    this.#isWhole = place.lacks === undefined;
-    if (news.size > 0) for (const listener of this.#listeners) listener(news);
-    for (const [number, isEffective] of own) this.#proposals.get(number)?.resolve(isEffective);
-    // What became of the others was told in entries that are gone, perhaps.
-    if (isBroken) for (const { reject } of this.#proposals.values()) reject(new Error("Unseen"));
-    const behind = this.#behind;
-    const isBehind = (position: number) => !this.#isWhole || position > this.#next;
-    this.#behind = behind.filter(({ position }) => isBehind(position));
-    for (const { position, resolve } of behind) if (!isBehind(position)) resolve();
-    if (this.#isWhole && own.values().some((isEffective) => isEffective)) {
-      this.#rewriting.runIfDue(place);
+    const { position, own, written, hasGap } = await this.#apply(entries);
+    this.#progress.advance(position.next, position.lacks === undefined);
+    if (written.size > 0) for (const listener of this.#listeners) listener(written);
+    this.#proposals.settle(own);
+    // The deleted entries may have held the outcome of the other proposals.
+    if (hasGap) this.#proposals.rejectAll(new Error("The entry was deleted before it was read"));
+    if (this.#progress.isComplete && own.values().some((isEffective) => isEffective)) {
+      this.#compaction.runIfDue(position);
     }
   }
 
-  /** Where the log ends: asked after the call, and once for all calls that wait to be asked. */
+  async #apply(entries: readonly LogEntry[]): Promise<ApplyResult> {
+    const { name, logger } = this.#options;
+    try {
+      return await this.#view.apply(entries);
+    } catch (error) {
+      if (!(error instanceof InvariantError)) throw error;
+      if (this.#refusal === undefined) logger.error({ err: error }, "view stopped");
+      this.#stopReading(`${name} has stopped: ${error.message}`);
+      throw error;
+    }
+  }
+
+  /** The log's end, requested after the call; calls that wait share a request. */
   #end(): Promise<number> {
     this.#asking ??= this.#asked.then(() => {
       this.#asking = undefined;
@@ -299,14 +298,6 @@ class NodeStore implements OrderedStore {
       return end;
     });
     return this.#asking;
-  }
-
-  #reach(position: number): Promise<void> {
-    if (this.#isWhole && this.#next >= position) return Promise.resolve();
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const refuse = () => reject(new ApiError("unavailable", this.#refusal ?? ""));
-    this.#behind.push({ position, resolve, refuse });
-    return this.#timely(promise);
   }
 
   async #timely<T>(promise: Promise<T>): Promise<T> {

@@ -1,3 +1,4 @@
+import { assert } from "../../assert.ts";
 import type { Logger } from "../../observe/log.ts";
 import { decodeValue } from "../row-write.ts";
 import type { LocalStore } from "../store.ts";
@@ -13,19 +14,22 @@ import {
 } from "./compaction-progress.ts";
 import type { LogEntry } from "./ordered-log.ts";
 
-/** How far a view is; stored in the transaction that brought it there. */
+/**
+ * How far a view has read its log. It is stored under these names, in the transaction that applied
+ * the entries.
+ */
 export interface ViewPosition {
   /** Position of the first entry that is not in it. */
   next: number;
   /** Position of the last change set that took effect. */
   version: number;
-  /** Position of the oldest entry that an empty view needs: where the last walk began. */
+  /** Position of the first entry that an empty view needs: the start of the last compaction. */
   first: number;
   /** Bytes of the entries from `first` on. */
   bytes: number;
-  /** Where the walk that goes on began, and the bytes before it. */
+  /** Start of the running compaction, and the bytes of the entries before it. */
   walk?: { position: number; bytes: number };
-  /** Name of the walk at whose end the view has all rows, when it began at the walk's begin. */
+  /** Id of the compaction whose end completes the view, when the view began within the log. */
   lacks?: string;
 }
 
@@ -35,52 +39,52 @@ export interface OrderedViewOptions {
   local: LocalStore;
   name: string;
   logger: Logger;
-  /** Of this node. */
+  /** Author of this node's change sets. */
   author: string;
-  /** Whether nobody needs news of a set of this node. */
+  /** Whether listeners are not called for a set of this node. */
   isKnown(number: number): boolean;
 }
 
-/** What came of entries. */
+/** Outcome of applying entries. */
 export interface ApplyResult {
-  place: ViewPosition;
-  /** Numbers of this node's sets among them: whether they took effect. */
+  position: ViewPosition;
+  /** Whether the change sets of this node took effect, by number. */
   own: Map<number, boolean>;
-  /** Tables that were written, but for sets of this node that nobody needs news of. */
-  news: Set<string>;
-  /** Entries were deleted before they were seen. */
-  isBroken: boolean;
+  /** Tables that were written, except by sets for which listeners are not called. */
+  written: Set<string>;
+  /** Entries were deleted before they were read. */
+  hasGap: boolean;
 }
 
 type Numbered = Pick<ChangeSet, "author" | "number">;
 
-/** What a node has of an ordered log, as it applies one change set after the other. */
+/** State that a node has computed from an ordered log, one change set after the other. */
 export class OrderedView {
   readonly #options: OrderedViewOptions;
-  readonly #places: Table<ViewPosition, string>;
-  readonly #walks: Table<CompactionProgress, string>;
-  /** [author, number, index] → bytes, of sets that are not complete. */
-  readonly #pieces: Table<Uint8Array, [string, number, number]>;
+  readonly #positions: Table<ViewPosition, string>;
+  readonly #compactions: Table<CompactionProgress, string>;
+  /** Parts of incomplete sets: [author, number, index] → bytes. */
+  readonly #parts: Table<Uint8Array, [string, number, number]>;
 
   constructor(options: OrderedViewOptions) {
     this.#options = options;
-    this.#places = options.local.table(POSITION_TABLE);
-    this.#walks = options.local.table(COMPACTION_TABLE);
-    this.#pieces = options.local.table(PARTS_TABLE);
+    this.#positions = options.local.table(POSITION_TABLE);
+    this.#compactions = options.local.table(COMPACTION_TABLE);
+    this.#parts = options.local.table(PARTS_TABLE);
   }
 
-  /** Within a transaction as of that. */
+  /** The stored position; within a transaction, that of the transaction. */
   position(): ViewPosition {
-    return this.#places.get("place") ?? EMPTY;
+    return this.#positions.get("place") ?? EMPTY;
   }
 
   compaction(): CompactionProgress | undefined {
-    return this.#walks.get(COMPACTION_KEY);
+    return this.#compactions.get(COMPACTION_KEY);
   }
 
   /**
-   * Brings the view forward. Entries may come twice, when it is not known whether they were stored:
-   * the version is past them then, and what was decided the first time stands.
+   * Applies entries in one transaction. Entries come twice when it is not known whether they were
+   * stored. Then the version is above them, and their first outcome stands.
    */
   async apply(entries: readonly LogEntry[]): Promise<ApplyResult> {
     const { local } = this.#options;
@@ -88,111 +92,120 @@ export class OrderedView {
     for (const { position, bytes, found } of decoded) {
       // No table can be opened within a transaction; another node may know more of them.
       for (const name of found === undefined ? [] : tablesOf(found)) local.table(name);
-      if (found === undefined && bytes.length > 0) this.#tellStrange(position);
+      if (found === undefined && bytes.length > 0) this.#warnUnreadable(position);
     }
     return local.change(() => {
-      const taken: ApplyResult = {
-        ...{ place: { ...this.position() }, own: new Map(), news: new Set(), isBroken: false },
+      const before = this.position();
+      const result: ApplyResult = {
+        position: { ...before },
+        own: new Map(),
+        written: new Set(),
+        hasGap: false,
       };
       for (const { position, bytes, found } of decoded) {
-        if (position > taken.place.next) {
-          taken.place = this.#beginAt(position, found);
-          taken.isBroken = true;
+        if (position > result.position.next) {
+          result.position = this.#beginAt(position, found);
+          result.hasGap = true;
         }
-        taken.place.next = position + 1;
-        taken.place.bytes += bytes.length;
+        result.position.next = position + 1;
+        result.position.bytes += bytes.length;
         if (found === undefined) continue;
-        const set = "writes" in found ? found : this.#completed(found, taken.place);
-        if (set !== undefined) this.#decide(set, { position, bytes: bytes.length }, taken);
-        else if (isLast(found)) this.#note(found, false, taken);
+        const set = "writes" in found ? found : this.#completed(found, result.position);
+        if (set !== undefined) this.#decide(set, { position, bytes: bytes.length }, result);
+        else if (isLast(found)) this.#note(found, false, result);
       }
-      this.#places.put("place", taken.place);
-      return taken;
+      const { next } = result.position;
+      assert(next >= before.next, "The position of a view never moves back");
+      this.#positions.put("place", result.position);
+      return result;
     });
   }
 
-  #tellStrange(position: number): void {
+  #warnUnreadable(position: number): void {
     const { logger, name } = this.#options;
-    logger.error({ position }, `${name} passes over an entry that is no change set`);
+    logger.error({ position }, `${name} skips an entry that is not a change set`);
   }
 
   /**
-   * What came before is deleted, and needed no more: the log begins with a walk, which puts all rows
-   * again. What the view has of before is replaced as the walk goes over it.
+   * Starts over at the log's first entry after older ones were deleted. The log begins with a
+   * compaction, which writes all rows again; it replaces the view's rows as it passes them.
    */
   #beginAt(position: number, found: ChangeSet | ChangeSetPart | undefined): ViewPosition {
-    const walk = found && "writes" in found ? walkOf(found) : undefined;
-    if (found === undefined || walk === undefined || walk.at !== undefined || walk.isDone) {
-      throw new Error(`Expected the log of ${this.#options.name} to begin with a rewriting`);
+    const compaction = found && "writes" in found ? compactionOf(found) : undefined;
+    if (found === undefined || compaction === undefined || compaction.at || compaction.isDone) {
+      throw new Error(`Expected the log of ${this.#options.name} to begin with a compaction`);
     }
     const { logger, name } = this.#options;
-    logger.info({ position }, `${name} is read again from where its log begins`);
-    return {
-      ...{ next: position, version: found.base, first: position, bytes: 0, lacks: walk.id },
-    };
+    logger.info({ position }, `${name} is read again from the beginning of its log`);
+    const version = found.base;
+    return { next: position, version, first: position, bytes: 0, lacks: compaction.id };
   }
 
-  /** The set of which this is the last piece, when all of them are of the version that is met. */
-  #completed(piece: ChangeSetPart, { version }: ViewPosition): ChangeSet | undefined {
-    if (piece.base !== version) return undefined;
-    const { author, number, index, count, bytes } = piece;
+  /** The set that this part completes, when all parts were computed at the current version. */
+  #completed(part: ChangeSetPart, { version }: ViewPosition): ChangeSet | undefined {
+    if (part.base !== version) return undefined;
+    const { author, number, index, count, bytes } = part;
     if (index < count - 1) {
-      this.#pieces.put([author, number, index], bytes);
+      this.#parts.put([author, number, index], bytes);
       return undefined;
     }
     const parts: Uint8Array[] = [];
     for (let i = 0; i < index; i++) {
-      const part = this.#pieces.get([author, number, i]);
-      if (part === undefined) return undefined;
-      // LMDB reads the next one into the same memory.
-      parts.push(Buffer.from(part));
+      const stored = this.#parts.get([author, number, i]);
+      if (stored === undefined) return undefined;
+      // LMDB reads the next row into the same memory.
+      parts.push(Buffer.from(stored));
     }
     const whole = decodeEntry(Buffer.concat([...parts, bytes]));
     return whole && "writes" in whole ? whole : undefined;
   }
 
-  #decide(set: ChangeSet, at: { position: number; bytes: number }, taken: ApplyResult): void {
-    const isEffective = set.base === taken.place.version;
-    this.#note(set, isEffective, taken);
+  #decide(set: ChangeSet, at: { position: number; bytes: number }, result: ApplyResult): void {
+    const isEffective = set.base === result.position.version;
+    this.#note(set, isEffective, result);
     if (!isEffective) return;
     const { author, isKnown } = this.#options;
     const isOwn = set.author === author && isKnown(set.number);
-    this.#apply(set, at, taken.place, isOwn ? undefined : taken.news);
-    taken.place.version = at.position;
-    // Pieces of other sets are of a version that is past.
-    for (const key of this.#pieces.getKeys({})) this.#pieces.remove(key);
+    const isLater = at.position > result.position.version;
+    assert(isLater, "Each change set takes effect once, in the order of the log");
+    this.#apply(set, at, result.position, isOwn ? undefined : result.written);
+    result.position.version = at.position;
+    // Parts of other sets were computed at an older version.
+    for (const key of this.#parts.getKeys({})) this.#parts.remove(key);
   }
 
   #note({ author, number }: Numbered, isEffective: boolean, { own }: ApplyResult): void {
-    // A set that comes twice takes effect the first time, if ever.
+    // A set that comes twice takes effect the first time or never.
     if (author === this.#options.author && !own.get(number)) own.set(number, isEffective);
   }
 
   #apply(
     set: ChangeSet,
     { position, bytes }: { position: number; bytes: number },
-    place: ViewPosition,
-    news: Set<string> | undefined,
+    viewed: ViewPosition,
+    written: Set<string> | undefined,
   ): void {
     const { local } = this.#options;
     const before = this.compaction();
-    const walk = walkOf(set);
-    const isNext = walk !== undefined && walk.id === before?.id;
-    // A row of before that the walk has not found is gone.
-    if (isNext && place.lacks === walk.id) removeRowsBetween(local, before?.at, walk.at);
-    for (const write of set.writes) {
-      // A walk puts rows again that a view which is not behind has just like that.
-      if (walk !== undefined && local.has(write)) continue;
-      local.write(write);
-      news?.add(write.table);
+    const compaction = compactionOf(set);
+    const isNext = compaction !== undefined && compaction.id === before?.id;
+    // Older rows that the compaction did not write are deleted rows.
+    if (isNext && viewed.lacks === compaction.id) {
+      removeRowsBetween(local, before?.at, compaction.at);
     }
-    if (walk === undefined) return;
-    if (!isNext) place.walk = { position, bytes: place.bytes - bytes };
-    if (!walk.isDone || place.walk === undefined) return;
-    place.first = place.walk.position;
-    place.bytes -= place.walk.bytes;
-    delete place.walk;
-    if (place.lacks === walk.id) delete place.lacks;
+    for (const write of set.writes) {
+      // A view that is not behind has the rows of a compaction already.
+      if (compaction !== undefined && local.has(write)) continue;
+      local.write(write);
+      written?.add(write.table);
+    }
+    if (compaction === undefined) return;
+    if (!isNext) viewed.walk = { position, bytes: viewed.bytes - bytes };
+    if (!compaction.isDone || viewed.walk === undefined) return;
+    viewed.first = viewed.walk.position;
+    viewed.bytes -= viewed.walk.bytes;
+    delete viewed.walk;
+    if (viewed.lacks === compaction.id) delete viewed.lacks;
   }
 }
 
@@ -203,8 +216,8 @@ function tablesOf(found: ChangeSet | ChangeSetPart): Iterable<string> {
 const isLast = (found: ChangeSet | ChangeSetPart) =>
   "index" in found && found.index === found.count - 1;
 
-/** The walk as a set leaves it, when that is of a walk. */
-function walkOf({ writes }: ChangeSet): CompactionProgress | undefined {
+/** Progress of the compaction that a set is part of. */
+function compactionOf({ writes }: ChangeSet): CompactionProgress | undefined {
   const written = writes.findLast(({ table }) => table === COMPACTION_TABLE);
   return written?.value && (decodeValue(written.value) as CompactionProgress);
 }
