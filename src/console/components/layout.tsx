@@ -1,5 +1,6 @@
 import { type ComponentChildren, Fragment } from "preact";
 import { useEffect } from "preact/hooks";
+import { DocsLink } from "./docs-link.tsx";
 import { Icon, type IconName } from "./icon.tsx";
 
 /** Title of a screen, with its actions. */
@@ -28,7 +29,10 @@ export function ScreenHeader(props: {
           {status}
         </div>
       </div>
-      <div class="actions">{children}</div>
+      <div class="actions">
+        {children}
+        <DocsLink />
+      </div>
     </div>
   );
 }

@@ -1,0 +1,14 @@
+import { currentRoute } from "../router.ts";
+import { screenGuides } from "./screen-guides.ts";
+
+/** Link to the page of the guide that explains the current screen. */
+export function DocsLink() {
+  const [screen = ""] = currentRoute.value.segments;
+  const page = screenGuides[screen];
+  if (page === undefined) return null;
+  return (
+    <a class="small" href={`/docs/guide/${page}`} target="_blank" rel="noreferrer">
+      Guide
+    </a>
+  );
+}

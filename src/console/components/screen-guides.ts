@@ -1,0 +1,14 @@
+/** Pages of the guide that explain a screen, by the first segment of the screen's address. */
+export const screenGuides: Readonly<Record<string, string>> = {
+  "": "console",
+  sources: "pixels",
+  destinations: "destinations/delivery",
+  transformations: "user-code",
+  libraries: "user-code",
+  events: "destinations/delivery#live-tail",
+  search: "replays#search",
+  "dead-letters": "destinations/delivery#dead-letters",
+  replays: "replays#replays",
+  settings: "api#signing-in",
+  system: "operating#what-to-watch",
+};
