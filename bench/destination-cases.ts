@@ -9,10 +9,10 @@ import {
 } from "../test/destinations/clickhouse/clickhouse-server.ts";
 import { PostgresServer, postgresMissing } from "../test/destinations/postgres/postgres-server.ts";
 
-/** A kind of destination beside the best that its system's plain client does. */
+/** A kind of destination and a plain client of the same system, to compare with. */
 export interface Case {
   name: string;
-  /** What the plain client does, in a word or two. */
+  /** Short name of the method of the plain client. */
   plainly: string;
   /** The reason why the destination is missing here. */
   missing: string | undefined;
@@ -22,11 +22,11 @@ export interface Case {
 export interface Running {
   kind: DestinationKind;
   config: Record<string, unknown>;
-  /** Writes the same columns of the events by the plain client; CPU of other processes, in µs. */
+  /** Writes the same columns with the plain client; resolves with the CPU of its processes, in µs. */
   plain(events: readonly Uint8Array[]): Promise<number>;
-  /** CPU of the system itself, in µs. */
+  /** CPU of the database server, in µs. */
   serverCpu(): number;
-  /** Adds a column to the table of the events that says, in ms, when a row came. */
+  /** Adds a column with the arrival time of each row, in ms. */
   stamp(): Promise<void>;
   /** Milliseconds from the property `sent` to that. */
   latencies(): Promise<number[]>;

@@ -30,29 +30,38 @@ let made = 0;
 function eventOf(n: number): Uint8Array {
   const at = new Date().toISOString();
   const event = {
-    ...{ type: "track", event: "Order Completed", messageId: crypto.randomUUID(), channel: "web" },
-    ...{ anonymousId: crypto.randomUUID(), userId: `user-${n % 5_000}`, request_ip: "203.0.113.7" },
-    ...{ receivedAt: at, sentAt: at, originalTimestamp: at, integrations: { All: true } },
+    type: "track",
+    event: "Order Completed",
+    messageId: crypto.randomUUID(),
+    channel: "web",
+    anonymousId: crypto.randomUUID(),
+    userId: `user-${n % 5_000}`,
+    request_ip: "203.0.113.7",
+    receivedAt: at,
+    sentAt: at,
+    originalTimestamp: at,
+    integrations: { All: true },
     context: { library: { name: "js", version: "3.1" }, screen: { width: 1920, height: 1080 } },
     properties: {
-      ...{
-        page_url: `https://example.com/p/${n}?a=b`,
-        page_title: "Pricing – Äpfel",
-        price: n / 4,
-      },
-      ...{ seats: n % 50, plan: "growth", is_trial: n % 2 === 0, n },
+      page_url: `https://example.com/p/${n}?a=b`,
+      page_title: "Pricing – Äpfel",
+      price: n / 4,
+      seats: n % 50,
+      plan: "growth",
+      is_trial: n % 2 === 0,
+      n,
     },
   };
   return Buffer.from(JSON.stringify(event));
 }
 
 interface Cost {
-  /** µs of CPU an event: of the client, and with the system's own. */
+  /** CPU per event in µs: of the client alone, and with the server. */
   client: number;
   both: number;
 }
 
-/** What `work` costs for each event. */
+/** Measures the CPU per event of `work`. */
 async function costOf(running: Running, work: () => Promise<number>): Promise<Cost> {
   const server = running.serverCpu();
   const own = process.cpuUsage();

@@ -1,5 +1,5 @@
 /**
- * One client of bench/egress.ts in a process of its own: prints µs of CPU a request.
+ * Runs one client of bench/egress.ts and prints its CPU per request, in µs.
  *
  *   bun bench/egress-client.ts NAME PORT REQUESTS AT_ONCE
  */
@@ -53,14 +53,24 @@ function byBareSocket(): Promise<void> {
 const clients: Record<string, () => Promise<unknown>> = {
   egress: () =>
     egress.request({
-      ...{ workspaceId: "w", url, method: "POST", headers, body, signal },
-      ...{ timeoutMs: 60_000, answerBytesMax: 65_536, isRepeatable: true },
+      workspaceId: "w",
+      url,
+      method: "POST",
+      headers,
+      body,
+      signal,
+      timeoutMs: 60_000,
+      answerBytesMax: 65_536,
+      isRepeatable: true,
     }),
   "node:http": byNodeHttp,
   fetch: async () => (await fetch(url, { method: "POST", headers, body })).arrayBuffer(),
   undici: async () => {
     const { body: answer } = await undici.request(url, {
-      ...{ method: "POST", headers, body, dispatcher },
+      method: "POST",
+      headers,
+      body,
+      dispatcher,
     });
     await answer.arrayBuffer();
   },

@@ -1,8 +1,7 @@
 /**
- * What a request to a receiver costs the process that sends it: the guarded egress beside other
- * clients, which guard nothing, and a bare socket, which is what no client can beat. Connections are
- * kept, bodies are 1 KB. Each has a process of its own, and rounds take turns, so that a busy
- * machine hurts all alike.
+ * Measures the CPU of a request to a receiver: the guarded egress, other clients without a guard,
+ * and a bare socket as the lower bound. Connections are kept alive, bodies have 1 KB. Each client
+ * has its own process, and rounds alternate, so that a busy machine affects all alike.
  *
  *   bun bench/egress.ts [--requests 10000] [--rounds 5] [--at-once 8]
  */

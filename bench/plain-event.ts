@@ -1,7 +1,6 @@
 /**
- * A pixel's event as one would write it over a parser that hands out pairs: objects,
- * arrays, then `JSON.stringify`. Every parser that is compared goes through it, so that all of
- * them write the same bytes.
+ * Builds the event of a pixel from the pairs of any parser, with objects, arrays and
+ * `JSON.stringify`. All compared parsers use it, so that all write the same bytes.
  */
 
 type Node = string | number | Node[] | { [name: string]: Node };
@@ -41,10 +40,18 @@ export function plainEvent(pairs: Pairs, { messageId, time, request_ip }: Frame)
       type: "track",
       channel: "web",
       messageId,
-      ...{ anonymousId: anonymousId?.replace(/^"(.*)"$/s, "$1"), userId, name, event },
+      anonymousId: anonymousId?.replace(/^"(.*)"$/s, "$1"),
+      userId,
+      name,
+      event,
       ...others,
-      ...{ properties, context, integrations: { All: true } },
-      ...{ originalTimestamp: time, sentAt: time, receivedAt: time, request_ip },
+      properties,
+      context,
+      integrations: { All: true },
+      originalTimestamp: time,
+      sentAt: time,
+      receivedAt: time,
+      request_ip,
     }),
   );
 }

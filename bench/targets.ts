@@ -55,27 +55,29 @@ export async function pixelmill(options: TargetOptions = {}): Promise<Target> {
 
 async function connectFile(server: Server, sourceId: string): Promise<void> {
   const { body } = await server.api("POST", "/v2/destinations", {
-    ...{ name: "File", type: "file", config: { path: "pixels.jsonl" } },
+    name: "File",
+    type: "file",
+    config: { path: "pixels.jsonl" },
   });
   const destinationId = body.destination.id;
   await server.api("POST", "/v2/connections", { sourceId, destinationId });
 }
 
-/** Asked for seldom: a scrape costs CPU itself. */
+/** Interval of polling the metrics; a scrape costs CPU itself. */
 const LAG_POLL_MS = 250;
 
 async function delivered(server: Server): Promise<void> {
   while ((await lagEvents(server)) > 0) await Bun.sleep(LAG_POLL_MS);
 }
 
-/** Of all lanes. */
+/** Undelivered events of all lanes. */
 async function lagEvents(server: Server): Promise<number> {
   const text = await (await fetch(`${server.controlPlane}/metrics`)).text();
   const lags = text.matchAll(/^pixelmill_lane_lag_events\{.*\} (\d+)$/gm);
   return [...lags].reduce((sum, [, lag]) => sum + Number(lag), 0);
 }
 
-/** A Bun server of this folder, which prints its port. */
+/** Starts a Bun server of this folder, which prints its port. */
 async function bunServer(name: string, file: string, long = false): Promise<Target> {
   const child = Bun.spawn([process.execPath, join(import.meta.dir, file)], { stdout: "pipe" });
   const reader = child.stdout.getReader();
@@ -94,10 +96,10 @@ async function bunServer(name: string, file: string, long = false): Promise<Targ
 export const bareBun = ({ long }: TargetOptions = {}) =>
   bunServer("bare Bun.serve, keeps nothing", "bare-server.ts", long);
 
-/** What any server on Bun pays for keeping a pixel on this disk. */
+/** The lower bound for a Bun server that stores pixels on this disk. */
 export const durableBun = () => bunServer("bare Bun.serve, on disk", "durable-server.ts");
 
-/** Our listener over a log that forgets: what durability costs. */
+/** The pixel listener without a log, which shows the cost of durability. */
 export const withoutLog = ({ long }: TargetOptions = {}) =>
   bunServer("pixelmill's listener, no log", "listener-without-log.ts", long);
 

@@ -32,7 +32,9 @@ function webhookBench(batchSize: number, over: Record<string, unknown> = {}): Be
   const base = `http://127.0.0.1:${server.port}`;
   const oauth = { tokenUrl: `${base}/token`, clientId: "id", clientSecret: "secret" };
   const config = {
-    ...{ webhookUrl: `${base}/in?a=b`, batchSize, ...over },
+    webhookUrl: `${base}/in?a=b`,
+    batchSize,
+    ...over,
     ...(over.oauth !== undefined && { oauth }),
   };
   const broken = (over: Record<string, unknown>) => ({ ...config, ...over });

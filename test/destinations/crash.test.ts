@@ -36,7 +36,8 @@ interface Target {
 async function postgres(): Promise<Target> {
   const server = await PostgresServer.start();
   return {
-    ...{ type: "postgres", config: { ...server.account, tls: "off" } },
+    type: "postgres",
+    config: { ...server.account, tls: "off" },
     numbers: async () => (await server.ask("select n from public.tracks")).split("\n"),
     end: () => server.end(),
   };
@@ -45,7 +46,8 @@ async function postgres(): Promise<Target> {
 async function clickhouse(): Promise<Target> {
   const server = await ClickhouseServer.start();
   return {
-    ...{ type: "clickhouse", config: server.account },
+    type: "clickhouse",
+    config: server.account,
     numbers: async () => (await server.ask("select n from default.tracks final")).split("\n"),
     end: () => server.end(),
   };
@@ -56,7 +58,8 @@ async function s3(): Promise<Target> {
   const server = await S3Server.start();
   const gathering = { batchAgeMs: 60, batchSize: 40 };
   return {
-    ...{ type: "s3", config: { ...server.config, ...gathering, format: "parquet" } },
+    type: "s3",
+    config: { ...server.config, ...gathering, format: "parquet" },
     async numbers() {
       const keys = await server.keys();
       const files = await Promise.all(
@@ -72,7 +75,9 @@ async function s3(): Promise<Target> {
 async function files(directory: string): Promise<Target> {
   const root = join(directory, "data/files");
   return {
-    ...{ type: "file", config: { path: "in/e.jsonl", rotateBytes: 10_000 }, repeats: true },
+    type: "file",
+    config: { path: "in/e.jsonl", rotateBytes: 10_000 },
+    repeats: true,
     async numbers() {
       const names = readdirSync(root, { recursive: true }).map(String);
       const read = names.filter((name) => name.endsWith(".jsonl"));
@@ -92,7 +97,8 @@ async function kafka(): Promise<Target> {
   const topic = "events";
   await clients.admin().createTopics({ topics: [topic], partitions: 3, replicas: 1 });
   return {
-    ...{ type: "kafka", repeats: true },
+    type: "kafka",
+    repeats: true,
     config: { brokers: brokers.addresses[0]!, topic, tls: "off" },
     async numbers() {
       const read = await readTopic(clients, topic);

@@ -108,7 +108,8 @@ const event = fc.record({
   context: fc.dictionary(key, value, { maxKeys: 3 }),
 });
 const batches = fc.array(fc.array(event, { minLength: 1, maxLength: 6 }), {
-  ...{ minLength: 1, maxLength: 4 },
+  minLength: 1,
+  maxLength: 4,
 });
 
 const tables: Record<string, string> = { track: "tracks", page: "pages", identify: "identifies" };

@@ -11,7 +11,9 @@ const { signal } = new AbortController();
 const namesOf = (allow: string[], resolve: ResolveHost, now?: () => number) =>
   createCheckedAddresses({
     rules: createAddressRules(allow, () => []),
-    ...{ resolve, setting: "egress.allow", ...(now && { now }) },
+    resolve,
+    setting: "egress.allow",
+    ...(now && { now }),
   });
 
 test("a finished request removes its listener from the caller's signal", async () => {

@@ -31,7 +31,11 @@ async function sinkOn(host: string, answer?: (socket: Socket) => void) {
 
 const { signal } = new AbortController();
 const to = (host: string, port: number) => ({
-  ...{ workspaceId: "w", host, port, timeoutMs: 60_000, signal },
+  workspaceId: "w",
+  host,
+  port,
+  timeoutMs: 60_000,
+  signal,
 });
 
 /** Sends a text and returns the response of the peer. */
@@ -191,7 +195,8 @@ describe("TLS", () => {
   }
 
   const upgrade = {
-    ...{ request: Buffer.from("tls?"), accept: Buffer.from("S") },
+    request: Buffer.from("tls?"),
+    accept: Buffer.from("S"),
     refusal: "The database does not offer TLS",
   };
   const ways = [
@@ -236,8 +241,15 @@ describe("TLS", () => {
     const url = `https://127.0.0.1:${(server.address() as { port: number }).port}/`;
     const egress = egressWith();
     const request = {
-      ...{ workspaceId: "w", url, method: "GET", headers: {}, body: new Uint8Array() },
-      ...{ timeoutMs: 60_000, answerBytesMax: 100, isRepeatable: true, signal },
+      workspaceId: "w",
+      url,
+      method: "GET",
+      headers: {},
+      body: new Uint8Array(),
+      timeoutMs: 60_000,
+      answerBytesMax: 100,
+      isRepeatable: true,
+      signal,
     };
     const tls = { ca, serverName: "good.test" };
     expect((await egress.request({ ...request, tls })).status).toBe(200);

@@ -24,8 +24,12 @@ test.each([...reservedHeaders])(
     const value = name === "transfer-encoding" ? "chunked" : "theirs";
     const answer = await guestFetch(egress)(
       {
-        ...{ workspaceId: "workspace", url, method: "POST", body },
-        ...{ timeoutMs: 60_000, answerBytesMax: 100 },
+        workspaceId: "workspace",
+        url,
+        method: "POST",
+        body,
+        timeoutMs: 60_000,
+        answerBytesMax: 100,
         headers: { [name]: value, [name.toUpperCase()]: value, Authorization: "kept" },
       },
       new AbortController().signal,

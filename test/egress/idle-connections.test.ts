@@ -100,8 +100,13 @@ test("a receiver that half-closes the connection without reading ends the reques
 
 describe("fetch of user code", () => {
   const guest = (url: string, method: string) => ({
-    ...{ workspaceId: "w", url, method, headers: {}, body: "" },
-    ...{ timeoutMs: 60_000, answerBytesMax: 2 },
+    workspaceId: "w",
+    url,
+    method,
+    headers: {},
+    body: "",
+    timeoutMs: 60_000,
+    answerBytesMax: 2,
   });
   const { signal } = new AbortController();
 

@@ -5,13 +5,15 @@ export const ok = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
 
 /** A request without a body. */
 export const requestTo = (url: string, headers: Record<string, string> = {}) => ({
-  ...{ workspaceId: "w", url, method: "POST", headers, body: new Uint8Array() },
-  ...{
-    timeoutMs: 60_000,
-    answerBytesMax: 1_000,
-    isRepeatable: true,
-    signal: new AbortController().signal,
-  },
+  workspaceId: "w",
+  url,
+  method: "POST",
+  headers,
+  body: new Uint8Array(),
+  timeoutMs: 60_000,
+  answerBytesMax: 1_000,
+  isRepeatable: true,
+  signal: new AbortController().signal,
 });
 
 /** Sends one request by an egress of its own. */

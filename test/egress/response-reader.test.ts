@@ -24,8 +24,10 @@ function read(pieces: readonly (string | Buffer)[], { method = "POST", ends = fa
   }
   if (!isWhole && ends) isWhole = reader.end();
   return {
-    ...{ status: reader.status, headers: { ...reader.headers } },
-    ...{ body: Buffer.from(reader.body).toString("latin1"), isWhole },
+    status: reader.status,
+    headers: { ...reader.headers },
+    body: Buffer.from(reader.body).toString("latin1"),
+    isWhole,
     isReusable: reader.isReusable,
   };
 }

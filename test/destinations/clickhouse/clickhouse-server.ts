@@ -36,7 +36,10 @@ export class ClickhouseServer {
     const data = join(this.#directory, "data");
     this.#process = Bun.spawn(["python3", script, String(this.port), data, this.password], {
       env: { PATH: process.env.PATH ?? "", PYTHONPATH: library, PYTHONDONTWRITEBYTECODE: "1" },
-      ...{ stdin: "ignore", stdout: "pipe", stderr: "inherit", cwd: this.#directory },
+      stdin: "ignore",
+      stdout: "pipe",
+      stderr: "inherit",
+      cwd: this.#directory,
     });
     const { value } = await this.#process.stdout.getReader().read();
     this.port = Number(Buffer.from(value ?? []).toString());

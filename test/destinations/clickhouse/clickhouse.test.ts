@@ -52,8 +52,13 @@ function opened(config: Record<string, unknown>): OpenDestination {
 
 const track = (messageId: string, properties: object, over: object = {}) =>
   outgoing({
-    ...{ type: "track", event: "Test Made", messageId, userId: "u" },
-    ...{ receivedAt: "2026-01-02T03:04:05.678Z", properties, ...over },
+    type: "track",
+    event: "Test Made",
+    messageId,
+    userId: "u",
+    receivedAt: "2026-01-02T03:04:05.678Z",
+    properties,
+    ...over,
   });
 
 const rowsOf = (database: unknown, table = "tracks") =>
@@ -108,16 +113,25 @@ describeReal("tables of ClickHouse", () => {
   test("have RudderStack's columns and one for each property", async () => {
     const config = configOf();
     const event = {
-      ...{ type: "track", event: "Order Completed", messageId: "m1", anonymousId: "a1" },
-      ...{ receivedAt: "2026-01-02T03:04:05.678Z", context: { library: { name: "js" } } },
+      type: "track",
+      event: "Order Completed",
+      messageId: "m1",
+      anonymousId: "a1",
+      receivedAt: "2026-01-02T03:04:05.678Z",
+      context: { library: { name: "js" } },
       properties: { total: 12.5, count: 3, gift: true, when: "2026-02-03", items: [{ sku: "x" }] },
     };
     const page = { ...event, type: "page", event: undefined, messageId: "m2", name: "Home" };
     const events = [event, page].map((one) => outgoing(one));
     expect(await opened(config).deliver(events, signal)).toEqual(delivered);
     const common = {
-      ...{ anonymous_id: "a1", received_at: "2026-01-02 03:04:05.678", context_library_name: "js" },
-      ...{ total: 12.5, count: 3, gift: true, when: "2026-02-03 00:00:00.000" },
+      anonymous_id: "a1",
+      received_at: "2026-01-02 03:04:05.678",
+      context_library_name: "js",
+      total: 12.5,
+      count: 3,
+      gift: true,
+      when: "2026-02-03 00:00:00.000",
       items: '[{"sku":"x"}]',
     };
     expect(await rowsOf(config.database)).toEqual([
@@ -178,15 +192,42 @@ describeReal("tables of ClickHouse", () => {
     const config = configOf();
     const long = "a".repeat(150);
     const properties = {
-      ...{ Foo: 1, foo: 2, FOO: 1, select: "s", table: "t", id: "mine", größe: 3, 日本: 4 },
-      ...{ [`${long}x`]: "x", [`${long}y`]: "y", nul: "a\0b", half: "\ud800", emoji: "🙂" },
-      ...{ quote: "'\"\\\t\n", huge: 2 ** 80, nan: "NaN", date: "2026-02-30", list: [], "a.b": 1 },
+      Foo: 1,
+      foo: 2,
+      FOO: 1,
+      select: "s",
+      table: "t",
+      id: "mine",
+      größe: 3,
+      日本: 4,
+      [`${long}x`]: "x",
+      [`${long}y`]: "y",
+      nul: "a\0b",
+      half: "\ud800",
+      emoji: "🙂",
+      quote: "'\"\\\t\n",
+      huge: 2 ** 80,
+      nan: "NaN",
+      date: "2026-02-30",
+      list: [],
+      "a.b": 1,
     };
     expect(await opened(config).deliver([track("m1", properties)], signal)).toEqual(delivered);
     const [row] = await rowsOf(config.database);
     expect(row).toMatchObject({
-      ...{ foo: 1, select: "s", table: "t", id: "m1", gr_e: 3, nul: "ab", half: "\ufffd" },
-      ...{ emoji: "🙂", quote: "'\"\\\t\n", huge: 2 ** 80, nan: "NaN", date: "2026-02-30", a_b: 1 },
+      foo: 1,
+      select: "s",
+      table: "t",
+      id: "m1",
+      gr_e: 3,
+      nul: "ab",
+      half: "\ufffd",
+      emoji: "🙂",
+      quote: "'\"\\\t\n",
+      huge: 2 ** 80,
+      nan: "NaN",
+      date: "2026-02-30",
+      a_b: 1,
     });
     expect(JSON.parse(row!.rest__json as string)).toEqual({ foo: 2, id: "mine", 日本: 4 });
     const names = Object.keys(row!).filter((name) => name.startsWith("aaaa"));
@@ -270,8 +311,13 @@ describeReal("failures of ClickHouse", () => {
     const config = configOf();
     const open = opened(config);
     const types = {
-      ...{ i: "Int8", u: "UInt16", l: "LowCardinality(Nullable(String))", f: "Float32" },
-      ...{ d: "Nullable(DateTime('UTC'))", a: "Array(String)", m: "String materialized 'x'" },
+      i: "Int8",
+      u: "UInt16",
+      l: "LowCardinality(Nullable(String))",
+      f: "Float32",
+      d: "Nullable(DateTime('UTC'))",
+      a: "Array(String)",
+      m: "String materialized 'x'",
     };
     const values = Object.fromEntries(Object.keys(types).map((name) => [name, "1"]));
     expect(await open.deliver([track("m1", values)], signal)).toEqual(delivered);
@@ -287,11 +333,22 @@ describeReal("failures of ClickHouse", () => {
     expect(await open.deliver(batch, signal)).toEqual(delivered);
     const [, two, three] = await rowsOf(config.database);
     expect(two).toMatchObject({
-      ...{ i__text: "300", u__text: "-1", l: "low", f__text: "1e+300", d__text: "1950-01-01" },
-      ...{ a__text: '["x"]', m__text: "y" },
+      i__text: "300",
+      u__text: "-1",
+      l: "low",
+      f__text: "1e+300",
+      d__text: "1950-01-01",
+      a__text: '["x"]',
+      m__text: "y",
     });
     expect(three).toMatchObject({
-      ...{ i: -5, u: 60_000, l: "5", f: 2.5, d: "2026-01-01 00:00:00", a__text: "x", m__text: "1" },
+      i: -5,
+      u: 60_000,
+      l: "5",
+      f: 2.5,
+      d: "2026-01-01 00:00:00",
+      a__text: "x",
+      m__text: "1",
     });
   });
 

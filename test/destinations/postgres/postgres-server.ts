@@ -65,7 +65,9 @@ export class PostgresServer {
       ...settings.flatMap((setting) => ["-c", setting]),
     ];
     this.#process = Bun.spawn([...asNobody, `${programs()}/postgres`, ...flags], {
-      ...{ stdout: "ignore", stderr: Bun.file(join(this.directory, "log")), cwd: "/" },
+      stdout: "ignore",
+      stderr: Bun.file(join(this.directory, "log")),
+      cwd: "/",
     });
     for (let tries = 0; tries < 2_400; tries++) {
       const { exitCode } = Bun.spawnSync([
@@ -139,7 +141,9 @@ export class PostgresServer {
       ],
       {
         env: { PGPASSWORD: this.password, PATH: process.env.PATH ?? "" },
-        ...{ stdin: Buffer.from(sql), stdout: "pipe", stderr: "pipe" },
+        stdin: Buffer.from(sql),
+        stdout: "pipe",
+        stderr: "pipe",
       },
     );
     const [printed, failed] = await Promise.all([

@@ -44,8 +44,13 @@ function opened(config: Record<string, unknown>): OpenDestination {
 
 const track = (messageId: string, properties: object, over: object = {}) =>
   outgoing({
-    ...{ type: "track", event: "Test Made", messageId, userId: "u" },
-    ...{ receivedAt: "2026-01-02T03:04:05.678Z", properties, ...over },
+    type: "track",
+    event: "Test Made",
+    messageId,
+    userId: "u",
+    receivedAt: "2026-01-02T03:04:05.678Z",
+    properties,
+    ...over,
   });
 
 const rowsOf = (schema: unknown, table = "tracks") =>
@@ -98,9 +103,16 @@ describeReal("tables of PostgreSQL", () => {
   test("have RudderStack's columns and one for each property", async () => {
     const config = configOf();
     const event = {
-      ...{ type: "track", event: "Order Completed", messageId: "m1", anonymousId: "a1" },
-      ...{ userId: "u1", receivedAt: "2026-01-02T03:04:05.678Z", sentAt: "2026-01-02T03:04:04Z" },
-      ...{ originalTimestamp: "2026-01-02T03:04:03.000Z", channel: "web", request_ip: "1.2.3.4" },
+      type: "track",
+      event: "Order Completed",
+      messageId: "m1",
+      anonymousId: "a1",
+      userId: "u1",
+      receivedAt: "2026-01-02T03:04:05.678Z",
+      sentAt: "2026-01-02T03:04:04Z",
+      originalTimestamp: "2026-01-02T03:04:03.000Z",
+      channel: "web",
+      request_ip: "1.2.3.4",
       context: { library: { name: "js", version: "1" }, screen: { width: 1920 } },
       properties: { total: 12.5, count: 3, gift: true, when: "2026-02-03", items: [{ sku: "x" }] },
     };
@@ -108,11 +120,21 @@ describeReal("tables of PostgreSQL", () => {
     const events = [event, page].map((one) => outgoing(one));
     expect(await opened(config).deliver(events, signal)).toEqual({ kind: "delivered" });
     const common = {
-      ...{ anonymous_id: "a1", user_id: "u1", received_at: "2026-01-02T03:04:05.678+00:00" },
-      ...{ sent_at: "2026-01-02T03:04:04+00:00", channel: "web", context_ip: "1.2.3.4" },
-      ...{ original_timestamp: "2026-01-02T03:04:03+00:00", context_request_ip: "1.2.3.4" },
-      ...{ context_library_name: "js", context_library_version: "1", context_screen_width: 1920 },
-      ...{ total: 12.5, count: 3, gift: true, _when: "2026-02-03T00:00:00+00:00" },
+      anonymous_id: "a1",
+      user_id: "u1",
+      received_at: "2026-01-02T03:04:05.678+00:00",
+      sent_at: "2026-01-02T03:04:04+00:00",
+      channel: "web",
+      context_ip: "1.2.3.4",
+      original_timestamp: "2026-01-02T03:04:03+00:00",
+      context_request_ip: "1.2.3.4",
+      context_library_name: "js",
+      context_library_version: "1",
+      context_screen_width: 1920,
+      total: 12.5,
+      count: 3,
+      gift: true,
+      _when: "2026-02-03T00:00:00+00:00",
       items: '[{"sku":"x"}]',
     };
     expect(await rowsOf(config.schema)).toEqual([
@@ -192,17 +214,37 @@ describeReal("tables of PostgreSQL", () => {
     const config = configOf();
     const long = "a".repeat(80);
     const properties = {
-      ...{ Foo: 1, foo: 2, FOO: 1, select: "s", user: "u", table: "t", id: "mine", sent_at: "x" },
-      ...{ [`${long}x`]: "x", [`${long}y`]: "y", größe: 3, 日本: 4, "": 5, __proto: 6, "9to5": 7 },
-      ...{
-        nul: "a\0b",
-        half: "\ud800",
-        emoji: "🙂",
-        quote: "'\"\\\t\n",
-        huge: 2 ** 80,
-      },
-      ...{ nan: "NaN", infinity: 1e308 * 10, date: "2026-02-30", old: "0001-01-01", empty: "" },
-      ...{ none: null, list: [], object: {}, "a.b": 1, "a b": 2, $a: { b: { C: [{}] } } },
+      Foo: 1,
+      foo: 2,
+      FOO: 1,
+      select: "s",
+      user: "u",
+      table: "t",
+      id: "mine",
+      sent_at: "x",
+      [`${long}x`]: "x",
+      [`${long}y`]: "y",
+      größe: 3,
+      日本: 4,
+      "": 5,
+      __proto: 6,
+      "9to5": 7,
+      nul: "a\0b",
+      half: "\ud800",
+      emoji: "🙂",
+      quote: "'\"\\\t\n",
+      huge: 2 ** 80,
+      nan: "NaN",
+      infinity: 1e308 * 10,
+      date: "2026-02-30",
+      old: "0001-01-01",
+      empty: "",
+      none: null,
+      list: [],
+      object: {},
+      "a.b": 1,
+      "a b": 2,
+      $a: { b: { C: [{}] } },
       ["__proto__"]: "proto",
     };
     const text = JSON.stringify({ ...properties }).replace(/}$/, ',"__proto__":"proto"}');
@@ -213,30 +255,24 @@ describeReal("tables of PostgreSQL", () => {
     const [row] = await rowsOf(config.schema);
     const rest = JSON.parse(row!.rest__json as string);
     expect(row).toMatchObject({
-      ...{
-        foo: 1,
-        _select: "s",
-        _user: "u",
-        _table: "t",
-        id: "m1",
-        gr_e: 3,
-        _9_to_5: 7,
-        nul: "ab",
-      },
-      ...{
-        half: "\ufffd",
-        emoji: "🙂",
-        quote: "'\"\\\t\n",
-        huge: 2 ** 80,
-        nan: "NaN",
-      },
-      ...{
-        a_b: 1,
-        a_b_c: "[{}]",
-        _old: "0001-01-01T00:00:00+00:00",
-        date: "2026-02-30",
-        __proto: 6,
-      },
+      foo: 1,
+      _select: "s",
+      _user: "u",
+      _table: "t",
+      id: "m1",
+      gr_e: 3,
+      _9_to_5: 7,
+      nul: "ab",
+      half: "\ufffd",
+      emoji: "🙂",
+      quote: "'\"\\\t\n",
+      huge: 2 ** 80,
+      nan: "NaN",
+      a_b: 1,
+      a_b_c: "[{}]",
+      _old: "0001-01-01T00:00:00+00:00",
+      date: "2026-02-30",
+      __proto: 6,
     });
     expect(rest).toMatchObject({ foo: 2, id: "mine", sent_at: "x", 日本: 4, "a b": 2 });
     const names = Object.keys(row!).filter((name) => name.startsWith("aaaa"));
@@ -376,8 +412,17 @@ describeReal("failures of PostgreSQL", () => {
     expect(await open.deliver(batch, signal)).toEqual(delivered as never);
     const [, two, three] = await rowsOf(config.schema);
     expect(two).toMatchObject({
-      ...{ i: null, i__text: "70000", v: null, v__text: "äöüß", n: null, n__text: "123.5" },
-      ...{ d: null, d__text: "2026-01-01", j: [1, "a"], r: null, r__text: "1e+300" },
+      i: null,
+      i__text: "70000",
+      v: null,
+      v__text: "äöüß",
+      n: null,
+      n__text: "123.5",
+      d: null,
+      d__text: "2026-01-01",
+      j: [1, "a"],
+      r: null,
+      r__text: "1e+300",
     });
     expect(three).toMatchObject({ i: 7, v: "äöü", n: 12.5, d: null, d__text: "5", j: "s", r: 2.5 });
   });

@@ -61,7 +61,8 @@ export class S3Server {
         ...["posix", "--sidecar", this.#place("sidecar"), this.buckets],
       ],
       {
-        ...{ stdout: "ignore", stderr: Bun.file(join(this.directory, "log")) },
+        stdout: "ignore",
+        stderr: Bun.file(join(this.directory, "log")),
         env: { ...process.env, ROOT_ACCESS_KEY: this.accessKeyId, ROOT_SECRET_KEY: secret },
       },
     );

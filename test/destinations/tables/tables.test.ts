@@ -105,7 +105,8 @@ describe("values", () => {
   ] as const)("%p makes a column of type %s", (value, type) => expect(typeOf(value)).toBe(type));
 
   const column = (type: TableColumn["type"], over: Partial<TableColumn> = {}): TableColumn => ({
-    ...{ type, sqlType: type },
+    type,
+    sqlType: type,
     ...over,
   });
   test.each([

@@ -57,7 +57,9 @@ describe("OAuth 2 client credentials", () => {
     expect(asked!.method).toBe("POST");
     expect(asked!.headers["content-type"]).toBe("application/x-www-form-urlencoded");
     expect(Object.fromEntries(new URLSearchParams(asked!.body.toString()))).toEqual({
-      ...{ grant_type: "client_credentials", scope: "a b", audience: "https://api" },
+      grant_type: "client_credentials",
+      scope: "a b",
+      audience: "https://api",
     });
     const pair = Buffer.from(asked!.headers.authorization!.slice("Basic ".length), "base64");
     expect(pair.toString()).toBe("id%40x:s3cret%3A+%26%3D%C3%BC%25");
@@ -69,7 +71,9 @@ describe("OAuth 2 client credentials", () => {
     const [asked] = askedFor("/token");
     expect(asked!.headers).not.toHaveProperty("authorization");
     expect(Object.fromEntries(new URLSearchParams(asked!.body.toString()))).toEqual({
-      ...{ grant_type: "client_credentials", client_id: "id@x", client_secret: clientSecret },
+      grant_type: "client_credentials",
+      client_id: "id@x",
+      client_secret: clientSecret,
     });
   });
 

@@ -51,8 +51,12 @@ describe("a request that user code overrides", () => {
     expect(last().target).toBe("/in/a/b?c=d");
     expect(body()).toEqual(event);
     expect(last().headers).toMatchObject({
-      ...{ authorization: "Bearer x", "x-team": "config", "x-count": "3", "x-flag": "false" },
-      ...{ "x-none": "null", "x-object": '{"a":""}' },
+      authorization: "Bearer x",
+      "x-team": "config",
+      "x-count": "3",
+      "x-flag": "false",
+      "x-none": "null",
+      "x-object": '{"a":""}',
       "content-type": "application/cloudevents+json",
     });
     expect(last().headers).not.toHaveProperty("x-empty");
