@@ -1,6 +1,5 @@
 /**
- * Something that can happen again and again and be waited for; a notification that nobody waits for
- * is lost.
+ * Condition variable: waiters resume at the next notification; a notification without waiters is lost.
  */
 export class Notifier {
   readonly #waiters = new Set<() => void>();
@@ -16,7 +15,7 @@ export class Notifier {
     return new Promise((resolve) => this.once(resolve));
   }
 
-  /** What `work` resolves to; undefined when a notification comes first. */
+  /** The result of `work`; undefined when a notification comes first. */
   async unlessNotified<T>(work: Promise<T>): Promise<T | undefined> {
     const { promise: notified, resolve } = Promise.withResolvers<undefined>();
     const forget = this.once(() => resolve(undefined));
@@ -30,15 +29,14 @@ export class Notifier {
   }
 }
 
-/** Time and chance, so that tests can speed the one up and repeat the other. */
+/** Clock and random numbers, which tests replace. */
 export interface Clock {
   /** Whole milliseconds since the epoch. */
   now(): number;
-  /** Milliseconds that only ever grow, whatever is done to the wall clock. */
+  /** Monotonic milliseconds: changes of the wall clock do not affect them. */
   elapsed(): number;
   /**
-   * How long ago the wall clock, of this process or another, showed this time: at least 0. Steps of
-   * the clock that this process has lived through do not add to the age.
+   * Milliseconds since the wall clock, of this process or another, showed this time: at least 0. Steps of the clock during the life of this process do not add to the age.
    */
   age(at: number): number;
   /** From 0 inclusive to 1 exclusive. */
@@ -49,7 +47,7 @@ export interface Clock {
 
 /** How often the wall clock is checked for a step. */
 const LOOK_MS = 1_000;
-/** A smaller difference is the clock being corrected bit by bit, and no step. */
+/** Smallest difference that counts as a step; smaller ones are gradual corrections. */
 const STEP_MS_MIN = 2_000;
 /** Steps that are remembered. */
 const STEPS_MAX = 16;

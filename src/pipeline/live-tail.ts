@@ -4,7 +4,7 @@ import { parseJsonOrText } from "./model/input-event.ts";
 import type { EventOutcome, Output } from "./model/lane-event.ts";
 import type { LogSet } from "./reading/shared-reader.ts";
 
-/** One event on its way, as the live tail shows it. */
+/** One event in the live tail. */
 export interface TailMessage {
   stage: "received" | "delivered" | "dropped" | "dead-letter";
   sourceId: string;
@@ -25,20 +25,18 @@ export interface TailSubscriptions {
 
 type Receive = (message: TailMessage) => void;
 
-/** Subscribers at other nodes, who are shown what happens here; and the other way round. */
+/** Exchange of tail messages with other nodes: they see events of this node, and vice versa. */
 export interface RemoteTail {
   isWanted(workspaceId: string): boolean;
   readonly isAnyWanted: boolean;
   show(workspaceId: string, message: TailMessage): void;
   look(workspaceId: string, see: Receive): () => void;
-  /** Calls the listener when another node begins to look. */
+  /** Calls the listener when a subscription begins at another node. */
   onWanted(listener: () => void): void;
 }
 
 /**
- * The live tail. No message is built unless `wants` says so, so that the tail costs one look-up
- * when nobody listens. `received` messages come from a reading of the tail's own, which runs only
- * while there is a subscriber, at this node or another, and starts at the end of the log.
+ * Sends events to subscribers as they are received and settle. Without a subscriber of the workspace no message is built, and the tail costs one map read. `received` messages come from the tail's own log cursor, which runs only while there is a subscriber, at this node or another, and starts at the end of the log.
  */
 export class LiveTail implements TailSubscriptions {
   readonly #subscribers = new Map<string, Set<Receive>>();
@@ -88,7 +86,7 @@ export class LiveTail implements TailSubscriptions {
     if (this.audience?.isWanted(workspaceId)) this.audience.show(workspaceId, message);
   }
 
-  /** Shows how an output ended. */
+  /** Publishes the outcome of an output. */
   publishOutcome(
     { laneEvent, bytes }: Output,
     ending: EventOutcome,
@@ -108,7 +106,7 @@ export class LiveTail implements TailSubscriptions {
     });
   }
 
-  /** There are more durable records. */
+  /** Reads on: there are more durable records. */
   async advance(): Promise<void> {
     this.#isFollowing &&= this.#isWanted;
     if (!this.#isFollowing) return;
@@ -129,7 +127,7 @@ export class LiveTail implements TailSubscriptions {
     return this.#subscribers.size > 0 || (this.audience?.isAnyWanted ?? false);
   }
 
-  /** From here on `received` messages are read; from the end, when they were not before. */
+  /** Starts to read `received` messages, at the end of the logs. */
   #follow(): void {
     if (this.#isFollowing && this.#isWanted) return;
     this.#isFollowing = true;

@@ -34,7 +34,7 @@ const retry = { kind: "retry", reason: "Answered 503" } as const;
 const delivered = { kind: "delivered" } as const;
 const deadLetter = { kind: "dead-letter", stage: "deliver", reason: "Answered 400" } as const;
 
-describe("the log is told", () => {
+describe("the health log reports", () => {
   test("once that a destination fails, once that it is down, once that it recovered", () => {
     const { announcements, told, pass } = begin();
     for (let seconds = 0; seconds < 30; seconds++) {
@@ -43,7 +43,7 @@ describe("the log is told", () => {
     }
     const [fails, down, ...more] = told();
     expect(fails).toMatchObject({
-      told: "warn: A destination fails; it is tried again",
+      told: "warn: destination fails; retrying",
       ...{
         workspaceId: "w1",
         destinationId: "d1",
@@ -52,7 +52,7 @@ describe("the log is told", () => {
       },
     });
     expect(down).toMatchObject({
-      told: "error: A destination is down: nothing got through",
+      told: "error: destination is down",
       ...{ attempts: 11, seconds: 10 },
     });
     expect(more).toEqual([]);
@@ -61,7 +61,7 @@ describe("the log is told", () => {
     announcements.recordAttempt(delivered);
     announcements.recordAttempt(delivered);
     expect(told()).toMatchObject([
-      { told: "info: A destination recovered", attempts: 30, seconds: 30 },
+      { told: "info: destination recovered", attempts: 30, seconds: 30 },
     ]);
   });
 
@@ -72,10 +72,10 @@ describe("the log is told", () => {
       pass(1_000);
     }
     expect(told().map((line) => line.told)).toEqual([
-      "warn: A destination fails; it is tried again",
-      "info: A destination recovered",
-      "warn: A destination fails; it is tried again",
-      "info: A destination recovered",
+      "warn: destination fails; retrying",
+      "info: destination recovered",
+      "warn: destination fails; retrying",
+      "info: destination recovered",
     ]);
   });
 
@@ -91,7 +91,7 @@ describe("the log is told", () => {
     announcements.recordOutcome(7, { kind: "delivered" });
     const [first, ...later] = told();
     expect(first).toMatchObject({
-      told: "warn: Events became dead letters",
+      told: "warn: events became dead letters",
       ...{ failedInCode: 0, notDelivered: 1, reason: "Answered 400" },
     });
     expect(later).toEqual([]);

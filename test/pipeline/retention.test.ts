@@ -148,7 +148,7 @@ describe("retention", () => {
     await trim({ log: 200 });
     expect(log.first()).toBe(3 * PART_RECORDS);
     expect(givenUp).toEqual([3 * PART_BYTES]);
-    expect(lines).toEqual(["The disk is nearly full: events that were kept are given up"]);
+    expect(lines).toEqual(["kept events deleted: the disk is nearly full"]);
     disk.freeBytes = 0;
     await trim({ log: 20 });
     expect(log.first()).toBe(20);

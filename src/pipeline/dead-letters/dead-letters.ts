@@ -13,37 +13,36 @@ import { parseJsonOrText } from "../model/input-event.ts";
 
 export interface DeadLetters {
   /**
-   * Dead letters, oldest first; `after` is the id of the last one seen. Fewer than `count` do not
-   * mean the end, since large events make a page shorter, and a part is looked through at a time.
+   * Dead letters, oldest first; `after` is the id of the last one seen. A page of fewer than `count` letters need not be the last one: large events make it shorter, and one call scans a part of the letters.
    */
   list(
     workspaceId: string,
     options: LetterFilter & { after?: string; count: number },
   ): DeadLetter[];
-  /** As `list`, with the id to go on from; absent at the end. */
+  /** Lists dead letters with the id to go on from; `reached` is undefined at the end. */
   find(
     workspaceId: string,
     options: LetterFilter & { after?: string; count: number },
   ): { letters: DeadLetter[]; reached: string | undefined };
   get(workspaceId: string, id: string): DeadLetter | undefined;
-  /** Of a destination or a group; what else the filter says is not reckoned with. */
+  /** Counts the letters of a destination or a group; other parts of the filter are ignored. */
   count(workspaceId: string, filter?: LetterFilter): number;
-  /** Most letters first, of those that are alike the latest. */
+  /** Groups with the most letters first, then the latest. */
   groups(workspaceId: string, destinationId?: string): LetterGroup[];
-  /** Ids of a part of what a filter finds, oldest first. */
+  /** Ids of the letters that match a filter, oldest first, a part at a time. */
   ids(workspaceId: string, filter: LetterFilter, part: LetterScan): LetterScanResult;
-  /** Sends them once more, through the code that is live now; each settles again. */
+  /** Sends letters again, through the code that is live now; each settles again. */
   replay(workspaceId: string, ids: readonly string[]): Promise<{ replayed: number }>;
   purge(workspaceId: string, ids: readonly string[]): Promise<{ purged: number }>;
 }
 
-/** Groups that are read to find the largest. */
+/** Most groups that are read to find the largest. */
 const GROUPS_READ_MAX = 10_000;
 
-/** The dead letters as `api/` sees them: sealed by workspace, events as values. */
+/** Dead letters for `api/`: one workspace sees only its own, events are parsed. */
 export function createDeadLetters(
   ledger: Ledger,
-  /** Tells the lanes of these destinations that there are replays. */
+  /** Wakes the lanes of these destinations: letters were requeued. */
   wake: (destinationIds: readonly string[]) => void,
   now: () => number,
 ): DeadLetters {
@@ -100,7 +99,7 @@ export function createDeadLetters(
   };
 }
 
-/** Hands out ids in parts until all were looked at; `step` returns how many it has looked at. */
+/** Calls `step` with the remaining ids until none is left; it returns how many it has processed. */
 async function inLots(
   ids: readonly string[],
   step: (rest: readonly string[]) => Promise<number>,

@@ -7,7 +7,7 @@ import {
   type Output,
 } from "../model/lane-event.ts";
 
-/** A dead letter for an output. Its id is a UUID of version 7, so that ids sort by time. */
+/** Creates the dead letter of an output. Its id is a UUID of version 7: ids sort by time. */
 export function createDeadLetter(
   output: Output,
   ending: EventOutcome & { kind: "dead-letter" },
@@ -44,7 +44,7 @@ export function createDeadLetter(
   };
 }
 
-/** The event of a dead letter as it first came, to go through the live code once more. */
+/** Creates the lane event of a requeued letter: the original event runs through the live code again. */
 export function createRequeuedEvent({ letter, replayedAt }: RequeuedLetter): LaneEvent {
   const { messageId, sourceId, receivedAt, type, user, name } = letter;
   const text = letter.original ?? letter.text;

@@ -5,7 +5,7 @@ import { firstIdAt } from "../ledger/letter-keys.ts";
 import type { LetterCount } from "../ledger/letter-tables.ts";
 import type { LaneMetrics } from "../monitoring/metrics.ts";
 
-/** How many dead letters a destination may have, and how old they may be; 0 is no bound. */
+/** Most dead letters of a destination, and their greatest age; 0 is no bound. */
 export interface DeadLetterBounds {
   countMax: number;
   ageMsMax: number;
@@ -14,7 +14,7 @@ export interface DeadLetterBounds {
 interface Parts {
   bounds: DeadLetterBounds;
   ledger: Ledger;
-  /** All that a destination's letters may be in, the ledger's own among them. */
+  /** All ledgers that hold letters of the same destinations, including `ledger`. */
   ledgers(): readonly Pick<Ledger, "letters">[];
   clock: Pick<Clock, "now">;
   logger: Logger;
@@ -41,7 +41,7 @@ export function createDeadLetterRetention(parts: Parts) {
     if (dropped === 0) return;
     metrics.deadLettersDropped.inc({ workspace: of.workspaceId, bound }, dropped);
     const about = { destinationId: of.destinationId, dropped, bound };
-    logger.warn(about, "Dead letters were dropped");
+    logger.warn(about, "dead letters dropped");
   }
 
   async function sweep(): Promise<void> {
@@ -52,7 +52,7 @@ export function createDeadLetterRetention(parts: Parts) {
     }
   }
 
-  /** This ledger's share of the letters that a destination has too many, rounded down. */
+  /** This ledger's part of the letters that a destination has above the bound, rounded down. */
   function excessOf(of: LetterCount, countMax: number): number {
     const countIn = ({ letters }: Pick<Ledger, "letters">) => letters.countOf(of.workspaceId, of);
     const all = parts.ledgers().reduce((sum, it) => sum + countIn(it), 0);
@@ -63,7 +63,7 @@ export function createDeadLetterRetention(parts: Parts) {
     /** Runs a sweep; while one is under way, resolves with it. */
     run(): Promise<void> {
       running ??= sweep()
-        .catch((error) => logger.error({ err: error }, "Dead letters cannot be dropped"))
+        .catch((error) => logger.error({ err: error }, "cannot drop dead letters"))
         .finally(() => {
           running = undefined;
         });

@@ -1,7 +1,7 @@
 import type { LetterGroup } from "../model/dead-letter.ts";
 import type { DeadLetters } from "./dead-letters.ts";
 
-/** The dead letters of several ledgers as if they were in one. A letter is in one of them alone. */
+/** Merges the dead letters of several ledgers. A letter is in one ledger only. */
 export function mergeDeadLetters(all: () => readonly DeadLetters[]): DeadLetters {
   const find: DeadLetters["find"] = (workspaceId, options) => {
     const parts = all().map((one) => one.find(workspaceId, options));
@@ -40,13 +40,13 @@ export function mergeDeadLetters(all: () => readonly DeadLetters[]): DeadLetters
   };
 }
 
-/** A ledger's part of a page: those beyond `reached` were not looked at. */
+/** One ledger's part of a page: letters after `reached` were not scanned. */
 interface Part<Item> {
   items: Item[];
   reached: string | undefined;
 }
 
-/** Parts in the order of their ids, up to where the first part stops that goes on. */
+/** Merges parts by id, up to the smallest `reached`. */
 function page<Item>(
   parts: readonly Part<Item>[],
   count: number,

@@ -8,7 +8,7 @@ import { createDeliveryIntent } from "./delivery-intent.ts";
 import { DeliveryPolicy, type DeliveryPolicyContext } from "./delivery-policy.ts";
 import { retryDelayMs } from "./retry.ts";
 
-/** What a queue of batched deliveries needs of its lane. */
+/** Callbacks of a batching queue into its lane. */
 export interface BatchingQueueContext extends DeliveryPolicyContext {
   batchSize(): number;
   batchLimits(): BatchLimits;

@@ -3,7 +3,7 @@ import type { AttemptCounts, EventOutcome, LaneEvent, Output } from "../model/la
 import type { RouteDecision, Routes } from "../model/routes.ts";
 import { isGivenUp } from "./retry.ts";
 
-/** What the policy needs to know of its lane. */
+/** State of the lane that the policy reads. */
 export interface DeliveryPolicyContext {
   retryWindowMs: number;
   elapsed(): number;

@@ -11,7 +11,7 @@ import type { Output } from "../model/lane-event.ts";
 import { DeliveryPolicy, type DeliveryPolicyContext } from "./delivery-policy.ts";
 import { retryDelayMs } from "./retry.ts";
 
-/** What a queue needs of its lane. */
+/** Callbacks of a delivery queue into its lane. */
 export interface DeliveryQueueContext extends DeliveryPolicyContext {
   batchSize(): number;
   /** Only outputs with the same key may go in one request. */

@@ -26,7 +26,7 @@ export interface FailedAttempts {
 }
 
 /**
- * Whether to give an event up. While a destination is down or overloaded, an event is tried for the
+ * Whether an event is given up. While a destination is down or overloaded, an event is tried for the
  * whole retry window. When most other events get through meanwhile, the event itself is wrong, and
  * is given up sooner, so that it stops blocking its user's other events.
  */

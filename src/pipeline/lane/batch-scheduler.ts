@@ -103,7 +103,7 @@ export class BatchScheduler {
   async #take(): Promise<LaneEvent[]> {
     const { memory, work } = this.#parts;
     const { room } = memory;
-    // As many events as will have room once they have run, judged by the recent outputs.
+    // The number of events whose outputs will have room, judged by the recent outputs.
     const fitting = Math.ceil(room.bytes / Math.max(1, this.#bytesPerEvent));
     const count = Math.max(1, Math.min(fitting, TRANSFORM_BATCH_EVENTS_MAX));
     const [first] = this.#unrun;

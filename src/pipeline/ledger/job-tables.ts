@@ -9,17 +9,17 @@ import type { Table } from "../../store/table.ts";
 import type { EventJob, JobProgress, ReplayJob } from "../model/replay-job.ts";
 import { firstKeys, keyRange, type PairKey } from "./letter-keys.ts";
 
-/** How a job ends. */
+/** The end of a job. */
 export interface JobEnd {
   state: "done" | "cancelled" | "failed";
   endedAt: number;
   error?: string;
 }
 
-/** Name of the table that says which jobs run. */
+/** Name of the table of running jobs. */
 export const RUNNING = "replay-jobs-running";
 
-/** Replays as jobs, in a store: those that run, and the last ones that ended. */
+/** Replay jobs in a store: the running ones, and the last that ended. */
 export class JobTables {
   /** [workspace, job] → job. Ids are UUIDs of version 7, so that they sort by time. */
   readonly #jobs: Table<ReplayJob, PairKey>;
@@ -40,17 +40,17 @@ export class JobTables {
     return [...this.#jobs.getRange(keyRange(workspaceId))].map(({ value }) => value).reverse();
   }
 
-  /** Jobs that run, of all workspaces. */
+  /** Running jobs of all workspaces. */
   running(): ReplayJob[] {
     return [...this.#running.getRange({})].flatMap(({ key, value }) => this.#found(key, value));
   }
 
-  /** Destinations of event jobs that run. */
+  /** Destinations of running event jobs. */
   destinations(): Set<string> {
     return firstKeys(this.#running).difference(new Set([""]));
   }
 
-  /** Event jobs of a destination that run. */
+  /** Running event jobs of a destination. */
   runningOf(destinationId: string): EventJob[] {
     return [...this.#running.getRange(keyRange(destinationId))]
       .flatMap(({ key, value }) => this.#found(key, value))
@@ -87,7 +87,7 @@ export class JobTables {
     return ended;
   }
 
-  /** What a job has done; of a job that was ended meanwhile too, which stays ended. */
+  /** Stores the progress of a job; a job that was ended meanwhile stays ended. */
   advance({ doneAt, ...progress }: JobProgress): void {
     const { workspaceId, id } = progress;
     const job = this.get(workspaceId, id);
@@ -96,7 +96,7 @@ export class JobTables {
     if (doneAt !== undefined) this.end(workspaceId, id, { state: "done", endedAt: doneAt });
   }
 
-  /** A job over dead letters that is further. */
+  /** Stores a job over dead letters with new progress. */
   put(job: ReplayJob): void {
     this.#jobs.put([job.workspaceId, job.id], job);
   }
@@ -106,7 +106,7 @@ export class JobTables {
     return job === undefined ? [] : [job];
   }
 
-  /** Makes room for one more job. */
+  /** Deletes the oldest ended jobs, so that one more has room. */
   #dropOld(workspaceId: string): void {
     const ended = this.list(workspaceId).filter(({ state }) => state !== "running");
     for (const { id } of ended.slice(REPLAYS_KEPT_OF_WORKSPACE_MAX - 1)) {

@@ -1,11 +1,11 @@
 import type { Store } from "../../store/store.ts";
 import type { Table } from "../../store/table.ts";
 
-/** Whose lanes write to a ledger that several nodes share. */
+/** The node whose lanes write to a shared ledger. */
 export interface LedgerOwner {
-  /** What the node is called. */
+  /** The name of the node. */
   node: string;
-  /** Of this claim, different from all others. */
+  /** Id of this claim, different from all others. */
   claim: string;
   /** Number of the owner's last commit. */
   commits: number;
@@ -14,7 +14,7 @@ export interface LedgerOwner {
 /** Another node has claimed the ledger. */
 export class ClaimLostError extends Error {
   constructor(owner: LedgerOwner | undefined) {
-    super(`Expected the lanes to be this node's, but they are of ${owner?.node ?? "nobody"}`);
+    super(`Expected a ledger of this node, got one of ${owner?.node ?? "no node"}`);
   }
 }
 
@@ -22,9 +22,7 @@ const OWNER = "owner";
 export const OWNERS = "owners";
 
 /**
- * The one claim to the lanes of a shared ledger that counts, which is the last. Each commit looks
- * at the claim in its own transaction, so that a node that was replaced and does not know writes
- * nothing more.
+ * The claim to the lanes of a shared ledger: only the last one counts. Each commit checks the claim in its own transaction, so that a node that was replaced and has not noticed writes nothing more.
  */
 export class LedgerClaims {
   readonly #owners: Table<LedgerOwner, string>;
@@ -37,7 +35,7 @@ export class LedgerClaims {
     return this.#owners.get(OWNER);
   }
 
-  /** Inside a change, like `expect` and `once`. */
+  /** Writes a claim. Only inside a change, like `expect` and `applyOnce`. */
   write(node: string, claim: string): void {
     this.#owners.put(OWNER, { node, claim, commits: 0 });
   }
@@ -50,9 +48,7 @@ export class LedgerClaims {
   }
 
   /**
-   * Runs a commit unless it took effect before: commits are numbered from 1, and one whose outcome
-   * is not known is tried again before the next. What it wrote may have been changed by others
-   * meanwhile.
+   * Applies a commit unless it was applied before: commits are numbered from 1, and one whose result is not known is tried again before the next. Other nodes may have changed its writes meanwhile.
    */
   applyOnce(claim: string, number: number, apply: () => void): void {
     const owner = this.expect(claim);

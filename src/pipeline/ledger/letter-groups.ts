@@ -7,21 +7,20 @@ type Letter = Pick<LetterGroup, "id" | "workspaceId" | "destinationId" | "stage"
   createdAt: number;
 };
 
-/** Reasons of a destination that are told apart; code can make one up for each event. */
+/** Most groups of a destination; user code can give a new reason for each event. */
 const GROUPS_OF_DESTINATION_MAX = 200;
-/** Of a reason, what tells it apart and what is shown of it. */
+/** Characters of a reason that are compared and shown. */
 const REASON_CHARS_MAX = 300;
 const OTHER = "other";
-/** Key of a record that says how far letters of an earlier version are grouped. */
+/** Key of the record with the last letter of an earlier version that was grouped. */
 const REACHED: PairKey = ["", ""];
 const DONE = "done";
 
 /**
- * How many dead letters have which reason, kept in the transactions that put and take them: with
- * a million letters nobody could read them all to see why.
+ * Counts dead letters by reason, in the transactions that put and take them: a million letters are too many to read on demand.
  */
 export class LetterGroups {
-  /** [destination, group] → what is known of it. */
+  /** [destination, group] → group. */
   readonly #groups: Table<Omit<LetterGroup, "id" | "destinationId">, PairKey>;
   /** [destination.group, letter] → workspace. */
   readonly #letters: Table<string, PairKey>;
@@ -31,7 +30,7 @@ export class LetterGroups {
     this.#letters = store.table("letters-by-group");
   }
 
-  /** Inside a change only, like all that changes; a letter that is there already is left. */
+  /** Adds a letter once. Only inside a change, like all methods that write. */
   add(letter: Letter): void {
     const { id, workspaceId, destinationId, stage, createdAt } = letter;
     if (this.#nameOf(letter) !== undefined) return;
@@ -68,7 +67,7 @@ export class LetterGroups {
     this.#letters.put(REACHED, key?.join(" ") ?? DONE);
   }
 
-  /** Those of one destination. */
+  /** The groups of one destination. */
   *of({ workspaceId, destinationId }: LetterOwner): Generator<LetterGroup> {
     for (const { key, value } of this.#groups.getRange(keyRange(destinationId))) {
       if (value.workspaceId !== workspaceId) continue;
@@ -89,7 +88,7 @@ export class LetterGroups {
     }
   }
 
-  /** The group that a letter is in. */
+  /** The name of the group that holds a letter. */
   #nameOf(letter: Letter): string | undefined {
     const { id, destinationId } = letter;
     return [nameFor(letter), OTHER].find((name) =>
@@ -97,7 +96,7 @@ export class LetterGroups {
     );
   }
 
-  /** The group itself while it is there or there is room for one more. */
+  /** `name` while that group exists or has room, else `OTHER`. */
   #room(destinationId: string, name: string): string {
     if (this.#groups.doesExist([destinationId, name])) return name;
     const keys = this.#groups.getKeys(keyRange(destinationId, "", GROUPS_OF_DESTINATION_MAX));
@@ -109,7 +108,7 @@ function groupId(destinationId: string, name: string): string {
   return `${destinationId}.${name}`;
 }
 
-/** Reasons that differ in long numbers and ids alone are one: those are of the event. */
+/** The group name of a reason. Long numbers and ids are ignored: they belong to the event. */
 function nameFor({ stage, reason }: Letter): string {
   const same = reason
     .slice(0, REASON_CHARS_MAX)

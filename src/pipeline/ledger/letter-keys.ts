@@ -5,14 +5,14 @@ export type PairKey = [string, string];
 /** Sorts after every id: ids are ASCII. */
 export const LAST_KEY = "\uffff";
 
-/** The keys that start with `first`, after `after`. A new object each time: lmdb writes into it. */
+/** The range of keys that start with `first`, after `after`. A new object each time: lmdb writes into it. */
 export function keyRange(first: string, after = "", limit = Number.MAX_SAFE_INTEGER) {
   const start: PairKey = [first, after];
   const end: PairKey = [first, LAST_KEY];
   return { start, end, exclusiveStart: true, limit };
 }
 
-/** The first parts of the keys of an index, by one look-up each. */
+/** The distinct first parts of the keys of an index, with one read each. */
 export function firstKeys(index: Table<unknown, PairKey>): Set<string> {
   const firsts = new Set<string>();
   let start: PairKey = ["", ""];

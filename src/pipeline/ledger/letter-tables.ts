@@ -16,7 +16,7 @@ import { firstIdAt, firstKeys, keyRange, LAST_KEY, type PairKey } from "./letter
  */
 export const DEAD_LETTERS_PAGE_CHARS_MAX = 8 << 20;
 
-/** Letters of one destination, as `counts` tells them. */
+/** Number of letters of one destination. */
 export interface LetterCount extends LetterOwner {
   count: number;
 }
@@ -27,13 +27,13 @@ export interface DropRange {
   before?: string | undefined;
 }
 
-/** Characters of events that one transaction takes out or moves, beyond its first letter. */
+/** Characters of events that one transaction takes or moves, besides its first letter. */
 const LOT_CHARS_MAX = 8 << 20;
 /** Dead letters that one transaction takes out or moves. */
 const LOT_LETTERS_MAX = 1_000;
-/** Letters that one look goes through. */
+/** Letters that one call of `look` scans. */
 const LOOK_LETTERS_MAX = 1_000;
-/** Key of a record that says that letters are counted, which earlier versions did not do. */
+/** Key of a marker that letters are counted; earlier versions did not count them. */
 const COUNTED: PairKey = ["", ""];
 
 /**
@@ -119,7 +119,7 @@ export class LetterTables {
     return keys.length;
   }
 
-  /** As `dropOldest`, for a destination that is gone: its count is removed with its last letter. */
+  /** Drops letters of a deleted destination; its count is removed with its last letter. */
   dropAll(of: LetterOwner): { dropped: number; left: number } {
     const dropped = this.dropOldest(of, { count: LOT_LETTERS_MAX });
     const left = dropped < LOT_LETTERS_MAX ? 0 : this.countOf(of.workspaceId, of);
@@ -132,8 +132,7 @@ export class LetterTables {
   }
 
   /**
-   * Ids of what a filter finds, oldest first. Looks through so many letters at most: what a filter
-   * says of a letter itself no index knows.
+   * Ids of the letters that match a filter, oldest first. Scans at most `LOOK_LETTERS_MAX` letters: no index covers the fields of a letter itself.
    */
   look(
     workspaceId: string,
@@ -168,7 +167,7 @@ export class LetterTables {
       .map(({ key }) => key[1]);
   }
 
-  /** Groups a lot of the letters that an earlier version stored; false when none is left. */
+  /** Groups some of the letters that an earlier version stored; false when none is left. */
   regroup(): boolean {
     const { reached } = this.groups;
     if (reached === undefined) return false;
@@ -185,7 +184,7 @@ export class LetterTables {
     return last !== undefined;
   }
 
-  /** Of each destination that has or had letters. */
+  /** The count of each destination that has or had letters. */
   *counts(): Generator<LetterCount> {
     for (const { key, value: count } of this.#counts.getRange({})) {
       const [workspaceId, destinationId] = key;

@@ -1,4 +1,4 @@
-/** An event that was not delivered, kept until somebody replays or purges it. */
+/** An event that was not delivered, kept until it is replayed or purged. */
 export interface DeadLetter {
   id: string;
   workspaceId: string;
@@ -18,7 +18,7 @@ export interface DeadLetter {
   createdAt: number;
 }
 
-/** A dead letter with what a replay needs. Events are kept as the JSON texts they were. */
+/** A dead letter with all that a replay needs. Events are stored as their JSON text. */
 export interface StoredLetter extends Omit<DeadLetter, "event"> {
   /** The event as it entered the stage that failed. */
   text: string;
@@ -37,13 +37,13 @@ export interface RequeuedLetter {
   replayedAt: number;
 }
 
-/** Whose letters are meant. */
+/** Owner of dead letters. */
 export interface LetterOwner {
   workspaceId: string;
   destinationId: string;
 }
 
-/** Which letters are meant: those of a destination, or of a group of it, for all that is said. */
+/** Filter of dead letters: all fields that are set have to match. */
 export interface LetterFilter {
   destinationId?: string;
   groupId?: string;
@@ -56,7 +56,7 @@ export interface LetterFilter {
   to?: number;
 }
 
-/** Which part of what a filter finds: ids after the one and below the other, at most so many. */
+/** Range of a scan: ids after `after` and before `before`, at most `count`. */
 export interface LetterScan {
   after: string;
   before: string;
@@ -65,7 +65,7 @@ export interface LetterScan {
 
 export interface LetterScanResult {
   ids: string[];
-  /** Letters that were looked at, and the last of them; absent when there are no more. */
+  /** Letters that were scanned, and the last of them; undefined when there are no more. */
   seen: number;
   reached: string | undefined;
 }
@@ -74,9 +74,9 @@ export interface LetterScanResult {
 export interface LetterGroup extends LetterOwner {
   id: string;
   stage: "transform" | "deliver";
-  /** As the first of them says it; numbers and ids in it may differ in the others. */
+  /** The reason of the first letter; numbers and ids in it may differ in the others. */
   reason: string;
   count: number;
-  /** When the latest of them came, in milliseconds since the epoch. */
+  /** Creation time of the latest letter, in milliseconds since the epoch. */
   lastAt: number;
 }

@@ -1,6 +1,6 @@
 import type { Positions } from "../../log/positions.ts";
 
-/** A lane's place in one log, as the ledger stores it. */
+/** A lane's cursor in one log, as the ledger stores it. */
 export interface CursorRecord {
   /** Everything below this sequence number was taken. */
   next: number;
@@ -8,14 +8,14 @@ export interface CursorRecord {
   pending: number[];
 }
 
-/** A gathered delivery that may be under way: written before it begins, gone when it has ended. */
+/** A batched delivery that may be under way: written before it begins, removed when it has ended. */
 export interface DeliveryIntent {
   name: string;
-  /** By log: records below that are pending are of this delivery. */
+  /** By log: pending records below this position belong to the delivery. */
   ends: Positions;
-  /** So are replays up to this letter. */
+  /** Requeued letters up to this id belong to the delivery. */
   letter?: string;
-  /** So are, of each job that replays the log, its pending records below these, by log. */
+  /** By replay job and log: pending records below this position belong to the delivery. */
   replays?: Readonly<Record<string, Positions>>;
 }
 

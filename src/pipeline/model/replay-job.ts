@@ -2,7 +2,7 @@ import type { Positions } from "../../log/positions.ts";
 import type { LetterFilter } from "./dead-letter.ts";
 import type { CursorRecord } from "./lane-record.ts";
 
-/** Which events of the log are meant, beside their source and the time they were received. */
+/** Filter of replayed events, besides their source and time of receipt. */
 export interface EventFilter {
   /** In RudderStack's words: `page`, `track`, … */
   type?: string;
@@ -12,7 +12,7 @@ export interface EventFilter {
   anonymousId?: string;
 }
 
-/** What became of the events, or dead letters, that a job has done. */
+/** Outcomes of the events, or dead letters, of a job. */
 export interface JobCounts {
   /** At least one output reached the destination. */
   delivered: number;
@@ -43,7 +43,7 @@ interface JobBase {
 export interface EventJob extends JobBase {
   kind: "events";
   destinationId: string;
-  /** As asked for; absent when the sources are all that were connected to the destination. */
+  /** The requested source; absent when all connected sources are replayed. */
   sourceId?: string;
   sources: readonly string[];
   /** Events that were received from this time on, and before `to`. */
@@ -55,9 +55,9 @@ export interface EventJob extends JobBase {
   ends: Positions;
   /** How far the job is, by log. */
   logs: Record<string, CursorRecord>;
-  /** When the last event was received that was taken. */
+  /** Time of receipt of the last event that was taken. */
   reachedAt?: number;
-  /** What was received before was not kept any more when the job came to it. */
+  /** Events received before this time were already trimmed when the job came to them. */
   missingBefore?: number;
 }
 
@@ -75,7 +75,7 @@ export interface LetterJob extends JobBase {
 
 export type ReplayJob = EventJob | LetterJob;
 
-/** How far a lane has brought an event job, as absolute figures. */
+/** Progress of an event job in one lane, as absolute numbers. */
 export interface JobProgress
   extends Pick<EventJob, "id" | "workspaceId" | "logs" | "counts" | "reachedAt" | "missingBefore"> {
   /** Nothing is left to do; the time when that was so. */

@@ -11,7 +11,7 @@ export function createRoutes(destination: Destination, connections: readonly Con
   return { destination, bySource: new Map(connections.map((c) => [c.sourceId, c])) };
 }
 
-/** Whether the record at this place was accepted while the connection was live. */
+/** Whether the record was accepted while the connection was live. */
 export function covers(connection: Connection, log: string, sequence: number): boolean {
   if (isWithin(connection.from, connection.until, log, sequence)) return true;
   return (connection.earlier ?? []).some((w) => isWithin(w.from, w.until, log, sequence));
@@ -32,14 +32,13 @@ export function firstCovered(connection: Connection, log: string, known?: Positi
   return Math.min(...newer.map(({ from }) => from[log] ?? 0));
 }
 
-/** Whether positions are later than `known`; both tell a moment by the ends of all logs. */
+/** Whether positions are later than `known`; both are the ends of all logs at some time. */
 function isAfter(positions: Positions, known: Positions): boolean {
   return Object.entries(positions).some(([log, end]) => end > (known[log] ?? 0));
 }
 
 /**
- * What to do with an event that a connection covers. `refused`: the event is owed and cannot be
- * sent.
+ * Decision about an event that a connection covers. `refused`: it becomes a dead letter unsent.
  */
 export type RouteDecision =
   | { kind: "send" }
@@ -51,7 +50,7 @@ const discard: RouteDecision = { kind: "discard" };
 const destinationDisabled: RouteDecision = { kind: "refused", reason: "Destination is disabled" };
 const connectionDisabled: RouteDecision = { kind: "refused", reason: "Connection is disabled" };
 
-/** What to do with a record that was taken for a connection, by the routes of this moment. */
+/** Decides about a record that was taken for a connection, by the current routes. */
 export function decideRoute(
   { destination, bySource }: Routes,
   sourceId: string,
@@ -65,7 +64,7 @@ export function decideRoute(
   return connection.enabled ? send : connectionDisabled;
 }
 
-/** What to do with a replay, which needs no connection. */
+/** Decides about a replay, which needs no connection. */
 export function decideReplay({ destination }: Routes): RouteDecision {
   return destination.enabled ? send : destinationDisabled;
 }

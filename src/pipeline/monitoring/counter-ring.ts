@@ -1,7 +1,7 @@
-/** Index of what is counted. */
+/** Index of a counter in a slot. */
 export type CounterIndex = number;
 
-/** Counts by time: the last so many spans of so many milliseconds, each with so many places. */
+/** Ring buffer of counters over fixed time slots. */
 export class CounterRing {
   readonly #count: number;
   readonly #ms: number;
@@ -32,7 +32,7 @@ export class CounterRing {
     }
   }
 
-  /** All of it, and the time that it is of. */
+  /** Sums of all slots, and the time that they span. */
   total(now: number): { sums: number[]; ms: number } {
     const sums = new Array<number>(this.#width).fill(0);
     let start = now;
@@ -43,7 +43,7 @@ export class CounterRing {
     return { sums, ms: Math.max(1, now - start) };
   }
 
-  /** A clock that was set back a little counts on in the newest span; far back it starts anew. */
+  /** A clock that was set back a little counts on in the newest slot; far back the ring is cleared. */
   #advance(now: number): void {
     const number = Math.floor(now / this.#ms);
     const passed = number - this.#newest;

@@ -6,7 +6,7 @@ import { DOWN_MS_MIN } from "../limits.ts";
 import type { EventOutcome } from "../model/lane-event.ts";
 
 /**
- * Shortest time between two announcements of a destination that goes down and up again and again.
+ * Shortest time between two log lines of a destination that fails and recovers again and again.
  */
 const TELL_MS_MIN = 60_000;
 /** Time over which dead letters after the first are summed up. */
@@ -19,14 +19,12 @@ export interface HealthLoggerParts {
 }
 
 /**
- * What one lane tells the server's log: that its destination fails, is down, and recovers, once
- * each; and that events became dead letters, the first at once and later ones summed up by the
- * minute. Errors of user code are left out, since they may hold what people sent.
+ * Logs the health of one lane: its destination fails, is down, and recovers, once each; and events became dead letters, the first at once and later ones summed up per minute. Errors of user code are not logged, since they may hold personal data.
  */
 export class HealthLogger {
   readonly #parts: HealthLoggerParts;
   #toldAt = Number.NEGATIVE_INFINITY;
-  /** The trouble since the last attempt that got through, if the log was told of it. */
+  /** The outage since the last success, once it was logged. */
   #trouble: { since: number; attempts: number; isDown: boolean } | undefined;
   #letters = { transform: 0, deliver: 0 };
   #summary: ReturnType<typeof setTimeout> | undefined;
@@ -35,7 +33,7 @@ export class HealthLogger {
     this.#parts = parts;
   }
 
-  /** An attempt has ended. */
+  /** Records the result of an attempt. */
   recordAttempt(verdict: DeliveryResult): void {
     if (verdict.kind === "retry") this.#failed(verdict.reason);
     if (verdict.kind === "delivered" && this.#trouble !== undefined) this.#recovered(this.#trouble);
@@ -50,7 +48,7 @@ export class HealthLogger {
     this.#tellLetters(reason);
   }
 
-  /** The lane ends: dead letters that were not summed up yet are announced. */
+  /** Logs the dead letters that were not summed up yet. */
   close(): void {
     if (this.#letters.transform + this.#letters.deliver > 0) this.#tellLetters({});
     clearTimeout(this.#summary);
@@ -62,10 +60,7 @@ export class HealthLogger {
       if (now - this.#toldAt < TELL_MS_MIN) return;
       this.#toldAt = now;
       this.#trouble = { since: now, attempts: 0, isDown: false };
-      this.#parts.logger.warn(
-        { ...this.#about(), reason },
-        "A destination fails; it is tried again",
-      );
+      this.#parts.logger.warn({ ...this.#about(), reason }, "destination fails; retrying");
     }
     const trouble = this.#trouble;
     trouble.attempts += 1;
@@ -74,20 +69,20 @@ export class HealthLogger {
     const { attempts } = trouble;
     const seconds = Math.round((now - trouble.since) / 1_000);
     const about = { ...this.#about(), reason, attempts, seconds };
-    this.#parts.logger.error(about, "A destination is down: nothing got through");
+    this.#parts.logger.error(about, "destination is down");
   }
 
   #recovered({ since, attempts }: { since: number; attempts: number }): void {
     this.#trouble = undefined;
     const seconds = Math.round((this.#parts.clock.elapsed() - since) / 1_000);
-    this.#parts.logger.info({ ...this.#about(), attempts, seconds }, "A destination recovered");
+    this.#parts.logger.info({ ...this.#about(), attempts, seconds }, "destination recovered");
   }
 
   #tellLetters(more: { reason?: string }): void {
     const { transform, deliver } = this.#letters;
     this.#letters = { transform: 0, deliver: 0 };
     const counts = { failedInCode: transform, notDelivered: deliver };
-    this.#parts.logger.warn({ ...this.#about(), ...counts, ...more }, "Events became dead letters");
+    this.#parts.logger.warn({ ...this.#about(), ...counts, ...more }, "events became dead letters");
     this.#summary = setTimeout(() => {
       this.#summary = undefined;
       if (this.#letters.transform + this.#letters.deliver > 0) this.#tellLetters({});

@@ -1,4 +1,4 @@
-/** What is read off a lane at any moment, and of a destination's lanes in several lines as one. */
+/** Current values of a lane, and of a destination's lanes in several partitions together. */
 
 /**
  * Labels of a lane's metrics, which the lane's parts share: when a destination is renamed, all of
@@ -11,11 +11,11 @@ export interface LaneLabels {
   kind: string;
 }
 
-/** Since when something holds, and why. */
+/** Start and reason of a failure that lasts. */
 export interface FailureState {
-  /** Of `clock.elapsed`, which nobody sets back. */
+  /** Time of `clock.elapsed`, which is never set back. */
   since: number;
-  /** Milliseconds since the epoch, as people are told. */
+  /** Milliseconds since the epoch, to be shown. */
   startedAt: number;
   reason: string;
 }
@@ -26,13 +26,13 @@ export interface LaneGauges {
   lagEvents(): number;
   lagSeconds(): number;
   isWaitingForSandbox(): boolean;
-  /** Since when nothing gets through, and why; undefined while the receiver answers. */
+  /** Set while no attempt succeeds; undefined while the receiver answers. */
   failure: FailureState | undefined;
-  /** Since when the receiver refuses all that it answers to, and why. */
+  /** Set while the receiver answers and refuses everything. */
   refusal: FailureState | undefined;
 }
 
-/** Undefined without a lane. A receiver that fails for one line fails: its line waits. */
+/** Undefined without a lane. A receiver that fails in one partition counts as failing. */
 export function mergeGauges(lanes: readonly LaneGauges[]): LaneGauges | undefined {
   const [first] = lanes;
   if (first === undefined || lanes.length === 1) return first;
@@ -50,7 +50,7 @@ function earliest(all: readonly FailureState[]): FailureState | undefined {
   return all.toSorted((one, other) => one.since - other.since)[0];
 }
 
-/** The lanes of all lines, one for each destination. */
+/** Merges the gauges of all partitions, one for each destination. */
 export function gaugesByDestination(lanes: Iterable<LaneGauges>): LaneGauges[] {
   const groups = Map.groupBy(lanes, ({ labels }) => labels.destination);
   return [...groups.values()].flatMap((group) => mergeGauges(group) ?? []);

@@ -1,7 +1,7 @@
 import { LANE_HISTORIES_MAX, LANE_HISTORY_CONNECTIONS_MAX } from "../../settings/limits.ts";
 import { type CounterIndex, CounterRing } from "./counter-ring.ts";
 
-/** What a lane counts of each source's events: those it took, and how what they became ended. */
+/** Counters of each source's events: received, and by outcome of their outputs. */
 export type CounterName = "received" | "delivered" | "dropped" | "failed";
 
 /** Events per second over the last minute. */
@@ -21,12 +21,12 @@ export interface MinuteStats {
   /** Attempts that failed and were to be tried again. */
   retried: number;
   attempts: number;
-  /** Of the attempts' times; absent without attempts. */
+  /** Median time of an attempt; absent without attempts. */
   p50Ms?: number;
   p99Ms?: number;
 }
 
-/** What was counted in one minute, by place; as nodes tell each other. */
+/** Counters of one minute, by index; nodes exchange them. */
 export interface MinuteCounts {
   /** When it began. */
   at: number;
@@ -51,14 +51,13 @@ const TIMES = 4;
 const BUCKETS_MS = Array.from({ length: 28 }, (_, at) => 1.5 ** at);
 
 /**
- * What one lane did lately, for people who look at it: minutes of the last hour, and rates of its
- * connections. Nothing is allocated before something happens, nor beyond what all may have.
+ * Recent activity of one lane: minutes of the last hour, and rates of its connections. Memory is allocated at the first event, within a bound for all lanes.
  */
 export class LaneHistory {
   readonly #histories: LaneHistories;
   #minutes: CounterRing | undefined;
   readonly #rates = new Map<string, CounterRing>();
-  /** When something happened last. */
+  /** Time of the last event. */
   lastAt = 0;
 
   constructor(histories: LaneHistories) {
@@ -112,7 +111,7 @@ export class LaneHistory {
     });
   }
 
-  /** Forgets everything, and gives back its room. */
+  /** Clears the history, and frees its memory. */
   clear(): void {
     this.#histories.release(this);
     this.#minutes = undefined;
@@ -138,7 +137,7 @@ export class LaneHistory {
   }
 }
 
-/** The histories of all lanes, by destination; those that are an hour old make room. */
+/** The histories of all lanes, by destination; idle ones are cleared after an hour when room is short. */
 export class LaneHistories {
   readonly #all = new Map<string, LaneHistory>();
   readonly #open = new Set<LaneHistory>();
@@ -163,7 +162,7 @@ export class LaneHistories {
     this.#all.delete(destinationId);
   }
 
-  /** Whether there is room for one more. */
+  /** Admits a history; false when there is no room. */
   admit(history: LaneHistory, now: number): boolean {
     if (this.#open.size >= LANE_HISTORIES_MAX) this.#sweep(now);
     if (this.#open.size >= LANE_HISTORIES_MAX) return false;
@@ -171,7 +170,7 @@ export class LaneHistories {
     return true;
   }
 
-  /** Whether there is room for one more connection. */
+  /** Admits a connection; false when there is no room. */
   admitConnection(): boolean {
     if (this.#connections >= LANE_HISTORY_CONNECTIONS_MAX) return false;
     this.#connections += 1;
@@ -182,7 +181,7 @@ export class LaneHistories {
     if (this.#open.delete(history)) this.#connections -= history.connections;
   }
 
-  /** Once a minute at most: a thousand busy lanes leave no room, however often it is looked for. */
+  /** Frees idle histories, at most once a minute: with many busy lanes no sweep frees any. */
   #sweep(now: number): void {
     if (Math.abs(now - this.#sweptAt) < MINUTE_MS) return;
     this.#sweptAt = now;
@@ -192,7 +191,7 @@ export class LaneHistories {
   }
 }
 
-/** The last hour, oldest minute first, of what was counted anywhere; the last one is under way. */
+/** Sums the counts of all nodes over the last hour, oldest minute first; the last is incomplete. */
 export function lastHour(counted: Iterable<MinuteCounts>, now: number): MinuteStats[] {
   const newest = Math.floor(now / MINUTE_MS);
   const sums = new Map<number, number[]>();

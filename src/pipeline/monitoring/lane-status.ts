@@ -4,16 +4,15 @@ import type { FailureState, LaneGauges } from "./lane-gauges.ts";
 import type { ConnectionRates } from "./lane-history.ts";
 import type { LaneMetrics } from "./metrics.ts";
 
-/** How a lane is now, for people who look at it. */
+/** Current state of a lane, to be shown. */
 export interface LaneStatus {
   /** Events that have not settled, and the age of the oldest one. */
   lagEvents: number;
   lagSeconds: number;
-  /** For a guest to run its code. */
+  /** Whether the lane waits for a guest to run its code. */
   isWaiting: boolean;
   /**
-   * Nothing got through since then (milliseconds since the epoch): the receiver does not answer, or
-   * refuses everything, which is not being down.
+   * No attempt succeeded since then (milliseconds since the epoch): the receiver does not answer, or refuses everything, which does not count as down.
    */
   failure?: { since: number; reason: string; isDown: boolean };
   rates: ConnectionRates[];

@@ -15,7 +15,7 @@ const verdicts: DeliveryResult["kind"][] = ["delivered", "rejected", "retry"];
 // with a thousand destinations a scrape would have 25,000 lines.
 const buckets = [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60];
 
-/** What gauges are read from, at each scrape. */
+/** Sources of the gauges, read at each scrape. */
 interface GaugeSources {
   lanes(): Iterable<LaneGauges>;
   deadLetters(): Iterable<{ workspaceId: string; destinationId: string; count: number }>;
@@ -132,7 +132,7 @@ export function createLaneMetrics(registry: Metrics, sources: GaugeSources) {
   const code = createTransformationMetrics(registry);
   const histories = new LaneHistories();
 
-  /** Ends the series of a lane under its name. */
+  /** Removes the series of a lane. */
   function forget(lane: LaneLabels): void {
     for (const outcome of outcomes) metrics.events.remove({ ...lane, outcome });
     for (const verdict of verdicts) metrics.attempts.remove({ ...lane, verdict });
@@ -141,7 +141,7 @@ export function createLaneMetrics(registry: Metrics, sources: GaugeSources) {
   return {
     ...metrics,
     histories,
-    /** One batch of a live revision on a lane. */
+    /** Records one batch of a live revision on a lane. */
     recordRun(
       lane: LaneLabels,
       live: LiveProgram,
@@ -156,7 +156,7 @@ export function createLaneMetrics(registry: Metrics, sources: GaugeSources) {
       forget(lane);
       lane.name = name;
     },
-    /** A lane is gone. */
+    /** Removes all that was recorded of a lane. */
     removeLane(lane: LaneLabels): void {
       forget(lane);
       histories.forget(lane.destination);

@@ -3,7 +3,7 @@ import type { LiveProgram } from "../../catalog/catalog.ts";
 import type { Metrics } from "../../observe/metrics.ts";
 import type { ProgramOutcome } from "../../sandbox/program.ts";
 
-/** Transformations that are shown; beyond it the one that ran longest ago is dropped. */
+/** Most transformations with metrics; beyond it the least recently run is removed. */
 const SHOWN_MAX = 10_000;
 
 const outcomes = ["passed", "dropped", "failed"] as const;
@@ -11,7 +11,7 @@ const labelNames = ["workspace", "transformation", "version"] as const;
 type Labels = Record<(typeof labelNames)[number], string>;
 
 /**
- * What live code did, by transformation and revision. A revision that was replaced is forgotten.
+ * Metrics of live code, by transformation and revision. A replaced revision is removed.
  */
 export function createTransformationMetrics(registry: Metrics) {
   const registers = [registry];
@@ -56,7 +56,7 @@ export function createTransformationMetrics(registry: Metrics) {
   }
 
   return {
-    /** One batch of a live revision. */
+    /** Records one batch of a live revision. */
     recordRun(live: LiveProgram, made: readonly ProgramOutcome[], took: number): void {
       const labels = show(live);
       const counts = { passed: 0, dropped: 0, failed: 0 };

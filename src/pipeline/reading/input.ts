@@ -3,15 +3,12 @@ import { uuidText } from "../../event/uuid.ts";
 import type { BuiltEvent, InputEvent } from "../model/input-event.ts";
 
 /**
- * Bytes of built events that are kept, with their records; older ones are built again when a lane
- * asks.
+ * Bytes of cached events, with their records; older ones are built again on demand.
  */
 const KEPT_EVENTS_BYTES_MAX = 8 << 20;
 
 /**
- * Builds events, and keeps the last ones, since lanes that are at the same place share them. What
- * is kept is bounded by the bytes of events and of records together: either can be hundreds of
- * times the other.
+ * Builds events, and caches the last ones, since lanes at the same position share them. The cache is bounded by the bytes of events and of records together: either can be hundreds of times the other.
  */
 export class EventCache {
   readonly #build: (record: PixelRecord) => BuiltEvent;

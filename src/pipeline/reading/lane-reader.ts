@@ -7,7 +7,7 @@ import { covers, firstCovered, type Routes } from "../model/routes.ts";
 import { Cursor } from "./cursor.ts";
 import type { LogChunk, LogSet } from "./shared-reader.ts";
 
-/** A lane's places in all logs: takes the records that its routes cover, each once. */
+/** A lane's cursors in all logs: takes the records that its routes cover, each once. */
 export class LaneReader {
   readonly #logs: LogSet;
   readonly #cursors = new Map<string, Cursor>();
@@ -20,21 +20,19 @@ export class LaneReader {
    */
   readonly #knownBefore = new Map<string, Positions>();
   /**
-   * Chunks that were read and not used up: a lane that is behind would read them again for each
-   * batch.
+   * Chunks that were read in part: a lane that is behind would read them again for each batch.
    */
   readonly #chunks = new Map<string, LogChunk>();
-  /** While a delivery of before a crash is repeated, only its events are taken. */
+  /** During recovery, only the events of the delivery before the crash are taken. */
   #recovering: DeliveryIntent | undefined;
   #routes: Routes;
   #turn = 0;
   /**
-   * Whether the lane is at the end of all logs and was not woken since: what came meanwhile is of
-   * other sources.
+   * Whether the lane is at the end of all logs and was not woken since: newer records are of other sources.
    */
   #isIdle = false;
 
-  /** `repeated`: what is to be taken before all else, until `goOn`. */
+  /** `recovering`: the delivery whose events come first, until `endRecovery`. */
   constructor(
     logs: LogSet,
     routes: Routes,
@@ -49,17 +47,17 @@ export class LaneReader {
     this.setRoutes(routes);
   }
 
-  /** The delivery of before a crash whose events alone are taken now. */
+  /** The delivery before a crash whose events alone are taken now. */
   get recovering(): DeliveryIntent | undefined {
     return this.#recovering;
   }
 
-  /** That delivery is complete: from here on all others are taken. */
+  /** Takes all records from now on: the recovered delivery is complete. */
   endRecovery(): void {
     this.#recovering = undefined;
   }
 
-  /** Takes up changed connections. A new one may start below what was read already. */
+  /** Applies changed connections. A new one may start below the current position. */
   setRoutes(routes: Routes): void {
     this.wake();
     this.#routes = routes;
@@ -82,7 +80,7 @@ export class LaneReader {
     }
   }
 
-  /** There may be something to take. */
+  /** Notes that there may be something to take. */
   wake(): void {
     this.#pass();
     this.#isIdle = false;
@@ -110,7 +108,7 @@ export class LaneReader {
     }
   }
 
-  /** Whether the cursor stands at the end that news have told, or further. */
+  /** Whether the cursor is at the announced end or after it. */
   #isAhead(log: string): boolean {
     return this.#logs.announcedEnd(log) <= this.#cursor(log).position;
   }
@@ -157,7 +155,7 @@ export class LaneReader {
     return { logs, known };
   }
 
-  /** The record is on disk: what lies below its low marks may be trimmed. */
+  /** Notes that the record is on disk: records below its low marks may be trimmed. */
   committed(lows: ReadonlyMap<string, number>): void {
     for (const [log, low] of lows) this.#cursors.get(log)?.committed(low);
   }

@@ -6,9 +6,9 @@ import type { BuiltEvent, InputEvent } from "../model/input-event.ts";
 import type { LaneMetrics } from "../monitoring/metrics.ts";
 import { EventCache, RecordInput } from "./input.ts";
 
-/** Bytes of one read of the event log, which lanes at the same place share. */
+/** Bytes of one read of the event log, which lanes at the same position share. */
 const SHARED_READ_BYTES_MAX = 256 << 10;
-/** Decoded reads that are kept for lanes that come to the same place later. */
+/** Decoded chunks that are kept for lanes that come to the same position later. */
 export const KEPT_READS_MAX = 8;
 
 /** Decoded records of one log, from the sequence number `from` up to but not including `next`. */
@@ -29,7 +29,7 @@ export interface SharedReaderParts {
   metrics: Pick<LaneMetrics, "unreadable">;
 }
 
-/** What the lanes of a line read. */
+/** The logs that the lanes of a partition read. */
 export type LogSet = Pick<
   SharedReader,
   | "names"
@@ -43,8 +43,7 @@ export type LogSet = Pick<
 >;
 
 /**
- * Reads the event logs for all lanes. Most lanes are at the same place, the log's end: they share
- * one read, its decoded records, and the events built from them.
+ * Reads the event logs for all lanes. Most lanes are at the end of the log: they share one read, its decoded records, and the events built from them.
  */
 export class SharedReader {
   readonly #parts: SharedReaderParts;
@@ -59,7 +58,7 @@ export class SharedReader {
   }
 
   /**
-   * News of this log came up to `sequence`: idle lanes that the news did not wake have passed it.
+   * Notes that records up to `sequence` were announced: idle lanes that were not woken skip them.
    */
   setAnnouncedEnd(log: string, sequence: number): void {
     this.#passed.set(log, sequence);
@@ -69,7 +68,7 @@ export class SharedReader {
     return this.#passed.get(log) ?? 0;
   }
 
-  /** What lanes read of these logs alone, as if there were no others. */
+  /** A view of these logs alone. */
   subset(readers: { keys(): Iterable<string> }): LogSet {
     return {
       names: () => [...readers.keys()],
@@ -92,7 +91,7 @@ export class SharedReader {
     return Object.fromEntries([...this.#parts.readers].map(([log, r]) => [log, r.end()]));
   }
 
-  /** About how many records a log holds between two places. */
+  /** Approximate number of records between two positions. */
   countBetween(log: string, from: number, to: number): number {
     return this.#parts.readers.get(log)?.countBetween(from, to) ?? 0;
   }
@@ -106,7 +105,7 @@ export class SharedReader {
     return this.#parts.readers.get(log)?.end() ?? 0;
   }
 
-  /** The chunk that holds this place or follows it; undefined at the end of the log. */
+  /** The chunk that holds this position or follows it; undefined at the end of the log. */
   async read(log: string, sequence: number): Promise<LogChunk | undefined> {
     const reader = this.#parts.readers.get(log);
     if (reader === undefined || sequence >= reader.end()) return undefined;
@@ -159,11 +158,10 @@ export class SharedReader {
   }
 
   /**
-   * Skips a record that cannot be decoded although its checksum was right: another version wrote
-   * it, or the fault is ours.
+   * Skips a record that cannot be decoded although its checksum is right: another version wrote it, or pixelmill has a bug.
    */
   #unreadable(log: string, sequence: number, error: unknown): void {
     this.#parts.metrics.unreadable.inc({ log });
-    this.#parts.logger.error({ log, sequence, err: error }, "A record cannot be read");
+    this.#parts.logger.error({ log, sequence, err: error }, "cannot decode a record");
   }
 }

@@ -14,7 +14,7 @@ import { RangeLogSet } from "./range-log-set.ts";
 /** Events that are read ahead of a lane, by their number and their bytes. */
 const READY_EVENTS_MAX = 2 * TRANSFORM_BATCH_EVENTS_MAX;
 const READY_BYTES_MAX = 1 << 20;
-/** What a replay did not send in time it may send within this time, on top of its rate. */
+/** Time over which a replay may catch up with its rate. */
 const REPLAY_BURST_MS = 100;
 /** Pause before the next try when the logs cannot be read, or not as far as they were. */
 const FAILURE_MS = 1_000;

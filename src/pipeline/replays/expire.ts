@@ -9,13 +9,13 @@ import type { ReplayJob } from "../model/replay-job.ts";
 export interface ExpireParts {
   live: Pick<Live, "destination">;
   ledger: Ledger;
-  /** Tells the lanes of these destinations that replays began or ended. */
+  /** Wakes the lanes of these destinations: replays began or ended. */
   wake(destinationIds: readonly string[]): void;
   clock: Pick<Clock, "now">;
   logger: Logger;
 }
 
-/** Ends a job, unless it has ended. Returns the job as it is then. */
+/** Ends a job unless it has ended. Returns the job afterwards. */
 export async function endJob(
   { ledger, wake, clock }: Pick<ExpireParts, "ledger" | "wake" | "clock">,
   job: ReplayJob,
@@ -27,7 +27,7 @@ export async function endJob(
   return ended;
 }
 
-/** Ends the jobs of a ledger that can never be done. */
+/** Fails the jobs of a ledger that cannot complete: their destination is gone, or they are too old. */
 export async function expireJobs(parts: ExpireParts): Promise<void> {
   try {
     for (const job of parts.ledger.jobs.running()) {
@@ -35,7 +35,7 @@ export async function expireJobs(parts: ExpireParts): Promise<void> {
       if (error !== undefined) await endJob(parts, job, { state: "failed", error });
     }
   } catch (error) {
-    parts.logger.error({ err: error }, "Replays cannot be looked after");
+    parts.logger.error({ err: error }, "cannot expire replays");
   }
 }
 

@@ -16,15 +16,14 @@ const PURGE_PAUSE_MS = 10;
 
 export interface LetterJobRunnerParts {
   ledger: Ledger;
-  /** Tells the lanes of these destinations that there are replays. */
+  /** Wakes the lanes of these destinations: letters were requeued. */
   wake(destinationIds: readonly string[]): void;
   clock: Clock;
   logger: Logger;
 }
 
 /**
- * Runs a ledger's jobs over dead letters, step by step. A step is one transaction, with how far the
- * job is, so that a job that is ended or whose server is killed has done what it says.
+ * Runs a ledger's jobs over dead letters, step by step. A step is one transaction together with the job's progress, so that the progress is exact after a cancel or a crash.
  */
 export class LetterJobRunner {
   readonly #parts: LetterJobRunnerParts;
@@ -37,7 +36,7 @@ export class LetterJobRunner {
     this.startJobs();
   }
 
-  /** Takes up which jobs run. */
+  /** Starts running jobs that were not started yet. */
   startJobs(): void {
     if (this.#isStopped) return;
     for (const job of this.#parts.ledger.jobs.running()) {
@@ -83,7 +82,7 @@ export class LetterJobRunner {
       const pauseMs = isPurge || seen === 0 ? PURGE_PAUSE_MS : (requeued.length * 1_000) / job.rate;
       return { destinationIds, pauseMs: Math.max(PURGE_PAUSE_MS, pauseMs) };
     } catch (error) {
-      if (!this.#isStopped) logger.error({ replayId: id, err: error }, "A replay cannot go on");
+      if (!this.#isStopped) logger.error({ replayId: id, err: error }, "replay step failed");
       return { destinationIds: [], pauseMs: FAILURE_MS };
     }
   }

@@ -1,7 +1,7 @@
 import type { CursorRecord } from "../model/lane-record.ts";
 import type { EventJob, JobCounts, LetterJob, ReplayJob } from "../model/replay-job.ts";
 
-/** A job as the ledgers of several logs have it, each with what was done of its own logs. */
+/** Merges the parts of a job in several ledgers, each with the progress of its own logs. */
 export function mergeJobs(parts: readonly ReplayJob[]): ReplayJob | undefined {
   const [first] = parts;
   if (first === undefined || parts.length === 1) return first;

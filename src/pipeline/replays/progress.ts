@@ -1,8 +1,7 @@
 import type { ReplayJob } from "../model/replay-job.ts";
 
 /**
- * How much of a job is done, from 0 to 1: by positions of the log, whose numbers may have gaps, or
- * by dead letters.
+ * The fraction of a job that is done, from 0 to 1: by positions of the log, which may have gaps, or by dead letters.
  */
 export function fractionDone(job: ReplayJob): number {
   if (job.kind !== "events") return job.total === 0 ? 1 : Math.min(1, job.seen / job.total);

@@ -40,35 +40,35 @@ export interface LetterReplayRequest {
 }
 
 export interface ReplayJobs {
-  /** Refuses what the bounds do not allow, and destinations and sources of other workspaces. */
+  /** Starts an event replay. Refuses jobs above the limits, and destinations and sources of other workspaces. */
   start(workspaceId: string, asked: EventReplayRequest): Promise<ReplayJob>;
-  /** Replays, or purges, all dead letters that a filter finds now. */
+  /** Replays or purges all dead letters that match a filter now. */
   startLetters(workspaceId: string, asked: LetterReplayRequest): Promise<ReplayJob>;
   get(workspaceId: string, id: string): ReplayJob | undefined;
-  /** Those that run and the last that ended, newest first. */
+  /** Running jobs and the last that ended, newest first. */
   list(workspaceId: string): ReplayJob[];
-  /** Ends a job that runs; what it has on its way to a receiver may still arrive. */
+  /** Ends a running job; events that are in flight may still arrive. */
   cancel(workspaceId: string, id: string): Promise<ReplayJob | undefined>;
 }
 
 export interface ReplayJobsParts {
   live: Live;
-  /** Of all logs: a job is in each, which has the progress of its own logs. */
+  /** Ledgers of all partitions: a job is in each, with the progress of the partition's logs. */
   ledgers(): readonly Ledger[];
   readers: ReadonlyMap<string, LogReader>;
   timeOf: TimeOf;
   logEnds(): Promise<Positions>;
-  /** Tells the lanes of these destinations that replays began or ended. */
+  /** Wakes the lanes of these destinations: replays began or ended. */
   wake(destinationIds: readonly string[]): void;
   clock: Pick<Clock, "now">;
 }
 
 /** Sources of one replay. */
 const REPLAY_SOURCES_MAX = 1_000;
-/** Steps of the server's clock up to this back are reckoned with when times become positions. */
+/** Largest backward step of the clock that is allowed for when times become positions. */
 const CLOCK_STEP_MS_MAX = 600_000;
 
-/** Jobs that send what the log has kept to a destination again. */
+/** Creates and ends jobs that send events of the log, or dead letters, again. */
 export function createReplayJobs(parts: ReplayJobsParts): ReplayJobs {
   const { ledgers, wake } = parts;
   const get = (workspaceId: string, id: string) =>

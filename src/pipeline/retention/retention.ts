@@ -27,7 +27,7 @@ export interface Disk {
 export const RETENTION_FREE_BYTES_MIN = 1 << 30;
 const RETENTION_FREE_SHARE_MIN = 0.1;
 
-/** Lacking space of a disk that kept events are to leave. */
+/** Bytes that kept events have to free on a disk. */
 export function lackingBytes({ freeBytes, sizeBytes }: Disk): number {
   const least = Math.min(RETENTION_FREE_BYTES_MIN, sizeBytes * RETENTION_FREE_SHARE_MIN);
   return Math.max(0, least - freeBytes);
@@ -40,12 +40,12 @@ export interface RetentionParts {
   clock: Pick<Clock, "now" | "age">;
   /** Absent where the logs lie on the disks of others. */
   disk?: (() => Disk) | undefined;
-  /** Told of bytes that were given up although the bounds would have kept them. */
+  /** Called with bytes that were deleted although they were within the bounds. */
   onGivenUp?(bytes: number): void;
   logger: Logger;
 }
 
-/** A log while it is decided what of it goes: its parts before `at` do. */
+/** The planned cut of a log: its parts before `at` are removed. */
 interface Cut {
   name: string;
   reader: LogReader;
@@ -101,7 +101,7 @@ export class Retention {
     });
   }
 
-  /** Of the parts that come next in each log and may go, the one that is the oldest. */
+  /** The oldest of the next removable parts of all logs. */
   async #oldest(cuts: readonly Cut[]): Promise<{ cut: Cut; ageMs: number } | undefined> {
     let oldest: { cut: Cut; ageMs: number } | undefined;
     for (const cut of cuts) {
@@ -124,7 +124,7 @@ export class Retention {
         const time = await this.#timeOf(cut, index);
         if (time !== undefined && time <= clock.now()) return clock.age(time);
       } catch (error) {
-        logger.error({ log: cut.name, err: error }, "The age of kept events cannot be read");
+        logger.error({ log: cut.name, err: error }, "cannot read the age of kept events");
         return 0;
       }
     }
@@ -146,14 +146,14 @@ export class Retention {
     try {
       return lackingBytes(disk());
     } catch (error) {
-      logger.error({ err: error }, "The disk does not tell what it has left");
+      logger.error({ err: error }, "cannot read free disk space");
       return 0;
     }
   }
 
   #tellGivenUp(bytes: number): void {
     this.#parts.onGivenUp?.(bytes);
-    const problem = "The disk is nearly full: events that were kept are given up";
+    const problem = "kept events deleted: the disk is nearly full";
     this.#parts.logger.warn({ bytes }, problem);
   }
 }

@@ -2,12 +2,12 @@ import { LOG_BLOCK_BYTES_MAX } from "../../log/block.ts";
 import { LOG_SEGMENT_BYTES_MAX } from "../../log/writer.ts";
 import type { RetentionBounds } from "./retention.ts";
 
-/** Share of a bound that one segment may span: a log is cut by whole segments. */
+/** Fraction of a bound that one segment may span: a log is cut by whole segments. */
 export const SEGMENT_FRACTION = 1 / 16;
 const SEGMENT_MS_MIN = 1_000;
 export const SEGMENT_MS_MAX = 3_600_000;
 
-/** The bounds of a segment of each of so many logs, so that retention can cut finely enough. */
+/** Segment bounds for `logs` logs, small enough for retention to cut finely. */
 export function segmentBounds({ ageMsMax, bytesMax }: RetentionBounds, logs: number) {
   const bytes = clamp(
     (bytesMax * SEGMENT_FRACTION) / logs,

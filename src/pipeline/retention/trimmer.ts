@@ -43,7 +43,7 @@ export function createTrimmer({ readers, lanes, retention, clock, logger }: Trim
     try {
       if (below > reader.first()) await reader.trim(below, stop.signal);
     } catch (error) {
-      logger.error({ log, err: error }, "The event log cannot be trimmed");
+      logger.error({ log, err: error }, "cannot trim the event log");
     }
   }
 

@@ -2,9 +2,9 @@ import type { TimeSlicer } from "../../concurrency/time-slicer.ts";
 import type { LogReader, LogRecord } from "../../log/event-log.ts";
 import type { TimeOf } from "../../log/time-search.ts";
 
-/** About what is looked at before it is decided which log is next. */
+/** Approximate bytes of a stride; after it the next log is chosen. */
 const STRIDE_BYTES = 512 << 10;
-/** A stride over records so large that it comes to more is begun again, shorter. */
+/** A stride that reads more, because of large records, is begun again, shorter. */
 const STRIDE_BYTES_MAX = 4 << 20;
 const READ_BYTES = 256 << 10;
 /** Positions of the first stride; the next ones are as long as their bytes say. */
@@ -28,14 +28,14 @@ export interface ReverseScanOptions {
   slicer: TimeSlicer;
 }
 
-/** What a stride has come by. */
+/** Result of a stride. */
 interface Seen {
   hits: ScanHit[];
   oldestAt: number;
   bytes: number;
 }
 
-/** Looks through one log from its end to its beginning, stride by stride. */
+/** Scans one log from its end to its beginning, stride by stride. */
 export class ReverseScan {
   readonly #options: ReverseScanOptions;
   #high: number;
@@ -93,7 +93,7 @@ export class ReverseScan {
     }
     this.#hits.unshift(...seen.hits);
     this.bytes += seen.bytes;
-    // Hits that were not kept are looked for again, should anybody come that far.
+    // Hits that were not kept are found again if the search gets that far.
     this.#high = cut === undefined ? start : cut + 1;
     const oldestAt = cut === undefined ? seen.oldestAt : seen.hits[0]!.time;
     this.reachedAt = Math.min(this.reachedAt, oldestAt);

@@ -9,11 +9,11 @@ import { SEARCH_ANSWER_BYTES_MAX, SEARCH_BYTES_MAX, SEARCH_MS_MAX } from "../../
 import type { Clock } from "../clock.ts";
 import { ReverseScan } from "./reverse-scan.ts";
 
-/** Why a search ended before it had looked through everything. */
+/** Why a search stopped before the beginning of the logs. */
 export type SearchStopReason = "limit" | "size" | "bytes" | "time";
 
 export interface SearchQuery extends EventQuery {
-  /** Whether events of a source are looked for. */
+  /** Whether the search includes events of a source. */
   isSource(sourceId: string): boolean;
   /** Most events to find. */
   limit: number;
@@ -38,7 +38,7 @@ export interface SearchResult {
 }
 
 export interface SearchParts {
-  /** Of all logs, by name. */
+  /** Readers of all logs, by name. */
   readers: ReadonlyMap<string, LogReader>;
   clock: Pick<Clock, "elapsed">;
 }
@@ -99,7 +99,7 @@ export class Search {
   }
 }
 
-/** Where a log has events of the time that is looked for, as far as an earlier search left some. */
+/** The range of a log for the times of the query, up to where an earlier search stopped. */
 async function rangeOf(name: string, reader: LogReader, { from, to, rest }: SearchQuery) {
   const end = Math.min(reader.end(), rest === undefined ? Infinity : (rest[name] ?? 0));
   if (end <= reader.first()) return { low: end, high: end };

@@ -1,8 +1,7 @@
 import { mayContainMembers, withoutMembers } from "../../destinations/formats/json-members.ts";
 
 /**
- * Returns the function that takes members of these names out of an event, so that only user code can
- * have given them to what it makes. Most events have none of them and stay the same object.
+ * Creates a function that removes members of these names from an event, so that only user code can set them. Most events have none of them and are returned unchanged.
  */
 export function createMemberFilter(names: readonly string[]): (event: Uint8Array) => Uint8Array {
   const taken = new Set(names);
