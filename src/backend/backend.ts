@@ -8,7 +8,7 @@ import type { Pipeline, PipelineParts } from "../pipeline/pipeline.ts";
 import type { RetentionBounds } from "../pipeline/retention/retention.ts";
 import type { Config } from "../settings/reader.ts";
 
-/** What every part is opened with. */
+/** Context that every part is opened with. */
 export interface StartContext {
   config: Config;
   logger: Logger;
@@ -19,7 +19,7 @@ export interface StartContext {
   requestStop(reason: string): void;
 }
 
-/** What is known of a lane's work whatever the lanes stand on. */
+/** Pipeline options that do not depend on the backend. */
 export type PipelineConfig = Omit<
   PipelineParts,
   | ("live" | "ledger" | "readers" | "onDurable" | "logEnds" | "audience" | "disk")
@@ -41,9 +41,9 @@ export interface Backend {
   join(controlPlaneUrl: string): void;
   /** Hands what runs here over to other nodes, if there are any. */
   leave(): Promise<void>;
-  /** What must be well for the server to be ready, by name. */
+  /** Readiness checks by name. */
   checks(): Record<string, Check>;
-  /** What may lose events or changes before long, as sentences. */
+  /** Warnings about possible data loss. */
   warnings(): string[];
   /** The nodes of the cluster; undefined where the server is alone. */
   nodes?(): Promise<ClusterFigures>;

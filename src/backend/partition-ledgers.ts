@@ -23,7 +23,7 @@ export interface PartitionLedgersOptions {
   onNewer(reason: string): void;
 }
 
-/** Interval at which added partitions are looked for. */
+/** Interval between two checks for added partitions. */
 const GROWTH_MS = 2_000;
 
 interface PartitionLedger {

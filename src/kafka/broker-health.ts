@@ -12,9 +12,9 @@ export interface BrokerHealth {
 type Kafka = typeof import("@platformatic/kafka");
 type Callback = (error: Error | null, connection?: Connection) => void;
 
-/** Between two questions to a broker that answered. */
+/** Pause after a successful probe. */
 const PROBE_MS = 1_000;
-/** Between two questions to a broker that cannot be reached. */
+/** Pause after a failed probe. */
 const RETRY_MS = 250;
 /** A broker that says nothing for so long is asked last. */
 const UNRESPONSIVE_MS = 1_000;
@@ -154,13 +154,13 @@ class BrokerMonitor implements BrokerHealth {
     return new this.#kafka.NetworkError(message, { canRetry: true, hasStaleMetadata: true });
   }
 
-  /** Those that answer come first. */
+  /** Sorts responsive brokers first. */
   #inOrder(brokers: Broker[]): Broker[] {
     const rank = (broker: Broker) => (this.#answers(addressOf(broker)) ? 0 : 1);
     return brokers.toSorted((a, b) => rank(a) - rank(b));
   }
 }
 
-/** As connections are called, with which an IPv6 address has no brackets. */
+/** Key of a connection, in which an IPv6 address has no brackets. */
 const addressOf = (broker: Broker | string) =>
   typeof broker === "string" ? broker.replaceAll(/[[\]]/g, "") : `${broker.host}:${broker.port}`;

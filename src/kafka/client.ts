@@ -13,7 +13,7 @@ export interface BrokerSettings {
 
 /** Longest that one request to a broker takes. */
 const REQUEST_MS_MAX = 5_000;
-/** A broker that dies is replaced as leader of its partitions within so many attempts. */
+/** Attempts within which a failed leader is replaced. */
 const ATTEMPTS = 20;
 const RETRY_MS = 250;
 /** How soon it is noticed that a partition has another leader. */
@@ -23,9 +23,9 @@ export interface KafkaClients {
   admin(): Admin;
   /** Acknowledged by all replicas in sync, each record once and in order. */
   producer(): ProduceClient;
-  /** Of no group: reads what it is asked for, and fails at the first error. */
+  /** A consumer without a group; its requests fail at the first error. */
   fetchConsumer(): Consumer;
-  /** Of a group, with partitions given as `options` say; it reads nothing. */
+  /** A consumer that joins a group and does not fetch. */
   groupConsumer(options: GroupConsumerOptions): Consumer;
   /** Addresses of brokers that do not answer at the moment. */
   unresponsiveBrokers(): string[];

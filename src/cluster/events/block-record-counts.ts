@@ -1,6 +1,6 @@
 import { BLOCK_RECORDS_MAX } from "../../log/block.ts";
 
-/** Blocks of a partition whose records are known to be so many. */
+/** Blocks with a known record count. */
 const KNOWN_MAX = 1_024;
 
 /**

@@ -40,8 +40,8 @@ export interface PartitionLogs extends EventLogs {
    */
   follow(log?: string): () => void;
   /**
-   * As `follow`, for the one node whose lanes read the log. When it has lost what comes next, that
-   * is told among the warnings.
+   * Follows a log for the one node whose lanes read it; lost blocks become warnings. Returns the
+   * function that releases it.
    */
   acquire(log: string): () => void;
   /**
@@ -49,7 +49,7 @@ export interface PartitionLogs extends EventLogs {
    * read of it before, or is named by a connection.
    */
   topicEnd(log: string, known: number): Promise<TopicEnd>;
-  /** Where a log is from here on; `lost` says what happened to it, which is told. */
+  /** Sets the offset base of a log; a loss becomes a warning. */
   setOffsetBase(log: string, place: OffsetBase, lost?: PartitionLoss): void;
   /** Calls the listener with logs that are not where they were. */
   onOffsetsInvalid(listener: (logs: string[]) => void): void;
@@ -123,7 +123,7 @@ class BrokerLogs implements PartitionLogs {
     }
   }
 
-  /** As `ends`; throws what the brokers say. */
+  /** Reads the ends of all logs; throws the errors of the brokers. */
   async learnEnds(): Promise<Readonly<Record<string, number>>> {
     const read = this.#partitions.map((reader) => offsetOf(reader.end()));
     const { topicId, offsets } = await this.#asker.brokerOffsets("end");

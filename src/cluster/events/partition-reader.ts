@@ -7,7 +7,7 @@ import { BlockRecordCounts } from "./block-record-counts.ts";
 import { offsetOf, sequenceOf } from "./sequence.ts";
 
 export interface PartitionReaderOptions {
-  /** What losses and warnings call it. */
+  /** Name of the log in losses and warnings. */
   name: string;
   partition: number;
   fetcher: Fetcher;
@@ -93,7 +93,7 @@ class PartitionLogReader implements PartitionReader {
     this.#cache = new BlockCache(this.#options.cacheBytesMax);
     this.#first = sequenceOf(offset);
     this.#end = this.#first;
-    // What is missing before was told by whoever saw it.
+    // Losses before were reported already.
     this.#trimmed = Math.max(this.#trimmed, this.#first);
   }
 
@@ -236,7 +236,7 @@ class PartitionLogReader implements PartitionReader {
 
   #passOver(from: bigint, to: number): number {
     const { name, losses } = this.#options;
-    // Blocks are what can be counted: nobody knows how many records they held.
+    // Blocks are counted, because their number of records is unknown.
     losses.missing(name, { from: sequenceOf(from), to }, Number(offsetOf(to) - from));
     return to;
   }

@@ -1,3 +1,4 @@
+import { assert } from "../../assert.ts";
 import type { CachedBlock } from "../../log/block-cache.ts";
 import type { DurableRange } from "../../log/event-log.ts";
 import type { Logger } from "../../observe/log.ts";
@@ -6,7 +7,7 @@ import type { PartitionReader } from "./partition-reader.ts";
 import { offsetOf } from "./sequence.ts";
 
 export interface PartitionTailOptions {
-  /** One of the tail's own: it waits for what comes. */
+  /** A fetcher for the tail alone, which waits for new blocks. */
   fetcher: Fetcher;
   nameOf(partition: number): string;
   sourceOf(record: Uint8Array): string;
@@ -16,12 +17,12 @@ export interface PartitionTailOptions {
 
 interface Followed {
   followers: number;
-  /** Ends when nobody follows any more. */
+  /** Ends the reading after the last follower. */
   stop: () => void;
   ended: Promise<void>;
 }
 
-/** Between two attempts to read from brokers that do not answer. */
+/** Pause after a failed read. */
 const RETRY_MS = 250;
 /** Sources that one piece of news names; when there are more, it names none. */
 const SOURCES_TOLD_MAX = 100;
@@ -51,6 +52,7 @@ export class PartitionTail {
       if (!isFollowing) return;
       isFollowing = false;
       followed.followers--;
+      assert(followed.followers >= 0, "A partition is unfollowed as often as it was followed");
       if (followed.followers === 0) this.#end(partition, followed);
     };
   }
@@ -89,7 +91,7 @@ export class PartitionTail {
     void stop.then(() => {
       isOpen = false;
     });
-    // What became readable while nobody followed was not told.
+    // Blocks that arrived while no one followed were not announced.
     await Promise.resolve();
     if (isOpen) onNews();
     while (isOpen) {

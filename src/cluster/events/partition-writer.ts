@@ -7,7 +7,7 @@ import type { Logger } from "../../observe/log.ts";
 import { LOG_PENDING_BYTES_MAX } from "../../settings/limits.ts";
 import { sequenceOf } from "./sequence.ts";
 
-/** Between two attempts to reach brokers that took nothing. */
+/** Pause between two probes of brokers that refused a block. */
 const PROBE_MS = 250;
 /** How long a record waits for brokers that say nothing. */
 const ANSWER_MS_MAX = 10_000;

@@ -9,7 +9,7 @@ import type { Logger } from "../../observe/log.ts";
 import { assignPartitions } from "./partition-assignment.ts";
 import type { PartitionRunner } from "./partition-runner.ts";
 
-/** What a node says of itself to the others. */
+/** Description that a node gives to the group. */
 export interface NodeInfo {
   id: string;
   version: string;
@@ -28,7 +28,7 @@ export interface MembershipOptions {
   clients: KafkaClients;
   /** Name of the group. */
   group: string;
-  /** Whose partitions the members share. */
+  /** Topic whose partitions the members share. */
   topic: string;
   self: NodeInfo;
   /** A node that is not heard of for so long is replaced. */
@@ -36,7 +36,7 @@ export interface MembershipOptions {
 }
 
 export interface MembershipState {
-  /** Of the group, as far as this node knows. */
+  /** Whether the node is in the group, as far as it knows. */
   isMember: boolean;
   /** The partitions that are this node's, ascending. */
   partitions: number[];
@@ -57,7 +57,7 @@ export interface Membership {
  * the main thread that does: a node whose main thread hangs is to be replaced.
  */
 const HEARTBEAT_MS = 400;
-/** Between two attempts to join. */
+/** Pause between two attempts to join. */
 const RETRY_MS = 500;
 /** How often it is looked whether the topic has more partitions. */
 const GROWTH_MS = 5_000;

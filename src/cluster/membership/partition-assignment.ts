@@ -1,16 +1,18 @@
-/** What a member of the group said when it joined. */
+import { assert } from "../../assert.ts";
+
+/** Claim of a member when it joins the group. */
 export interface GroupMember {
   id: string;
   /** The last round in which it was given partitions; -1 for one that is new. */
   generation: number;
-  /** What it was given then, and has not let go since. */
+  /** Partitions that it was given then and still holds. */
   held: readonly number[];
 }
 
 /**
  * Partitions of each member, by its id: at most one more for some than for others, and as few as
- * possible move. A partition that moves goes to nobody in the round in which its holder learns to
- * let go of it; in the next round nobody holds it, and its new owner gets it.
+ * possible move. A partition that moves is unassigned in the round in which its holder releases
+ * it; its new owner gets it in the next round.
  */
 export function assignPartitions(
   holders: readonly GroupMember[],
@@ -28,6 +30,8 @@ export function assignPartitions(
     own.push(...wanted.filter((it) => !holderOf.has(it)));
     own.sort((a, b) => a - b);
   }
+  const all = [...given.values()].flat();
+  assert(new Set(all).size === all.length, "A partition is assigned to at most one member");
   return given;
 }
 
@@ -45,7 +49,7 @@ function holdersOf(holders: readonly GroupMember[], partitions: number): Map<num
   return new Map([...found].sort(([a], [b]) => a - b));
 }
 
-/** Those that hold the most get the partitions that do not divide evenly: these need not move. */
+/** Number of partitions of each member; members that hold the most get the remainder. */
 function quotasOf(kept: Map<string, number[]>, partitions: number): Map<string, number> {
   const least = Math.floor(partitions / kept.size);
   const more = partitions % kept.size;

@@ -1,4 +1,5 @@
 import { Packr } from "msgpackr";
+import { assert } from "../../assert.ts";
 import type { KafkaClients } from "../../kafka/client.ts";
 import { IdempotentProducer } from "../../kafka/idempotent-producer.ts";
 import type { Logger } from "../../observe/log.ts";
@@ -6,7 +7,7 @@ import { ensureTopic } from "../topics/ensure-topic.ts";
 import { Fetcher } from "../topics/fetcher.ts";
 
 /**
- * What nodes tell each other and need not keep: every node hears it soon, unless it or the brokers
+ * Messages between nodes that are not kept: each node receives them soon, unless it or the brokers
  * are away.
  */
 export interface NodeBus {
@@ -29,11 +30,11 @@ export interface NodeBusOptions {
 const FORMAT = 1;
 /** Messages of this node that wait while others are on their way. */
 const WAITING_BYTES_MAX = 4 << 20;
-/** Of one value. */
+/** Largest value. */
 const VALUE_BYTES_MAX = 512 << 10;
 const FOLLOW_MS = 500;
 const RETRY_MS = 250;
-/** What was told longer ago is of no use to anybody. */
+/** Retention of messages: older ones have no use. */
 const KEPT_MS = 60_000;
 const KEPT_BYTES = 64 << 20;
 
@@ -78,7 +79,7 @@ export async function openNodeBus(options: NodeBusOptions): Promise<NodeBus> {
   };
 }
 
-/** One value is on its way at a time; what comes meanwhile goes together in the next one. */
+/** Sends one value at a time; messages that arrive meanwhile share the next one. */
 function createTeller(producer: IdempotentProducer, author: string): (message: unknown) => void {
   let waiting: Uint8Array[] = [];
   let bytes = 0;
@@ -103,6 +104,7 @@ function createTeller(producer: IdempotentProducer, author: string): (message: u
     }
     waiting = waiting.slice(taken.length);
     bytes -= size;
+    assert(bytes >= 0, "The bytes of waiting messages are never negative");
     return taken;
   }
 
@@ -115,7 +117,7 @@ function createTeller(producer: IdempotentProducer, author: string): (message: u
   };
 }
 
-/** A value that is none of ours tells nothing. */
+/** Decodes a value; foreign values are ignored. */
 function decode(value: Uint8Array): [format: number, author: string, messages: unknown[]] {
   try {
     const [format, author, messages] = packr.decode(value);

@@ -1,7 +1,7 @@
 import { Packr } from "msgpackr";
 import type { NodeBus } from "./node-bus.ts";
 
-/** What the other nodes answered. */
+/** Responses of the other nodes. */
 export interface NodeAnswers {
   /** By the node's id. */
   answers: ReadonlyMap<string, unknown>;
@@ -22,7 +22,7 @@ export interface NodeRpc {
 
 export interface NodeRpcOptions {
   bus: NodeBus;
-  /** What this node is called. */
+  /** Id of this node. */
   node: string;
   /** Nodes that are to answer, beside those that were heard of lately. */
   expected(): Iterable<string>;
@@ -39,7 +39,7 @@ const ANSWER_MS_MAX = 2_000;
 /** How long answers serve who asks the same, and how many do. */
 const SERVE_MS = 500;
 const SERVED_MAX = 200;
-/** Questions whose answers are waited for; beyond them nobody is asked. */
+/** Most open requests; further ones are not sent. */
 const QUESTIONS_MAX = 1_000;
 /** Longer answers are not given. */
 const ANSWER_BYTES_MAX = 2 << 20;

@@ -1,6 +1,6 @@
 import type { NodeBus } from "./node-bus.ts";
 
-/** What nodes show each other while somebody looks, by a key such as a workspace. Some is lost. */
+/** Relays messages to nodes with a subscriber, by a key such as a workspace; some may be lost. */
 export interface TailRelay<T> {
   /** Whether somebody looks at another node. */
   isWanted(key: string): boolean;
@@ -21,7 +21,7 @@ const WANTED_MAX = 10_000;
 
 type Message = ["looks", keys: string[]] | ["shown", key: string, shown: unknown];
 
-/** What is shown goes through the exchange, and only what another node looks at. */
+/** Relays messages over the node bus, only for keys that another node has subscribed to. */
 export function createTailRelay<T>(exchange: NodeBus): TailRelay<T> {
   const looking = new Map<string, Set<(shown: T) => void>>();
   /** Keys that other nodes look at, and until when that is believed. */

@@ -1,3 +1,4 @@
+import { assert } from "../../assert.ts";
 import { CircuitBreaker } from "../../concurrency/circuit-breaker.ts";
 import type { KafkaClients } from "../../kafka/client.ts";
 import { IdempotentProducer } from "../../kafka/idempotent-producer.ts";
@@ -21,9 +22,9 @@ export interface OrderedTopicOptions {
 
 /** How long a broker waits for the next entry before it says that there is none. */
 const FOLLOW_MS = 500;
-/** Between two attempts to read from brokers that do not answer. */
+/** Pause after a failed read. */
 const RETRY_MS = 250;
-/** Of one partition, what is read ahead of a node that is busy with what came before. */
+/** Bytes of one partition that are read ahead. */
 const AHEAD_BYTES_MAX = 1 << 20;
 
 /**
@@ -42,7 +43,7 @@ export async function openOrderedTopic(options: OrderedTopicOptions): Promise<Or
     waitMs: 0,
     identity,
   });
-  // What waits for entries to come holds up all others of its connections.
+  // A fetch that waits for entries delays all other requests of its connections.
   const consumer = clients.fetchConsumer();
   const fetcher = new Fetcher({ consumer, topic: name, waitMs: FOLLOW_MS, identity });
   const isOpen = () => clients.isOpen();
@@ -70,7 +71,7 @@ export async function openOrderedTopic(options: OrderedTopicOptions): Promise<Or
     return {
       async append(entry) {
         await appending.run(async () => {
-          // What is made of entries that are gone is not written to the topic that came after.
+          // Changes based on entries of the former topic are not written to its successor.
           identity.expectUnchanged();
           await producer.send(partition, () => Buffer.from(entry));
         });
@@ -126,7 +127,7 @@ function follow(
     ahead.shift();
   }
 
-  /** Does something again and again; troubles are told at their beginning and their end. */
+  /** Repeats a step; logs a failure when it begins and when it ends. */
   async function repeat(once: () => Promise<void>): Promise<void> {
     let isTold = false;
     while (isOpen) {
@@ -191,6 +192,7 @@ class Ahead {
 
   #change(bytes: number): void {
     this.#bytes += bytes;
+    assert(this.#bytes >= 0, "The bytes read ahead are never negative");
     this.#changed.resolve();
     this.#changed = Promise.withResolvers();
   }

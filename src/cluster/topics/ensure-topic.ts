@@ -7,7 +7,7 @@ export interface TopicSettings {
   partitions: number;
   /** Brokers that have a copy of each partition. */
   replicas: number;
-  /** Beyond which age or size a value is of no use; without it values are kept until trimmed. */
+  /** Age and size at which values are deleted; without it values stay until trimmed. */
   retention?: { ms: number; bytes: number };
 }
 
@@ -20,7 +20,7 @@ export interface TopicIds {
 /** A value is a block of the event log at most, or one change set. */
 export const VALUE_BYTES_MAX = 2 * LOG_BLOCK_BYTES_MAX;
 
-/** Of a topic that its readers trim, brokers give the disk back in such parts. */
+/** Segment size of a topic that its readers trim: brokers release disk space in segments. */
 const SEGMENT_BYTES = 128 << 20;
 
 /** How long a topic may take to be known everywhere. */
@@ -60,7 +60,7 @@ const gone = ({ name }: TopicSettings) => `The topic ${name} that this node has 
 const REMEDY =
   "Restore it, or remove the directory `cluster` from the data directory of every node to begin with what the topics hold";
 
-/** What an operator has set on a topic that promises less than is needed, as a sentence. */
+/** A sentence about a topic setting that is too weak; undefined when there is none. */
 export async function unsafeSetting(
   admin: Admin,
   topic: TopicSettings,
@@ -76,7 +76,7 @@ export async function unsafeSetting(
   for (const [name, least] of Object.entries(leasts)) {
     const told = configs.get(name);
     const found = Number(told);
-    // What a broker does not tell of, it does not have: not all that speak Kafka's protocol do.
+    // A setting that the broker does not report does not exist there.
     if (told === undefined || found === UNBOUND || (found >= least && least !== UNBOUND)) continue;
     const which = least === UNBOUND ? "-1, which is no bound" : `${least} or more`;
     return expected(topic, `have a ${name} of ${which}`, found);
@@ -88,7 +88,7 @@ export async function unsafeSetting(
   return undefined;
 }
 
-/** What settings that are words have to be. */
+/** Required values of settings that are words. */
 const WORDS = [
   // Where values are also deleted by their keys, the brokers refuse those that have none.
   ["cleanup.policy", "delete"],
@@ -114,7 +114,7 @@ async function create(admin: Admin, topic: TopicSettings): Promise<void> {
     "min.insync.replicas": String(majorityOf(replicas)),
     "max.message.bytes": String(VALUE_BYTES_MAX),
     ...Object.fromEntries(WORDS),
-    // What is not needed any more is deleted by its reader, which alone knows.
+    // The reader deletes what it no longer needs.
     "retention.ms": String(topic.retention?.ms ?? UNBOUND),
     "retention.bytes": String(topic.retention?.bytes ?? UNBOUND),
     // Only whole segments are deleted.

@@ -2,7 +2,7 @@ import type { Consumer } from "@platformatic/kafka";
 import { OffsetBases } from "./offset-base.ts";
 import { type TopicIdentity, TopicRecreated } from "./topic-identity.ts";
 
-/** What a partition gave back. */
+/** Result of a fetch from a partition. */
 export interface FetchResult {
   /** Values by offset, ascending; none below the offset that was asked for. */
   values: { offset: bigint; value: Buffer }[];
@@ -27,7 +27,7 @@ export interface FetcherOptions {
   topic: string;
   /** How long a broker waits for something to come when there is nothing to give back. */
   waitMs: number;
-  /** Of a topic that is to last: of one that was made anew nothing is read. */
+  /** Identity of a topic that must not be recreated; a recreated one is not read. */
   identity?: TopicIdentity;
   /** How the offsets of the partitions are counted; by default as the brokers do. */
   offsetBases?: OffsetBases;
@@ -43,7 +43,7 @@ const OFFSETS_RETRY_MS = 50;
  */
 const LEADERS_MS = 2_500;
 
-/** What is read of a partition at once. */
+/** Most bytes of a partition in one response. */
 const READ_WINDOW_BYTES = 256 << 10;
 
 /** The broker's word for an offset that was deleted, or does not exist yet. */
@@ -58,7 +58,7 @@ export class Fetcher {
   readonly #placement: OffsetBases;
   #waiting: Waiting[] = [];
   readonly #busy = new Set<number>();
-  /** What was last heard of each partition. */
+  /** Last known bounds of each partition. */
   readonly #heard = new Map<number, Pick<FetchResult, "first" | "end">>();
   #leadersAt = performance.now();
 
@@ -90,7 +90,7 @@ export class Fetcher {
   }
 
   /**
-   * As `offsets`, as the brokers count them. A leader that has just been chosen refuses until it
+   * First or last offsets as the brokers count them. A leader that has just been chosen refuses until it
    * knows what was acknowledged: it is asked again.
    */
   async brokerOffsets(which: "first" | "end"): Promise<{ topicId: string; offsets: bigint[] }> {
@@ -110,7 +110,7 @@ export class Fetcher {
     }
   }
 
-  /** As `look`; what it tells is of one topic, also while that is made anew. */
+  /** End offsets of one topic id, even while the topic is recreated. */
   async endOffsetsOfOneTopic(): Promise<{ topicId: string; offsets: bigint[] }> {
     for (;;) {
       await this.#refresh();
@@ -120,7 +120,7 @@ export class Fetcher {
     }
   }
 
-  /** Those who go on from an answer come along: who does not waits for this request to end. */
+  /** Callers resuming from the last response join this request; others wait. */
   #fetchSoon(): void {
     setImmediate(() => void this.#fetchWaiting());
   }
@@ -238,7 +238,7 @@ const EARLIEST = -2n;
 type FetchAnswer = Awaited<ReturnType<Consumer["fetch"]>>;
 type Answer = FetchAnswer["responses"][number]["partitions"][number];
 
-/** After an error the library and the broker may disagree on what was asked last; it starts anew. */
+/** After an error the library and the broker may disagree on what was asked last; a new fetch session starts. */
 const isOutOfStep = (error: unknown) => ((error as Failure).response?.errorCode ?? 0) !== 0;
 
 interface Failure {

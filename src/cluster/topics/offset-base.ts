@@ -1,7 +1,7 @@
 import { assert } from "../../assert.ts";
 
 /**
- * What is added to the brokers' offsets of a partition, and the topic that this holds for. Its field
+ * Number that is added to the brokers' offsets of a partition, and the topic it holds for. The field
  * names are stored in ledgers.
  */
 export interface OffsetBase {
@@ -46,7 +46,7 @@ export interface TopicEnd {
   known: number;
 }
 
-/** What happened to a partition. */
+/** Loss of blocks in a partition. */
 export interface PartitionLoss {
   /** Completes the sentence "The partition …". */
   how: string;

@@ -6,7 +6,7 @@ export interface TopicHealthOptions {
   clients: KafkaClients;
   /** The topics whose partitions are looked at, with the copies that each is to have. */
   topics(): Pick<TopicSettings, "name" | "replicas">[];
-  /** Between two looks. */
+  /** Interval between two checks. */
   everyMs?: number;
 }
 
@@ -62,7 +62,7 @@ async function lackingOf(
   return topics.flatMap(({ name, replicas }) => lackingIn(found, name, majorityOf(replicas)));
 }
 
-/** What the partitions of a topic lack; the worst of each partition alone. */
+/** Problems of a topic's partitions, the worst of each partition. */
 function lackingIn(found: ClusterMetadata, name: string, leastCopies: number): string[] {
   const lacks = { leader: [] as number[], write: [] as number[], copy: [] as number[] };
   const away = new Set<number>();

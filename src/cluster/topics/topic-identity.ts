@@ -5,7 +5,7 @@ export class TopicRecreated extends Error {
   }
 }
 
-/** That a topic is still the one that it was when it was first seen. */
+/** Checks that a topic keeps the id that it had at first. */
 export class TopicIdentity {
   readonly #topic: string;
   #id: string | undefined;

@@ -6,7 +6,7 @@ export interface TopicSettingsMonitorOptions {
   admin: Admin;
   topics: readonly TopicSettings[];
   logger: Logger;
-  /** Between two looks. */
+  /** Interval between two checks. */
   everyMs?: number;
 }
 
@@ -35,7 +35,7 @@ export function monitorTopicSettings({
     if (fault === faults.get(topic.name)) return;
     if (fault === undefined) {
       faults.delete(topic.name);
-      logger.info({ topic: topic.name }, "The topic promises what is needed again");
+      logger.info({ topic: topic.name }, "topic settings valid again");
     } else {
       faults.set(topic.name, fault);
       logger.error({ topic: topic.name }, fault);
@@ -46,7 +46,7 @@ export function monitorTopicSettings({
   const look = async () => {
     if (isLooking) return;
     isLooking = true;
-    // Brokers that are away are told of elsewhere.
+    // The topic health reports brokers that are away.
     await Promise.allSettled(topics.map(lookAt));
     isLooking = false;
   };

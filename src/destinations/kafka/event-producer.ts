@@ -19,7 +19,7 @@ const ROUNDS_MAX = 5;
 const PAUSE_MS_MIN = 100;
 const PAUSE_MS_MAX = 2_000;
 
-/** What became of an event: it is written, or refused for a reason. */
+/** Outcome of an event: true when it is written, else the reason for its refusal. */
 export type EventOutcome = true | string;
 
 /**
@@ -34,10 +34,10 @@ export class EventProducer {
   readonly #isMade: boolean;
   readonly #compression: "none" | "gzip";
   readonly #partitions = new Map<string, Partition>();
-  /** What is known of events whose delivery was not answered for as a whole. */
+  /** Outcomes of events whose delivery is not complete. */
   readonly #fates = new WeakMap<OutgoingEvent, EventOutcome>();
   #producerId: ProducerId | undefined;
-  /** Records of nobody go to one partition a delivery, in turns. */
+  /** Rotates the partition of records without a key, by delivery. */
   #turn = 0;
 
   constructor(brokers: BrokerConnections, config: KafkaConfig) {
@@ -156,7 +156,7 @@ export class EventProducer {
       const count = this.#topics.get(topic)?.leaders.length;
       const leader = this.#topics.leader(topic, index);
       if (count !== undefined && index >= count) {
-        // Somebody made the topic anew, with fewer partitions.
+        // The topic was recreated with fewer partitions.
         this.#partitions.delete(`${topic}:${index}`);
         unplaced.push(...(queue.batch?.records ?? []), ...queue.waiting);
       } else if (count === undefined && this.#hasTemplate) {

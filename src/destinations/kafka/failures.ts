@@ -23,7 +23,7 @@ export class KafkaFailure extends Error {
   }
 }
 
-/** What an error of the protocol means to whoever set the destination up. */
+/** Explanations of Kafka error codes for the operator. */
 const meanings = new Map<number, string>([
   [3, "The topic does not exist"],
   [5, "The partition has no leader at the moment"],
@@ -58,7 +58,7 @@ const ofIdentity = new Set([45, 47, 49, 59, 90]);
 
 export type ErrorClass = "written" | "records" | "identity" | "later";
 
-/** What the code of an answer says about a batch. */
+/** Class of an error code. */
 export function classify(code: number): ErrorClass {
   // A batch that comes again is there already.
   if (code === 0 || code === 46) return "written";

@@ -19,7 +19,7 @@ export interface EventRecord {
   bytes: number;
 }
 
-/** What a record has beside its texts, in bytes, and each of its headers. */
+/** Overhead of a record and of each header in bytes. */
 const RECORD_BYTES = 30;
 const HEADER_BYTES = 6;
 
@@ -60,7 +60,7 @@ const type = Buffer.from("type");
 const sourceId = Buffer.from("sourceId");
 const receivedAt = Buffer.from("receivedAt");
 
-/** What code made of an event is any JSON; what is none has no user. */
+/** Parses the output of user code, which may be any text. */
 function parsed(value: Buffer): Record<string, unknown> {
   let said: unknown;
   try {

@@ -15,7 +15,7 @@ export interface TopicLeaders {
   askedAt: number;
 }
 
-/** What brokers told about topics: how many partitions, and who leads them. */
+/** Partitions of topics and their leaders. */
 export class TopicMetadata {
   readonly #brokers: BrokerConnections;
   readonly #isMade: boolean;
@@ -33,7 +33,7 @@ export class TopicMetadata {
     return this.#known.get(name);
   }
 
-  /** Those of the topics that are not too many beside those that are known. */
+  /** Topics that fit under KAFKA_TOPICS_MAX. */
   admit(names: Iterable<string>): Set<string> {
     const admitted = new Set<string>();
     let room = KAFKA_TOPICS_MAX - Math.max(this.#known.size, this.#asked.size);
