@@ -10,7 +10,7 @@ import type { TestRunPlan } from "./test-run.ts";
 type Item = CodeSelection["transformations"][number];
 
 /**
- * The code that a request names by versionId, ready for a test run; `missing` for an unknown
+ * Plans the test run of the code that a request names by versionId; `missing` for an unknown
  * versionId.
  */
 export function planSelection(
@@ -79,11 +79,11 @@ function checkOnce(path: string, revisions: readonly Revision[]): void {
   const ids = revisions.map(({ id }) => id);
   const twice = ids.findIndex((id, index) => ids.indexOf(id) !== index);
   if (twice === -1) return;
-  const details = [{ path: `${path}/${twice}`, message: "Expected one version of each" }];
+  const details = [{ path: `${path}/${twice}`, message: "Duplicate item" }];
   throw new ApiError("invalid", "The request names two versions of one thing", details);
 }
 
-/** Refuses two libraries with one import name: an import could mean either. */
+/** Refuses two libraries with one import name, since an import of it would be ambiguous. */
 export function checkImportNames(libraries: readonly Revision[]): void {
   const names = libraries.map(({ language, importName }) => `${familyOf(language)} ${importName}`);
   if (new Set(names).size < names.length) throw nameTaken();

@@ -23,7 +23,7 @@ import { toTestResult } from "./test-result.ts";
 import type { TestRunPlan, TestRunReport } from "./test-run.ts";
 import { toValidationResult } from "./validation-result.ts";
 
-/** How often a request is tried in all because others change what it is about meanwhile. */
+/** Attempts at a request whose code others change meanwhile. */
 export const PUBLISH_ATTEMPTS_MAX = 5;
 
 export function createPublisher(parts: { catalog: Catalog; sandbox: Sandbox }): Publisher {
@@ -51,7 +51,7 @@ export function createPublisher(parts: { catalog: Catalog; sandbox: Sandbox }): 
         destinationId,
       }));
       // Unknown destinations are refused before any code runs.
-      expectThere(workspaceId, { ...change, links });
+      expectExisting(workspaceId, { ...change, links });
       warnings = await tests(workspaceId, input.caller, (context) =>
         publishOne(context, revision, input.events, { ...change, links }),
       );
@@ -61,7 +61,7 @@ export function createPublisher(parts: { catalog: Catalog; sandbox: Sandbox }): 
     return { resource: catalog.code.resource(workspaceId, kind, id), revision, warnings };
   }
 
-  function expectThere(workspaceId: string, change: CodeChange): void {
+  function expectExisting(workspaceId: string, change: CodeChange): void {
     catalog.code.expectNewest(workspaceId, change);
     for (const { destinationId } of change.links) {
       catalog.destinations.get(workspaceId, destinationId);
@@ -83,13 +83,13 @@ export function createPublisher(parts: { catalog: Catalog; sandbox: Sandbox }): 
             libraries: [],
             withImporters: false,
           };
-    return repeatedly(Stale, async () => {
+    return retryOn(Stale, async () => {
       checkPublishable(catalog, workspaceId, code.libraries);
       const testRun = await runTests(context, workspaceId, code);
       const failures = failuresOf(testRun);
       if (failures.length > 0) {
-        // What others deleted during the tests is the answer, as if the tests had come after that.
-        expectThere(workspaceId, change);
+        // Code that others deleted during the tests is reported first, as if the tests had run later.
+        expectExisting(workspaceId, change);
         const details = detailsOf(failures, versionId);
         throw new ApiError("invalid", "The code does not pass its tests", details);
       }
@@ -123,7 +123,7 @@ export function createPublisher(parts: { catalog: Catalog; sandbox: Sandbox }): 
     return { published: true, ...(warnings.length > 0 && { warnings }) };
   }
 
-  function tried(workspaceId: string, selection: CodeSelection): Promise<TestRunReport> {
+  function testSelection(workspaceId: string, selection: CodeSelection): Promise<TestRunReport> {
     const code = planSelection(catalog, workspaceId, selection);
     return tests(workspaceId, selection.caller, (context) =>
       runTests(context, workspaceId, { ...code, withImporters: false }),
@@ -144,21 +144,21 @@ export function createPublisher(parts: { catalog: Catalog; sandbox: Sandbox }): 
         const revision = catalog.code.amend(workspaceId, kind, id, changesOf(input));
         return store(revision, input, { amends: [{ kind, id, versionId: newest }] });
       };
-      return byResource.run(id, () => repeatedly(Overtaken, attempt));
+      return byResource.run(id, () => retryOn(Overtaken, attempt));
     },
 
     publish(workspaceId, selection) {
       return tests(workspaceId, selection.caller, (context) =>
-        repeatedly(Stale, () => publishSelected(context, workspaceId, selection)),
+        retryOn(Stale, () => publishSelected(context, workspaceId, selection)),
       );
     },
 
     async test(workspaceId, selection) {
-      return toTestResult(await tried(workspaceId, selection));
+      return toTestResult(await testSelection(workspaceId, selection));
     },
 
     async runSuites(workspaceId, selection) {
-      return toValidationResult(catalog, await tried(workspaceId, selection));
+      return toValidationResult(catalog, await testSelection(workspaceId, selection));
     },
 
     async run(workspaceId, input) {
@@ -170,8 +170,8 @@ export function createPublisher(parts: { catalog: Catalog; sandbox: Sandbox }): 
   };
 }
 
-/** Runs the attempt again when it is refused because of what others have done meanwhile. */
-async function repeatedly<T>(
+/** Runs the attempt again when it is refused because others have changed the code meanwhile. */
+async function retryOn<T>(
   refusal: typeof Stale | typeof Overtaken,
   attempt: () => Promise<T>,
 ): Promise<T> {
@@ -184,7 +184,7 @@ async function repeatedly<T>(
   }
 }
 
-/** The parts of the change that publishes what a test run has passed. */
+/** The parts of the change that publishes code which has passed its test run. */
 function publication(testRun: TestRunReport): Pick<CodeChange, "publish" | "seen" | "tested"> {
   const { libraries, transformations, seen, tested } = testRun;
   const importers = new Set(tested.map(({ versionId }) => versionId));

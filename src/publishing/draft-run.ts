@@ -7,7 +7,7 @@ import { suiteOf } from "./test-code.ts";
 import { truncateMessage } from "./test-failures.ts";
 import type { TestRunPlan, TestRunReport } from "./test-run.ts";
 
-/** Code that is stored nowhere, ready for a test run: its revisions exist in memory alone. */
+/** Plans the test run of drafts that are not stored: their revisions exist in memory alone. */
 export function planDraftRun(
   catalog: Catalog,
   workspaceId: string,
@@ -26,28 +26,33 @@ export function planDraftRun(
   return { transformations: [{ revision, suites }], libraries, withImporters: false };
 }
 
-/** What came of code that is stored nowhere. Pure. */
+/** The result of a draft's test run. Pure. */
 export function toDraftRunResult({ transformations, libraries }: TestRunReport): DraftRunResult {
   const [transformation] = transformations;
   const broken = libraries.find(({ error }) => error !== undefined);
   const runs = transformation?.runs ?? [];
   const error = broken?.error
-    ? { library: broken.revision.importName ?? "", ...told(broken.error) }
-    : transformation?.error && told(transformation.error);
+    ? { library: broken.revision.importName ?? "", ...withShortMessage(broken.error) }
+    : transformation?.error && withShortMessage(transformation.error);
   return {
     ...(error && { error }),
     imports: transformation?.imports ?? [],
     results: runs.flatMap(({ suite, report }) =>
-      report.outcomes.map((outcome, at) => ({ event: suite.input[at] ?? {}, ...came(outcome) })),
+      report.outcomes.map((outcome, at) => ({
+        event: suite.input[at] ?? {},
+        ...toDraftOutcome(outcome),
+      })),
     ),
     logs: runs.flatMap(({ report }) => report.logs),
   };
 }
 
-function came(outcome: ProgramOutcome): { outputs: unknown[] } | { error: UserError } {
-  return "error" in outcome ? { error: told(outcome.error) } : { outputs: outputsOf(outcome) };
+function toDraftOutcome(outcome: ProgramOutcome): { outputs: unknown[] } | { error: UserError } {
+  return "error" in outcome
+    ? { error: withShortMessage(outcome.error) }
+    : { outputs: outputsOf(outcome) };
 }
 
-function told(error: UserError): UserError {
+function withShortMessage(error: UserError): UserError {
   return { ...error, message: truncateMessage(error.message) };
 }

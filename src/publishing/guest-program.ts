@@ -16,11 +16,13 @@ export function libraryCode(revision: Revision): LibraryCode {
   };
 }
 
-/** What a guest runs for code with its libraries. */
+/** The program of code and its libraries, for a guest. */
 export function programOf(code: ProgramCode): Program {
   const { id, workspaceId, transformation, libraries, credentials } = code;
   return {
-    ...{ id, workspaceId, credentials },
+    id,
+    workspaceId,
+    credentials,
     language: guestLanguage(transformation.language),
     name: transformation.name,
     code: transformation.code,
@@ -28,7 +30,7 @@ export function programOf(code: ProgramCode): Program {
   };
 }
 
-/** The live code of a destination, or code that is tested. */
+/** The live code of a destination, or code under test. */
 type ProgramCode = Pick<
   LiveProgram,
   "id" | "workspaceId" | "transformation" | "libraries" | "credentials"

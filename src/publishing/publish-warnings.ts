@@ -28,7 +28,7 @@ export function warningsOf(testRun: TestRunReport): string[] {
 }
 
 /**
- * Whether some code may be published although its tests fail: because it was published before, or
+ * Tells whether code may be published although its tests fail: because it was published before, or
  * because it imports only libraries that were.
  */
 export function toleratesFailures(
@@ -39,14 +39,14 @@ export function toleratesFailures(
   const wasPublished = ({ revision }: { revision: Revision }) =>
     catalog.code.past(revision).imports !== undefined;
   const named = testRun.libraries.filter(({ revision }) => !unnamed.has(revision.versionId));
-  const excused = new Set(
+  const tolerated = new Set(
     [...testRun.libraries, ...testRun.transformations]
       .filter((it) =>
         unnamed.has(it.revision.versionId) ? named.every(wasPublished) : wasPublished(it),
       )
       .map(({ revision }) => revision.versionId),
   );
-  return (versionId) => excused.has(versionId);
+  return (versionId) => tolerated.has(versionId);
 }
 
 /** Whether code drops every event, unless its tests expect that. */

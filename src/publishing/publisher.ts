@@ -3,8 +3,8 @@ import type { Kind, Language, Maker, Revision } from "../catalog/model.ts";
 import type { LogLine, UserError } from "../sandbox/program.ts";
 
 /**
- * Publishing: a revision becomes a program (its imports are resolved), is checked in a throw-away
- * guest, and is committed. Also test runs that publish nothing. Refuses with `ApiError`. When the
+ * Publishes revisions: each becomes a program (its imports are resolved), is tested in a throw-away
+ * guest, and is committed. Also runs tests without publishing. Refuses with `ApiError`. When the
  * caller hangs up, its tests end and nothing is published.
  */
 export interface Publisher {
@@ -14,7 +14,7 @@ export interface Publisher {
   update(workspaceId: string, kind: Kind, id: string, input: UpdateCodeInput): Promise<StoredCode>;
   /**
    * Publishes versions, all or nothing, after testing them and every published importer. For a
-   * version that was published before, failing tests are only warnings, since going back must
+   * version that was published before, failing tests are only warnings, since a rollback must
    * always work.
    */
   publish(workspaceId: string, selection: CodeSelection): Promise<PublishResult>;
@@ -22,13 +22,13 @@ export interface Publisher {
   test(workspaceId: string, selection: CodeSelection): Promise<TestResult>;
   /** `POST /transformations/tests/run`: suites of input and expected output. */
   runSuites(workspaceId: string, selection: CodeSelection): Promise<ValidationResult>;
-  /** Runs code that is stored nowhere. */
+  /** Runs drafts that are not stored. */
   run(workspaceId: string, input: DraftRunInput): Promise<DraftRunResult>;
 }
 
 export type TestEvent = Record<string, unknown>;
 
-/** What was stored, with warnings for whoever published it. */
+/** The stored resource and revision, with warnings for the caller who published it. */
 export interface StoredCode extends Found {
   warnings: string[];
 }
@@ -63,7 +63,7 @@ export interface UpdateCodeInput extends CallerRequest {
 }
 
 export interface CodeSelection extends CallerRequest {
-  /** `testInput` holds events alone; a suite may also say what they should become. */
+  /** `testInput` holds events alone; a suite may also have the expected outputs. */
   transformations: { versionId: string; testInput?: TestEvent[]; testSuite?: TestSuite[] }[];
   libraries: { versionId: string }[];
 }
@@ -72,12 +72,12 @@ export interface TestSuite {
   name: string;
   description?: string;
   input: TestEvent[];
-  /** What `metadata(event)` answers for each event, instead of the values that tests have. */
+  /** Result of `metadata(event)` for each event, instead of the test metadata. */
   metadata?: Record<string, unknown>[];
   expectedOutput?: TestEvent[];
 }
 
-/** Code as somebody writes it: a transformation to run over events, or libraries to load. */
+/** Drafts: a transformation to run over events, or libraries to load. */
 export interface DraftRunInput extends CallerRequest {
   language: Language;
   transformation?: {
@@ -86,7 +86,7 @@ export interface DraftRunInput extends CallerRequest {
     code: string;
     /** Without any the two default events run. */
     events: TestEvent[];
-    /** What `metadata(event)` answers for each event, instead of the values that tests have. */
+    /** Result of `metadata(event)` for each event, instead of the test metadata. */
     metadata: Record<string, unknown>[];
   };
   /** Libraries that stand in for the published ones of the same importName. */
@@ -98,16 +98,16 @@ export interface DraftRunInput extends CallerRequest {
  * in.
  */
 export interface DraftRunResult {
-  /** Why the code did not load; then no event ran. */
+  /** Set when the code did not load: no event ran. */
   error?: UserError;
-  /** What the transformation imports. */
+  /** Module names that the transformation imports. */
   imports: string[];
-  /** One for each event, in their order: its outputs (none: dropped), or why it failed. */
+  /** One for each event, in their order: its outputs (none: dropped), or its error. */
   results: ({ event: TestEvent } & ({ outputs: unknown[] } | { error: UserError }))[];
   logs: LogLine[];
 }
 
-/** One failure of a publish test: which code, which event, and where. */
+/** One failure of a test run, with its code, event and position. */
 export interface TestFailure {
   kind: Kind;
   revision: Revision;

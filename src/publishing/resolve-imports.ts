@@ -7,7 +7,7 @@ import type { ImportInspection } from "../sandbox/sandbox.ts";
 import { guestLanguage } from "./guest-program.ts";
 import type { TestContext } from "./test-context.ts";
 
-/** Code as a guest read it; `error` is set when the code does not parse. */
+/** Code with its imports, which a guest parsed; `error` is set when it does not parse. */
 export interface InspectedCode extends ImportInspection {
   revision: Revision;
 }
@@ -34,7 +34,7 @@ export async function inspectImports(
 }
 
 /**
- * Finds the libraries of code: first among `own`, then among the published ones of its language.
+ * Resolves the imports of code: first among `own`, then among the published libraries of its language.
  */
 export function resolveImports(
   catalog: Catalog,
@@ -66,8 +66,8 @@ function finder(
 }
 
 /**
- * The error for an import that is no library. In Python it may be a standard module, which only the
- * guest can tell.
+ * The error of an import that is no library. In Python it may be a standard module, which only the
+ * guest knows.
  */
 function unresolvedOf(
   { revision, imports }: InspectedCode,
@@ -76,22 +76,22 @@ function unresolvedOf(
   if (familyOf(revision.language) === "python") return undefined;
   if (revision.kind === "library" && imports.length > 0) {
     const message = "A JavaScript library cannot import libraries";
-    return { message, ...placeOf(imports[0]!, revision.code) };
+    return { message, ...positionOf(imports[0]!, revision.code) };
   }
   const missing = imports.find((name) => find(name) === undefined);
   return missing === undefined
     ? undefined
     : {
         message: `Error: import from ${missing} failed. Module not found.`,
-        ...placeOf(missing, revision.code),
+        ...positionOf(missing, revision.code),
       };
 }
 
 /**
  * Line and column of the name in the statement that imports it. A comment that looks like an import
- * may be taken for it; a name that is written with escapes has no place.
+ * may match first; a name that is written with escapes has no position.
  */
-function placeOf(name: string, code: string): { line: number; column: number } | undefined {
+function positionOf(name: string, code: string): { line: number; column: number } | undefined {
   const match = new RegExp(`\\b(?:from|import)\\s*(?=(["'])${RegExp.escape(name)}\\1)`).exec(code);
   if (match === null) return undefined;
   const before = code.slice(0, match.index + match[0].length).split(/\r\n|[\n\r\u2028\u2029]/);

@@ -14,11 +14,11 @@ import { testImporter, testLibrary, testTransformation } from "./test-code.ts";
 import type { TestContext } from "./test-context.ts";
 import type { TestRunPlan, TestRunReport } from "./test-run.ts";
 
-/** Throw-away guests that one request uses at the same time. */
+/** Concurrent throw-away guests of one request. */
 const PUBLISH_CHECKS_AT_ONCE = 4;
 
 /**
- * Reads, resolves and runs code in throw-away guests. Stores nothing; refuses when the caller has
+ * Inspects, resolves and runs code in throw-away guests. Stores nothing; refuses when the caller has
  * hung up.
  */
 export async function runTests(
@@ -83,7 +83,7 @@ function importersOf(catalog: Catalog, workspaceId: string, plan: TestRunPlan): 
   return importers.map((revision) => ({ revision, imports: code.past(revision).imports ?? [] }));
 }
 
-/** The published libraries that the code ran with, without those of the plan itself. */
+/** The published libraries that the code ran with, without those of the plan. */
 function seenBy(code: readonly ResolvedCode[], plan: TestRunPlan): CodeChange["seen"] {
   const own = new Set(plan.libraries.map(({ versionId }) => versionId));
   const used = code.flatMap(({ libraries }) => libraries).filter((it) => !own.has(it.versionId));

@@ -4,20 +4,20 @@ import type { CheckReport } from "../sandbox/sandbox.ts";
 import type { SuiteResult, TestSuite } from "./publisher.ts";
 import { truncateMessage } from "./test-failures.ts";
 
-/** The result of a suite, from the report of its run. Pure. */
+/** The result of a suite by the report of its run. Pure. */
 export function toSuiteResult(suite: TestSuite, report: CheckReport): SuiteResult {
   const actualOutput = report.outcomes.flatMap(outputsOf);
   const errors = report.outcomes.flatMap((outcome, eventIndex) => {
     const error = errorOf(outcome);
     const event = suite.input[eventIndex] ?? {};
-    return error ? [{ ...located(error), event, eventIndex }] : [];
+    return error ? [{ ...toSuiteError(error), event, eventIndex }] : [];
   });
   const { id, name, description } = suite;
   return {
     id,
     name,
     ...(description !== undefined && { description }),
-    status: report.error || errors.length > 0 ? "error" : compared(actualOutput, suite),
+    status: report.error || errors.length > 0 ? "error" : compareOutput(actualOutput, suite),
     actualOutput,
     errors,
     logs: report.logs.map(({ text }) => text),
@@ -32,7 +32,7 @@ export function transformedEvents(outcomes: readonly ProgramOutcome[]): unknown[
   });
 }
 
-function compared(actual: readonly unknown[], suite: TestSuite): "pass" | "fail" {
+function compareOutput(actual: readonly unknown[], suite: TestSuite): "pass" | "fail" {
   if (suite.expectedOutput === undefined) return "pass";
   return isDeepStrictEqual(actual, suite.expectedOutput) ? "pass" : "fail";
 }
@@ -46,7 +46,7 @@ function errorOf(outcome: ProgramOutcome): UserError | undefined {
   return "error" in outcome ? outcome.error : undefined;
 }
 
-function located({ message, line, column }: UserError) {
+function toSuiteError({ message, line, column }: UserError) {
   return {
     message: truncateMessage(message),
     ...(line !== undefined && { line }),

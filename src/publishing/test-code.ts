@@ -10,8 +10,8 @@ import { testMetadata } from "./test-metadata.ts";
 import type { LibraryTestReport, TransformationTestReport } from "./test-run.ts";
 
 /**
- * A suite of the request's events, or of the default events when there are none: code that no event
- * runs would pass untested.
+ * A suite of the request's events, or of the default events when it has none: code would pass
+ * untested without an event.
  */
 export function suiteOf(events: readonly TestEvent[] = []): TestSuite {
   const input = [...(events.length > 0 ? events : defaultEvents)];
@@ -86,7 +86,7 @@ function isFailure(outcome: ProgramOutcome): boolean {
   return "error" in outcome;
 }
 
-/** The check's error wins over the inspection's: the check names the code and its place better. */
+/** The field of an error, if there is one. */
 function failed(error: UserError | undefined): { error?: UserError } {
   return error ? { error } : {};
 }
@@ -95,7 +95,9 @@ function testProgram(catalog: Catalog, { revision, libraries }: ResolvedCode): P
   const { workspaceId } = revision;
   return programOf({
     id: [revision, ...libraries].map(({ versionId }) => versionId).join("+"),
-    ...{ workspaceId, transformation: revision, libraries },
+    workspaceId,
+    transformation: revision,
+    libraries,
     credentials: catalog.live.credentials(workspaceId),
   });
 }
@@ -104,8 +106,8 @@ function batchOf(revision: Revision, { input, metadata = [] }: TestSuite): Progr
   return {
     events: input.map((event) => Buffer.from(JSON.stringify(event))),
     metadata: input.map((event, index) => {
-      const told = { ...testMetadata(revision, event, index), ...metadata[index] };
-      return Buffer.from(JSON.stringify(told));
+      const json = { ...testMetadata(revision, event, index), ...metadata[index] };
+      return Buffer.from(JSON.stringify(json));
     }),
   };
 }

@@ -4,7 +4,7 @@ import type { Sandbox } from "../sandbox/sandbox.ts";
 import { TestBudget } from "../sandbox/test-budget.ts";
 import { TEST_REQUESTS_MAX, TEST_REQUESTS_OF_WORKSPACE_MAX } from "../settings/limits.ts";
 
-/** What the tests of one request need. */
+/** Catalog, sandbox and budget of the tests of one request. */
 export interface TestContext {
   catalog: Catalog;
   sandbox: Sandbox;
@@ -12,9 +12,8 @@ export interface TestContext {
 }
 
 /**
- * Admits requests that test code, each with a budget of its own that ends when its caller hangs up.
- * A request keeps its body in memory while it waits for guests, so the number of waiting requests
- * is bounded.
+ * Admits requests that test code, each with its own budget, which ends when the caller hangs up. A
+ * request keeps its body in memory while it waits for guests, so the number of requests is bounded.
  */
 export function createTests(parts: { catalog: Catalog; sandbox: Sandbox }) {
   const byWorkspace = new Map<string, number>();

@@ -3,7 +3,7 @@ import { GUEST_ERROR_CHARS_MAX } from "../settings/limits.ts";
 import type { TestFailure } from "./publisher.ts";
 import type { TestRunReport } from "./test-run.ts";
 
-/** Everything that failed in a test run, each failure with its code, event and place. Pure. */
+/** The failures of a test run, each with its code, event and position. Pure. */
 export function failuresOf(testRun: TestRunReport): TestFailure[] {
   const libraries = testRun.libraries.flatMap(({ revision, error }): TestFailure[] =>
     error ? [{ kind: "library", revision, error }] : [],

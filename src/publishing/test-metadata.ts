@@ -4,8 +4,8 @@ import type { MetadataKey } from "../sandbox/program.ts";
 import type { TestEvent } from "./publisher.ts";
 
 /**
- * What `metadata(event)` answers in a test. Every field has a value, as for a real event, so that
- * code which relies on a field does not fail its tests for want of it.
+ * The result of `metadata(event)` in a test. Every field has a value, as for a live event, so that
+ * code which relies on a field does not fail its tests.
  */
 export function testMetadata(
   revision: Revision,

@@ -6,7 +6,7 @@ import type { TestRunReport, TransformationTestReport } from "./test-run.ts";
 
 /**
  * A test run as `/transformations/libraries/test` shows it. Code fails there when it does not load and
- * when any of its events fails, since RudderStack's GitHub Action looks at nothing else. Pure.
+ * when any of its events fails, since RudderStack's GitHub Action reads nothing else. Pure.
  */
 export function toTestResult({ transformations, libraries }: TestRunReport): TestResult {
   const success: TestResult["successTestResults"] = [];
@@ -14,7 +14,7 @@ export function toTestResult({ transformations, libraries }: TestRunReport): Tes
   for (const { revision, error } of libraries) {
     const { id, name } = revision;
     const output = { transformedEvents: [], logs: [] };
-    if (error) failed.push({ id, name, result: { ...told(error), output } });
+    if (error) failed.push({ id, name, result: { ...errorFields(error), output } });
   }
   for (const transformation of transformations) {
     const { id, name, versionId } = transformation.revision;
@@ -25,7 +25,7 @@ export function toTestResult({ transformations, libraries }: TestRunReport): Tes
     };
     const item = { transformerVersionID: versionId, id, name };
     const error = firstError(transformation);
-    if (error) failed.push({ ...item, result: { ...told(error), output } });
+    if (error) failed.push({ ...item, result: { ...errorFields(error), output } });
     else success.push({ ...item, result: { output } });
   }
   return { successTestResults: success, failedTestResults: failed };
@@ -37,7 +37,7 @@ function firstError({ error, runs }: TransformationTestReport): UserError | unde
   return outcomes.flatMap((outcome) => ("error" in outcome ? [outcome.error] : []))[0];
 }
 
-function told({ message, line, column }: UserError) {
+function errorFields({ message, line, column }: UserError) {
   return {
     error: truncateMessage(message),
     ...(line !== undefined && { line }),

@@ -4,15 +4,15 @@ import type { UserError } from "../sandbox/program.ts";
 import type { CheckReport } from "../sandbox/sandbox.ts";
 import type { TestSuite } from "./publisher.ts";
 
-/** Code that is tried together: the transformations run with these libraries. */
+/** Code that is tested together: the transformations run with these libraries. */
 export interface TestRunPlan {
   transformations: { revision: Revision; suites: TestSuite[] }[];
   libraries: Revision[];
-  /** Whether published code that imports the libraries is tried too, with its own test events. */
+  /** Whether published code that imports the libraries is tested too, with its own test events. */
   withImporters: boolean;
 }
 
-/** What a test run found. */
+/** The results of a test run. */
 export interface TestRunReport {
   transformations: TransformationTestReport[];
   libraries: LibraryTestReport[];
@@ -29,7 +29,7 @@ export interface LibraryTestReport {
 export interface TransformationTestReport {
   revision: Revision;
   imports: string[];
-  /** Why the code did not load; then no event ran. */
+  /** Set when the code did not load: no event ran. */
   error?: UserError;
   runs: { suite: TestSuite; report: CheckReport }[];
 }

@@ -15,8 +15,8 @@ export function cpuTimeMs(): number {
 }
 
 /**
- * CPU time as it was a few milliseconds ago at most, to count from: asked for at each batch, the
- * system's answer takes a tenth of the time of a batch of one event.
+ * CPU time at most a few milliseconds ago, as a start to count from: a system call at each batch
+ * takes a tenth of the time of a batch of one event.
  */
 export function recentCpuTimeMs(): number {
   return performance.now() - readAt < READING_MS_MAX ? reading : cpuTimeMs();

@@ -7,16 +7,16 @@ import type { GuestReply, GuestRequest } from "../protocol/guest-protocol.ts";
  */
 export interface GuestRuntime {
   /**
-   * Answers a question by what `protocol.ts` says of its kind; `loaded` with an error also when a
-   * program that was to be run had to be loaded again and failed. Throws for what the host never
-   * asks: the guest ends.
+   * Answers a request as `guest-protocol.ts` defines for its kind; `loaded` with an error also when
+   * a program that was to run had to be loaded again and failed. Throws for a request that the host
+   * never sends: the guest ends.
    */
-  answer(question: GuestFrame & { header: GuestRequest }): Promise<RuntimeAnswer> | RuntimeAnswer;
+  answer(request: GuestFrame & { header: GuestRequest }): Promise<RuntimeAnswer> | RuntimeAnswer;
 }
 
 /**
- * An answer, which is sent before the next question is received. A `frame` is the whole of it, its
- * number included.
+ * An answer, which is sent before the next request is received. A `frame` is a complete one, with
+ * its number.
  */
 export type RuntimeAnswer = ReplyWithBody | { frame: Uint8Array };
 

@@ -14,29 +14,29 @@ const STDIN = 0;
 const STDOUT = 1;
 
 /**
- * Frames reuse these buffers, which grow to the largest frame: fresh memory of 200 KB costs its
- * page faults each time, a tenth of what a batch of a hundred events takes, and is collected late.
+ * Frames reuse these buffers, which grow to the largest frame: a new buffer of 200 KB costs its page
+ * faults each time, a tenth of the time of a batch of a hundred events, and is collected late.
  */
 const BUFFER_BYTES = 1 << 20;
 let usualInput = Buffer.allocUnsafeSlow(BUFFER_BYTES);
 let output = Buffer.allocUnsafeSlow(BUFFER_BYTES);
-/** The memory of a larger frame (a program with its libraries) is not kept. */
+/** The buffer of a larger frame (a program with its libraries) is not kept. */
 const KEPT_BYTES_MAX = 8 << 20;
 
-/** Bytes that were read and not used yet lie between `start` and `end`. */
+/** Buffer whose bytes between `start` and `end` were read and not used yet. */
 let input = usualInput;
 let start = 0;
 let end = 0;
-/** Questions that came while answers were awaited. */
+/** Requests that arrived while results of host calls were awaited. */
 const backlog: GuestFrame[] = [];
-/** Number of the question under way, which every message names. */
+/** Number of the exchange under way, which every frame repeats. */
 let exchange = 0;
 
 /**
- * The guest's end of its socket. Reads and writes block: a guest has nothing else to do, and it
- * is 2.7 times as fast at one event a frame as an event loop (44,000 against 16,000 a second).
- *
- * Undefined at the end of the input: the host is gone. The body is valid until the next call.
+ * Reads the next request from the guest's end of its socket; undefined at the end of the input, when
+ * the host is gone. The body is valid until the next call. Reads and writes block: a guest has no
+ * other work, and it is 2.7 times as fast at one event a frame as an event loop (44,000 against
+ * 16,000 a second).
  */
 export function receive(): GuestFrame | undefined {
   const frame = backlog.shift() ?? nextFrame();
@@ -45,10 +45,10 @@ export function receive(): GuestFrame | undefined {
 }
 
 /**
- * Waits for the answers to what was asked with `wait`. The host's next question may come before
- * them.
+ * Waits for the results of the host calls that were sent with `wait`. The host's next request may
+ * come before them.
  */
-export function receiveAnswers(): GuestFrame | undefined {
+export function receiveResults(): GuestFrame | undefined {
   for (;;) {
     const frame = nextFrame();
     if (!frame || (frame.header as HostCallResults).kind === "answers") return frame;
@@ -64,14 +64,14 @@ function nextFrame(): GuestFrame | undefined {
   }
   if (!readUntil(LENGTH_BYTES)) return undefined;
   const size = input.readUInt32LE(start);
-  if (size > GUEST_FRAME_BYTES_MAX) throw new GuestFrameError("Frame over its limit");
+  if (size > GUEST_FRAME_BYTES_MAX) throw new GuestFrameError("Expected a frame within its limit");
   if (!readUntil(LENGTH_BYTES + size)) return undefined;
   const bytes = input.subarray(start + LENGTH_BYTES, start + LENGTH_BYTES + size);
   start += LENGTH_BYTES + size;
   return decodeFrame(bytes);
 }
 
-/** Reads until so many bytes are in the buffer; false at the end of the input. */
+/** Reads until `wanted` bytes are in the buffer; false at the end of the input. */
 function readUntil(wanted: number): boolean {
   if (start + wanted > input.length) {
     const room = wanted > input.length ? inputOf(wanted) : input;
@@ -107,7 +107,7 @@ export function send(header: object, body: string | Uint8Array = ""): void {
   write(end);
 }
 
-/** Sends header and body unchanged: whoever wrote them has put in the number of the question. */
+/** Sends header and body unchanged: their writer has set the number of the exchange. */
 export function sendFrame(bytes: Uint8Array): void {
   makeRoom(bytes.length);
   output.set(bytes, LENGTH_BYTES);

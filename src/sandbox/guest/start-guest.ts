@@ -5,9 +5,9 @@ import { sealRealm } from "./confinement/seal-realm.ts";
 import type { GuestRuntime, RuntimeAnswer } from "./guest-runtime.ts";
 import { receive, send, sendFrame } from "./host-channel.ts";
 
-type Question = GuestFrame & { header: GuestRequest };
+type RequestFrame = GuestFrame & { header: GuestRequest };
 
-/** How each language starts. A guest loads no other language's code. */
+/** Opens the runtime of each language. A guest loads no other language's code. */
 const runtimes: Readonly<Record<string, () => Promise<GuestRuntime>>> = {
   javascript: async () => (await import("./javascript/javascript-runtime.ts")).openJavascript(),
   python: async () => (await import("./python/python-runtime.ts")).openPython(),
@@ -15,7 +15,7 @@ const runtimes: Readonly<Record<string, () => Promise<GuestRuntime>>> = {
 
 /**
  * The guest command: opens the language, confines this process for good, then answers the
- * host's questions one by one until its input ends. Resolves only then.
+ * host's requests one by one until its input ends. Resolves only then.
  */
 export async function startGuest(language: string | undefined): Promise<void> {
   const open = runtimes[language ?? ""];
@@ -24,10 +24,10 @@ export async function startGuest(language: string | undefined): Promise<void> {
   await serve(open, sealRealm);
 }
 
-/** `startGuest` for a runtime of one's own. `seal` is called once the process is confined. */
+/** `startGuest` with another runtime. `seal` is called once the process is confined. */
 export async function serve(open: () => Promise<GuestRuntime>, seal: () => void): Promise<void> {
-  // Without this handler Bun prints every rejection that user code does not handle, and asks user
-  // code how to show its value; but standard error is for the runtime's own words.
+  // Without this handler Bun prints every rejection that user code does not handle, and runs user
+  // code to show its value; but standard error is for the runtime's own errors.
   process.on("unhandledRejection", () => {});
   const runtime = await open();
   const first = receive()?.header as GuestRequest | undefined;
@@ -37,20 +37,20 @@ export async function serve(open: () => Promise<GuestRuntime>, seal: () => void)
   if (reason === undefined) send({ kind: "ready" });
   else send({ kind: first.insecure ? "ready" : "unconfined", reason });
   if (reason !== undefined && !first.insecure) return;
-  for (let question = receive(); question; question = receive()) {
-    const answer = await answerOf(runtime, question as Question);
+  for (let request = receive(); request; request = receive()) {
+    const answer = await answerOf(runtime, request as RequestFrame);
     if ("frame" in answer) sendFrame(answer.frame);
     else send(answer.reply, answer.body);
   }
 }
 
 /**
- * Answers a question. When the answer ends the guest, its last words tell why, which the host could
- * not know.
+ * Answers a request. When the stack overflows, which ends the guest, the last frame reports that to
+ * the host.
  */
-async function answerOf(runtime: GuestRuntime, question: Question): Promise<RuntimeAnswer> {
+async function answerOf(runtime: GuestRuntime, request: RequestFrame): Promise<RuntimeAnswer> {
   try {
-    return await runtime.answer(question);
+    return await runtime.answer(request);
   } catch (error) {
     // CPython, compiled to WebAssembly, calls itself on the engine's stack and cannot see its end.
     const isOverflow = error instanceof RangeError && /^Maximum call stack/.test(error.message);

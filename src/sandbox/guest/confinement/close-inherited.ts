@@ -5,8 +5,8 @@ import type { SyscallTable } from "./syscall-table.ts";
 const STDERR = 2;
 
 /**
- * Closes every open file, directory and socket but the three standard streams: what is open
- * stays usable behind Landlock and seccomp. The runtime's own anonymous descriptors (epoll,
+ * Closes every open file, directory and socket but the three standard streams: an open one stays
+ * usable behind Landlock and seccomp. The runtime's own anonymous descriptors (epoll,
  * eventfd) reach nothing and stay.
  */
 export function closeInherited(kernel: Kernel, table: SyscallTable): void {

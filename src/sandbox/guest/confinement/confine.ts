@@ -37,9 +37,9 @@ const steps = [
 ];
 
 /**
- * Takes from this process, for good, everything but computing and its open pipes, then tries
- * what must be impossible now. Does as much of it as the system allows, and returns what does
- * not hold; undefined when all does.
+ * Confines this process for good to computing and its open pipes, then tries every forbidden action.
+ * Does as much of it as the system allows, and returns the parts that are missing; undefined when
+ * the confinement is complete.
  */
 export async function confine(): Promise<string | undefined> {
   const table = process.platform === "linux" ? syscallTable(process.arch) : undefined;
@@ -71,7 +71,7 @@ function setProcess(kernel: Kernel, table: SyscallTable): void {
   }
 }
 
-/** Landlock without a rule: no path, no port, no signal or abstract socket beyond this process. */
+/** Sets Landlock without a rule: no path, no port, no signal or abstract socket beyond this process. */
 function restrictFiles(kernel: Kernel, table: SyscallTable): void {
   const { value: version } = kernel.syscall(
     table.landlockCreateRuleset,

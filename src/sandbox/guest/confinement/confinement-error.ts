@@ -1,4 +1,4 @@
-/** Why a guest is not confined, in words that complete "User code cannot run: …". */
+/** The reason why a guest is not confined, which completes "User code cannot run: …". */
 export class ConfinementError extends Error {
   override readonly name = "Unconfined";
 }

@@ -17,14 +17,14 @@ const PR_CAP_AMBIENT_CLEAR_ALL = 4;
 const RLIMIT_NPROC = 6;
 
 /**
- * User numbers that no system gives out: above those of containers, up to the largest process id.
+ * First of the user numbers that no system assigns: above those of containers, one per process id.
  */
 const USERS_START = 0x7000_0000;
-/** The user where a user namespace does not have these numbers. */
-const NOBODY = 65_534;
+/** The user of a guest in a user namespace that does not have these numbers. */
+const OVERFLOW_USER = 65_534;
 
 /**
- * Gives up what root has: the guest gets a user of its own where it may change users, and keeps no
+ * Drops root's privileges: the guest gets its own user where it may change users, and keeps no
  * capabilities. All threads change users, and so lose their capabilities; a guest that may not
  * change users has few to lose.
  */
@@ -50,7 +50,7 @@ export function dropPrivileges(kernel: Kernel, table: SyscallTable): void {
 }
 
 function changeUser(kernel: Kernel, table: SyscallTable): boolean {
-  if (!kernel.setUser(USERS_START + process.pid)) return kernel.setUser(NOBODY);
+  if (!kernel.setUser(USERS_START + process.pid)) return kernel.setUser(OVERFLOW_USER);
   const limit = new BigUint64Array([BigInt(GUEST_THREADS_MAX), BigInt(GUEST_THREADS_MAX)]);
   kernel.syscall(table.prlimit, 0, RLIMIT_NPROC, limit, 0);
   return true;

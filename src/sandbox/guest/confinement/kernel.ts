@@ -4,11 +4,11 @@ import { openLibc } from "../../../libc.ts";
 /** `syscall(2)` with the errno of a failure. Pointers are passed as views on live memory. */
 export interface Kernel {
   syscall(number: number, ...args: SyscallArgument[]): SyscallResult;
-  /** Takes all threads out of every group except their main one; false when that fails. */
+  /** Removes all threads from their supplementary groups; false when that fails. */
   dropGroups(): boolean;
-  /** Makes all threads run as this user and its group; false when that fails. */
+  /** Sets the user of all threads and its group; false when that fails. */
   setUser(user: number): boolean;
-  /** The address of a view's memory, which stays put while the view lives. */
+  /** The address of a view's memory, which does not move while the view is alive. */
   address(view: ArrayBufferView): bigint;
 }
 export type SyscallArgument = number | bigint | ArrayBufferView;

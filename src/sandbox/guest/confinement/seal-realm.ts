@@ -2,13 +2,13 @@ import { writeSync } from "node:fs";
 import { isNativeError } from "node:util/types";
 
 /**
- * Around the realm of user code lies the guest's own: `node:vm` runs in it, and Python's
- * WebAssembly does. The engine lets objects of it through (an error at the end of the stack), and
- * so may a mistake of ours. Sealed, such an object is worth nothing: no function leads to a
- * maker of code, no prototype can be changed, and the global object has no way to the system.
+ * Seals the guest's own realm, in which `node:vm` and Python's WebAssembly run, around the realm of
+ * user code. The engine leaks objects of it into user code (an error at a full stack), and so may a
+ * mistake of ours. Sealed, such an object is useless: no function leads to a constructor of code, no
+ * prototype can be changed, and the global object has no access to the system.
  */
 
-/** Built-ins with a prototype that is frozen. `Function` is not among them: it makes code. */
+/** Built-ins whose prototype is frozen. `Function` is replaced instead, since it compiles code. */
 const language = `
   Object Array Iterator String Boolean Number BigInt Symbol RegExp Date Promise
   Error EvalError RangeError ReferenceError SyntaxError TypeError URIError AggregateError
@@ -21,15 +21,15 @@ const language = `
 const collections = "JSON Math Reflect";
 
 /**
- * Properties of the global object that make code, threads and connections, print, or wait for
- * input.
+ * Properties of the global object that compile code, start threads, open connections, print, or
+ * wait for input.
  */
 const powers = `
   eval Worker ShadowRealm fetch WebSocket EventSource BroadcastChannel MessageChannel
   HTMLRewriter console reportError alert confirm prompt require
 `;
 
-/** `Bun` itself cannot be deleted; of what it holds, system calls, programs, files, sockets. */
+/** Properties of `Bun`, which cannot be deleted itself: system calls, programs, files, sockets. */
 const powersOfBun = `
   FFI spawn spawnSync Terminal file write mmap build unsafe listen connect serve udpSocket
   generateHeapSnapshot inspect
@@ -40,20 +40,20 @@ const STDERR = 2;
 const prototypeOf = Object.getPrototypeOf as (value: object) => object;
 
 /**
- * Seals the guest's realm for good, before user code is read. Modules take what they need of it
- * before.
+ * Seals the guest's realm for good, before user code is read. Modules must take what they need from
+ * it earlier.
  */
 export function sealRealm(): void {
-  printNothingOfUsers();
-  removeMakersOfCode();
+  printUncaughtSafely();
+  removeFunctionConstructors();
   freezeLanguage();
   define("process", processWithoutPower());
   for (const name of names(powersOfBun)) Reflect.defineProperty(Bun, name, { value: refuse });
   for (const name of names(powers)) define(name, undefined);
 }
 
-/** Keeps Bun from asking user code how to show what it has thrown. */
-function printNothingOfUsers(): void {
+/** Prints an uncaught value without running code of it, which Bun would do. */
+function printUncaughtSafely(): void {
   const { exit } = process;
   process.on("uncaughtException", (thrown: unknown) => {
     writeSync(STDERR, `${shown(thrown)}\n`);
@@ -68,7 +68,7 @@ function shown(thrown: unknown): string {
 }
 
 /** Removes the constructors of the four kinds of functions, which every function inherits. */
-function removeMakersOfCode(): void {
+function removeFunctionConstructors(): void {
   NoFunction.prototype = Function.prototype;
   define("Function", Object.freeze(NoFunction));
   const kinds = [() => {}, async () => {}, function* () {}, async function* () {}];
@@ -76,7 +76,7 @@ function removeMakersOfCode(): void {
     const prototype = prototypeOf(kind) as { constructor?: unknown; prototype?: object };
     delete prototype.constructor;
     Object.freeze(prototype);
-    // What generators inherit, and what all iterators do.
+    // The prototypes of generators and of all iterators.
     if (prototype.prototype) {
       Object.freeze(prototype.prototype);
       Object.freeze(prototypeOf(prototype.prototype));
@@ -105,15 +105,15 @@ function freezeLanguage(): void {
 }
 
 /**
- * A `process` with only what Bun's own modules look up where something fails; without it they would
- * fail themselves.
+ * A `process` with the properties that Bun's own modules read when a call fails; without them those
+ * modules would fail.
  */
 function processWithoutPower(): object {
   const { arch, platform, version, nextTick } = process;
   return { arch, platform, version, nextTick, env: {}, argv: [], cwd: () => "/" };
 }
 
-/** Refuses as the system would, which Bun's modules make an answer of. */
+/** Refuses as the system would, which Bun's modules turn into an error. */
 function refuse(): never {
   throw Object.assign(new Error("Operation not permitted"), { code: "EPERM" });
 }

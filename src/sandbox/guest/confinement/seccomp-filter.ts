@@ -21,13 +21,13 @@ const ENOSYS = 38;
 
 type Instruction = [code: number, jumpTrue: number, jumpFalse: number, operand: number];
 
-/** A jump to what comes after the instructions of an alternative. */
+/** A jump behind the instructions of an alternative. */
 const NEXT = -1;
 
 /**
- * The allow-list as `struct sock_filter[]`. What is not listed fails with EPERM, which a healthy
- * guest meets too (JavaScriptCore opens `/proc/self/statm` when its heap grows), so that killing
- * instead would kill honest code.
+ * Encodes the allow-list as `struct sock_filter[]`. A call that is not listed fails with EPERM. A
+ * healthy guest makes such calls too (JavaScriptCore opens `/proc/self/statm` when its heap grows),
+ * so that killing the guest instead would kill honest code.
  */
 export function seccompFilter(table: SyscallTable, pid: number): Uint8Array {
   const program: Instruction[] = [
@@ -59,7 +59,7 @@ function ruled(rule: SyscallRule): Instruction[] {
   return [...alternatives, [RETURN, 0, 0, REFUSE | rule.refusal]];
 }
 
-/** Goes on behind these instructions when the condition holds. Both processors: low word first. */
+/** Instructions that continue when the condition holds. Both architectures store the low word first. */
 function checked(condition: ArgumentCondition): Instruction[] {
   const low = DATA_ARGUMENTS + ARGUMENT_BYTES * condition.argument;
   if ("from" in condition) {

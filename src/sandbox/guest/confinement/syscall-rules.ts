@@ -1,6 +1,6 @@
 /**
- * What arguments may be where an allowed system call could do more than a guest needs. Bits of
- * the first 32 decide: what is wider is an address.
+ * Bounds the arguments of an allowed system call that could do more than a guest needs. The low 32
+ * bits of an argument decide; wider arguments are addresses.
  */
 export interface SyscallRule {
   /** The call is allowed when all conditions of one of these hold. */
@@ -18,7 +18,7 @@ const EPERM = 1;
 const ENOSYS = 38;
 
 const CLONE_THREAD = 0x0001_0000;
-/** What glibc (0x3d0f00) and musl (0x7d0f00) pass to start a thread; nothing else may be set. */
+/** Flags that glibc (0x3d0f00) and musl (0x7d0f00) pass to start a thread; no other may be set. */
 const CLONE_THREAD_FLAGS = 0x007d_0f00;
 const PR_SET_NAME = 15;
 const PR_SET_VMA = 0x5356_4d41;
@@ -54,7 +54,7 @@ const CLOCK_OF_PROCESS = 0x8000_0000;
 /** The rules by the names of `syscall-table.ts`. */
 export function syscallRules(pid: number): Readonly<Record<string, SyscallRule>> {
   const ownClocks = all({ argument: 0, bits: CLOCK_OF_PROCESS, oneOf: [0] });
-  // No new executable memory is allowed: what the compilers write into is mapped by now.
+  // No new executable memory is allowed: the compilers have mapped theirs by now.
   const data = { bits: ~PROT_READ_WRITE, oneOf: [0] };
   const anonymous = [
     { argument: 2, ...data },
@@ -66,7 +66,7 @@ export function syscallRules(pid: number): Readonly<Record<string, SyscallRule>>
       { argument: 0, bits: CLONE_THREAD, oneOf: [CLONE_THREAD] },
       { argument: 0, bits: ~CLONE_THREAD_FLAGS, oneOf: [0] },
     ),
-    // Signals to its own threads: the garbage collector suspends them.
+    // Signals to the guest's own threads, by which the garbage collector suspends them.
     tgkill: all({ argument: 0, oneOf: [pid] }),
     // Names of threads and of memory.
     prctl: all({ argument: 0, oneOf: [PR_SET_NAME, PR_SET_VMA] }),
@@ -82,7 +82,7 @@ export function syscallRules(pid: number): Readonly<Record<string, SyscallRule>>
     madvise: all({ argument: 2, oneOf: ADVICE }),
     futex: all({ argument: 1, bits: ~FUTEX_FLAGS, oneOf: FUTEX_OPERATIONS }),
     membarrier: all({ argument: 0, oneOf: BARRIERS }),
-    // The C library asks this for each new thread by its id, and does without the answer.
+    // The C library makes this call for each new thread by its id, and works without the result.
     sched_getaffinity: { ...all({ argument: 0, oneOf: [0] }), refusal: ENOSYS },
     clock_getres: ownClocks,
     clock_gettime: ownClocks,

@@ -20,7 +20,7 @@ const MADV_MERGEABLE = 12;
 const FUTEX_LOCK_PI_PRIVATE = 0x86;
 const RULE_PATH = "/proc/self/status";
 
-/** Tries from inside what the confinement forbids; throws `Unconfined` at what succeeds. */
+/** Tries every forbidden action from inside; throws `ConfinementError` for one that succeeds. */
 export async function verify(kernel: Kernel, table: SyscallTable): Promise<void> {
   const path = Buffer.from(`${RULE_PATH}\0`);
   const none = new BigUint64Array(1);
@@ -78,7 +78,7 @@ function verifyArguments(kernel: Kernel, { allowed }: SyscallTable): void {
 
 function verifyNoFork(kernel: Kernel, table: SyscallTable): void {
   const { value } = kernel.syscall(table.allowed.clone!, SIGCHLD, 0, 0, 0, 0);
-  if (value === 0) kernel.syscall(table.allowed.exit_group!, 0); // The child that must not be.
+  if (value === 0) kernel.syscall(table.allowed.exit_group!, 0); // In the child, which must not exist.
   if (value !== -1) throw new ConfinementError("a guest can start a process");
 }
 

@@ -27,7 +27,7 @@ export interface LoadedProgram {
   realm: Realm | undefined;
 }
 
-/** Code that does not load, and why, in the user's coordinates. */
+/** Code that does not load, with the reason in the user's coordinates. */
 export class LoadError extends Error {
   override readonly name = "LoadFailure";
 
@@ -62,7 +62,7 @@ export async function compile(source: LoadRequest): Promise<LoadedProgram> {
   return { source, files, realm };
 }
 
-/** Compiles and evaluates a library alone. Its error is told without `Error: ` in front. */
+/** Compiles and evaluates a library alone. Its error has no `Error: ` prefix. */
 export async function loadLibrary(request: LibraryRequest): Promise<void> {
   try {
     await loadAlone(request);
@@ -151,7 +151,7 @@ async function evaluate(
   } catch (thrown) {
     throw new LoadError(describe(realm, budget, thrown, files));
   }
-  // The promise's state is read from outside: its `then` and `catch` may be functions of user code.
+  // The promise's state is read by the engine: its `then` and `catch` may be functions of user code.
   const status = () => Bun.peek.status(evaluation);
   try {
     await settlePromises(realm, budget, () => status() !== "pending");
@@ -165,7 +165,7 @@ async function evaluate(
   }
 }
 
-/** The thrown value belongs to user code: only the runner, under the time limit, looks at it. */
+/** Describes a thrown value, which belongs to user code: only the runner reads it, in limited time. */
 function describe(
   realm: Realm,
   budget: TimeBudget,

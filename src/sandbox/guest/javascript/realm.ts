@@ -2,12 +2,12 @@ import { isNativeError, isProxy } from "node:util/types";
 import vm from "node:vm";
 import { type RealmRunner, type RunnerStep, runnerSource } from "./runner/runner-source.ts";
 
-/** A context of its own for one program: built-ins of the language, the runner, nothing else. */
+/** The context of one program: built-ins of the language and the runner, nothing else. */
 export interface Realm {
   runner: RealmRunner;
-  /** Throws the error of a syntax error; line and column are in the text as given. */
+  /** Compiles a module. Throws its syntax error, whose line and column are those of `code`. */
   module(code: string, file: string): vm.SourceTextModule;
-  /** Runs one step of the runner and all promises that are ready; `TimedOut`, or `Broken`. */
+  /** Runs one step of the runner and all ready promises. Throws `ScriptTimeout` or `BrokenBuiltIns`. */
   step(name: RunnerStep, budgetMs: number): void;
 }
 
@@ -16,7 +16,7 @@ export class ScriptTimeout extends Error {
 }
 
 /**
- * User code threw through the runner, by built-ins that it has replaced; what it threw is not
+ * User code threw through the runner, by built-ins that it has replaced; the thrown value is not
  * kept.
  */
 export class BrokenBuiltIns extends Error {
@@ -28,7 +28,7 @@ export class BrokenBuiltIns extends Error {
 }
 
 /**
- * Memory ran out, perhaps because of what earlier code left behind: this guest ends, and the host
+ * Memory ran out, perhaps because of memory that earlier code kept: this guest ends, and the host
  * tries again.
  */
 export class OutOfMemoryError extends Error {

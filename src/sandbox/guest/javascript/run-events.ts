@@ -19,7 +19,7 @@ import { callerIn, eventError, type ProgramFiles, shortened } from "./user-error
  */
 const BUSY_SHARE_MIN = 0.75;
 
-/** Runs a program over a batch. `stopped` says why events were left `OPEN`. */
+/** Runs a program over a batch. `stopped` is the reason why events were left `OPEN`. */
 export async function runEvents(
   program: LoadedProgram,
   request: RunRequest,
@@ -76,7 +76,7 @@ async function spend(program: LoadedProgram, request: RunRequest): Promise<RunSt
     }
     const starved = cpuTimeMs() - cpuBeforeMs < BUSY_SHARE_MIN * cpuMs;
     const reason = starved ? "starved" : "timeout";
-    const culprit = blamed(runner);
+    const culprit = culpritOf(runner);
     return culprit === undefined ? { reason } : { reason, culprit };
   }
   if (runner.full()) return { reason: "full" };
@@ -90,10 +90,10 @@ async function spend(program: LoadedProgram, request: RunRequest): Promise<RunSt
 }
 
 /**
- * The event to blame: the one whose function was running; among promises, the only one that has not
- * settled.
+ * The event that used up the time: the one whose function was running, or else the only one whose
+ * promise has not settled.
  */
-function blamed(runner: RealmRunner): number | undefined {
+function culpritOf(runner: RealmRunner): number | undefined {
   if (runner.current() >= 0) return runner.current();
   const counts = JSON.parse(runner.counts()) as number[];
   const open = counts.flatMap((count, index) => (count === OPEN ? [index] : []));

@@ -1,5 +1,5 @@
 /**
- * Column of the first syntax error in a line, 1-based. JavaScriptCore tells the line alone; Bun's
+ * Column of the first syntax error in a line, 1-based. JavaScriptCore reports the line alone; Bun's
  * transpiler, another parser, finds the column of most errors. 1 when the two disagree.
  */
 export function columnOfSyntaxError(code: string, line: number): number {

@@ -1,7 +1,7 @@
 import type { Realm } from "./realm.ts";
 import type { RunnerStep } from "./runner/runner-source.ts";
 
-/** The time on the clock of one question of the host. Waiting for the network does not count. */
+/** Clock time of one request. Waiting for host calls does not count. */
 export class TimeBudget {
   #leftMs: number;
 
@@ -9,12 +9,12 @@ export class TimeBudget {
     this.#leftMs = ms;
   }
 
-  /** Takes a step of the realm with what is left; throws `TimedOut`. */
+  /** Runs a step of the realm in the time that is left; throws `ScriptTimeout`. */
   step(realm: Realm, step: RunnerStep): void {
     this.spend((leftMs) => realm.step(step, leftMs));
   }
 
-  /** Runs something that obeys a time limit in whole milliseconds. */
+  /** Runs a function that obeys a time limit in whole milliseconds. */
   spend<T>(run: (leftMs: number) => T): T {
     const start = performance.now();
     try {

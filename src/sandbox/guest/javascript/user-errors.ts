@@ -4,13 +4,12 @@ import type { UserError } from "../../program.ts";
 import { toV8Column, toV8Message } from "./v8-messages.ts";
 
 /**
- * Names of a program's files in stack traces. They hold no whitespace, at which a sourceURL would
- * end.
+ * Names of a program's files in stack traces. They have no whitespace, since a sourceURL ends there.
  */
 export const MAIN_FILE = "pixelmill:transformation";
 export const libraryFile = (index: number) => `pixelmill:library/${index}`;
 
-/** A program's files by those names. */
+/** A program's files by these names. */
 export type ProgramFiles = ReadonlyMap<string, SourceFile>;
 
 export interface SourceFile {
@@ -49,8 +48,8 @@ const FRAMES_START = "\n    at ";
 const ENTRY_POINT = /^transform(?:Event|Batch)$/;
 
 /**
- * An error that an event met: its first lines and the user's own frames, from where it was
- * thrown up to the entry point. `stack` is empty for what has none.
+ * An error of an event: its first lines and the user's own frames, from the throw up to the entry
+ * point. `stack` is empty for a value without one.
  */
 export function eventError(message: string, stack: string, files: ProgramFiles): UserError {
   const lines = [headOf(message, stack)];
@@ -67,7 +66,7 @@ export function eventError(message: string, stack: string, files: ProgramFiles):
   return located(lines.join("\n"), top);
 }
 
-/** An error that kept the code from loading: its first lines, and where it is. */
+/** An error that kept the code from loading: its first lines and its position. */
 export function loadError(message: string, stack: string, files: ProgramFiles): UserError {
   return { ...eventError(message, stack, files), message: cut(headOf(message, stack)) };
 }
@@ -83,7 +82,7 @@ export function syntaxError(
   return located(`SyntaxError: ${toV8Message(message)} [${shown(place)}]`, place);
 }
 
-/** The line of the user's code that called, by its stack; nothing when no frame is the user's. */
+/** The line of the user's code in a stack; empty when no frame is the user's. */
 export function callerIn(stack: string, files: ProgramFiles): { line?: number; library?: string } {
   for (const frame of stack.split("\n")) {
     const [, , name = "", line] = FRAME.exec(frame) ?? [];

@@ -1,6 +1,6 @@
 /**
- * JavaScriptCore's messages in the words of V8, which runs RudderStack's transformations and is
- * what people search for. What is not in the table stays as it is.
+ * JavaScriptCore's messages and their equivalents in V8, which runs RudderStack's transformations and
+ * whose messages people search for. Messages that are not in the table stay unchanged.
  */
 const translations: [pattern: RegExp, replace: (...groups: string[]) => string | undefined][] = [
   [
@@ -20,7 +20,7 @@ const translations: [pattern: RegExp, replace: (...groups: string[]) => string |
   [/^(Unexpected [^.]+)\. .*$/s, (same) => same],
 ];
 
-/** Translates a message; with its error's name in front or without. */
+/** Translates a message, with or without the error's name before it. */
 export function toV8Message(message: string): string {
   const [, name = "", rest = ""] = /^([A-Za-z]*Error: )?(.*)$/s.exec(message) ?? [];
   for (const [pattern, replace] of translations) {
@@ -47,7 +47,7 @@ function propertyMessage(value: string, expression: string): string | undefined 
 const CALLED = /(?:new\s+[\w$.]+|await\s+import|[\w$#]+)\s*$/;
 
 /**
- * The column that V8 would tell for a place in a line, 1-based. JavaScriptCore points at the dot
+ * The column that V8 reports for a position in a line, 1-based. JavaScriptCore points at the dot
  * of a property and at the parenthesis of a call, V8 at the names.
  */
 export function toV8Column(line: string, column: number): number {

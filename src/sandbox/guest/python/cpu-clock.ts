@@ -5,16 +5,16 @@ const SIGINT = 2;
 const REST_MS = 10;
 
 /**
- * Tells Python that its CPU time is up. CPython on WebAssembly looks at element 0 of a signal
- * buffer at every 50th turn of its evaluation loop (`Python/emscripten_signal.c`), which is
+ * Signals Python when its CPU time is used up. CPython on WebAssembly looks at element 0 of a signal
+ * buffer at every 50th iteration of its evaluation loop (`Python/emscripten_signal.c`), which is
  * meant to be shared memory that another thread writes. A getter needs no other thread, and
- * costs a look at the clock in 50 turns.
+ * costs one reading of the clock in 50 iterations.
  */
 export class CpuClock {
   #lookAt = Number.POSITIVE_INFINITY;
   #endMs = 0;
 
-  /** What CPython reads: the number of a signal, or 0. */
+  /** The number of a signal, or 0; CPython reads it. */
   get 0(): number {
     const now = performance.now();
     if (now < this.#lookAt) return 0;
@@ -23,10 +23,10 @@ export class CpuClock {
     return leftMs > 0 ? 0 : SIGINT;
   }
 
-  /** CPython clears the signal that it took; this signal comes again while the time is up. */
+  /** Ignores CPython's reset of the signal: it comes again while the time is used up. */
   set 0(_: number) {}
 
-  /** Runs a step that gets signals once it has used `budgetMs` of CPU time. */
+  /** Runs a step, which is signalled once it has used `budgetMs` of CPU time. */
   limit<T>(budgetMs: number, step: () => T): T {
     this.#endMs = recentCpuTimeMs() + budgetMs;
     this.#lookAt = performance.now() + budgetMs;

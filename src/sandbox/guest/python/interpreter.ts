@@ -1,22 +1,22 @@
 import { CpuClock } from "./cpu-clock.ts";
 import type { CPython, RestoredPython } from "./pyodide.ts";
 
-/** CPU time for questions that run no user code. */
+/** CPU time for requests that run no user code. */
 const BUDGET_MS_DEFAULT = 2_000;
 
 /** The runner inside Python (`runner/dispatch.py`). */
 export interface Interpreter {
   /**
-   * Takes a frame's header and body and returns those of its answer, with some CPU time. They are
-   * good until the next question. Throws when Python broke down: the guest is lost then.
+   * Takes a frame's header and body and returns those of its reply, within a budget of CPU time. The
+   * result is valid until the next call. Throws when Python failed: the guest is lost then.
    */
   ask(question: Uint8Array, budgetMs?: number): Uint8Array;
 }
 
 /**
- * Calls the runner through CPython's C interface. Questions and answers are bytes in Python's
- * heap: no JavaScript object ever enters it, no string is converted character by character, and
- * nothing large is left to the garbage collector, which lets 200 MB of it pile up.
+ * Calls the runner through CPython's C interface. Requests and replies are bytes in Python's
+ * heap: no JavaScript object ever enters it, no string is converted character by character, and the
+ * garbage collector, which lets 200 MB accumulate, has nothing large to collect.
  */
 export function openInterpreter({
   python,
@@ -49,7 +49,7 @@ function called(python: CPython, callable: number, bytes: Uint8Array): number {
   return checked(python, result);
 }
 
-/** Python's own memory, not a copy: good until Python runs again. */
+/** A view of Python's own memory, valid until Python runs again. */
 function contentOf(python: CPython, bytes: number): Uint8Array {
   const start = python._PyBytes_AsString(bytes);
   return python.HEAPU8.subarray(start, start + python._PyBytes_Size(bytes));

@@ -8,7 +8,7 @@ import { GUEST_PYTHON_HEAP_BYTES_MAX } from "../../../settings/limits.ts";
 export type Pyodide = Awaited<ReturnType<typeof loadPyodide>>;
 type Options = NonNullable<Parameters<typeof loadPyodide>[0]>;
 
-/** CPython's C interface, and of Emscripten what Pyodide's module holds. */
+/** CPython's C interface and Emscripten's functions in Pyodide's module. */
 export interface CPython {
   HEAPU8: Uint8Array;
   _malloc(size: number): number;
@@ -27,9 +27,9 @@ export interface RestoredPython {
   python: CPython;
   /** Where CPython looks for signals (`cpu-clock.ts`). */
   setSignalSource(source: { 0: number }): void;
-  /** Sets a function of a module of Python's, from text to text. */
+  /** Sets a function from text to text in a Python module. */
   provide(module: string, name: string, call: (text: string) => string): void;
-  /** Whether the heap has been at its limit: what it holds may be broken since then. */
+  /** Whether the heap has been at its limit: its objects may be broken since then. */
   exhausted(): boolean;
 }
 
@@ -47,7 +47,7 @@ const options: Options = {
     info: { arch: "wasm32", platform: "none", version: "none", python: "none", ...ABI },
     packages: {},
   } as unknown as NonNullable<Options["lockFileContents"]>,
-  // Without this, Python's environment tells the path of the script that the process runs.
+  // Without this, Python's environment has the path of the script that the process runs.
   _sysExecutable: "python",
   // `import js` finds nothing.
   jsglobals: {},
@@ -101,8 +101,8 @@ interface Heap {
 
 /**
  * Bounds Python's heap. Beyond the limit Python raises MemoryError, and does not always keep its
- * objects whole (`s += s` left a str without a type, Pyodide 314.0.7), so nobody may use the
- * interpreter any more.
+ * objects whole (`s += s` left a str without a type, Pyodide 314.0.7), so the interpreter
+ * must not be used any more.
  */
 function limitMemory(memory: WebAssembly.Memory, onLimit: () => void): void {
   const grow = memory.grow.bind(memory);

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { GuestRequest } from "../../protocol/guest-protocol.ts";
 import type { GuestRuntime } from "../guest-runtime.ts";
-import { receiveAnswers, send } from "../host-channel.ts";
+import { receiveResults, send } from "../host-channel.ts";
 import { openInterpreter } from "./interpreter.ts";
 import { type RestoredPython, restore } from "./pyodide.ts";
 
@@ -12,12 +12,12 @@ const GUEST_PYTHON_GARBAGE_BYTES = 32 << 20;
 
 /**
  * Python: CPython on WebAssembly (Pyodide), restored from a memory snapshot before the guest is
- * confined. Programs share the interpreter, each in a world of its own (`runner/worlds.py`);
- * what fails in it for good ends the guest.
+ * confined. Programs share the interpreter, each in its own realm (`runner/realms.py`); a
+ * failure of the interpreter ends the guest.
  */
 export async function openPython(): Promise<GuestRuntime> {
   const interpreter = await restored();
-  interpreter.provide("runner.host_calls", "ask", askHost);
+  interpreter.provide("runner.host_calls", "ask", callHost);
   const python = openInterpreter(interpreter);
   collectGarbage();
   let passedBytes = 0;
@@ -49,29 +49,29 @@ function budgetMs(request: GuestRequest): number | undefined {
 }
 
 /**
- * Collects JavaScript's garbage: what the start left (50 MB), and frames. Beside a heap of 40 MB,
- * the engine finds 200 MB of frames not worth a collection.
+ * Collects JavaScript's garbage: 50 MB of the start, and frames. The engine itself does not collect
+ * 200 MB of frames beside a heap of 40 MB.
  */
 function collectGarbage(): void {
   Bun.gc(true);
 }
 
 /**
- * Asks the host one question and returns the answer. This process sleeps meanwhile, which costs no
- * CPU time.
+ * Makes one host call and returns its result. This process sleeps meanwhile, which costs no CPU
+ * time.
  */
-function askHost(question: string): string {
-  send({ kind: "wait" }, `[${question}]`);
-  const answers = receiveAnswers();
-  if (!answers) throw new Error("The host is gone");
-  return JSON.stringify(JSON.parse(answers.body.toString())[0]);
+function callHost(call: string): string {
+  send({ kind: "wait" }, `[${call}]`);
+  const results = receiveResults();
+  if (!results) throw new Error("The host is gone");
+  return JSON.stringify(JSON.parse(results.body.toString())[0]);
 }
 
 async function restored(): Promise<RestoredPython> {
   return restore(Bun.zstdDecompressSync(readFileSync(await snapshotPath())));
 }
 
-/** Inside the executable the snapshot is embedded; a checkout makes it when its inputs changed. */
+/** Path of the snapshot, which the executable embeds and a checkout makes when its inputs changed. */
 async function snapshotPath(): Promise<string> {
   if (!import.meta.path.startsWith("/$bunfs/")) {
     const { ensureSnapshot } = await import("./snapshot.ts");

@@ -4,7 +4,7 @@ export const transformEvent = () => {
   let mapped = 0;
   // mmap of private memory that is touched page by page.
   for (;;) {
-    const { value } = kernel.call(9, 0, 64 << 20, 3, 0x8022, -1, 0);
+    const { value } = kernel.syscall(9, 0, 64 << 20, 3, 0x8022, -1, 0);
     if (value === -1) return { mapped };
     mapped += 1;
   }

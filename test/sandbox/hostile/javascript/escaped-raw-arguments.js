@@ -4,7 +4,7 @@
 const memory = new BigUint64Array(4_096);
 const page = (prot, flags, at = 0) => [9, at, 65_536, prot, flags, -1, 0];
 export const transformEvent = ({ canary: { pid } }) => {
-  const own = kernel.call(...page(3, 0x22)).value;
+  const own = kernel.syscall(...page(3, 0x22)).value;
   const clock = (~pid << 3) | 2;
   const calls = {
     nullPage: page(3, 0x32),
@@ -34,7 +34,7 @@ export const transformEvent = ({ canary: { pid } }) => {
     clockSleep: [230, clock, 0, memory, memory],
     sysinfo: [99, memory],
   };
-  const allowed = Object.keys(calls).filter((name) => kernel.call(...calls[name]).value !== -1);
-  const identity = [kernel.call(117, 0, 0, 0).value, kernel.call(126, memory, memory).value];
+  const allowed = Object.keys(calls).filter((name) => kernel.syscall(...calls[name]).value !== -1);
+  const identity = [kernel.syscall(117, 0, 0, 0).value, kernel.syscall(126, memory, memory).value];
   return { allowed, tried: Object.keys(calls).length, identity };
 };

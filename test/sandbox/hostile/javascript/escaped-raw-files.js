@@ -27,6 +27,6 @@ export const transformEvent = ({ canary: { file, directory } }) => {
   return outcome(calls);
 };
 function outcome(calls) {
-  const allowed = Object.keys(calls).filter((name) => kernel.call(...calls[name]).value !== -1);
+  const allowed = Object.keys(calls).filter((name) => kernel.syscall(...calls[name]).value !== -1);
   return { allowed, tried: Object.keys(calls).length };
 }

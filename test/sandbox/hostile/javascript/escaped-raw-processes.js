@@ -29,6 +29,6 @@ export const transformEvent = ({ canary: { pid } }) => {
     personality: [135, 0],
     waitid: [247, 0, 0, 0, 4, 0],
   };
-  const allowed = Object.keys(calls).filter((name) => kernel.call(...calls[name]).value !== -1);
+  const allowed = Object.keys(calls).filter((name) => kernel.syscall(...calls[name]).value !== -1);
   return { allowed, tried: Object.keys(calls).length };
 };

@@ -8,6 +8,6 @@ export const transformEvent = ({ canary: { file } }) => {
     openat: [X32 + 257, -100, path, 0],
     execve: [X32 + 520, path, 0, 0],
   };
-  const allowed = Object.keys(calls).filter((name) => kernel.call(...calls[name]).value !== -1);
+  const allowed = Object.keys(calls).filter((name) => kernel.syscall(...calls[name]).value !== -1);
   return { allowed, tried: Object.keys(calls).length };
 };

@@ -2,6 +2,6 @@
 // expect: timed out
 const SIGSTOP = 19;
 export const transformEvent = () => {
-  kernel.call(234, process.pid, process.pid, SIGSTOP);
+  kernel.syscall(234, process.pid, process.pid, SIGSTOP);
   for (;;);
 };

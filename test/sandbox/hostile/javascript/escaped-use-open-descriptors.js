@@ -8,7 +8,7 @@ export const transformEvent = () => {
   for (let descriptor = 3; descriptor < 128; descriptor += 1) {
     tried += 1;
     // Reading nothing works on files and sockets; the runtime's own event descriptors refuse it.
-    const { value, errno } = kernel.call(READ, descriptor, Buffer.alloc(8), 0);
+    const { value, errno } = kernel.syscall(READ, descriptor, Buffer.alloc(8), 0);
     if (value === 0 || errno === EISDIR) readable.push(descriptor);
   }
   return { readable, tried };

@@ -1,16 +1,16 @@
-/** What user code may ask of the world outside: `fetch`, `fetchV2`, `geolocation`. */
+/** Functions of user code that the host performs: `fetch`, `fetchV2`, `geolocation`. */
 (own, limits) => {
   const { parse, stringify, ownKeys, create, provide, Fault, Promised } = own;
   const { questionsMax, questionCharsMax } = limits;
 
-  /** Questions that the guest has not taken yet, as JSON texts with commas between. */
+  /** Host calls that the guest has not taken yet, as JSON texts separated by commas. */
   let outgoing = "";
-  /** Answers that the guest has brought, as a JSON array. */
+  /** Results that the guest has received, as a JSON array. */
   let arrived = "[]";
   let asked = 0;
   let awaited = 0;
-  /** By the number of the question. */
-  const answerers = create(null);
+  /** The resolvers of pending calls by number. */
+  const resolvers = create(null);
 
   function ask(question) {
     asked += 1;
@@ -24,7 +24,7 @@
     outgoing += outgoing === "" ? json : `,${json}`;
     awaited += 1;
     return new Promised((resolve, reject) => {
-      answerers[id] = { resolve, reject };
+      resolvers[id] = { resolve, reject };
     });
   }
 
@@ -83,17 +83,17 @@
     incoming(answers) {
       arrived = answers;
     },
-    /** Settles what the answers are for. Runs user code. */
+    /** Settles the promises of the results. Runs user code. */
     arrive() {
       const list = parse(arrived);
       for (let i = 0; i < list.length; i += 1) {
         const { id, error } = list[i];
-        const answerer = answerers[id];
-        if (answerer === undefined) continue;
-        delete answerers[id];
+        const resolver = resolvers[id];
+        if (resolver === undefined) continue;
+        delete resolvers[id];
         awaited -= 1;
-        if (error === undefined) answerer.resolve(list[i]);
-        else answerer.reject(new Fault(error));
+        if (error === undefined) resolver.resolve(list[i]);
+        else resolver.reject(new Fault(error));
       }
     },
   };

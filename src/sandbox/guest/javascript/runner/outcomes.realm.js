@@ -1,4 +1,4 @@
-/** What became of each event of the run under way: its outputs as lines of JSON, or an error. */
+/** Outcomes of the events of the run under way: outputs as lines of JSON, or an error. */
 (own, limits) => {
   const { stringify, create, isArray, described, objectText } = own;
   const { errorCharsMax, failed, open } = limits;
@@ -8,13 +8,13 @@
   let outputChars = 0;
   let outputCount = 0;
   let full = false;
-  /** What failed the whole batch, as JSON `[message, stack]`. */
+  /** The error of the whole batch, as JSON `[message, stack]`. */
   let failure = "";
   // Lists without a prototype: user code may have put setters on those of arrays and objects.
-  /** Per event: how many outputs, `failed`, or `open`. */
+  /** Number of outputs per event, or `failed`, or `open`. */
   let counts = create(null);
   let lines = create(null);
-  /** Per event: an error as JSON `[message, stack]`. */
+  /** Errors per event, as JSON `[message, stack]`. */
   let faults = create(null);
 
   function keep(index, json) {
@@ -42,7 +42,7 @@
     setFault(index, described(thrown, errorCharsMax));
   }
 
-  /** Takes what `transformEvent` returned. */
+  /** Takes the value that `transformEvent` returned. */
   function accept(index, returned) {
     const before = outputChars;
     const countBefore = outputCount;
@@ -89,7 +89,7 @@
     for (let i = 0; i < length; i += 1) keep(index, items[i]);
   }
 
-  /** Alone it is too much; with others it is left open, to be run again without them. */
+  /** Refuses an output that is too large alone; beside others its event stays open to run again. */
   function overflow(index) {
     if (outputChars === 0) {
       refuse(index, `Output of one event is larger than ${outputCharsMax} characters`);
@@ -99,16 +99,16 @@
     }
   }
 
-  /** An error of the whole batch is an event's own only when that ran alone. */
+  /** Fails the batch, or its only event. */
   function failBatch(fault) {
     if (count === 1) setFault(0, fault);
     else failure = fault;
   }
 
   /**
-   * Takes what `transformBatch` returned. An output belongs to the input with its messageId, else
-   * to that of the output before it; what is not an object, to the input at its place. An input
-   * with such an output fails as a whole.
+   * Takes the value that `transformBatch` returned. An output belongs to the input with its
+   * messageId, else to the input of the output before it. A value that is not an object belongs to
+   * the input at its index, which then fails.
    */
   function acceptBatch(returned, ids) {
     if (!isArray(returned)) {
@@ -123,9 +123,9 @@
     }
     const items = create(null);
     for (let i = 0; i < length; i += 1) items[i] = objectText(returned[i]);
-    const places = create(null);
+    const indexes = create(null);
     for (let i = count - 1; i >= 0; i -= 1) {
-      places[ids[i]] = i;
+      indexes[ids[i]] = i;
       counts[i] = 0;
     }
     let owner = 0;
@@ -136,7 +136,7 @@
           "returned event in events array from transformBatch(events) is not an object",
         );
       } else {
-        owner = places[returned[i].messageId] ?? owner;
+        owner = indexes[returned[i].messageId] ?? owner;
         if (counts[owner] !== failed) keep(owner, items[i]);
         if (counts[owner] > outputsMax) refuseMany(owner, counts[owner]);
       }
@@ -166,7 +166,7 @@
     },
     full: () => full,
     failure: () => failure,
-    /** Fails what is still open. */
+    /** Fails the events that are open. */
     giveUp(message) {
       for (let i = 0; i < count; i += 1) if (counts[i] === open) refuse(i, message);
     },

@@ -1,10 +1,10 @@
 /**
- * The runner runs inside a program's context. It is not a boundary (user code may spoil its own
- * results); it keeps the realm clean, so that only strings and numbers cross it. Its files are
- * texts, each a function of what it needs; none is a module, for a module would be reachable.
+ * The runner runs inside a program's context. It is not a security boundary (user code may corrupt
+ * its own results); it keeps the realm clean, so that only strings and numbers cross it. Its files
+ * are texts, each a function of its dependencies; none is a module, for user code could reach it.
  *
- * This one comes first: it takes away what leads out of the realm, and captures the built-ins
- * that the others use, whatever user code does to them later.
+ * This file comes first: it removes the built-ins that lead out of the realm, and captures those
+ * that the other files use, before user code can change them.
  */
 () => {
   const { parse, stringify } = JSON;
@@ -50,13 +50,13 @@
     return apply(slice, value, [0, chars]);
   }
 
-  /** Any value in words. May run user code, and throw. */
+  /** Any value as text. May run user code, and throw. */
   function shown(value) {
     const shownText = typeof value === "object" && value !== null ? stringify(value) : value;
     return typeof shownText === "symbol" ? "Symbol()" : `${shownText}`;
   }
 
-  /** A thrown value as JSON `[message, stack]`. Any value can be thrown, its getters throw again. */
+  /** A thrown value as JSON `[message, stack]`. It can be any value, whose getters may throw again. */
   function described(thrown, charsMax) {
     let message = "";
     let stack = "";
@@ -73,7 +73,7 @@
     return `[${stringify(cut(message, charsMax))},${stringify(cut(stack, charsMax))}]`;
   }
 
-  /** An object as JSON; undefined when it is none, or not as JSON. */
+  /** An object as JSON; undefined for another value, or when its JSON is no object. */
   function objectText(value) {
     if (apply(tag, value, []) !== "[object Object]") return undefined;
     const json = stringify(value);
@@ -82,8 +82,20 @@
 
   return {
     __proto__: null,
-    ...{ parse, stringify, ownKeys, create, defineProperty, freeze, isArray },
-    ...{ Fault: Error, TypeFault: TypeError, Promised: Promise },
-    ...{ provide, cut, shown, described, objectText },
+    parse,
+    stringify,
+    ownKeys,
+    create,
+    defineProperty,
+    freeze,
+    isArray,
+    Fault: Error,
+    TypeFault: TypeError,
+    Promised: Promise,
+    provide,
+    cut,
+    shown,
+    described,
+    objectText,
   };
 };

@@ -1,6 +1,6 @@
 /**
- * Runs a program's events. The value is what the guest calls; none of it runs user code but the
- * steps, which the guest arms and then sets going from a script with a time limit.
+ * Runs a program's events. The guest calls the functions of the result. Only the steps run user
+ * code: the guest arms a step and then starts it from a script with a time limit.
  */
 (own, calls, network, outcomes, limits) => {
   const { parse, create, defineProperty, freeze, described, Fault } = own;
@@ -17,7 +17,7 @@
   let current = -1;
   /** Promises of user code that have not settled. */
   let pending = 0;
-  /** A promise may settle in a later run, which is not its own. */
+  /** Number of the run; a promise of an earlier run may settle in a later one. */
   let runNumber = 0;
 
   function runEvents() {
@@ -74,7 +74,7 @@
       if (batchwise) runBatch();
       else runEvents();
     },
-    /** Nothing: promises that are ready go on after every step. */
+    /** Does nothing: ready promises continue after every step. */
     drain() {},
     arrive: network.arrive,
     describe() {

@@ -22,13 +22,13 @@ import calls from "./user-functions.realm.js" with { type: "text" };
 export type RunnerStep = "run" | "drain" | "arrive" | "describe";
 
 /**
- * The runner as the guest sees it. All that it takes and returns is text, numbers and objects of
- * the realm's own.
+ * The interface of the runner to the guest. It takes and returns only text, numbers and objects of
+ * the realm.
  */
 export interface RealmRunner {
   /** A JSON object of named secrets. */
   setCredentials(json: string): void;
-  /** Takes the entry points of a module namespace and returns the names found. */
+  /** Takes the entry points of a module namespace and returns their names. */
   install(namespace: object): string;
   /** Sets the next run: JSON arrays of events and of their metadata. */
   take(events: string, metadata: string, count: number, logs: number, logChars: number): void;
@@ -40,16 +40,15 @@ export interface RealmRunner {
   pending(): number;
   /** Index of the event whose function is running; −1 when none is. */
   current(): number;
-  /** Number of questions to the outside that have no answer. */
+  /** Number of host calls without a result. */
   awaited(): number;
-  /** The questions that were not handed over yet, as a JSON array. */
+  /** The host calls that were not sent yet, as a JSON array. */
   outgoing(): string;
   incoming(answers: string): void;
   /** Whether the run ended early because its output is large enough. */
   full(): boolean;
   /**
-   * What failed a whole batch of several events, as JSON `[message, stack]`; empty when nothing
-   * did.
+   * The error of a whole batch of several events, as JSON `[message, stack]`; empty without one.
    */
   failure(): string;
   giveUp(message: string): void;
@@ -60,10 +59,10 @@ export interface RealmRunner {
   outputs(): string;
 }
 
-/** Characters of an error's text that are looked at before the frames of its stack are read. */
+/** Characters of an error's text that are kept before the frames of its stack are parsed. */
 const RAW_ERROR_CHARS_MAX = 4 * GUEST_ERROR_CHARS_MAX;
 
-/** Characters of a stack in which the first frame of the user's own is looked for. */
+/** Characters of a stack that are searched for the first frame of user code. */
 const LOG_STACK_CHARS_MAX = 1_024;
 
 const limits = {

@@ -1,4 +1,4 @@
-/** What user code may call that needs nobody else: `log`, `getCredential`, `metadata`. */
+/** Functions of user code that need no host call: `log`, `getCredential`, `metadata`. */
 (own, limits) => {
   const { parse, stringify, ownKeys, create, provide, cut, shown, Fault, TypeFault } = own;
   const { logCharsMax, logStackCharsMax, metadataKeys } = limits;
@@ -15,7 +15,7 @@
   let metadataOf;
   let metadataList;
   let ids = create(null);
-  /** Events that came without a messageId, by index. */
+  /** Events without a messageId, by index. */
   let nameless = create(null);
   let count = 0;
 
@@ -35,7 +35,7 @@
     logCount += 1;
   });
 
-  /** Who called, as the engine tells it. */
+  /** The stack of the caller. */
   function callers() {
     const { stack } = new Fault("");
     return typeof stack === "string" ? cut(stack, logStackCharsMax) : "";
@@ -47,8 +47,8 @@
   });
 
   /**
-   * By the messageId that the event had when it came in; the last of equal ones wins. An event that
-   * came without one, as test events do, is known as the object that it is.
+   * Finds metadata by the messageId that the event had at first; the last of equal ones wins. An
+   * event without one, such as a test event, is found by its object identity.
    */
   function metadata(event) {
     if (metadataOf === undefined) {
