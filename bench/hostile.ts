@@ -37,7 +37,7 @@ const longUrl = `${target.url}&properties.text=`.padEnd(
 const ordinary = () =>
   pace(target, { connections: CONNECTIONS, seconds, rate: Number(values.rate) });
 
-/** What else happens while ordinary pixels are measured. */
+/** Attacks that run while ordinary pixels are measured. */
 const settings: Record<string, () => Promise<Paced>> = {
   alone: ordinary,
   async "with URLs of 32,768 bytes"() {

@@ -1,5 +1,5 @@
 /**
- * What it costs to run user code in a guest: rates beside the same function called directly, in
+ * Measures the cost of user code in a guest: rates beside the same function called directly, in
  * QuickJS and in a worker, cold starts, memory of a further guest, and what a workspace that
  * burns its time costs another one.
  *

@@ -8,8 +8,8 @@
  *     [--flood CONNECTIONS] [--dead-names COUNT] [--full-disk] [--executable FILE]
  *     [--command dist/pixelmill]
  *
- * The server is an executable like the product's, made anew, but that `bench/tenants/main.ts`
- * unlocks the guests of hostile code. `--executable` takes one made before, to compare:
+ * The server is a new build of the executable in which `bench/tenants/main.ts` unlocks the guests of
+ * hostile code. `--executable` takes an earlier build, to compare:
  * `bun src/build.ts --entry bench/tenants/main.ts --outfile FILE`. With a `--command`, code that
  * has to be unlocked is left out. `--full-disk` wants root, and has the data on a file system of
  * its own, which is full while the last third of the attack goes on.
@@ -52,7 +52,7 @@ const GOOD_CODE = `export function transformEvent(event) {
   event.properties = { ...event.properties, seen: true };
   return event;
 }`;
-/** Nobody answers there. */
+/** An address without a server. */
 const DEAD_NAME_SERVER = "127.0.0.1:9";
 const SETTLE_MS = 3_000;
 const SETUPS_AT_ONCE = 8;

@@ -28,7 +28,7 @@ const forged = (header: string) =>
     `${ESCAPED}\nconst fs = process.getBuiltinModule("fs");`,
   );
 
-/** What hostile workspaces do, by name. */
+/** Attacks of hostile workspaces by name. */
 export const hostile: Readonly<Record<string, Hostile>> = {
   spins: { code: javascript("for (;;);"), receiver: "answers" },
   expands: { code: javascript("return Array(200_000).fill({});"), receiver: "answers" },

@@ -27,7 +27,7 @@ export const code = (input: Partial<CreateCodeInput> = {}): CreateCodeInput => (
   ...input,
 });
 
-/** What a caller can see of the workspace's code: to show that a refusal changed nothing. */
+/** The workspace's code as a caller sees it, to show that a refusal changed nothing. */
 export function view({ catalog, workspaceId }: House): unknown {
   const kinds = ["transformation", "library"] as const;
   return kinds.map((kind) =>

@@ -263,7 +263,7 @@ test("an importer that does not load anyway does not hold its library back", asy
   );
   const user = code({ code: 'from "lib" BROKEN' });
   const { revision } = await publishing.create(workspaceId, "transformation", user);
-  // As if it had been published while an older guest still took it.
+  // Like code that was published when an older guest still accepted it.
   await publish(catalog, revision, ["lib"]);
   const change = { code: "new", publish: true };
   const updated = await publishing.update(workspaceId, "library", resource.id, change);
@@ -373,7 +373,7 @@ describe("updates by several nodes at once", () => {
     expect([found.published, found.newest]).toEqual([revision.versionId, revision.versionId]);
   });
 
-  test("of what was deleted meanwhile are told so, also where tests fail since a library went too", async () => {
+  test("of code that was deleted meanwhile are answered so, also where tests fail without its library", async () => {
     const { catalog, workspaceId, sandbox, one } = await twoNodes();
     const library = code({ name: "Lib", publish: true });
     const kit = await one.create(workspaceId, "library", library);

@@ -98,7 +98,7 @@ test.each(large)("a batch with large outputs is run in parts, in %s", async (_, 
   expect(numbers).toEqual(Array.from({ length: 40 }, (_, n) => n));
 });
 
-test("all tests of a request keep only so much output together", async () => {
+test("all tests of a request together keep a bounded amount of output", async () => {
   const budget = new TestBudget();
   const [, code] = large[0]!;
   const reports: ProgramOutcome[] = [];
@@ -109,7 +109,7 @@ test("all tests of a request keep only so much output together", async () => {
   expect(bytesOf(reports)).toBeLessThan(2 * TEST_OUTPUT_BYTES_MAX);
 });
 
-test.each(large)("a test run keeps only so much output, in %s", async (_, code) => {
+test.each(large)("a test run keeps a bounded amount of output, in %s", async (_, code) => {
   const { outcomes } = await sandbox.check(code, events(100));
   expect(outcomes).toHaveLength(100);
   expect(bytesOf(outcomes)).toBeLessThan(2 * TEST_OUTPUT_BYTES_MAX);

@@ -6,7 +6,7 @@ import { hasty, library, PATIENCE_MS, program, testSandbox } from "./support.ts"
 setDefaultTimeout(PATIENCE_MS);
 
 /**
- * What RudderStack's own runtime (rudder-transformer on V8) made of the same code. Where this
+ * Results of RudderStack's own runtime (rudder-transformer on V8) for the same code. Where this
  * sandbox differs on purpose, `differences` gives what it does instead, and why.
  */
 const differences: Record<string, { why: string; expected: unknown }> = {

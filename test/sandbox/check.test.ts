@@ -142,7 +142,7 @@ test("inspect lists imports in code order", async () => {
   });
 });
 
-test("a library is valid, or its error is told", async () => {
+test("a library is valid, or its error is reported", async () => {
   const check = (code: string) =>
     sandbox.checkLibrary("w1", "javascript", library("lib", code), []);
   expect(await check("export const a = 1")).toBeUndefined();

@@ -5,7 +5,7 @@ import {
   OutOfMemoryError,
 } from "../../src/sandbox/guest/javascript/realm.ts";
 
-/** What comes of a step through which code throws the value of an expression. */
+/** Result of a step through which code throws the value of an expression. */
 async function thrownBy(expression: string): Promise<unknown> {
   const realm = createRealm();
   const code = `

@@ -9,8 +9,8 @@ import type { Program, ProgramBatch, ProgramOutcome } from "../../src/sandbox/pr
 export const PATIENCE_MS = 300_000;
 
 /**
- * Budgets for tests with endless loops, which end with them. Whatever is to come to its end is
- * given the budgets of `testSandbox`, for a slow processor needs many times the time of a fast one.
+ * Budgets for tests with endless loops, which use them up. Code that ends gets the budgets of
+ * `testSandbox`, since a slow processor needs many times the time of a fast one.
  */
 export const hasty = { cpuMs: 300 };
 
@@ -24,7 +24,7 @@ export function testSandbox(options: Partial<SandboxOptions> = {}) {
     log: pino({ level: "silent" }),
     metrics: new Registry(),
     ...options,
-    // What kills one guest after another is tried out in one workspace.
+    // Tests kill one guest after another in one workspace.
     limits: {
       ...{ cpuMs: 20_000, graceMs: 200, wallMs: 120_000, freeLosses: 1_000 },
       ...options.limits,
@@ -52,7 +52,7 @@ export function library(importName: string, code: string) {
   return { importName, versionId: `version-of-${importName}`, code };
 }
 
-/** Events with metadata that tells their source. */
+/** Events with metadata that has their source. */
 export function batch(...events: object[]): ProgramBatch {
   return {
     events: events.map((event) => Buffer.from(JSON.stringify(event))),
@@ -112,7 +112,7 @@ export function residentBytes(pid: number): number {
   }
 }
 
-/** Reads the memory of all guests every few milliseconds; the result stops it and tells the peak. */
+/** Reads the memory of all guests every few milliseconds; the result stops that and returns the peak. */
 export function watchMemory(): () => number {
   let peak = 0;
   const look = () => {

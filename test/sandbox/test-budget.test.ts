@@ -67,7 +67,7 @@ test("tests that sleep end by the clock", async () => {
   await sleeping.close();
 });
 
-test("the clock begins anew with each guest", async () => {
+test("the clock restarts with each guest", async () => {
   jest.useFakeTimers();
   try {
     using budget = new TestBudget(undefined, { cpuMs: 10_000, wallMs: 3_000 });

@@ -18,7 +18,7 @@ export class GuestStartHealth {
   /** The part of the confinement that the last guest lacks. */
   confinementGap: string | undefined;
 
-  /** Whether so many starts have failed that it is no accident. */
+  /** Whether as many starts in a row have failed as may by accident. */
   get unavailable(): boolean {
     return this.#failures >= FAILURES_MAX;
   }

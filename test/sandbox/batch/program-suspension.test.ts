@@ -57,7 +57,7 @@ test("a program that breaks into its guest is suspended at once, each time for t
   }
 });
 
-test("the log is told of the first suspension and of its end, not of what the code said", () => {
+test("the log has the first suspension and its end, without the error of the code", () => {
   const { suspensions, told, time } = clock();
   const one = program("");
   const fail = () => suspensions.record(one, [failed], spent(0));

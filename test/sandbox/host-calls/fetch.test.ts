@@ -125,7 +125,7 @@ test("a loop after an answer times out", async () => {
   await strict.close();
 });
 
-test("a fetch that nobody awaits is made", async () => {
+test("a fetch that is not awaited is made", async () => {
   const seen: string[] = [];
   answer = async ({ url }) => {
     seen.push(url);
@@ -172,7 +172,7 @@ test("answers that are not taken hold up further requests", async () => {
   const questions = Array.from({ length: 200 }, (_, id) => ({ id, url: `u${id}`, ...about }));
   let taken = (await calls.exchange(Buffer.from(JSON.stringify(questions)))).length;
   await Bun.sleep(50);
-  // What waits, and what was under way when it became too much.
+  // Pending requests, and those under way when the bound was reached.
   expect(answered - taken).toBeLessThan(8 + FETCHES_AT_ONCE_MAX);
   while (taken < questions.length) taken += (await calls.exchange(Buffer.from("[]"))).length;
   expect(answered).toBe(questions.length);

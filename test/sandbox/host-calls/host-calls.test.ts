@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { FETCH_REQUESTS_CHARS_MAX, HostCalls } from "../../../src/sandbox/host-calls/host-calls.ts";
 import { FETCH_REQUEST_CHARS_MAX, FETCHES_MAX } from "../../../src/settings/limits.ts";
 
-/** A large request that nobody answers yet, and a question that is answered at once. */
+/** A large request without a response yet, and a lookup with an immediate result. */
 function questions(n: number): Buffer {
   const request = { url: "http://a", method: "POST", timeoutMs: 0 };
   const text = "x".repeat(FETCH_REQUEST_CHARS_MAX / 2);
@@ -11,7 +11,7 @@ function questions(n: number): Buffer {
   return Buffer.from(JSON.stringify([large, { id: 2 * n + 1, ip: "192.0.2.1" }]));
 }
 
-test("code that asks for much waits until enough of it has an answer", async () => {
+test("code with large pending requests waits until enough of them have a response", async () => {
   const under: (() => void)[] = [];
   const fetch = () =>
     new Promise<never>((_, reject) => under.push(() => reject(new Error("refused"))));
@@ -31,14 +31,14 @@ test("code that asks for much waits until enough of it has an answer", async () 
   calls.abort();
 });
 
-test("a frame of more questions than the runner hands over comes from nobody but a broken guest", async () => {
+test("a frame with more host calls than the runner sends ends the guest", async () => {
   const calls = new HostCalls({}, "w");
   const frame = Buffer.alloc(4 * FETCH_REQUEST_CHARS_MAX, " ");
   frame.write('[{"id":1,"ip":"192.0.2.1"}]');
   await expect(calls.exchange(frame)).rejects.toThrow("Expected fewer host calls");
 });
 
-test("a guest is not answered for ever, whatever it asks", async () => {
+test("a guest gets a bounded number of host calls", async () => {
   const calls = new HostCalls({ geolocation: () => ({}) }, "w");
   let answered = 0;
   const asking = async () => {

@@ -2,11 +2,11 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** What no hostile program may reach, and how to tell that one did. */
+/** Secrets and a listener that no hostile program may reach, and the check whether one did. */
 export interface Canaries {
-  /** Told to the programs: they know where to look. */
+  /** Locations of the canaries, which the programs get as an event. */
   told: { file: string; directory: string; url: string; port: number; pid: number };
-  /** What was reached so far, in words. `output` is all that the program could tell. */
+  /** Descriptions of the canaries that were reached. `output` is all output of the program. */
   reached(output: string): string[];
   close(): void;
 }

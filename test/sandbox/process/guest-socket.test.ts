@@ -27,7 +27,7 @@ function opened() {
   return { socket, fd, guestsFd, seen };
 }
 
-test("what is said arrives whole and in order, also when it is more than the kernel holds", async () => {
+test("bytes arrive complete and in order, also when the kernel cannot buffer them", async () => {
   const { socket, guestsFd, seen } = opened();
   const echo = Bun.spawn(["cat"], { stdin: guestsFd, stdout: guestsFd });
   closeSync(guestsFd);
@@ -44,7 +44,7 @@ test("what is said arrives whole and in order, also when it is more than the ker
   await eventually(() => seen.ends === 1);
 });
 
-test("chunks are nobody else's memory", async () => {
+test("the memory of a chunk belongs to its receiver", async () => {
   const { guestsFd, seen } = opened();
   writeSync(guestsFd, "first");
   await eventually(() => seen.bytes() === 5);
@@ -54,7 +54,7 @@ test("chunks are nobody else's memory", async () => {
   closeSync(guestsFd);
 });
 
-test("a guest that closes its end is told once, and nothing can be sent to it", async () => {
+test("a guest that closes its end is reported once, and sending to it fails", async () => {
   const { socket, fd, guestsFd, seen } = opened();
   closeSync(guestsFd);
   await eventually(() => seen.ends === 1);

@@ -42,7 +42,7 @@ function run(program: number, ...events: object[]): Promise<unknown> {
   );
 }
 
-/** What goes on for ever at the event `{ bad: true }`, each in Python's reach. */
+/** Endless code for the event `{ bad: true }`, which Python can interrupt. */
 const endless = [
   "while True: pass",
   "9 ** 9 ** 9",

@@ -22,7 +22,7 @@ const TIMED_OUT = "Script execution timed out.";
 const CRASHED = "Script crashed its guest, most likely at its memory limit";
 const TOO_DEEP = "Script crashed its guest: its calls or its data are nested too deep";
 
-/** What an event with `bad` set does, and what it costs: its own outcome. */
+/** Code of an event with `bad` set, and the outcome of that event alone. */
 const excesses: [name: string, body: string, outcome: string][] = [
   ["loops", "while True: pass", TIMED_OUT],
   ["fills the heap", "[bytearray(1_000_000) for _ in range(10**6)]", CRASHED],
@@ -58,7 +58,7 @@ test("a guest holds what its programs keep, up to the limit", async () => {
   `);
   const run = async () => shown(await sandbox.run(program, batch({})))[0];
   for (let kept = 1; kept <= 5; kept += 1) expect(await run()).toEqual([{ kept }]);
-  // Then it is replaced between two batches: nobody's event fails.
+  // Then it is replaced between two batches, and no event fails.
   let kept = 5;
   for (let more = 0; more < 20 && kept > 1; more += 1) {
     const outcome = await run();

@@ -22,7 +22,7 @@ test("Python is CPython 3.14", async () => {
   expect(await run(code, {})).toEqual([[{ version: "3.14.2", pi: "3.14" }]]);
 });
 
-/** What transformEvent returns for an event `{ n: 1, messageId: "m1" }`, and what comes of it. */
+/** Values that transformEvent returns for an event `{ n: 1, messageId: "m1" }`, and their outcomes. */
 const returns: [expression: string, outcome: unknown][] = [
   ["None", []],
   ["event", [{ n: 1, messageId: "m1" }]],
@@ -160,7 +160,7 @@ test("async functions run", async () => {
   expect(shown(outcomes)).toEqual([[{ n: 3 }], [{ n: 5 }]]);
 });
 
-test("what never comes to an end is told apart", async () => {
+test("a promise that never settles, and a loop that never ends, have different errors", async () => {
   const code = `
     class Never:
         def __await__(self):

@@ -30,7 +30,7 @@ const workers = (count: number, owes: boolean, awake = true) =>
   Array.from({ length: count }, () => new Worker(awake, owes));
 const running = (all: readonly Worker[]) => all.filter(({ runs }) => runs).length;
 
-test("nobody is stopped as long as there is a processor for each that computes a lot", () => {
+test("no guest is paused while there is a processor for each that computes a lot", () => {
   const all = [...workers(2, true), ...workers(9, false)];
   const rota = new CpuScheduler<Worker>(2);
   for (let now = 0; now < 10_000; now += 25) {

@@ -32,7 +32,7 @@ test("time in which the server was stopped with its guests is no guest's own", a
   await Bun.sleep(50);
   const guests = childProcesses();
   for (const pid of guests) process.kill(pid, "SIGSTOP");
-  // As a container that is paused, or a machine that is suspended, stops the server.
+  // Stops the server, like a paused container or a suspended machine.
   Bun.sleepSync(4_000);
   for (const pid of guests) process.kill(pid, "SIGCONT");
   expect(shown(await running)).toEqual([[{ n: 1 }]]);

@@ -10,9 +10,9 @@ import { eventually, PATIENCE_MS } from "../support.ts";
 
 setDefaultTimeout(PATIENCE_MS);
 
-/** A house with fake residents, who do as they are told. */
-function house(bounds: Partial<AdmissionLimits> = {}) {
-  const residence = new GuestAdmission<Fake>({
+/** An admission with fake holders, which leave when they are evicted. */
+function admissionOf(bounds: Partial<AdmissionLimits> = {}) {
+  const admission = new GuestAdmission<Fake>({
     ...{ guestsMax: 2, hasMemory: () => true, isOverMemory: () => false },
     ...bounds,
   });
@@ -26,7 +26,7 @@ function house(bounds: Partial<AdmissionLimits> = {}) {
     readonly #inside = Promise.withResolvers<this>();
     constructor(readonly name: string) {}
     enter(): Promise<this> {
-      residence.request(this);
+      admission.request(this);
       return this.#inside.promise;
     }
     onAdmit(): void {
@@ -38,7 +38,7 @@ function house(bounds: Partial<AdmissionLimits> = {}) {
       this.yields = true;
       if (atOnce || this.idleSince !== undefined) this.leave();
     }
-    /** What was under way is done. */
+    /** Ends the work under way. */
     rest(at = performance.now()): void {
       this.idleSince = at;
       if (this.yields) this.leave();
@@ -46,14 +46,14 @@ function house(bounds: Partial<AdmissionLimits> = {}) {
     leave(): void {
       inside.splice(inside.indexOf(this.name), 1);
       this.yields = false;
-      residence.release(this);
+      admission.release(this);
     }
   }
-  return { residence, inside, sent, come: (name: string) => new Fake(name) };
+  return { admission, inside, sent, come: (name: string) => new Fake(name) };
 }
 
-test("the longest idle makes room, else the longest there once its work is done", async () => {
-  const { inside, sent, come, residence } = house();
+test("the longest idle guest is evicted first, else the longest admitted one after its work", async () => {
+  const { inside, sent, come, admission } = admissionOf();
   const [a, b, c, d] = ["a", "b", "c", "d"].map(come) as [any, any, any, any];
   await a.enter();
   await b.enter();
@@ -69,32 +69,35 @@ test("the longest idle makes room, else the longest there once its work is done"
   a.rest();
   await entering;
   expect(inside).toEqual(["c", "d"]);
-  residence.close();
+  admission.close();
 });
 
 test("not more often than once in a while", async () => {
-  const { sent, come, residence } = house({ guestsMax: 10 });
+  const { sent, come, admission } = admissionOf({ guestsMax: 10 });
   for (let n = 0; n < 10; n += 1) (await come(`in ${n}`).enter()).rest(n);
   const start = performance.now();
   await Promise.all(Array.from({ length: 5 }, (_, n) => come(`new ${n}`).enter()));
   expect(sent).toHaveLength(5);
   expect(performance.now() - start).toBeGreaterThan(3.5 * GUEST_EVICTION_INTERVAL_MS);
-  residence.close();
+  admission.close();
 });
 
 test("who waits enters at once when somebody leaves by himself", async () => {
-  const { inside, come, residence } = house({ guestsMax: 1 });
+  const { inside, come, admission } = admissionOf({ guestsMax: 1 });
   const first = await come("a").enter();
   const waiting = come("b").enter();
   first.leave();
   await waiting;
   expect(inside).toEqual(["b"]);
-  residence.close();
+  admission.close();
 });
 
-test("without memory nobody enters a house that is not empty, and the largest makes room", async () => {
+test("without memory only the first guest is admitted, and the largest one is evicted", async () => {
   const memory = { left: false };
-  const { inside, sent, come, residence } = house({ guestsMax: 9, hasMemory: () => memory.left });
+  const { inside, sent, come, admission } = admissionOf({
+    guestsMax: 9,
+    hasMemory: () => memory.left,
+  });
   const small = await come("small").enter();
   small.memoryBytes = 1;
   memory.left = true;
@@ -107,25 +110,25 @@ test("without memory nobody enters a house that is not empty, and the largest ma
   memory.left = true;
   await waiting;
   expect(inside).toEqual(["small", "waits"]);
-  residence.close();
+  admission.close();
 });
 
 test("guests over their memory end: idle ones first, then the largest", async () => {
   let over = 3;
-  const { sent, come, residence } = house({ guestsMax: 9, isOverMemory: () => over > 0 });
+  const { sent, come, admission } = admissionOf({ guestsMax: 9, isOverMemory: () => over > 0 });
   const [, b, c] = await Promise.all(["a", "b", "c"].map((name) => come(name).enter()));
   b!.rest();
   c!.memoryBytes = 5;
-  for (; over > 0; over -= 1) residence.evictOverMemory();
-  residence.evictOverMemory();
+  for (; over > 0; over -= 1) admission.evictOverMemory();
+  admission.evictOverMemory();
   expect(sent).toEqual(["b!", "c!", "a!"]);
 });
 
-test("never more residents than may be, and everybody gets in", async () => {
-  const people = fc.array(fc.record({ works: fc.nat(30), bytes: fc.nat(9) }), { maxLength: 12 });
+test("guests never exceed the bound, and every holder is admitted", async () => {
+  const holders = fc.array(fc.record({ works: fc.nat(30), bytes: fc.nat(9) }), { maxLength: 12 });
   await fc.assert(
-    fc.asyncProperty(people, fc.integer({ min: 1, max: 4 }), async (all, residentsMax) => {
-      const { inside, come, residence } = house({ guestsMax: residentsMax });
+    fc.asyncProperty(holders, fc.integer({ min: 1, max: 4 }), async (all, guestsMax) => {
+      const { inside, come, admission } = admissionOf({ guestsMax });
       let most = 0;
       await Promise.all(
         all.map(async ({ works, bytes }, n) => {
@@ -137,8 +140,8 @@ test("never more residents than may be, and everybody gets in", async () => {
           else if (inside.includes(one.name)) one.leave();
         }),
       );
-      residence.close();
-      expect(most).toBeLessThanOrEqual(residentsMax);
+      admission.close();
+      expect(most).toBeLessThanOrEqual(guestsMax);
     }),
     { numRuns: 15 },
   );

@@ -62,6 +62,6 @@ test("code that keeps killing guests between good events waits for the next; oth
   }
   expect(isOver).toBe(false);
   await sandbox.close();
-  // Nothing is known of its events, so none is lost; and nobody waits for the pause to end.
+  // Its events have no outcome, so none is lost; and closing does not wait for the backoff.
   expect(await end).toBeInstanceOf(SandboxUnavailable);
 });

@@ -92,7 +92,7 @@ test("what a guest says before it dies is in the reason", async () => {
   await sandbox.close();
 });
 
-test("guests are tried again although nobody asks for one, and the reason shows at once", async () => {
+test("guests are started again without work, and the reason is in the status at once", async () => {
   const guestCommand = ["/nowhere/pixelmill"];
   const sandbox = testSandbox({ guestCommand });
   await eventually(() => sandbox.status().reason !== undefined);
@@ -120,7 +120,7 @@ test("Python guests that do not start hold up no JavaScript", async () => {
   await sandbox.close();
 });
 
-/** How a process ends that is asked and never answers, watched as the starter does. */
+/** End of a process that never replies, watched like the starter does. */
 async function watched(script: string, patient: boolean, ms: number): Promise<string> {
   const guest = new Guest(["/bin/sh", "-c", script], "javascript", languageProfiles.javascript);
   const allowance = {
