@@ -1,9 +1,9 @@
 import type { EgressRequest } from "../../egress/egress.ts";
 import type { OutgoingEvent } from "../destination.ts";
-import { bodyBuilder, compressBody } from "./body.ts";
 import { sendsQuery, type WebhookConfig } from "./config.ts";
 import { WEBHOOK_ANSWER_BYTES_MAX, WEBHOOK_TIMEOUT_MS_DEFAULT } from "./limits.ts";
 import { queryUrl } from "./query-url.ts";
+import { bodyBuilder, compressBody } from "./request-body.ts";
 import { RequestBuildError } from "./request-build-error.ts";
 import { overridesOf, type RequestOverrides } from "./request-overrides.ts";
 import { requestId, signatureHeaders, signingKey } from "./signature.ts";
