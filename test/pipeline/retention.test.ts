@@ -188,7 +188,7 @@ describe("retention", () => {
     log.failing = true;
     await trim();
     expect(log.first()).toBe(0);
-    expect(lines).toEqual(["The age of kept events cannot be read"]);
+    expect(lines).toEqual(["cannot read the age of kept events"]);
     log.failing = false;
     await trim();
     expect(log.first()).toBe(96);

@@ -56,7 +56,6 @@ export class Lane {
     this.#context = context;
     this.#labels = { destination: destination.id, name: destination.name, kind: kind.kind };
     this.#routes = new LaneRoutes(destination, connections);
-    // A kind without an age limit batches only events that are there at the same time.
     const holdsMuch = (kind.batchLimits?.(destination.config).ageMs ?? 0) > 0;
     const record = ledger.lane(destination.id);
     const recovered = kind.batchLimits === undefined ? undefined : record?.sealed;
