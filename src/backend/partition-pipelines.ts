@@ -1,5 +1,5 @@
 import { assert } from "../assert.ts";
-import type { Live } from "../catalog/catalog.ts";
+import type { Live } from "../catalog/live-view.ts";
 import { logNameOf, type PartitionLogs } from "../cluster/events/partition-logs.ts";
 import { PartitionRunner } from "../cluster/membership/partition-runner.ts";
 import { nextOffsetBase } from "../cluster/topics/offset-base.ts";

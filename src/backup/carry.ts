@@ -1,5 +1,5 @@
 import type { Key } from "lmdb";
-import type { Live } from "../catalog/catalog.ts";
+import type { Live } from "../catalog/live-view.ts";
 import type { Connection } from "../catalog/model.ts";
 import { StartError } from "../errors.ts";
 import type { Positions } from "../log/positions.ts";

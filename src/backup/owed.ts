@@ -1,4 +1,4 @@
-import type { Live } from "../catalog/catalog.ts";
+import type { Live } from "../catalog/live-view.ts";
 import { decodeRecord } from "../event/record.ts";
 import type { LogReader } from "../log/event-log.ts";
 import type { CursorRecord, LaneRecord } from "../pipeline/model/lane-record.ts";

@@ -1,5 +1,5 @@
 /** The item with the id by which an external tool knows it; an empty id takes the item's away. */
-export function marked<T extends { externalId?: string }>(
+export function withExternalId<T extends { externalId?: string }>(
   thing: T,
   { externalId }: { externalId?: string },
 ): T {

@@ -1,10 +1,10 @@
-import type { Live, LiveProgram } from "./catalog.ts";
 import { librariesFor, publishedLibraries } from "./code/closure.ts";
-import type { CodeTables } from "./code/tables.ts";
 import { familyOf } from "./import-name.ts";
+import type { Live, LiveProgram } from "./live-view.ts";
 import type { Resource, Source } from "./model.ts";
 import type { Epoch, Store } from "./store.ts";
-import type { Tables } from "./tables.ts";
+import type { CodeTables } from "./tables/code-tables.ts";
+import type { Tables } from "./tables/tables.ts";
 
 /**
  * Transformations whose live program is kept in memory; beyond it the program that was asked for

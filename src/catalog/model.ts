@@ -68,7 +68,7 @@ export interface Principal {
 }
 
 /** Who made a revision: a token, and the member when the token is a personal one. */
-export type Maker = Pick<Principal, "tokenId" | "memberId">;
+export type Author = Pick<Principal, "tokenId" | "memberId">;
 
 export interface Source {
   id: string;
@@ -133,11 +133,11 @@ export interface Credential {
   updatedAt: number;
 }
 
-export type Kind = "transformation" | "library";
+export type CodeKind = "transformation" | "library";
 
 /** One immutable version of a transformation's or a library's code. Never deleted. */
 export interface Revision {
-  kind: Kind;
+  kind: CodeKind;
   /** The transformation's or library's id. */
   id: string;
   versionId: string;
@@ -151,13 +151,13 @@ export interface Revision {
   /** The imports that show without a guest; revisions of earlier versions have none. */
   imports?: string[];
   /** Absent in revisions of earlier versions, and in those that the server made itself. */
-  createdBy?: Maker;
+  createdBy?: Author;
   createdAt: number;
 }
 
 /** The mutable part of a transformation or library. Name and code belong to its revisions. */
 export interface Resource {
-  kind: Kind;
+  kind: CodeKind;
   id: string;
   workspaceId: string;
   language: Language;
@@ -171,7 +171,7 @@ export interface Resource {
 }
 
 /** What is known of a revision beside its code. */
-export interface Past {
+export interface RevisionHistory {
   /**
    * The code's imports, as a guest read them when the code was published; absent when it never was.
    */
@@ -185,4 +185,10 @@ export interface Publication {
   versionId: string;
   /** The import names in the code, in code order; for Python every module name. */
   imports: string[];
+}
+
+/** A page of a list, and the number of items of the whole list. */
+export interface CatalogPage<T> {
+  items: T[];
+  total: number;
 }

@@ -2,20 +2,20 @@ import type { Logger } from "../observe/log.ts";
 import type { CompactionBounds } from "../store/ordered/log-compaction.ts";
 import type { OrderedLog } from "../store/ordered/ordered-log.ts";
 import type { Catalog } from "./catalog.ts";
-import { openCodeTables } from "./code/tables.ts";
-import { openCode } from "./code.ts";
-import { openConnections } from "./connections.ts";
-import { openCredentials } from "./credentials.ts";
-import { openDestinations } from "./destinations.ts";
+import { openCode } from "./code/code.ts";
 import { openLive } from "./live.ts";
-import { openMembers } from "./members.ts";
-import { openSessions } from "./sessions.ts";
-import { openSources } from "./sources.ts";
+import { openConnections } from "./management/connections.ts";
+import { openCredentials } from "./management/credentials.ts";
+import { openDestinations } from "./management/destinations.ts";
+import { openMembers } from "./management/members.ts";
+import { openSessions } from "./management/sessions.ts";
+import { openSources } from "./management/sources.ts";
+import { openTokens } from "./management/tokens.ts";
+import { openWorkspaces } from "./management/workspaces.ts";
 import { openStore } from "./store.ts";
-import { openTables } from "./tables.ts";
-import { openTokens } from "./tokens.ts";
+import { openCodeTables } from "./tables/code-tables.ts";
+import { openTables } from "./tables/tables.ts";
 import { upgrade } from "./upgrade.ts";
-import { openWorkspaces } from "./workspaces.ts";
 
 /**
  * Opens the catalog in a directory, which is made when it is missing. Any number of processes may

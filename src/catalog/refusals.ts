@@ -1,8 +1,8 @@
 import { ApiError } from "../errors.ts";
-import type { Kind } from "./model.ts";
+import type { CodeKind } from "./model.ts";
 
 /** Published code changed between a check and its commit; the caller checks again. */
-export class Stale extends ApiError {
+export class PublicationConflict extends ApiError {
   readonly stale = true;
 
   constructor() {
@@ -11,7 +11,7 @@ export class Stale extends ApiError {
 }
 
 /** A revision was made between reading the newest and storing one that amends it. */
-export class Overtaken extends ApiError {
+export class RevisionConflict extends ApiError {
   readonly overtaken = true;
 
   constructor() {
@@ -19,17 +19,17 @@ export class Overtaken extends ApiError {
   }
 }
 
-export function notFound(kind: Kind): ApiError {
+export function notFound(kind: CodeKind): ApiError {
   return new ApiError("missing", `${nouns[kind]} not found`);
 }
 
 /** The resource exists and is not published. */
-export function notPublished(kind: Kind): ApiError {
+export function notPublished(kind: CodeKind): ApiError {
   const hint = "draft=true in the query asks for its newest revision";
   return new ApiError("missing", `${nouns[kind]} is not published: ${hint}`);
 }
 
-export function versionNotFound(kind: Kind): ApiError {
+export function versionNotFound(kind: CodeKind): ApiError {
   return new ApiError("missing", `${nouns[kind]} version not found`);
 }
 
@@ -37,4 +37,4 @@ export function nameTaken(): ApiError {
   return new ApiError("conflict", "Another library of this language has the same import name");
 }
 
-const nouns: Record<Kind, string> = { transformation: "Transformation", library: "Library" };
+const nouns: Record<CodeKind, string> = { transformation: "Transformation", library: "Library" };

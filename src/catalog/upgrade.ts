@@ -1,8 +1,8 @@
 import { SHARED_FORMAT } from "../store/ordered/change-set.ts";
-import type { CodeTables } from "./code/tables.ts";
 import type { Permission } from "./model.ts";
 import type { Store } from "./store.ts";
-import type { Tables } from "./tables.ts";
+import type { CodeTables } from "./tables/code-tables.ts";
+import type { Tables } from "./tables/tables.ts";
 
 /**
  * A change to what an older version stored. Each step is made once and as a whole, before anything

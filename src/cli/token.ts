@@ -1,6 +1,6 @@
 import { defineCommand } from "citty";
 import { type Permission, permissions } from "../catalog/model.ts";
-import { keptName } from "../catalog/name.ts";
+import { checkedName } from "../catalog/name.ts";
 import { StartError } from "../errors.ts";
 import { expectData } from "../first-start/data-directory.ts";
 import { configFlags, loadConfig } from "../settings/reader.ts";
@@ -15,7 +15,7 @@ const create = defineCommand({
     ...configFlags,
   },
   async run({ args }) {
-    const name = keptName((args.name as string) ?? "cli");
+    const name = checkedName((args.name as string) ?? "cli");
     const chosen = permissionsOf(args.permissions as string | undefined);
     const config = loadConfig(args);
     expectData(config);

@@ -1,6 +1,6 @@
 import { defineCommand } from "citty";
 import { permissions } from "../catalog/model.ts";
-import { keptName } from "../catalog/name.ts";
+import { checkedName } from "../catalog/name.ts";
 import { expectData, prepareData } from "../first-start/data-directory.ts";
 import { configFlags, loadConfig } from "../settings/reader.ts";
 import { withCatalog } from "./catalog.ts";
@@ -12,7 +12,7 @@ const create = defineCommand({
     ...configFlags,
   },
   async run({ args }) {
-    const name = keptName(args.name as string);
+    const name = checkedName(args.name as string);
     const config = loadConfig(args);
     prepareData(config);
     await withCatalog(config, async ({ workspaces, tokens }) => {

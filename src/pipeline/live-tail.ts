@@ -1,4 +1,4 @@
-import type { Live } from "../catalog/catalog.ts";
+import type { Live } from "../catalog/live-view.ts";
 import type { Destination } from "../catalog/model.ts";
 import { parseJsonOrText } from "./model/input-event.ts";
 import type { EventOutcome, Output } from "./model/lane-event.ts";

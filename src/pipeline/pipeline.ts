@@ -1,4 +1,4 @@
-import type { Live } from "../catalog/catalog.ts";
+import type { Live } from "../catalog/live-view.ts";
 import type { DestinationKind } from "../destinations/destination.ts";
 import { timeOfRecord } from "../event/record.ts";
 import type { DurableRange, LogReader } from "../log/event-log.ts";

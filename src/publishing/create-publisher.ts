@@ -1,6 +1,7 @@
-import type { Catalog, CodeChange, RevisionInput } from "../catalog/catalog.ts";
+import type { Catalog } from "../catalog/catalog.ts";
+import type { CodeChange, RevisionInput } from "../catalog/code/code-store.ts";
 import type { Revision } from "../catalog/model.ts";
-import { Overtaken, Stale } from "../catalog/refusals.ts";
+import { PublicationConflict, RevisionConflict } from "../catalog/refusals.ts";
 import { KeyedMutex } from "../concurrency/keyed-mutex.ts";
 import { ApiError } from "../errors.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
@@ -83,7 +84,7 @@ export function createPublisher(parts: { catalog: Catalog; sandbox: Sandbox }): 
             libraries: [],
             withImporters: false,
           };
-    return retryOn(Stale, async () => {
+    return retryOn(PublicationConflict, async () => {
       checkPublishable(catalog, workspaceId, code.libraries);
       const testRun = await runTests(context, workspaceId, code);
       const failures = failuresOf(testRun);
@@ -103,7 +104,7 @@ export function createPublisher(parts: { catalog: Catalog; sandbox: Sandbox }): 
     workspaceId: string,
     selection: CodeSelection,
   ): Promise<PublishResult> {
-    const eventsOf = (revision: Revision) => catalog.code.past(revision).events;
+    const eventsOf = (revision: Revision) => catalog.code.history(revision).events;
     const code = planSelection(catalog, workspaceId, selection, eventsOf);
     checkPublishable(catalog, workspaceId, code.libraries);
     const testRun = await runTests(context, workspaceId, { ...code, withImporters: true });
@@ -144,12 +145,12 @@ export function createPublisher(parts: { catalog: Catalog; sandbox: Sandbox }): 
         const revision = catalog.code.amend(workspaceId, kind, id, changesOf(input));
         return store(revision, input, { amends: [{ kind, id, versionId: newest }] });
       };
-      return byResource.run(id, () => retryOn(Overtaken, attempt));
+      return byResource.run(id, () => retryOn(RevisionConflict, attempt));
     },
 
     publish(workspaceId, selection) {
       return tests(workspaceId, selection.caller, (context) =>
-        retryOn(Stale, () => publishSelected(context, workspaceId, selection)),
+        retryOn(PublicationConflict, () => publishSelected(context, workspaceId, selection)),
       );
     },
 
@@ -172,7 +173,7 @@ export function createPublisher(parts: { catalog: Catalog; sandbox: Sandbox }): 
 
 /** Runs the attempt again when it is refused because others have changed the code meanwhile. */
 async function retryOn<T>(
-  refusal: typeof Stale | typeof Overtaken,
+  refusal: typeof PublicationConflict | typeof RevisionConflict,
   attempt: () => Promise<T>,
 ): Promise<T> {
   for (let left = PUBLISH_ATTEMPTS_MAX - 1; ; left--) {

@@ -37,7 +37,7 @@ export function toleratesFailures(
 ): (versionId: string) => boolean {
   const unnamed = new Set(testRun.tested.map(({ versionId }) => versionId));
   const wasPublished = ({ revision }: { revision: Revision }) =>
-    catalog.code.past(revision).imports !== undefined;
+    catalog.code.history(revision).imports !== undefined;
   const named = testRun.libraries.filter(({ revision }) => !unnamed.has(revision.versionId));
   const tolerated = new Set(
     [...testRun.libraries, ...testRun.transformations]

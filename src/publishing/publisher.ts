@@ -1,5 +1,5 @@
-import type { Found } from "../catalog/catalog.ts";
-import type { Kind, Language, Maker, Revision } from "../catalog/model.ts";
+import type { ResourceRevision } from "../catalog/code/code-store.ts";
+import type { Author, CodeKind, Language, Revision } from "../catalog/model.ts";
 import type { LogLine, UserError } from "../sandbox/program.ts";
 
 /**
@@ -9,9 +9,14 @@ import type { LogLine, UserError } from "../sandbox/program.ts";
  */
 export interface Publisher {
   /** Creates a resource; with `publish`, all or nothing (`invalid` with `details` when a test fails). */
-  create(workspaceId: string, kind: Kind, input: CreateCodeInput): Promise<StoredCode>;
+  create(workspaceId: string, kind: CodeKind, input: CreateCodeInput): Promise<StoredCode>;
   /** Makes a new revision; with `publish`, all or nothing. Absent fields keep their value. */
-  update(workspaceId: string, kind: Kind, id: string, input: UpdateCodeInput): Promise<StoredCode>;
+  update(
+    workspaceId: string,
+    kind: CodeKind,
+    id: string,
+    input: UpdateCodeInput,
+  ): Promise<StoredCode>;
   /**
    * Publishes versions, all or nothing, after testing them and every published importer. For a
    * version that was published before, failing tests are only warnings, since a rollback must
@@ -29,7 +34,7 @@ export interface Publisher {
 export type TestEvent = Record<string, unknown>;
 
 /** The stored resource and revision, with warnings for the caller who published it. */
-export interface StoredCode extends Found {
+export interface StoredCode extends ResourceRevision {
   warnings: string[];
 }
 
@@ -45,7 +50,7 @@ export interface CreateCodeInput extends CallerRequest {
   code: string;
   language: Language;
   externalId?: string;
-  createdBy?: Maker;
+  createdBy?: Author;
   publish: boolean;
   /** Test events, which are kept with the revision; without any the two default events run. */
   events?: TestEvent[];
@@ -56,7 +61,7 @@ export interface UpdateCodeInput extends CallerRequest {
   description?: string;
   code?: string;
   language?: Language;
-  createdBy?: Maker;
+  createdBy?: Author;
   publish: boolean;
   events?: TestEvent[];
   destinationIds?: string[];
@@ -109,7 +114,7 @@ export interface DraftRunResult {
 
 /** One failure of a test run, with its code, event and position. */
 export interface TestFailure {
-  kind: Kind;
+  kind: CodeKind;
   revision: Revision;
   /** Index of the test event; absent when the code did not load. */
   event?: number;

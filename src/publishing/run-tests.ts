@@ -1,6 +1,7 @@
-import type { Catalog, CodeChange } from "../catalog/catalog.ts";
+import type { Catalog } from "../catalog/catalog.ts";
 import { importersThrough } from "../catalog/code/closure.ts";
-import type { Kind, Revision } from "../catalog/model.ts";
+import type { CodeChange } from "../catalog/code/code-store.ts";
+import type { CodeKind, Revision } from "../catalog/model.ts";
 import { pooledMap } from "../concurrency/pooled-map.ts";
 import { ApiError } from "../errors.ts";
 import { SandboxUnavailable } from "../sandbox/sandbox.ts";
@@ -31,7 +32,7 @@ export async function runTests(
     pooledMap(items, PUBLISH_CHECKS_AT_ONCE, (item) => available(() => work(item)));
   const read = async ({ revision }: { revision: Revision }): Promise<InspectedCode> => {
     // A revision never changes: its imports are known if it was ever published.
-    const { imports } = catalog.code.past(revision);
+    const { imports } = catalog.code.history(revision);
     return imports ? { revision, imports } : inspectImports(context, revision);
   };
 
@@ -41,7 +42,7 @@ export async function runTests(
   );
   const named = await at(plan.transformations, read);
   const importers = plan.withImporters ? importersOf(catalog, workspaceId, plan) : [];
-  const importing = (kind: Kind) => importers.filter(({ revision }) => revision.kind === kind);
+  const importing = (kind: CodeKind) => importers.filter(({ revision }) => revision.kind === kind);
   const resolved = (code: InspectedCode) => resolveImports(catalog, code, own);
 
   const libraries = [...own, ...importing("library")].map(resolved);
@@ -80,7 +81,7 @@ function importersOf(catalog: Catalog, workspaceId: string, plan: TestRunPlan): 
     },
     ({ id }) => id,
   );
-  return importers.map((revision) => ({ revision, imports: code.past(revision).imports ?? [] }));
+  return importers.map((revision) => ({ revision, imports: code.history(revision).imports ?? [] }));
 }
 
 /** The published libraries that the code ran with, without those of the plan. */

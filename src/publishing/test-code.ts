@@ -61,7 +61,7 @@ export async function testImporter(
   after: ResolvedCode,
   before: ResolvedCode,
 ): Promise<TransformationTestReport> {
-  const suites = [suiteOf(context.catalog.code.past(after.revision).events)];
+  const suites = [suiteOf(context.catalog.code.history(after.revision).events)];
   const now = await testTransformation(context, after, suites);
   const outcomes = outcomesOf(now);
   if (now.error === undefined && !outcomes.some(isFailure)) return now;

@@ -2,9 +2,10 @@ import { onTestFinished } from "bun:test";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Catalog, RevisionInput } from "../../src/catalog/catalog.ts";
+import type { Catalog } from "../../src/catalog/catalog.ts";
 import { librariesFor } from "../../src/catalog/code/closure.ts";
-import type { Kind, Revision } from "../../src/catalog/model.ts";
+import type { RevisionInput } from "../../src/catalog/code/code-store.ts";
+import type { CodeKind, Revision } from "../../src/catalog/model.ts";
 import { openCatalog } from "../../src/catalog/open.ts";
 import { ApiError } from "../../src/errors.ts";
 import { createLogger } from "../../src/observe/log.ts";
@@ -52,7 +53,7 @@ export async function refusalOf(verb: () => unknown): Promise<ApiError> {
 export async function store(
   catalog: Catalog,
   workspaceId: string,
-  kind: Kind,
+  kind: CodeKind,
   input: Partial<RevisionInput> = {},
 ): Promise<Revision> {
   const filled = { name: "Thing", code: "", language: "javascript" as const, ...input };

@@ -1,7 +1,8 @@
 import { expect } from "bun:test";
 import fc from "fast-check";
-import type { Catalog, CodeChange } from "../../src/catalog/catalog.ts";
-import type { Kind, Revision } from "../../src/catalog/model.ts";
+import type { Catalog } from "../../src/catalog/catalog.ts";
+import type { CodeChange } from "../../src/catalog/code/code-store.ts";
+import type { CodeKind, Revision } from "../../src/catalog/model.ts";
 import { ApiError } from "../../src/errors.ts";
 import type { Item, Model, Refused, Thing } from "./model.ts";
 
@@ -37,7 +38,7 @@ function on(name: string, run: (model: Model, real: Real) => Promise<void>): Com
   };
 }
 
-const create = (kind: Kind, name: string): Command => ({
+const create = (kind: CodeKind, name: string): Command => ({
   check: (model) => model.things.length < 6,
   async run(model, real) {
     const { catalog, workspaceId } = real;

@@ -1,9 +1,9 @@
 import { describe, expect, onTestFinished, setSystemTime, test } from "bun:test";
 import { join } from "node:path";
 import { open } from "lmdb";
-import { keptEvents } from "../../src/catalog/code/pasts.ts";
-import { keptName } from "../../src/catalog/name.ts";
+import { checkedName } from "../../src/catalog/name.ts";
 import { openStore } from "../../src/catalog/store.ts";
+import { firstEvents } from "../../src/catalog/tables/revision-history.ts";
 import {
   DESCRIPTION_CHARS_MAX,
   NAME_CHARS_MAX,
@@ -41,13 +41,13 @@ function at(time: number): void {
 
 describe("names", () => {
   test.each(["", " ", "\t\n", "x".repeat(NAME_CHARS_MAX + 1)])("%j is none", (text) => {
-    expect(() => keptName(text)).toThrow();
+    expect(() => checkedName(text)).toThrow();
   });
 
   test("are trimmed, well formed and as long as the limit", () => {
-    expect(keptName(" a ")).toBe("a");
-    expect(keptName("\ud800")).toBe("\ufffd");
-    expect(keptName(` ${"x".repeat(NAME_CHARS_MAX)} `).length).toBe(NAME_CHARS_MAX);
+    expect(checkedName(" a ")).toBe("a");
+    expect(checkedName("\ud800")).toBe("\ufffd");
+    expect(checkedName(` ${"x".repeat(NAME_CHARS_MAX)} `).length).toBe(NAME_CHARS_MAX);
   });
 });
 
@@ -263,9 +263,9 @@ describe("revisions", () => {
     await raw.close();
 
     const { code } = await freshCatalog(directory);
-    expect(code.past(revision)).toEqual({ imports: ["lib"] });
+    expect(code.history(revision)).toEqual({ imports: ["lib"] });
     await code.remove(workspaceId, "transformation", revision.id);
-    expect(code.past(revision)).toEqual({ imports: ["lib"] });
+    expect(code.history(revision)).toEqual({ imports: ["lib"] });
   });
 
   test("a version is stored once", async () => {
@@ -314,7 +314,7 @@ describe("revisions", () => {
 test("of test events as many are kept as have room", () => {
   const event = (bytes: number) => ({ event: "x".repeat(bytes - '{"event":""}'.length) });
   const half = TEST_EVENTS_KEPT_BYTES_MAX / 2;
-  const kept = (...sizes: number[]) => keptEvents(sizes.map(event)).length;
+  const kept = (...sizes: number[]) => firstEvents(sizes.map(event)).length;
   expect(kept()).toBe(0);
   expect(kept(half, half)).toBe(2);
   expect(kept(half, half + 1)).toBe(1);

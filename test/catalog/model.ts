@@ -1,11 +1,11 @@
-import type { Kind, Revision } from "../../src/catalog/model.ts";
+import type { CodeKind, Revision } from "../../src/catalog/model.ts";
 
 /**
  * Specification §3 in memory, as simply as it can be said. Each trigger answers how it is refused,
  * or undefined and then the model has changed.
  */
 export interface Thing {
-  kind: Kind;
+  kind: CodeKind;
   id: string;
   importName?: string;
   versions: Revision[];

@@ -2,10 +2,10 @@ import { expect, onTestFinished, test } from "bun:test";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Catalog } from "../../src/catalog/catalog.ts";
+import { openTokens } from "../../src/catalog/management/tokens.ts";
 import { isSecret } from "../../src/catalog/secrets.ts";
 import { openStore, type Store } from "../../src/catalog/store.ts";
-import { openTables } from "../../src/catalog/tables.ts";
-import { openTokens } from "../../src/catalog/tokens.ts";
+import { openTables } from "../../src/catalog/tables/tables.ts";
 import { freshCatalog, freshDirectory, freshWorkspace, logger, refusalOf } from "./_setup.ts";
 import { contradictions } from "./consistency.ts";
 

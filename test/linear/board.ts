@@ -1,4 +1,4 @@
-import type { Kind } from "../../src/catalog/model.ts";
+import type { CodeKind } from "../../src/catalog/model.ts";
 import type { Answer, Plain, Request } from "./group.ts";
 
 /** Of a group not more is made, but deleted first. */
@@ -22,7 +22,7 @@ const chance = (share: number) => Math.random() < share;
 /** What clients know of a group, from which they choose their next calls. */
 export class Board {
   readonly #versions = { transformation: new Map(), library: new Map() } as Record<
-    Kind,
+    CodeKind,
     Map<string, Set<string>>
   >;
   readonly #plain = {
@@ -43,7 +43,7 @@ export class Board {
 
   /** Calls that delete all that is known. */
   deletions(): Request[] {
-    const kinds: Kind[] = ["transformation", "library"];
+    const kinds: CodeKind[] = ["transformation", "library"];
     const of = ["connection", "source", "destination"] as const;
     return [
       ...kinds.flatMap((kind) =>
@@ -81,12 +81,12 @@ export class Board {
 
   #choose(): Request | undefined {
     const verb = any(lots)!;
-    const kind: Kind = chance(0.6) ? "transformation" : "library";
+    const kind: CodeKind = chance(0.6) ? "transformation" : "library";
     const of: Plain = chance(0.5) ? "source" : "destination";
     return this.#codeCall(verb, kind) ?? this.#plainCall(verb, of);
   }
 
-  #codeCall(verb: Verb, kind: Kind): Request | undefined {
+  #codeCall(verb: Verb, kind: CodeKind): Request | undefined {
     const thing = any([...this.#versions[kind].keys()]);
     const transformation = any([...this.#versions.transformation.keys()]);
     const destination = any([...this.#plain.destination]);
@@ -141,7 +141,7 @@ export class Board {
     }
   }
 
-  #created(kind: Kind, name: string, links: string[]): Request | undefined {
+  #created(kind: CodeKind, name: string, links: string[]): Request | undefined {
     if (this.#versions[kind].size >= THINGS_MAX) return undefined;
     const publishes = chance(0.6);
     const code = { imports: kind === "transformation" && chance(0.4) };
@@ -168,7 +168,7 @@ export class Board {
   }
 }
 
-function revised(kind: Kind, thing: string, version: string, links: string[]): Request {
+function revised(kind: CodeKind, thing: string, version: string, links: string[]): Request {
   const part = kind === "library" ? "code" : any(["code", "description", "both"])!;
   return {
     ...{ verb: "revise", kind, thing, version, publishes: chance(0.4), links },

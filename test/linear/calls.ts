@@ -1,4 +1,4 @@
-import type { Kind } from "../../src/catalog/model.ts";
+import type { CodeKind } from "../../src/catalog/model.ts";
 import type { Answer as HttpAnswer } from "../crash/node.ts";
 import { IMPORTS, LIVE, shownRevision, shownThing } from "./code-calls.ts";
 import type { Answer, Plain, Request, Written } from "./group.ts";
@@ -45,7 +45,7 @@ export function httpCall(request: Request, group: string, { ids, versionIds }: N
       return { method: "POST", path, body: bodyOf(request, group, id) };
     }
     case "publish": {
-      const of = (kind: Kind) =>
+      const of = (kind: CodeKind) =>
         request.items
           .filter((it) => it.kind === kind)
           .map(({ version }) => ({ versionId: versionIds.get(version)! }));
@@ -219,7 +219,7 @@ const revisionIn = (item: any) =>
     ...{ versionId: versionIn(item), code: codeIn(item), description: item.description },
   });
 
-function thingIn(kind: Kind, item: any, names: Names): string {
+function thingIn(kind: CodeKind, item: any, names: Names): string {
   const linked = (item.destinations ?? []).map(({ id }: { id: string }) => names.nameOf(id));
   return shownThing({ kind, id: nameIn(item) }, revisionIn(item) + liveIn(item), linked);
 }

@@ -1,4 +1,4 @@
-import type { Kind, Revision } from "../../src/catalog/model.ts";
+import type { CodeKind, Revision } from "../../src/catalog/model.ts";
 import type { Model, Refused, Thing } from "../catalog/model.ts";
 import type { Answer, CodeRequest, Group, Outcome, Written } from "./group.ts";
 
@@ -138,7 +138,7 @@ const liveMark = ({ published }: Thing, { versionId }: Revision) =>
 export const LIVE = ", live";
 
 export const shownThing = (
-  { kind, id }: { kind: Kind; id: string },
+  { kind, id }: { kind: CodeKind; id: string },
   revision: string,
   linked: readonly string[],
 ) => `${id}: ${revision}${kind === "library" ? "" : ` for ${linked.toSorted().join(" ")}`}`;

@@ -1,4 +1,4 @@
-import type { Kind } from "../../src/catalog/model.ts";
+import type { CodeKind } from "../../src/catalog/model.ts";
 import { Model, type Refused } from "../catalog/model.ts";
 import type { Call, Rules } from "./checker.ts";
 import { cleared, listed, read, removed, turned, written } from "./code-calls.ts";
@@ -13,17 +13,17 @@ export type Request = CodeRequest | ManagementRequest;
 
 export type CodeRequest =
   | Written
-  | { verb: "publish"; items: readonly { kind: Kind; thing: string; version: string }[] }
+  | { verb: "publish"; items: readonly { kind: CodeKind; thing: string; version: string }[] }
   | { verb: "link" | "unlink"; thing: string; destination: string }
   | { verb: "link at"; thing: string; destination: string }
   | { verb: "clear"; destination: string }
-  | { verb: "delete"; kind: Kind; thing: string }
-  | { verb: "read"; kind: Kind; thing: string; what: "published" | "newest" | "versions" }
-  | { verb: "list"; kind: Kind; what: "published" | "drafts" };
+  | { verb: "delete"; kind: CodeKind; thing: string }
+  | { verb: "read"; kind: CodeKind; thing: string; what: "published" | "newest" | "versions" }
+  | { verb: "list"; kind: CodeKind; what: "published" | "drafts" };
 
 export interface Written {
   verb: "create" | "revise";
-  kind: Kind;
+  kind: CodeKind;
   thing: string;
   version: string;
   publishes: boolean;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
+import { setLive } from "../../src/catalog/management/live-windows.ts";
 import type { Connection } from "../../src/catalog/model.ts";
-import { turned } from "../../src/catalog/windows.ts";
 import type { PixelRecord } from "../../src/event/record.ts";
 import type { LaneEvent } from "../../src/pipeline/model/lane-event.ts";
 import { createRoutes } from "../../src/pipeline/model/routes.ts";
@@ -52,8 +52,8 @@ describe("a connection that is enabled again, below what its lane has read", () 
     const { log, logs } = rig(30);
     const { destination, connections } = live.lanes()[0]!;
     const first: Connection = { ...connections[0]!, from: { "0": 0 } };
-    const paused = turned(first, false, { "0": 10 });
-    const again = turned(paused, true, { "0": 20 });
+    const paused = setLive(first, false, { "0": 10 });
+    const again = setLive(paused, true, { "0": 20 });
     const routes = (connection: Connection) => createRoutes(destination, [connection]);
     const reader = new LaneReader(logs, routes(first), undefined);
     reader.setRoutes(routes(paused));
@@ -76,7 +76,7 @@ describe("a connection that is enabled again, below what its lane has read", () 
     const { logs, reader, again, routes } = await late();
     reader.setRoutes(routes(again));
     const stored = reader.record();
-    const once = turned(turned(again, false, { "0": 24 }), true, { "0": 27 });
+    const once = setLive(setLive(again, false, { "0": 24 }), true, { "0": 27 });
     const owed = [20, 21, 22, 23, 27, 28, 29];
     reader.setRoutes(routes(once));
     expect(await drain(new LaneReader(logs, routes(once), stored))).toEqual(owed);

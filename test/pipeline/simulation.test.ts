@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { Type } from "@sinclair/typebox";
 import fc from "fast-check";
 import { pino } from "pino";
-import { turned } from "../../src/catalog/windows.ts";
+import { setLive } from "../../src/catalog/management/live-windows.ts";
 import type { DeliveryResult, DestinationKind } from "../../src/destinations/destination.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
 import { openLedger } from "../../src/pipeline/ledger/ledger.ts";
@@ -124,7 +124,7 @@ class World {
     const destination = this.live.destinations.get(id)!;
     const enabled = over.connection ?? connection.enabled;
     const open = over.destination ?? destination.enabled;
-    const next = turned({ ...connection, enabled }, enabled && open, { "0": this.log.end() });
+    const next = setLive({ ...connection, enabled }, enabled && open, { "0": this.log.end() });
     this.live.connections.set(connection.id, next);
     this.live.putDestination(id, { enabled: open });
   }

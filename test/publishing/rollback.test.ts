@@ -125,9 +125,9 @@ describe("test events", () => {
     expect(sandbox.checked.map(({ events }) => events)).toEqual([1]);
     const suite = { id: "s", name: "S", input: [track, track], expectedOutput: [] };
     await publishing(house)({ transformations: [{ versionId, testSuite: [suite] }] });
-    expect(catalog.code.past(revision).events).toEqual([track, track]);
+    expect(catalog.code.history(revision).events).toEqual([track, track]);
     await publishing(house)({ transformations: [{ versionId, testInput: [{ ...track, n: 1 }] }] });
-    expect(catalog.code.past(revision).events).toEqual([{ ...track, n: 1 }]);
+    expect(catalog.code.history(revision).events).toEqual([{ ...track, n: 1 }]);
   });
 
   test("of importers are those they were published with", async () => {
@@ -150,7 +150,7 @@ describe("test events", () => {
     });
     const input = code({ publish: true, events });
     const { revision } = await house.publishing.create(workspaceId, "transformation", input);
-    expect(catalog.code.past(revision).events?.map(({ n }) => n)).toEqual([0, 1, 2]);
+    expect(catalog.code.history(revision).events?.map(({ n }) => n)).toEqual([0, 1, 2]);
   });
 });
 

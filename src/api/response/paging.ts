@@ -1,5 +1,5 @@
 import { assert } from "../../assert.ts";
-import type { Page } from "../../catalog/catalog.ts";
+import type { CatalogPage } from "../../catalog/model.ts";
 import { PAGE_ITEMS_MAX } from "../../settings/limits.ts";
 
 /**
@@ -10,7 +10,7 @@ import { PAGE_ITEMS_MAX } from "../../settings/limits.ts";
 export function pagingOf(
   path: string,
   page: number,
-  { items, total }: Page<unknown>,
+  { items, total }: CatalogPage<unknown>,
   filter: Record<string, boolean | undefined> = {},
 ) {
   assert(

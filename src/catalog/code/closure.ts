@@ -1,6 +1,6 @@
 import type { Family } from "../import-name.ts";
 import type { Revision } from "../model.ts";
-import type { CodeTables } from "./tables.ts";
+import type { CodeTables } from "../tables/code-tables.ts";
 
 /** A library as an import finds it, with its own imports (only Python libraries have any). */
 export interface Imported {

@@ -1,19 +1,19 @@
-import type { CodeChange, CodeStore } from "../catalog.ts";
 import { familyOf } from "../import-name.ts";
 import type { Revision } from "../model.ts";
-import { nameTaken, notFound, Overtaken, Stale } from "../refusals.ts";
-import { begun, published, revised } from "../states.ts";
+import { nameTaken, notFound, PublicationConflict, RevisionConflict } from "../refusals.ts";
 import type { Store } from "../store.ts";
+import type { CodeTables } from "../tables/code-tables.ts";
+import { firstEvents } from "../tables/revision-history.ts";
 import { importersThrough, librariesFor, publishedLibraries } from "./closure.ts";
+import type { CodeChange, CodeStore } from "./code-store.ts";
 import type { Linking } from "./links.ts";
-import { keptEvents } from "./pasts.ts";
-import type { CodeTables } from "./tables.ts";
+import { newDraft, withPublished, withRevision } from "./resource-states.ts";
 
 /**
  * Stores revisions, publishes and links in one transaction, which also checks the rules of
  * publishing.
  */
-export function committer(
+export function createCommit(
   store: Store,
   tables: CodeTables,
   linking: Linking,
@@ -22,7 +22,7 @@ export function committer(
     for (const { kind, id, versionId } of amends) {
       const resource = tables.resourceOf(workspaceId, kind, id);
       if (resource.deleted) throw notFound(kind);
-      if (resource.newest !== versionId) throw new Overtaken();
+      if (resource.newest !== versionId) throw new RevisionConflict();
     }
   };
   return {
@@ -34,7 +34,7 @@ export function committer(
         for (const revision of change.revisions) addRevision(tables, workspaceId, revision);
         for (const item of change.publish) publish(tables, workspaceId, item);
         for (const { versionId, events } of change.events ?? []) {
-          tables.pasts.keep(versionId, { events: keptEvents(events) });
+          tables.pasts.keep(versionId, { events: firstEvents(events) });
         }
         checkUsed(tables, workspaceId, change);
         checkTested(tables, workspaceId, change);
@@ -54,7 +54,8 @@ export function committer(
 function checkSeen(tables: CodeTables, workspaceId: string, change: CodeChange): void {
   for (const { importName, language, versionId } of change.seen) {
     const id = tables.libraryNames.library(workspaceId, familyOf(language), importName);
-    if (id === undefined || tables.resource(id)?.published !== versionId) throw new Stale();
+    if (id === undefined || tables.resource(id)?.published !== versionId)
+      throw new PublicationConflict();
   }
 }
 
@@ -68,7 +69,7 @@ function checkUsed(tables: CodeTables, workspaceId: string, change: CodeChange):
     const { language } = tables.resourceOf(workspaceId, kind, id);
     const find = publishedLibraries(tables, workspaceId, familyOf(language));
     const used = librariesFor(imports, find);
-    if (used.some(({ versionId }) => !known.has(versionId))) throw new Stale();
+    if (used.some(({ versionId }) => !known.has(versionId))) throw new PublicationConflict();
   }
 }
 
@@ -89,14 +90,14 @@ function checkTested(tables: CodeTables, workspaceId: string, change: CodeChange
     },
     (versionId) => versionId,
   );
-  if (importers.some((versionId) => !tested.has(versionId))) throw new Stale();
+  if (importers.some((versionId) => !tested.has(versionId))) throw new PublicationConflict();
 }
 
 function addRevision(tables: CodeTables, workspaceId: string, revision: Revision): void {
   if (revision.workspaceId !== workspaceId) throw notFound(revision.kind);
   const before = tables.resource(revision.id);
   tables.revisions.add(revision);
-  tables.putResource(before ? revised(before, revision) : begun(revision));
+  tables.putResource(before ? withRevision(before, revision) : newDraft(revision));
 }
 
 function publish(
@@ -107,7 +108,7 @@ function publish(
   const before = tables.resourceOf(workspaceId, kind, id);
   const revision = tables.revisions.get(versionId);
   if (revision === undefined) throw notFound(kind);
-  const after = published(before, revision);
+  const after = withPublished(before, revision);
   const family = familyOf(after.language);
   if (revision.importName !== undefined) {
     const owner = tables.libraryNames.library(workspaceId, family, revision.importName);

@@ -1,11 +1,11 @@
-import type { CodeStore } from "../catalog.ts";
 import { newId } from "../ids.ts";
 import type { Resource } from "../model.ts";
 import { notFound } from "../refusals.ts";
-import { checkLinkable } from "../states.ts";
 import type { Store } from "../store.ts";
-import type { Tables } from "../tables.ts";
-import type { CodeTables } from "./tables.ts";
+import type { CodeTables } from "../tables/code-tables.ts";
+import type { Tables } from "../tables/tables.ts";
+import type { CodeStore } from "./code-store.ts";
+import { checkLinkable } from "./resource-states.ts";
 
 const none = <T>() => undefined as T;
 

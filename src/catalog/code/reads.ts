@@ -1,8 +1,8 @@
-import type { CodeStore, Found } from "../catalog.ts";
 import { familyOf } from "../import-name.ts";
-import type { Kind, Revision } from "../model.ts";
+import type { CodeKind, Revision } from "../model.ts";
 import { notFound, notPublished, versionNotFound } from "../refusals.ts";
-import { type CodeTables, isDraft } from "./tables.ts";
+import { type CodeTables, isDraft } from "../tables/code-tables.ts";
+import type { CodeStore, ResourceRevision } from "./code-store.ts";
 
 type Reads = Pick<
   CodeStore,
@@ -15,12 +15,12 @@ type Reads = Pick<
   | "revisions"
   | "resource"
   | "publication"
-  | "past"
+  | "history"
   | "libraryByImportName"
   | "importers"
 >;
 
-export function codeReads(tables: CodeTables): Reads {
+export function createReads(tables: CodeTables): Reads {
   const { revisions, publications, libraryNames, resourceOf } = tables;
 
   /** A stored versionId always has its revision. */
@@ -30,13 +30,13 @@ export function codeReads(tables: CodeTables): Reads {
     return revision;
   }
 
-  function live(id: string): Found[] {
+  function live(id: string): ResourceRevision[] {
     const found = tables.resource(id);
     if (found?.published === undefined) return [];
     return [{ resource: found, revision: stored(found.published) }];
   }
 
-  function byVersion(workspaceId: string, kind: Kind, versionId: string): Revision {
+  function byVersion(workspaceId: string, kind: CodeKind, versionId: string): Revision {
     const revision = revisions.get(versionId);
     if (revision?.workspaceId !== workspaceId || revision.kind !== kind) {
       throw versionNotFound(kind);
@@ -76,7 +76,7 @@ export function codeReads(tables: CodeTables): Reads {
       return revisions.of(resourceOf(workspaceId, kind, id).id, options);
     },
     publication: (found) => publications.get(found.id),
-    past({ id, versionId }) {
+    history({ id, versionId }) {
       // A version that an earlier pixelmill published has no past; its publication tells the
       // imports.
       const live = publications.get(id);

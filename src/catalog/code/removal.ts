@@ -1,18 +1,18 @@
 import { ApiError } from "../../errors.ts";
-import type { CodeStore } from "../catalog.ts";
-import { marked } from "../external-id.ts";
+import { withExternalId } from "../external-id.ts";
 import { familyOf } from "../import-name.ts";
 import type { Resource, Revision } from "../model.ts";
 import { notFound } from "../refusals.ts";
-import { removed } from "../states.ts";
 import type { Store } from "../store.ts";
+import type { CodeTables } from "../tables/code-tables.ts";
+import type { CodeStore } from "./code-store.ts";
 import { importersOf } from "./commit.ts";
-import type { CodeTables } from "./tables.ts";
+import { asDeleted } from "./resource-states.ts";
 
 /** Importers that a refusal names; of further ones it tells the number. */
 const NAMED_IMPORTERS_MAX = 10;
 
-export function remover(
+export function createRemoval(
   store: Store,
   tables: CodeTables,
 ): Pick<CodeStore, "remove" | "setExternalId"> {
@@ -20,7 +20,7 @@ export function remover(
     remove(workspaceId, kind, id) {
       return store.change(() => {
         const before = tables.resourceOf(workspaceId, kind, id);
-        const after = removed(before);
+        const after = asDeleted(before);
         unpublish(tables, before);
         for (const destinationId of tables.links.destinations(id)) {
           tables.links.remove(destinationId);
@@ -32,7 +32,7 @@ export function remover(
       return store.change(() => {
         const before = tables.resourceOf(workspaceId, kind, id);
         if (before.deleted) throw notFound(kind);
-        tables.putResource(marked(before, { externalId }));
+        tables.putResource(withExternalId(before, { externalId }));
       });
     },
   };

@@ -1,14 +1,14 @@
 import { ApiError } from "../../errors.ts";
 import { CODE_BYTES_MAX, DESCRIPTION_CHARS_MAX } from "../../settings/limits.ts";
-import type { CodeStore, RevisionInput } from "../catalog.ts";
 import { newId } from "../ids.ts";
 import { familyOf, importNameOf } from "../import-name.ts";
-import type { Kind, Maker, Revision } from "../model.ts";
-import { keptName } from "../name.ts";
+import type { Author, CodeKind, Revision } from "../model.ts";
+import { checkedName } from "../name.ts";
+import type { CodeStore, RevisionInput } from "./code-store.ts";
 import { importsOf } from "./imports.ts";
 
 /** Makes revisions in memory, from what a caller sends and what the resource has. */
-export function revisionMaker(newest: CodeStore["newest"]): Pick<CodeStore, "draft" | "amend"> {
+export function createRevisions(newest: CodeStore["newest"]): Pick<CodeStore, "draft" | "amend"> {
   return {
     draft(workspaceId, kind, input) {
       const now = Date.now();
@@ -37,7 +37,7 @@ function revision(
   input: RevisionInput,
   now: number,
 ): Revision {
-  const name = keptName(input.name);
+  const name = checkedName(input.name);
   // Unpaired surrogates do not survive UTF-8. They are replaced here, so that a revision reads back
   // as it was answered.
   const description = (input.description ?? "").toWellFormed();
@@ -57,7 +57,7 @@ function revision(
   };
 }
 
-function makerOf({ tokenId, memberId }: Maker): Maker {
+function makerOf({ tokenId, memberId }: Author): Author {
   return { tokenId, ...(memberId !== undefined && { memberId }) };
 }
 
@@ -67,7 +67,7 @@ function importNameFor(name: string): string {
   return importName;
 }
 
-function checkUnchanged(kind: Kind, before: Revision, input: Partial<RevisionInput>): void {
+function checkUnchanged(kind: CodeKind, before: Revision, input: Partial<RevisionInput>): void {
   if (input.language !== undefined && familyOf(input.language) !== familyOf(before.language)) {
     throw new ApiError("invalid", "Language cannot be changed");
   }

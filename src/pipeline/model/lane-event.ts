@@ -1,4 +1,4 @@
-import type { LiveProgram } from "../../catalog/catalog.ts";
+import type { LiveProgram } from "../../catalog/live-view.ts";
 import type { StoredLetter } from "./dead-letter.ts";
 import type { InputEvent } from "./input-event.ts";
 import type { Routes } from "./routes.ts";

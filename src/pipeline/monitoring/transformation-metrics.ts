@@ -1,5 +1,5 @@
 import { Counter } from "prom-client";
-import type { LiveProgram } from "../../catalog/catalog.ts";
+import type { LiveProgram } from "../../catalog/live-view.ts";
 import type { Metrics } from "../../observe/metrics.ts";
 import type { ProgramOutcome } from "../../sandbox/program.ts";
 

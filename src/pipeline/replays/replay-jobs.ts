@@ -1,4 +1,4 @@
-import type { Live } from "../../catalog/catalog.ts";
+import type { Live } from "../../catalog/live-view.ts";
 import { ApiError } from "../../errors.ts";
 import type { LogReader } from "../../log/event-log.ts";
 import type { Positions } from "../../log/positions.ts";

@@ -1,4 +1,4 @@
-import type { LiveProgram } from "../../catalog/catalog.ts";
+import type { LiveProgram } from "../../catalog/live-view.ts";
 import type { Destination, Source } from "../../catalog/model.ts";
 import { rudderId } from "../../event/rudder-id.ts";
 import type { MetadataKey } from "../../sandbox/program.ts";

@@ -1,5 +1,5 @@
 import { assert, InvariantError } from "../../assert.ts";
-import type { Live, LiveProgram } from "../../catalog/catalog.ts";
+import type { Live, LiveProgram } from "../../catalog/live-view.ts";
 import type { Destination } from "../../catalog/model.ts";
 import type { Logger } from "../../observe/log.ts";
 import { programOf } from "../../publishing/guest-program.ts";

@@ -1,5 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
-import type { Catalog, Found } from "../../../catalog/catalog.ts";
+import type { Catalog } from "../../../catalog/catalog.ts";
+import type { ResourceRevision } from "../../../catalog/code/code-store.ts";
 import { importsOf } from "../../../catalog/code/imports.ts";
 import type { Revision } from "../../../catalog/model.ts";
 import type { StoredCode } from "../../../publishing/publisher.ts";
@@ -82,7 +83,7 @@ function warningsAnswer({ warnings = [] }: PublishWarnings): PublishWarnings {
  */
 export function transformationAnswer(
   deps: AnswerDeps,
-  found: Found & PublishWarnings,
+  found: ResourceRevision & PublishWarnings,
   options: { destinations: boolean },
 ): Static<typeof Transformation> {
   const { resource, revision } = found;
@@ -108,7 +109,7 @@ export function transformationVersionAnswer(
 
 export function libraryAnswer(
   deps: AnswerDeps,
-  found: Found & PublishWarnings,
+  found: ResourceRevision & PublishWarnings,
 ): Static<typeof Library> {
   const { resource, revision } = found;
   const { catalog } = deps;
@@ -159,7 +160,7 @@ function authorAnswer({ createdBy }: Revision) {
   return { createdBy: memberId ?? tokenId, createdWith: tokenId };
 }
 
-function resourceTimes(catalog: Catalog, { resource, revision }: Found) {
+function resourceTimes(catalog: Catalog, { resource, revision }: ResourceRevision) {
   const { workspaceId, kind, id, newest } = resource;
   const latest =
     newest === revision.versionId ? revision : catalog.code.revision(workspaceId, kind, id, newest);

@@ -1,6 +1,6 @@
 import { type Static, type TObject, Type } from "@sinclair/typebox";
-import type { CodeStore, Found } from "../../../catalog/catalog.ts";
-import type { Kind } from "../../../catalog/model.ts";
+import type { CodeStore, ResourceRevision } from "../../../catalog/code/code-store.ts";
+import type { CodeKind } from "../../../catalog/model.ts";
 import { hasExternalIdQuery } from "../../schema/common.ts";
 
 export const draftQuery = {
@@ -21,19 +21,19 @@ export const listQuery = {
 export function findCode(
   code: CodeStore,
   workspaceId: string,
-  kind: Kind,
+  kind: CodeKind,
   id: string,
   { draft = false }: Static<TObject<typeof draftQuery>>,
-): Found {
+): ResourceRevision {
   return draft ? code.newest(workspaceId, kind, id) : code.published(workspaceId, kind, id);
 }
 
 export function listCode(
   code: CodeStore,
   workspaceId: string,
-  kind: Kind,
+  kind: CodeKind,
   { published = true, hasExternalId }: Static<TObject<typeof listQuery>>,
-): IteratorObject<Found> {
+): IteratorObject<ResourceRevision> {
   const all = published
     ? code.listPublished(workspaceId, kind)
     : code.listDrafts(workspaceId, kind);

@@ -1,5 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
-import type { MemberInput } from "../../../catalog/catalog.ts";
+import type { MemberInput } from "../../../catalog/management/resources.ts";
 import type { Member as StoredMember } from "../../../catalog/model.ts";
 import { EMAIL_CHARS_MAX } from "../../../settings/limits.ts";
 import { isoTime, Name, Permissions, pageQuery, Time } from "../../schema/common.ts";

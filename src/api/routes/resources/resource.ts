@@ -1,5 +1,6 @@
 import { type Static, type TProperties, type TSchema, Type } from "@sinclair/typebox";
-import type { Catalog, Page } from "../../../catalog/catalog.ts";
+import type { Catalog } from "../../../catalog/catalog.ts";
+import type { CatalogPage } from "../../../catalog/model.ts";
 import type { RouteDeps } from "../../deps.ts";
 import { pagingOf } from "../../response/paging.ts";
 import { type RequestContext, type Route, type RouteKey, route } from "../../route.ts";
@@ -70,7 +71,7 @@ export function resource<
       summary?: string;
       query: Query;
       from(catalog: Catalog): {
-        list(workspaceId: string, page: number, hasExternalId?: boolean): Page<Stored>;
+        list(workspaceId: string, page: number, hasExternalId?: boolean): CatalogPage<Stored>;
       };
     }): Route<`GET /v2/${Plural}`, Query, TSchema, List<Plural, S>> =>
       adminRoute(`GET /v2/${plural}`, {

@@ -1,10 +1,10 @@
 import type { Table } from "../../store/table.ts";
 import { isId, timeOf } from "../ids.ts";
 import { type Family, isImportName } from "../import-name.ts";
-import type { Kind, Publication, Resource, Revision } from "../model.ts";
+import type { CodeKind, Publication, Resource, Revision } from "../model.ts";
 import { notFound } from "../refusals.ts";
 import { LAST, type Store } from "../store.ts";
-import { pastTable } from "./pasts.ts";
+import { revisionHistoryTable } from "./revision-history.ts";
 
 /** The tables of transformations and libraries, and the ways to find what they hold. */
 export type CodeTables = ReturnType<typeof openCodeTables>;
@@ -18,9 +18,9 @@ export function openCodeTables(store: Store) {
     /** The resources of every workspace. */
     allResources: () => [...resources.getRange({})].map(({ value }) => value),
     /** Ids of drafts, oldest first. */
-    drafts: (workspaceId: string, kind: Kind) => idsOf(drafts, workspaceId, kind),
+    drafts: (workspaceId: string, kind: CodeKind) => idsOf(drafts, workspaceId, kind),
     /** Refuses with `missing` when the resource is of another workspace or kind. */
-    resourceOf(workspaceId: string, kind: Kind, id: string): Resource {
+    resourceOf(workspaceId: string, kind: CodeKind, id: string): Resource {
       const found = resource(id);
       if (found?.workspaceId !== workspaceId || found.kind !== kind) throw notFound(kind);
       return found;
@@ -33,13 +33,13 @@ export function openCodeTables(store: Store) {
     },
     revisions: revisionTable(store),
     publications: publicationTable(store),
-    pasts: pastTable(store),
+    pasts: revisionHistoryTable(store),
     libraryNames: libraryNameTable(store),
     links: linkTable(store),
   };
 }
 
-type ResourceKey = [workspaceId: string, kind: Kind, id: string];
+type ResourceKey = [workspaceId: string, kind: CodeKind, id: string];
 
 /** A draft is neither published nor deleted. */
 export function isDraft({ published, deleted }: Resource): boolean {
@@ -55,7 +55,7 @@ const KEYS_AT_ONCE = 1_000;
 function* idsOf(
   order: Table<true, ResourceKey>,
   workspaceId: string,
-  kind: Kind,
+  kind: CodeKind,
 ): Generator<string> {
   const end: ResourceKey = [workspaceId, kind, LAST];
   let after = "";
@@ -112,7 +112,7 @@ function publicationTable(store: Store) {
       publications.remove(resource.id);
       order.remove([resource.workspaceId, resource.kind, resource.id]);
     },
-    ids: (workspaceId: string, kind: Kind) => idsOf(order, workspaceId, kind),
+    ids: (workspaceId: string, kind: CodeKind) => idsOf(order, workspaceId, kind),
   };
 }
 

@@ -1,20 +1,20 @@
-import { ApiError } from "../errors.ts";
-import { PAGE_ITEMS_MAX } from "../settings/limits.ts";
-import type { Page } from "./catalog.ts";
-import { isId } from "./ids.ts";
-import { markIndex } from "./marks.ts";
-import { LAST, type Store } from "./store.ts";
+import { ApiError } from "../../errors.ts";
+import { PAGE_ITEMS_MAX } from "../../settings/limits.ts";
+import { isId } from "../ids.ts";
+import type { CatalogPage } from "../model.ts";
+import { LAST, type Store } from "../store.ts";
+import { externalIdIndex } from "./external-id-index.ts";
 
 type Key = [workspaceId: string, id: string];
 
 /** Things that belong to one workspace: found by id, listed by creation. */
-export interface Owned<T> {
+export interface WorkspaceTable<T> {
   /** Finds an item of any workspace. */
   find(id: string): T | undefined;
   /** Refuses with `missing` when the item is of another workspace. */
   get(workspaceId: string, id: string): T;
   /** Pages count from 1. */
-  list(workspaceId: string, page: number): Page<T>;
+  list(workspaceId: string, page: number): CatalogPage<T>;
   all(): T[];
   /** Only inside a change, like `remove`. */
   put(item: T): void;
@@ -22,18 +22,18 @@ export interface Owned<T> {
 }
 
 /** Things that external tools may know by an id of their own. */
-export interface Managed<T> extends Owned<T> {
+export interface ManagedTable<T> extends WorkspaceTable<T> {
   /** `marked`: true lists the items with an external id, false those without; all when absent. */
-  list(workspaceId: string, page: number, marked?: boolean): Page<T>;
+  list(workspaceId: string, page: number, marked?: boolean): CatalogPage<T>;
 }
 
 export function managedTable<T extends { id: string; workspaceId: string; externalId?: string }>(
   store: Store,
   name: string,
   noun: string,
-): Managed<T> {
-  const items = ownedTable<T>(store, name, noun);
-  const marks = markIndex(store, name);
+): ManagedTable<T> {
+  const items = workspaceTable<T>(store, name, noun);
+  const marks = externalIdIndex(store, name);
   return {
     ...items,
     list(workspaceId, page, marked) {
@@ -53,11 +53,11 @@ export function managedTable<T extends { id: string; workspaceId: string; extern
 }
 
 /** `name` names the table; `noun` names an item in messages: `Source not found`. */
-export function ownedTable<T extends { id: string; workspaceId: string }>(
+export function workspaceTable<T extends { id: string; workspaceId: string }>(
   store: Store,
   name: string,
   noun: string,
-): Owned<T> {
+): WorkspaceTable<T> {
   const items = store.table<T, string>(name);
   const order = store.table<true, Key>(`${name}-order`);
   const key = (workspaceId: string, id: string): Key => [workspaceId, id];

@@ -1,12 +1,12 @@
-import { ApiError } from "../errors.ts";
-import type { Logger } from "../observe/log.ts";
-import type { Tokens } from "./catalog.ts";
-import { newId } from "./ids.ts";
+import { ApiError } from "../../errors.ts";
+import type { Logger } from "../../observe/log.ts";
+import { newId } from "../ids.ts";
+import type { Permission, Principal, Token } from "../model.ts";
+import { hashOf, isSecret, newSecret } from "../secrets.ts";
+import type { Store } from "../store.ts";
+import type { StoredToken, Tables } from "../tables/tables.ts";
 import { permissionsOf } from "./members.ts";
-import type { Permission, Principal, Token } from "./model.ts";
-import { hashOf, isSecret, newSecret } from "./secrets.ts";
-import type { Store } from "./store.ts";
-import type { StoredToken, Tables } from "./tables.ts";
+import type { Tokens } from "./resources.ts";
 
 /** Longest delay until a token's `lastUsedAt` is on disk. */
 const TOKEN_USE_FLUSH_MS = 2_000;

@@ -1,6 +1,10 @@
 import { expect, test } from "bun:test";
+import {
+  CONNECTION_WINDOWS_MAX,
+  openWindow,
+  setLive,
+} from "../../src/catalog/management/live-windows.ts";
 import type { Connection } from "../../src/catalog/model.ts";
-import { CONNECTION_WINDOWS_MAX, opened, turned } from "../../src/catalog/windows.ts";
 
 const fresh = (live: boolean, at: number): Connection => ({
   id: "c",
@@ -8,7 +12,7 @@ const fresh = (live: boolean, at: number): Connection => ({
   sourceId: "s",
   destinationId: "d",
   enabled: live,
-  ...opened(live, { "1": at }),
+  ...openWindow(live, { "1": at }),
   createdAt: 0,
   updatedAt: 0,
 });
@@ -25,28 +29,28 @@ test("a connection that is not live routes nothing", () => {
 test("nothing moves when it does not turn", () => {
   const live = fresh(true, 7);
   const paused = fresh(false, 7);
-  expect(turned(live, true, { "1": 9 })).toBe(live);
-  expect(turned(paused, false, { "1": 9 })).toBe(paused);
+  expect(setLive(live, true, { "1": 9 })).toBe(live);
+  expect(setLive(paused, false, { "1": 9 })).toBe(paused);
 });
 
 test("what came before a pause stays owed, through the next start too", () => {
-  const paused = turned(fresh(true, 7), false, { "1": 9 });
+  const paused = setLive(fresh(true, 7), false, { "1": 9 });
   expect(paused).toMatchObject({ from: { "1": 7 }, until: { "1": 9 } });
-  const again = turned(paused, true, { "1": 20 });
+  const again = setLive(paused, true, { "1": 20 });
   expect(again.from).toEqual({ "1": 20 });
   expect(again.until).toBeUndefined();
   expect(again.earlier).toEqual([{ from: { "1": 7 }, until: { "1": 9 } }]);
 });
 
 test("an empty window is not remembered", () => {
-  const started = turned(fresh(false, 7), true, { "1": 9 });
+  const started = setLive(fresh(false, 7), true, { "1": 9 });
   expect(started.earlier).toBeUndefined();
   expect(started.from).toEqual({ "1": 9 });
 });
 
 test("a log directory that appears while live counts from its start", () => {
-  const paused = turned(fresh(true, 7), false, { "1": 7, "2": 3 });
-  expect(turned(paused, true, { "1": 8, "2": 5 }).earlier).toHaveLength(1);
+  const paused = setLive(fresh(true, 7), false, { "1": 7, "2": 3 });
+  expect(setLive(paused, true, { "1": 8, "2": 5 }).earlier).toHaveLength(1);
 });
 
 test("of too many earlier windows the oldest two become one: every owed event is still in one", () => {
@@ -54,8 +58,8 @@ test("of too many earlier windows the oldest two become one: every owed event is
   const pauses = 2 * CONNECTION_WINDOWS_MAX;
   let connection = fresh(true, 10);
   for (let at = 1; at <= pauses; at++) {
-    connection = turned(connection, false, { "1": at * 10 + 5 });
-    connection = turned(connection, true, { "1": at * 10 + 10 });
+    connection = setLive(connection, false, { "1": at * 10 + 5 });
+    connection = setLive(connection, true, { "1": at * 10 + 10 });
   }
   const earlier = connection.earlier ?? [];
   expect(earlier).toHaveLength(CONNECTION_WINDOWS_MAX);

@@ -1,10 +1,10 @@
-import type { SourceInput, Sources } from "./catalog.ts";
-import { marked } from "./external-id.ts";
-import { newId } from "./ids.ts";
-import type { Source } from "./model.ts";
-import { newWriteKey } from "./secrets.ts";
-import type { Store } from "./store.ts";
-import type { Tables } from "./tables.ts";
+import { withExternalId } from "../external-id.ts";
+import { newId } from "../ids.ts";
+import type { Source } from "../model.ts";
+import { newWriteKey } from "../secrets.ts";
+import type { Store } from "../store.ts";
+import type { Tables } from "../tables/tables.ts";
+import type { SourceInput, Sources } from "./resources.ts";
 
 export function openSources(store: Store, { sources, connections }: Tables): Sources {
   function put(source: Source): Source {
@@ -28,7 +28,7 @@ export function openSources(store: Store, { sources, connections }: Tables): Sou
         createdAt: now,
         updatedAt: now,
       };
-      return store.change(() => put(marked({ ...source, ...settingsOf(input) }, input)));
+      return store.change(() => put(withExternalId({ ...source, ...settingsOf(input) }, input)));
     },
     update(workspaceId, id, input) {
       return store.change(() => {
@@ -41,7 +41,7 @@ export function openSources(store: Store, { sources, connections }: Tables): Sou
           config: input.config ?? before.config,
           updatedAt: Date.now(),
         };
-        return put(marked(after, input));
+        return put(withExternalId(after, input));
       });
     },
     rotateWriteKey(workspaceId, id) {

@@ -1,7 +1,7 @@
-import type { Workspaces } from "./catalog.ts";
-import { isId, newId } from "./ids.ts";
-import type { Store } from "./store.ts";
-import type { Tables } from "./tables.ts";
+import { isId, newId } from "../ids.ts";
+import type { Store } from "../store.ts";
+import type { Tables } from "../tables/tables.ts";
+import type { Workspaces } from "./resources.ts";
 
 export function openWorkspaces(store: Store, { workspaces }: Tables): Workspaces {
   const list = () => [...workspaces.getRange({})].map(({ value }) => value);

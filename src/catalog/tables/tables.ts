@@ -6,10 +6,10 @@ import type {
   Source,
   Token,
   Workspace,
-} from "./model.ts";
-import { managedTable, type Owned, ownedTable } from "./owned.ts";
-import { sameHash } from "./secrets.ts";
-import { LAST, type Store } from "./store.ts";
+} from "../model.ts";
+import { sameHash } from "../secrets.ts";
+import { LAST, type Store } from "../store.ts";
+import { managedTable, type WorkspaceTable, workspaceTable } from "./workspace-table.ts";
 
 /** The tables of a workspace's management data, and the ways to find what they hold. */
 export type Tables = ReturnType<typeof openTables>;
@@ -17,7 +17,7 @@ export type Tables = ReturnType<typeof openTables>;
 export function openTables(store: Store) {
   return {
     workspaces: store.table<Workspace, string>("workspaces"),
-    members: ownedTable<Member>(store, "members", "Member"),
+    members: workspaceTable<Member>(store, "members", "Member"),
     tokens: tokenTable(store),
     credentials: credentialTable(store),
     sources: sourceTable(store),
@@ -32,7 +32,7 @@ export interface StoredToken extends Token {
 }
 
 function tokenTable(store: Store) {
-  const tokens = ownedTable<StoredToken>(store, "tokens", "Token");
+  const tokens = workspaceTable<StoredToken>(store, "tokens", "Token");
   const byHash = store.table<string, string>("tokens-by-hash");
   const byMember = store.table<true, [memberId: string, id: string]>("tokens-by-member");
   const uses = store.table<number, string>("token-uses");
@@ -108,7 +108,7 @@ function sessionTable(store: Store) {
 }
 
 function credentialTable(store: Store) {
-  const credentials = ownedTable<Credential>(store, "credentials", "Credential");
+  const credentials = workspaceTable<Credential>(store, "credentials", "Credential");
   const byName = store.table<string, [workspaceId: string, name: string]>("credentials-by-name");
   const values = store.table<string, [workspaceId: string, name: string]>("credential-values");
   return {
@@ -197,7 +197,7 @@ function connectionTable(store: Store) {
   };
 }
 
-function findAll<T>(items: Owned<T>, ids: Iterable<string | undefined>): T[] {
+function findAll<T>(items: WorkspaceTable<T>, ids: Iterable<string | undefined>): T[] {
   // The ids are collected first, since nothing else may happen while a cursor is open.
   return [...ids]
     .map((id) => (id === undefined ? undefined : items.find(id)))

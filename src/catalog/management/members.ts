@@ -1,8 +1,8 @@
-import type { Members } from "./catalog.ts";
-import { newId } from "./ids.ts";
-import type { Member, Permission } from "./model.ts";
-import type { Store } from "./store.ts";
-import type { Tables } from "./tables.ts";
+import { newId } from "../ids.ts";
+import type { Member, Permission } from "../model.ts";
+import type { Store } from "../store.ts";
+import type { Tables } from "../tables/tables.ts";
+import type { Members } from "./resources.ts";
 
 /** Permissions of the legacy role `admin` with edit access to transformations. */
 const legacyAdmin: readonly Permission[] = [

@@ -1,11 +1,11 @@
-import { ApiError } from "../errors.ts";
-import type { Connections } from "./catalog.ts";
-import { marked } from "./external-id.ts";
-import { newId } from "./ids.ts";
-import type { Connection } from "./model.ts";
-import type { Store } from "./store.ts";
-import type { Tables } from "./tables.ts";
-import { opened, turned } from "./windows.ts";
+import { ApiError } from "../../errors.ts";
+import { withExternalId } from "../external-id.ts";
+import { newId } from "../ids.ts";
+import type { Connection } from "../model.ts";
+import type { Store } from "../store.ts";
+import type { Tables } from "../tables/tables.ts";
+import { openWindow, setLive } from "./live-windows.ts";
+import type { Connections } from "./resources.ts";
 
 export function openConnections(
   store: Store,
@@ -27,11 +27,11 @@ export function openConnections(
           sourceId: source.id,
           destinationId: destination.id,
           enabled,
-          ...opened(enabled && destination.enabled, logEnds),
+          ...openWindow(enabled && destination.enabled, logEnds),
           createdAt: now,
           updatedAt: now,
         };
-        const made = marked(connection, input);
+        const made = withExternalId(connection, input);
         connections.put(made);
         store.advance("topology");
         return made;
@@ -43,11 +43,11 @@ export function openConnections(
         const destination = destinations.get(workspaceId, before.destinationId);
         const enabled = input.enabled ?? before.enabled;
         const changed = {
-          ...turned(before, enabled && destination.enabled, logEnds),
+          ...setLive(before, enabled && destination.enabled, logEnds),
           enabled,
           updatedAt: Date.now(),
         };
-        const after = marked(changed, input);
+        const after = withExternalId(changed, input);
         connections.put(after);
         store.advance("topology");
         return after;

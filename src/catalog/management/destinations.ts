@@ -1,11 +1,11 @@
-import type { Destinations } from "./catalog.ts";
-import type { CodeTables } from "./code/tables.ts";
-import { marked } from "./external-id.ts";
-import { newId } from "./ids.ts";
-import type { Destination } from "./model.ts";
-import type { Store } from "./store.ts";
-import type { Tables } from "./tables.ts";
-import { turned } from "./windows.ts";
+import { withExternalId } from "../external-id.ts";
+import { newId } from "../ids.ts";
+import type { Destination } from "../model.ts";
+import type { Store } from "../store.ts";
+import type { CodeTables } from "../tables/code-tables.ts";
+import type { Tables } from "../tables/tables.ts";
+import { setLive } from "./live-windows.ts";
+import type { Destinations } from "./resources.ts";
 
 export function openDestinations(
   store: Store,
@@ -27,7 +27,7 @@ export function openDestinations(
         updatedAt: now,
       };
       return store.change(() => {
-        const made = marked(destination, input);
+        const made = withExternalId(destination, input);
         destinations.put(made);
         store.advance("topology");
         return made;
@@ -43,10 +43,10 @@ export function openDestinations(
           config: input.config?.(before) ?? before.config,
           updatedAt: Date.now(),
         };
-        const after = marked(changed, input);
+        const after = withExternalId(changed, input);
         destinations.put(after);
         for (const connection of connections.ofDestination(after.id)) {
-          connections.put(turned(connection, connection.enabled && after.enabled, logEnds));
+          connections.put(setLive(connection, connection.enabled && after.enabled, logEnds));
         }
         store.advance("topology");
         return after;

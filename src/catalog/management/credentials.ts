@@ -1,9 +1,9 @@
-import { ApiError } from "../errors.ts";
-import { CREDENTIAL_NAME_CHARS_MAX, CREDENTIAL_VALUE_CHARS_MAX } from "../settings/limits.ts";
-import type { Credentials } from "./catalog.ts";
-import { newId } from "./ids.ts";
-import type { Store } from "./store.ts";
-import type { Tables } from "./tables.ts";
+import { ApiError } from "../../errors.ts";
+import { CREDENTIAL_NAME_CHARS_MAX, CREDENTIAL_VALUE_CHARS_MAX } from "../../settings/limits.ts";
+import { newId } from "../ids.ts";
+import type { Store } from "../store.ts";
+import type { Tables } from "../tables/tables.ts";
+import type { Credentials } from "./resources.ts";
 
 const nameShape = /^[A-Za-z_][A-Za-z0-9_]*$/;
 

@@ -1,5 +1,5 @@
-import type { Positions } from "../log/positions.ts";
-import type { Connection } from "./model.ts";
+import type { Positions } from "../../log/positions.ts";
+import type { Connection } from "../model.ts";
 
 /** Live windows that a connection keeps apart when it is paused again and again. */
 export const CONNECTION_WINDOWS_MAX = 16;
@@ -12,7 +12,7 @@ export const CONNECTION_WINDOWS_MAX = 16;
 type Window = NonNullable<Connection["earlier"]>[number];
 
 /** A connection as it is when it starts or stops being live at `logEnds`; unchanged when it does neither. */
-export function turned(connection: Connection, live: boolean, logEnds: Positions): Connection {
+export function setLive(connection: Connection, live: boolean, logEnds: Positions): Connection {
   if (live === (connection.until === undefined)) return connection;
   if (!live) return { ...connection, until: logEnds };
   const { until, ...rest } = connection;
@@ -20,7 +20,7 @@ export function turned(connection: Connection, live: boolean, logEnds: Positions
 }
 
 /** The window of a new connection; one that is not live routes nothing. */
-export function opened(live: boolean, logEnds: Positions): Pick<Connection, "from" | "until"> {
+export function openWindow(live: boolean, logEnds: Positions): Pick<Connection, "from" | "until"> {
   return live ? { from: logEnds } : { from: logEnds, until: logEnds };
 }
 

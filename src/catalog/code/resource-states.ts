@@ -1,7 +1,7 @@
-import { ApiError } from "../errors.ts";
-import { familyOf } from "./import-name.ts";
-import type { Resource, Revision } from "./model.ts";
-import { notFound } from "./refusals.ts";
+import { ApiError } from "../../errors.ts";
+import { familyOf } from "../import-name.ts";
+import type { Resource, Revision } from "../model.ts";
+import { notFound } from "../refusals.ts";
 
 /**
  * The states of a transformation or library: draft, published or deleted. Each function is one
@@ -9,7 +9,7 @@ import { notFound } from "./refusals.ts";
  */
 
 /** (none) → draft, by its first revision. */
-export function begun(revision: Revision): Resource {
+export function newDraft(revision: Revision): Resource {
   return {
     kind: revision.kind,
     id: revision.id,
@@ -22,7 +22,7 @@ export function begun(revision: Revision): Resource {
 }
 
 /** Any state stays as it is, and has a newer revision; what is published stays published. */
-export function revised(resource: Resource, revision: Revision): Resource {
+export function withRevision(resource: Resource, revision: Revision): Resource {
   if (resource.deleted) throw notFound(resource.kind);
   checkSame(resource, revision);
   // versionIds sort by creation, so of two updates at the same time the later one is the newest.
@@ -31,13 +31,13 @@ export function revised(resource: Resource, revision: Revision): Resource {
 }
 
 /** Any state → published. A deleted resource is restored by this. */
-export function published(resource: Resource, revision: Revision): Resource {
+export function withPublished(resource: Resource, revision: Revision): Resource {
   checkSame(resource, revision);
   return { ...resource, published: revision.versionId, deleted: false };
 }
 
 /** Draft or published → deleted. */
-export function removed(resource: Resource): Resource {
+export function asDeleted(resource: Resource): Resource {
   if (resource.deleted) throw notFound(resource.kind);
   const { published: _, ...rest } = resource;
   return { ...rest, deleted: true };

@@ -1,10 +1,10 @@
-import { ApiError } from "../errors.ts";
-import { SESSION_SECONDS_MAX, SESSIONS_OF_TOKEN_MAX } from "../settings/limits.ts";
-import type { Sessions } from "./catalog.ts";
-import type { Principal } from "./model.ts";
-import { hashOf, isSecret, isSessionSecret, newSessionSecret } from "./secrets.ts";
-import type { Store } from "./store.ts";
-import type { StoredSession, StoredToken, Tables } from "./tables.ts";
+import { ApiError } from "../../errors.ts";
+import { SESSION_SECONDS_MAX, SESSIONS_OF_TOKEN_MAX } from "../../settings/limits.ts";
+import type { Principal } from "../model.ts";
+import { hashOf, isSecret, isSessionSecret, newSessionSecret } from "../secrets.ts";
+import type { Store } from "../store.ts";
+import type { StoredSession, StoredToken, Tables } from "../tables/tables.ts";
+import type { Sessions } from "./resources.ts";
 
 export function openSessions(
   store: Store,

@@ -1,23 +1,26 @@
 import { TEST_EVENTS_KEPT_BYTES_MAX } from "../../settings/limits.ts";
 import { isId } from "../ids.ts";
-import type { Past } from "../model.ts";
+import type { RevisionHistory } from "../model.ts";
 import type { Store } from "../store.ts";
 
 /** What is known of revisions beside their code, by versionId. */
-export function pastTable(store: Store) {
-  const pasts = store.table<Past, string>("pasts");
-  const get = (versionId: string): Past => (isId(versionId) ? (pasts.get(versionId) ?? {}) : {});
+export function revisionHistoryTable(store: Store) {
+  const pasts = store.table<RevisionHistory, string>("pasts");
+  const get = (versionId: string): RevisionHistory =>
+    isId(versionId) ? (pasts.get(versionId) ?? {}) : {};
   return {
     get,
     /** Adds to what is known of the revision. */
-    keep(versionId: string, more: Past): void {
+    keep(versionId: string, more: RevisionHistory): void {
       pasts.put(versionId, { ...get(versionId), ...more });
     },
   };
 }
 
 /** The first events, as many as fit into `TEST_EVENTS_KEPT_BYTES_MAX`. Pure. */
-export function keptEvents(events: NonNullable<Past["events"]>): NonNullable<Past["events"]> {
+export function firstEvents(
+  events: NonNullable<RevisionHistory["events"]>,
+): NonNullable<RevisionHistory["events"]> {
   let bytes = 0;
   const end = events.findIndex((event) => {
     bytes += Buffer.byteLength(JSON.stringify(event));

@@ -1,0 +1,127 @@
+import type {
+  Author,
+  CodeKind,
+  Destination,
+  Language,
+  Publication,
+  Resource,
+  Revision,
+  RevisionHistory,
+} from "../model.ts";
+
+/** A resource, with the revision that the caller asked for. */
+export interface ResourceRevision {
+  resource: Resource;
+  revision: Revision;
+}
+
+/** Transformations and libraries: resources, revisions, publications, links. */
+export interface CodeStore {
+  /** Newest revision of an undeleted resource, published or not. */
+  newest(workspaceId: string, kind: CodeKind, id: string): ResourceRevision;
+  /** The published revision; `missing` for a draft or a deleted resource. */
+  published(workspaceId: string, kind: CodeKind, id: string): ResourceRevision;
+  /**
+   * Every published resource, ordered by creation; each is read when the caller asks for the next.
+   */
+  listPublished(workspaceId: string, kind: CodeKind): Generator<ResourceRevision>;
+  /**
+   * Every resource that is neither published nor deleted, with its newest revision; ordered and
+   * read as in `listPublished`.
+   */
+  listDrafts(workspaceId: string, kind: CodeKind): Generator<ResourceRevision>;
+  revision(workspaceId: string, kind: CodeKind, id: string, versionId: string): Revision;
+  /**
+   * A revision by its versionId alone, also of a deleted resource; `missing` when its resource is
+   * of another kind.
+   */
+  revisionByVersion(workspaceId: string, kind: CodeKind, versionId: string): Revision;
+  /**
+   * Revisions of a resource, also of a draft or a deleted one; each is read when the caller asks
+   * for the next.
+   */
+  revisions(
+    workspaceId: string,
+    kind: CodeKind,
+    id: string,
+    options: { count: number; order: "asc" | "desc" },
+  ): Generator<Revision>;
+  resource(workspaceId: string, kind: CodeKind, id: string): Resource;
+  publication(resource: Resource): Publication | undefined;
+  history(revision: Revision): RevisionHistory;
+
+  /** Makes a revision in memory; nothing is stored before `commit`. */
+  draft(workspaceId: string, kind: CodeKind, input: RevisionInput): Revision;
+  amend(workspaceId: string, kind: CodeKind, id: string, input: Partial<RevisionInput>): Revision;
+  /**
+   * Stores revisions, publishes versions and links destinations, all or nothing.
+   * Keeps two rules: one published library per importName and language; one transformation per
+   * destination.
+   * What is committed must be what was checked:
+   * - the versions in `seen` are still the published ones, and all that the published code uses;
+   * - `tested` names every importer of a library in `publish`.
+   * Otherwise rejects with `Stale`, a `conflict` with `stale: true`.
+   */
+  commit(workspaceId: string, change: CodeChange): Promise<void>;
+  /** Throws what `commit` throws when others deleted or revised what the change amends. */
+  expectNewest(workspaceId: string, change: Pick<CodeChange, "amends">): void;
+
+  /**
+   * Resolves with what `answer` reads as long as nobody has changed anything since; when it throws,
+   * nothing is changed. So with `unlink`.
+   */
+  link<T = void>(
+    workspaceId: string,
+    transformationId: string,
+    destinationId: string,
+    answer?: () => T,
+  ): Promise<T>;
+  unlink<T = void>(
+    workspaceId: string,
+    transformationId: string,
+    destinationId: string,
+    answer?: () => T,
+  ): Promise<T>;
+  /** Takes the link of a destination away, whichever it has. */
+  clear(workspaceId: string, destinationId: string): Promise<void>;
+  /** Destinations linked to a transformation, in the order of linking. */
+  linked(workspaceId: string, transformationId: string): Destination[];
+  /** Undefined also where there is no such destination. */
+  linkOf(workspaceId: string, destinationId: string): string | undefined;
+  /** When a destination was linked to its transformation. */
+  linkedAt(workspaceId: string, destinationId: string): number | undefined;
+
+  /** Unlinks, unpublishes, marks deleted. `conflict` for a library that a published transformation imports. */
+  remove(workspaceId: string, kind: CodeKind, id: string): Promise<void>;
+  setExternalId(workspaceId: string, kind: CodeKind, id: string, externalId: string): Promise<void>;
+
+  /** The published library with this import name; undefined when there is none. */
+  libraryByImportName(
+    workspaceId: string,
+    language: Language,
+    importName: string,
+  ): Revision | undefined;
+  /** Published transformations and libraries that import this name in this language. */
+  importers(workspaceId: string, language: Language, importName: string): ResourceRevision[];
+}
+export interface RevisionInput {
+  name: string;
+  description?: string;
+  code: string;
+  language: Language;
+  createdBy?: Author;
+}
+export interface CodeChange {
+  revisions: Revision[];
+  /** What has to be the newest revision of the things that `revisions` are of: they amend it. */
+  amends?: { kind: CodeKind; id: string; versionId: string }[];
+  publish: { kind: CodeKind; id: string; versionId: string; imports: string[] }[];
+  links: { transformationId: string; destinationId: string }[];
+  /** Published libraries that the check used: importName, language → versionId. */
+  seen: { importName: string; language: Language; versionId: string }[];
+  /** Published importers of the libraries in `publish` that were tested with them. */
+  tested?: { versionId: string }[];
+  /** Test events of revisions; the first ones of each are kept. */
+  events?: { versionId: string; events: Record<string, unknown>[] }[];
+  externalIds?: { kind: CodeKind; id: string; externalId: string }[];
+}

@@ -1,0 +1,21 @@
+import type { Store } from "../store.ts";
+import type { CodeTables } from "../tables/code-tables.ts";
+import type { Tables } from "../tables/tables.ts";
+import type { CodeStore } from "./code-store.ts";
+import { createCommit } from "./commit.ts";
+import { openLinks } from "./links.ts";
+import { createReads } from "./reads.ts";
+import { createRemoval } from "./removal.ts";
+import { createRevisions } from "./revisions.ts";
+
+export function openCode(store: Store, tables: Tables, codeTables: CodeTables): CodeStore {
+  const reads = createReads(codeTables);
+  const { linking, ...links } = openLinks(store, tables, codeTables);
+  return {
+    ...reads,
+    ...createRevisions(reads.newest),
+    ...createCommit(store, codeTables, linking),
+    ...links,
+    ...createRemoval(store, codeTables),
+  };
+}
