@@ -21,7 +21,7 @@ import { suiteOf } from "./test-code.ts";
 import { createTests, type TestContext } from "./test-context.ts";
 import { detailsOf, failuresOf } from "./test-failures.ts";
 import { toTestResult } from "./test-result.ts";
-import type { TestRunPlan, TestRunReport } from "./test-run.ts";
+import type { CodeTestReport, TestRunPlan } from "./test-run.ts";
 import { toValidationResult } from "./validation-result.ts";
 
 /** Attempts at a request whose code others change meanwhile. */
@@ -124,7 +124,7 @@ export function createPublisher(parts: { catalog: Catalog; sandbox: Sandbox }): 
     return { published: true, ...(warnings.length > 0 && { warnings }) };
   }
 
-  function testSelection(workspaceId: string, selection: CodeSelection): Promise<TestRunReport> {
+  function testSelection(workspaceId: string, selection: CodeSelection): Promise<CodeTestReport> {
     const code = planSelection(catalog, workspaceId, selection);
     return tests(workspaceId, selection.caller, (context) =>
       runTests(context, workspaceId, { ...code, withImporters: false }),
@@ -186,7 +186,7 @@ async function retryOn<T>(
 }
 
 /** The parts of the change that publishes code which has passed its test run. */
-function publication(testRun: TestRunReport): Pick<CodeChange, "publish" | "seen" | "tested"> {
+function publication(testRun: CodeTestReport): Pick<CodeChange, "publish" | "seen" | "tested"> {
   const { libraries, transformations, seen, tested } = testRun;
   const importers = new Set(tested.map(({ versionId }) => versionId));
   const named = [...libraries, ...transformations].filter(

@@ -5,7 +5,7 @@ import type { DraftRunInput, DraftRunResult } from "./publisher.ts";
 import { outputsOf } from "./suite-result.ts";
 import { suiteOf } from "./test-code.ts";
 import { truncateMessage } from "./test-failures.ts";
-import type { TestRunPlan, TestRunReport } from "./test-run.ts";
+import type { CodeTestReport, TestRunPlan } from "./test-run.ts";
 
 /** Plans the test run of drafts that are not stored: their revisions exist in memory alone. */
 export function planDraftRun(
@@ -27,7 +27,7 @@ export function planDraftRun(
 }
 
 /** The result of a draft's test run. Pure. */
-export function toDraftRunResult({ transformations, libraries }: TestRunReport): DraftRunResult {
+export function toDraftRunResult({ transformations, libraries }: CodeTestReport): DraftRunResult {
   const [transformation] = transformations;
   const broken = libraries.find(({ error }) => error !== undefined);
   const runs = transformation?.runs ?? [];

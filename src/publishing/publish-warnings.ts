@@ -3,13 +3,13 @@ import type { Revision } from "../catalog/model.ts";
 import { DETAILS_MAX } from "../settings/limits.ts";
 import { toSuiteResult } from "./suite-result.ts";
 import { failuresOf, truncateMessage } from "./test-failures.ts";
-import type { TestRunReport, TransformationTestReport } from "./test-run.ts";
+import type { CodeTestReport, TransformationTestReport } from "./test-run.ts";
 
 /**
  * The warnings of a publish that succeeded: failing tests of code that was published before, and
  * code that drops every event. Pure.
  */
-export function warningsOf(testRun: TestRunReport): string[] {
+export function warningsOf(testRun: CodeTestReport): string[] {
   const failures = failuresOf(testRun).map(({ revision, event, error }) => {
     const place = event === undefined ? "" : `test event ${event + 1}: `;
     const line = error.line === undefined ? "" : ` (line ${error.line})`;
@@ -33,7 +33,7 @@ export function warningsOf(testRun: TestRunReport): string[] {
  */
 export function toleratesFailures(
   catalog: Catalog,
-  testRun: TestRunReport,
+  testRun: CodeTestReport,
 ): (versionId: string) => boolean {
   const unnamed = new Set(testRun.tested.map(({ versionId }) => versionId));
   const wasPublished = ({ revision }: { revision: Revision }) =>

@@ -13,7 +13,7 @@ import {
 } from "./resolve-imports.ts";
 import { testImporter, testLibrary, testTransformation } from "./test-code.ts";
 import type { TestContext } from "./test-context.ts";
-import type { TestRunPlan, TestRunReport } from "./test-run.ts";
+import type { CodeTestReport, TestRunPlan } from "./test-run.ts";
 
 /** Concurrent throw-away guests of one request. */
 const PUBLISH_CHECKS_AT_ONCE = 4;
@@ -26,7 +26,7 @@ export async function runTests(
   context: TestContext,
   workspaceId: string,
   plan: TestRunPlan,
-): Promise<TestRunReport> {
+): Promise<CodeTestReport> {
   const { catalog } = context;
   const at = <T, R>(items: readonly T[], work: (item: T) => Promise<R>) =>
     pooledMap(items, PUBLISH_CHECKS_AT_ONCE, (item) => available(() => work(item)));

@@ -1,10 +1,10 @@
 import type { Detail } from "../errors.ts";
 import { GUEST_ERROR_CHARS_MAX } from "../settings/limits.ts";
 import type { TestFailure } from "./publisher.ts";
-import type { TestRunReport } from "./test-run.ts";
+import type { CodeTestReport } from "./test-run.ts";
 
 /** The failures of a test run, each with its code, event and position. Pure. */
-export function failuresOf(testRun: TestRunReport): TestFailure[] {
+export function failuresOf(testRun: CodeTestReport): TestFailure[] {
   const libraries = testRun.libraries.flatMap(({ revision, error }): TestFailure[] =>
     error ? [{ kind: "library", revision, error }] : [],
   );

@@ -2,13 +2,13 @@ import type { UserError } from "../sandbox/program.ts";
 import type { TestResult } from "./publisher.ts";
 import { transformedEvents } from "./suite-result.ts";
 import { truncateMessage } from "./test-failures.ts";
-import type { TestRunReport, TransformationTestReport } from "./test-run.ts";
+import type { CodeTestReport, TransformationTestReport } from "./test-run.ts";
 
 /**
  * A test run as `/transformations/libraries/test` shows it. Code fails there when it does not load and
  * when any of its events fails, since RudderStack's GitHub Action reads nothing else. Pure.
  */
-export function toTestResult({ transformations, libraries }: TestRunReport): TestResult {
+export function toTestResult({ transformations, libraries }: CodeTestReport): TestResult {
   const success: TestResult["successTestResults"] = [];
   const failed: TestResult["failedTestResults"] = [];
   for (const { revision, error } of libraries) {

@@ -13,7 +13,7 @@ export interface TestRunPlan {
 }
 
 /** The results of a test run. */
-export interface TestRunReport {
+export interface CodeTestReport {
   transformations: TransformationTestReport[];
   libraries: LibraryTestReport[];
   /** Published libraries that the code used, for the commit. */

@@ -3,13 +3,13 @@ import type { Revision } from "../catalog/model.ts";
 import type { LibraryValidation, TransformationValidation, ValidationResult } from "./publisher.ts";
 import { toSuiteResult } from "./suite-result.ts";
 import { truncateMessage } from "./test-failures.ts";
-import type { LibraryTestReport, TestRunReport, TransformationTestReport } from "./test-run.ts";
+import type { CodeTestReport, LibraryTestReport, TransformationTestReport } from "./test-run.ts";
 
 /**
  * A test run as `validationOutput` shows it; importers that the request does not name are listed when
  * they fail.
  */
-export function toValidationResult(catalog: Catalog, testRun: TestRunReport): ValidationResult {
+export function toValidationResult(catalog: Catalog, testRun: CodeTestReport): ValidationResult {
   const libraries = testRun.libraries.map((it) => library(catalog, it));
   const transformations = testRun.transformations.map((it) => transformation(catalog, it));
   const pass = [...libraries, ...transformations].every((it) => it.pass);

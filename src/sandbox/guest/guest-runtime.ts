@@ -1,5 +1,5 @@
 import type { GuestFrame } from "../protocol/guest-frames.ts";
-import type { GuestReply, GuestRequest } from "../protocol/guest-protocol.ts";
+import type { GuestReply, HostRequest } from "../protocol/guest-protocol.ts";
 
 /**
  * One language inside a guest. A module `guest/<language>.ts` opens it before the guest is
@@ -11,7 +11,7 @@ export interface GuestRuntime {
    * a program that was to run had to be loaded again and failed. Throws for a request that the host
    * never sends: the guest ends.
    */
-  answer(request: GuestFrame & { header: GuestRequest }): Promise<RuntimeAnswer> | RuntimeAnswer;
+  answer(request: GuestFrame & { header: HostRequest }): Promise<RuntimeAnswer> | RuntimeAnswer;
 }
 
 /**

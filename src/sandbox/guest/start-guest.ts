@@ -1,11 +1,11 @@
 import type { GuestFrame } from "../protocol/guest-frames.ts";
-import type { GuestRequest } from "../protocol/guest-protocol.ts";
+import type { HostRequest } from "../protocol/guest-protocol.ts";
 import { confine } from "./confinement/confine.ts";
 import { sealRealm } from "./confinement/seal-realm.ts";
 import type { GuestRuntime, RuntimeAnswer } from "./guest-runtime.ts";
 import { receive, send, sendFrame } from "./host-channel.ts";
 
-type RequestFrame = GuestFrame & { header: GuestRequest };
+type RequestFrame = GuestFrame & { header: HostRequest };
 
 /** Opens the runtime of each language. A guest loads no other language's code. */
 const runtimes: Readonly<Record<string, () => Promise<GuestRuntime>>> = {
@@ -30,7 +30,7 @@ export async function serve(open: () => Promise<GuestRuntime>, seal: () => void)
   // code to show its value; but standard error is for the runtime's own errors.
   process.on("unhandledRejection", () => {});
   const runtime = await open();
-  const first = receive()?.header as GuestRequest | undefined;
+  const first = receive()?.header as HostRequest | undefined;
   if (first?.kind !== "start") return;
   const reason = await confine();
   seal();

@@ -8,7 +8,7 @@ import {
   GuestFrameWriter,
   type JsonTexts,
 } from "../protocol/guest-frames.ts";
-import type { ExchangeNumber, GuestRequest, HostCallResults } from "../protocol/guest-protocol.ts";
+import type { ExchangeNumber, HostCallResults, HostRequest } from "../protocol/guest-protocol.ts";
 import { type GuestEndCause, GuestEndedError } from "./guest-end.ts";
 import type { ProcessUsage } from "./process-usage.ts";
 
@@ -72,14 +72,14 @@ export class GuestChannel {
   }
 
   request(
-    header: GuestRequest,
+    header: HostRequest,
     body: readonly JsonTexts[],
     limits: ExchangeLimits,
   ): Promise<GuestFrame> {
     return new Promise((resolve, reject) => {
       const [number] = crypto.getRandomValues(new Uint32Array(1)) as unknown as [number];
       const exchange = { ...limits, number, startedAt: performance.now(), resolve, reject };
-      const numbered: GuestRequest & ExchangeNumber = { ...header, exchange: number };
+      const numbered: HostRequest & ExchangeNumber = { ...header, exchange: number };
       const frame = this.#writer.write(numbered, body);
       try {
         this.#send(frame);

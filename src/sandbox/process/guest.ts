@@ -2,7 +2,7 @@ import { assert, InvariantError } from "../../assert.ts";
 import { GUEST_START_MS_MAX } from "../guest-limits.ts";
 import type { GuestLanguage, UserError } from "../program.ts";
 import { type GuestFrame, GuestFrameError, type JsonTexts } from "../protocol/guest-frames.ts";
-import type { GuestRequest } from "../protocol/guest-protocol.ts";
+import type { HostRequest } from "../protocol/guest-protocol.ts";
 import { printable } from "../protocol/printable.ts";
 import { isStackOverflow, parseStartReply, type StartReport } from "../protocol/reply-parser.ts";
 import { type ExchangeLimits, GuestChannel } from "./guest-channel.ts";
@@ -154,7 +154,7 @@ export class Guest {
    * `parse` refuses it (`GuestFrameError`); the guest is dead then.
    */
   async request<T>(
-    header: GuestRequest,
+    header: HostRequest,
     body: readonly JsonTexts[],
     limits: ExchangeLimits,
     parse: (frame: GuestFrame) => T,

@@ -15,12 +15,7 @@ export interface ExchangeNumber {
   exchange: number;
 }
 
-export type GuestRequest =
-  | StartRequest
-  | LoadRequest
-  | RunRequest
-  | InspectRequest
-  | LibraryRequest;
+export type HostRequest = StartRequest | LoadRequest | RunRequest | InspectRequest | LibraryRequest;
 
 export interface HostCallResults {
   kind: "answers";

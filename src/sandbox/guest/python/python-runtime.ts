@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import type { GuestRequest } from "../../protocol/guest-protocol.ts";
+import type { HostRequest } from "../../protocol/guest-protocol.ts";
 import type { GuestRuntime } from "../guest-runtime.ts";
 import { receiveResults, send } from "../host-channel.ts";
 import { openInterpreter } from "./interpreter.ts";
@@ -35,7 +35,7 @@ export async function openPython(): Promise<GuestRuntime> {
 }
 
 /** CPU time that user code has for a request; undefined when the request runs none. */
-function budgetMs(request: GuestRequest): number | undefined {
+function budgetMs(request: HostRequest): number | undefined {
   switch (request.kind) {
     case "run":
       // CPU time and not time on the clock, since waiting for the network costs nothing.
