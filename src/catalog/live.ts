@@ -2,7 +2,7 @@ import { librariesFor, publishedLibraries } from "./code/closure.ts";
 import { familyOf } from "./import-name.ts";
 import type { Live, LiveProgram } from "./live-view.ts";
 import type { Resource, Source } from "./model.ts";
-import type { Epoch, Store } from "./store.ts";
+import type { CatalogStore, Epoch } from "./store.ts";
 import type { CodeTables } from "./tables/code-tables.ts";
 import type { Tables } from "./tables/tables.ts";
 
@@ -18,7 +18,7 @@ const LIVE_PROGRAMS_MAX = 4_096;
  */
 const WRITE_KEY_CHARS_MAX = 128;
 
-export function openLive(store: Store, tables: Tables, code: CodeTables): Live {
+export function openLive(store: CatalogStore, tables: Tables, code: CodeTables): Live {
   const { sources, destinations, connections } = tables;
   const current = <T>(epoch: Epoch, make: () => T) => derived(store, epoch, make);
   const bySource = current("topology", () => new Map<string, Source>());
@@ -55,7 +55,7 @@ export function openLive(store: Store, tables: Tables, code: CodeTables): Live {
 }
 
 /** What `make` derives from the store, made again when the epoch has moved. */
-function derived<T>(store: Store, epoch: Epoch, make: () => T): () => T {
+function derived<T>(store: CatalogStore, epoch: Epoch, make: () => T): () => T {
   let at: number | undefined;
   let value: T | undefined;
   return () => {
@@ -72,7 +72,7 @@ function derived<T>(store: Store, epoch: Epoch, make: () => T): () => T {
  * Caches live programs by transformation. When the program epoch has moved, a program is made
  * again; when its id is unchanged the old object is kept, so that callers can compare by identity.
  */
-function programCache(store: Store, { credentials }: Tables, code: CodeTables) {
+function programCache(store: CatalogStore, { credentials }: Tables, code: CodeTables) {
   const known = new Map<string, { at: number; program: LiveProgram }>();
 
   function make(resource: Resource): LiveProgram | undefined {

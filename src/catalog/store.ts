@@ -10,7 +10,7 @@ import type { Store as Environment } from "../store/store.ts";
 export type Epoch = "topology" | "program";
 
 /** The catalog's store, with epochs that tell every process when what it derived is out of date. */
-export interface Store extends Environment {
+export interface CatalogStore extends Environment {
   /** The epoch as of this turn of the event loop, or of this process's last change. */
   epoch(name: Epoch): number;
   /** Resolves once this node has all that is there, however long it has to read. */
@@ -30,7 +30,7 @@ export function openStore(
   logger: Logger,
   order?: OrderedLog,
   { bounds, onNewer }: Pick<OrderedStoreOptions, "bounds" | "onNewer"> = {},
-): Store {
+): CatalogStore {
   const path = join(directory, "catalog.mdb");
   const name = "The catalog";
   const options = { path, tablesMax: TABLES_MAX, name, logger };

@@ -1,6 +1,6 @@
 import { SHARED_FORMAT } from "../store/ordered/change-set.ts";
 import type { Permission } from "./model.ts";
-import type { Store } from "./store.ts";
+import type { CatalogStore } from "./store.ts";
 import type { CodeTables } from "./tables/code-tables.ts";
 import type { Tables } from "./tables/tables.ts";
 
@@ -44,7 +44,11 @@ const steps: readonly Step[] = [
 ];
 
 /** Brings a catalog of an older version up to date; several processes may try at the same time. */
-export async function upgrade(store: Store, tables: Tables, code: CodeTables): Promise<void> {
+export async function upgrade(
+  store: CatalogStore,
+  tables: Tables,
+  code: CodeTables,
+): Promise<void> {
   const done = store.table<true, string>("upgrades");
   for (const { name, apply } of steps) {
     if (done.get(name)) continue;

@@ -7,7 +7,8 @@ import {
 } from "./egress.ts";
 
 /** A request of user code as its guest sent it, with a body of text. */
-export interface GuestFetchRequest extends Omit<EgressRequest, "body" | "isRepeatable" | "signal"> {
+export interface GuestEgressRequest
+  extends Omit<EgressRequest, "body" | "isRepeatable" | "signal"> {
   body: string;
 }
 
@@ -19,7 +20,7 @@ const idempotent = new Set(["GET", "HEAD", "OPTIONS", "PUT", "DELETE"]);
  * response like any other; when the code follows it, that request is checked like the first.
  */
 export function guestFetch(egress: Egress) {
-  return async (request: GuestFetchRequest, signal: AbortSignal) => {
+  return async (request: GuestEgressRequest, signal: AbortSignal) => {
     const { workspaceId, url, method, timeoutMs, answerBytesMax } = request;
     const answer = await egress
       .request({

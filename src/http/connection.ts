@@ -7,24 +7,7 @@ import type { HttpExchange } from "./exchange.ts";
 import { canBeginHead, hasBareFeed, head, readHead } from "./head.ts";
 import { InputBuffer } from "./input-buffer.ts";
 import type { HttpResponse } from "./response.ts";
-
-/** State that the connections of one server share. */
-export interface ServerState {
-  /** Must respond to each exchange once, and must not throw. */
-  handle(exchange: HttpExchange): void;
-  /** A connection has made its first request. */
-  onFirstRequest(connection: HttpConnection): void;
-  /** The response to a request that is refused unread: 400, 413, 431, 503 or 505. */
-  refusal(status: number): HttpResponse;
-  /** Seconds since the server started. */
-  seconds: number;
-  /** The same moment, as HTTP writes dates. */
-  date: string;
-  /** Whether the server stops: then every response ends its connection. */
-  isStopping: boolean;
-  /** Bytes of requests that connections hold. */
-  bufferedBytes: number;
-}
+import type { ServerState } from "./server-state.ts";
 
 /** Kept as bytes, which are found five times as fast as a string. */
 const HEAD_END = Buffer.from("\r\n\r\n");
@@ -54,7 +37,7 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
   /** Requests that were complete. */
   requests = 0;
   readonly #socket: Socket<HttpConnection>;
-  readonly #server: ServerState;
+  readonly #server: ServerState<HttpConnection>;
   #state: State = "reading";
   /** When the connection began to wait for the client, in `seconds`. */
   #since: number;
@@ -70,7 +53,7 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
   #clientEnded = false;
   #running = false;
 
-  constructor(socket: Socket<HttpConnection>, server: ServerState) {
+  constructor(socket: Socket<HttpConnection>, server: ServerState<HttpConnection>) {
     this.#socket = socket;
     this.#server = server;
     this.#since = server.seconds;
@@ -258,7 +241,7 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
     else this.#socket.resume();
   }
 
-  /** Refuses the partial request because all connections buffer too much. A response that is owed is still sent. */
+  /** Refuses the partial request for want of memory; a response that is owed is still sent. */
   #refuseForRoom(): void {
     if (this.#state === "sending") this.#socket.terminate();
     else if (this.#state === "reading") this.#refuse(503);

@@ -2,9 +2,10 @@ import { closeSync } from "node:fs";
 import type { Socket, TCPSocketListener } from "bun";
 import { InvariantError } from "../assert.ts";
 import { HTTP_CONNECTIONS_MAX, IDLE_CONNECTION_SECONDS_MAX } from "../settings/limits.ts";
-import { HttpConnection, type ServerState } from "./connection.ts";
+import { HttpConnection } from "./connection.ts";
 import { OpenConnections, type OpenConnectionsOptions } from "./connection-eviction.ts";
 import { duplicate, type ListeningSocket } from "./listening-socket.ts";
+import type { ServerState } from "./server-state.ts";
 
 /** Pause between two looks at connections that keep the server waiting. */
 const SWEEP_MS = 1_000;
@@ -15,7 +16,7 @@ const FULL_MS = 10;
 const ACCEPTS_PER_TURN_MAX = 16;
 
 export interface HttpServerOptions
-  extends Pick<ServerState, "handle" | "refusal">,
+  extends Pick<ServerState<HttpConnection>, "handle" | "refusal">,
     Pick<OpenConnectionsOptions, "onEvicted"> {
   /** The socket to accept from; the server closes it when it stops. */
   socket: ListeningSocket;
@@ -52,7 +53,7 @@ export function serveHttp(options: HttpServerOptions): HttpServer {
     perNetworkMax: options.connectionsPerNetworkMax ?? 0,
     ...(options.onEvicted && { onEvicted: options.onEvicted }),
   });
-  const state: ServerState = {
+  const state: ServerState<HttpConnection> = {
     handle: options.handle,
     refusal: options.refusal,
     onFirstRequest: (connection) => open.onFirstRequest(connection),

@@ -2,7 +2,7 @@
 
 import type { MetricObjectWithValues, MetricValue } from "prom-client";
 import type { Gap } from "../log/loss-report.ts";
-import type { SegmentBounds } from "../log/writer.ts";
+import type { SegmentBounds } from "../log/writer-options.ts";
 
 export type ProcessMetrics = MetricObjectWithValues<MetricValue<string>>[];
 

@@ -2,7 +2,7 @@ import type { Broker, Callback, Connection, Producer } from "@platformatic/kafka
 import { InvariantError } from "../assert.ts";
 import type { ProducerId } from "./partition-queue.ts";
 import {
-  type Kafka,
+  type KafkaLibrary,
   type PartitionMessages,
   type PartitionResponse,
   type ProduceRequest,
@@ -32,7 +32,7 @@ export type SendErrorClass = "retry" | "producer-id" | "fatal";
 
 /** Creates a client over the connections of the library's `producer`. */
 export function createProduceClient(
-  kafka: Kafka,
+  kafka: KafkaLibrary,
   producer: Producer,
   waitMs: number,
 ): ProduceClient {
@@ -64,7 +64,7 @@ export function createProduceClient(
   };
 }
 
-type ProduceApi = Kafka["produceV11"]["api"];
+type ProduceApi = KafkaLibrary["produceV11"]["api"];
 
 const producerIdErrors = new Set(["UNKNOWN_PRODUCER_ID", "OUT_OF_ORDER_SEQUENCE_NUMBER"]);
 

@@ -1,7 +1,7 @@
 import type { MessageRecord } from "@platformatic/kafka";
 import type { ProducerId } from "./partition-queue.ts";
 
-export type Kafka = typeof import("@platformatic/kafka");
+export type KafkaLibrary = typeof import("@platformatic/kafka");
 
 export type Message = Pick<MessageRecord, "key" | "value" | "headers" | "timestamp">;
 
@@ -33,7 +33,7 @@ export interface PartitionResponse {
   baseOffset: bigint;
 }
 
-type Produce = Kafka["produceV11"]["api"]["async"];
+type Produce = KafkaLibrary["produceV11"]["api"]["async"];
 type WithoutConnection<A> = A extends [unknown, ...infer Rest] ? Rest : never;
 
 interface ProduceResponse {
@@ -45,7 +45,7 @@ interface ProduceResponse {
  * those that it accepted. `request` sends the library's arguments over a connection.
  */
 export async function produce(
-  { NumericMap, ProduceAcks, ResponseError }: Kafka,
+  { NumericMap, ProduceAcks, ResponseError }: KafkaLibrary,
   { producerId, batches, waitMs, compression = "none" }: ProduceRequest,
   request: (...args: WithoutConnection<Parameters<Produce>>) => ReturnType<Produce>,
 ): Promise<PartitionResponse[]> {

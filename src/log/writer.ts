@@ -1,13 +1,10 @@
 import { existsSync } from "node:fs";
 import { assert } from "../assert.ts";
 import { makeDirectory } from "../disk/sync.ts";
-import type { Logger } from "../observe/log.ts";
-import type { Metrics } from "../observe/metrics.ts";
 import { LOG_PENDING_BYTES_MAX } from "../settings/limits.ts";
-import { LogUnavailable, type LogWriter, type RecordCodec } from "./event-log.ts";
+import { LogUnavailable, type LogWriter } from "./event-log.ts";
 import { Batcher, type FlushBatch } from "./flush-batch.ts";
 import { lockDirectory } from "./lock.ts";
-import type { Gap } from "./loss-report.ts";
 import { type WriterMetrics, writerMetrics } from "./metrics.ts";
 import { recover } from "./recovery.ts";
 import { recordRefused } from "./refused-records.ts";
@@ -21,6 +18,7 @@ import {
   writeBlocks,
 } from "./segment/segment-file.ts";
 import { type Segment, segmentOf } from "./segment/segments.ts";
+import type { LogWriterOptions } from "./writer-options.ts";
 
 /** Size beyond which the next segment starts; trimming deletes whole segments. */
 export const LOG_SEGMENT_BYTES_MAX = 64 << 20;
@@ -30,33 +28,6 @@ const LOG_GATHER_MS = 1;
 const LOG_ROTATE_RETRY_MS = 1_000;
 /** Pause between two attempts to write to a disk that failed. */
 const LOG_PROBE_MS = 250;
-
-/** Bounds after which the next segment starts. */
-export interface SegmentBounds {
-  /** `LOG_SEGMENT_BYTES_MAX` when absent. */
-  segmentBytesMax?: number | undefined;
-  /**
-   * Age from its first block at which the next segment starts, also without further records: records
-   * that are kept for a time must not stay because a segment does not fill. Absent: no such age.
-   */
-  segmentMsMax?: number | undefined;
-}
-
-export interface LogWriterOptions<T> extends SegmentBounds {
-  /** Created when it does not exist; this process must be its only writer. */
-  directory: string;
-  codec: RecordCodec<T>;
-  logger: Logger;
-  metrics?: Metrics;
-  /** Lowest sequence number to assign, as far as readers of the log know. */
-  first?: number;
-  /**
-   * Called when the log ends below `first`: the records with the numbers between are missing.
-   */
-  onMissing?(gap: Gap): void;
-  /** Called after `durable` or `healthy` moved, before any record's promise settles. */
-  onChange?(): void;
-}
 
 /**
  * Opens a log for writing: takes its lock, cuts a torn tail, starts a new segment. Throws

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Catalog } from "../../src/catalog/catalog.ts";
 import { openTokens } from "../../src/catalog/management/tokens.ts";
 import { isSecret } from "../../src/catalog/secrets.ts";
-import { openStore, type Store } from "../../src/catalog/store.ts";
+import { type CatalogStore, openStore } from "../../src/catalog/store.ts";
 import { openTables } from "../../src/catalog/tables/tables.ts";
 import { freshCatalog, freshDirectory, freshWorkspace, logger, refusalOf } from "./_setup.ts";
 import { contradictions } from "./consistency.ts";
@@ -147,7 +147,7 @@ test("a use of a token while an earlier one is being stored is not forgotten", a
   const stored = Promise.withResolvers<void>();
   const mayGoOn = Promise.withResolvers<void>();
   let isSlow = false;
-  const slow: Store = {
+  const slow: CatalogStore = {
     ...store,
     async change(apply) {
       const result = await store.change(apply);

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { HttpConnection, type ServerState } from "../../src/http/connection.ts";
+import { HttpConnection } from "../../src/http/connection.ts";
 import type { HttpExchange } from "../../src/http/exchange.ts";
 import { HttpResponse } from "../../src/http/response.ts";
+import type { ServerState } from "../../src/http/server-state.ts";
 import { HTTP_HEAD_BYTES_MAX, HTTP_WAITING_BYTES_MAX } from "../../src/settings/limits.ts";
 
 /** Memory and state of connections, tested without a network. */
@@ -11,9 +12,15 @@ const get = (target: string, headers = "") => `GET ${target} HTTP/1.1\r\nHost: a
 const LONG = `X: ${"x".repeat(200_000)}\r\n`;
 
 /** Connections of one server, whose clients read everything or nothing. */
-function setUp({ handle, reads = true }: { handle?: ServerState["handle"]; reads?: boolean } = {}) {
+function setUp({
+  handle,
+  reads = true,
+}: {
+  handle?: ServerState<HttpConnection>["handle"];
+  reads?: boolean;
+} = {}) {
   const asked: HttpConnection[] = [];
-  const shared: ServerState = {
+  const shared: ServerState<HttpConnection> = {
     handle: handle ?? ((exchange) => exchange.respond(ok)),
     refusal: (status) => new HttpResponse(status, {}, `refused with ${status}`),
     onFirstRequest: (connection) => asked.push(connection),

@@ -1,4 +1,4 @@
-import type { Store } from "../store.ts";
+import type { CatalogStore } from "../store.ts";
 import type { CodeTables } from "../tables/code-tables.ts";
 import type { Tables } from "../tables/tables.ts";
 import type { CodeStore } from "./code-store.ts";
@@ -8,7 +8,7 @@ import { createReads } from "./reads.ts";
 import { createRemoval } from "./removal.ts";
 import { createRevisions } from "./revisions.ts";
 
-export function openCode(store: Store, tables: Tables, codeTables: CodeTables): CodeStore {
+export function openCode(store: CatalogStore, tables: Tables, codeTables: CodeTables): CodeStore {
   const reads = createReads(codeTables);
   const { linking, ...links } = openLinks(store, tables, codeTables);
   return {

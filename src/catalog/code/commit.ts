@@ -1,7 +1,7 @@
 import { familyOf } from "../import-name.ts";
 import type { Revision } from "../model.ts";
 import { nameTaken, notFound, PublicationConflict, RevisionConflict } from "../refusals.ts";
-import type { Store } from "../store.ts";
+import type { CatalogStore } from "../store.ts";
 import type { CodeTables } from "../tables/code-tables.ts";
 import { firstEvents } from "../tables/revision-history.ts";
 import { importersThrough, librariesFor, publishedLibraries } from "./closure.ts";
@@ -14,7 +14,7 @@ import { newDraft, withPublished, withRevision } from "./resource-states.ts";
  * publishing.
  */
 export function createCommit(
-  store: Store,
+  store: CatalogStore,
   tables: CodeTables,
   linking: Linking,
 ): Pick<CodeStore, "commit" | "expectNewest"> {

@@ -1,7 +1,7 @@
 import { newId } from "../ids.ts";
 import type { Resource } from "../model.ts";
 import { notFound } from "../refusals.ts";
-import type { Store } from "../store.ts";
+import type { CatalogStore } from "../store.ts";
 import type { CodeTables } from "../tables/code-tables.ts";
 import type { Tables } from "../tables/tables.ts";
 import type { CodeStore } from "./code-store.ts";
@@ -15,7 +15,7 @@ export interface Linking {
 }
 
 export function openLinks(
-  store: Store,
+  store: CatalogStore,
   { destinations }: Tables,
   tables: CodeTables,
 ): Pick<CodeStore, "link" | "unlink" | "clear" | "linked" | "linkOf" | "linkedAt"> & {

@@ -3,7 +3,7 @@ import { withExternalId } from "../external-id.ts";
 import { familyOf } from "../import-name.ts";
 import type { Resource, Revision } from "../model.ts";
 import { notFound } from "../refusals.ts";
-import type { Store } from "../store.ts";
+import type { CatalogStore } from "../store.ts";
 import type { CodeTables } from "../tables/code-tables.ts";
 import type { CodeStore } from "./code-store.ts";
 import { importersOf } from "./commit.ts";
@@ -13,7 +13,7 @@ import { asDeleted } from "./resource-states.ts";
 const NAMED_IMPORTERS_MAX = 10;
 
 export function createRemoval(
-  store: Store,
+  store: CatalogStore,
   tables: CodeTables,
 ): Pick<CodeStore, "remove" | "setExternalId"> {
   return {

@@ -2,13 +2,13 @@ import { ApiError } from "../../errors.ts";
 import { withExternalId } from "../external-id.ts";
 import { newId } from "../ids.ts";
 import type { Connection } from "../model.ts";
-import type { Store } from "../store.ts";
+import type { CatalogStore } from "../store.ts";
 import type { Tables } from "../tables/tables.ts";
 import { openWindow, setLive } from "./live-windows.ts";
 import type { Connections } from "./resources.ts";
 
 export function openConnections(
-  store: Store,
+  store: CatalogStore,
   { connections, sources, destinations }: Tables,
 ): Connections {
   return {

@@ -1,13 +1,13 @@
 import { ApiError } from "../../errors.ts";
 import { CREDENTIAL_NAME_CHARS_MAX, CREDENTIAL_VALUE_CHARS_MAX } from "../../settings/limits.ts";
 import { newId } from "../ids.ts";
-import type { Store } from "../store.ts";
+import type { CatalogStore } from "../store.ts";
 import type { Tables } from "../tables/tables.ts";
 import type { Credentials } from "./resources.ts";
 
 const nameShape = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-export function openCredentials(store: Store, { credentials }: Tables): Credentials {
+export function openCredentials(store: CatalogStore, { credentials }: Tables): Credentials {
   function moved(workspaceId: string): void {
     credentials.stamps.put(workspaceId, newId());
     store.advance("program");

@@ -1,14 +1,14 @@
 import { withExternalId } from "../external-id.ts";
 import { newId } from "../ids.ts";
 import type { Destination } from "../model.ts";
-import type { Store } from "../store.ts";
+import type { CatalogStore } from "../store.ts";
 import type { CodeTables } from "../tables/code-tables.ts";
 import type { Tables } from "../tables/tables.ts";
 import { setLive } from "./live-windows.ts";
 import type { Destinations } from "./resources.ts";
 
 export function openDestinations(
-  store: Store,
+  store: CatalogStore,
   { destinations, connections }: Tables,
   { links }: CodeTables,
 ): Destinations {

@@ -1,6 +1,6 @@
 import { newId } from "../ids.ts";
 import type { Member, Permission } from "../model.ts";
-import type { Store } from "../store.ts";
+import type { CatalogStore } from "../store.ts";
 import type { Tables } from "../tables/tables.ts";
 import type { Members } from "./resources.ts";
 
@@ -19,7 +19,7 @@ export function permissionsOf(member: Member): ReadonlySet<Permission> {
   return new Set([...member.permissions, ...legacy]);
 }
 
-export function openMembers(store: Store, { members, tokens }: Tables): Members {
+export function openMembers(store: CatalogStore, { members, tokens }: Tables): Members {
   return {
     create(workspaceId, input) {
       const now = Date.now();

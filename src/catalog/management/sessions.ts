@@ -2,12 +2,12 @@ import { ApiError } from "../../errors.ts";
 import { SESSION_SECONDS_MAX, SESSIONS_OF_TOKEN_MAX } from "../../settings/limits.ts";
 import type { Principal } from "../model.ts";
 import { hashOf, isSecret, isSessionSecret, newSessionSecret } from "../secrets.ts";
-import type { Store } from "../store.ts";
+import type { CatalogStore } from "../store.ts";
 import type { StoredSession, StoredToken, Tables } from "../tables/tables.ts";
 import type { Sessions } from "./resources.ts";
 
 export function openSessions(
-  store: Store,
+  store: CatalogStore,
   { tokens }: Pick<Tables, "tokens">,
   principalOf: (token: StoredToken) => Principal | undefined,
 ): Sessions {

@@ -2,11 +2,11 @@ import { withExternalId } from "../external-id.ts";
 import { newId } from "../ids.ts";
 import type { Source } from "../model.ts";
 import { newWriteKey } from "../secrets.ts";
-import type { Store } from "../store.ts";
+import type { CatalogStore } from "../store.ts";
 import type { Tables } from "../tables/tables.ts";
 import type { SourceInput, Sources } from "./resources.ts";
 
-export function openSources(store: Store, { sources, connections }: Tables): Sources {
+export function openSources(store: CatalogStore, { sources, connections }: Tables): Sources {
   function put(source: Source): Source {
     sources.put(source);
     store.advance("topology");

@@ -3,7 +3,7 @@ import type { Logger } from "../../observe/log.ts";
 import { newId } from "../ids.ts";
 import type { Permission, Principal, Token } from "../model.ts";
 import { hashOf, isSecret, newSecret } from "../secrets.ts";
-import type { Store } from "../store.ts";
+import type { CatalogStore } from "../store.ts";
 import type { StoredToken, Tables } from "../tables/tables.ts";
 import { permissionsOf } from "./members.ts";
 import type { Tokens } from "./resources.ts";
@@ -16,7 +16,7 @@ const TOKEN_USE_FLUSH_MS = 2_000;
  * `flush`, which stores the uses noted since the last flush.
  */
 export function openTokens(
-  store: Store,
+  store: CatalogStore,
   { tokens, members }: Tables,
   logger: Logger,
 ): Tokens & {

@@ -1,9 +1,9 @@
 import { isId, newId } from "../ids.ts";
-import type { Store } from "../store.ts";
+import type { CatalogStore } from "../store.ts";
 import type { Tables } from "../tables/tables.ts";
 import type { Workspaces } from "./resources.ts";
 
-export function openWorkspaces(store: Store, { workspaces }: Tables): Workspaces {
+export function openWorkspaces(store: CatalogStore, { workspaces }: Tables): Workspaces {
   const list = () => [...workspaces.getRange({})].map(({ value }) => value);
 
   function create(name: string) {

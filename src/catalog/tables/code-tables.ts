@@ -3,13 +3,13 @@ import { isId, timeOf } from "../ids.ts";
 import { type Family, isImportName } from "../import-name.ts";
 import type { CodeKind, Publication, Resource, Revision } from "../model.ts";
 import { notFound } from "../refusals.ts";
-import { LAST, type Store } from "../store.ts";
+import { type CatalogStore, LAST } from "../store.ts";
 import { revisionHistoryTable } from "./revision-history.ts";
 
 /** The tables of transformations and libraries, and the ways to find what they hold. */
 export type CodeTables = ReturnType<typeof openCodeTables>;
 
-export function openCodeTables(store: Store) {
+export function openCodeTables(store: CatalogStore) {
   const resources = store.table<Resource, string>("resources");
   const drafts = store.table<true, ResourceKey>("drafts-by-workspace");
   const resource = (id: string) => (isId(id) ? resources.get(id) : undefined);
@@ -69,7 +69,7 @@ function* idsOf(
   }
 }
 
-function revisionTable(store: Store) {
+function revisionTable(store: CatalogStore) {
   const revisions = store.table<Revision, string>("revisions");
   const order = store.table<true, [id: string, versionId: string]>("revisions-by-resource");
   return {
@@ -99,7 +99,7 @@ function revisionTable(store: Store) {
   };
 }
 
-function publicationTable(store: Store) {
+function publicationTable(store: CatalogStore) {
   const publications = store.table<Publication, string>("publications");
   const order = store.table<true, ResourceKey>("published-by-workspace");
   return {
@@ -117,7 +117,7 @@ function publicationTable(store: Store) {
 }
 
 /** Import names: which published library has a name, and which published code imports it. */
-function libraryNameTable(store: Store) {
+function libraryNameTable(store: CatalogStore) {
   type Name = [workspaceId: string, family: Family, importName: string];
   const libraries = store.table<string, Name>("libraries-by-import-name");
   const importers = store.table<true, [...Name, id: string]>("importers-by-import-name");
@@ -150,7 +150,7 @@ function libraryNameTable(store: Store) {
 }
 
 /** Links. A destination has one at most; a transformation has many, in the order of linking. */
-function linkTable(store: Store) {
+function linkTable(store: CatalogStore) {
   interface Link {
     transformationId: string;
     /**

@@ -1,5 +1,5 @@
 import { PAGE_ITEMS_MAX } from "../../settings/limits.ts";
-import { LAST, type Store } from "../store.ts";
+import { type CatalogStore, LAST } from "../store.ts";
 
 type Mark = "marked" | "unmarked";
 type Key = [workspaceId: string, mark: Mark, id: string];
@@ -14,7 +14,7 @@ interface Markable {
  * An index of items that have an external id, and of those that have none: external tools list the
  * one or the other.
  */
-export function externalIdIndex(store: Store, name: string) {
+export function externalIdIndex(store: CatalogStore, name: string) {
   const order = store.table<true, Key>(`${name}-by-mark`);
   const key = ({ workspaceId, id }: Markable, mark: Mark): Key => [workspaceId, mark, id];
   return {

@@ -1,10 +1,10 @@
 import { TEST_EVENTS_KEPT_BYTES_MAX } from "../../settings/limits.ts";
 import { isId } from "../ids.ts";
 import type { RevisionHistory } from "../model.ts";
-import type { Store } from "../store.ts";
+import type { CatalogStore } from "../store.ts";
 
 /** What is known of revisions beside their code, by versionId. */
-export function revisionHistoryTable(store: Store) {
+export function revisionHistoryTable(store: CatalogStore) {
   const pasts = store.table<RevisionHistory, string>("pasts");
   const get = (versionId: string): RevisionHistory =>
     isId(versionId) ? (pasts.get(versionId) ?? {}) : {};

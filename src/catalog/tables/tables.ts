@@ -8,13 +8,13 @@ import type {
   Workspace,
 } from "../model.ts";
 import { sameHash } from "../secrets.ts";
-import { LAST, type Store } from "../store.ts";
+import { type CatalogStore, LAST } from "../store.ts";
 import { managedTable, type WorkspaceTable, workspaceTable } from "./workspace-table.ts";
 
 /** The tables of a workspace's management data, and the ways to find what they hold. */
 export type Tables = ReturnType<typeof openTables>;
 
-export function openTables(store: Store) {
+export function openTables(store: CatalogStore) {
   return {
     workspaces: store.table<Workspace, string>("workspaces"),
     members: workspaceTable<Member>(store, "members", "Member"),
@@ -31,7 +31,7 @@ export interface StoredToken extends Token {
   hash: string;
 }
 
-function tokenTable(store: Store) {
+function tokenTable(store: CatalogStore) {
   const tokens = workspaceTable<StoredToken>(store, "tokens", "Token");
   const byHash = store.table<string, string>("tokens-by-hash");
   const byMember = store.table<true, [memberId: string, id: string]>("tokens-by-member");
@@ -76,7 +76,7 @@ export interface StoredSession {
   expiresAt: number;
 }
 
-function sessionTable(store: Store) {
+function sessionTable(store: CatalogStore) {
   const sessions = store.table<StoredSession, string>("sessions");
   const byToken = store.table<true, [tokenId: string, createdAt: number, hash: string]>(
     "sessions-by-token",
@@ -107,7 +107,7 @@ function sessionTable(store: Store) {
   };
 }
 
-function credentialTable(store: Store) {
+function credentialTable(store: CatalogStore) {
   const credentials = workspaceTable<Credential>(store, "credentials", "Credential");
   const byName = store.table<string, [workspaceId: string, name: string]>("credentials-by-name");
   const values = store.table<string, [workspaceId: string, name: string]>("credential-values");
@@ -136,7 +136,7 @@ function credentialTable(store: Store) {
   };
 }
 
-function sourceTable(store: Store) {
+function sourceTable(store: CatalogStore) {
   const sources = managedTable<Source>(store, "sources", "Source");
   const byWriteKey = store.table<string, string>("sources-by-write-key");
   return {
@@ -157,7 +157,7 @@ function sourceTable(store: Store) {
   };
 }
 
-function connectionTable(store: Store) {
+function connectionTable(store: CatalogStore) {
   const connections = managedTable<Connection>(store, "connections", "Connection");
   const pairs = store.table<string, [sourceId: string, destinationId: string]>("connection-pairs");
   const byDestination = store.table<true, [destinationId: string, id: string]>(

@@ -2,7 +2,7 @@ import { ApiError } from "../../errors.ts";
 import { PAGE_ITEMS_MAX } from "../../settings/limits.ts";
 import { isId } from "../ids.ts";
 import type { CatalogPage } from "../model.ts";
-import { LAST, type Store } from "../store.ts";
+import { type CatalogStore, LAST } from "../store.ts";
 import { externalIdIndex } from "./external-id-index.ts";
 
 type Key = [workspaceId: string, id: string];
@@ -28,7 +28,7 @@ export interface ManagedTable<T> extends WorkspaceTable<T> {
 }
 
 export function managedTable<T extends { id: string; workspaceId: string; externalId?: string }>(
-  store: Store,
+  store: CatalogStore,
   name: string,
   noun: string,
 ): ManagedTable<T> {
@@ -54,7 +54,7 @@ export function managedTable<T extends { id: string; workspaceId: string; extern
 
 /** `name` names the table; `noun` names an item in messages: `Source not found`. */
 export function workspaceTable<T extends { id: string; workspaceId: string }>(
-  store: Store,
+  store: CatalogStore,
   name: string,
   noun: string,
 ): WorkspaceTable<T> {

@@ -29,7 +29,7 @@ interface CodeChange {
 }
 
 /** Differences between transformations and libraries; the same screens edit and publish both. */
-export interface CodeKind {
+export interface CodeKindInfo {
   /** First segment of the routes. */
   screen: "transformations" | "libraries";
   singular: string;
@@ -56,7 +56,7 @@ export interface CodeKind {
 
 const newestFirst = (count: number) => ({ count, orderBy: "desc" as const });
 
-export const transformations: CodeKind = {
+export const transformations: CodeKindInfo = {
   screen: "transformations",
   singular: "transformation",
   title: "Transformations",
@@ -89,7 +89,7 @@ export const transformations: CodeKind = {
   remove: (id) => client.call("DELETE /transformations/{id}", { params: { id } }),
 };
 
-export const libraries: CodeKind = {
+export const libraries: CodeKindInfo = {
   screen: "libraries",
   singular: "library",
   title: "Libraries",
@@ -135,7 +135,7 @@ export const editorLanguage = (language: Language) =>
 export const languageName = (language: Language) => (isPython(language) ? "Python" : "JavaScript");
 
 /** Code of a new draft. */
-export function starterCode(kind: CodeKind, language: Language): string {
+export function starterCode(kind: CodeKindInfo, language: Language): string {
   if (kind === libraries) {
     return isPython(language)
       ? 'def shout(text):\n    return str(text or "").upper()\n'
@@ -148,7 +148,7 @@ export function starterCode(kind: CodeKind, language: Language): string {
 
 /** The edited transformation or library, which the tabs of its page share. */
 export interface CodeContext {
-  kind: CodeKind;
+  kind: CodeKindInfo;
   newest: Revision;
   /** Undefined for a draft. */
   published: CodeItem | undefined;

@@ -3,11 +3,11 @@ import { ListScreen } from "../components/list-screen.tsx";
 import { Time } from "../components/time.tsx";
 import { client, missingPermission } from "../data/session.ts";
 import { hrefTo } from "../router.ts";
-import { type CodeItem, type CodeKind, languageName, libraries } from "./code-kind.ts";
+import { type CodeItem, type CodeKindInfo, languageName, libraries } from "./code-kind.ts";
 import { NewCodeDialog } from "./new-code-dialog.tsx";
 
 /** All transformations or all libraries, published ones and drafts. */
-export function CodeList({ kind, isNew }: { kind: CodeKind; isNew: boolean }) {
+export function CodeList({ kind, isNew }: { kind: CodeKindInfo; isNew: boolean }) {
   return (
     <>
       <ListScreen {...kind} load={() => listCode(kind)} columns={columnsOf(kind)}>
@@ -22,7 +22,7 @@ export function CodeList({ kind, isNew }: { kind: CodeKind; isNew: boolean }) {
 
 type CodeRow = CodeItem & { suspended?: string };
 
-async function listCode(kind: CodeKind): Promise<CodeRow[]> {
+async function listCode(kind: CodeKindInfo): Promise<CodeRow[]> {
   const [published, drafts, suspended] = await Promise.all([
     kind.list(true),
     kind.list(false),
@@ -39,7 +39,7 @@ async function listSuspensions() {
   return (await client.call("GET /v2/suspensions")).suspensions;
 }
 
-function columnsOf(kind: CodeKind) {
+function columnsOf(kind: CodeKindInfo) {
   return [
     {
       title: "Name",

@@ -11,13 +11,13 @@ import {
 import { Lazy } from "../components/lazy.tsx";
 import { useResource } from "../data/use-resource.ts";
 import { hrefTo, navigate } from "../router.ts";
-import { type CodeContext, type CodeKind, languageName, libraries } from "./code-kind.ts";
+import { type CodeContext, type CodeKindInfo, languageName, libraries } from "./code-kind.ts";
 import { CodeStateBadge } from "./code-list.tsx";
 import { DestinationLinks } from "./destination-links.tsx";
 import { discardText } from "./unsaved-text.ts";
 
 /** One transformation or library: its code, its revisions and its destinations. */
-export function CodePage(props: { kind: CodeKind; id: string; query: URLSearchParams }) {
+export function CodePage(props: { kind: CodeKindInfo; id: string; query: URLSearchParams }) {
   const { kind, id, query } = props;
   const tab = query.get("tab") ?? "code";
   const line = Number(query.get("line") ?? Number.NaN);
@@ -53,7 +53,7 @@ export function CodePage(props: { kind: CodeKind; id: string; query: URLSearchPa
   return <LoadedCodePage context={context} tab={tab} parent={parent} />;
 }
 
-async function loadCode(kind: CodeKind, id: string) {
+async function loadCode(kind: CodeKindInfo, id: string) {
   const [[newest], published] = await Promise.all([
     kind.listRevisions(id, 1),
     kind.getPublished(id),

@@ -3,7 +3,7 @@ import { Dialog } from "../components/dialog.tsx";
 import { SelectField, TextField } from "../components/forms/fields.tsx";
 import { Form } from "../components/forms/form.tsx";
 import { hrefTo, navigate } from "../router.ts";
-import { type CodeKind, type Language, starterCode } from "./code-kind.ts";
+import { type CodeKindInfo, type Language, starterCode } from "./code-kind.ts";
 
 const languages = [
   { value: "javascript", text: "JavaScript" },
@@ -11,7 +11,7 @@ const languages = [
 ];
 
 /** Form of a new draft; its page opens when it is created. */
-export function NewCodeDialog({ kind }: { kind: CodeKind }) {
+export function NewCodeDialog({ kind }: { kind: CodeKindInfo }) {
   const [name, setName] = useState("");
   const [description, setDescription] = useState("");
   const [language, setLanguage] = useState<Language>("javascript");

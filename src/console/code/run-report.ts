@@ -1,14 +1,14 @@
 import type { AnswerOf } from "../../api/client.ts";
 import { client } from "../data/session.ts";
 import type { Annotation } from "../editor/annotations.ts";
-import { type CodeKind, libraries, type Revision } from "./code-kind.ts";
+import { type CodeKindInfo, libraries, type Revision } from "./code-kind.ts";
 
 export type TestRunReport = AnswerOf<"POST /v2/run">;
 export type EventResult = TestRunReport["results"][number];
 type Events = Record<string, unknown>[];
 
 interface TestRun {
-  kind: CodeKind;
+  kind: CodeKindInfo;
   newest: Revision;
   /** The edited code. */
   code: string;

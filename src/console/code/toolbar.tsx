@@ -4,12 +4,12 @@ import { Dialog } from "../components/dialog.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { Badge } from "../components/layout.tsx";
 import { pluralize } from "../format.ts";
-import { type CodeKind, libraries } from "./code-kind.ts";
+import { type CodeKindInfo, libraries } from "./code-kind.ts";
 import { outcomeOf, type TestRunReport, warningOf } from "./run-report.ts";
 import type { Editor } from "./use-editor.ts";
 
 /** Buttons to run, save, publish and discard the edited code. */
-export function EditorToolbar(props: { kind: CodeKind; editor: Editor; isLive: boolean }) {
+export function EditorToolbar(props: { kind: CodeKindInfo; editor: Editor; isLive: boolean }) {
   const { kind, editor, isLive } = props;
   const { busy, isChanged } = editor;
   return (
@@ -54,7 +54,7 @@ export function EditorToolbar(props: { kind: CodeKind; editor: Editor; isLive: b
 /** Shows the outcomes of the test run and asks to publish. */
 export function PublishDialog(props: {
   report: TestRunReport;
-  kind: CodeKind;
+  kind: CodeKindInfo;
   onClose: () => void;
   onPublish: () => Promise<unknown>;
 }) {

@@ -4,7 +4,7 @@ import { showError, showToast } from "../components/toasts.ts";
 import { sampleEvents } from "../data/sample-events.ts";
 import { missingPermission } from "../data/session.ts";
 import { exportsOf } from "../editor/completion.ts";
-import { type CodeContext, type CodeKind, isPython, libraries } from "./code-kind.ts";
+import { type CodeContext, type CodeKindInfo, isPython, libraries } from "./code-kind.ts";
 import { isFailed, parseEvents, runCode, type TestRunReport } from "./run-report.ts";
 import { discardText, useUnsavedText } from "./unsaved-text.ts";
 
@@ -147,7 +147,7 @@ async function store(
 
 /** Initial transformation that tries a library. */
 function trialCode(
-  kind: CodeKind,
+  kind: CodeKindInfo,
   { importName = "", language, code }: CodeContext["newest"],
 ): string {
   if (kind !== libraries) return "";

@@ -1,15 +1,14 @@
 import type { Socket } from "node:net";
 import type { Callback, Connection, Reader, Writer } from "@platformatic/kafka";
+import type { KafkaLibrary } from "../../kafka/produce.ts";
 import { DATABASE_ANSWER_BYTES_MAX } from "../limits.ts";
 import { type BrokerAddress, brokerFailure, KafkaFailure } from "./failures.ts";
 
-export type Kafka = typeof import("@platformatic/kafka");
-
 /** Requests of several versions, of which a connection picks the newest that both sides know. */
 interface Requests {
-  metadata: Kafka["metadataV12"]["api"];
-  initProducerId: Kafka["initProducerIdV5"]["api"];
-  produce: Kafka["produceV11"]["api"];
+  metadata: KafkaLibrary["metadataV12"]["api"];
+  initProducerId: KafkaLibrary["initProducerIdV5"]["api"];
+  produce: KafkaLibrary["produceV11"]["api"];
 }
 
 interface Request<T> {
@@ -38,7 +37,7 @@ export class BrokerConnection {
   expiresAt = Number.POSITIVE_INFINITY;
   /** Called once, when the connection ends. */
   onEnd: () => void = () => {};
-  readonly kafka: Kafka;
+  readonly kafka: KafkaLibrary;
   readonly #socket: Socket;
   readonly #address: BrokerAddress;
   readonly #requestMs: number;
@@ -50,7 +49,7 @@ export class BrokerConnection {
   #answers = 0;
   #ended: unknown;
 
-  constructor(kafka: Kafka, socket: Socket, address: BrokerAddress, requestMs: number) {
+  constructor(kafka: KafkaLibrary, socket: Socket, address: BrokerAddress, requestMs: number) {
     this.kafka = kafka;
     this.#address = address;
     this.#socket = socket;

@@ -20,7 +20,7 @@ const PAUSE_MS_MIN = 100;
 const PAUSE_MS_MAX = 2_000;
 
 /** Outcome of an event: true when it is written, else the reason for its refusal. */
-export type EventOutcome = true | string;
+export type SendResult = true | string;
 
 /**
  * Writes events, each partition in order and each event once: what a delivery leaves undecided is
@@ -35,7 +35,7 @@ export class EventProducer {
   readonly #compression: "none" | "gzip";
   readonly #partitions = new Map<string, Partition>();
   /** Outcomes of events whose delivery is not complete. */
-  readonly #fates = new WeakMap<OutgoingEvent, EventOutcome>();
+  readonly #fates = new WeakMap<OutgoingEvent, SendResult>();
   #producerId: ProducerId | undefined;
   /** Rotates the partition of records without a key, by delivery. */
   #turn = 0;
@@ -53,7 +53,7 @@ export class EventProducer {
    * Resolves with the fates of the events, in their order, once all have one. Rejects when some
    * have none yet; the same events may come again then, as the same objects.
    */
-  async write(events: readonly OutgoingEvent[], signal: AbortSignal): Promise<EventOutcome[]> {
+  async write(events: readonly OutgoingEvent[], signal: AbortSignal): Promise<SendResult[]> {
     const unplaced = this.#begin(events);
     this.#turn += 1;
     for (let failures = 0; ; ) {

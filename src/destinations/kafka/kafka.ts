@@ -11,7 +11,7 @@ import { DATABASE_BATCH_EVENTS_MAX, DATABASE_TIMEOUT_MS_DEFAULT } from "../limit
 import { BrokerConnections } from "./broker-connections.ts";
 import { addressesOf, KafkaConfig, kafkaFaults } from "./config.ts";
 import { testKafka } from "./connection-test.ts";
-import { type EventOutcome, EventProducer } from "./event-producer.ts";
+import { EventProducer, type SendResult } from "./event-producer.ts";
 import { failureOf } from "./failures.ts";
 
 /** Writes events into topics of Apache Kafka, and of what speaks its protocol. */
@@ -81,7 +81,7 @@ function openKafka(egress: Egress, config: KafkaConfig, workspaceId: string): Op
   };
 }
 
-function verdictOf(fates: readonly EventOutcome[]): DeliveryResult {
+function verdictOf(fates: readonly SendResult[]): DeliveryResult {
   const refused = new Map<number, string>();
   for (const [index, fate] of fates.entries()) if (fate !== true) refused.set(index, fate);
   return refused.size > 0 ? { kind: "delivered", refused } : { kind: "delivered" };

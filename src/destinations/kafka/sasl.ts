@@ -1,4 +1,5 @@
-import type { BrokerConnection, Kafka } from "./broker-connection.ts";
+import type { KafkaLibrary } from "../../kafka/produce.ts";
+import type { BrokerConnection } from "./broker-connection.ts";
 import { codeOf, KafkaFailure, sentenceOf } from "./failures.ts";
 
 export interface SaslCredentials {
@@ -20,7 +21,8 @@ export async function authenticate(
   const { kafka } = connection;
   try {
     await kafka.saslHandshakeV1.api.async(connection.asLibraryConnection, mechanism);
-    const ask = connection.newestVersion<Kafka["saslAuthenticateV2"]["api"]>("saslAuthenticate");
+    const ask =
+      connection.newestVersion<KafkaLibrary["saslAuthenticateV2"]["api"]>("saslAuthenticate");
     const over = connection.asLibraryConnection;
     const { sessionLifetimeMs } = await (mechanism === "PLAIN"
       ? promised((done) => kafka.saslPlain.authenticate(ask, over, user, password, done))
@@ -36,9 +38,9 @@ export async function authenticate(
   }
 }
 
-type Crypto = Kafka["saslScramSha"]["defaultCrypto"];
+type Crypto = KafkaLibrary["saslScramSha"]["defaultCrypto"];
 
-function bounded(kafka: Kafka): Crypto {
+function bounded(kafka: KafkaLibrary): Crypto {
   const { defaultCrypto } = kafka.saslScramSha;
   return {
     ...defaultCrypto,

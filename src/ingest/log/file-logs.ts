@@ -8,7 +8,7 @@ import { LossReport } from "../../log/loss-report.ts";
 import type { Positions } from "../../log/positions.ts";
 import { openLogReader } from "../../log/reader.ts";
 import { sealLog } from "../../log/recovery.ts";
-import type { SegmentBounds } from "../../log/writer.ts";
+import type { SegmentBounds } from "../../log/writer-options.ts";
 import type { Logger } from "../../observe/log.ts";
 import type { Metrics } from "../../observe/metrics.ts";
 import type { IngestLogs } from "../messages.ts";

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { loadConfig } from "../src/settings/reader.ts";
+import { loadConfig } from "../../src/settings/reader.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "pixelmill-config-"));
 afterAll(() => rmSync(directory, { recursive: true }));
