@@ -16,11 +16,16 @@ export class ConcurrencyLimiter {
   /** A permit, or undefined when the owner, or all owners together, hold as many as they may. */
   tryAcquire(owner: string): Permit | undefined {
     const held = this.#held.get(owner) ?? 0;
-    if (held >= this.#perOwner || this.#heldTotal >= this.#total) return undefined;
+    if (this.isOwnerFull(owner) || this.#heldTotal >= this.#total) return undefined;
     this.#count(owner, held + 1, this.#heldTotal + 1);
     return new Permit(() => {
       this.#count(owner, (this.#held.get(owner) ?? 0) - 1, this.#heldTotal - 1);
     });
+  }
+
+  /** Whether the owner holds as many permits as one owner may. */
+  isOwnerFull(owner: string): boolean {
+    return (this.#held.get(owner) ?? 0) >= this.#perOwner;
   }
 
   #count(owner: string, held: number, heldTotal: number): void {

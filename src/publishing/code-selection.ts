@@ -4,8 +4,8 @@ import type { Revision } from "../catalog/model.ts";
 import { nameTaken } from "../catalog/refusals.ts";
 import { ApiError } from "../errors.ts";
 import type { CodeSelection, TestEvent, TestSuite } from "./publisher.ts";
-import { suiteOf } from "./test-code.ts";
-import type { TestRunPlan } from "./test-run.ts";
+import { suiteOf } from "./testing/test-code.ts";
+import type { TestRunPlan } from "./testing/test-run.ts";
 
 type Item = CodeSelection["transformations"][number];
 

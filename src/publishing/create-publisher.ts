@@ -16,12 +16,12 @@ import type {
   StoredCode,
   UpdateCodeInput,
 } from "./publisher.ts";
-import { runTests } from "./run-tests.ts";
-import { suiteOf } from "./test-code.ts";
-import { createTests, type TestContext } from "./test-context.ts";
-import { detailsOf, failuresOf } from "./test-failures.ts";
 import { toTestResult } from "./test-result.ts";
-import type { CodeTestReport, TestRunPlan } from "./test-run.ts";
+import { runTests } from "./testing/run-tests.ts";
+import { suiteOf } from "./testing/test-code.ts";
+import { createTests, type TestContext } from "./testing/test-context.ts";
+import { detailsOf, failuresOf } from "./testing/test-failures.ts";
+import type { CodeTestReport, TestRunPlan } from "./testing/test-run.ts";
 import { toValidationResult } from "./validation-result.ts";
 
 /** Attempts at a request whose code others change meanwhile. */

@@ -2,10 +2,10 @@ import type { Catalog } from "../catalog/catalog.ts";
 import type { ProgramOutcome, UserError } from "../sandbox/program.ts";
 import { checkImportNames, checkModuleName } from "./code-selection.ts";
 import type { DraftRunInput, DraftRunResult } from "./publisher.ts";
-import { outputsOf } from "./suite-result.ts";
-import { suiteOf } from "./test-code.ts";
-import { truncateMessage } from "./test-failures.ts";
-import type { CodeTestReport, TestRunPlan } from "./test-run.ts";
+import { outputsOf } from "./testing/suite-result.ts";
+import { suiteOf } from "./testing/test-code.ts";
+import { truncateMessage } from "./testing/test-failures.ts";
+import type { CodeTestReport, TestRunPlan } from "./testing/test-run.ts";
 
 /** Plans the test run of drafts that are not stored: their revisions exist in memory alone. */
 export function planDraftRun(

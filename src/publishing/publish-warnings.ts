@@ -1,9 +1,9 @@
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Revision } from "../catalog/model.ts";
 import { DETAILS_MAX } from "../settings/limits.ts";
-import { toSuiteResult } from "./suite-result.ts";
-import { failuresOf, truncateMessage } from "./test-failures.ts";
-import type { CodeTestReport, TransformationTestReport } from "./test-run.ts";
+import { toSuiteResult } from "./testing/suite-result.ts";
+import { failuresOf, truncateMessage } from "./testing/test-failures.ts";
+import type { CodeTestReport, TransformationTestReport } from "./testing/test-run.ts";
 
 /**
  * The warnings of a publish that succeeded: failing tests of code that was published before, and

@@ -1,8 +1,8 @@
 import type { UserError } from "../sandbox/program.ts";
 import type { TestResult } from "./publisher.ts";
-import { transformedEvents } from "./suite-result.ts";
-import { truncateMessage } from "./test-failures.ts";
-import type { CodeTestReport, TransformationTestReport } from "./test-run.ts";
+import { transformedEvents } from "./testing/suite-result.ts";
+import { truncateMessage } from "./testing/test-failures.ts";
+import type { CodeTestReport, TransformationTestReport } from "./testing/test-run.ts";
 
 /**
  * A test run as `/transformations/libraries/test` shows it. Code fails there when it does not load and

@@ -1,9 +1,13 @@
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Revision } from "../catalog/model.ts";
 import type { LibraryValidation, TransformationValidation, ValidationResult } from "./publisher.ts";
-import { toSuiteResult } from "./suite-result.ts";
-import { truncateMessage } from "./test-failures.ts";
-import type { CodeTestReport, LibraryTestReport, TransformationTestReport } from "./test-run.ts";
+import { toSuiteResult } from "./testing/suite-result.ts";
+import { truncateMessage } from "./testing/test-failures.ts";
+import type {
+  CodeTestReport,
+  LibraryTestReport,
+  TransformationTestReport,
+} from "./testing/test-run.ts";
 
 /**
  * A test run as `validationOutput` shows it; importers that the request does not name are listed when

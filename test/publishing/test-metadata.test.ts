@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import type { Revision } from "../../src/catalog/model.ts";
 import { rudderId } from "../../src/event/rudder-id.ts";
 import { defaultEvents } from "../../src/publishing/default-test-events.ts";
-import { testMetadata } from "../../src/publishing/test-metadata.ts";
+import { testMetadata } from "../../src/publishing/testing/test-metadata.ts";
 import { metadataKeys } from "../../src/sandbox/program.ts";
 
 const revision = { id: "t", versionId: "v", workspaceId: "w" } as Revision;

@@ -1,6 +1,6 @@
-import type { Detail } from "../errors.ts";
-import { GUEST_ERROR_CHARS_MAX } from "../settings/limits.ts";
-import type { TestFailure } from "./publisher.ts";
+import type { Detail } from "../../errors.ts";
+import { GUEST_ERROR_CHARS_MAX } from "../../settings/limits.ts";
+import type { TestFailure } from "../publisher.ts";
 import type { CodeTestReport } from "./test-run.ts";
 
 /** The failures of a test run, each with its code, event and position. Pure. */

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
-import type { ProgramOutcome, UserError } from "../sandbox/program.ts";
-import type { CheckReport } from "../sandbox/sandbox.ts";
-import type { SuiteResult, TestSuite } from "./publisher.ts";
+import type { ProgramOutcome, UserError } from "../../sandbox/program.ts";
+import type { CheckReport } from "../../sandbox/sandbox.ts";
+import type { SuiteResult, TestSuite } from "../publisher.ts";
 import { truncateMessage } from "./test-failures.ts";
 
 /** The result of a suite by the report of its run. Pure. */

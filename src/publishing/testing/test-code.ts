@@ -1,9 +1,9 @@
-import type { Catalog } from "../catalog/catalog.ts";
-import type { Revision } from "../catalog/model.ts";
-import type { Program, ProgramBatch, ProgramOutcome, UserError } from "../sandbox/program.ts";
-import { defaultEvents } from "./default-test-events.ts";
-import { guestLanguage, libraryCode, programOf } from "./guest-program.ts";
-import type { TestEvent, TestSuite } from "./publisher.ts";
+import type { Catalog } from "../../catalog/catalog.ts";
+import type { Revision } from "../../catalog/model.ts";
+import type { Program, ProgramBatch, ProgramOutcome, UserError } from "../../sandbox/program.ts";
+import { defaultEvents } from "../default-test-events.ts";
+import { guestLanguage, libraryCode, programOf } from "../guest-program.ts";
+import type { TestEvent, TestSuite } from "../publisher.ts";
 import type { ResolvedCode } from "./resolve-imports.ts";
 import type { TestContext } from "./test-context.ts";
 import { testMetadata } from "./test-metadata.ts";

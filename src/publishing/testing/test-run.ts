@@ -1,8 +1,8 @@
-import type { CodeChange } from "../catalog/code/code-store.ts";
-import type { Revision } from "../catalog/model.ts";
-import type { UserError } from "../sandbox/program.ts";
-import type { CheckReport } from "../sandbox/sandbox.ts";
-import type { TestSuite } from "./publisher.ts";
+import type { CodeChange } from "../../catalog/code/code-store.ts";
+import type { Revision } from "../../catalog/model.ts";
+import type { UserError } from "../../sandbox/program.ts";
+import type { CheckReport } from "../../sandbox/sandbox.ts";
+import type { TestSuite } from "../publisher.ts";
 
 /** Code that is tested together: the transformations run with these libraries. */
 export interface TestRunPlan {

@@ -1,10 +1,10 @@
-import type { Catalog } from "../catalog/catalog.ts";
-import { type Imported, librariesFor } from "../catalog/code/closure.ts";
-import { familyOf } from "../catalog/import-name.ts";
-import type { Revision } from "../catalog/model.ts";
-import type { UserError } from "../sandbox/program.ts";
-import type { ImportInspection } from "../sandbox/sandbox.ts";
-import { guestLanguage } from "./guest-program.ts";
+import type { Catalog } from "../../catalog/catalog.ts";
+import { type Imported, librariesFor } from "../../catalog/code/closure.ts";
+import { familyOf } from "../../catalog/import-name.ts";
+import type { Revision } from "../../catalog/model.ts";
+import type { UserError } from "../../sandbox/program.ts";
+import type { ImportInspection } from "../../sandbox/sandbox.ts";
+import { guestLanguage } from "../guest-program.ts";
 import type { TestContext } from "./test-context.ts";
 
 /** Code with its imports, which a guest parsed; `error` is set when it does not parse. */

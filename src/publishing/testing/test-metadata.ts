@@ -1,7 +1,7 @@
-import type { Revision } from "../catalog/model.ts";
-import { rudderId } from "../event/rudder-id.ts";
-import type { MetadataKey } from "../sandbox/program.ts";
-import type { TestEvent } from "./publisher.ts";
+import type { Revision } from "../../catalog/model.ts";
+import { rudderId } from "../../event/rudder-id.ts";
+import type { MetadataKey } from "../../sandbox/program.ts";
+import type { TestEvent } from "../publisher.ts";
 
 /**
  * The result of `metadata(event)` in a test. Every field has a value, as for a live event, so that

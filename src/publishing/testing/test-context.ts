@@ -1,0 +1,39 @@
+import type { Catalog } from "../../catalog/catalog.ts";
+import { ConcurrencyLimiter } from "../../concurrency/concurrency-limiter.ts";
+import { ApiError } from "../../errors.ts";
+import type { Sandbox } from "../../sandbox/sandbox.ts";
+import { TestBudget } from "../../sandbox/test-budget.ts";
+import { TEST_REQUESTS_MAX, TEST_REQUESTS_OF_WORKSPACE_MAX } from "../../settings/limits.ts";
+
+/** Catalog, sandbox and budget of the tests of one request. */
+export interface TestContext {
+  catalog: Catalog;
+  sandbox: Sandbox;
+  budget: TestBudget;
+}
+
+/**
+ * Admits requests that test code, each with its own budget, which ends when the caller hangs up. A
+ * request keeps its body in memory while it waits for guests, so the number of requests is bounded.
+ */
+export function createTests(parts: { catalog: Catalog; sandbox: Sandbox }) {
+  const limiter = new ConcurrencyLimiter({
+    perOwner: TEST_REQUESTS_OF_WORKSPACE_MAX,
+    total: TEST_REQUESTS_MAX,
+  });
+
+  return async function tests<T>(
+    workspaceId: string,
+    caller: AbortSignal | undefined,
+    work: (context: TestContext) => Promise<T>,
+  ): Promise<T> {
+    using permit = limiter.tryAcquire(workspaceId);
+    if (permit === undefined) {
+      const whose = limiter.isOwnerFull(workspaceId) ? "of this workspace " : "";
+      const message = `Too many requests ${whose}test code now; send the request again`;
+      throw new ApiError("unavailable", message);
+    }
+    using budget = new TestBudget(caller);
+    return await work({ ...parts, budget });
+  };
+}
