@@ -1,4 +1,6 @@
-/** The least that Bun can do for a pixel: the same GIF, no look at the query, nothing kept. */
+/**
+ * Bare Bun server, the lower bound: answers every request with the GIF, parses and stores nothing.
+ */
 import { gifAnswer, serveGif } from "./gif-server.ts";
 
 serveGif(gifAnswer);

@@ -9,9 +9,9 @@ import { createLogger } from "../src/observe/log.ts";
 import { report } from "./report.ts";
 
 /**
- * Management at 100 and at 10,000 transformations of 10 revisions each: the time of one operation
- * must stay flat (a ratio of 1.5 at most). Both catalogs are open at once and take turns, so
- * that a slow moment of the machine falls on both.
+ * Measures management operations at 100 and at 10,000 transformations of 10 revisions each: the
+ * time of one operation must stay flat (a ratio of 1.5 at most). Both catalogs are open at once and
+ * alternate, so that a slow moment of the machine affects both.
  */
 const SIZES = [100, 10_000] as const;
 const REVISIONS = 10;
@@ -54,7 +54,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** Microseconds of one operation on a transformation that the round picks. */
+/** Time of one operation in microseconds, on a transformation that the round picks. */
 async function timed(
   name: (typeof names)[number],
   { catalog, workspaceId, ids, destinationIds, library }: Filled,

@@ -1,7 +1,8 @@
 /**
- * `bun bench/cluster-ingest.ts [CONNECTIONS] [ROUNDS]`: what a pixel costs an ingest process on
- * segment files and on partitions of three Kafka brokers, which the script starts and ends. Rounds
- * take turns, so that what else the machine does meets both.
+ * `bun bench/cluster-ingest.ts [CONNECTIONS] [ROUNDS]`: measures the CPU cost of a pixel in an
+ * ingest process that appends to segment files, and in one that appends to partitions of three
+ * Kafka brokers, which the script starts and stops. Rounds alternate, so that other load on the
+ * machine affects both.
  */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -48,7 +49,7 @@ function cpuSeconds(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) / 100;
 }
 
-/** Pixels per CPU-second of the ingest process, and per second. */
+/** Runs one round; returns pixels per CPU-second of the ingest process, and per second. */
 async function run(ingest: Started): Promise<{ perCpuSecond: number; perSecond: number }> {
   const query = QUERY.replace(/^writeKey=[^&]*/, `writeKey=${writeKey}`)
     .replace(/userId=[^&]*/, "userId=user-@U")

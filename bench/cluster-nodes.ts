@@ -1,9 +1,9 @@
 /**
- * `bun bench/cluster-nodes.ts [EVENTS] [ROUNDS]`: what an event costs on its way from the pixel to a
- * webhook that takes a hundred at once, through JavaScript: one machine on its disk, one node and
- * three nodes on three Kafka brokers, all started here. CPU is that of all of pixelmill's own
- * processes; brokers, load and receiver share the machine. Rounds take turns. Then events at an
- * even rate tell how long one takes from the pixel to the receiver.
+ * `bun bench/cluster-nodes.ts [EVENTS] [ROUNDS]`: measures the CPU cost of an event from the pixel,
+ * through a JavaScript transformation, to a webhook with batches of 100: on one machine with its
+ * disk, and on one and three nodes with three Kafka brokers, all started here. CPU is that of all
+ * pixelmill processes; brokers, load generator and receiver share the machine. Rounds alternate.
+ * Then measures the latency from pixel to receiver at an even rate.
  */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
@@ -16,7 +16,9 @@ import { report, round2 } from "./report.ts";
 
 const [events = "20000", rounds = "3"] = process.argv.slice(2);
 const USERS = 5_000;
-/** Few would wait for brokers most of the time, and each request to these would carry little. */
+/**
+ * Connections of the load: with few, they mostly wait for brokers, and produce requests are small.
+ */
 const CONNECTIONS = 768;
 const EVEN = { rate: 150, seconds: 6 };
 const one = cases.find(({ name }) => name === "webhook by 100, JavaScript")!;
@@ -62,7 +64,7 @@ async function open(name: string, count: number, flags: string[]): Promise<Site>
   return { name, nodes, pixel: pixelOf(source.writeKey, one), sink: url, stop };
 }
 
-/** Sends so many pixels, spread over the nodes, and waits until all are at the receiver. */
+/** Sends `count` pixels, spread over the nodes, and waits until the receiver has all of them. */
 async function run({ nodes, pixel, sink }: Site, count: number, rate: number) {
   await fetch(sink, { method: "DELETE" });
   const cpu = () => nodes.flatMap(({ pid }) => Object.values(cpuByPart(pid)));
@@ -95,7 +97,7 @@ const sites = [
   await open("three nodes, Kafka", 3, cluster("three")),
 ];
 try {
-  // Warm: code is compiled after many thousand events on each node.
+  // Warm-up: the JIT compiles the code after many thousand events on each node.
   for (const site of sites) await run(site, site.nodes.length * Number(events), 0);
   const found = new Map<Site, Awaited<ReturnType<typeof run>>[]>(sites.map((it) => [it, []]));
   for (let round = 0; round < Number(rounds); round++) {
@@ -107,7 +109,7 @@ try {
     rows.push({
       case: site.name,
       "events/CPU-s": Math.round(median(all.map((it) => it.perCpuSecond))),
-      "of files": round2(
+      "ratio to files": round2(
         median(all.map((it, n) => it.perCpuSecond / found.get(sites[0]!)![n]!.perCpuSecond)),
       ),
       [`p50 ms at ${EVEN.rate}/s`]: round2(even.p50!),

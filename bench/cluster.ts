@@ -1,7 +1,7 @@
 /**
- * `bun bench/cluster.ts`: what a record costs this process on segment files and on partitions of
- * three Kafka brokers, which the script starts and ends. Rounds take turns, so that what else the
- * machine does meets both.
+ * `bun bench/cluster.ts`: measures the CPU cost of a record in this process, on segment files and
+ * on partitions of three Kafka brokers, which the script starts and stops. Rounds alternate, so
+ * that other load on the machine affects both.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -34,7 +34,7 @@ interface Round {
   p99Ms: number;
 }
 
-/** Appends in as many lines as are in flight, each to its own one of the writers. */
+/** Runs `inFlight` append loops; each loop uses one of the writers. */
 async function run(writers: readonly LogWriter<Buffer>[], inFlight: number): Promise<Round> {
   const cpu = process.cpuUsage();
   const startedAt = performance.now();

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { childrenOf } from "../test/e2e/server.ts";
 
-/** CPU time of a server and its children in µs, by what each process is. */
+/** CPU time of a server and its children in µs, by kind of process. */
 export type CpuByPart = Record<"server" | "ingest" | "guests", number>;
 
 export function cpuByPart(server: number): CpuByPart {
@@ -30,8 +30,8 @@ function tasksOf(pid: number): string[] {
 }
 
 /**
- * By the scheduler's own account of each thread, in nanoseconds: the ticks of `stat` are 10 ms, as
- * much as a few hundred events cost.
+ * CPU time of a process from the scheduler's statistics per thread, which are in nanoseconds: the
+ * ticks of `stat` are 10 ms, as much as a few hundred events cost.
  */
 function cpuOf(pid: number): number {
   const times = tasksOf(pid).map((task) => read(`/proc/${pid}/task/${task}/schedstat`));
@@ -40,7 +40,7 @@ function cpuOf(pid: number): number {
 
 const MICROSECONDS_PER_TICK = 10_000;
 
-/** Of children that ended: guests that were replaced. */
+/** CPU time of a process's children that ended: guests that were replaced. */
 function deadChildren(pid: number): number {
   const fields = read(`/proc/${pid}/stat`).split(") ").at(-1)!.split(" ");
   return (Number(fields[13] ?? 0) + Number(fields[14] ?? 0)) * MICROSECONDS_PER_TICK;

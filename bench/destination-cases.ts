@@ -9,12 +9,12 @@ import {
 } from "../test/destinations/clickhouse/clickhouse-server.ts";
 import { PostgresServer, postgresMissing } from "../test/destinations/postgres/postgres-server.ts";
 
-/** A kind of destination and a plain client of the same system, to compare with. */
+/** Benchmark case: a kind of destination, and a plain client of the same system as the baseline. */
 export interface Case {
   name: string;
-  /** Short name of the method of the plain client. */
+  /** Short name of the method that the plain client uses. */
   plainly: string;
-  /** The reason why the destination is missing here. */
+  /** Reason why this machine cannot run the case; undefined if it can. */
   missing: string | undefined;
   start(egress: Egress): Promise<Running>;
 }
@@ -22,18 +22,21 @@ export interface Case {
 export interface Running {
   kind: DestinationKind;
   config: Record<string, unknown>;
-  /** Writes the same columns with the plain client; resolves with the CPU of its processes, in µs. */
+  /**
+   * Writes the same columns with the plain client; resolves with the CPU time of its processes in
+   * µs.
+   */
   plain(events: readonly Uint8Array[]): Promise<number>;
-  /** CPU of the database server, in µs. */
+  /** CPU time of the database server in µs. */
   serverCpu(): number;
   /** Adds a column with the arrival time of each row, in ms. */
   stamp(): Promise<void>;
-  /** Milliseconds from the property `sent` to that. */
+  /** Milliseconds from the property `sent` to the arrival time of each row. */
   latencies(): Promise<number[]>;
   end(): Promise<void>;
 }
 
-/** Columns of a pixel, as the tables have them, and where they are in an event. */
+/** Columns that a table has for a pixel event. */
 const columns = "id anonymous_id user_id received_at sent_at event event_text context_ip".split(
   " ",
 );
@@ -58,7 +61,7 @@ const asCopy = (value: unknown) =>
 
 const TICK_MICROS = 10_000;
 
-/** CPU of a process and of all that it started, those that ended too. */
+/** CPU time of a process and of all its descendants, ended ones included. */
 export function familyCpu(pid: number): number {
   const micros = (id: number) => {
     const fields = readFileSync(`/proc/${id}/stat`, "latin1").split(") ").at(-1)!.split(" ");
@@ -73,7 +76,7 @@ export function familyCpu(pid: number): number {
         .split(" ");
       if (Number(parent) === pid) sum += micros(Number(name));
     } catch {
-      // It ended meanwhile.
+      // The process has ended since the listing.
     }
   }
   return sum;

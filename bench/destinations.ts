@@ -1,7 +1,7 @@
 /**
- * Events per CPU-second into each kind of destination beside the best that its system's plain
- * client does with the same events, which guards nothing and knows its columns beforehand; and how
- * long a pixel takes until it is a row. Rounds take turns, so that a busy machine hurts all alike.
+ * Measures events per CPU-second for each kind of destination, against the fastest plain client of
+ * the same system, which checks nothing and knows the columns beforehand; and the latency from a
+ * pixel to its row. Rounds alternate, so that a busy machine affects all alike.
  *
  *   bun bench/destinations.ts [KIND …] [--batches 20] [--rounds 5] [--seconds 20] [--per-second 50]
  */
@@ -56,12 +56,13 @@ function eventOf(n: number): Uint8Array {
 }
 
 interface Cost {
-  /** CPU per event in µs: of the client alone, and with the server. */
+  /** CPU time per event in µs, of the client alone. */
   client: number;
+  /** CPU time per event in µs, of the client and the server. */
   both: number;
 }
 
-/** Measures the CPU per event of `work`. */
+/** Measures the CPU time per event of `work`, which resolves with a number of events. */
 async function costOf(running: Running, work: () => Promise<number>): Promise<Cost> {
   const server = running.serverCpu();
   const own = process.cpuUsage();
@@ -79,7 +80,7 @@ async function throughput(running: Running) {
   const input = { messageId: "m", sourceId: "s", receivedAt: Date.now(), type: "track" };
   const ours: Cost[] = [];
   const plain: Cost[] = [];
-  // One round more: the first one makes the tables.
+  // One extra round: the first creates the tables.
   for (let round = 0; round <= Number(values.rounds); round++) {
     const all = Array.from({ length: batches }, events);
     const outgoing = all.map((batch) => batch.map((bytes) => ({ bytes, input, byCode: true })));
@@ -103,7 +104,7 @@ async function throughput(running: Running) {
   return { ours, plain };
 }
 
-/** Milliseconds from a pixel's sending until its row is there. */
+/** Milliseconds from sending each pixel until its row exists. */
 async function latencies(running: Running, type: string): Promise<number[]> {
   const server = await startServer();
   try {
@@ -149,9 +150,9 @@ for (const { name, plainly, missing, start } of [...cases, ...objectCases, ...ka
       destination: name,
       "events/CPU-s": Math.round(1e6 / per(ours, "client")),
       plain: `${plainly} ${Math.round(1e6 / per(plain, "client"))}`,
-      "to plain": round2(per(plain, "client") / per(ours, "client")),
-      "with server's CPU": Math.round(1e6 / per(ours, "both")),
-      "to plain, with server's": round2(per(plain, "both") / per(ours, "both")),
+      "ratio to plain": round2(per(plain, "client") / per(ours, "client")),
+      "events/CPU-s with server": Math.round(1e6 / per(ours, "both")),
+      "ratio with server": round2(per(plain, "both") / per(ours, "both")),
       "pixel to row, p50 ms": at(0.5),
       "p99 ms": at(0.99),
     });

@@ -1,6 +1,6 @@
 /**
- * The least that Bun can do for a pixel that must be on disk: the bare server, and every URL in a
- * file before the answer; what waits while one write is under way goes with the next.
+ * Durable bare Bun server, the lower bound for storing pixels: writes every URL to a file before
+ * the answer. Requests that arrive during a write share the next write.
  */
 import { constants, mkdtempSync, rmSync } from "node:fs";
 import { open } from "node:fs/promises";
@@ -11,7 +11,7 @@ import { gifAnswer, serveGif } from "./gif-server.ts";
 const { O_APPEND, O_CREAT, O_DSYNC, O_WRONLY } = constants;
 const directory = mkdtempSync(join(tmpdir(), "pixelmill-bench-"));
 const file = await open(join(directory, "urls"), O_WRONLY | O_CREAT | O_DSYNC | O_APPEND);
-// Its space goes with the process.
+// The open file keeps the space until the process exits.
 rmSync(directory, { recursive: true });
 
 let waiting = "";

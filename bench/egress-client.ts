@@ -18,7 +18,7 @@ const { signal } = new AbortController();
 
 const egress = createEgress({ allow: ["127.0.0.0/8"] });
 const agent = new Agent({ keepAlive: true });
-// By its path: Bun has a module of its own under the bare name.
+// Imported by path: under the bare name Bun substitutes its built-in module.
 const undici = await import("../node_modules/undici/index.js");
 const dispatcher = new undici.Agent({ connections: atOnce, pipelining: 1 });
 
@@ -37,7 +37,7 @@ const bytes = Buffer.concat([
   Buffer.from(`POST /hook HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: ${body.length}\r\n\r\n`),
   body,
 ]);
-/** An answer is one piece here; it is not read. */
+/** Sends one request over a bare socket. The response arrives in one chunk and is not parsed. */
 function byBareSocket(): Promise<void> {
   const kept = sockets.pop() ?? { socket: connect(port, "127.0.0.1"), answered: () => {} };
   if (kept.socket.listenerCount("data") === 0) kept.socket.on("data", () => kept.answered());

@@ -1,8 +1,8 @@
-/** A receiver for bench/egress.ts, as cheap as one can be: answers each request of 1 KB with 200. */
+/** Receiver for bench/egress.ts with minimal cost: answers each request of 1 KB with 200. */
 const answer = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 2\r\n\r\nok";
 const lengthLine = /\r\ncontent-length: (\d+)/i;
 
-/** Bytes that a connection's request still owes. */
+/** Bytes of the current request that a connection has yet to receive. */
 interface Owed {
   bytes: number;
 }

@@ -1,7 +1,7 @@
 /**
- * Measures the CPU of a request to a receiver: the guarded egress, other clients without a guard,
- * and a bare socket as the lower bound. Connections are kept alive, bodies have 1 KB. Each client
- * has its own process, and rounds alternate, so that a busy machine affects all alike.
+ * Measures the CPU time of a request to a receiver: by the guarded egress, by other clients without
+ * a guard, and by a bare socket as the lower bound. Connections are kept alive, bodies have 1 KB.
+ * Each client has its own process, and rounds alternate, so that a busy machine affects all alike.
  *
  *   bun bench/egress.ts [--requests 10000] [--rounds 5] [--at-once 8]
  */
@@ -40,7 +40,7 @@ await report(
   [...cost].map(([client, micros]) => ({
     client,
     "requests/CPU-s": Math.round(1e6 / median(micros)),
-    "µs a request": round2(median(micros)),
-    "to egress": round2(median(micros) / ours),
+    "µs per request": round2(median(micros)),
+    "ratio to egress": round2(median(micros) / ours),
   })),
 );

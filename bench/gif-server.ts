@@ -1,4 +1,4 @@
-/** What the bare servers share: the same GIF for every request, on a free port that is printed. */
+/** Base of the bare servers: answers every request with one GIF, on a free port that it prints. */
 const gif = Buffer.from("R0lGODlhAQABAIAAAAAAAAAAACH5BAEAAAAALAAAAAABAAEAAAICRAEAOw==", "base64");
 const headers = { "content-type": "image/gif", "cache-control": "no-store" };
 

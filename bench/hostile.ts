@@ -1,7 +1,7 @@
 /**
- * Ordinary pixels at a fixed rate: alone, while pixels with URLs of 32,768 bytes arrive, while slow
- * clients hold connections, and while a crowd of one address opens more connections than it may
- * have, again and again. Rounds alternate; the p99 of the ordinary ones is to hold.
+ * Measures ordinary pixels at a fixed rate: alone, while pixels with URLs of 32,768 bytes arrive,
+ * while slow clients hold connections, and while one address repeatedly opens more connections
+ * than its limit. Rounds alternate; the p99 of ordinary pixels must not rise.
  *
  *   bun bench/hostile.ts [--seconds 4] [--rounds 3] [--rate 2000] [--command dist/pixelmill]
  */
@@ -37,7 +37,7 @@ const longUrl = `${target.url}&properties.text=`.padEnd(
 const ordinary = () =>
   pace(target, { connections: CONNECTIONS, seconds, rate: Number(values.rate) });
 
-/** Attacks that run while ordinary pixels are measured. */
+/** Conditions under which ordinary pixels are measured. */
 const settings: Record<string, () => Promise<Paced>> = {
   alone: ordinary,
   async "with URLs of 32,768 bytes"() {
@@ -66,7 +66,9 @@ const settings: Record<string, () => Promise<Paced>> = {
   },
 };
 
-/** Sends a head a byte a second, and comes back when it is thrown out. */
+/**
+ * Sends a request head at one byte per second, and reconnects when the server disconnects it.
+ */
 function slowClient(): { stop: () => void } {
   let stopped = false;
   let socket = open();
@@ -101,10 +103,10 @@ await report(
   "hostile",
   [...loads].map(([name, of]) => ({
     "ordinary pixels": name,
-    "answers per second": Math.round(median(of.map((load) => load.rps))),
+    "responses per second": Math.round(median(of.map((load) => load.rps))),
     "p50 ms": round2(median(of.map((load) => load.p50Ms))),
     "p99 ms": round2(p99(name)),
-    "p99 to alone": round2(p99(name) / p99("alone")),
+    "p99 ratio to alone": round2(p99(name) / p99("alone")),
     failures: of.reduce((sum, load) => sum + load.failures, 0),
   })),
 );

@@ -1,8 +1,8 @@
 /**
- * Pixel ingest, durable (200 means on disk), with nothing connected and with a file destination,
- * beside servers that answer the same GIF and keep less. CPU is that of all the product's
- * processes, until the last pixel is delivered. Rounds alternate, so that a busy machine hurts all
- * alike; compare the ratios.
+ * Measures durable pixel ingest (200 means on disk), without a destination and with a file
+ * destination, against servers that answer the same GIF and store less. CPU is that of all
+ * pixelmill processes until the last pixel is delivered. Rounds alternate, so that a busy machine
+ * affects all alike; compare the ratios.
  *
  *   bun bench/ingest.ts [--seconds 5] [--rounds 3] [--connections 64,256]
  *     [--command dist/pixelmill,OTHER]
@@ -48,9 +48,9 @@ for (const connections of values.connections.split(",").map(Number)) {
       connections,
       target: target.name,
       connected: target.connected ?? "–",
-      "answers per CPU-second": Math.round(of(target, "perCpuSecond")),
-      "ours to it": round2(of(ours, "perCpuSecond") / of(target, "perCpuSecond")),
-      "answers per second": Math.round(of(target, "rps")),
+      "responses per CPU-second": Math.round(of(target, "perCpuSecond")),
+      "pixelmill / target": round2(of(ours, "perCpuSecond") / of(target, "perCpuSecond")),
+      "responses per second": Math.round(of(target, "rps")),
       "p50 ms": of(target, "p50Ms"),
       "p99 ms": of(target, "p99Ms"),
       failures: loads.get(target)!.reduce((sum, load) => sum + load.failures, 0),

@@ -8,7 +8,9 @@ import { type Case, familyCpu, type Running } from "./destination-cases.ts";
 
 const PARTITIONS = 4;
 
-/** The same record by the library's own producer, which reads the event for the key as well. */
+/**
+ * Builds the same record for the plain client's producer, parsing the event for its key as well.
+ */
 function plainMessage(topic: string, bytes: Uint8Array) {
   const value = Buffer.from(bytes);
   const { userId, messageId, type, receivedAt } = JSON.parse(value.toString());

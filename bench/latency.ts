@@ -1,7 +1,8 @@
 /**
- * Latency against rate: a bare `Bun.serve`, one that keeps what it gets, ours, and ours without the
- * disk's part (on tmpfs), each at shares of its own highest rate; then URLs of 32,768 bytes against
- * ordinary ones in bytes per second. Writes an SVG beside the JSON.
+ * Measures latency against rate of a bare `Bun.serve`, a durable bare server, pixelmill, and
+ * pixelmill on tmpfs (without the disk's cost), each at fractions of its highest rate; then the
+ * throughput in bytes per second with URLs of 32,768 bytes and with ordinary ones. Writes an SVG
+ * beside the JSON.
  *
  *   bun bench/latency.ts [--seconds 1] [--rounds 11] [--connections 64] [--command dist/pixelmill]
  */
@@ -22,7 +23,7 @@ const { values } = parseArgs({
 const connections = Number(values.connections);
 const seconds = Number(values.seconds);
 const rounds = Number(values.rounds);
-/** The highest rate is the median of so many. */
+/** Rounds whose median is the highest rate. */
 const HIGHEST_ROUNDS = 5;
 const SHARES = [0.1, 0.25, 0.5, 0.75, 0.9];
 
@@ -51,7 +52,7 @@ async function curves(targets: Target[]): Promise<{ name: string; points: Point[
   return targets.map((target) => ({ name: target.name, points: points.get(target)! }));
 }
 
-/** Rounds that alternate between the targets, so that a busy machine hurts all alike. */
+/** Runs rounds that alternate between the targets, so that a busy machine affects all alike. */
 async function alternate<T>(
   targets: Target[],
   times: number,
@@ -75,11 +76,11 @@ await report(
   measured.flatMap(({ name, points }) =>
     points.map(({ share, rate, p50, p99 }, index) => ({
       target: name,
-      "share of its highest rate": share,
-      "answers per second": Math.round(rate),
+      "fraction of highest rate": share,
+      "responses per second": Math.round(rate),
       "p50 ms": p50,
       "p99 ms": p99,
-      "p99 to bare": round2(p99 / measured[0]!.points[index]!.p99),
+      "p99 ratio to bare": round2(p99 / measured[0]!.points[index]!.p99),
     })),
   ),
 );
@@ -104,7 +105,7 @@ for (const long of [false, true]) {
   await target.stop();
   sizes.push({
     "URL bytes": bytes,
-    "answers per second": Math.round(load.rps),
+    "responses per second": Math.round(load.rps),
     "MB per second": round2((load.rps * bytes) / 1e6),
     "MB per CPU-second": round2((load.perCpuSecond * bytes) / 1e6),
     "p99 ms": load.p99Ms,

@@ -1,4 +1,4 @@
-/** The pixel listener as it is, over a log that forgets every record at once. */
+/** Pixel listener over a log that discards every record. */
 
 import { openListeningSocket } from "../src/http/listening-socket.ts";
 import { createIngestListener } from "../src/ingest/listener.ts";

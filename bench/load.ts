@@ -1,33 +1,33 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Something that answers HTTP in processes of its own. */
+/** HTTP server under measurement, in separate processes. */
 export interface Target {
   name: string;
   url: string;
   /** Processes whose CPU time is the target's cost. */
   pids: number[];
-  /** What gets the pixels; nothing unless it is told. */
+  /** Destination that receives the pixels, for the report; "nothing" by default. */
   connected?: string;
-  /** Resolves when what was taken is delivered, which is part of the cost. */
+  /** Resolves when all accepted pixels are delivered, which is part of the cost. */
   settle?(): Promise<void>;
   stop(): Promise<void>;
 }
 
 export interface Load {
-  /** Answers per second of wall-clock time. */
+  /** Responses per second of wall-clock time. */
   rps: number;
-  /** Answers per second of CPU time of the target: stable on a shared machine. */
+  /** Responses per second of the target's CPU time: stable on a shared machine. */
   perCpuSecond: number;
   p50Ms: number;
   p99Ms: number;
   answers: number;
   failures: number;
-  /** Share of one core that the load generator used; near 1, it was the limit, not the server. */
+  /** Fraction of one core that the load generator used; near 1, the generator was the limit. */
   generatorCpu: number;
 }
 
-/** Runs autocannon (under Node, in a process of its own) against a target. */
+/** Runs autocannon (under Node, in a separate process) against a target. */
 export async function measure(
   target: Target,
   options: { connections: number; seconds: number },
@@ -68,7 +68,7 @@ export interface Paced {
   failures: number;
 }
 
-/** Sends requests to a target at an even rate (per second), from a process of its own. */
+/** Sends requests to a target at an even rate (per second), from a separate process. */
 export async function pace(
   target: Target,
   options: { connections: number; seconds: number; rate: number },

@@ -1,4 +1,4 @@
-/** One design under a closed loop, in a process of its own: a child of log.ts. */
+/** Child process of log.ts: measures one design under a closed loop of appends. */
 
 import { readFileSync } from "node:fs";
 import { designs } from "./log-designs.ts";
@@ -7,7 +7,7 @@ export interface AppendResult {
   records: number;
   seconds: number;
   cpuSeconds: number;
-  /** Bytes that the process caused to be written, per byte of the records. */
+  /** Write amplification: bytes that the process wrote to disk, per byte of records. */
   amplification: number;
   p50Ms: number;
   p99Ms: number;
@@ -40,7 +40,7 @@ const result: AppendResult = {
 await design.close();
 process.stdout.write(JSON.stringify(result));
 
-/** Appends one after the other, in as many lines as are in flight; returns each append's wait. */
+/** Runs concurrent append loops for some seconds; returns the latency of each append. */
 async function run(forSeconds: number): Promise<number[]> {
   const until = performance.now() + forSeconds * 1000;
   const waits: number[] = [];

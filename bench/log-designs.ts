@@ -1,4 +1,6 @@
-/** Ways to keep records durably, all behind one function: resolves when the record is on disk. */
+/**
+ * Designs of durable storage behind one append function, which resolves when the record is on disk.
+ */
 
 import { Database } from "bun:sqlite";
 import { closeSync, constants, openSync, writeSync } from "node:fs";
@@ -23,7 +25,9 @@ export const designs: Record<string, (directory: string) => Promise<Design>> = {
     const logger = createLogger("error");
     return openLogWriter({ directory: join(directory, "log"), codec: bytesCodec, logger });
   },
-  /** What the disk gives: the records of a turn, joined, in one O_DSYNC write. No format at all. */
+  /**
+   * Upper bound of the disk: the records of one event loop turn in one O_DSYNC write, no format.
+   */
   "bare O_DSYNC writes": async (directory) => {
     const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_DSYNC;
     const fd = openSync(join(directory, "bare"), flags);
@@ -60,7 +64,7 @@ export const designs: Record<string, (directory: string) => Promise<Design>> = {
   },
 };
 
-/** Gathers what one turn of the event loop brings, and writes it at the turn's end. */
+/** Collects the records of one turn of the event loop, and writes them at the end of the turn. */
 function perTurn(write: (records: Buffer[]) => void): (record: Buffer) => Promise<void> {
   let waiting: Buffer[] = [];
   let settled = Promise.withResolvers<void>();

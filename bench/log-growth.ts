@@ -1,7 +1,7 @@
 /**
- * Logs of 1,000 records and more beside each other: appending, following the tail, reading an old
- * part, and opening again must cost the same whatever is kept. The logs take turns, so that a slow
- * moment of the machine falls on all.
+ * Compares logs of 1,000 and more records: appending, reading the tail, reading an old segment, and
+ * reopening must cost the same at every size. The logs alternate, so that a slow moment of the
+ * machine affects all.
  *
  *   bun bench/log-growth.ts [--records 1000000] [--rounds 40]     (10,000,000 records take 4 GB)
  */
@@ -39,7 +39,7 @@ interface Grown {
   directory: string;
   records: number;
   writer: LogWriter<Buffer>;
-  /** Follows the tail, as a lane does. */
+  /** Reader at the tail, where a lane reads. */
   tail: LogReader;
   appendUs: number[];
   followUs: number[];
@@ -73,7 +73,7 @@ async function grow(directory: string, records: number): Promise<Grown> {
   return { directory, records, writer, tail, appendUs: [], followUs: [], readUs: [] };
 }
 
-/** One turn: a batch is appended, the tail is followed, and an old segment is read from its start. */
+/** Runs one turn: appends a batch, reads the tail, and reads an old segment from its start. */
 async function measure({ directory, writer, tail, appendUs, followUs, readUs }: Grown) {
   const position = writer.durable();
   appendUs.push((await timed(() => appendBatch(writer, BATCH))) / BATCH);
@@ -89,7 +89,7 @@ async function measure({ directory, writer, tail, appendUs, followUs, readUs }: 
     reader.advance(writer.durable());
     return (await timed(() => readRecords(reader, first, count))) / count;
   };
-  // Once before: whether the processor's caches hold the file is not the log's cost.
+  // Reads once before, so that the measured read does not depend on the processor's caches.
   await readOld();
   readUs.push(await readOld());
 }
@@ -109,7 +109,7 @@ async function readRecords(reader: LogReader, from: number, count: number): Prom
   }
 }
 
-/** Microseconds of CPU time: what it costs, whoever else uses the machine. */
+/** Measures CPU time in microseconds, which does not depend on other load of the machine. */
 async function timed(work: () => Promise<void>): Promise<number> {
   const before = process.cpuUsage();
   await work();
@@ -134,8 +134,8 @@ async function row(log: Grown, smallest: Grown): Promise<Record<string, string |
 }
 
 /**
- * Milliseconds from opening the log again until its last record is read: the slowest of five, which
- * is the first, when the newest segment is as long as it gets.
+ * Milliseconds from reopening the log until its last record is read: the slowest of five, which is
+ * the first, when the newest segment has its full length.
  */
 async function restart(directory: string): Promise<number> {
   const times: number[] = [];

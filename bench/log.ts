@@ -1,6 +1,6 @@
 /**
- * Appends to the event log beside what else could keep records: LMDB, SQLite, and bare synchronous
- * writes, which is what the disk can do. Rounds alternate, so that a busy machine hurts all alike.
+ * Compares appends to the event log with LMDB, SQLite, and bare synchronous writes, which are the
+ * upper bound of the disk. Rounds alternate, so that a busy machine affects all alike.
  *
  *   bun bench/log.ts [--seconds 2] [--rounds 3] [--in-flight 64,256] [--bytes 300]
  */

@@ -21,7 +21,7 @@ import { type Case, familyCpu, type Running } from "./destination-cases.ts";
 const linesOf = (events: readonly Uint8Array[]) =>
   Buffer.concat(events.flatMap((event) => [event, Buffer.from("\n")]));
 
-/** Milliseconds from the property `sent` of events to when their file was written. */
+/** Milliseconds from the property `sent` of each event to the modification time of its file. */
 async function latenciesBelow(directory: string): Promise<number[]> {
   const names = readdirSync(directory, { recursive: true }).map(String);
   const found: number[] = [];
@@ -41,7 +41,7 @@ async function startS3(egress: Egress, over: Record<string, unknown>): Promise<R
   return {
     kind: s3Kind(egress),
     config: { ...server.config, ...over },
-    /** Bun's own client, which is native, and its quickest compressor at the same level. */
+    /** Writes with Bun's native S3 client and its fastest compressor at the same level. */
     async plain(events) {
       const body = Bun.gzipSync(new Uint8Array(linesOf(events)), { level: 4 });
       await client.write(`plain/${crypto.randomUUID()}.jsonl.gz`, body);

@@ -1,7 +1,7 @@
 /**
- * Requests at an even rate, each timed from the moment it was due: a child of load.ts.
- * (autocannon's own rate sends what a second allows as fast as it can, then pauses: that is the
- * latency of a full server, whatever the rate.)
+ * Child process of load.ts: sends requests at an even rate, and times each from the moment it was
+ * due. (With a rate, autocannon sends each second's requests in one burst, then pauses: it measures
+ * the latency of a saturated server at any rate.)
  *
  *   bun bench/paced.ts URL RATE SECONDS CONNECTIONS
  */
@@ -10,14 +10,14 @@ import { median, type Paced } from "./load.ts";
 
 interface Client {
   socket: Socket<Client>;
-  /** When its request was due; undefined while it has none under way. */
+  /** Due time of the request in flight; undefined while the connection is idle. */
   dueAt: number | undefined;
   received: number;
 }
 
 const OK = Buffer.from("HTTP/1.1 200");
 const TICK_MS = 1;
-/** The first answers are not counted. */
+/** Warm-up time, whose responses are not counted. */
 const WARM_MS = 500;
 
 const [url, rate, seconds, connections] = process.argv.slice(2);
@@ -26,9 +26,9 @@ const request = Buffer.from(`GET ${pathname}${search} HTTP/1.1\r\nHost: ${host}\
 const perMs = Number(rate) / 1_000;
 const waits: number[] = [];
 const idle: Client[] = [];
-/** Due times of requests that no connection was free for. */
+/** Due times of requests that wait for an idle connection. */
 const late: number[] = [];
-/** Every answer is as long as the first one. */
+/** Length of the first response; every other one has the same. */
 let answerBytes = 0;
 let failures = 0;
 

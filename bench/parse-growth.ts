@@ -1,4 +1,7 @@
-/** `BUN_JSC_useGC=0 bun bench/parse-growth.ts PARSER COUNT`: bytes of growth per operation. */
+/**
+ * `BUN_JSC_useGC=0 bun bench/parse-growth.ts PARSER COUNT`: prints heap growth per operation, in
+ * bytes.
+ */
 import { growthOf } from "../test/event/growth.ts";
 import { work } from "./parsers.ts";
 

@@ -1,4 +1,4 @@
-/** A track hit as AMP sends it: 25 parameters, 860 bytes. */
+/** Query of a track pixel from RudderStack's AMP integration: 25 parameters, 860 bytes. */
 export const QUERY = [
   "writeKey=2LnbcGgKON5BbHHuyYVesZ24uqu",
   "anonymousId=amp-Zk3Yt0aQmWq7mJ1nXy9u",

@@ -23,14 +23,14 @@ const frame = {
   request_ip: record.clientAddress,
 };
 const encoder = new TextEncoder();
-/** The parsers know no limit by default, or a lower one. */
+/** Options of qs: keys stay flat, up to 1,000 parameters. */
 const unlimited = { depth: 0, parameterLimit: 1_000 };
 
 function entries(object: object): [string, string][] {
   return Object.entries(object);
 }
 
-/** From the query to the event's JSON bytes, the same for all. */
+/** Functions from the query to the event's JSON bytes, which are the same for all parsers. */
 export const toJson: Record<string, () => Uint8Array> = {
   pixelmill: () => bytes.subarray(JSON_START, writeEvent(record)),
   URLSearchParams: () => plainEvent(new URLSearchParams(QUERY), frame),
@@ -40,7 +40,7 @@ export const toJson: Record<string, () => Uint8Array> = {
   reference: () => encoder.encode(referenceEvent(record)),
 };
 
-/** The same, measured: nothing is made that the parser does not need. */
+/** Functions that the benchmark measures: they build nothing that the parser does not need. */
 export const work: Record<string, () => unknown> = {
   ...toJson,
   pixelmill: () => writeEvent(record),

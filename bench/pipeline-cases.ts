@@ -1,12 +1,12 @@
-/** What bench/pipeline.ts sends, and the code that it runs over that. */
+/** Events and transformations of bench/pipeline.ts. */
 
 export interface Case {
   name: string;
   type: "webhook" | "file";
-  /** Events a request, of a webhook. */
+  /** Events per webhook request. */
   batchSize: number;
   transform: boolean;
-  /** Bytes of an event, about. */
+  /** Approximate size of an event in bytes. */
   bytes: number;
 }
 
@@ -21,7 +21,7 @@ export const cases: Case[] = [
   { ...webhook, name: "webhook by 100, JavaScript, 30 KB", batchSize: 100, bytes: 30_000 },
 ];
 
-/** As RudderStack's AMP example sends: 25 parameters. */
+/** Query of RudderStack's AMP example: 25 parameters. */
 const QUERY =
   "anonymousId=anon-@U&userId=user-@U&event=Product%20Viewed&name=Checkout" +
   "&context.library.name=Rudderstack%20AMP%20SDK&context.library.version=1.0.0" +

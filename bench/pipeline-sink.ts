@@ -1,7 +1,7 @@
 /**
- * A receiver for bench/pipeline.ts: counts events and requests, and how long after its time (`t0`,
- * milliseconds since the epoch) each event came. POST takes, GET tells, DELETE starts anew. Prints
- * its port.
+ * Receiver for bench/pipeline.ts: counts events and requests, and measures the latency of each
+ * event since its `t0` (milliseconds since the epoch). POST accepts events, GET returns the
+ * figures, DELETE resets them. Prints its port.
  */
 let events = 0;
 let requests = 0;

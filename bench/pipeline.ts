@@ -1,8 +1,8 @@
 /**
- * What an event costs on its way from the pixel to where it is delivered: CPU time of all the
- * product's processes, with a real receiver on this machine. Backlogs (pixels as fast as they are
- * answered), even rates, and pixels that no destination wants while others are idle. Rounds take
- * turns between the cases and between the executables, so that a busy machine hurts all alike.
+ * Measures the CPU cost of an event from the pixel to its delivery, over all pixelmill processes,
+ * with a real receiver on this machine: with a backlog (pixels as fast as they are answered), at
+ * even rates, and for pixels without a destination beside idle destinations. Rounds alternate
+ * between cases and between executables, so that a busy machine affects all alike.
  *
  *   npm run build && bun bench/pipeline.ts [--command dist/pixelmill,OTHER] [--rounds 5]
  *     [--events 10000] [--rates 5,50,500,2000] [--idle 0,100,1000] [--only PATTERN] [--seconds 4]
@@ -46,7 +46,7 @@ interface Lane {
   sink: Sink;
   one: Case;
   pixel: string;
-  /** Of a file destination. */
+  /** Path of a file destination's file. */
   file: string | undefined;
 }
 
@@ -105,7 +105,9 @@ async function metricsOf(server: Server): Promise<string> {
   return await (await fetch(`${server.controlPlane}/metrics`)).text();
 }
 
-/** Events that a lane has delivered, without asking the server: that would cost it something. */
+/**
+ * Number of events that a lane has delivered, read at the receiver, so that the server has no cost.
+ */
 async function delivered({ sink, file }: Lane): Promise<number> {
   if (file === undefined) return (await sink.read()).events;
   const bytes = existsSync(file) ? readFileSync(file) : "";
@@ -119,7 +121,7 @@ interface Run {
   perRequest: number;
 }
 
-/** CPU in µs an event. */
+/** Runs one round; returns the CPU time per event in µs. */
 async function run(lane: Lane, count: number, rate: number): Promise<Run> {
   await lane.sink.reset();
   if (lane.file !== undefined) rmSync(lane.file, { force: true });
@@ -127,7 +129,7 @@ async function run(lane: Lane, count: number, rate: number): Promise<Run> {
   await send(lane.pixel, count, rate);
   const isThere = async () => (await delivered(lane)) >= count || undefined;
   await waitFor(isThere, `${lane.one.name}: ${count} events`, DRAIN_MS_MAX);
-  // What settles them on disk comes a little later.
+  // The commit of the positions to disk follows a little later.
   await Bun.sleep(300);
   const cpu = cpuBetween(start, cpuByPart(lane.server.pid));
   for (const part of ["server", "ingest", "guests"] as const) cpu[part] /= count;
@@ -152,7 +154,7 @@ function rowOf(name: string, command: string, runs: Run[]) {
   };
 }
 
-/** Every lane in turn, `rounds` times. */
+/** Measures every lane in turn, `rounds` times. */
 async function measure(name: string, lanes: Lane[], count: number, rate: number) {
   const runs = new Map<Lane, Run[]>(lanes.map((lane) => [lane, []]));
   for (let round = 0; round < rounds; round++) {
@@ -187,7 +189,7 @@ async function measureCases() {
       lanes.push(await addLane(commands[n]!, server, one));
     }
   }
-  // Warm: code is compiled after a few thousand events.
+  // Warm-up: the JIT compiles the code after a few thousand events.
   for (const lane of lanes) await run(lane, lane.one.bytes > 10_000 ? 500 : 5_000, 0);
   const rows = [];
   const events = Number(values.events);
@@ -204,7 +206,7 @@ async function measureCases() {
 
 const IDLE_RATE = 300;
 
-/** Pixels of a source that no destination is connected to, beside destinations of another one. */
+/** Measures pixels of a source without destinations, beside idle destinations of another source. */
 async function measureIdle(counts: number[]) {
   const rows = [];
   const sink = await startSink();
@@ -242,8 +244,8 @@ async function measureIdle(counts: number[]) {
       }
     }
     for (const [{ command }, { pixel, scrape }] of costs) {
-      const row = { idle: count, command, "server µs a pixel": round2(median(pixel)) };
-      rows.push({ ...row, "ms a scrape of /metrics": round2(median(scrape)) });
+      const row = { idle: count, command, "server µs per pixel": round2(median(pixel)) };
+      rows.push({ ...row, "ms per scrape of /metrics": round2(median(scrape)) });
     }
   }
   sink.stop();

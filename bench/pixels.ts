@@ -1,10 +1,10 @@
 /**
- * Pixels by many users, each at its time: a child of pipeline.ts. In the URL `@U` stands for the
- * user, `@T` for the moment the pixel was due, in milliseconds since the epoch.
+ * Child process of pipeline.ts: sends pixels of many users at an even rate. In the URL `@U` stands
+ * for the user, `@T` for the due time of the pixel in milliseconds since the epoch.
  *
  *   bun bench/pixels.ts URL COUNT RATE CONNECTIONS USERS
  *
- * A rate of 0: as fast as they are answered.
+ * With a rate of 0 it sends pixels as fast as they are answered.
  */
 import type { Socket } from "bun";
 
@@ -25,7 +25,7 @@ const idle: Client[] = [];
 let sent = 0;
 let answered = 0;
 let failures = 0;
-/** Every answer is as long as the first one. */
+/** Length of the first response; every other one has the same. */
 let answerBytes = 0;
 const { promise: done, resolve } = Promise.withResolvers<void>();
 

@@ -12,7 +12,7 @@ const BOTTOM = 48;
 const TOP = 40;
 const COLOURS = ["#1f77b4", "#d62728", "#2ca02c", "#9467bd"];
 
-/** A line chart as SVG: both axes from 0, the y axis cut at nothing. */
+/** Draws a line chart as SVG; both axes begin at 0. */
 export function plot({ title, x, y, lines }: Plot): string {
   const points = lines.flatMap((line) => line.points);
   const xMax = Math.max(...points.map(([value]) => value)) * 1.05;

@@ -1,7 +1,7 @@
 /**
- * From publishing to live traffic: a steady stream of pixels, a new revision published again and
- * again; the time from the API's answer until the first delivery that the new revision made.
- * Then the rate of one program's events while its workspace publishes more and more others.
+ * Measures the time from publishing to live traffic: while pixels arrive at a steady rate,
+ * publishes new revisions, and times each from the API's response until its first delivery. Then
+ * measures the event rate of one program while its workspace publishes more and more others.
  *
  *   bun bench/publish.ts [--rounds 60] [--programs 1000] [--command dist/pixelmill]
  */
@@ -40,7 +40,7 @@ async function publish(revision: number): Promise<void> {
   if (status !== 200) throw new Error(`publish answered ${status}`);
 }
 
-/** Milliseconds from the answer of each publication until its first delivery. */
+/** Milliseconds from the response to each publication until its first delivery. */
 async function publicationTimes(): Promise<number[]> {
   let streaming = true;
   const stream = (async () => {
@@ -60,7 +60,7 @@ async function publicationTimes(): Promise<number[]> {
   return times.sort((a, b) => a - b);
 }
 
-/** Events per second through the program, from the first pixel to the last delivery. */
+/** Measures events per second through the program, from the first pixel to the last delivery. */
 async function rate(events: number): Promise<number> {
   const before = sink.events.length;
   const startedAt = performance.now();
@@ -96,7 +96,7 @@ await report(
   "publish-growth",
   rows.map((row) => ({
     ...row,
-    "to one": round2(row["events per second"]! / rows[0]!["events per second"]!),
+    "ratio to one": round2(row["events per second"]! / rows[0]!["events per second"]!),
   })),
 );
 await server.stop();

@@ -1,7 +1,8 @@
 /**
- * User code in Python: one guest beside the same function in CPython, called in a loop with json
- * (when `python3` is there), in interleaved rounds; guests that ended meanwhile; cold starts from
- * source to the first result; memory. Uses `dist/pixelmill` when it is built, else the checkout.
+ * Measures user code in Python: a guest against the same function in CPython, called in a loop with
+ * json (where `python3` is installed), in alternating rounds; guests that ended during the run;
+ * cold starts from source to first result; memory. Runs `dist/pixelmill` if it is built, else the
+ * checkout.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { pino } from "pino";
@@ -61,7 +62,7 @@ for (let round = 0; round < ROUNDS; round += 1) {
   if (cpython) keep("CPython", await roundOfCpython(cpython));
   for (const size of [1, 10, 100]) keep(`guest, batches of ${size}`, await roundOfGuest(size));
 }
-// Each is a cold start that some batch waited for.
+// Each ended guest is a cold start that delayed a batch.
 const died = await endedGuests();
 const loaded = Math.max(...guests().map(({ mebibytes }) => mebibytes));
 await sandbox.close();
@@ -77,16 +78,19 @@ for (const name of rounds.keys()) {
   rows.push({
     measure: name === "CPython" ? `CPython ${version}, json in a loop` : name,
     value: `${Math.round(rate)} events/s`,
-    "of CPython": (rate / reference.rate).toFixed(2),
-    "per CPU second": Math.round(cpuRate),
-    "of CPython's": (cpuRate / reference.cpuRate).toFixed(2),
+    "ratio to CPython": (rate / reference.rate).toFixed(2),
+    "events per CPU second": Math.round(cpuRate),
+    "CPU ratio to CPython": (cpuRate / reference.cpuRate).toFixed(2),
   });
 }
 rows.push({
   measure: "cold start to first result, p50",
   value: `${Math.round(median(starts))} ms`,
 });
-rows.push({ measure: "… at most", value: `${Math.round(Math.max(...starts))} ms` });
+rows.push({
+  measure: "cold start to first result, maximum",
+  value: `${Math.round(Math.max(...starts))} ms`,
+});
 rows.push({ measure: "guests that ended under load", value: `${died}` });
 rows.push({ measure: "memory after the first result", value: `${idle} MiB` });
 rows.push({ measure: "memory under load", value: `${loaded} MiB` });
@@ -94,7 +98,7 @@ await report("python", rows);
 
 interface Round {
   rate: number;
-  /** Per second of CPU: what is left to compare on a machine that does other things as well. */
+  /** Events per second of CPU time, which is comparable on a shared machine. */
   cpuRate: number;
 }
 
@@ -128,7 +132,7 @@ async function roundOfCpython(python: string): Promise<Round> {
   return answer;
 }
 
-/** No spare waits for Python until it is used once. */
+/** Measures a cold start: the pool keeps no spare Python guest before the first use. */
 async function coldStart(): Promise<number> {
   const cold = openSandbox();
   const start = performance.now();
@@ -154,8 +158,8 @@ function batchOf(events: string[]): ProgramBatch {
 }
 
 /**
- * Python guests, the spare among them. A confined process hides its PSS; what is anonymous is
- * its own, and of what it shares there are 35 MB.
+ * Lists Python guests, the spare included. A sandboxed process hides its PSS: the figure is its
+ * anonymous memory, which is private; shared memory is 35 MB in total.
  */
 function guests(): { cpuSeconds: number; mebibytes: number }[] {
   const children = readFileSync(`/proc/${process.pid}/task/${process.pid}/children`, "utf8");
@@ -189,7 +193,7 @@ function summary(name: string): Round {
   };
 }
 
-/** An order of about 1.7 KB. */
+/** Order event of about 1.7 KB. */
 function event(n: number) {
   return {
     messageId: `m${n}`,

@@ -1,16 +1,16 @@
 import { getQuickJS } from "quickjs-emscripten";
 
-/** One way to run the same function over events given as JSON texts, to JSON texts. */
+/** Engine that runs one function over events, from JSON texts to JSON texts. */
 export interface Engine {
   name: string;
-  /** Returns how many events it has run. */
+  /** Runs the function over the events; returns how many it has run. */
   run(events: readonly string[]): Promise<number> | number;
   close(): Promise<void>;
 }
 
 const functionOf = (code: string) => code.replace("export ", "");
 
-/** In this process, nothing between. */
+/** Engine that calls the function in this process. */
 export function directEngine(code: string): Engine {
   const transform = new Function(`return ${functionOf(code)}`)() as (event: unknown) => unknown;
   return {
@@ -23,12 +23,12 @@ export function directEngine(code: string): Engine {
   };
 }
 
-/** Results are looked at, so that no engine can leave the work out. */
+/** Reads a result, so that no engine can optimize the work away. */
 function keep(output: string | undefined): void {
   if (output !== undefined && output.length === 0) throw new Error("Expected an output");
 }
 
-/** A thread of this process; batches go as arrays of texts. No boundary: it shares the process. */
+/** Engine in a worker thread, which receives batches as arrays of texts; isolates nothing. */
 export function workerEngine(code: string): Engine {
   const source = `const transform = ${functionOf(code)};
     onmessage = ({ data }) =>
@@ -49,7 +49,7 @@ export function workerEngine(code: string): Engine {
   };
 }
 
-/** An interpreter in WebAssembly: what a sandbox without the operating system's help costs. */
+/** Engine in WebAssembly (QuickJS): the cost of a sandbox without the operating system's help. */
 export async function quickjsEngine(code: string): Promise<Engine> {
   const quickjs = await getQuickJS();
   const context = quickjs.newContext();

@@ -1,4 +1,4 @@
-/** Page events of about 1.7 KB, all distinct, as a pixel makes them. */
+/** Creates distinct page events of about 1.7 KB with the fields of a pixel event. */
 export function benchEvents(count: number): string[] {
   return Array.from({ length: count }, (_, n) =>
     JSON.stringify({
@@ -48,7 +48,7 @@ export function benchEvents(count: number): string[] {
   );
 }
 
-/** A transformation of the usual kind: reads, computes, adds, removes, drops a few. */
+/** Typical transformation: reads, computes, adds and removes fields, drops a few events. */
 export const benchCode = `export function transformEvent(event) {
   const { properties, context } = event;
   if (properties.quantity === 0) return null;

@@ -1,10 +1,10 @@
 /**
- * Measures the cost of user code in a guest: rates beside the same function called directly, in
- * QuickJS and in a worker, cold starts, memory of a further guest, and what a workspace that
- * burns its time costs another one.
+ * Measures the cost of user code in a guest: rates against the same function called directly, in
+ * QuickJS and in a worker; cold starts; memory of one more guest; and the delay that a workspace
+ * in an endless loop causes another workspace.
  *
- * Engines take turns, a few batches each, and every batch is timed alone: a machine that is busy
- * with other things disturbs all engines, but not the fastest tenth of their batches.
+ * Engines alternate after a few batches, and every batch is timed alone: other load of the machine
+ * disturbs all engines, but not the fastest tenth of their batches.
  *
  *   bun bench/sandbox.ts [--rounds 60] [--command dist/pixelmill]
  */
@@ -24,7 +24,7 @@ const { values } = parseArgs({
     command: { type: "string", default: "dist/pixelmill" },
   },
 });
-// Guests start in another directory.
+// Guests start in another directory, so the path must be absolute.
 const executable = existsSync(values.command) ? [resolve(values.command)] : undefined;
 const command = executable ?? [process.execPath, `${import.meta.dir}/../src/main.ts`];
 const guestCommand = [...command, "guest"];
@@ -84,8 +84,8 @@ async function rates(): Promise<void> {
         "batch of": size,
         engine: engine.name,
         "events per second": Math.round(1_000 / quantile(own, 0.1)),
-        "to direct": round2(quantile(base, 0.1) / quantile(own, 0.1)),
-        "to direct, median": round2(median(base) / median(own)),
+        "ratio to direct": round2(quantile(base, 0.1) / quantile(own, 0.1)),
+        "median ratio to direct": round2(median(base) / median(own)),
       });
     }
   }
@@ -107,13 +107,13 @@ async function timeTurn(engine: Engine, events: readonly string[], times: number
   }
 }
 
-/** From source to the first result, in a workspace that has no guest yet. */
+/** Measures cold starts from source to first result, in workspaces without a guest. */
 async function coldStarts(): Promise<number[]> {
   const sandbox = open();
   const times: number[] = [];
   const one = batchOf(texts.slice(0, 1));
   for (let i = 0; i < 40; i += 1) {
-    // The last one's successor is not warm yet: a spare would hide the start.
+    // The next spare guest is not warm yet: a warm spare would hide the start.
     const start = performance.now();
     await sandbox.check(program(`cold-${i}`), one);
     times.push(performance.now() - start);
@@ -134,7 +134,7 @@ async function memoryPerGuest(): Promise<number> {
   return (sizes.at(-1)! - sizes[3]!) / (sizes.length - 4) / 1_024;
 }
 
-/** Proportional share of the memory of all guests; needs the right to read it (root). */
+/** Proportional set size of all guests; only root can read it. */
 function guestPssKib(): number {
   let total = 0;
   for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
@@ -144,13 +144,13 @@ function guestPssKib(): number {
       const rollup = readFileSync(`/proc/${pid}/smaps_rollup`, "latin1");
       total += Number(/^Pss:\s+(\d+)/m.exec(rollup)?.[1] ?? 0);
     } catch {
-      // Gone meanwhile.
+      // The process has ended since the listing.
     }
   }
   return total;
 }
 
-/** Time of a batch of a hundred events while another workspace does nothing but loop. */
+/** Measures a batch of 100 events, alone and while another workspace runs an endless loop. */
 async function delayByBurning(): Promise<{ calm: number; burning: number }> {
   const sandbox = open();
   const modest = program("modest");
@@ -188,10 +188,10 @@ const cold = await coldStarts();
 const pss = await memoryPerGuest();
 const { calm, burning } = await delayByBurning();
 await report("sandbox-guests", [
-  { what: "source to first result, new guest, p50 ms", value: round2(median(cold)) },
-  { what: "the same, fastest ms", value: round2(Math.min(...cold)) },
-  { what: "memory per additional guest, PSS MiB", value: round2(pss) },
-  { what: "batch of 100, calm, p50 ms", value: round2(calm) },
-  { what: "the same while another workspace loops, p50 ms", value: round2(burning) },
-  { what: "its ratio", value: round2(burning / calm) },
+  { measure: "cold start to first result, p50 ms", value: round2(median(cold)) },
+  { measure: "cold start to first result, minimum ms", value: round2(Math.min(...cold)) },
+  { measure: "memory per additional guest, PSS MiB", value: round2(pss) },
+  { measure: "batch of 100, alone, p50 ms", value: round2(calm) },
+  { measure: "batch of 100 beside a workspace in a loop, p50 ms", value: round2(burning) },
+  { measure: "ratio of the two batches", value: round2(burning / calm) },
 ]);

@@ -1,6 +1,6 @@
 /**
- * Searches of a kept log: how fast one looks through it, what it takes of memory, and how long it
- * keeps the event loop from others, beside building every event to look at it.
+ * Measures searches of a log: speed, memory, and the longest block of the event loop, against
+ * parsing every event.
  *
  *   bun bench/search.ts [--events 1000000] [--rounds 3]
  */
@@ -29,7 +29,7 @@ const { values } = parseArgs({
 });
 const EVENTS = Number(values.events);
 const FLUSH = 256;
-/** Of the events that have the user that is looked for. */
+/** One of this many events has the user of the search. */
 const RARE = 100_000;
 
 const clock = { elapsed: () => performance.now() };
@@ -82,8 +82,8 @@ async function row(name: string, run: (reader: LogReader) => Promise<number>) {
     found,
     seconds: round2(median(seconds)),
     "CPU seconds": round2(median(cpuSeconds)),
-    "grown MiB": Math.round(grownMiB),
-    "loop delay p99 ms": round2(delayMs),
+    "memory growth MiB": Math.round(grownMiB),
+    "event loop delay p99 ms": round2(delayMs),
   };
 }
 
@@ -92,7 +92,7 @@ async function searchOnce(reader: LogReader, query: SearchQuery): Promise<number
   return (await search.find(query, new AbortController().signal)).events.length;
 }
 
-/** As a caller that goes on until the end. */
+/** Repeats a search with its cursor until the end of the log. */
 async function searchAll(reader: LogReader, query: SearchQuery): Promise<number> {
   const search = new Search({ readers: new Map([["0", reader]]), clock });
   let found = 0;

@@ -12,18 +12,18 @@ import { join } from "node:path";
 const IMAGE_BYTES = 512 << 20;
 const CHUNKS_BYTES = [1 << 20, 4_096];
 
-/** A file system of its own for a data directory, which can be filled. Needs root on Linux. */
+/** Small file system for a data directory, which a bench can fill. Needs root on Linux. */
 export class SmallDisk {
   readonly #path: string;
 
   private constructor(path: string) {
     this.#path = path;
-    // Also when the bench fails: whatever still uses it keeps it until then.
+    // Unmounts at exit, also when the bench fails: until then processes may still use it.
     process.on("exit", () => this.unmount());
     for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1));
   }
 
-  /** Mounts one on `data` in a directory. Throws what the system says. */
+  /** Mounts one on `data` in a directory. Throws the system's message. */
   static mount(directory: string): SmallDisk {
     const image = join(directory, "disk.img");
     const path = join(directory, "data");

@@ -1,5 +1,5 @@
 /**
- * What the executable costs before the first event: its size, the time from start to both ready
+ * Measures the executable before the first event: its size, the time from start to both ready
  * lines (on a fresh and on a used data directory), and idle memory of all its processes.
  *
  *   npm run build && bun bench/start.ts [--rounds 10] [--command dist/pixelmill]
@@ -45,7 +45,7 @@ async function timed(times: number[], directory?: string) {
   return server;
 }
 
-/** Proportional set size: pages that processes share are counted once. */
+/** Proportional set size in MB: counts pages that processes share once. */
 function pssMb(pids: number[]): number {
   return pids.reduce((sum, pid) => {
     const kib = readFileSync(`/proc/${pid}/smaps_rollup`, "utf8").match(/^Pss:\s+(\d+)/m)![1];

@@ -4,23 +4,23 @@ import { startNginx } from "../test/e2e/nginx.ts";
 import { childrenOf, removeDirectory, type Server, startServer } from "../test/e2e/server.ts";
 import type { Target } from "./load.ts";
 
-/** A page view of about 300 bytes of query. */
+/** Page pixel with a query of about 300 bytes. */
 const PAGE =
   "anonymousId=5094f5704b9cf2b3&name=Home&context.library.name=pixel&context.page.path=%2Fpricing" +
   "&context.page.title=Pricing%20and%20plans&context.page.referrer=https%3A%2F%2Fexample.com%2F" +
   "&context.screen.width=1920&context.screen.height=1080&properties.plan=pro&properties.revenue=29.99";
 
-/** The same with a value that fills the URL up to the limit of 32,768 bytes. */
+/** Pads the URL to the limit of 32,768 bytes with a long property. */
 const filled = (target: string) => `${target}&properties.text=`.padEnd(32_768, "0123456789abcdef");
 
 export interface TargetOptions {
-  /** The executable to measure instead of the checkout. */
+  /** Executable to measure instead of the checkout. */
   command?: string | undefined;
   /** URLs of 32,768 bytes instead of about 370. */
   long?: boolean;
-  /** Data in memory (tmpfs): what is left without the disk. */
+  /** Keeps data in memory (tmpfs), to exclude the cost of the disk. */
   inMemory?: boolean;
-  /** A file destination gets the pixels. */
+  /** Connects a file destination to the source. */
   toFile?: boolean;
 }
 
@@ -63,7 +63,7 @@ async function connectFile(server: Server, sourceId: string): Promise<void> {
   await server.api("POST", "/v2/connections", { sourceId, destinationId });
 }
 
-/** Interval of polling the metrics; a scrape costs CPU itself. */
+/** Interval of polling the metrics, long because a scrape costs CPU too. */
 const LAG_POLL_MS = 250;
 
 async function delivered(server: Server): Promise<void> {
@@ -94,12 +94,12 @@ async function bunServer(name: string, file: string, long = false): Promise<Targ
 }
 
 export const bareBun = ({ long }: TargetOptions = {}) =>
-  bunServer("bare Bun.serve, keeps nothing", "bare-server.ts", long);
+  bunServer("bare Bun.serve, stores nothing", "bare-server.ts", long);
 
-/** The lower bound for a Bun server that stores pixels on this disk. */
+/** Durable bare server: the lower bound for a Bun server that stores pixels on this disk. */
 export const durableBun = () => bunServer("bare Bun.serve, on disk", "durable-server.ts");
 
-/** The pixel listener without a log, which shows the cost of durability. */
+/** Pixel listener without a log, which shows the cost of durability. */
 export const withoutLog = ({ long }: TargetOptions = {}) =>
   bunServer("pixelmill's listener, no log", "listener-without-log.ts", long);
 

@@ -1,18 +1,18 @@
 /**
- * A good workspace beside many hostile ones, each with code that does its worst with every event:
- * loops, floods, bombs, and forged answers of guests that have been broken into. Tells how long the
- * good one's events take to their receiver alone and beside them, the API, and the server's memory; and
- * how much of the time the server's main thread ran and waited for a processor.
+ * Measures a good workspace beside many hostile ones, whose code attacks with every event: endless
+ * loops, floods, memory bombs, and forged frames of escaped guests. Prints the latency of the good
+ * workspace's events alone and under attack, the latency of the API, the server's memory, and how
+ * long the server's main thread ran and waited for a processor.
  *
  *   bun bench/tenants.ts [--workspaces 100] [--seconds 25] [--rate 20] [--only PATTERN]
  *     [--flood CONNECTIONS] [--dead-names COUNT] [--full-disk] [--executable FILE]
  *     [--command dist/pixelmill]
  *
- * The server is a new build of the executable in which `bench/tenants/main.ts` unlocks the guests of
- * hostile code. `--executable` takes an earlier build, to compare:
- * `bun src/build.ts --entry bench/tenants/main.ts --outfile FILE`. With a `--command`, code that
- * has to be unlocked is left out. `--full-disk` wants root, and has the data on a file system of
- * its own, which is full while the last third of the attack goes on.
+ * The server is a new build of the executable, in which `bench/tenants/main.ts` opens the sandbox
+ * of hostile code. `--executable` takes an earlier build, to compare:
+ * `bun src/build.ts --entry bench/tenants/main.ts --outfile FILE`. With `--command`, attacks that
+ * need an open sandbox are skipped. `--full-disk` needs root; it keeps the data on a small file
+ * system, which is full during the last third of the attack.
  */
 import { readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
@@ -52,7 +52,7 @@ const GOOD_CODE = `export function transformEvent(event) {
   event.properties = { ...event.properties, seen: true };
   return event;
 }`;
-/** An address without a server. */
+/** Address without a server. */
 const DEAD_NAME_SERVER = "127.0.0.1:9";
 const SETTLE_MS = 3_000;
 const SETUPS_AT_ONCE = 8;
@@ -78,10 +78,10 @@ const bad: string[] = await pooledMap(tokens.slice(1), SETUPS_AT_ONCE, addHostil
 
 const alone = await phase("alone", seconds / 2, async () => {});
 const sockets = flood(Number(values.flood));
-const beside = await phase(`beside ${bad.length} hostile ones`, seconds, attack);
-const full = disk && (await phase("and a full disk", seconds / 2, withoutDisk));
+const beside = await phase(`beside ${bad.length} hostile workspaces`, seconds, attack);
+const full = disk && (await phase("beside them, full disk", seconds / 2, withoutDisk));
 for (const socket of sockets) socket.destroy();
-const after = await phase("afterwards", seconds / 4, async () => {});
+const after = await phase("after the attack", seconds / 4, async () => {});
 await report("tenants", [alone, beside, ...(full ? [full] : []), after]);
 await report("tenants-guests", await guestEnds(server));
 await server.stop();
@@ -89,7 +89,7 @@ disk?.unmount();
 removeDirectory(directory);
 process.exit(0);
 
-/** An executable whose guests' hostile code is unlocked. */
+/** Builds the executable that opens the sandbox of hostile code; returns its path. */
 function build(): string {
   const outfile = join(directory, "unlocked");
   const entry = join(import.meta.dir, "tenants/main.ts");
@@ -101,7 +101,7 @@ function build(): string {
   return outfile;
 }
 
-/** The disk has room again for the last quarter, so that what was accepted can be delivered. */
+/** Attacks on a full disk, which is freed for the last quarter, so that events can be delivered. */
 async function withoutDisk(): Promise<void> {
   const attacking = attack(seconds / 2);
   disk!.fill();
@@ -118,7 +118,7 @@ function addHostile(token: string): Promise<string> {
   return addTenant(token, code, url);
 }
 
-/** One row of the table: what the good workspace saw. */
+/** Runs a phase; adds a row with the figures of the good workspace to the table. */
 async function phase(name: string, phaseSeconds: number, work: () => Promise<void>) {
   arrived.length = 0;
   sentAt.clear();
@@ -161,14 +161,14 @@ async function phase(name: string, phaseSeconds: number, work: () => Promise<voi
     "p99 ms": quantile(arrived, 0.99),
     "pixel p99 ms": quantile(pixels, 0.99),
     "/health p99 ms": quantile(health, 0.99),
-    "main runs %": share(runsMs - began.runsMs),
-    "waits %": share(waitsMs - began.waitsMs),
-    "server MB at most": memory,
-    "guests at most": guests,
+    "main thread runs %": share(runsMs - began.runsMs),
+    "main thread waits %": share(waitsMs - began.waitsMs),
+    "server MB, maximum": memory,
+    "guests, maximum": guests,
   };
 }
 
-/** An event a second of every hostile workspace. */
+/** Sends one event per second to every hostile workspace. */
 async function attack(forSeconds = seconds): Promise<void> {
   const end = performance.now() + forSeconds * 1_000;
   for (let n = 0; performance.now() < end; n += 1) {
@@ -187,7 +187,7 @@ function flood(count: number): Socket[] {
   });
 }
 
-/** Whether it was answered that the event is kept. */
+/** Sends a pixel; resolves with whether the server accepted it. */
 async function pixel(writeKey: string, event: string, key: string): Promise<boolean> {
   const query = new URLSearchParams({ writeKey, event, userKey: key, anonymousId: `a${key}` });
   const response = await fetch(`${server.dataPlane}/pixel/v1/track?${query}`);
@@ -195,7 +195,7 @@ async function pixel(writeKey: string, event: string, key: string): Promise<bool
   return response.ok;
 }
 
-/** Time that the server's main thread ran, and that it was ready and had no processor. */
+/** Time that the server's main thread ran, and that it waited for a processor. */
 function mainThread() {
   const path = `/proc/${server.pid}/task/${server.pid}/schedstat`;
   const [runs = 0, waits = 0] = readFileSync(path, "latin1").split(" ").map(Number);
@@ -216,7 +216,7 @@ async function createWorkspaces(count: number): Promise<string[]> {
   return secrets;
 }
 
-/** A source, a webhook and live code between them; returns the write key. */
+/** Creates a source, a webhook and published code between them; returns the write key. */
 async function addTenant(token: string, code: string, webhookUrl: string): Promise<string> {
   const { source } = await make(token, "/v2/sources", { name: "Site", type: "http" });
   const { destination } = await make(token, "/v2/destinations", {

@@ -1,7 +1,7 @@
-/** Marks code whose guest holds nothing back (`main.ts`). */
+/** Comment that marks code which runs in an open sandbox (`main.ts`). */
 export const ESCAPED = "// escaped";
 
-/** Where a hostile workspace's outputs go. */
+/** Receiver of a hostile workspace's outputs. */
 export type Receiver = "answers" | "silent";
 
 export interface Hostile {
@@ -9,13 +9,16 @@ export interface Hostile {
   receiver: Receiver;
 }
 
-/** Programs behave until an event of this name comes, so that they can be published. */
+/**
+ * Name of the event that triggers the attack: programs behave before it, so that they can be
+ * published.
+ */
 export const ATTACK = "Attack";
 
 const javascript = (attack: string, more = "") =>
   `${more}\nexport function transformEvent(event) {\n  if (event.event !== "${ATTACK}") return event;\n  ${attack}\n}\n`;
 
-/** A frame written behind the protocol's back; its length comes first. */
+/** Code that writes a forged frame to the guest's pipe; the frame begins with its length. */
 const forged = (header: string) =>
   javascript(
     `const header = Buffer.from(${header});

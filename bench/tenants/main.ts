@@ -1,6 +1,6 @@
 /**
- * The product, but that the guests of programs with the mark below hold nothing back: their code
- * runs in the guest's own context, with its file descriptors, as after a way out of the realm.
+ * Builds pixelmill with open sandboxes for programs that contain `ESCAPED`: their code runs in the
+ * guest's main context, with its file descriptors, as after an escape from the realm.
  */
 import vm from "node:vm";
 import { ESCAPED } from "./hostile.ts";
