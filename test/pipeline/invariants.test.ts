@@ -6,17 +6,17 @@ import { pino } from "pino";
 import { InvariantError } from "../../src/assert.ts";
 import { openLedger } from "../../src/pipeline/ledger/ledger.ts";
 import { Cursor } from "../../src/pipeline/reading/cursor.ts";
-import { commitChange, record } from "./doubles.ts";
+import { commitChange, feedOf, MemoryLog, record } from "./doubles.ts";
 import { numbersTo, Rig, sorted, until } from "./rig.ts";
 
-describe("a broken invariant", () => {
+describe("broken invariants of a lane", () => {
   let rig: Rig;
   beforeEach(() => {
     rig = new Rig();
   });
   afterEach(() => rig.end());
 
-  test("stops its lane for good, is logged once and shown; the other lanes go on", async () => {
+  test("a broken invariant stops its lane for good, is logged once and shown; the other lanes go on", async () => {
     const lines: Record<string, unknown>[] = [];
     const write = (line: string) => void lines.push(JSON.parse(line));
     const [broken, good] = [rig.webhook("broken"), rig.webhook("good")];
@@ -44,7 +44,7 @@ describe("a broken invariant", () => {
     expect(rig.pipeline.status("good")?.failure).toBeUndefined();
   });
 
-  test("keeps the events of its lane in the log for the next start", async () => {
+  test("a lane that a broken invariant stopped keeps its events in the log for the next start", async () => {
     const sink = rig.webhook("one");
     rig.sandbox.codes.set("same", (event) => event);
     rig.live.publish("one", "same", "v1");
@@ -61,11 +61,14 @@ describe("a broken invariant", () => {
   });
 });
 
-describe("a ledger", () => {
-  const directory = mkdtempSync(join(tmpdir(), "invariants-"));
+describe("broken invariants of a ledger", () => {
+  let directory: string;
+  beforeEach(() => {
+    directory = mkdtempSync(join(tmpdir(), "invariants-"));
+  });
   afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-  test("stops the lane of a dead letter without its cursor, and writes the changes of others", async () => {
+  test("a ledger stops the lane of a dead letter without its cursor, and writes the changes of others", async () => {
     const ledger = openLedger(directory, pino({ level: "silent" }));
     const letter = {
       id: Bun.randomUUIDv7("hex", 1),
@@ -91,13 +94,61 @@ describe("a ledger", () => {
     expect(ledger.letters.countOf("w")).toBe(1);
     await ledger.close();
   });
+
+  test("a ledger is claimed at most once by a node", async () => {
+    const ledger = openLedger(directory, pino({ level: "silent" }));
+    const listener = { onLost() {}, onReplaysChanged() {} };
+    await ledger.claim("node", listener);
+    await expect(ledger.claim("node", listener)).rejects.toThrow(InvariantError);
+    await ledger.close();
+  });
 });
 
-test("a cursor accepts no stored pending records at or after its end", () => {
+describe("broken invariants of reading", () => {
+  /** A log of three records whose reads are changed. */
+  function logReading(change: (log: MemoryLog) => void): MemoryLog {
+    const log = new MemoryLog();
+    log.append(...numbersTo(3).map((n) => record(n)));
+    change(log);
+    return log;
+  }
+
+  test("a read returns no records whose sequence numbers descend", async () => {
+    const log = logReading((log) => {
+      const read = log.read.bind(log);
+      log.read = async (sequence, bytesMax) => {
+        const { records, next } = await read(sequence, bytesMax);
+        return { records: records.toReversed(), next };
+      };
+    });
+    await expect(feedOf(log).read("0", 0)).rejects.toThrow("Sequence numbers of records ascend");
+  });
+
+  test("a read returns no records at or after the durable end", async () => {
+    const log = logReading((log) => {
+      log.end = () => 2;
+    });
+    await expect(feedOf(log).read("0", 0)).rejects.toThrow("A record that is read is durable");
+  });
+
+  test("a log announces no end after its durable end", () => {
+    const log = logReading(() => {});
+    const feed = feedOf(log);
+    feed.setAnnouncedEnd("0", 3);
+    expect(() => feed.setAnnouncedEnd("0", 4)).toThrow(InvariantError);
+  });
+
+  test("a cursor does not descend", () => {
+    const cursor = new Cursor({ next: 5, pending: [] });
+    expect(() => cursor.advanceTo(4)).toThrow(InvariantError);
+  });
+});
+
+test("a cursor accepts no stored pending record at or after its end", () => {
   expect(() => new Cursor({ next: 5, pending: [5] })).toThrow(InvariantError);
 });
 
-test("a cursor takes no record twice while it is pending", () => {
+test("a cursor records no pending record at or after its end", () => {
   const cursor = new Cursor({ next: 0, pending: [] });
   cursor.take(3);
   cursor.advanceTo(2);

@@ -31,8 +31,9 @@ export function commitDelayMs(isShared: boolean, now: number): number {
   return isShared ? SHARED_COMMIT_INTERVAL_MS - (now % SHARED_COMMIT_INTERVAL_MS) : COMMIT_DELAY_MS;
 }
 
-/** A change that is being written: its events, and the low marks from when it was collected. */
+/** A change that is being written, with its events and the low marks from when it was collected. */
 interface PendingCommit {
+  change: LaneChange;
   events: LaneEvent[];
   lows: Map<string, number>;
   replayLows: ReturnType<LaneReplays["lows"]>;
@@ -60,7 +61,7 @@ export class LaneCommitter implements LaneCommitSource {
   readonly #parts: LaneCommitterParts;
   /** Events that settled since the last commit began. */
   #settled: LaneEvent[] = [];
-  readonly #pending = new Map<LaneChange, PendingCommit>();
+  #pending: PendingCommit | undefined;
   /** Ids of the dead letters that are in flight again. */
   readonly requeuedIds = new Set<string>();
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -162,15 +163,15 @@ export class LaneCommitter implements LaneCommitSource {
     if (events.length === 0 && jobs.length === 0 && this.#isStored(record)) return undefined;
     const deadLetters = events.flatMap((event) => event.deadLetters);
     const change: LaneChange = { destinationId, record, deadLetters, settledRequeued, jobs };
-    this.#pending.set(change, { events, lows: reader.lows(), replayLows: replays.lows() });
+    this.#pending = { change, events, lows: reader.lows(), replayLows: replays.lows() };
     return change;
   }
 
   committed(change: LaneChange): void {
     const { reader, replays, memory, room } = this.#parts;
-    const pending = this.#pending.get(change);
-    assert(pending !== undefined, "A lane's change is committed once");
-    this.#pending.delete(change);
+    const pending = this.#pending;
+    assert(pending?.change === change, "A lane's changes are committed in order, each once");
+    this.#pending = undefined;
     if (this.#intent !== undefined && change.record.sealed === this.#intent) {
       this.#isIntentWritten = true;
       this.#onIntentWritten?.();

@@ -78,6 +78,7 @@ export class Cursor {
 
   /** Notes that all records below `position` were read. */
   advanceTo(position: number): void {
+    assert(position >= this.position, "A cursor ascends");
     this.position = position;
     // A recovered record that was passed and not taken has no connection any more, or is not in the
     // log any more.

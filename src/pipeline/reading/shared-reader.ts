@@ -1,3 +1,4 @@
+import { assert } from "../../assert.ts";
 import type { PixelRecord } from "../../event/record.ts";
 import type { LogReader } from "../../log/event-log.ts";
 import type { Positions } from "../../log/positions.ts";
@@ -61,6 +62,7 @@ export class SharedReader {
    * Notes that records up to `sequence` were announced: idle lanes that were not woken skip them.
    */
   setAnnouncedEnd(log: string, sequence: number): void {
+    assert(sequence <= this.end(log), "An announced end is at or below the durable end of its log");
     this.#passed.set(log, sequence);
   }
 
@@ -135,12 +137,19 @@ export class SharedReader {
   }
 
   async #read(log: string, reader: LogReader, sequence: number): Promise<LogChunk> {
+    const endBefore = reader.end();
     const { records, next } = await reader.read(sequence, SHARED_READ_BYTES_MAX);
     const inputs: { sequence: number; input: InputEvent }[] = [];
+    let end = 0;
     for (const record of records) {
+      assert(record.sequence >= end, "Sequence numbers of records ascend");
+      end = record.sequence + 1;
       const input = this.#decode(log, record.sequence, record.bytes);
       if (input !== undefined) inputs.push({ sequence: record.sequence, input });
     }
+    // The end of a log that lost records is lower than before.
+    const durableEnd = Math.max(endBefore, reader.end());
+    assert(end <= next && end <= durableEnd, "A record that is read is durable");
     const sources = new Set(inputs.map(({ input }) => input.sourceId));
     const chunk = { from: sequence, next, inputs, sources };
     const kept = this.#kept.get(log) ?? [];

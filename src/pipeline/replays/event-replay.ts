@@ -1,6 +1,5 @@
 import { assert, InvariantError } from "../../assert.ts";
 import type { Connection, Destination } from "../../catalog/model.ts";
-import { Fifo } from "../../concurrency/fifo.ts";
 import type { Positions } from "../../log/positions.ts";
 import type { Logger } from "../../observe/log.ts";
 import { TRANSFORM_BATCH_EVENTS_MAX } from "../../settings/limits.ts";
@@ -10,12 +9,9 @@ import type { EventJob, JobCounts, JobProgress } from "../model/replay-job.ts";
 import { LaneReader } from "../reading/lane-reader.ts";
 import type { LogSet } from "../reading/shared-reader.ts";
 import { RangeLogSet } from "./range-log-set.ts";
+import { READY_BYTES_MAX, ReadyEvents } from "./ready-events.ts";
+import { ReplayRate } from "./replay-rate.ts";
 
-/** Events that are read ahead of a lane, by their number and their bytes. */
-const READY_EVENTS_MAX = 2 * TRANSFORM_BATCH_EVENTS_MAX;
-const READY_BYTES_MAX = 1 << 20;
-/** Time over which a replay may catch up with its rate. */
-const REPLAY_BURST_MS = 100;
 /** Pause before the next try when the logs cannot be read, or not as far as they were. */
 const FAILURE_MS = 1_000;
 
@@ -45,8 +41,7 @@ export class EventReplay {
   readonly #parts: EventReplayParts;
   readonly #range: RangeLogSet;
   readonly #reader: LaneReader;
-  readonly #ready = new Fifo<LaneEvent>();
-  #readyBytes = 0;
+  readonly #ready = new ReadyEvents();
   /** Notifies when there is room to read more. */
   readonly #room = new Notifier();
   /** Notifies when something was read, or nothing is left to read. */
@@ -59,8 +54,7 @@ export class EventReplay {
   /** Whether the job has ended: then the log need not be kept for it. */
   #isEnded = false;
   #inFlight = 0;
-  #allowance = 0;
-  #allowedAt: number;
+  readonly #rate: ReplayRate;
   #isWaking = false;
   #counts: JobCounts;
   #reachedAt: number | undefined;
@@ -73,7 +67,7 @@ export class EventReplay {
     this.#range = new RangeLogSet({ job, logs, clock, stopping: this.#stopping }, recovered);
     this.#isRecovering = recovered !== undefined;
     this.#reader = new LaneReader(this.#range, replayRoutes(parts), replayRecord(job));
-    this.#allowedAt = clock.elapsed();
+    this.#rate = new ReplayRate(clock);
     this.#counts = { ...job.counts };
     this.#reachedAt = job.reachedAt;
     this.#startReading();
@@ -101,7 +95,7 @@ export class EventReplay {
   take(count: number, bytes: number): LaneEvent[] {
     const due = Math.min(count, this.#due());
     const events = this.#shift(due, bytes);
-    this.#allowance -= events.length;
+    this.#rate.spend(events.length);
     return events;
   }
 
@@ -183,7 +177,7 @@ export class EventReplay {
 
   async #readAhead(): Promise<void> {
     while (!this.#isStopped && !this.#isRead) {
-      if (this.#ready.length >= READY_EVENTS_MAX || this.#readyBytes >= READY_BYTES_MAX) {
+      if (this.#ready.isFull) {
         await this.#room.wait();
         continue;
       }
@@ -222,27 +216,18 @@ export class EventReplay {
     assert("log" in origin, "A replayed event comes from the log");
     const { log, sequence } = origin;
     this.#ready.push({ ...event, origin: { replayId: this.job.id, log, sequence } });
-    this.#readyBytes += event.bytes;
   }
 
   #shift(count: number, bytesMax: number): LaneEvent[] {
-    const events: LaneEvent[] = [];
-    let bytes = 0;
+    const events = this.#ready.shift(count, bytesMax);
+    const last = events.at(-1);
+    if (last === undefined) return events;
     // The retry window of a replayed event begins when it is taken.
     const now = this.#parts.clock.now();
-    while (events.length < count && this.#ready.length > 0 && bytes < bytesMax) {
-      const event = this.#ready.shift()!;
-      event.retryWindowStart = now;
-      events.push(event);
-      bytes += event.bytes;
-    }
-    this.#readyBytes -= bytes;
-    assert(this.#readyBytes >= 0, "A replay holds no negative number of bytes");
+    for (const event of events) event.retryWindowStart = now;
     this.#inFlight += events.length;
-    if (events.length > 0) {
-      this.#reachedAt = events.at(-1)!.input.receivedAt;
-      this.#room.notify();
-    }
+    this.#reachedAt = last.input.receivedAt;
+    this.#room.notify();
     return events;
   }
 
@@ -251,21 +236,13 @@ export class EventReplay {
     const { inFlightMax } = this.#parts;
     const waiting = Math.min(this.#ready.length, inFlightMax - this.#inFlight);
     if (this.#isStopped || this.#isRecovering || waiting <= 0) return 0;
-    const rate = this.#rate();
-    const burst = Math.max(1, (rate * REPLAY_BURST_MS) / 1_000);
-    const now = this.#parts.clock.elapsed();
-    const earned = ((now - this.#allowedAt) * rate) / 1_000;
-    this.#allowance = Math.min(burst, this.#allowance + earned);
-    this.#allowedAt = now;
-    // Single events would cost a batch each.
-    const lot = Math.min(waiting, TRANSFORM_BATCH_EVENTS_MAX, Math.floor(burst));
-    if (this.#allowance >= lot) return Math.min(waiting, Math.floor(this.#allowance));
-    this.#wakeIn(((lot - this.#allowance) * 1_000) / rate);
-    return 0;
+    const { count, waitMs } = this.#rate.due(waiting, this.#eventsPerSecond());
+    if (count === 0) this.#wakeIn(waitMs);
+    return count;
   }
 
   /** The part of the job's rate for the logs that are read here. */
-  #rate(): number {
+  #eventsPerSecond(): number {
     const all = Math.max(1, Object.keys(this.job.ends).length);
     return (this.job.rate * Math.max(1, this.#range.names().length)) / all;
   }

@@ -116,9 +116,18 @@ export function createReplayJobs(parts: ReplayJobsParts): ReplayJobs {
 function letterJob(workspaceId: string, asked: LetterReplayRequest, now: number): LetterJob {
   const { kind, filter, rate = REPLAY_RATE_DEFAULT } = asked;
   return {
-    ...{ id: Bun.randomUUIDv7("hex", now), workspaceId, kind, state: "running", filter },
-    ...{ rate: kind === "purge" ? REPLAY_RATE_MAX : rate, createdAt: now, counts: noCounts },
-    ...{ after: "", before: firstIdAt(now), seen: 0, total: 0 },
+    id: Bun.randomUUIDv7("hex", now),
+    workspaceId,
+    kind,
+    state: "running",
+    filter,
+    rate: kind === "purge" ? REPLAY_RATE_MAX : rate,
+    createdAt: now,
+    counts: noCounts,
+    after: "",
+    before: firstIdAt(now),
+    seen: 0,
+    total: 0,
   };
 }
 
@@ -143,13 +152,23 @@ async function eventJob(
   }
   const sources = sourcesOf(parts, workspaceId, asked);
   const { starts, ends } = await positionRange(parts, { from, to, now });
-  const places = Object.entries(starts).map(([log, next]) => [log, { next, pending: [] }]);
+  const cursors = Object.entries(starts).map(([log, next]) => [log, { next, pending: [] }]);
   return {
-    ...{ id: Bun.randomUUIDv7("hex", now), workspaceId, kind: "events", state: "running" },
-    ...{ destinationId, sources, from, to, rate, starts, ends, createdAt: now },
+    id: Bun.randomUUIDv7("hex", now),
+    workspaceId,
+    kind: "events",
+    state: "running",
+    destinationId,
+    sources,
+    from,
+    to,
+    rate,
+    starts,
+    ends,
+    createdAt: now,
     ...(sourceId !== undefined && { sourceId }),
     ...(filter !== undefined && { filter }),
-    logs: Object.fromEntries(places),
+    logs: Object.fromEntries(cursors),
     counts: noCounts,
   };
 }

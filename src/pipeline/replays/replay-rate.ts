@@ -1,0 +1,37 @@
+import { TRANSFORM_BATCH_EVENTS_MAX } from "../../settings/limits.ts";
+import type { Clock } from "../clock.ts";
+
+/** Time over which a replay may catch up with its rate. */
+const BURST_MS = 100;
+
+/** A token bucket that releases the events of a replay at its rate, in lots worth a batch. */
+export class ReplayRate {
+  readonly #clock: Pick<Clock, "elapsed">;
+  #tokens = 0;
+  #filledAt: number;
+
+  constructor(clock: Pick<Clock, "elapsed">) {
+    this.#clock = clock;
+    this.#filledAt = clock.elapsed();
+  }
+
+  /** How many of the events that wait may be taken now; when none, `waitMs` until some may be. */
+  due(waiting: number, eventsPerSecond: number): { count: number; waitMs: number } {
+    const size = Math.max(1, (eventsPerSecond * BURST_MS) / 1_000);
+    const now = this.#clock.elapsed();
+    const earned = ((now - this.#filledAt) * eventsPerSecond) / 1_000;
+    this.#tokens = Math.min(size, this.#tokens + earned);
+    this.#filledAt = now;
+    // Single events would cost a batch each.
+    const lot = Math.min(waiting, TRANSFORM_BATCH_EVENTS_MAX, Math.floor(size));
+    if (this.#tokens >= lot) {
+      return { count: Math.min(waiting, Math.floor(this.#tokens)), waitMs: 0 };
+    }
+    return { count: 0, waitMs: ((lot - this.#tokens) * 1_000) / eventsPerSecond };
+  }
+
+  /** Counts events that were taken. */
+  spend(events: number): void {
+    this.#tokens -= events;
+  }
+}
