@@ -64,8 +64,8 @@ async function timed(
   const { code } = catalog;
   if (name === "retrieve") {
     return each(READS_A_ROUND, (step) => {
-      code.published(workspaceId, "transformation", pick(step));
-      code.linked(workspaceId, pick(step));
+      code.publishedRevision(workspaceId, "transformation", pick(step));
+      code.linkedDestinations(workspaceId, pick(step));
     });
   }
   if (name === "list versions") {
@@ -76,7 +76,7 @@ async function timed(
   }
   const started = Bun.nanoseconds();
   if (name === "publish") {
-    const revision = code.amend(workspaceId, "transformation", pick(0), { code: CODE });
+    const revision = code.revise(workspaceId, "transformation", pick(0), { code: CODE });
     await code.commit(workspaceId, publication([revision], library));
   } else {
     const destinationId = destinationIds[round % destinationIds.length] ?? "";
@@ -127,8 +127,9 @@ function publication(revisions: Revision[], library?: Revision) {
     return { kind, id, versionId, imports: library ? ["shared"] : [] };
   });
   const { language, versionId } = library ?? {};
-  const seen = language && versionId ? [{ importName: "shared", language, versionId }] : [];
-  return { revisions, publish, links: [], seen };
+  const usedLibraries =
+    language && versionId ? [{ importName: "shared", language, versionId }] : [];
+  return { revisions, publish, links: [], usedLibraries };
 }
 
 function row(name: string, times: number[][]): Record<string, string | number> {

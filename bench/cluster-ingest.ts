@@ -8,7 +8,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openCatalog } from "../src/catalog/open.ts";
-import { openPartitions } from "../src/cli/partitions.ts";
+import { openPartitions } from "../src/cli/open-partitions.ts";
 import { openPartitionLogs } from "../src/cluster/events/partition-logs.ts";
 import { sourceOfRecord } from "../src/event/record.ts";
 import { openFileLogs } from "../src/ingest/log/file-logs.ts";

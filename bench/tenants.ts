@@ -21,7 +21,7 @@ import { parseArgs } from "node:util";
 import { permissions } from "../src/catalog/model.ts";
 import { withCatalog } from "../src/cli/catalog.ts";
 import { pooledMap } from "../src/concurrency/pooled-map.ts";
-import { prepareData } from "../src/first-start/data-directory.ts";
+import { prepareDataDirectory } from "../src/first-start/data-directory.ts";
 import { loadConfig } from "../src/settings/reader.ts";
 import {
   childrenOf,
@@ -205,7 +205,7 @@ function mainThread() {
 async function createWorkspaces(count: number): Promise<string[]> {
   const config = loadConfig({ data: join(directory, "data"), "log-level": "error" });
   const secrets: string[] = [];
-  prepareData(config);
+  prepareDataDirectory(config);
   await withCatalog(config, async (catalog) => {
     for (let n = 0; n < count; n += 1) {
       const { id } = await catalog.workspaces.create(`Tenant ${n}`);

@@ -9,14 +9,14 @@ import { guestFetch } from "./egress/guest-fetch.ts";
 import { eventOf } from "./event/event.ts";
 import { decodeRecord } from "./event/record.ts";
 import {
+  acquireDataLock,
   catalogDirectory,
   deliveryDirectory,
   eventsDirectory,
   filesDirectory,
   holdFile,
-  lockData,
-  prepareData,
-  tokenUnseen,
+  prepareDataDirectory,
+  unprintedToken,
 } from "./first-start/data-directory.ts";
 import { showDemo } from "./first-start/demo.ts";
 import { firstWorkspace } from "./first-start/first-workspace.ts";
@@ -39,7 +39,7 @@ import type { Pipeline } from "./pipeline/pipeline.ts";
 import { createPublisher } from "./publishing/create-publisher.ts";
 import { createSandbox, type GuestSandbox } from "./sandbox/guest-sandbox.ts";
 import { openGeolocation } from "./sandbox/host-calls/geolocation.ts";
-import { self } from "./self.ts";
+import { selfCommand } from "./self-command.ts";
 import type { Config } from "./settings/reader.ts";
 import { version } from "./version.ts";
 
@@ -68,7 +68,7 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
   const opening: StartContext = { config, logger, metrics: createMetrics(), stack, requestStop };
   if (config["sandbox.insecure"]) logger.warn(SANDBOX_INSECURE);
 
-  const disk = await lockDataDirectory(opening);
+  const disk = await openDataDirectory(opening);
   const backend = await openBackend(opening);
   const { catalog } = backend;
   const sandbox = openSandbox(opening);
@@ -90,7 +90,7 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
   const workspace = await firstWorkspace(catalog, {
     name: options.demo ? "Demo" : "Main",
     adminToken: config["admin.token"],
-    unseen: tokenUnseen(config),
+    unprintedToken: unprintedToken(config),
     print,
   });
   if (options.demo) {
@@ -121,14 +121,14 @@ async function openBackend(opening: StartContext): Promise<Backend> {
 }
 
 /** Creates or checks the data directory, and locks it for this server. */
-async function lockDataDirectory({
+async function openDataDirectory({
   config,
   logger,
   metrics,
   stack,
 }: StartContext): Promise<DiskUsage> {
-  prepareData(config);
-  stack.defer(await lockData(config));
+  prepareDataDirectory(config);
+  stack.defer(await acquireDataLock(config));
   if (existsSync(holdFile(config))) logger.warn(DELIVERIES_HELD);
   return measureDisk(metrics, config.data, {
     events: eventsDirectory(config),
@@ -149,7 +149,7 @@ function openSandbox({ config, logger, metrics, stack }: StartContext): GuestSan
   const memory = config["sandbox.memory"];
   const database = config["geolocation.database"];
   const sandbox = createSandbox({
-    guestCommand: [...self, "guest"],
+    guestCommand: [...selfCommand, "guest"],
     insecure: config["sandbox.insecure"],
     ...(memory > 0 && { limits: { memoryBytes: memory * 2 ** 20 } }),
     fetch: guestFetch(egress),
@@ -165,7 +165,7 @@ async function openIngest(opening: StartContext, backend: Backend): Promise<Inge
   const { config, logger, metrics, stack } = opening;
   const { logs, catalogDirectory } = backend;
   const ingest = await startIngestProcesses({
-    command: [...self, "ingest"],
+    command: [...selfCommand, "ingest"],
     count: config["ingest.processes"],
     host: config.host,
     port: config.port,

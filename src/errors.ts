@@ -42,7 +42,7 @@ export class StartError extends Error {
 }
 
 /** The error for a listener that does not start, mostly because its port is taken. */
-export function cannotListen(address: { host: string; port: number }, cause: unknown): StartError {
+export function listenError(address: { host: string; port: number }, cause: unknown): StartError {
   const { host, port } = address;
   const reason = isUnknownHost(cause)
     ? "expected an address of this machine, or a name that it can look up"
@@ -75,14 +75,14 @@ export function messageOf(error: unknown): string {
 }
 
 /** Describes what came by its kind and size alone: the caller's text is never repeated. */
-export function came(value: unknown): string {
+export function describeValue(value: unknown): string {
   if (value === undefined) return "nothing";
   if (value === null) return "null";
-  if (Array.isArray(value)) return `an array of ${counted(value.length, "item")}`;
-  if (typeof value === "string") return `a string of ${counted(value.length, "character")}`;
+  if (Array.isArray(value)) return `an array of ${plural(value.length, "item")}`;
+  if (typeof value === "string") return `a string of ${plural(value.length, "character")}`;
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
-function counted(count: number, unit: string): string {
+function plural(count: number, unit: string): string {
   return `${count} ${unit}${count === 1 ? "" : "s"}`;
 }

@@ -9,7 +9,7 @@ if (command === "guest") {
   await startGuest(rest[0] ?? "");
 } else if (command === "ingest") {
   const { runIngestProcess } = await import("./ingest/process/main.ts");
-  const { openPartitions } = await import("./cli/partitions.ts");
+  const { openPartitions } = await import("./cli/open-partitions.ts");
   process.exit(await runIngestProcess(openPartitions));
 } else {
   const { run } = await import("./cli/cli.ts");

@@ -33,7 +33,7 @@ const levels: string[][] = [
   ["concurrency"],
   ["settings"],
   ["libc"],
-  ["assert", "errors", "self", "version"],
+  ["assert", "errors", "self-command", "version"],
 ];
 const level = new Map(levels.flatMap((parts, depth) => parts.map((part) => [part, depth])));
 

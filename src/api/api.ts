@@ -2,7 +2,7 @@ import http from "node:http";
 import { Elysia } from "elysia";
 import { Histogram } from "prom-client";
 import { assert } from "../assert.ts";
-import { cannotListen } from "../errors.ts";
+import { listenError } from "../errors.ts";
 import { httpUrl } from "../http/url.ts";
 import {
   DRAIN_MS_MAX,
@@ -99,7 +99,7 @@ export function createApi(given: ApiDeps): Api {
         // By default, Elysia lets two servers share a port.
         app.listen({ hostname: host, port, reusePort: false });
       } catch (error) {
-        throw cannotListen({ host, port }, error);
+        throw listenError({ host, port }, error);
       }
       const { server } = app;
       if (!server) throw new Error("The control plane does not listen");

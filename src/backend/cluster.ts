@@ -13,7 +13,7 @@ import { openOrderedTopic } from "../cluster/ordered-log/ordered-topic.ts";
 import { monitorTopicHealth } from "../cluster/topics/topic-health.ts";
 import { monitorTopicSettings } from "../cluster/topics/topic-settings-monitor.ts";
 import { sourceOfRecord } from "../event/record.ts";
-import { clusterDirectory, expectNoOwnData, topicIds } from "../first-start/data-directory.ts";
+import { clusterDirectory, expectNodeDirectory, topicIds } from "../first-start/data-directory.ts";
 import { connectClients, type KafkaClients } from "../kafka/client.ts";
 import type { TailMessage } from "../pipeline/live-tail.ts";
 import { createPipelineHost } from "../pipeline/pipeline.ts";
@@ -27,7 +27,7 @@ import { runPartitionPipelines } from "./partition-pipelines.ts";
 /** The ground of a node: topics that all nodes of a cluster write and read. */
 export async function openCluster(opening: StartContext): Promise<Backend> {
   const { config, logger, metrics, stack } = opening;
-  expectNoOwnData(config);
+  expectNodeDirectory(config);
   const brokers = brokerSettings(config);
   const clients = await connectClients(brokers);
   stack.defer(() => clients.close());

@@ -3,7 +3,7 @@ import {
   catalogDirectory,
   deliveryDirectory,
   eventsDirectory,
-  expectNoCluster,
+  expectStandaloneDirectory,
 } from "../first-start/data-directory.ts";
 import { openFileLogs } from "../ingest/log/file-logs.ts";
 import { readDiskSpace } from "../observe/disk.ts";
@@ -20,7 +20,7 @@ export async function openStandalone({
   metrics,
   stack,
 }: StartContext): Promise<Backend> {
-  expectNoCluster(config);
+  expectStandaloneDirectory(config);
   const catalog = await openCatalog({ directory: catalogDirectory(config), logger });
   stack.defer(() => catalog.close());
   const ledger = openLedger(deliveryDirectory(config), logger);

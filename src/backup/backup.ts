@@ -12,7 +12,7 @@ import { withoutTrimming } from "../log/lock.ts";
 import type { Config } from "../settings/reader.ts";
 import { openEnvironment } from "../store/lmdb/environment.ts";
 import { fileEntry, logEntries, pack } from "./archive.ts";
-import { type Contents, verify } from "./verify.ts";
+import { type BackupContents, verify } from "./verify.ts";
 
 /** How long a backup waits for a segment that is being trimmed. */
 const TRIMMING_MS_MAX = 60_000;
@@ -23,7 +23,10 @@ const TABLES_MAX = 48;
  * destination is, then the catalog, then the event log, so that the log holds everything that the
  * first two know; no log is trimmed meanwhile. Then the copy is unpacked and read as a whole.
  */
-export async function backup(config: Config, path: string): Promise<Contents & { bytes: number }> {
+export async function backup(
+  config: Config,
+  path: string,
+): Promise<BackupContents & { bytes: number }> {
   const target = resolve(path);
   if (existsSync(target)) throw new StartError(`Expected a new file, but ${target} exists`);
   const staging = join(dirname(target), `.${basename(target)}.${process.pid}`);

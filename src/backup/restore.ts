@@ -2,16 +2,20 @@ import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync }
 import { basename, dirname, join, resolve } from "node:path";
 import { syncPath } from "../disk/sync.ts";
 import { messageOf, StartError } from "../errors.ts";
-import { expectData, holdFile } from "../first-start/data-directory.ts";
+import { expectDataDirectory, holdFile } from "../first-start/data-directory.ts";
 import type { Config } from "../settings/reader.ts";
-import { type Contents, verify } from "./verify.ts";
+import { type BackupContents, verify } from "./verify.ts";
 
 /**
  * Makes a data directory of a backup, whole or not at all. With `hold` a server takes pixels and
  * requests there, but delivers nothing until `release`: what the original delivered after the
  * backup was made would be delivered a second time.
  */
-export async function restore(config: Config, path: string, hold: boolean): Promise<Contents> {
+export async function restore(
+  config: Config,
+  path: string,
+  hold: boolean,
+): Promise<BackupContents> {
   const target = resolve(config.data);
   if (existsSync(target) && readdirSync(target).length > 0) {
     throw new StartError(`Expected ${target} to be empty or absent, but it holds something`);
@@ -22,7 +26,7 @@ export async function restore(config: Config, path: string, hold: boolean): Prom
     const contents = await verify(resolve(path), staging);
     const held = { ...config, data: staging };
     if (hold) writeFileSync(holdFile(held), "", { flush: true });
-    expectData(held);
+    expectDataDirectory(held);
     syncPath(staging);
     renameSync(staging, target);
     syncPath(dirname(target));

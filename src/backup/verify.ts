@@ -9,7 +9,7 @@ import { openLedger } from "../pipeline/ledger/ledger.ts";
 import { unpack } from "./archive.ts";
 
 /** What a backup holds, counted by reading it. */
-export interface Contents {
+export interface BackupContents {
   workspaces: number;
   deadLetters: number;
   /** Records of the event logs, also delivered ones that are not trimmed yet. */
@@ -21,7 +21,7 @@ export interface Contents {
 const READ_BYTES_MAX = 4 << 20;
 
 /** Unpacks a backup into a directory of its own and reads all of it. Throws when it cannot. */
-export async function verify(archive: string, directory: string): Promise<Contents> {
+export async function verify(archive: string, directory: string): Promise<BackupContents> {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   await unpack(archive, directory);
   const logger = pino({ level: "silent" });

@@ -20,7 +20,7 @@ const WRITE_KEY_CHARS_MAX = 128;
 
 export function openLive(store: CatalogStore, tables: Tables, code: CodeTables): Live {
   const { sources, destinations, connections } = tables;
-  const current = <T>(epoch: Epoch, make: () => T) => derived(store, epoch, make);
+  const current = <T>(epoch: Epoch, make: () => T) => cachedByEpoch(store, epoch, make);
   const bySource = current("topology", () => new Map<string, Source>());
   const lanes = current("topology", allLanes);
   const programs = programCache(store, tables, code);
@@ -55,7 +55,7 @@ export function openLive(store: CatalogStore, tables: Tables, code: CodeTables):
 }
 
 /** What `make` derives from the store, made again when the epoch has moved. */
-function derived<T>(store: CatalogStore, epoch: Epoch, make: () => T): () => T {
+function cachedByEpoch<T>(store: CatalogStore, epoch: Epoch, make: () => T): () => T {
   let at: number | undefined;
   let value: T | undefined;
   return () => {

@@ -13,7 +13,7 @@ export function isName(text: string): boolean {
  * A name as it is stored: trimmed, and as UTF-8 gives it back. `invalid` for a text that is no
  * name.
  */
-export function checkedName(text: string): string {
+export function parseName(text: string): string {
   if (isName(text)) return text.trim().toWellFormed();
   const message = `Expected ${nameExpected}`;
   throw new ApiError("invalid", message, [{ path: "/name", message }]);

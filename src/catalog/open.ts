@@ -36,7 +36,7 @@ export async function openCatalog(options: {
   const tables = openTables(store);
   const codeTables = openCodeTables(store);
   try {
-    await store.whole();
+    await store.recover();
     await upgrade(store, tables, codeTables);
   } catch (error) {
     await store.close();

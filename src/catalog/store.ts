@@ -14,7 +14,7 @@ export interface CatalogStore extends Environment {
   /** The epoch as of this turn of the event loop, or of this process's last change. */
   epoch(name: Epoch): number;
   /** Resolves once this node has all that is there, however long it has to read. */
-  whole(): Promise<void>;
+  recover(): Promise<void>;
   /** Only inside a change. */
   advance(name: Epoch): void;
 }
@@ -57,7 +57,7 @@ export function openStore(
   return {
     table: (name) => store.table(name),
     listen: (listener) => store.listen(listener),
-    whole: async () => ordered?.recover(),
+    recover: async () => ordered?.recover(),
     async catchUp() {
       await store.catchUp();
       epochsNow.clear();

@@ -2,14 +2,14 @@ import { brokerSettings } from "../backend/broker-settings.ts";
 import { messageOf } from "../errors.ts";
 import { connectClients } from "../kafka/client.ts";
 import type { Config } from "../settings/reader.ts";
-import type { Finding } from "./finding.ts";
+import type { CheckResult } from "./check-result.ts";
 
 /** Longest that brokers may take to answer; a wrong password is tried for 12 s. */
 const ANSWER_MS_MAX = 30_000;
 
 /** Whether the brokers answer, and are enough for the copies that the settings ask for. */
-export async function brokersFinding(config: Config): Promise<Finding> {
-  const what = "brokers";
+export async function checkBrokers(config: Config): Promise<CheckResult> {
+  const subject = "brokers";
   const asked = config["cluster.kafka"].join(", ");
   try {
     const clients = await connectClients(brokerSettings(config));
@@ -20,19 +20,23 @@ export async function brokersFinding(config: Config): Promise<Finding> {
       if (metadata === undefined) {
         return {
           state: "fails",
-          what,
-          found: `${asked} did not answer within ${ANSWER_MS_MAX / 1_000} s`,
+          subject,
+          detail: `${asked} did not answer within ${ANSWER_MS_MAX / 1_000} s`,
         };
       }
       const count = metadata.brokers.size;
       const replicas = config["cluster.replicas"];
-      const found = `${count} answer`;
-      if (count >= replicas) return { state: "ok", what, found };
-      return { state: "fails", what, found: `${found}, fewer than cluster.replicas (${replicas})` };
+      const detail = `${count} answer`;
+      if (count >= replicas) return { state: "ok", subject, detail };
+      return {
+        state: "fails",
+        subject,
+        detail: `${detail}, fewer than cluster.replicas (${replicas})`,
+      };
     } finally {
       await clients.close();
     }
   } catch (error) {
-    return { state: "fails", what, found: `${asked}: ${messageOf(error)}` };
+    return { state: "fails", subject, detail: `${asked}: ${messageOf(error)}` };
   }
 }

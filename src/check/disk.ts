@@ -13,9 +13,9 @@ import {
 } from "node:fs";
 import { join, resolve } from "node:path";
 import { messageOf } from "../errors.ts";
-import { expectData, formatFile } from "../first-start/data-directory.ts";
+import { expectDataDirectory, formatFile } from "../first-start/data-directory.ts";
 import type { Config } from "../settings/reader.ts";
-import type { Finding } from "./finding.ts";
+import type { CheckResult } from "./check-result.ts";
 
 const FREE_BYTES_MIN = 2 ** 31;
 const GIB = 2 ** 30;
@@ -28,50 +28,50 @@ const WRITE_BYTES = 4_096;
  */
 const SLOW_MS = 10;
 
-export async function* diskFindings(config: Config): AsyncGenerator<Finding> {
+export async function* checkDisk(config: Config): AsyncGenerator<CheckResult> {
   const data = resolve(config.data);
   const made = existsSync(data) ? undefined : data;
   try {
     if (made !== undefined) mkdirSync(made, { mode: 0o700 });
     accessSync(data, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
-    const found = `Cannot use ${data}: ${messageOf(error)}`;
-    yield { state: "fails", what: "data", found };
+    const detail = `Cannot use ${data}: ${messageOf(error)}`;
+    yield { state: "fails", subject: "data", detail };
     return;
   }
   try {
-    yield dataFinding(config, data, made !== undefined);
-    yield spaceFinding(data);
-    yield speedFinding(data);
-    yield await storeFinding();
+    yield checkDataDirectory(config, data, made !== undefined);
+    yield checkFreeSpace(data);
+    yield checkWriteLatency(data);
+    yield await checkStoreLibrary();
   } finally {
     if (made !== undefined) rmdirSync(made);
   }
 }
 
-function dataFinding(config: Config, data: string, isNew: boolean): Finding {
-  if (isNew) return { state: "ok", what: "data", found: `${data} would be made` };
+function checkDataDirectory(config: Config, data: string, isNew: boolean): CheckResult {
+  if (isNew) return { state: "ok", subject: "data", detail: `${data} would be made` };
   if (!existsSync(formatFile(config))) {
-    return { state: "ok", what: "data", found: `${data} holds nothing of pixelmill yet` };
+    return { state: "ok", subject: "data", detail: `${data} holds nothing of pixelmill yet` };
   }
   try {
-    expectData(config);
-    return { state: "ok", what: "data", found: `${data} is a data directory of this version` };
+    expectDataDirectory(config);
+    return { state: "ok", subject: "data", detail: `${data} is a data directory of this version` };
   } catch (error) {
-    return { state: "fails", what: "data", found: messageOf(error) };
+    return { state: "fails", subject: "data", detail: messageOf(error) };
   }
 }
 
-function spaceFinding(data: string): Finding {
+function checkFreeSpace(data: string): CheckResult {
   const { bavail, bsize } = statfsSync(data);
   const free = bavail * bsize;
-  const found = `${(free / GIB).toFixed(1)} GiB free, ${fileSystemOf(data)}`;
+  const detail = `${(free / GIB).toFixed(1)} GiB free, ${fileSystemOf(data)}`;
   return free >= FREE_BYTES_MIN
-    ? { state: "ok", what: "disk space", found }
+    ? { state: "ok", subject: "disk space", detail }
     : {
         state: "warns",
-        what: "disk space",
-        found: `${found}; a full disk refuses pixels with 503`,
+        subject: "disk space",
+        detail: `${detail}; a full disk refuses pixels with 503`,
       };
 }
 
@@ -86,7 +86,7 @@ function fileSystemOf(path: string): string {
 }
 
 /** Times durable writes, one after another, as the event log makes them. */
-function speedFinding(data: string): Finding {
+function checkWriteLatency(data: string): CheckResult {
   const path = join(data, `.check-${process.pid}`);
   const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_DSYNC;
   const times: number[] = [];
@@ -100,28 +100,32 @@ function speedFinding(data: string): Finding {
     }
     closeSync(file);
   } catch (error) {
-    return { state: "fails", what: "disk speed", found: `Cannot write: ${messageOf(error)}` };
+    return { state: "fails", subject: "disk speed", detail: `Cannot write: ${messageOf(error)}` };
   } finally {
     rmSync(path, { force: true });
   }
   times.sort((a, b) => a - b);
   const [half, most] = [times[WRITES / 2]!, times[Math.floor(WRITES * 0.99)]!];
-  const found = `a durable write takes ${half.toFixed(2)} ms, 1 % take ${most.toFixed(1)} ms or more`;
+  const detail = `a durable write takes ${half.toFixed(2)} ms, 1 % take ${most.toFixed(1)} ms or more`;
   return half <= SLOW_MS
-    ? { state: "ok", what: "disk speed", found }
-    : { state: "warns", what: "disk speed", found: `${found}; each pixel waits for such a write` };
+    ? { state: "ok", subject: "disk speed", detail }
+    : {
+        state: "warns",
+        subject: "disk speed",
+        detail: `${detail}; each pixel waits for such a write`,
+      };
 }
 
 /**
  * LMDB is a library that the executable unpacks into the temporary directory, which must allow
  * that.
  */
-async function storeFinding(): Promise<Finding> {
+async function checkStoreLibrary(): Promise<CheckResult> {
   try {
     await import("../store/lmdb/environment.ts");
-    return { state: "ok", what: "store", found: "LMDB can be loaded" };
+    return { state: "ok", subject: "store", detail: "LMDB can be loaded" };
   } catch (error) {
-    const found = `${messageOf(error)}; TMPDIR has to be writable and to allow executing`;
-    return { state: "fails", what: "store", found };
+    const detail = `${messageOf(error)}; TMPDIR has to be writable and to allow executing`;
+    return { state: "fails", subject: "store", detail };
   }
 }

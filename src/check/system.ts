@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { availableParallelism, release, totalmem } from "node:os";
-import { cannotListen } from "../errors.ts";
+import { listenError } from "../errors.ts";
 import { HTTP_CONNECTIONS_MAX } from "../settings/limits.ts";
-import type { Finding } from "./finding.ts";
+import type { CheckResult } from "./check-result.ts";
 
 /**
  * Descriptors beside those of connections: segments, stores, guests' pipes, sockets to receivers.
@@ -11,51 +11,51 @@ const OTHER_DESCRIPTORS = 6_000;
 const MEMORY_BYTES_MIN = 1 << 30;
 const MIB = 1 << 20;
 
-export function* systemFindings(): Generator<Finding> {
+export function* checkSystem(): Generator<CheckResult> {
   const isLinux = process.platform === "linux";
   const system = `${process.platform} ${release()} on ${process.arch}, ${availableParallelism()} CPUs`;
   yield isLinux
-    ? { state: "ok", what: "system", found: system }
-    : { state: "fails", what: "system", found: `${system}; pixelmill serves on Linux alone` };
+    ? { state: "ok", subject: "system", detail: system }
+    : { state: "fails", subject: "system", detail: `${system}; pixelmill serves on Linux alone` };
   if (isLinux) {
-    yield memory();
-    yield descriptors();
+    yield checkMemory();
+    yield checkDescriptors();
   }
 }
 
 /** The memory that the machine has, or the control group allows. */
-function memory(): Finding {
+function checkMemory(): CheckResult {
   const bytes = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
-  const found = `${Math.round(bytes / MIB)} MiB`;
+  const detail = `${Math.round(bytes / MIB)} MiB`;
   return bytes >= MEMORY_BYTES_MIN
-    ? { state: "ok", what: "memory", found }
+    ? { state: "ok", subject: "memory", detail }
     : {
         state: "warns",
-        what: "memory",
-        found: `${found}; user code in both languages needs 1 GiB`,
+        subject: "memory",
+        detail: `${detail}; user code in both languages needs 1 GiB`,
       };
 }
 
-function descriptors(): Finding {
+function checkDescriptors(): CheckResult {
   const limits = readFileSync("/proc/self/limits", "utf8");
   const [, soft = "0"] = limits.match(/^Max open files\s+(\d+)/m) ?? [];
   const wanted = HTTP_CONNECTIONS_MAX + OTHER_DESCRIPTORS;
   return Number(soft) >= wanted
-    ? { state: "ok", what: "open files", found: `${soft} allowed` }
+    ? { state: "ok", subject: "open files", detail: `${soft} allowed` }
     : {
-        ...{ state: "warns", what: "open files" },
-        found: `${soft} allowed; ${wanted} let all connections in (LimitNOFILE=, ulimit -n)`,
+        ...{ state: "warns", subject: "open files" },
+        detail: `${soft} allowed; ${wanted} let all connections in (LimitNOFILE=, ulimit -n)`,
       };
 }
 
 /** Tries to listen, and stops at once. */
-export async function listenFinding(what: string, host: string, port: number): Promise<Finding> {
+export async function checkPort(subject: string, host: string, port: number): Promise<CheckResult> {
   try {
     Bun.listen({ hostname: host, port, socket: { data() {} } }).stop(true);
-    return { state: "ok", what, found: `${host} port ${port} is free` };
+    return { state: "ok", subject, detail: `${host} port ${port} is free` };
   } catch (error) {
-    const { message } = cannotListen({ host, port }, error);
+    const { message } = listenError({ host, port }, error);
     const isTaken = (error as { code?: unknown }).code === "EADDRINUSE";
-    return { state: isTaken ? "warns" : "fails", what, found: message };
+    return { state: isTaken ? "warns" : "fails", subject, detail: message };
   }
 }

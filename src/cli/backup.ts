@@ -1,6 +1,6 @@
 import { defineCommand } from "citty";
-import type { Contents } from "../backup/verify.ts";
-import { expectData } from "../first-start/data-directory.ts";
+import type { BackupContents } from "../backup/verify.ts";
+import { expectDataDirectory } from "../first-start/data-directory.ts";
 import { configFlags, loadConfig } from "../settings/reader.ts";
 
 export const backup = defineCommand({
@@ -14,12 +14,12 @@ export const backup = defineCommand({
   },
   async run({ args }) {
     const config = loadConfig(args);
-    expectData(config);
+    expectDataDirectory(config);
     // Imported when the command runs: LMDB unpacks a library, which --help has to do without.
     const { backup } = await import("../backup/backup.ts");
     const { bytes, ...contents } = await backup(config, args.file as string);
     print(`backup ${args.file}: ${bytes.toLocaleString("en")} bytes, ${inWords(contents)}`);
-    tellWarnings(contents);
+    printWarnings(contents);
   },
 });
 
@@ -36,7 +36,7 @@ export const restore = defineCommand({
     const contents = await restore(config, args.file as string, args.hold === true);
     const held = args.hold === true ? "; deliveries are held until pixelmill release" : "";
     print(`restored ${config.data}: ${inWords(contents)}${held}`);
-    tellWarnings(contents);
+    printWarnings(contents);
   },
 });
 
@@ -45,17 +45,17 @@ export const release = defineCommand({
   args: configFlags,
   async run({ args }) {
     const config = loadConfig(args);
-    expectData(config);
+    expectDataDirectory(config);
     const { release } = await import("../backup/restore.ts");
     print(release(config) ? `deliveries of ${config.data} are released` : "nothing was held");
   },
 });
 
-function inWords({ workspaces, records, deadLetters }: Contents): string {
+function inWords({ workspaces, records, deadLetters }: BackupContents): string {
   return `workspaces: ${workspaces}, events in the log: ${records}, dead letters: ${deadLetters}`;
 }
 
-function tellWarnings({ warnings }: Contents): void {
+function printWarnings({ warnings }: BackupContents): void {
   for (const warning of warnings) print(`warning: ${warning}`);
 }
 

@@ -8,8 +8,8 @@ export const check = defineCommand({
     const config = loadConfig(args);
     const { check } = await import("../check/check.ts");
     let fails = false;
-    for await (const { state, what, found } of check(config)) {
-      process.stdout.write(`${state.padEnd(6)}${what}: ${found}\n`);
+    for await (const { state, subject, detail } of check(config)) {
+      process.stdout.write(`${state.padEnd(6)}${subject}: ${detail}\n`);
       fails ||= state === "fails";
     }
     return fails ? 1 : 0;

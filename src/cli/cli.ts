@@ -1,8 +1,8 @@
 import { parseArgs } from "node:util";
 import { type ArgsDef, type CommandDef, defineCommand, renderUsage, runCommand } from "citty";
 import { ApiError, messageOf, StartError } from "../errors.ts";
-import { misspelt } from "../settings/misspelt.ts";
-import { configFlags, switches } from "../settings/reader.ts";
+import { nearestName } from "../settings/nearest-name.ts";
+import { booleanFlags, configFlags } from "../settings/reader.ts";
 import { version } from "../version.ts";
 import { backup, release, restore } from "./backup.ts";
 import { check } from "./check.ts";
@@ -41,21 +41,21 @@ export async function run(argv: string[]): Promise<number> {
       unknown === undefined
         ? "Expected a command"
         : `Unknown command ${unknown}${nearest(unknown, Object.keys(command.subCommands ?? {}))}`;
-    complain(`${problem}\n\n${await usage(command)}`);
+    printError(`${problem}\n\n${await usage(command)}`);
     return 2;
   }
-  const mistake = wrongCall((command.args ?? {}) as ArgsDef, rest);
+  const mistake = usageError((command.args ?? {}) as ArgsDef, rest);
   if (mistake) {
-    complain(`${mistake}\nSee pixelmill ${command.meta && nameOf(command)} --help`);
+    printError(`${mistake}\nSee pixelmill ${command.meta && nameOf(command)} --help`);
     return 2;
   }
   try {
     const { result } = await runCommand(command, { rawArgs: rest });
     return typeof result === "number" ? result : 0;
   } catch (error) {
-    const brokers = brokersFault(error);
+    const brokers = brokerError(error);
     if (brokers === undefined && !isForOperator(error)) throw error;
-    complain(brokers ?? messageOf(error));
+    printError(brokers ?? messageOf(error));
     return 1;
   }
 }
@@ -70,20 +70,20 @@ function isForOperator(error: unknown): boolean {
 }
 
 /** What Kafka's client gave up on, by its causes; undefined for an error that is not the client's. */
-function brokersFault(error: unknown): string | undefined {
+function brokerError(error: unknown): string | undefined {
   const code = (error as { code?: unknown } | null)?.code;
   if (typeof code !== "string" || !code.startsWith("PLT_KFK_")) return undefined;
-  return `Cannot use the brokers of cluster.kafka: ${[...new Set(rootsOf(error))].join("; ")}`;
+  return `Cannot use the brokers of cluster.kafka: ${[...new Set(rootCausesOf(error))].join("; ")}`;
 }
 
-function rootsOf(error: unknown): string[] {
+function rootCausesOf(error: unknown): string[] {
   const { errors = [], cause } = error as { errors?: unknown[]; cause?: unknown };
   const deeper = cause === undefined ? errors : [...errors, cause];
-  return deeper.length === 0 ? [messageOf(error)] : deeper.flatMap(rootsOf);
+  return deeper.length === 0 ? [messageOf(error)] : deeper.flatMap(rootCausesOf);
 }
 
 function nearest(name: string, known: string[], prefix = ""): string {
-  const meant = misspelt(name, known);
+  const meant = nearestName(name, known);
   return meant === undefined ? "" : `; the nearest is ${prefix}${meant}`;
 }
 
@@ -93,7 +93,7 @@ function nearest(name: string, known: string[], prefix = ""): string {
 function withValue(arg: string, at: number, argv: string[]): string {
   const [, no, flag = ""] = /^--(no-)?(.+)$/.exec(arg) ?? [];
   const valueFollows = !no && /^(true|false)$/.test(argv[at + 1] ?? "");
-  return switches.has(flag) && !valueFollows ? `--${flag}=${!no}` : arg;
+  return booleanFlags.has(flag) && !valueFollows ? `--${flag}=${!no}` : arg;
 }
 
 /** Walks `token create …` down to the command that runs. */
@@ -112,7 +112,7 @@ function resolve(argv: string[]) {
 /** citty always colours its text, which only a terminal can show. */
 async function usage(command: CommandDef): Promise<string> {
   const args = Object.entries((command.args ?? {}) as ArgsDef).filter(([name]) =>
-    matters(command, name),
+    isShownInUsage(command, name),
   );
   const shown = { ...command, args: Object.fromEntries(args) };
   // The full name of a command holds those of the commands above it, except the first.
@@ -124,7 +124,7 @@ async function usage(command: CommandDef): Promise<string> {
  * Whether a command's usage text shows a setting. Every command accepts all settings, since it may
  * share a file with the server; most commands need few.
  */
-function matters(command: CommandDef, flag: string): boolean {
+function isShownInUsage(command: CommandDef, flag: string): boolean {
   const all = ([serve, check] as unknown[]).includes(command);
   return all || !Object.hasOwn(configFlags, flag) || ["config", "data", "log-level"].includes(flag);
 }
@@ -135,7 +135,7 @@ const nameOf = (command: CommandDef) => (command.meta as { name?: string }).name
  * What is wrong with a command line. citty accepts any flag, but an unknown one is most likely a
  * typo, and must stop the command.
  */
-function wrongCall(args: ArgsDef, rest: string[]): string | undefined {
+function usageError(args: ArgsDef, rest: string[]): string | undefined {
   const flags = Object.entries(args).filter(([, arg]) => arg.type !== "positional");
   const positionals = Object.entries(args).filter(([, arg]) => arg.type === "positional");
   const options = Object.fromEntries(
@@ -163,6 +163,6 @@ function print(text: string) {
   process.stdout.write(`${text}\n`);
 }
 
-function complain(text: string) {
+function printError(text: string) {
   process.stderr.write(`pixelmill: ${text}\n`);
 }

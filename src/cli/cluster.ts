@@ -1,12 +1,12 @@
 import { defineCommand } from "citty";
-import type { Carried } from "../backup/cluster.ts";
+import type { MigrationCounts } from "../backup/migration.ts";
 import { createLogger, type Logger } from "../observe/log.ts";
 import { type Config, configFlags, loadConfig } from "../settings/reader.ts";
 
-type Carry = (config: Config, logger: Logger) => Promise<Carried>;
+type Migration = (config: Config, logger: Logger) => Promise<MigrationCounts>;
 
 /** A command that carries data, which is loaded when the command runs. */
-function carrying(name: string, description: string, load: () => Promise<Carry>) {
+function migrationCommand(name: string, description: string, load: () => Promise<Migration>) {
   return defineCommand({
     meta: { name: `cluster ${name}`, description },
     args: configFlags,
@@ -23,11 +23,19 @@ function carrying(name: string, description: string, load: () => Promise<Carry>)
 export const cluster = defineCommand({
   meta: { name: "cluster", description: "From one machine to several, and back" },
   subCommands: {
-    import: carrying("import", "Take the data of a stopped server into a new cluster", async () => {
-      return (await import("../backup/cluster.ts")).importAlone;
-    }),
-    export: carrying("export", "Make a data directory of what a stopped cluster has", async () => {
-      return (await import("../backup/cluster.ts")).exportAlone;
-    }),
+    import: migrationCommand(
+      "import",
+      "Take the data of a stopped server into a new cluster",
+      async () => {
+        return (await import("../backup/migration.ts")).importStandalone;
+      },
+    ),
+    export: migrationCommand(
+      "export",
+      "Make a data directory of what a stopped cluster has",
+      async () => {
+        return (await import("../backup/migration.ts")).exportStandalone;
+      },
+    ),
   },
 });

@@ -1,7 +1,11 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { defineCommand } from "citty";
-import { catalogDirectory, deliveryDirectory, expectData } from "../first-start/data-directory.ts";
+import {
+  catalogDirectory,
+  deliveryDirectory,
+  expectDataDirectory,
+} from "../first-start/data-directory.ts";
 import { configFlags, loadConfig } from "../settings/reader.ts";
 
 export const compact = defineCommand({
@@ -12,7 +16,7 @@ export const compact = defineCommand({
   args: configFlags,
   async run({ args }) {
     const config = loadConfig(args);
-    expectData(config);
+    expectDataDirectory(config);
     // Imported when the command runs: LMDB unpacks a library, which --help has to do without.
     const { compactStore } = await import("../store/lmdb/compact.ts");
     const stores = {

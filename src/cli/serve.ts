@@ -2,7 +2,7 @@ import { defineCommand } from "citty";
 import { StartError } from "../errors.ts";
 import { createLogger, type Logger } from "../observe/log.ts";
 import { SHUTDOWN_MS_MAX } from "../settings/limits.ts";
-import { configFlags, differing, loadConfig } from "../settings/reader.ts";
+import { configFlags, loadConfig, nonDefaultSettings } from "../settings/reader.ts";
 import { version } from "../version.ts";
 
 export const serve = defineCommand({
@@ -18,8 +18,8 @@ export const serve = defineCommand({
     const config = loadConfig(args);
     const logger = createLogger(config["log.level"]);
     expectLinux();
-    logger.info({ version, bun: Bun.version, settings: differing(config) }, "starting");
-    outliveTerminal(logger);
+    logger.info({ version, bun: Bun.version, settings: nonDefaultSettings(config) }, "starting");
+    ignoreTerminalSignals(logger);
     const stop = stopSignal();
     // Imported when the command runs: the store unpacks a library, which --help has to do without.
     const { openApp } = await import("../app.ts");
@@ -56,7 +56,7 @@ function expectLinux() {
  * Ignores the signals of a closed terminal and of log rotation, which end most programs but must
  * not end a server.
  */
-function outliveTerminal(logger: Logger) {
+function ignoreTerminalSignals(logger: Logger) {
   for (const signal of ["SIGHUP", "SIGUSR1", "SIGUSR2"] as const) {
     process.on(signal, () => logger.info({ signal }, "signal ignored"));
   }

@@ -1,8 +1,8 @@
 import { defineCommand } from "citty";
 import { type Permission, permissions } from "../catalog/model.ts";
-import { checkedName } from "../catalog/name.ts";
+import { parseName } from "../catalog/name.ts";
 import { StartError } from "../errors.ts";
-import { expectData } from "../first-start/data-directory.ts";
+import { expectDataDirectory } from "../first-start/data-directory.ts";
 import { configFlags, loadConfig } from "../settings/reader.ts";
 import { withCatalog } from "./catalog.ts";
 
@@ -15,10 +15,10 @@ const create = defineCommand({
     ...configFlags,
   },
   async run({ args }) {
-    const name = checkedName((args.name as string) ?? "cli");
+    const name = parseName((args.name as string) ?? "cli");
     const chosen = permissionsOf(args.permissions as string | undefined);
     const config = loadConfig(args);
-    expectData(config);
+    expectDataDirectory(config);
     await withCatalog(config, async ({ workspaces, tokens }) => {
       const workspaceId = (args.workspace as string) ?? workspaces.list()[0]?.id;
       if (workspaceId === undefined || !workspaces.get(workspaceId)) {

@@ -1,7 +1,7 @@
 import { defineCommand } from "citty";
 import { permissions } from "../catalog/model.ts";
-import { checkedName } from "../catalog/name.ts";
-import { expectData, prepareData } from "../first-start/data-directory.ts";
+import { parseName } from "../catalog/name.ts";
+import { expectDataDirectory, prepareDataDirectory } from "../first-start/data-directory.ts";
 import { configFlags, loadConfig } from "../settings/reader.ts";
 import { withCatalog } from "./catalog.ts";
 
@@ -12,9 +12,9 @@ const create = defineCommand({
     ...configFlags,
   },
   async run({ args }) {
-    const name = checkedName(args.name as string);
+    const name = parseName(args.name as string);
     const config = loadConfig(args);
-    prepareData(config);
+    prepareDataDirectory(config);
     await withCatalog(config, async ({ workspaces, tokens }) => {
       const workspace = await workspaces.create(name);
       const admin = { name: "admin", permissions: [...permissions] };
@@ -29,7 +29,7 @@ const list = defineCommand({
   args: configFlags,
   async run({ args }) {
     const config = loadConfig(args);
-    expectData(config);
+    expectDataDirectory(config);
     await withCatalog(config, ({ workspaces }) => {
       for (const { id, name } of workspaces.list()) {
         // A name may hold a line break, but each workspace has one line.

@@ -2,7 +2,7 @@ export interface CircuitBreakerOptions {
   /** Whether what failed would succeed again; rejects while it would not. */
   probe(): Promise<unknown>;
   /** Whether anybody may still want to pass. */
-  isOpen(): boolean;
+  isNeeded(): boolean;
 }
 
 /** Between two probes. */
@@ -33,9 +33,9 @@ export class CircuitBreaker {
   }
 
   async #open(reason: unknown): Promise<void> {
-    const { probe, isOpen } = this.#options;
+    const { probe, isNeeded } = this.#options;
     this.#refusal = { reason };
-    while (isOpen() && this.#refusal !== undefined) {
+    while (isNeeded() && this.#refusal !== undefined) {
       await Bun.sleep(PROBE_MS);
       try {
         await probe();

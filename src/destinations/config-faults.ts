@@ -1,7 +1,7 @@
 import type { TObject, TSchema } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { EgressRefused } from "../egress/egress.ts";
-import { came, type Detail } from "../errors.ts";
+import { type Detail, describeValue } from "../errors.ts";
 
 /** Schema errors that are read: each item of a long array may have one. */
 const ERRORS_MAX = 100;
@@ -13,7 +13,7 @@ export function configFaults(schema: TObject, config: Record<string, unknown>): 
     const top = path.split("/", 2).join("/");
     const key = schema.properties[top.slice(1)];
     const expected = key ? expectation(key) : "another value";
-    const message = `Expected ${expected}, got ${came(config[top.slice(1)])}`;
+    const message = `Expected ${expected}, got ${describeValue(config[top.slice(1)])}`;
     faults.set(top, { path: top, message });
   }
   return [...faults.values()];

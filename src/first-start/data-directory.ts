@@ -54,7 +54,7 @@ export const holdFile = (config: Config) => inData(config, "held");
  * that is ending is waited for; `StartError` when one stays, since two servers would each deliver
  * what is owed.
  */
-export async function lockData(config: Config): Promise<() => void> {
+export async function acquireDataLock(config: Config): Promise<() => void> {
   const unlock = await waitForFile(inData(config, "lock"), "exclusive", LOG_LOCK_MS_MAX);
   if (unlock !== undefined) return unlock;
   throw new StartError(
@@ -66,7 +66,7 @@ export async function lockData(config: Config): Promise<() => void> {
  * Whether an admin token was made here that nobody may have seen, because its start did not come to
  * print it.
  */
-export function tokenUnseen(config: Config) {
+export function unprintedToken(config: Config) {
   const path = inData(config, "unseen-token");
   return {
     get: () => existsSync(path),
@@ -80,7 +80,7 @@ export function tokenUnseen(config: Config) {
 }
 
 /** A server with data of its own becomes a node by taking these along, and not by forgetting them. */
-export function expectNoOwnData(config: Config): void {
+export function expectNodeDirectory(config: Config): void {
   if (!existsSync(catalogDirectory(config))) return;
   throw new StartError(
     `Expected the data directory of a node, but ${resolve(config.data)} is that of a server without cluster.kafka; \`pixelmill cluster import\` takes its data along`,
@@ -88,7 +88,7 @@ export function expectNoOwnData(config: Config): void {
 }
 
 /** A node that forgot its cluster would begin anew, with nothing in it. */
-export function expectNoCluster(config: Config): void {
+export function expectStandaloneDirectory(config: Config): void {
   if (!existsSync(clusterDirectory(config, ""))) return;
   throw new StartError(
     `Expected the setting cluster.kafka, since ${resolve(config.data)} is the data directory of a node`,
@@ -99,7 +99,7 @@ export function expectNoCluster(config: Config): void {
  * Refuses a directory that pixelmill did not make: a mistyped path must not become a data
  * directory.
  */
-export function expectData(config: Config): void {
+export function expectDataDirectory(config: Config): void {
   try {
     statSync(formatFile(config));
   } catch (error) {
@@ -112,14 +112,14 @@ export function expectData(config: Config): void {
         : `Cannot use the data directory ${resolve(config.data)}: ${messageOf(error)}`,
     );
   }
-  prepareData(config);
+  prepareDataDirectory(config);
 }
 
 /**
  * Makes the data directory, or checks that this pixelmill understands what is in it. `StartError`
  * when another version wrote it, or when it cannot be used.
  */
-export function prepareData(config: Config): void {
+export function prepareDataDirectory(config: Config): void {
   const directory = resolve(config.data);
   const path = formatFile(config);
   let format = "";

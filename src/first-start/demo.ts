@@ -32,14 +32,14 @@ interface Demo {
   withCode: boolean;
 }
 
-export interface DemoParts {
+export interface DemoDeps {
   catalog: Catalog;
   publishing: Publisher;
   logEnds: () => Promise<Positions>;
 }
 
 /** What the operator is told of the demo. */
-export interface DemoView {
+export interface DemoOutput {
   print(line: string): void;
   dataPlaneUrl: string;
   controlPlaneUrl: string;
@@ -50,9 +50,9 @@ export interface DemoView {
 
 /** Adds the demo, or finds the one of an earlier start, and prints how to try it. */
 export async function showDemo(
-  parts: DemoParts,
+  parts: DemoDeps,
   workspace: Workspace,
-  { print, ...view }: DemoView,
+  { print, ...view }: DemoOutput,
 ): Promise<void> {
   const demo = await addDemo(parts, workspace);
   if (demo) {
@@ -79,7 +79,7 @@ const WITHOUT_CODE =
  * add the code if user code could not run before. Undefined when the workspace has sources of its
  * own.
  */
-async function addDemo(parts: DemoParts, workspace: Workspace): Promise<Demo | undefined> {
+async function addDemo(parts: DemoDeps, workspace: Workspace): Promise<Demo | undefined> {
   const { catalog } = parts;
   const path = "demo.jsonl";
   const file = `${workspace.id}/${path}`;
@@ -107,7 +107,7 @@ async function addDemo(parts: DemoParts, workspace: Workspace): Promise<Demo | u
 
 /** Publishes the library and the transformation; false when user code cannot run here. */
 async function addCode(
-  { catalog, publishing }: DemoParts,
+  { catalog, publishing }: DemoDeps,
   workspaceId: string,
   destinationId: string,
 ): Promise<boolean> {
@@ -121,7 +121,7 @@ async function addCode(
         publish: true,
       });
     }
-    if (catalog.code.linkOf(workspaceId, destinationId) === undefined) {
+    if (catalog.code.linkedTransformation(workspaceId, destinationId) === undefined) {
       await publishing.create(workspaceId, "transformation", {
         name: DEMO,
         description: "Greets every event, in capitals",

@@ -4,12 +4,12 @@ import { ApiError } from "../errors.ts";
 
 const SETTING_TOKEN = "admin.token setting";
 
-interface FirstStart {
+interface FirstWorkspaceOptions {
   name: string;
   /** The value of the setting `admin.token`. */
   adminToken: string | undefined;
   /** Whether a token was made that nobody may have seen; stored on disk. */
-  unseen: { get(): boolean; set(is: boolean): void };
+  unprintedToken: { get(): boolean; set(is: boolean): void };
   print(line: string): void;
 }
 
@@ -18,21 +18,24 @@ interface FirstStart {
  * given by the setting `admin.token`. A changed setting replaces the token that it set before. A
  * start that was cut off before it printed its token is followed by one that prints another.
  */
-export async function firstWorkspace(catalog: Catalog, options: FirstStart): Promise<Workspace> {
-  const { name, adminToken, unseen, print } = options;
-  const wasUnseen = unseen.get();
-  if (catalog.workspaces.list().length === 0 && adminToken === undefined) unseen.set(true);
+export async function firstWorkspace(
+  catalog: Catalog,
+  options: FirstWorkspaceOptions,
+): Promise<Workspace> {
+  const { name, adminToken, unprintedToken, print } = options;
+  const wasUnseen = unprintedToken.get();
+  if (catalog.workspaces.list().length === 0 && adminToken === undefined) unprintedToken.set(true);
   const { workspace, isMade } = await catalog.workspaces.first(name);
   // Another node was quicker, and prints the token.
-  if (!isMade && !wasUnseen && unseen.get()) unseen.set(false);
+  if (!isMade && !wasUnseen && unprintedToken.get()) unprintedToken.set(false);
   if (adminToken !== undefined) {
     await setToken(catalog, workspace.id, adminToken);
-  } else if (unseen.get()) {
+  } else if (unprintedToken.get()) {
     const admin = { name: "admin", permissions: [...permissions] };
     const { secret } = await catalog.tokens.create(workspace.id, admin);
     print(`admin token ${secret} (shown this once)`);
   }
-  if (unseen.get()) unseen.set(false);
+  if (unprintedToken.get()) unprintedToken.set(false);
   return workspace;
 }
 
@@ -40,14 +43,14 @@ async function setToken(catalog: Catalog, workspaceId: string, secret: string): 
   if (catalog.tokens.authenticate(secret)) return;
   const before = tokensOf(catalog, workspaceId).filter(({ name }) => name === SETTING_TOKEN);
   for (const token of before) {
-    await catalog.tokens.revoke(workspaceId, token.id).catch(unlessDone);
+    await catalog.tokens.revoke(workspaceId, token.id).catch(ignoreConcurrentChange);
   }
   const input = { name: SETTING_TOKEN, permissions: [...permissions], secret };
-  await catalog.tokens.create(workspaceId, input).catch(unlessDone);
+  await catalog.tokens.create(workspaceId, input).catch(ignoreConcurrentChange);
 }
 
 /** Nodes that start together with the same setting do the same. */
-function unlessDone(error: unknown): void {
+function ignoreConcurrentChange(error: unknown): void {
   const isDone = error instanceof ApiError && ["missing", "conflict"].includes(error.refusal);
   if (!isDone) throw error;
 }

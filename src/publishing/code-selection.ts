@@ -1,7 +1,7 @@
 import type { Catalog } from "../catalog/catalog.ts";
+import { importNameTaken } from "../catalog/code-errors.ts";
 import { familyOf, isPythonModuleName } from "../catalog/import-name.ts";
 import type { Revision } from "../catalog/model.ts";
-import { nameTaken } from "../catalog/refusals.ts";
 import { ApiError } from "../errors.ts";
 import type { CodeSelection, TestEvent, TestSuite } from "./publisher.ts";
 import { suiteOf } from "./testing/test-code.ts";
@@ -50,7 +50,7 @@ export function checkPublishable(
     const { id, language, importName = "" } = library;
     checkModuleName(library);
     const owner = catalog.code.libraryByImportName(workspaceId, language, importName);
-    if (owner !== undefined && owner.id !== id) throw nameTaken();
+    if (owner !== undefined && owner.id !== id) throw importNameTaken();
   }
 }
 
@@ -86,5 +86,5 @@ function checkOnce(path: string, revisions: readonly Revision[]): void {
 /** Refuses two libraries with one import name, since an import of it would be ambiguous. */
 export function checkImportNames(libraries: readonly Revision[]): void {
   const names = libraries.map(({ language, importName }) => `${familyOf(language)} ${importName}`);
-  if (new Set(names).size < names.length) throw nameTaken();
+  if (new Set(names).size < names.length) throw importNameTaken();
 }

@@ -1,7 +1,7 @@
 import type { Catalog } from "../catalog/catalog.ts";
 import type { CodeChange, RevisionInput } from "../catalog/code/code-store.ts";
+import { PublicationConflict, RevisionConflict } from "../catalog/code-errors.ts";
 import type { Revision } from "../catalog/model.ts";
-import { PublicationConflict, RevisionConflict } from "../catalog/refusals.ts";
 import { KeyedMutex } from "../concurrency/keyed-mutex.ts";
 import { ApiError } from "../errors.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
@@ -39,11 +39,18 @@ export function createPublisher(parts: { catalog: Catalog; sandbox: Sandbox }): 
   async function store(
     revision: Revision,
     input: CreateCodeInput | UpdateCodeInput,
-    more: Pick<CodeChange, "externalIds" | "amends">,
+    more: Pick<CodeChange, "externalIds" | "basedOn">,
   ): Promise<StoredCode> {
     const { workspaceId, kind, id, versionId } = revision;
     const events = input.events?.length ? [{ versionId, events: input.events }] : [];
-    const change = { revisions: [revision], publish: [], links: [], seen: [], events, ...more };
+    const change = {
+      revisions: [revision],
+      publish: [],
+      links: [],
+      usedLibraries: [],
+      events,
+      ...more,
+    };
     let warnings: string[] = [];
     if (input.publish) {
       const destinationIds = kind === "transformation" ? (input.destinationIds ?? []) : [];
@@ -142,8 +149,8 @@ export function createPublisher(parts: { catalog: Catalog; sandbox: Sandbox }): 
     update(workspaceId, kind, id, input) {
       const attempt = async () => {
         const { newest } = catalog.code.resource(workspaceId, kind, id);
-        const revision = catalog.code.amend(workspaceId, kind, id, changesOf(input));
-        return store(revision, input, { amends: [{ kind, id, versionId: newest }] });
+        const revision = catalog.code.revise(workspaceId, kind, id, changesOf(input));
+        return store(revision, input, { basedOn: [{ kind, id, versionId: newest }] });
       };
       return byResource.run(id, () => retryOn(RevisionConflict, attempt));
     },
@@ -186,7 +193,9 @@ async function retryOn<T>(
 }
 
 /** The parts of the change that publishes code which has passed its test run. */
-function publication(testRun: CodeTestReport): Pick<CodeChange, "publish" | "seen" | "tested"> {
+function publication(
+  testRun: CodeTestReport,
+): Pick<CodeChange, "publish" | "usedLibraries" | "testedImporters"> {
   const { libraries, transformations, seen, tested } = testRun;
   const importers = new Set(tested.map(({ versionId }) => versionId));
   const named = [...libraries, ...transformations].filter(
@@ -195,7 +204,7 @@ function publication(testRun: CodeTestReport): Pick<CodeChange, "publish" | "see
   const publish = named.map(({ revision: { kind, id, versionId }, imports }) => {
     return { kind, id, versionId, imports };
   });
-  return { publish, seen, tested };
+  return { publish, usedLibraries: seen, testedImporters: tested };
 }
 
 function changesOf(input: UpdateCodeInput): Partial<RevisionInput> {

@@ -4,7 +4,7 @@ import type { Static, TProperties, TSchema } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { isValidCIDR } from "ipaddr.js";
 import { StartError, systemReason } from "../errors.ts";
-import { misspelt } from "./misspelt.ts";
+import { nearestName } from "./nearest-name.ts";
 import { configSchema } from "./schema.ts";
 
 export type Config = Readonly<Static<typeof configSchema>>;
@@ -40,7 +40,7 @@ function valueHint(schema: TSchema): string {
 }
 
 /** Flags of settings that are true or false: alone they mean true. */
-export const switches: ReadonlySet<string> = new Set(
+export const booleanFlags: ReadonlySet<string> = new Set(
   keys.filter((key) => schemas[key].type === "boolean").map(flagName),
 );
 
@@ -66,12 +66,12 @@ export function loadConfig(
     ...fromFlags(flags),
   ];
   const config = Value.Default(configSchema, {}) as Record<string, unknown>;
-  for (const setting of settings) config[setting.key] = parsed(setting);
+  for (const setting of settings) config[setting.key] = parseSetting(setting);
   return Object.freeze(config) as Config;
 }
 
 /** The settings that are not at their defaults; secrets without their values. */
-export function differing(config: Config): Record<string, unknown> {
+export function nonDefaultSettings(config: Config): Record<string, unknown> {
   const defaults = Value.Default(configSchema, {}) as Record<string, unknown>;
   const changed = keys.filter((key) => !Bun.deepEquals(config[key], defaults[key]));
   return Object.fromEntries(
@@ -79,9 +79,9 @@ export function differing(config: Config): Record<string, unknown> {
   );
 }
 
-function parsed({ key, value, name }: Setting): unknown {
+function parseSetting({ key, value, name }: Setting): unknown {
   const schema = schemas[key as Key];
-  if (!schema) throw new StartError(`Unknown setting ${name}${nearest(key, name)}`);
+  if (!schema) throw new StartError(`Unknown setting ${name}${nearestSettingHint(key, name)}`);
   const meant = converted(schema, value);
   if (!Value.Check(schema, meant) || !itemsFit(schema, meant)) {
     throw new StartError(
@@ -92,9 +92,9 @@ function parsed({ key, value, name }: Setting): unknown {
 }
 
 /** The setting that an unknown one was probably meant to be, named as the unknown one was. */
-function nearest(key: string, name: string): string {
+function nearestSettingHint(key: string, name: string): string {
   const isVariable = name.startsWith("PIXELMILL_");
-  const meant = misspelt(key, isVariable ? keys.map(environmentName) : keys);
+  const meant = nearestName(key, isVariable ? keys.map(environmentName) : keys);
   return meant === undefined ? "" : `; the nearest is ${meant}`;
 }
 

@@ -62,7 +62,7 @@ export async function store(
     revisions: [revision],
     publish: [],
     links: [],
-    seen: [],
+    usedLibraries: [],
   });
   return revision;
 }
@@ -76,9 +76,14 @@ export function publish(catalog: Catalog, revision: Revision, imports: string[] 
     const resource = catalog.code.resource(workspaceId, "library", library.id);
     return { revision: library, imports: catalog.code.publication(resource)?.imports ?? [] };
   });
-  const seen = libraries.map((it) => ({ ...it, importName: it.importName ?? "" }));
+  const usedLibraries = libraries.map((it) => ({ ...it, importName: it.importName ?? "" }));
   const item = { kind, id, versionId, imports };
-  return catalog.code.commit(workspaceId, { revisions: [], publish: [item], links: [], seen });
+  return catalog.code.commit(workspaceId, {
+    revisions: [],
+    publish: [item],
+    links: [],
+    usedLibraries,
+  });
 }
 
 export async function destination(catalog: Catalog, workspaceId: string): Promise<string> {

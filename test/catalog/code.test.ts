@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, setSystemTime, test } from "bun:test"
 import { CODE_BYTES_MAX, NAME_CHARS_MAX } from "../../src/settings/limits.ts";
 import { destination, freshWorkspace, publish, refusalOf, store } from "./_setup.ts";
 
-const nothing = { revisions: [], publish: [], links: [], seen: [] };
+const nothing = { revisions: [], publish: [], links: [], usedLibraries: [] };
 
 describe("revisions", () => {
   test("a draft is found by its versions, and not among the published", async () => {
@@ -10,9 +10,11 @@ describe("revisions", () => {
     const revision = await store(catalog, workspaceId, "transformation", { name: "  Mine " });
     const { id, versionId } = revision;
     expect(revision).toMatchObject({ name: "Mine", description: "", workspaceId });
-    expect(catalog.code.newest(workspaceId, "transformation", id).revision).toEqual(revision);
+    expect(catalog.code.newestRevision(workspaceId, "transformation", id).revision).toEqual(
+      revision,
+    );
     expect(catalog.code.revision(workspaceId, "transformation", id, versionId)).toEqual(revision);
-    const published = () => catalog.code.published(workspaceId, "transformation", id);
+    const published = () => catalog.code.publishedRevision(workspaceId, "transformation", id);
     expect((await refusalOf(published)).message).toStartWith("Transformation is not published:");
     expect([...catalog.code.listPublished(workspaceId, "transformation")]).toEqual([]);
     expect((await refusalOf(() => catalog.code.resource(workspaceId, "library", id))).refusal).toBe(
@@ -25,12 +27,16 @@ describe("revisions", () => {
     const input = { name: "Mine", description: "d", code: "one" };
     const first = await store(catalog, workspaceId, "transformation", input);
     await publish(catalog, first);
-    const second = catalog.code.amend(workspaceId, "transformation", first.id, { code: "two" });
+    const second = catalog.code.revise(workspaceId, "transformation", first.id, { code: "two" });
     await catalog.code.commit(workspaceId, { ...nothing, revisions: [second] });
     expect(second).toMatchObject({ ...input, code: "two" });
     expect(second.createdAt).toBeGreaterThan(first.createdAt);
-    expect(catalog.code.published(workspaceId, "transformation", first.id).revision).toEqual(first);
-    expect(catalog.code.newest(workspaceId, "transformation", first.id).revision).toEqual(second);
+    expect(
+      catalog.code.publishedRevision(workspaceId, "transformation", first.id).revision,
+    ).toEqual(first);
+    expect(catalog.code.newestRevision(workspaceId, "transformation", first.id).revision).toEqual(
+      second,
+    );
   });
 
   test("a clock that steps back changes no order", async () => {
@@ -38,17 +44,19 @@ describe("revisions", () => {
     const first = await store(catalog, workspaceId, "transformation");
     setSystemTime(new Date(first.createdAt - 60_000));
     onTestFinished(() => void setSystemTime());
-    const second = catalog.code.amend(workspaceId, "transformation", first.id, { code: "two" });
+    const second = catalog.code.revise(workspaceId, "transformation", first.id, { code: "two" });
     await catalog.code.commit(workspaceId, { ...nothing, revisions: [second] });
     expect(second.createdAt).toBeGreaterThan(first.createdAt);
-    expect(catalog.code.newest(workspaceId, "transformation", first.id).revision).toEqual(second);
+    expect(catalog.code.newestRevision(workspaceId, "transformation", first.id).revision).toEqual(
+      second,
+    );
   });
 
   test("versions are listed by creation, both ways, drafts and deleted too", async () => {
     const { catalog, workspaceId } = await freshWorkspace();
     const made = [await store(catalog, workspaceId, "transformation")];
     for (let index = 0; index < 6; index++) {
-      const next = catalog.code.amend(workspaceId, "transformation", made[0]!.id, {
+      const next = catalog.code.revise(workspaceId, "transformation", made[0]!.id, {
         code: `${index}`,
       });
       await catalog.code.commit(workspaceId, { ...nothing, revisions: [next] });
@@ -69,14 +77,14 @@ describe("revisions", () => {
       name: "My lib",
       language: "python",
     });
-    const amend = (input: object) => () => catalog.code.amend(workspaceId, "library", id, input);
+    const amend = (input: object) => () => catalog.code.revise(workspaceId, "library", id, input);
     expect((await refusalOf(amend({ language: "javascript" }))).message).toBe(
       "Language cannot be changed",
     );
     expect((await refusalOf(amend({ name: "Other" }))).message).toBe(
       "Library name cannot be changed",
     );
-    const same = catalog.code.amend(workspaceId, "library", id, {
+    const same = catalog.code.revise(workspaceId, "library", id, {
       name: " My lib ",
       language: "pythonfaas",
     });
@@ -109,7 +117,7 @@ describe("revisions", () => {
     const { catalog, workspaceId } = await freshWorkspace();
     const { id } = await store(catalog, workspaceId, "transformation");
     const updates = Array.from({ length: 64 }, async (_, index) => {
-      const next = catalog.code.amend(workspaceId, "transformation", id, { code: `${index}` });
+      const next = catalog.code.revise(workspaceId, "transformation", id, { code: `${index}` });
       await catalog.code.commit(workspaceId, { ...nothing, revisions: [next] });
       return next.versionId;
     });
@@ -143,7 +151,7 @@ describe("publishing", () => {
       imports: [],
     }));
     const links = [{ transformationId: one.id, destinationId: "0".repeat(27) }];
-    const change = { revisions: [two], publish, links, seen: [] };
+    const change = { revisions: [two], publish, links, usedLibraries: [] };
     expect((await refusalOf(() => catalog.code.commit(workspaceId, change))).message).toBe(
       "Destination not found",
     );
@@ -190,7 +198,7 @@ describe("publishing", () => {
     const refused = await refusalOf(remove);
     expect(refused.refusal).toBe("conflict");
     expect(refused.message).toContain("User");
-    const without = catalog.code.amend(workspaceId, "transformation", user.id, { code: "none" });
+    const without = catalog.code.revise(workspaceId, "transformation", user.id, { code: "none" });
     await catalog.code.commit(workspaceId, { ...nothing, revisions: [without] });
     await publish(catalog, without, []);
     expect(catalog.code.importers(workspaceId, "javascript", "lib")).toEqual([]);
@@ -206,19 +214,19 @@ describe("publishing", () => {
     await catalog.code.link(workspaceId, revision.id, destinationId);
     await catalog.code.remove(workspaceId, "transformation", revision.id);
     expect(catalog.live.program(destinationId)).toBeUndefined();
-    const amend = () => catalog.code.amend(workspaceId, "transformation", revision.id, {});
+    const amend = () => catalog.code.revise(workspaceId, "transformation", revision.id, {});
     expect((await refusalOf(amend)).refusal).toBe("missing");
     await publish(catalog, revision);
-    expect(catalog.code.published(workspaceId, "transformation", revision.id).revision).toEqual(
-      revision,
-    );
-    expect(catalog.code.linked(workspaceId, revision.id)).toEqual([]);
+    expect(
+      catalog.code.publishedRevision(workspaceId, "transformation", revision.id).revision,
+    ).toEqual(revision);
+    expect(catalog.code.linkedDestinations(workspaceId, revision.id)).toEqual([]);
   });
 
   test("an update of what was deleted meanwhile is refused", async () => {
     const { catalog, workspaceId } = await freshWorkspace();
     const { id } = await store(catalog, workspaceId, "transformation");
-    const late = catalog.code.amend(workspaceId, "transformation", id, { code: "late" });
+    const late = catalog.code.revise(workspaceId, "transformation", id, { code: "late" });
     await catalog.code.remove(workspaceId, "transformation", id);
     const commit = () => catalog.code.commit(workspaceId, { ...nothing, revisions: [late] });
     expect((await refusalOf(commit)).refusal).toBe("missing");
@@ -228,11 +236,12 @@ describe("publishing", () => {
     const { catalog, workspaceId } = await freshWorkspace();
     const first = await store(catalog, workspaceId, "library", { name: "Lib" });
     const user = await store(catalog, workspaceId, "transformation");
-    const seen = [
+    const usedLibraries = [
       { importName: "lib", language: "javascript" as const, versionId: first.versionId },
     ];
     const item = { kind: user.kind, id: user.id, versionId: user.versionId, imports: ["lib"] };
-    const commit = () => catalog.code.commit(workspaceId, { ...nothing, publish: [item], seen });
+    const commit = () =>
+      catalog.code.commit(workspaceId, { ...nothing, publish: [item], usedLibraries });
     expect(await refusalOf(commit)).toMatchObject({ refusal: "conflict", stale: true });
     await publish(catalog, first);
     const blind = { ...nothing, publish: [item] };
@@ -240,12 +249,12 @@ describe("publishing", () => {
     expect(unseen).toMatchObject({ stale: true });
     await commit();
 
-    const second = catalog.code.amend(workspaceId, "library", first.id, { code: "two" });
+    const second = catalog.code.revise(workspaceId, "library", first.id, { code: "two" });
     await catalog.code.commit(workspaceId, { ...nothing, revisions: [second] });
     expect(await refusalOf(() => publish(catalog, second))).toMatchObject({ stale: true });
     const library = { kind: second.kind, id: second.id, versionId: second.versionId, imports: [] };
-    const tested = [{ versionId: user.versionId }];
-    await catalog.code.commit(workspaceId, { ...nothing, publish: [library], tested });
+    const testedImporters = [{ versionId: user.versionId }];
+    await catalog.code.commit(workspaceId, { ...nothing, publish: [library], testedImporters });
     expect(await refusalOf(commit)).toMatchObject({ stale: true });
   });
 });
@@ -260,11 +269,11 @@ test("code that imports a library through another one must be tested with it (Py
   await publish(catalog, outer, ["inner"]);
   await publish(catalog, user, ["outer"]);
   const { kind, id, versionId } = inner;
-  const commit = (tested: { versionId: string }[]) => () =>
+  const commit = (testedImporters: { versionId: string }[]) => () =>
     catalog.code.commit(workspaceId, {
       ...nothing,
       publish: [{ kind, id, versionId, imports: [] }],
-      tested,
+      testedImporters,
     });
   expect(await refusalOf(commit([outer]))).toMatchObject({ stale: true });
   await commit([outer, user])();
@@ -294,19 +303,20 @@ describe("links", () => {
       await destination(catalog, workspaceId),
       await destination(catalog, workspaceId),
     ];
-    const linked = (id: string) => catalog.code.linked(workspaceId, id).map((found) => found.id);
+    const linked = (id: string) =>
+      catalog.code.linkedDestinations(workspaceId, id).map((found) => found.id);
     await catalog.code.link(workspaceId, one.id, second);
     await catalog.code.link(workspaceId, one.id, first);
     await catalog.code.link(workspaceId, one.id, second);
     expect(linked(one.id)).toEqual([second, first]);
     await catalog.code.link(workspaceId, two.id, second);
     expect([linked(one.id), linked(two.id)]).toEqual([[first], [second]]);
-    expect(catalog.code.linkOf(workspaceId, second)).toBe(two.id);
+    expect(catalog.code.linkedTransformation(workspaceId, second)).toBe(two.id);
     await catalog.code.unlink(workspaceId, one.id, second);
-    expect(catalog.code.linkOf(workspaceId, second)).toBe(two.id);
+    expect(catalog.code.linkedTransformation(workspaceId, second)).toBe(two.id);
     await catalog.code.unlink(workspaceId, two.id, second);
     await catalog.code.unlink(workspaceId, two.id, second);
-    expect(catalog.code.linkOf(workspaceId, second)).toBeUndefined();
+    expect(catalog.code.linkedTransformation(workspaceId, second)).toBeUndefined();
   });
 });
 

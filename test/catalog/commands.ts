@@ -57,7 +57,7 @@ const update = (index: number, code: string, publish: boolean): Command =>
     const { kind, id } = thing;
     let revision: Revision;
     try {
-      revision = catalog.code.amend(workspaceId, kind, id, { code });
+      revision = catalog.code.revise(workspaceId, kind, id, { code });
     } catch (error) {
       expect([(error as ApiError).refusal, thing.deleted]).toEqual(["missing", true]);
       return;
@@ -65,7 +65,11 @@ const update = (index: number, code: string, publish: boolean): Command =>
     const item: Item = { thing, versionId: revision.versionId, imports: [] };
     const items = publish ? [item] : [];
     const tested = model.importers(thing).map((it) => ({ versionId: it.published! }));
-    const change = changeOf({ revisions: [revision], publish: items.map(published), tested });
+    const change = changeOf({
+      revisions: [revision],
+      publish: items.map(published),
+      testedImporters: tested,
+    });
     const real = await refusal(() => catalog.code.commit(workspaceId, change));
     const expected = model.publish(items, new Set(tested.map(({ versionId }) => versionId)));
     expect(real).toBe(expected);
@@ -94,11 +98,13 @@ const publishMany = (choices: Choice[], looked: boolean, tested: boolean): Comma
     const importers = items.flatMap(({ thing }) => model.importers(thing));
     const change = changeOf({
       publish: items.map(published),
-      seen: looked ? libraries : [],
-      tested: tested ? importers.map((it) => ({ versionId: it.published! })) : [],
+      usedLibraries: looked ? libraries : [],
+      testedImporters: tested ? importers.map((it) => ({ versionId: it.published! })) : [],
     });
     const refused = await refusal(() => catalog.code.commit(workspaceId, change));
-    const checked = [...change.seen, ...(change.tested ?? [])].map((it) => it.versionId);
+    const checked = [...change.usedLibraries, ...(change.testedImporters ?? [])].map(
+      (it) => it.versionId,
+    );
     expect(refused).toBe(model.publish(items, new Set(checked)));
   });
 
@@ -107,13 +113,13 @@ const publishStale = (index: number): Command =>
   on(`publish stale ${index}`, async (model, { catalog, workspaceId }) => {
     const thing = pick(model.things, index);
     const { versionId } = thing.versions[0]!;
-    const seen = importNames.map((importName) => {
+    const usedLibraries = importNames.map((importName) => {
       const live = model.library(importName);
       const other = live?.versions.find((it) => it.versionId !== live.published);
       return { importName, language: "javascript" as const, versionId: other?.versionId ?? "gone" };
     });
     const item = published({ thing, versionId, imports: [] });
-    const change = changeOf({ publish: [item], seen });
+    const change = changeOf({ publish: [item], usedLibraries });
     expect(await refusal(() => catalog.code.commit(workspaceId, change))).toBe("stale");
   });
 
@@ -189,7 +195,7 @@ function compare(model: Model, { catalog, workspaceId }: Real): void {
     expect([...code.revisions(workspaceId, kind, id, options)]).toEqual(versions);
     if (kind === "library" || deleted) continue;
     const linked = [...model.links].filter(([, other]) => other === thing).map(([to]) => to);
-    expect(code.linked(workspaceId, id).map((to) => to.id)).toEqual(linked);
+    expect(code.linkedDestinations(workspaceId, id).map((to) => to.id)).toEqual(linked);
   }
   for (const kind of ["transformation", "library"] as const) {
     const expected = model.things.filter((it) => it.kind === kind && it.published !== undefined);
@@ -205,7 +211,7 @@ function compare(model: Model, { catalog, workspaceId }: Real): void {
   }
   for (const destination of model.destinations) {
     const thing = model.links.get(destination);
-    expect(code.linkOf(workspaceId, destination)).toBe(thing?.id);
+    expect(code.linkedTransformation(workspaceId, destination)).toBe(thing?.id);
     const program = live.program(destination);
     expect(program?.transformation.versionId).toBe(thing?.published);
     expect(program?.libraries.map(({ versionId }) => versionId)).toEqual(
@@ -229,5 +235,5 @@ function published({
 }
 
 function changeOf(change: Partial<CodeChange>): CodeChange {
-  return { revisions: [], publish: [], links: [], seen: [], ...change };
+  return { revisions: [], publish: [], links: [], usedLibraries: [], ...change };
 }

@@ -35,14 +35,14 @@ test(`SIGKILL while committing, ${KILLS} times: all or nothing, and nothing ackn
 /** Both halves of the last commit are there, or neither. */
 function expectTogether(catalog: Catalog, workspaceId: string, user: string, library: string) {
   const published = (kind: "transformation" | "library", id: string) =>
-    catalog.code.published(workspaceId, kind, id).revision.code;
+    catalog.code.publishedRevision(workspaceId, kind, id).revision.code;
   expect(published("transformation", user)).toBe(published("library", library));
   const options = { count: 100_000, order: "asc" as const };
   const versions = (kind: "transformation" | "library", id: string) =>
     [...catalog.code.revisions(workspaceId, kind, id, options)].map(({ code }) => code);
   const texts = versions("transformation", user);
   expect(versions("library", library)).toEqual(texts);
-  expect(catalog.code.linked(workspaceId, user).length).toBeGreaterThan(0);
+  expect(catalog.code.linkedDestinations(workspaceId, user).length).toBeGreaterThan(0);
 }
 
 /** Starts a committer, kills it once it wrote so many lines, and returns every whole line. */

@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, setSystemTime, test } from "bun:test";
 import { join } from "node:path";
 import { open } from "lmdb";
-import { checkedName } from "../../src/catalog/name.ts";
+import { parseName } from "../../src/catalog/name.ts";
 import { openStore } from "../../src/catalog/store.ts";
 import { firstEvents } from "../../src/catalog/tables/revision-history.ts";
 import {
@@ -41,13 +41,13 @@ function at(time: number): void {
 
 describe("names", () => {
   test.each(["", " ", "\t\n", "x".repeat(NAME_CHARS_MAX + 1)])("%j is none", (text) => {
-    expect(() => checkedName(text)).toThrow();
+    expect(() => parseName(text)).toThrow();
   });
 
   test("are trimmed, well formed and as long as the limit", () => {
-    expect(checkedName(" a ")).toBe("a");
-    expect(checkedName("\ud800")).toBe("\ufffd");
-    expect(checkedName(` ${"x".repeat(NAME_CHARS_MAX)} `).length).toBe(NAME_CHARS_MAX);
+    expect(parseName(" a ")).toBe("a");
+    expect(parseName("\ud800")).toBe("\ufffd");
+    expect(parseName(` ${"x".repeat(NAME_CHARS_MAX)} `).length).toBe(NAME_CHARS_MAX);
   });
 });
 
@@ -210,13 +210,13 @@ describe("revisions", () => {
     const first = await store(catalog, workspaceId, "transformation", input);
     expect("createdBy" in first).toBe(false);
     for (const change of [{ name: "Two" }, { description: "second" }, { code: "2" }]) {
-      const after = catalog.code.amend(workspaceId, "transformation", first.id, change);
+      const after = catalog.code.revise(workspaceId, "transformation", first.id, change);
       expect(after).toMatchObject({ ...input, ...change, id: first.id, language: "javascript" });
     }
     const signed = { createdBy: { tokenId: "t" } };
-    const after = catalog.code.amend(workspaceId, "transformation", first.id, signed);
+    const after = catalog.code.revise(workspaceId, "transformation", first.id, signed);
     expect(after.createdBy).toStrictEqual({ tokenId: "t" });
-    const { createdBy } = catalog.code.amend(workspaceId, "transformation", first.id, {
+    const { createdBy } = catalog.code.revise(workspaceId, "transformation", first.id, {
       createdBy: { tokenId: "t", memberId: "m" },
     });
     expect(createdBy).toStrictEqual({ tokenId: "t", memberId: "m" });
@@ -271,11 +271,16 @@ describe("revisions", () => {
   test("a version is stored once", async () => {
     const { catalog, workspaceId } = await freshWorkspace();
     const revision = await store(catalog, workspaceId, "transformation", { code: "one" });
-    const change = { revisions: [{ ...revision, code: "two" }], publish: [], links: [], seen: [] };
+    const change = {
+      revisions: [{ ...revision, code: "two" }],
+      publish: [],
+      links: [],
+      usedLibraries: [],
+    };
     await expect(catalog.code.commit(workspaceId, change)).rejects.toThrow("used twice");
-    expect(catalog.code.newest(workspaceId, "transformation", revision.id).revision.code).toBe(
-      "one",
-    );
+    expect(
+      catalog.code.newestRevision(workspaceId, "transformation", revision.id).revision.code,
+    ).toBe("one");
   });
 
   test("a library in use names ten of its importers, and tells how many more there are", async () => {

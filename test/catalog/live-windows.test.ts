@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import {
   CONNECTION_WINDOWS_MAX,
-  openWindow,
+  newWindow,
   setLive,
 } from "../../src/catalog/management/live-windows.ts";
 import type { Connection } from "../../src/catalog/model.ts";
@@ -12,7 +12,7 @@ const fresh = (live: boolean, at: number): Connection => ({
   sourceId: "s",
   destinationId: "d",
   enabled: live,
-  ...openWindow(live, { "1": at }),
+  ...newWindow(live, { "1": at }),
   createdAt: 0,
   updatedAt: 0,
 });

@@ -34,16 +34,16 @@ test("it is the same object while nothing of it changes", async () => {
 test("its id changes with the code, a library or a credential", async () => {
   const { catalog, workspaceId, library, user, destinationId } = await linkedProgram();
   const ids = new Set([catalog.live.program(destinationId)?.id]);
-  const nothing = { publish: [], links: [], seen: [] };
+  const nothing = { publish: [], links: [], usedLibraries: [] };
 
-  const lib2 = catalog.code.amend(workspaceId, "library", library.id, { code: "lib 2" });
+  const lib2 = catalog.code.revise(workspaceId, "library", library.id, { code: "lib 2" });
   const item = { kind: lib2.kind, id: lib2.id, versionId: lib2.versionId, imports: [] };
   const change = { ...nothing, revisions: [lib2], publish: [item], tested: [user] };
   await catalog.code.commit(workspaceId, change);
   expect(catalog.live.program(destinationId)?.libraries).toEqual([lib2]);
   ids.add(catalog.live.program(destinationId)?.id);
 
-  const user2 = catalog.code.amend(workspaceId, "transformation", user.id, { code: "two" });
+  const user2 = catalog.code.revise(workspaceId, "transformation", user.id, { code: "two" });
   await catalog.code.commit(workspaceId, { ...nothing, revisions: [user2] });
   expect(catalog.live.program(destinationId)?.transformation).toEqual(user);
   await publish(catalog, user2, ["lib"]);

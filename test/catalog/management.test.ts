@@ -148,7 +148,7 @@ describe("destinations", () => {
     await catalog.code.link(workspaceId, revision.id, destinationId);
     await catalog.destinations.remove(workspaceId, destinationId);
     expect(catalog.connections.list(workspaceId, 1).total).toBe(0);
-    expect(catalog.code.linked(workspaceId, revision.id)).toEqual([]);
+    expect(catalog.code.linkedDestinations(workspaceId, revision.id)).toEqual([]);
     expect(catalog.live.program(destinationId)).toBeUndefined();
     expect(catalog.live.destination(destinationId)).toBeUndefined();
   });

@@ -33,14 +33,14 @@ test("another process sees each commit: sources, connections, code and tokens", 
   await publish(catalog, first);
   await catalog.code.link(workspaceId, first.id, destinationId);
   expect(await next()).toEqual({ ...seen, source: false, lanes: 1, code: "one" });
-  const second = catalog.code.amend(workspaceId, "transformation", first.id, { code: "two" });
+  const second = catalog.code.revise(workspaceId, "transformation", first.id, { code: "two" });
   const { kind, id, versionId } = second;
   const items = [{ kind, id, versionId, imports: [] }];
   await catalog.code.commit(workspaceId, {
     revisions: [second],
     publish: items,
     links: [],
-    seen: [],
+    usedLibraries: [],
   });
   expect(await next()).toEqual({ ...seen, source: false, lanes: 1, code: "two" });
   await catalog.tokens.revoke(workspaceId, token.id);

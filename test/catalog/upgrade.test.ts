@@ -27,7 +27,7 @@ test("a catalog of an older version keeps what its tokens could do, and lists it
   });
   const pair = { sourceId: source.id, destinationId: destination.id, externalId: "c" };
   const connection = await before.connections.create(workspaceId, pair, {});
-  const change = { revisions: [draft], publish: [], links: [], seen: [] };
+  const change = { revisions: [draft], publish: [], links: [], usedLibraries: [] };
   await before.code.commit(workspaceId, change);
   expect(before.tokens.authenticate(secret)?.permissions).toEqual(new Set(["events:read"]));
   await before.close();

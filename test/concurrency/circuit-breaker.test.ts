@@ -11,7 +11,7 @@ test("what failed is refused at once, without an attempt, until a probe succeeds
   let attempts = 0;
   let probes = 0;
   const gate = new CircuitBreaker({
-    isOpen: () => true,
+    isNeeded: () => true,
     async probe() {
       probes += 1;
       if (isAway) throw new Error("Still away");
@@ -38,7 +38,7 @@ test("several attempts that fail together are probed for once", async () => {
   let most = 0;
   let isAway = true;
   const gate = new CircuitBreaker({
-    isOpen: () => isAway,
+    isNeeded: () => isAway,
     async probe() {
       probing += 1;
       most = Math.max(most, probing);

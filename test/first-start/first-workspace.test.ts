@@ -19,10 +19,10 @@ function flag() {
 test("a first start that was cut off before it printed its token is followed by another token", async () => {
   const directory = temporaryDirectory();
   const catalog = await openCatalog({ directory, logger: pino({ level: "silent" }) });
-  const unseen = flag();
+  const unprintedToken = flag();
   const printed: string[] = [];
   const start = (print: (line: string) => void) =>
-    firstWorkspace(catalog, { name: "Main", adminToken: undefined, unseen, print });
+    firstWorkspace(catalog, { name: "Main", adminToken: undefined, unprintedToken, print });
   const cut = start(() => {
     throw new Error("Killed");
   });
@@ -41,7 +41,7 @@ test("a changed admin.token replaces the one before, however many tokens there a
   const catalog = await openCatalog({ directory, logger: pino({ level: "silent" }) });
   const [first, second, third] = ["1", "2", "3"].map((digit) => `pm_${digit.repeat(32)}`);
   const start = (adminToken: string | undefined) =>
-    firstWorkspace(catalog, { name: "Main", adminToken, unseen: flag(), print: () => {} });
+    firstWorkspace(catalog, { name: "Main", adminToken, unprintedToken: flag(), print: () => {} });
 
   const { id } = await start(first);
   for (let n = 0; n < PAGE_ITEMS_MAX; n++) {
@@ -70,7 +70,7 @@ test("servers that start together with an empty catalog make one workspace and p
     Promise.all(
       catalogs.map((catalog, at) =>
         firstWorkspace(catalog, {
-          ...{ name: "Main", adminToken, unseen: flags[at]! },
+          ...{ name: "Main", adminToken, unprintedToken: flags[at]! },
           print: (line) => void printed.push(line),
         }),
       ),

@@ -28,7 +28,7 @@ describe("POST publish", () => {
     expect([...catalog.code.listPublished(workspaceId, "library")][0]?.revision).toEqual(
       library.revision,
     );
-    const { resource } = catalog.code.published(
+    const { resource } = catalog.code.publishedRevision(
       workspaceId,
       "transformation",
       transformation.resource.id,
@@ -194,8 +194,10 @@ describe("POST publish", () => {
     const { transformations } = selection;
     const restored = await publishing.publish(workspaceId, { transformations, libraries: [] });
     expect(restored).toEqual({ published: true });
-    expect(catalog.code.published(workspaceId, "transformation", id).resource.deleted).toBe(false);
-    expect(catalog.code.linked(workspaceId, id)).toEqual([]);
+    expect(catalog.code.publishedRevision(workspaceId, "transformation", id).resource.deleted).toBe(
+      false,
+    );
+    expect(catalog.code.linkedDestinations(workspaceId, id)).toEqual([]);
   });
 });
 

@@ -11,7 +11,7 @@ describe("drafts", () => {
     const { resource, revision } = await publishing.create(workspaceId, "transformation", input);
     expect(resource).toMatchObject({ newest: revision.versionId, externalId: "x-1" });
     expect(resource.published).toBeUndefined();
-    expect(catalog.code.linked(workspaceId, resource.id)).toEqual([]);
+    expect(catalog.code.linkedDestinations(workspaceId, resource.id)).toEqual([]);
     expect([sandbox.inspected, sandbox.checked]).toEqual([[], []]);
   });
 
@@ -38,7 +38,10 @@ describe("a transformation", () => {
     const two = await destination(catalog, workspaceId);
     const input = code({ publish: true, destinationIds: [two, one] });
     const { resource } = await publishing.create(workspaceId, "transformation", input);
-    expect(catalog.code.linked(workspaceId, resource.id).map(({ id }) => id)).toEqual([two, one]);
+    expect(catalog.code.linkedDestinations(workspaceId, resource.id).map(({ id }) => id)).toEqual([
+      two,
+      one,
+    ]);
   });
 
   test("with an unknown destination runs and stores nothing", async () => {
@@ -125,7 +128,7 @@ describe("updates", () => {
     );
     await Promise.all(updates);
     expect(
-      catalog.code.published(workspaceId, "transformation", resource.id).revision,
+      catalog.code.publishedRevision(workspaceId, "transformation", resource.id).revision,
     ).toMatchObject({ name: "New", description: "New", code: "DROPS" });
   });
 
@@ -352,7 +355,7 @@ describe("updates by several nodes at once", () => {
       one.update(workspaceId, "transformation", id, { code: "new", publish: false }),
       other.update(workspaceId, "transformation", id, { description: "new", publish: false }),
     ]);
-    const { revision } = catalog.code.newest(workspaceId, "transformation", id);
+    const { revision } = catalog.code.newestRevision(workspaceId, "transformation", id);
     expect([revision.code, revision.description]).toEqual(["new", "new"]);
   });
 

@@ -1,6 +1,6 @@
 import type { TSchema } from "@sinclair/typebox";
 import type { Detail } from "../../errors.ts";
-import { misspelt } from "../../settings/misspelt.ts";
+import { nearestName } from "../../settings/nearest-name.ts";
 import { isObject } from "../schema/common.ts";
 
 /** Longest unknown key that is compared with the known ones. */
@@ -35,7 +35,7 @@ export function unknownKey(key: string, known: readonly string[], path: string):
 
 function similarKey(key: string, known: readonly string[]): string | undefined {
   if (key.length > LIKE_KEY_CHARS_MAX) return undefined;
-  return misspelt(key, known) ?? known.find((name) => isPartOf(name, key));
+  return nearestName(key, known) ?? known.find((name) => isPartOf(name, key));
 }
 
 function isPartOf(name: string, key: string): boolean {

@@ -1,9 +1,9 @@
 import type { Static, TObject, TSchema } from "@sinclair/typebox";
 import { type TypeCheck, TypeCompiler } from "@sinclair/typebox/compiler";
 import { type ValueError, ValueErrorType } from "@sinclair/typebox/errors";
-import { ApiError, came, type Detail } from "../../errors.ts";
+import { ApiError, type Detail, describeValue } from "../../errors.ts";
 import { DETAILS_MAX } from "../../settings/limits.ts";
-import { misspelt } from "../../settings/misspelt.ts";
+import { nearestName } from "../../settings/nearest-name.ts";
 import { expectedFormat } from "../schema/formats.ts";
 import { unknownKey } from "./unknown-keys.ts";
 
@@ -101,7 +101,7 @@ export function readQuery<S extends TObject>(schema: S, url: string): Static<S> 
  */
 function refuseMisspelt(known: readonly string[], sent: Iterable<string>): void {
   for (const name of sent) {
-    const similar = known.includes(name) ? undefined : misspelt(name, known);
+    const similar = known.includes(name) ? undefined : nearestName(name, known);
     if (similar === undefined) continue;
     const message = `Expected the parameter ${similar}, got a name that is almost the same`;
     throw new ApiError("invalid", message, [{ path: `?${similar}`, message }]);
@@ -125,7 +125,7 @@ function toDetail(error: ValueError, at: string): Detail {
     return unknownKey(error.path.slice(end + 1), known, error.path.slice(0, end));
   }
   const path = at === "?" ? error.path.replace("/", "?") : error.path;
-  return { path, message: `Expected ${expected(error.schema)}, got ${came(error.value)}` };
+  return { path, message: `Expected ${expected(error.schema)}, got ${describeValue(error.value)}` };
 }
 
 function expected(schema: TSchema): string {

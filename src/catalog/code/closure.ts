@@ -3,7 +3,7 @@ import type { Revision } from "../model.ts";
 import type { CodeTables } from "../tables/code-tables.ts";
 
 /** A library as an import finds it, with its own imports (only Python libraries have any). */
-export interface Imported {
+export interface ImportedLibrary {
   revision: Revision;
   imports: readonly string[];
 }
@@ -14,7 +14,7 @@ export interface Imported {
  */
 export function librariesFor(
   imports: readonly string[],
-  find: (importName: string) => Imported | undefined,
+  find: (importName: string) => ImportedLibrary | undefined,
 ): Revision[] {
   const met = new Set<string>();
   const libraries: Revision[] = [];
@@ -32,7 +32,7 @@ export function librariesFor(
 
 /** Finds published libraries of a workspace and language. */
 export function publishedLibraries(tables: CodeTables, workspaceId: string, family: Family) {
-  return (importName: string): Imported | undefined => {
+  return (importName: string): ImportedLibrary | undefined => {
     const id = tables.libraryNames.library(workspaceId, family, importName);
     const publication = id === undefined ? undefined : tables.publications.get(id);
     const revision = publication && tables.revisions.get(publication.versionId);

@@ -18,9 +18,9 @@ export interface ResourceRevision {
 /** Transformations and libraries: resources, revisions, publications, links. */
 export interface CodeStore {
   /** Newest revision of an undeleted resource, published or not. */
-  newest(workspaceId: string, kind: CodeKind, id: string): ResourceRevision;
+  newestRevision(workspaceId: string, kind: CodeKind, id: string): ResourceRevision;
   /** The published revision; `missing` for a draft or a deleted resource. */
-  published(workspaceId: string, kind: CodeKind, id: string): ResourceRevision;
+  publishedRevision(workspaceId: string, kind: CodeKind, id: string): ResourceRevision;
   /**
    * Every published resource, ordered by creation; each is read when the caller asks for the next.
    */
@@ -52,7 +52,7 @@ export interface CodeStore {
 
   /** Makes a revision in memory; nothing is stored before `commit`. */
   draft(workspaceId: string, kind: CodeKind, input: RevisionInput): Revision;
-  amend(workspaceId: string, kind: CodeKind, id: string, input: Partial<RevisionInput>): Revision;
+  revise(workspaceId: string, kind: CodeKind, id: string, input: Partial<RevisionInput>): Revision;
   /**
    * Stores revisions, publishes versions and links destinations, all or nothing.
    * Keeps two rules: one published library per importName and language; one transformation per
@@ -64,7 +64,7 @@ export interface CodeStore {
    */
   commit(workspaceId: string, change: CodeChange): Promise<void>;
   /** Throws what `commit` throws when others deleted or revised what the change amends. */
-  expectNewest(workspaceId: string, change: Pick<CodeChange, "amends">): void;
+  expectNewest(workspaceId: string, change: Pick<CodeChange, "basedOn">): void;
 
   /**
    * Resolves with what `answer` reads as long as nobody has changed anything since; when it throws,
@@ -83,11 +83,11 @@ export interface CodeStore {
     answer?: () => T,
   ): Promise<T>;
   /** Takes the link of a destination away, whichever it has. */
-  clear(workspaceId: string, destinationId: string): Promise<void>;
+  clearLink(workspaceId: string, destinationId: string): Promise<void>;
   /** Destinations linked to a transformation, in the order of linking. */
-  linked(workspaceId: string, transformationId: string): Destination[];
+  linkedDestinations(workspaceId: string, transformationId: string): Destination[];
   /** Undefined also where there is no such destination. */
-  linkOf(workspaceId: string, destinationId: string): string | undefined;
+  linkedTransformation(workspaceId: string, destinationId: string): string | undefined;
   /** When a destination was linked to its transformation. */
   linkedAt(workspaceId: string, destinationId: string): number | undefined;
 
@@ -114,13 +114,13 @@ export interface RevisionInput {
 export interface CodeChange {
   revisions: Revision[];
   /** What has to be the newest revision of the things that `revisions` are of: they amend it. */
-  amends?: { kind: CodeKind; id: string; versionId: string }[];
+  basedOn?: { kind: CodeKind; id: string; versionId: string }[];
   publish: { kind: CodeKind; id: string; versionId: string; imports: string[] }[];
   links: { transformationId: string; destinationId: string }[];
   /** Published libraries that the check used: importName, language → versionId. */
-  seen: { importName: string; language: Language; versionId: string }[];
+  usedLibraries: { importName: string; language: Language; versionId: string }[];
   /** Published importers of the libraries in `publish` that were tested with them. */
-  tested?: { versionId: string }[];
+  testedImporters?: { versionId: string }[];
   /** Test events of revisions; the first ones of each are kept. */
   events?: { versionId: string; events: Record<string, unknown>[] }[];
   externalIds?: { kind: CodeKind; id: string; externalId: string }[];

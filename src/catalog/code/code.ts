@@ -13,7 +13,7 @@ export function openCode(store: CatalogStore, tables: Tables, codeTables: CodeTa
   const { linking, ...links } = openLinks(store, tables, codeTables);
   return {
     ...reads,
-    ...createRevisions(reads.newest),
+    ...createRevisions(reads.newestRevision),
     ...createCommit(store, codeTables, linking),
     ...links,
     ...createRemoval(store, codeTables),

@@ -1,12 +1,17 @@
+import {
+  importNameTaken,
+  notFound,
+  PublicationConflict,
+  RevisionConflict,
+} from "../code-errors.ts";
 import { familyOf } from "../import-name.ts";
 import type { Revision } from "../model.ts";
-import { nameTaken, notFound, PublicationConflict, RevisionConflict } from "../refusals.ts";
 import type { CatalogStore } from "../store.ts";
 import type { CodeTables } from "../tables/code-tables.ts";
 import { firstEvents } from "../tables/revision-history.ts";
 import { importersThrough, librariesFor, publishedLibraries } from "./closure.ts";
 import type { CodeChange, CodeStore } from "./code-store.ts";
-import type { Linking } from "./links.ts";
+import type { LinkChange } from "./links.ts";
 import { newDraft, withPublished, withRevision } from "./resource-states.ts";
 
 /**
@@ -16,10 +21,10 @@ import { newDraft, withPublished, withRevision } from "./resource-states.ts";
 export function createCommit(
   store: CatalogStore,
   tables: CodeTables,
-  linking: Linking,
+  linking: LinkChange,
 ): Pick<CodeStore, "commit" | "expectNewest"> {
-  const expectNewest: CodeStore["expectNewest"] = (workspaceId, { amends = [] }) => {
-    for (const { kind, id, versionId } of amends) {
+  const expectNewest: CodeStore["expectNewest"] = (workspaceId, { basedOn = [] }) => {
+    for (const { kind, id, versionId } of basedOn) {
       const resource = tables.resourceOf(workspaceId, kind, id);
       if (resource.deleted) throw notFound(kind);
       if (resource.newest !== versionId) throw new RevisionConflict();
@@ -29,15 +34,15 @@ export function createCommit(
     expectNewest,
     commit(workspaceId, change) {
       return store.change(() => {
-        checkSeen(tables, workspaceId, change);
+        checkUsedLibraries(tables, workspaceId, change);
         expectNewest(workspaceId, change);
         for (const revision of change.revisions) addRevision(tables, workspaceId, revision);
         for (const item of change.publish) publish(tables, workspaceId, item);
         for (const { versionId, events } of change.events ?? []) {
           tables.pasts.keep(versionId, { events: firstEvents(events) });
         }
-        checkUsed(tables, workspaceId, change);
-        checkTested(tables, workspaceId, change);
+        checkNoUnusedLibraries(tables, workspaceId, change);
+        checkImportersTested(tables, workspaceId, change);
         for (const link of change.links) {
           linking.link(workspaceId, link.transformationId, link.destinationId);
         }
@@ -51,8 +56,8 @@ export function createCommit(
 }
 
 /** Checks that the libraries a trial ran with are still the published ones. */
-function checkSeen(tables: CodeTables, workspaceId: string, change: CodeChange): void {
-  for (const { importName, language, versionId } of change.seen) {
+function checkUsedLibraries(tables: CodeTables, workspaceId: string, change: CodeChange): void {
+  for (const { importName, language, versionId } of change.usedLibraries) {
     const id = tables.libraryNames.library(workspaceId, familyOf(language), importName);
     if (id === undefined || tables.resource(id)?.published !== versionId)
       throw new PublicationConflict();
@@ -63,8 +68,8 @@ function checkSeen(tables: CodeTables, workspaceId: string, change: CodeChange):
  * Checks that the published code uses exactly the libraries it was tested with: none was published
  * meanwhile.
  */
-function checkUsed(tables: CodeTables, workspaceId: string, change: CodeChange): void {
-  const known = new Set([...change.publish, ...change.seen].map((it) => it.versionId));
+function checkNoUnusedLibraries(tables: CodeTables, workspaceId: string, change: CodeChange): void {
+  const known = new Set([...change.publish, ...change.usedLibraries].map((it) => it.versionId));
   for (const { kind, id, imports } of change.publish) {
     const { language } = tables.resourceOf(workspaceId, kind, id);
     const find = publishedLibraries(tables, workspaceId, familyOf(language));
@@ -77,8 +82,10 @@ function checkUsed(tables: CodeTables, workspaceId: string, change: CodeChange):
  * Checks that every importer of a library in `publish` was tested with the library, in the version
  * that is published now.
  */
-function checkTested(tables: CodeTables, workspaceId: string, change: CodeChange): void {
-  const tested = new Set([...change.publish, ...(change.tested ?? [])].map((it) => it.versionId));
+function checkImportersTested(tables: CodeTables, workspaceId: string, change: CodeChange): void {
+  const tested = new Set(
+    [...change.publish, ...(change.testedImporters ?? [])].map((it) => it.versionId),
+  );
   const published = change.publish.filter(({ kind }) => kind === "library");
   const importers = importersThrough(
     published.map((it) => it.versionId),
@@ -112,7 +119,7 @@ function publish(
   const family = familyOf(after.language);
   if (revision.importName !== undefined) {
     const owner = tables.libraryNames.library(workspaceId, family, revision.importName);
-    if (owner !== undefined && owner !== id) throw nameTaken();
+    if (owner !== undefined && owner !== id) throw importNameTaken();
     tables.libraryNames.putLibrary(id, workspaceId, family, revision.importName);
   }
   const earlier = tables.publications.get(id);

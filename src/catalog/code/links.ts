@@ -1,6 +1,6 @@
+import { notFound } from "../code-errors.ts";
 import { newId } from "../ids.ts";
 import type { Resource } from "../model.ts";
-import { notFound } from "../refusals.ts";
 import type { CatalogStore } from "../store.ts";
 import type { CodeTables } from "../tables/code-tables.ts";
 import type { Tables } from "../tables/tables.ts";
@@ -10,7 +10,7 @@ import { checkLinkable } from "./resource-states.ts";
 const none = <T>() => undefined as T;
 
 /** Linking of destinations to transformations, for use inside a change. */
-export interface Linking {
+export interface LinkChange {
   link(workspaceId: string, transformationId: string, destinationId: string): void;
 }
 
@@ -18,8 +18,11 @@ export function openLinks(
   store: CatalogStore,
   { destinations }: Tables,
   tables: CodeTables,
-): Pick<CodeStore, "link" | "unlink" | "clear" | "linked" | "linkOf" | "linkedAt"> & {
-  linking: Linking;
+): Pick<
+  CodeStore,
+  "link" | "unlink" | "clearLink" | "linkedDestinations" | "linkedTransformation" | "linkedAt"
+> & {
+  linking: LinkChange;
 } {
   const { links } = tables;
 
@@ -29,7 +32,7 @@ export function openLinks(
     return resource;
   }
 
-  const linking: Linking = {
+  const linking: LinkChange = {
     link(workspaceId, transformationId, destinationId) {
       checkLinkable(transformation(workspaceId, transformationId));
       const destination = destinations.get(workspaceId, destinationId);
@@ -64,14 +67,14 @@ export function openLinks(
         return answer();
       });
     },
-    clear(workspaceId, destinationId) {
+    clearLink(workspaceId, destinationId) {
       return store.change(() => links.remove(destinations.get(workspaceId, destinationId).id));
     },
-    linked: (workspaceId, transformationId) =>
+    linkedDestinations: (workspaceId, transformationId) =>
       links
         .destinations(tables.resourceOf(workspaceId, "transformation", transformationId).id)
         .map((id) => destinations.get(workspaceId, id)),
-    linkOf(workspaceId, destinationId) {
+    linkedTransformation(workspaceId, destinationId) {
       const destination = destinations.find(destinationId);
       return destination?.workspaceId === workspaceId ? links.of(destination.id) : undefined;
     },

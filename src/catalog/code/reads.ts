@@ -1,13 +1,13 @@
+import { notFound, notPublished, versionNotFound } from "../code-errors.ts";
 import { familyOf } from "../import-name.ts";
 import type { CodeKind, Revision } from "../model.ts";
-import { notFound, notPublished, versionNotFound } from "../refusals.ts";
 import { type CodeTables, isDraft } from "../tables/code-tables.ts";
 import type { CodeStore, ResourceRevision } from "./code-store.ts";
 
 type Reads = Pick<
   CodeStore,
-  | "newest"
-  | "published"
+  | "newestRevision"
+  | "publishedRevision"
   | "listPublished"
   | "listDrafts"
   | "revision"
@@ -46,12 +46,12 @@ export function createReads(tables: CodeTables): Reads {
 
   return {
     resource: resourceOf,
-    newest(workspaceId, kind, id) {
+    newestRevision(workspaceId, kind, id) {
       const found = resourceOf(workspaceId, kind, id);
       if (found.deleted) throw notFound(kind);
       return { resource: found, revision: stored(found.newest) };
     },
-    published(workspaceId, kind, id) {
+    publishedRevision(workspaceId, kind, id) {
       const found = resourceOf(workspaceId, kind, id);
       if (found.deleted) throw notFound(kind);
       if (found.published === undefined) throw notPublished(kind);

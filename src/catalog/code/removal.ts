@@ -1,8 +1,8 @@
 import { ApiError } from "../../errors.ts";
+import { notFound } from "../code-errors.ts";
 import { withExternalId } from "../external-id.ts";
 import { familyOf } from "../import-name.ts";
 import type { Resource, Revision } from "../model.ts";
-import { notFound } from "../refusals.ts";
 import type { CatalogStore } from "../store.ts";
 import type { CodeTables } from "../tables/code-tables.ts";
 import type { CodeStore } from "./code-store.ts";

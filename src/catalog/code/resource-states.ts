@@ -1,7 +1,7 @@
 import { ApiError } from "../../errors.ts";
+import { notFound } from "../code-errors.ts";
 import { familyOf } from "../import-name.ts";
 import type { Resource, Revision } from "../model.ts";
-import { notFound } from "../refusals.ts";
 
 /**
  * The states of a transformation or library: draft, published or deleted. Each function is one

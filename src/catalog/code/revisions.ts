@@ -3,19 +3,21 @@ import { CODE_BYTES_MAX, DESCRIPTION_CHARS_MAX } from "../../settings/limits.ts"
 import { newId } from "../ids.ts";
 import { familyOf, importNameOf } from "../import-name.ts";
 import type { Author, CodeKind, Revision } from "../model.ts";
-import { checkedName } from "../name.ts";
+import { parseName } from "../name.ts";
 import type { CodeStore, RevisionInput } from "./code-store.ts";
 import { importsOf } from "./imports.ts";
 
 /** Makes revisions in memory, from what a caller sends and what the resource has. */
-export function createRevisions(newest: CodeStore["newest"]): Pick<CodeStore, "draft" | "amend"> {
+export function createRevisions(
+  newestRevision: CodeStore["newestRevision"],
+): Pick<CodeStore, "draft" | "revise"> {
   return {
     draft(workspaceId, kind, input) {
       const now = Date.now();
       return revision({ kind, id: newId(now), workspaceId }, input, now);
     },
-    amend(workspaceId, kind, id, input) {
-      const { resource, revision: before } = newest(workspaceId, kind, id);
+    revise(workspaceId, kind, id, input) {
+      const { resource, revision: before } = newestRevision(workspaceId, kind, id);
       checkUnchanged(kind, before, input);
       const after: RevisionInput = {
         name: input.name ?? before.name,
@@ -37,7 +39,7 @@ function revision(
   input: RevisionInput,
   now: number,
 ): Revision {
-  const name = checkedName(input.name);
+  const name = parseName(input.name);
   // Unpaired surrogates do not survive UTF-8. They are replaced here, so that a revision reads back
   // as it was answered.
   const description = (input.description ?? "").toWellFormed();
@@ -52,12 +54,12 @@ function revision(
     language: input.language,
     ...(of.kind === "library" && { importName: importNameFor(name) }),
     imports: importsOf(input.language, code),
-    ...(input.createdBy && { createdBy: makerOf(input.createdBy) }),
+    ...(input.createdBy && { createdBy: toAuthor(input.createdBy) }),
     createdAt: now,
   };
 }
 
-function makerOf({ tokenId, memberId }: Author): Author {
+function toAuthor({ tokenId, memberId }: Author): Author {
   return { tokenId, ...(memberId !== undefined && { memberId }) };
 }
 

@@ -4,7 +4,7 @@ import { newId } from "../ids.ts";
 import type { Connection } from "../model.ts";
 import type { CatalogStore } from "../store.ts";
 import type { Tables } from "../tables/tables.ts";
-import { openWindow, setLive } from "./live-windows.ts";
+import { newWindow, setLive } from "./live-windows.ts";
 import type { Connections } from "./resources.ts";
 
 export function openConnections(
@@ -27,7 +27,7 @@ export function openConnections(
           sourceId: source.id,
           destinationId: destination.id,
           enabled,
-          ...openWindow(enabled && destination.enabled, logEnds),
+          ...newWindow(enabled && destination.enabled, logEnds),
           createdAt: now,
           updatedAt: now,
         };

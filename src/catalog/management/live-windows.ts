@@ -20,21 +20,23 @@ export function setLive(connection: Connection, live: boolean, logEnds: Position
 }
 
 /** The window of a new connection; one that is not live routes nothing. */
-export function openWindow(live: boolean, logEnds: Positions): Pick<Connection, "from" | "until"> {
+export function newWindow(live: boolean, logEnds: Positions): Pick<Connection, "from" | "until"> {
   return live ? { from: logEnds } : { from: logEnds, until: logEnds };
 }
 
 /** The windows before this one: what was accepted before a pause is still owed after it. */
 function earlierOf(connection: Connection, until: Positions | undefined) {
   if (until === undefined || isEmpty(connection.from, until)) return {};
-  return { earlier: bounded([...(connection.earlier ?? []), { from: connection.from, until }]) };
+  return {
+    earlier: mergeOldest([...(connection.earlier ?? []), { from: connection.from, until }]),
+  };
 }
 
 /**
  * Merges the two oldest windows when there are too many. Events of the pause between them may then
  * be delivered, but no event that is owed is forgotten.
  */
-function bounded(windows: readonly Window[]): readonly Window[] {
+function mergeOldest(windows: readonly Window[]): readonly Window[] {
   if (windows.length <= CONNECTION_WINDOWS_MAX) return windows;
   const [first, second, ...rest] = windows;
   return [{ from: first!.from, until: second!.until }, ...rest];

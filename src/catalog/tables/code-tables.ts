@@ -1,8 +1,8 @@
 import type { Table } from "../../store/table.ts";
+import { notFound } from "../code-errors.ts";
 import { isId, timeOf } from "../ids.ts";
 import { type Family, isImportName } from "../import-name.ts";
 import type { CodeKind, Publication, Resource, Revision } from "../model.ts";
-import { notFound } from "../refusals.ts";
 import { type CatalogStore, LAST } from "../store.ts";
 import { revisionHistoryTable } from "./revision-history.ts";
 

@@ -46,8 +46,8 @@ export async function openOrderedTopic(options: OrderedTopicOptions): Promise<Or
   // A fetch that waits for entries delays all other requests of its connections.
   const consumer = clients.fetchConsumer();
   const fetcher = new Fetcher({ consumer, topic: name, waitMs: FOLLOW_MS, identity });
-  const isOpen = () => clients.isOpen();
-  const gate = new CircuitBreaker({ probe: () => asker.offsets("end"), isOpen });
+  const isNeeded = () => clients.isOpen();
+  const gate = new CircuitBreaker({ probe: () => asker.offsets("end"), isNeeded });
   let asking: Promise<bigint[]> | undefined;
   /** One question for all that ask in this turn of the event loop. */
   const ends = () => {
@@ -67,7 +67,7 @@ export async function openOrderedTopic(options: OrderedTopicOptions): Promise<Or
       identity.expectUnchanged();
       await producer.send(partition, () => Buffer.alloc(0));
     };
-    const appending = new CircuitBreaker({ probe, isOpen });
+    const appending = new CircuitBreaker({ probe, isNeeded });
     return {
       async append(entry) {
         await appending.run(async () => {

@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
-import { came, type Detail } from "../../errors.ts";
+import { type Detail, describeValue } from "../../errors.ts";
 import { DELIVERY_BYTES_MAX, GATHERED_BYTES_MAX, GATHERED_MS_MAX } from "../../settings/limits.ts";
 import { configFaults } from "../config-faults.ts";
 import type { BatchLimits } from "../destination.ts";
@@ -76,7 +76,7 @@ export function fileFaults(config: Record<string, unknown>): Detail[] {
 
 /** Describes an invalid path by its fault, since most have a valid type and length. */
 function cameOfPath(path: unknown): string {
-  if (typeof path !== "string" || path === "") return came(path);
+  if (typeof path !== "string" || path === "") return describeValue(path);
   return path.startsWith("/") ? "an absolute path" : "another path";
 }
 

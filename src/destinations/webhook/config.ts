@@ -1,7 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { Value, ValuePointer } from "@sinclair/typebox/value";
 import { checkedUrl } from "../../egress/egress.ts";
-import { came, type Detail } from "../../errors.ts";
+import { type Detail, describeValue } from "../../errors.ts";
 import { egressFaults } from "../config-faults.ts";
 import { rudderstackKeys } from "../rudderstack-keys.ts";
 import { headerNameFault, headerValueFault } from "./headers.ts";
@@ -133,7 +133,7 @@ export function webhookFaults(config: Record<string, unknown>): Detail[] {
   for (const { path } of Iterator.from(Value.Errors(WebhookConfig, config)).take(ERRORS_MAX)) {
     const top = path.split("/", path.startsWith("/oauth/") ? 3 : 2).join("/");
     const expected = expectations[top] ?? otherExpectation(top);
-    const message = `${expected}, got ${came(ValuePointer.Get(config, top))}`;
+    const message = `${expected}, got ${describeValue(ValuePointer.Get(config, top))}`;
     shape.set(top, { path: top, message });
   }
   if (shape.size > 0 || !Value.Check(WebhookConfig, config)) return [...shape.values()];

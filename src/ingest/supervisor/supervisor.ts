@@ -1,6 +1,6 @@
 import { closeSync } from "node:fs";
 import { Counter } from "prom-client";
-import { cannotListen } from "../../errors.ts";
+import { listenError } from "../../errors.ts";
 import { type ListeningSocket, openListeningSocket } from "../../http/listening-socket.ts";
 import { httpUrl } from "../../http/url.ts";
 import type { Logger } from "../../observe/log.ts";
@@ -89,7 +89,7 @@ function listenOn({ host, port }: IngestOptions): ListeningSocket {
   try {
     return openListeningSocket({ host, port });
   } catch (error) {
-    throw cannotListen({ host, port }, error);
+    throw listenError({ host, port }, error);
   }
 }
 

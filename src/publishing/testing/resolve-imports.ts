@@ -1,5 +1,5 @@
 import type { Catalog } from "../../catalog/catalog.ts";
-import { type Imported, librariesFor } from "../../catalog/code/closure.ts";
+import { type ImportedLibrary, librariesFor } from "../../catalog/code/closure.ts";
 import { familyOf } from "../../catalog/import-name.ts";
 import type { Revision } from "../../catalog/model.ts";
 import type { UserError } from "../../sandbox/program.ts";
@@ -52,7 +52,7 @@ function finder(
   { workspaceId, language }: Revision,
   own: readonly InspectedCode[],
 ) {
-  return (importName: string): Imported | undefined => {
+  return (importName: string): ImportedLibrary | undefined => {
     const here = own.find(
       ({ revision }) =>
         revision.importName === importName && familyOf(revision.language) === familyOf(language),
@@ -71,7 +71,7 @@ function finder(
  */
 function unresolvedOf(
   { revision, imports }: InspectedCode,
-  find: (importName: string) => Imported | undefined,
+  find: (importName: string) => ImportedLibrary | undefined,
 ): UserError | undefined {
   if (familyOf(revision.language) === "python") return undefined;
   if (revision.kind === "library" && imports.length > 0) {

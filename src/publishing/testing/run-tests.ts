@@ -85,7 +85,7 @@ function importersOf(catalog: Catalog, workspaceId: string, plan: TestRunPlan): 
 }
 
 /** The published libraries that the code ran with, without those of the plan. */
-function seenBy(code: readonly ResolvedCode[], plan: TestRunPlan): CodeChange["seen"] {
+function seenBy(code: readonly ResolvedCode[], plan: TestRunPlan): CodeChange["usedLibraries"] {
   const own = new Set(plan.libraries.map(({ versionId }) => versionId));
   const used = code.flatMap(({ libraries }) => libraries).filter((it) => !own.has(it.versionId));
   const byVersion = new Map(used.map((library) => [library.versionId, library]));

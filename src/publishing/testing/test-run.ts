@@ -17,7 +17,7 @@ export interface CodeTestReport {
   transformations: TransformationTestReport[];
   libraries: LibraryTestReport[];
   /** Published libraries that the code used, for the commit. */
-  seen: CodeChange["seen"];
+  seen: CodeChange["usedLibraries"];
   /** Published importers that were tested although the request does not name them. */
   tested: { versionId: string }[];
 }

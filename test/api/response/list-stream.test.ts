@@ -119,10 +119,10 @@ test("long lists of versions and code have the documented form", async () => {
     code,
     language: "javascript",
   });
-  const change = { publish: [], links: [], seen: [] };
+  const change = { publish: [], links: [], usedLibraries: [] };
   await store.commit(api.workspaceId, { ...change, revisions: [first] });
   for (let n = 0; n < 9; n++) {
-    const revision = store.amend(api.workspaceId, "transformation", first.id, {});
+    const revision = store.revise(api.workspaceId, "transformation", first.id, {});
     await store.commit(api.workspaceId, { ...change, revisions: [revision] });
   }
   const { body } = await api.send("GET", `/transformations/${first.id}/versions?count=1000`);

@@ -24,7 +24,8 @@ describe("the overview", () => {
   test("shows sources, code, destinations, rates and problems", async () => {
     const things = await makeThings(api);
     await eventually(
-      () => api.catalog.code.linkOf(api.workspaceId, things.destination) !== undefined,
+      () =>
+        api.catalog.code.linkedTransformation(api.workspaceId, things.destination) !== undefined,
     );
     const shown = await overview();
     const [destination] = shown.destinations;
@@ -75,7 +76,7 @@ describe("the overview", () => {
 
   test("shows suspended code, a paused destination and a server that is not ready", async () => {
     const { id } = (await overview()).transformations[0]!;
-    const { revision } = api.catalog.code.published(api.workspaceId, "transformation", id);
+    const { revision } = api.catalog.code.publishedRevision(api.workspaceId, "transformation", id);
     const { versionId, name } = revision;
     suspensions.push({
       transformationVersionId: versionId,

@@ -17,19 +17,21 @@ const [directory, workspaceId, transformationId, libraryId, one, two] = Bun.argv
 const catalog = await openCatalog({ directory, logger: createLogger("silent") });
 const { code } = catalog;
 // The number it goes on from is the one that the catalog has.
-let number = Number(code.newest(workspaceId, "transformation", transformationId).revision.code);
+let number = Number(
+  code.newestRevision(workspaceId, "transformation", transformationId).revision.code,
+);
 
 async function commit(text: string): Promise<void> {
   const revisions: Revision[] = [
-    code.amend(workspaceId, "transformation", transformationId, { code: text }),
-    code.amend(workspaceId, "library", libraryId, { code: text }),
+    code.revise(workspaceId, "transformation", transformationId, { code: text }),
+    code.revise(workspaceId, "library", libraryId, { code: text }),
   ];
   const publish = revisions.map(({ kind, id, versionId }) => {
     return { kind, id, versionId, imports: kind === "transformation" ? ["lib"] : [] };
   });
   const destinationId = Number(text) % 2 ? one : two;
   const links = [{ transformationId, destinationId }];
-  await code.commit(workspaceId, { revisions, publish, links, seen: [] });
+  await code.commit(workspaceId, { revisions, publish, links, usedLibraries: [] });
   process.stdout.write(`${text} ${revisions.map(({ versionId }) => versionId).join(" ")}\n`);
 }
 

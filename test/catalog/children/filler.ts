@@ -14,7 +14,12 @@ async function commit(): Promise<void> {
   const { kind, id, versionId } = revision;
   const publish = [{ kind, id, versionId, imports: [] }];
   try {
-    await catalog.code.commit(workspaceId, { revisions: [revision], publish, links: [], seen: [] });
+    await catalog.code.commit(workspaceId, {
+      revisions: [revision],
+      publish,
+      links: [],
+      usedLibraries: [],
+    });
     process.stdout.write(`${versionId}\n`);
   } catch (error) {
     if (!(error instanceof ApiError) || error.refusal !== "unavailable") throw error;

@@ -178,7 +178,7 @@ export const libraryRoutes = [
     async handle({ deps, workspaceId, params, body }) {
       const { code } = deps.catalog;
       await code.setExternalId(workspaceId, "library", params.id, body.externalId);
-      return libraryAnswer(deps, code.newest(workspaceId, "library", params.id));
+      return libraryAnswer(deps, code.newestRevision(workspaceId, "library", params.id));
     },
   }),
 ] as const;

@@ -93,7 +93,7 @@ export function transformationAnswer(
     ...resourceTimes(catalog, found),
     ...(options.destinations && {
       destinations: catalog.code
-        .linked(resource.workspaceId, resource.id)
+        .linkedDestinations(resource.workspaceId, resource.id)
         .map(({ id, name, enabled }) => ({ id, name, enabled })),
     }),
     ...warningsAnswer(found),

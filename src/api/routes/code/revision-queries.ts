@@ -25,7 +25,9 @@ export function findCode(
   id: string,
   { draft = false }: Static<TObject<typeof draftQuery>>,
 ): ResourceRevision {
-  return draft ? code.newest(workspaceId, kind, id) : code.published(workspaceId, kind, id);
+  return draft
+    ? code.newestRevision(workspaceId, kind, id)
+    : code.publishedRevision(workspaceId, kind, id);
 }
 
 export function listCode(

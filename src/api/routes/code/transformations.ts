@@ -221,7 +221,7 @@ export const transformationRoutes = [
     async handle({ deps, workspaceId, params, body }) {
       const { code } = deps.catalog;
       return code.link(workspaceId, params.id, body.destinationId, () => {
-        const found = code.published(workspaceId, "transformation", params.id);
+        const found = code.publishedRevision(workspaceId, "transformation", params.id);
         return transformationAnswer(deps, found, { destinations: true });
       });
     },
@@ -240,9 +240,9 @@ export const transformationRoutes = [
     async handle({ deps, workspaceId, params, body }) {
       const { code } = deps.catalog;
       return code.unlink(workspaceId, params.id, body.destinationId, () => {
-        const found = code.newest(workspaceId, "transformation", params.id);
+        const found = code.newestRevision(workspaceId, "transformation", params.id);
         const shown = found.resource.published
-          ? code.published(workspaceId, "transformation", params.id)
+          ? code.publishedRevision(workspaceId, "transformation", params.id)
           : found;
         return transformationAnswer(deps, shown, { destinations: true });
       });
@@ -262,7 +262,7 @@ export const transformationRoutes = [
     async handle({ deps, workspaceId, params, body }) {
       const { code } = deps.catalog;
       await code.setExternalId(workspaceId, "transformation", params.id, body.externalId);
-      const found = code.newest(workspaceId, "transformation", params.id);
+      const found = code.newestRevision(workspaceId, "transformation", params.id);
       return transformationAnswer(deps, found, { destinations: false });
     },
   }),

@@ -192,7 +192,7 @@ function destinationAnswer(
   { kinds, catalog }: ApiDeps,
 ): Static<typeof Destination> {
   const { id, name, type, typeAs = type, enabled, externalId } = destination;
-  const transformationId = catalog.code.linkOf(destination.workspaceId, id);
+  const transformationId = catalog.code.linkedTransformation(destination.workspaceId, id);
   const kind = kinds.get(type);
   return {
     id,

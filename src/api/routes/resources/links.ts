@@ -53,7 +53,7 @@ export const linkRoutes = [
     status: 204,
     example: { params, answer: undefined },
     async handle({ deps, workspaceId, params }) {
-      await deps.catalog.code.clear(workspaceId, params.id);
+      await deps.catalog.code.clearLink(workspaceId, params.id);
       return undefined;
     },
   }),
@@ -65,7 +65,7 @@ function linkAnswer(
   destinationId: string,
 ): Static<typeof Link> {
   const { id } = destinations.get(workspaceId, destinationId);
-  const transformationId = code.linkOf(workspaceId, id);
+  const transformationId = code.linkedTransformation(workspaceId, id);
   const at = code.linkedAt(workspaceId, destinationId);
   if (transformationId === undefined || at === undefined) {
     throw new ApiError("missing", "The destination has no transformation");

@@ -97,7 +97,7 @@ function linkedTransformations(
   const known = new Map<string, LinkedTransformation>();
   const codeOf = new Map<string, LinkedTransformation>();
   for (const { id: destinationId, workspaceId } of destinations) {
-    const id = catalog.code.linkOf(workspaceId, destinationId);
+    const id = catalog.code.linkedTransformation(workspaceId, destinationId);
     if (id === undefined) continue;
     const shown = known.get(id) ?? linkedTransformation(deps, workspaceId, id, suspended);
     known.set(id, shown);
@@ -112,7 +112,7 @@ function linkedTransformation(
   id: string,
   suspended: ReadonlyMap<string, RevisionSuspension>,
 ): LinkedTransformation {
-  const { revision } = catalog.code.published(workspaceId, "transformation", id);
+  const { revision } = catalog.code.publishedRevision(workspaceId, "transformation", id);
   const { versionId, name, language } = revision;
   const suspension = suspended.get(versionId);
   return {

@@ -33,7 +33,7 @@ export function versionNotFound(kind: CodeKind): ApiError {
   return new ApiError("missing", `${nouns[kind]} version not found`);
 }
 
-export function nameTaken(): ApiError {
+export function importNameTaken(): ApiError {
   return new ApiError("conflict", "Another library of this language has the same import name");
 }
 

@@ -7,7 +7,7 @@ import { LaneReader } from "../pipeline/reading/lane-reader.ts";
 import type { LogSet } from "../pipeline/reading/shared-reader.ts";
 
 /** An event of a log that some destination has not settled. */
-export interface OwedEvent {
+export interface UnsettledEvent {
   /** Names the event in its log, for `Debts`. */
   key: string;
   receivedAt: number;
@@ -16,7 +16,7 @@ export interface OwedEvent {
 }
 
 /** By destination, the keys of the events that it has not settled. */
-export type Debts = Map<string, Set<string>>;
+export type UnsettledKeys = Map<string, Set<string>>;
 
 const TAKE_EVENTS = 1_000;
 const TAKE_BYTES = 16 << 20;
@@ -25,8 +25,8 @@ const READ_BYTES = 4 << 20;
 const keyOf = (log: string, sequence: number) => `${log} ${sequence}`;
 
 /** Adds what the destinations are owed of these logs, by what their lanes have stored. */
-export async function addDebts(
-  debts: Debts,
+export async function addUnsettledKeys(
+  debts: UnsettledKeys,
   { live, logs, lane }: { live: Live; logs: LogSet; lane(id: string): LaneRecord | undefined },
 ): Promise<void> {
   for (const { destination, connections } of live.lanes()) {
@@ -48,13 +48,13 @@ export async function addDebts(
 }
 
 /** What some destination is owed, in the order in which it came in. */
-export async function* owedEvents(
+export async function* unsettledEvents(
   readers: ReadonlyMap<string, LogReader>,
-  debts: Debts,
-): AsyncGenerator<OwedEvent> {
+  debts: UnsettledKeys,
+): AsyncGenerator<UnsettledEvent> {
   const all = new Set([...debts.values()].flatMap((owed) => [...owed]));
   const logs = [...readers].map(([log, reader]) => eventsOf(log, reader, all));
-  const advance = async (log: AsyncGenerator<OwedEvent>) => {
+  const advance = async (log: AsyncGenerator<UnsettledEvent>) => {
     const { value, done } = await log.next();
     return done ? [] : [{ log, event: value }];
   };
@@ -72,7 +72,7 @@ async function* eventsOf(
   log: string,
   reader: LogReader,
   owed: ReadonlySet<string>,
-): AsyncGenerator<OwedEvent> {
+): AsyncGenerator<UnsettledEvent> {
   for (let at = reader.first(); at < reader.end(); ) {
     const { records, next } = await reader.read(at, READ_BYTES);
     for (const { sequence, bytes } of records) {

@@ -8,7 +8,7 @@ const LETTERS_OFF_MAX = 2;
  * The known name that another name was probably meant to be, in any case of letters; undefined when
  * there is none.
  */
-export function misspelt(name: string, known: readonly string[]): string | undefined {
+export function nearestName(name: string, known: readonly string[]): string | undefined {
   const off = known.map((it) => ({ it, letters: distance(name.toLowerCase(), it.toLowerCase()) }));
   const [nearest] = off.sort((a, b) => a.letters - b.letters);
   if (nearest === undefined || nearest.letters > LETTERS_OFF_MAX) return undefined;

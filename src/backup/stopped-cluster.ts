@@ -27,8 +27,8 @@ import type { Config } from "../settings/reader.ts";
 import { openView } from "../store/lmdb/view.ts";
 import { openOrderedStore } from "../store/ordered/ordered-store.ts";
 import { type Store, withoutClose } from "../store/store.ts";
-import type { Placed } from "./carry.ts";
-import type { owedEvents } from "./owed.ts";
+import type { CopiedEvents } from "./copy.ts";
+import type { unsettledEvents } from "./unsettled.ts";
 
 const CATALOG_TABLES_MAX = 64;
 /** Events that are appended before it is waited for them. */
@@ -48,7 +48,7 @@ const recordOf = (bytes: Uint8Array): PixelRecord => ({ ...decodeRecord(bytes), 
 
 /** Appends events; `append` tells for each in which log, and when it is there. */
 export async function appendAll(
-  events: ReturnType<typeof owedEvents>,
+  events: ReturnType<typeof unsettledEvents>,
   append: (record: PixelRecord) => { log: string; done: Promise<void> },
 ): Promise<Map<string, string[]>> {
   const keys = new Map<string, string[]>();
@@ -74,7 +74,11 @@ export function expectBrokers(config: Config): void {
 }
 
 /** The topics of a cluster that no node runs. */
-export async function openTopics(config: Config, logger: Logger, stack: AsyncDisposableStack) {
+export async function openStoppedCluster(
+  config: Config,
+  logger: Logger,
+  stack: AsyncDisposableStack,
+) {
   expectBrokers(config);
   const brokers = brokerSettings(config);
   const clients = await connectClients(brokers);
@@ -117,8 +121,8 @@ export async function openTopics(config: Config, logger: Logger, stack: AsyncDis
     ledgers: new Map(ledgers.map((ledger, partition) => [logNameOf(partition), ledger])),
     ledgerOf: (log: string): Store => stores[Number(log.slice(1))]!,
     ledgerOfUser: (user: string): Store => stores[Number(Bun.hash(user) % BigInt(partitions))]!,
-    append: (events: ReturnType<typeof owedEvents>) =>
-      appendShared({ clients, logs, logger, topic: named("events") }, events),
+    append: (events: ReturnType<typeof unsettledEvents>) =>
+      appendToCluster({ clients, logs, logger, topic: named("events") }, events),
     async expectNew() {
       if ([...catalog.table("workspaces").getKeys({ limit: 1 })].length === 0) return;
       throw new StartError(
@@ -148,10 +152,10 @@ interface SharedParts {
 }
 
 /** Empties the partitions of what an attempt before has left, and appends the events. */
-async function appendShared(
+async function appendToCluster(
   { clients, logs, logger, topic }: SharedParts,
-  events: ReturnType<typeof owedEvents>,
-): Promise<Map<string, Placed>> {
+  events: ReturnType<typeof unsettledEvents>,
+): Promise<Map<string, CopiedEvents>> {
   const before = await logs.ends();
   for (const [log, reader] of logs.readers) await reader.trim(before[log] ?? 0);
   const producer = new IdempotentProducer({ producer: clients.producer(), topic });
@@ -165,7 +169,7 @@ async function appendShared(
   });
   await Promise.all(writers.map((writer) => writer.close()));
   const ends = await logs.ends();
-  const placed = new Map<string, Placed>();
+  const placed = new Map<string, CopiedEvents>();
   for (const [log, reader] of logs.readers) {
     const end = ends[log] ?? 0;
     const sequences = await sequencesOf(reader, before[log] ?? 0, end);

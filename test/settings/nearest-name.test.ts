@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import { misspelt } from "../../src/settings/misspelt.ts";
+import { nearestName } from "../../src/settings/nearest-name.ts";
 import { startApi, type TestApi } from "../api/_setup.ts";
 
 let api: TestApi;
@@ -25,11 +25,14 @@ test.each([
   ["hasExternalId", undefined],
   ["x".repeat(100_000), undefined],
 ])("%p was meant to be %p", (name, meant) => {
-  expect(misspelt(name, ["publish", "count", "orderBy"])).toBe(meant);
+  expect(nearestName(name, ["publish", "count", "orderBy"])).toBe(meant);
 });
 
 test("a short name has to be nearer", () => {
-  expect([misspelt("name", ["page"]), misspelt("pge", ["page"])]).toEqual([undefined, "page"]);
+  expect([nearestName("name", ["page"]), nearestName("pge", ["page"])]).toEqual([
+    undefined,
+    "page",
+  ]);
 });
 
 test("a misspelt publish stores nothing and is named; other unknown ones are ignored", async () => {

@@ -7,13 +7,13 @@ import { StartError } from "../errors.ts";
 import { eventOf } from "../event/event.ts";
 import { decodeRecord, pixelRecordCodec } from "../event/record.ts";
 import {
+  acquireDataLock,
   catalogDirectory,
   clusterDirectory,
   deliveryDirectory,
   eventsDirectory,
-  expectData,
-  lockData,
-  prepareData,
+  expectDataDirectory,
+  prepareDataDirectory,
 } from "../first-start/data-directory.ts";
 import { openFileLogs } from "../ingest/log/file-logs.ts";
 import type { LogReader } from "../log/event-log.ts";
@@ -25,12 +25,18 @@ import { SharedReader } from "../pipeline/reading/shared-reader.ts";
 import type { Config } from "../settings/reader.ts";
 import { openStore } from "../store/lmdb/lmdb-store.ts";
 import { withoutClose } from "../store/store.ts";
-import { carryCatalog, carryLanes, carryLetters, type Placed } from "./carry.ts";
-import { addDebts, type Debts, owedEvents } from "./owed.ts";
-import { appendAll, catalogOptions, expectBrokers, ledgerOptions, openTopics } from "./topics.ts";
+import { type CopiedEvents, copyCatalog, copyDeadLetters, writeLaneCursors } from "./copy.ts";
+import {
+  appendAll,
+  catalogOptions,
+  expectBrokers,
+  ledgerOptions,
+  openStoppedCluster,
+} from "./stopped-cluster.ts";
+import { addUnsettledKeys, type UnsettledKeys, unsettledEvents } from "./unsettled.ts";
 
 /** What was carried over. */
-export interface Carried {
+export interface MigrationCounts {
   workspaces: number;
   /** Events that some destination had not settled. */
   events: number;
@@ -42,15 +48,15 @@ export interface Carried {
  * under another name. What breaks off in the middle may be called again. Throws `StartError` where
  * a server or a node runs, or where the cluster has data.
  */
-export async function importAlone(config: Config, logger: Logger): Promise<Carried> {
+export async function importStandalone(config: Config, logger: Logger): Promise<MigrationCounts> {
   expectBrokers(config);
-  expectData(config);
+  expectDataDirectory(config);
   await using stack = new AsyncDisposableStack();
-  stack.defer(await lockData(config));
+  stack.defer(await acquireDataLock(config));
   if (!existsSync(catalogDirectory(config))) {
     throw new StartError(`Expected the data of a server without cluster.kafka in ${config.data}`);
   }
-  const cluster = await openTopics(config, logger, stack);
+  const cluster = await openStoppedCluster(config, logger, stack);
   await cluster.expectNew();
 
   const catalog = await openCatalog({ directory: catalogDirectory(config), logger });
@@ -63,53 +69,55 @@ export async function importAlone(config: Config, logger: Logger): Promise<Carri
   const files = await openFileLogs({ directory: eventsDirectory(config), count: 0, logger });
   stack.defer(() => files.close());
 
-  const debts: Debts = new Map();
-  const logs = readOf(files.readers, logger);
-  await addDebts(debts, { live: catalog.live, logs, lane: (id) => ledger.lane(id) });
-  const placed = await cluster.append(owedEvents(files.readers, debts));
-  await carryLanes(catalog.live, debts, placed, (log) => cluster.ledgerOf(log));
-  const deadLetters = await carryLetters(delivery, (letter) => cluster.ledgerOfUser(letter.user));
+  const debts: UnsettledKeys = new Map();
+  const logs = sharedReaderOf(files.readers, logger);
+  await addUnsettledKeys(debts, { live: catalog.live, logs, lane: (id) => ledger.lane(id) });
+  const placed = await cluster.append(unsettledEvents(files.readers, debts));
+  await writeLaneCursors(catalog.live, debts, placed, (log) => cluster.ledgerOf(log));
+  const deadLetters = await copyDeadLetters(delivery, (letter) =>
+    cluster.ledgerOfUser(letter.user),
+  );
   await ledger.close();
   const rows = openStore(catalogOptions(catalogDirectory(config), logger));
   stack.defer(() => rows.close());
-  await carryCatalog(rows, cluster.catalog, endsOf(placed));
+  await copyCatalog(rows, cluster.catalog, endsOf(placed));
   const workspaces = catalog.workspaces.list().length;
   await stack.disposeAsync();
-  putAside(config);
+  moveDataAside(config);
   return { workspaces, events: countOf(placed), deadLetters };
 }
 
 /** The way back: a data directory for a server that is alone, of what a stopped cluster has. */
-export async function exportAlone(config: Config, logger: Logger): Promise<Carried> {
+export async function exportStandalone(config: Config, logger: Logger): Promise<MigrationCounts> {
   if (existsSync(catalogDirectory(config))) {
     throw new StartError(`Expected a directory without data, got ${config.data}`);
   }
   expectBrokers(config);
   await using stack = new AsyncDisposableStack();
-  prepareData(config);
-  stack.defer(await lockData(config));
-  const cluster = await openTopics(config, logger, stack);
+  prepareDataDirectory(config);
+  stack.defer(await acquireDataLock(config));
+  const cluster = await openStoppedCluster(config, logger, stack);
   const catalog = await cluster.openCatalog();
-  const debts: Debts = new Map();
-  const shared = readOf(cluster.logs.readers, logger);
+  const debts: UnsettledKeys = new Map();
+  const shared = sharedReaderOf(cluster.logs.readers, logger);
   for (const [log, ledger] of cluster.ledgers) {
     expectNoJobs(ledger);
     const logs = shared.subset({ keys: () => [log] });
-    await addDebts(debts, { live: catalog.live, logs, lane: (id) => ledger.lane(id) });
+    await addUnsettledKeys(debts, { live: catalog.live, logs, lane: (id) => ledger.lane(id) });
   }
-  const events = owedEvents(cluster.logs.readers, debts);
-  const placed = new Map([["0", await appendAlone(config, logger, events)]]);
+  const events = unsettledEvents(cluster.logs.readers, debts);
+  const placed = new Map([["0", await appendStandalone(config, logger, events)]]);
   const delivery = openStore({ path: deliveryDirectory(config), ...ledgerOptions(logger) });
   stack.defer(() => delivery.close());
-  await carryLanes(catalog.live, debts, placed, () => delivery);
+  await writeLaneCursors(catalog.live, debts, placed, () => delivery);
   let deadLetters = 0;
   for (const log of cluster.ledgers.keys()) {
-    deadLetters += await carryLetters(cluster.ledgerOf(log), () => delivery);
+    deadLetters += await copyDeadLetters(cluster.ledgerOf(log), () => delivery);
   }
   const workspaces = catalog.workspaces.list().length;
   const to = openStore(catalogOptions(catalogDirectory(config), logger));
   stack.defer(() => to.close());
-  await carryCatalog(cluster.view, to, endsOf(placed));
+  await copyCatalog(cluster.view, to, endsOf(placed));
   await stack.disposeAsync();
   rmSync(clusterDirectory(config, ""), { recursive: true });
   return { workspaces, events: countOf(placed), deadLetters };
@@ -120,7 +128,7 @@ function expectNoJobs(ledger: Ledger): void {
   throw new StartError("Expected no replay to be under way; let it end, or cancel it");
 }
 
-function readOf(readers: ReadonlyMap<string, LogReader>, logger: Logger): SharedReader {
+function sharedReaderOf(readers: ReadonlyMap<string, LogReader>, logger: Logger): SharedReader {
   const none = () => [];
   const metrics = createLaneMetrics(new Registry(), {
     lanes: none,
@@ -130,17 +138,17 @@ function readOf(readers: ReadonlyMap<string, LogReader>, logger: Logger): Shared
   return new SharedReader({ readers, decode: decodeRecord, eventOf, logger, metrics });
 }
 
-const endsOf = (placed: ReadonlyMap<string, Placed>) =>
+const endsOf = (placed: ReadonlyMap<string, CopiedEvents>) =>
   Object.fromEntries([...placed].map(([log, { end }]) => [log, end]));
 
-const countOf = (placed: ReadonlyMap<string, Placed>) =>
+const countOf = (placed: ReadonlyMap<string, CopiedEvents>) =>
   placed.values().reduce((sum, { keys }) => sum + keys.length, 0);
 
-async function appendAlone(
+async function appendStandalone(
   config: Config,
   logger: Logger,
-  events: ReturnType<typeof owedEvents>,
-): Promise<Placed> {
+  events: ReturnType<typeof unsettledEvents>,
+): Promise<CopiedEvents> {
   const directory = join(eventsDirectory(config), "0");
   const log = await openLogWriter({ directory, codec: pixelRecordCodec, logger });
   try {
@@ -154,7 +162,7 @@ async function appendAlone(
 }
 
 /** The data stay, where no server takes them for its own. */
-function putAside(config: Config): void {
+function moveDataAside(config: Config): void {
   const aside = join(config.data, "before-cluster");
   mkdirSync(aside, { recursive: true, mode: 0o700 });
   for (const path of [eventsDirectory(config), deliveryDirectory(config), catalogDirectory(config)])

@@ -9,10 +9,10 @@ import type { LaneRecord } from "../pipeline/model/lane-record.ts";
 import { COMPACTION_TABLE, POSITION_TABLE } from "../store/ordered/compaction-progress.ts";
 import { encodeValue } from "../store/row-write.ts";
 import type { LocalStore, Store } from "../store/store.ts";
-import { cursorOf, type Debts } from "./owed.ts";
+import { cursorOf, type UnsettledKeys } from "./unsettled.ts";
 
 /** Events as they were put into a log of the other side. */
-export interface Placed {
+export interface CopiedEvents {
   /** Keys of the events, in their order in the log. */
   keys: string[];
   /** Their sequence numbers there. */
@@ -27,7 +27,7 @@ const PORTION_BYTES = 256 << 10;
 const PENDING_MAX = 100_000;
 
 /** Puts rows into their stores, by changes of about `PORTION_BYTES` each. Returns how many. */
-async function carry<T>(
+async function copyRows<T>(
   rows: Iterable<T>,
   { to, bytesOf, put }: { to(row: T): Store; bytesOf(row: T): number; put(row: T): void },
 ): Promise<number> {
@@ -57,31 +57,32 @@ const WORKSPACES = "workspaces";
  * Copies the rows of a catalog, its workspaces at last. Connections that are not live end behind what was carried over, so
  * that what they are still owed is treated as before.
  */
-export async function carryCatalog(from: LocalStore, to: Store, ends: Positions): Promise<void> {
+export async function copyCatalog(from: LocalStore, to: Store, ends: Positions): Promise<void> {
   const apart = [POSITION_TABLE, COMPACTION_TABLE, WORKSPACES];
   const names = from.tables().filter((name) => !apart.includes(name));
   for (const name of [...names, WORKSPACES]) {
     const rows = from.table<unknown, Key>(name).getRange({});
     const table = to.table<unknown, Key>(name);
-    await carry(rows, {
+    await copyRows(rows, {
       to: () => to,
       bytesOf: ({ value }) => encodeValue(value).length,
-      put: ({ key, value }) => table.put(key, name === "connections" ? behind(value, ends) : value),
+      put: ({ key, value }) =>
+        table.put(key, name === "connections" ? endWindows(value, ends) : value),
     });
   }
 }
 
-function behind(value: unknown, ends: Positions): unknown {
+function endWindows(value: unknown, ends: Positions): unknown {
   const connection = value as Connection;
   const { until } = connection;
   return until === undefined ? connection : { ...connection, until: { ...until, ...ends } };
 }
 
 /** Stores where the lanes go on, for each log of the other side. */
-export async function carryLanes(
+export async function writeLaneCursors(
   live: Live,
-  debts: Debts,
-  placed: ReadonlyMap<string, Placed>,
+  debts: UnsettledKeys,
+  placed: ReadonlyMap<string, CopiedEvents>,
   ledgerOf: (log: string) => Store,
 ): Promise<void> {
   for (const [log, { keys, sequences, end }] of placed) {
@@ -99,7 +100,7 @@ export async function carryLanes(
       const known = Object.fromEntries(connections.map((it) => [it.id, it.from]));
       return { id: destination.id, record: { logs: { [log]: cursor }, known } };
     });
-    await carry(records, {
+    await copyRows(records, {
       to: () => store,
       bytesOf: ({ record }) => encodeValue(record).length,
       put: ({ id, record }) => lanes.put(id, record),
@@ -108,7 +109,7 @@ export async function carryLanes(
 }
 
 /** Copies dead letters, and those that are about to be sent again. Returns how many. */
-export async function carryLetters(
+export async function copyDeadLetters(
   from: Store,
   ledgerOf: (letter: StoredLetter) => Store,
 ): Promise<number> {
@@ -119,7 +120,7 @@ export async function carryLetters(
     opened.set(store, tables);
     return tables;
   };
-  const letters = await carry(from.table<StoredLetter, Key>("letters").getRange({}), {
+  const letters = await copyRows(from.table<StoredLetter, Key>("letters").getRange({}), {
     to({ value }) {
       tablesOf(value);
       return ledgerOf(value);
@@ -131,7 +132,7 @@ export async function carryLetters(
       tables.put(value);
     },
   });
-  const replays = await carry(from.table<RequeuedLetter, Key>("replays").getRange({}), {
+  const replays = await copyRows(from.table<RequeuedLetter, Key>("replays").getRange({}), {
     to({ value }) {
       const store = ledgerOf(value.letter);
       store.table("replays");
