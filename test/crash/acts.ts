@@ -3,21 +3,21 @@ import type { Site } from "./site.ts";
 
 export interface Act {
   name: string;
-  /** Does its harm and heals it; milliseconds until the events of all users went on, by when. */
+  /** Causes the failure and ends it; returns the recovery time of all users in ms, by phase. */
   run(site: Site, load: Load, turn: number): Promise<Record<string, number>>;
 }
 
 export interface ActOptions {
-  /** Longer than a node may be unheard of before it is replaced. */
+  /** Duration of a hang, longer than the session timeout after which a node is replaced. */
   hangMs: number;
-  /** How long all brokers are away. */
+  /** Duration of an outage of all brokers. */
   awayMs: number;
 }
 
-/** Failures of a site, one for each round; some need brokers or other nodes. */
+/** Failures that a site can have, one for each round; some need brokers or other nodes. */
 export function actsOf(site: Site, { hangMs, awayMs }: ActOptions): Act[] {
   const { brokers } = site;
-  /** Other nodes go on while one is away; a single node has none. */
+  /** Measures recovery on the other nodes while one is down; a single node has none. */
   const without = async (load: Load): Promise<Record<string, number>> =>
     site.nodes.length > 1 ? { without: await load.goesOn() } : {};
   const node = (turn: number) => site.nodes[turn % site.nodes.length]!;
@@ -86,7 +86,7 @@ export function actsOf(site: Site, { hangMs, awayMs }: ActOptions): Act[] {
   const acts = [nodeKilled, brokerKilled, nodeHangs, allRestarted, brokersAway, brokerHangs];
   if (!brokers.haveDisks) return acts;
 
-  /** Fills the disks of some brokers; a broker that cannot write ends. */
+  /** Fills the disks of some brokers; a broker that cannot write exits. */
   const whileFull = async (full: number[], then: () => Promise<Record<string, number>>) => {
     for (const index of full) brokers.fill(index);
     const figures = await then();

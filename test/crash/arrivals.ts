@@ -3,17 +3,17 @@ import type { Arrival } from "../soak/oracle.ts";
 
 const READ_BYTES = 1 << 20;
 
-/** Events that the receiver has written so far, a line for each. */
+/** Reader of the receiver's file, which has one line per event. */
 export class Arrivals {
   readonly all: Arrival[] = [];
-  /** Numbers that have arrived, by user. */
+  /** Highest number that has arrived, by user. */
   readonly #highest = new Map<string, number>();
   #offset = 0;
   #rest = "";
 
   constructor(private readonly path: string) {}
 
-  /** Reads what has come since the last call. */
+  /** Reads the lines that were added since the last call. */
   read(): void {
     if (!existsSync(this.path)) return;
     const file = openSync(this.path, "r");
@@ -28,7 +28,7 @@ export class Arrivals {
     closeSync(file);
   }
 
-  /** The highest number of a user that has arrived; -1 for none. */
+  /** Returns the highest number of a user that has arrived; -1 for none. */
   highest(user: string): number {
     return this.#highest.get(user) ?? -1;
   }

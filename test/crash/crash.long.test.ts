@@ -5,7 +5,7 @@ import { crash } from "./crash.ts";
 
 /** A short form of `npm run crash -- --kafka`. */
 testWith(brokersMissing)(
-  "nodes of a cluster lose and double nothing when one is killed, then its broker",
+  "a cluster loses and duplicates no event when a node is killed, then its broker",
   async () => {
     const report = await crash({
       ...{ nodes: 2, brokers: 1, rounds: 2, users: 20, pixelsPerSecond: 40 },

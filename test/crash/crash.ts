@@ -1,11 +1,11 @@
 /**
- * Nodes and brokers are killed, hang and come back under a load of pixels and calls. In the end
- * each acknowledged pixel must be at its destination or among the dead letters.
+ * Crash test: nodes and brokers are killed, hang and restart under a load of pixels and API calls.
+ * At the end each acknowledged pixel must be at its destination or among the dead letters.
  *
  *   npm run crash [ROUNDS] [-- --kafka] [--only=WORD]
  *
- * One node on its disk, or three on three brokers; only what has the word in its name. Exits with 1
- * when a promise was broken.
+ * Runs one node on its disk, or with `--kafka` three nodes on three brokers; with `--only`, only
+ * the failures whose name contains the word. Exits with 1 on a violation.
  */
 import { judge, type Verdict } from "../soak/oracle.ts";
 import { type ActOptions, actsOf } from "./acts.ts";
@@ -15,9 +15,9 @@ import { Site, type SiteOptions } from "./site.ts";
 
 export interface CrashOptions extends SiteOptions, LoadOptions, ActOptions {
   rounds: number;
-  /** Only the acts that have this in their name. */
+  /** Word that the name of an act must contain. */
   only?: string;
-  /** Pause between two rounds, without failures. */
+  /** Pause between two rounds, in which nothing fails. */
   quietMs: number;
   onRound(row: object): void;
 }
@@ -25,17 +25,17 @@ export interface CrashOptions extends SiteOptions, LoadOptions, ActOptions {
 export interface CrashReport {
   verdict: Verdict;
   acknowledged: number;
-  /** Answers by status; 0 is a connection that broke, or no answer in time. */
+  /** Responses to pixels by status; 0 is a broken connection or a timeout. */
   pixels: Record<number, number>;
   calls: Record<number, number>;
   replayed: number;
-  /** Sentences for what was broken; none when everything held. */
+  /** Violations in sentences; empty if there are none. */
   broken: string[];
 }
 
-/** Until what was replayed has arrived. */
+/** Longest time until all replayed dead letters have arrived. */
 const REPLAY_MS_MAX = 120_000;
-/** Part of the logs that is shown when a promise was broken. */
+/** Number of log lines per node that are printed after a violation. */
 const LOG_LINES = 100;
 const LOG_COLUMNS = 1_000;
 
@@ -58,7 +58,7 @@ export async function crash(options: CrashOptions): Promise<CrashReport> {
   }
 }
 
-/** Last output of the nodes. */
+/** Prints the last log lines of each node. */
 function tellLogs({ nodes }: Site): void {
   for (const node of nodes) {
     const lines = node.errors().trimEnd().split("\n").slice(-LOG_LINES);
@@ -105,7 +105,7 @@ async function judged(site: Site, load: Load): Promise<CrashReport> {
   };
 }
 
-/** Each dead letter arrives when it is sent once more to code that takes it; none is left. */
+/** Replays all dead letters; describes those that do not arrive, and those that remain. */
 async function replayFaults(site: Site, eventIds: string[]): Promise<string[]> {
   const { arrivals } = site;
   const from = arrivals.all.length;

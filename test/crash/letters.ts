@@ -1,6 +1,9 @@
 import type { Letter } from "./site.ts";
 
-/** Faults of the dead letters that each node lists, as sentences. */
+/**
+ * Describes faults of the nodes' dead letters in sentences: duplicates, and differences between
+ * nodes.
+ */
 export function lettersFaults(known: readonly (readonly Letter[])[]): string[] {
   const faults: string[] = [];
   const all = known.map((letters) => letters.map(({ eventId }) => eventId).sort());

@@ -7,23 +7,23 @@ export interface LoadOptions {
   pixelsPerSecond: number;
 }
 
-/** Answers to a pixel or a call while nodes and brokers are away; all others are faults. */
+/** Statuses that a client may get during a failure; all other errors are faults. */
 const AWAY = [0, 503];
 const PAUSE_MS = 50;
 const CALL_PAUSE_MS = 200;
 const READERS = 2;
-/** Pixels and changes that are refused in a row where nothing is taken. */
+/** Consecutive rejected pixels and changes that show that a node accepts nothing. */
 const REFUSED = 5;
-/** Longest that a user's events may stand still while there is a node to run them. */
+/** Longest time without progress of a user's events while a node is up. */
 const GO_ON_MS_MAX = 240_000;
 
-/** Users who send numbered pixels one after another's answer, and clients of the API. */
+/** Load of users who send numbered pixels, each after the previous response, and of API clients. */
 export class Load {
   readonly pixels = new SentPixels();
-  /** Answers by status: to pixels, and to calls. */
+  /** Responses to pixels by status. */
   readonly pixelStatuses: Record<number, number> = {};
   readonly callStatuses: Record<number, number> = {};
-  /** Fraction of the calls that change something. */
+  /** Responses to API calls that write, by status. */
   readonly writeStatuses: Record<number, number> = {};
   readonly faults: string[] = [];
   readonly #register = new Register();
@@ -50,8 +50,8 @@ export class Load {
   }
 
   /**
-   * Waits until of each user an event has arrived that was sent from now on; milliseconds that it
-   * took.
+   * Waits until an event of each user has arrived that was sent after the call; returns the time in
+   * milliseconds.
    */
   async goesOn(): Promise<number> {
     const startedAt = performance.now();
@@ -69,8 +69,8 @@ export class Load {
   }
 
   /**
-   * Waits until pixels and calls are refused by nodes which say why, and nothing is taken any more;
-   * milliseconds that it took.
+   * Waits until the nodes reject pixels and calls with a reason, and accept none; returns the time
+   * in milliseconds.
    */
   async isRefused(): Promise<Record<string, number>> {
     const startedAt = performance.now();
@@ -95,7 +95,7 @@ export class Load {
     return { refused: refusedMs };
   }
 
-  /** All nodes must know what was written last. */
+  /** Checks that all nodes know the last write. */
   async readEverywhere(): Promise<void> {
     for (const node of this.site.nodes) await this.#readOnce(() => node);
   }

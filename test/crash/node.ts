@@ -1,17 +1,17 @@
 import { ADMIN_TOKEN, childrenOf, type Server, startServer, waitFor } from "../e2e/server.ts";
 
-/** A start may have to wait for a port, or for brokers that are just coming back. */
+/** Longest start: it may wait for a port, or for brokers that are starting. */
 const START_MS_MAX = 180_000;
-/** A client that gets no answer for so long gives up, and does not learn what became of its call. */
+/** Client timeout, after which the outcome of a call is unknown. */
 const PATIENCE_MS = 5_000;
 
 export interface Answer {
-  /** 0 when the connection broke, or no answer came. */
+  /** HTTP status; 0 for a broken connection or a timeout. */
   status: number;
   body: any;
 }
 
-/** A real pixelmill that is killed, hangs, and is started again on what it left behind. */
+/** Pixelmill server that a test kills, stops and restarts on the same data directory. */
 export class Node {
   #server: Server | undefined;
 
@@ -23,7 +23,7 @@ export class Node {
 
   async start(): Promise<void> {
     const { directory } = this;
-    // The port of a node that was killed may be taken for a moment longer.
+    // The port of a killed node may be in use for a moment longer.
     const start = () => startServer({ directory, flags: this.flags }).catch(() => undefined);
     this.#server = await waitFor(start, `${this.name} to start`, START_MS_MAX);
   }
@@ -32,13 +32,13 @@ export class Node {
     await this.#server?.stop();
   }
 
-  /** Ends all its processes at once, as a machine does that loses power. */
+  /** Kills all processes of the node at once. */
   async kill(): Promise<void> {
     this.#signal("SIGKILL");
     await this.#server?.exited();
   }
 
-  /** All its processes stand still until `wake`. */
+  /** Stops all processes of the node (SIGSTOP) until `wake`. */
   hang(): void {
     this.#signal("SIGSTOP");
   }
@@ -72,7 +72,7 @@ export class Node {
     });
   }
 
-  /** Values of a metric by its name; none while the node does not answer. */
+  /** Reads the values of a metric by name; none while the node does not respond. */
   async metric(name: string): Promise<number[]> {
     const { status, body } = await this.#call(`${this.#server!.controlPlane}/metrics`, {});
     if (status !== 200) return [];
@@ -82,7 +82,7 @@ export class Node {
 
   async #call(url: string, request: RequestInit): Promise<Answer> {
     try {
-      // On a kept connection that breaks, fetch asks a second time by itself.
+      // fetch retries when a kept-alive connection breaks.
       const signal = AbortSignal.timeout(PATIENCE_MS);
       const answer = await fetch(url, { signal, ...request, keepalive: false });
       const text = await answer.text();
@@ -98,11 +98,11 @@ export class Node {
       try {
         process.kill(pid, signal);
       } catch {
-        // It has just ended.
+        // The process has just exited.
       }
     }
   }
 }
 
-/** A process and all that descend from it. */
+/** Process ids of a process and all its descendants. */
 const processesOf = (pid: number): number[] => [pid, ...childrenOf(pid).flatMap(processesOf)];

@@ -1,13 +1,13 @@
 /**
- * Register: the values that one writer and any number of readers may see when each write raises it. A write
- * whose answer did not come may take effect at any later time, or never.
+ * Register that each write increments: checks the values that readers see. A write without a
+ * response may take effect at any later time, or never.
  */
 export class Register {
   #last = 0;
   #acknowledged = 0;
   readonly #unknown = new Set<number>();
 
-  /** The value of a write that begins. */
+  /** Begins a write; returns its value. */
   next(): number {
     this.#last += 1;
     this.#unknown.add(this.#last);
@@ -19,12 +19,12 @@ export class Register {
     this.#acknowledged = value;
   }
 
-  /** Least value that a read beginning now must see. */
+  /** Returns the minimum that a read which begins now must return. */
   acknowledged(): number {
     return this.#acknowledged;
   }
 
-  /** Fault of a value that was read, as a sentence; `least` was taken when the read began. */
+  /** Describes the fault of a read value; `least` is `acknowledged()` when the read began. */
   fault(least: number, seen: number): string | undefined {
     if (this.#unknown.has(seen)) return undefined;
     if (seen > this.#last) return `${seen} was read, which no client wrote`;

@@ -11,16 +11,16 @@ import { Node } from "./node.ts";
 
 export interface SiteOptions {
   nodes: number;
-  /** None: a single node on its own disk. */
+  /** Number of brokers; 0 for a single node on its own disk. */
   brokers: 0 | 1 | 3;
 }
 
 const PARTITIONS = 6;
-/** Disk of each broker; more than a long run writes. */
+/** Disk size of each broker, larger than a long run needs. */
 const DISK_BYTES = 512 << 20;
-/** How long the backlog may take on a busy machine. */
+/** Longest time for the backlog to drain on a busy machine. */
 const DRAIN_MS_MAX = 600_000;
-/** Pause between two attempts of a call that a node could not answer. */
+/** Pause between two attempts of an API call that failed. */
 const RETRY_MS = 250;
 const CALL_MS_MAX = 120_000;
 
@@ -30,7 +30,7 @@ export interface Letter {
   stage: string;
 }
 
-/** Nodes of one cluster, its brokers, what is set up in it, and where its events arrive. */
+/** Cluster under test: its nodes, brokers, configuration, and the receiver of its events. */
 export class Site {
   writeKey = "";
   sourceId = "";
@@ -84,7 +84,7 @@ export class Site {
     return this.nodes[Math.floor(Math.random() * this.nodes.length)]!;
   }
 
-  /** Until nothing is on its way. */
+  /** Waits until no lane has undelivered events. */
   async drain(): Promise<void> {
     const isIdle = async () => {
       const all = await Promise.all(this.nodes.map((it) => it.metric("pixelmill_lane_lag_events")));
@@ -93,7 +93,7 @@ export class Site {
     await waitFor(isIdle, "every lane to have passed all events", DRAIN_MS_MAX);
   }
 
-  /** Dead letters that a node lists. */
+  /** Lists the dead letters that a node knows. */
   async letters(node: Node): Promise<Letter[]> {
     const found: Letter[] = [];
     for (let after = ""; ; ) {
@@ -106,7 +106,7 @@ export class Site {
     }
   }
 
-  /** Publishes code that throws for nothing, and sends all dead letters once more. */
+  /** Publishes code that never throws, and replays all dead letters. */
   async replayAll(): Promise<void> {
     const code = codeOf.javascript(1).replace(/^.*thirteen.*$/m, "");
     const body = { code, language: "javascript", events: [testEvent] };
@@ -133,7 +133,9 @@ export class Site {
     this.#transformationId = id;
   }
 
-  /** The body of a good answer; while the node cannot answer it is asked again. */
+  /**
+   * Calls the API until it succeeds, with retries while the node is unavailable; returns the body.
+   */
   async #call(node: Node, method: string, path: string, body?: object): Promise<any> {
     for (const until = Date.now() + CALL_MS_MAX; ; await Bun.sleep(RETRY_MS)) {
       const answer = await node.api(method, path, body);

@@ -1,14 +1,14 @@
 import type { CodeKind } from "../../src/catalog/model.ts";
 import type { Answer, Plain, Request } from "./group.ts";
 
-/** Of a group not more is made, but deleted first. */
+/** Most transformations, and most libraries, of a group; then a deletion precedes a creation. */
 const THINGS_MAX = 5;
 const PLAIN_MAX = 3;
-/** So often what is known to be deleted is still called. */
+/** Probability that a deleted item stays a target of calls. */
 const GHOSTS = 0.2;
 
 type Verb = Request["verb"];
-/** How often each is called: half of all are reads. */
+/** Relative frequency of each verb; half of the calls are reads. */
 const shares: Record<Verb, number> = {
   ...{ create: 6, revise: 9, publish: 5, delete: 4, link: 4, "link at": 4, unlink: 3, clear: 2 },
   ...{ make: 4, rename: 6, connect: 6, drop: 4, read: 24, list: 8, get: 12, all: 6 },
@@ -19,7 +19,7 @@ const any = <T>(items: readonly T[]): T | undefined =>
   items[Math.floor(Math.random() * items.length)];
 const chance = (share: number) => Math.random() < share;
 
-/** What clients know of a group, from which they choose their next calls. */
+/** Knowledge of the clients about a group, from which they choose their next calls. */
 export class Board {
   readonly #versions = { transformation: new Map(), library: new Map() } as Record<
     CodeKind,
@@ -33,7 +33,7 @@ export class Board {
 
   constructor(private readonly nextName: () => string) {}
 
-  /** A call that may be made with what is known. */
+  /** Chooses a random call on known items. */
   next(): Request {
     for (;;) {
       const request = this.#choose();
@@ -41,7 +41,7 @@ export class Board {
     }
   }
 
-  /** Calls that delete all that is known. */
+  /** Calls that delete all known items. */
   deletions(): Request[] {
     const kinds: CodeKind[] = ["transformation", "library"];
     const of = ["connection", "source", "destination"] as const;
@@ -154,7 +154,7 @@ export class Board {
     return { verb: "make", of, thing: name, name };
   }
 
-  /** One version, or one of each of several things. */
+  /** Publish of one version of one or several items. */
   #published(): Request | undefined {
     const all = (["transformation", "library"] as const).flatMap((kind) =>
       [...this.#versions[kind]].map(([thing, versions]) => ({ kind, thing, versions })),
@@ -162,7 +162,7 @@ export class Board {
     const items = all
       .filter(({ kind }) => chance(kind === "library" ? 0.3 : 0.5))
       .map(({ versions, ...it }) => ({ ...it, version: any([...versions])! }));
-    // Of two libraries with one name no publish says which it means.
+    // The libraries of a group share one import name, so a publish can contain only one.
     const libraries = items.filter(({ kind }) => kind === "library");
     return items.length === 0 || libraries.length > 1 ? undefined : { verb: "publish", items };
   }

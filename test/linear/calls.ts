@@ -3,7 +3,7 @@ import type { Answer as HttpAnswer } from "../crash/node.ts";
 import { IMPORTS, LIVE, shownRevision, shownThing } from "./code-calls.ts";
 import type { Answer, Plain, Request, Written } from "./group.ts";
 
-/** What ids the server gave to what clients have made, of all groups. */
+/** Ids that the server assigned to the items of all groups, by the name that a client chose. */
 export class Names {
   readonly ids = new Map<string, string>();
   readonly #names = new Map<string, string>();
@@ -31,10 +31,10 @@ const versionsOf = {
   transformation: "TransformationVersions",
   library: "libraryVersions",
 } as const;
-/** More than a thing of a group ever has. */
+/** Page size for revisions, larger than any item's number of revisions. */
 const VERSIONS = 1_000;
 
-/** A call as HTTP has it. */
+/** Converts a call to its HTTP request. */
 export function httpCall(request: Request, group: string, { ids, versionIds }: Names): HttpCall {
   const id = (name: string) => ids.get(name)!;
   switch (request.verb) {
@@ -102,11 +102,11 @@ export function httpCall(request: Request, group: string, { ids, versionIds }: N
   }
 }
 
-/** Nothing is sent there: no pixel has these sources' write keys. */
+/** Webhook configuration without a receiver: no pixel has the write keys of these sources. */
 const WEBHOOK = { webhookUrl: "http://127.0.0.1:9/" };
 const linkPath = (destinationId: string) => `/v2/destinations/${destinationId}/transformation`;
 const libraryName = (group: string) => `it ${group}`;
-/** As the server makes it of the name. */
+/** Import name that the server derives from a library's name. */
 const importName = (group: string) => `it${group[0]!.toUpperCase()}${group.slice(1)}`;
 
 function bodyOf(request: Written, group: string, id: (name: string) => string): object {
@@ -126,7 +126,7 @@ function bodyOf(request: Written, group: string, id: (name: string) => string): 
   };
 }
 
-/** What an answer says; undefined when it does not say what became of the call. */
+/** Parses a response; returns undefined if it leaves the outcome of the call open. */
 export function answerOf(
   request: Request,
   group: string,
@@ -197,7 +197,7 @@ function seenIn(
   }
 }
 
-/** Of all items those of a group, whose names are learned. */
+/** Selects a group's items from a list, and learns their names. */
 function ownIn(items: any[], group: string, names: Names): any[] {
   const own = items.filter(({ externalId = "" }) => externalId.startsWith(`${group}/`));
   for (const item of own) learn(nameIn(item), item, names);

@@ -3,7 +3,7 @@ import { type Call, isLinear, type Rules, violation } from "./checker.ts";
 
 type Request = { write: number } | "read";
 
-/** One value, 0 at first. */
+/** Rules of a register with one value, initially 0. */
 const register: Rules<number, Request, number> = {
   begin: () => 0,
   step(state, request, answer) {
@@ -25,41 +25,45 @@ const read = (seen: number, calledAt: number, answeredAt: number): Call<Request,
 const NEVER = Number.POSITIVE_INFINITY;
 
 const cases: [string, Call<Request, number>[], boolean][] = [
-  ["nothing at all", [], true],
-  ["a read of what was written before", [write(1, 0, 1), read(1, 2, 3)], true],
+  ["an empty history", [], true],
+  ["a read of the value written before", [write(1, 0, 1), read(1, 2, 3)], true],
   ["a stale read", [write(1, 0, 1), read(0, 2, 3)], false],
-  ["a read beside a write, before it", [write(1, 0, 9), read(0, 2, 3)], true],
-  ["a read beside a write, after it", [write(1, 0, 9), read(1, 2, 3)], true],
-  ["two reads that see a write come and go", [write(1, 0, 9), read(1, 1, 2), read(0, 3, 4)], false],
-  ["a write that nobody knows of, not done", [write(1, 0, NEVER), read(0, 5, 6)], true],
-  ["one done late", [write(1, 0, NEVER), read(0, 5, 6), read(1, 7, 8)], true],
+  ["a read of the old value during a write", [write(1, 0, 9), read(0, 2, 3)], true],
+  ["a read of the new value during a write", [write(1, 0, 9), read(1, 2, 3)], true],
+  ["a read of the new, then the old value", [write(1, 0, 9), read(1, 1, 2), read(0, 3, 4)], false],
+  ["an unanswered write without effect", [write(1, 0, NEVER), read(0, 5, 6)], true],
   [
-    "one done once only",
+    "an unanswered write with late effect",
+    [write(1, 0, NEVER), read(0, 5, 6), read(1, 7, 8)],
+    true,
+  ],
+  [
+    "an unanswered write with two effects",
     [write(1, 0, NEVER), read(1, 5, 6), write(2, 7, 8), read(1, 9, 10)],
     false,
   ],
   [
-    "two that nobody knows of, in the other order",
+    "a pair of unanswered writes in reverse order",
     [write(1, 0, NEVER), write(2, 0, NEVER), read(2, 5, 6), read(1, 7, 8)],
     true,
   ],
-  ["one that had not begun when it was seen", [write(1, 5, NEVER), read(1, 2, 3)], false],
+  ["a read of a value before its write began", [write(1, 5, NEVER), read(1, 2, 3)], false],
 ];
 for (const [name, calls, expected] of cases) {
-  test(`${name} is ${expected ? "explained by an order" : "a violation"}`, () => {
+  test(`${name} is ${expected ? "linearizable" : "a violation"}`, () => {
     expect(isLinear(register, calls)).toBe(expected);
     expect(violation(register, calls) === undefined).toBe(expected);
   });
 }
 
-test("an order is found as if every one were tried", () => {
+test("the checker agrees with an exhaustive search on random histories", () => {
   for (let seed = 0; seed < 3_000; seed++) {
     const calls = someCalls();
     expect([isLinear(register, calls), calls]).toEqual([isExplained(calls, 0), calls]);
   }
 });
 
-test("a violation is told by the calls that it takes", () => {
+test("a violation is reported with only the calls that cause it", () => {
   const before = Array.from({ length: 50 }, (_, n) => [
     write(n, 10 * n, 10 * n + 3),
     read(n, 10 * n + 5, 10 * n + 6),
@@ -71,14 +75,14 @@ test("a violation is told by the calls that it takes", () => {
   expect(found!.filter(isRead)).toEqual([stale]);
 });
 
-test("many calls that nobody knows of do not make the search long", () => {
+test("many unanswered calls do not make the search long", () => {
   const unknown = Array.from({ length: 30 }, (_, n) => write(n + 1, n, NEVER));
   const calls = [...unknown, read(7, 50, 51), read(3, 52, 53), read(7, 54, 55)];
   expect(isLinear(register, calls)).toBe(false);
   expect(isLinear(register, calls.slice(0, -1))).toBe(true);
 });
 
-/** A few calls with times and values by chance. */
+/** Creates a few calls with random times and values. */
 function someCalls(): Call<Request, number>[] {
   const any = (count: number) => Math.floor(Math.random() * count);
   return Array.from({ length: 1 + any(6) }, () => {
@@ -89,7 +93,7 @@ function someCalls(): Call<Request, number>[] {
   });
 }
 
-/** Every order that the times allow, one after another. */
+/** Tries every order that the times allow. */
 function isExplained(calls: Call<Request, number>[], state: number): boolean {
   if (calls.every(({ answer }) => answer === undefined)) return true;
   const least = Math.min(...calls.map(({ answeredAt }) => answeredAt));

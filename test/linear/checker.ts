@@ -1,52 +1,52 @@
-/** A call of a client. Times are milliseconds of one clock. */
+/** Call of a client. Times are milliseconds of one clock. */
 export interface Call<Request, Answer> {
   request: Request;
   calledAt: number;
-  /** Infinity when no answer came: the call may take effect at any time after it, or never. */
+  /**
+   * Infinity without a response: the call may take effect at any time after its start, or never.
+   */
   answeredAt: number;
   answer?: Answer;
 }
 
-/** What calls do, one after another, to a thing that each of them sees alone. */
+/** Sequential specification: the effect of calls that run one after another. */
 export interface Rules<State, Request, Answer> {
   begin(): State;
   /**
-   * What the call makes of the state, where it may be answered like that there; else undefined.
-   * Without an answer any would do. A state is never changed: one that the call leaves as it was
-   * may be returned.
+   * Returns the state after the call, or undefined if the state does not allow the answer. Without
+   * an answer, any is allowed. States are immutable; a call without effect may return its argument.
    */
   step(state: State, request: Request, answer: Answer | undefined): State | undefined;
-  /** Whether a call that is answered like that changes nothing, whatever the state. */
+  /** Whether a call with this answer changes no state. */
   isRead(request: Request, answer: Answer): boolean;
-  /** Equal for equal states. */
+  /** Key of a state; equal states have equal keys. */
   key(state: State): string;
 }
 
-/** Sets of calls, with a state, that a check may look at before it gives up. */
+/** Limit of the search: pairs of a set of calls and a state that a check may visit. */
 const LOOKS_MAX = 500_000;
 
-/** So many orders are possible that a check has given up. */
+/** Error of a check that has reached `LOOKS_MAX`. */
 export class Undecided extends Error {}
 
-/** How far an order of calls has come. */
-interface Place<State> {
+/** Node of the search: a prefix of an order of the calls. */
+interface SearchNode<State> {
   state: State;
-  /** A bit for each call. */
+  /** Calls in the prefix, one bit each. */
   done: bigint;
-  /** Calls that may come next and were not tried. */
+  /** Candidates for the next call that are not tried yet. */
   next: number[];
-  /** All that was answered is done. */
+  /** Whether the prefix contains all answered calls. */
   isEnd: boolean;
-  /** The call that led here from `before`, when it is one that was not answered. */
+  /** Last call of the prefix if it is unanswered, with the state before it. */
   unknown?: { index: number; before: State };
 }
 
 /**
- * Whether there is an order of the calls that explains all answers, and in which each call lies
- * between its beginning and its answer. The search is that of Wing and Gong, with Lowe's memory of
- * what was tried, as Porcupine has it. A read that can be explained where it is met first is not
- * tried later. A call without an answer is put only where the next one
- * would not come out like that without it.
+ * Whether the calls are linearizable: some order of them explains all answers, and places each call
+ * between its start and its answer. Uses the search of Wing and Gong with Lowe's cache of visited
+ * configurations, like Porcupine. A read that fits at its first candidate position is not tried at
+ * later ones. An unanswered call is placed only where the next call's result depends on it.
  */
 export function isLinear<State, Request, Answer>(
   rules: Rules<State, Request, Answer>,
@@ -54,18 +54,21 @@ export function isLinear<State, Request, Answer>(
 ): boolean {
   const inOrder = calls.toSorted((one, other) => one.calledAt - other.calledAt);
   const tried = new Set<string>();
-  const way: Place<State>[] = [{ state: rules.begin(), done: 0n, ...candidates(inOrder, 0n) }];
-  for (let top = way.at(-1); top !== undefined; top = way.at(-1)) {
+  const stack: SearchNode<State>[] = [
+    { state: rules.begin(), done: 0n, ...candidates(inOrder, 0n) },
+  ];
+  for (let top = stack.at(-1); top !== undefined; top = stack.at(-1)) {
     if (top.isEnd) return true;
     const index = top.next.shift();
     if (index === undefined) {
-      way.pop();
+      stack.pop();
       continue;
     }
     const { request, answer } = inOrder[index]!;
     const state = rules.step(top.state, request, answer);
     if (state === undefined || (answer === undefined && state === top.state)) continue;
-    // A read is in nobody's way: when it may come next, no order is needed in which it comes later.
+    // A read changes no state: if it fits here, no order with the read at a later position is
+    // needed.
     if (answer !== undefined && rules.isRead(request, answer)) top.next = [];
     const key = rules.key(state);
     if (top.unknown !== undefined && isSpared(rules, inOrder, top.unknown, index, key)) {
@@ -73,18 +76,18 @@ export function isLinear<State, Request, Answer>(
     }
     const done = top.done | (1n << BigInt(index));
     const unknown = answer === undefined && { unknown: { index, before: top.state } };
-    const place = `${done.toString(36)} ${unknown ? index : ""} ${Bun.hash(key).toString(36)}`;
-    if (tried.has(place)) continue;
+    const configuration = `${done.toString(36)} ${unknown ? index : ""} ${Bun.hash(key).toString(36)}`;
+    if (tried.has(configuration)) continue;
     if (tried.size === LOOKS_MAX) throw new Undecided(`Gave up after ${LOOKS_MAX} looks`);
-    tried.add(place);
-    way.push({ state, done, ...candidates(inOrder, done), ...unknown });
+    tried.add(configuration);
+    stack.push({ state, done, ...candidates(inOrder, done), ...unknown });
   }
   return false;
 }
 
 /**
- * Whether a call does the same without the one before it that was not answered, or just as well
- * before that; of two that may change places, one comes first.
+ * Whether the search may skip a call after an unanswered one: the call has the same result without
+ * it, or the two commute and the search tries the other order.
  */
 function isSpared<State, Request, Answer>(
   rules: Rules<State, Request, Answer>,
@@ -102,8 +105,8 @@ function isSpared<State, Request, Answer>(
 }
 
 /**
- * Which calls may come next: those that began before any of the rest was answered. What was
- * answered is tried first; it is the end when all that was answered is done.
+ * Candidates for the next call: calls that began before any remaining call was answered. Answered
+ * calls are tried first; the search ends when all answered calls are in the order.
  */
 function candidates(inOrder: readonly Call<unknown, unknown>[], done: bigint) {
   const next: number[] = [];
@@ -120,8 +123,8 @@ function candidates(inOrder: readonly Call<unknown, unknown>[], done: bigint) {
 }
 
 /**
- * The shortest part of the calls that no order explains, by their beginnings; undefined when one
- * explains all. Of reads only those are left that it takes.
+ * Finds the shortest prefix of the calls, by start time, that no order explains, and drops the
+ * reads that the violation does not need; undefined if the calls are linearizable.
  */
 export function violation<State, Request, Answer>(
   rules: Rules<State, Request, Answer>,
@@ -146,7 +149,7 @@ export function violation<State, Request, Answer>(
   return left.toSorted((one, other) => one.calledAt - other.calledAt);
 }
 
-/** The calls as they were known at a time. */
+/** Calls as they were known at a time. */
 function until<Request, Answer>(
   calls: readonly Call<Request, Answer>[],
   time: number,

@@ -6,27 +6,27 @@ import { type Answer, isRead, type Request } from "./group.ts";
 
 export interface ClientsOptions {
   clients: number;
-  /** Of all clients together; those that nobody answered are not counted. */
+  /** Number of answered calls that all clients make together. */
   calls: number;
-  /** At work at once: the fewer, the more clients are in each other's way. */
+  /** Number of concurrent groups: the fewer, the more calls of clients conflict. */
   groups: number;
 }
 
-/** A call, and which node took it. */
+/** Call with the node that received it. */
 export type GroupCall = Call<Request, Answer> & { node: string };
 
-/** A group is left for a new one, since the search for an order takes longer with its length. */
+/** Calls after which a new group replaces a group: the check's time grows with the history. */
 const CALLS_OF_GROUP = 150;
-/** A node that did not answer is not asked for so long, as a load balancer does it. */
+/** Time for which clients avoid a node after a failure, like a load balancer. */
 const REST_MS = 2_000;
 const PAUSE_MS = 50;
-/** A client that is answered 503 calls again after so long, as `Retry-After` tells it. */
+/** Delay of a retry after a 503, as in its `Retry-After`. */
 const RETRY_MS = 1_000;
-/** Most clients wait for a node that hangs, and are answered by it when it wakes; some give up. */
+/** Client timeout: most clients outlast a hanging node and get its answer; some give up. */
 const patienceMs = () => (Math.random() < 0.1 ? 2_000 : 30_000);
-/** Deletions of what a group that is left has, which a node could not answer. */
+/** Attempts to delete an item of a retired group. */
 const DELETION_ATTEMPTS = 3;
-/** Longest that clients may be without an answer while there is a node to give one. */
+/** Longest time without an answer to any client while a node is up. */
 const GO_ON_MS_MAX = 240_000;
 
 class Work {
@@ -39,9 +39,9 @@ class Work {
   ) {}
 }
 
-/** Clients that call any node, one call after another's answer, and note what they are answered. */
+/** Clients that call random nodes, each after the previous answer, and record the answers. */
 export class Clients {
-  /** Calls by group. */
+  /** Recorded calls by group. */
   readonly histories = new Map<string, GroupCall[]>();
   readonly counts = { reads: 0, writes: 0, untried: 0, unknown: 0 };
   readonly #names = new Names();
@@ -62,7 +62,7 @@ export class Clients {
     this.#done.catch(() => {});
   }
 
-  /** Resolves when all calls are made. */
+  /** Resolves after all calls. */
   async done(): Promise<void> {
     await this.#done;
   }
@@ -71,7 +71,7 @@ export class Clients {
     return !this.#on;
   }
 
-  /** Waits until each client was answered from now on; milliseconds that it took. */
+  /** Waits until each client has got a new answer; returns the time in milliseconds. */
   async goesOn(): Promise<number> {
     const startedAt = performance.now();
     const before = [...this.#answers];
@@ -103,7 +103,7 @@ export class Clients {
     return group;
   }
 
-  /** What nobody calls any more would make the lists of all longer. */
+  /** Deletes the items of a retired group, which would make every group's lists longer. */
   async #leave(group: Work): Promise<void> {
     while (group.underWay > 0) await Bun.sleep(PAUSE_MS);
     for (const request of group.board.deletions()) {
@@ -146,7 +146,7 @@ export class Clients {
       return;
     }
     counts.unknown += 1;
-    // A read that nobody saw says nothing.
+    // An unanswered read has no effect and no evidence.
     if (isRead(call.request)) return;
     group.calls.push({ ...call, answeredAt: Number.POSITIVE_INFINITY });
   }

@@ -2,19 +2,19 @@ import type { CodeKind, Revision } from "../../src/catalog/model.ts";
 import type { Model, Refused, Thing } from "../catalog/model.ts";
 import type { Answer, CodeRequest, Group, Outcome, Written } from "./group.ts";
 
-/** Transformations and libraries: what a call on them does, as it is seen from outside. */
+/** Rules of calls on transformations and libraries, as an API client sees them. */
 
 type Verb<V extends CodeRequest["verb"]> = CodeRequest & { verb: V };
 type Item = Verb<"publish">["items"][number];
 
-/** Of all libraries of a group, so that they are in each other's way. */
+/** Import name of all libraries of a group, so that they conflict. */
 const IMPORT_NAME = "it";
 export const IMPORTS = " imports";
 
 const refused = (...refusals: Answer["outcome"][]): Outcome => ({ refusals });
 const find = ({ things }: Model, id: string) => things.find((it) => it.id === id);
 
-/** A revision, or several that are published at once; all of it, or nothing. */
+/** Applies a new revision, or a publish of several; atomic. */
 export function written(state: Group, request: Written | Verb<"publish">): Outcome {
   const code = state.code.copy();
   let seen: string[] | undefined;
@@ -37,7 +37,9 @@ export function written(state: Group, request: Written | Verb<"publish">): Outco
   return { refusals, next: { ...state, code, past }, ...(seen && { seen }) };
 }
 
-/** What is new in a revision, and of the newest before it what the request does not change. */
+/**
+ * Builds a revision from the request, and from the newest one where the request changes nothing.
+ */
 function revisionOf(code: Model, request: Written): Revision | undefined {
   const { kind, thing, version, describes } = request;
   const before = find(code, thing)?.versions.at(-1);
@@ -51,7 +53,9 @@ function revisionOf(code: Model, request: Written): Revision | undefined {
   };
 }
 
-/** Publishes; all that a publish may be refused for, since what is looked at first is not told. */
+/**
+ * Applies a publish, or lists every possible rejection, since the server's order of checks is open.
+ */
 function published(
   code: Model,
   { past }: Group,
@@ -71,7 +75,7 @@ function published(
     items.some(({ kind }) => kind === "library") || code.library(IMPORT_NAME) !== undefined;
   const lacks = all.filter((it) => it.imports.length > 0 && !isThere);
   if (lacks.some((it) => isOne || !past.has(it.versionId))) refusals.push("invalid");
-  // What is published while a check runs has the check run again.
+  // A publish during a check repeats the check.
   const checked = new Set(code.things.flatMap((it) => it.published ?? []));
   const conflict = code.publish(all, checked);
   if (conflict !== undefined) refusals.push(conflict);

@@ -2,7 +2,9 @@ import { expect, test } from "bun:test";
 import { type Call, isLinear } from "./checker.ts";
 import { type Answer, groupRules, type Request, withEvidence } from "./group.ts";
 
-/** Calls one after another, each answered before the next begins; or at times that are said. */
+/**
+ * Builds a history of calls: each begins after the previous response, unless it has explicit times.
+ */
 function history(...calls: [Request, (Answer | undefined)?, number?, number?][]) {
   return calls.map(([request, answer, from, to], at): Call<Request, Answer> => {
     const calledAt = from ?? 10 * at;
@@ -35,13 +37,13 @@ const source: Request = { verb: "make", of: "source", thing: "1", name: "1" };
 const rename: Request = { verb: "rename", of: "source", thing: "1", name: "2" };
 const get: Request = { verb: "get", of: "source", thing: "1" };
 
-test("a stale read is found", () => {
+test("a stale read of a group is a violation", () => {
   const read = (seen: string) => history([source, DONE], [rename, DONE], [get, shows(seen)]);
   expect(isExplained(read("1: 2"))).toBe(true);
   expect(isExplained(read("1: 1"))).toBe(false);
 });
 
-test("a lost update is found, though both are answered well", () => {
+test("a lost update of a group is a violation, although both updates succeeded", () => {
   const [first, code] = ["version 1 code 1 described 1", "version 2 code 2 described 1"];
   const both = (last: string) =>
     history(
@@ -61,7 +63,7 @@ test("two winners of one import name are found", () => {
   expect(isExplained(both(made("2")))).toBe(false);
 });
 
-test("two transformations of one destination are found", () => {
+test("two transformations of one destination are a violation", () => {
   const make: Request = { verb: "make", of: "destination", thing: "9", name: "9" };
   const live = (thing: string): Request => ({
     ...{ verb: "create", kind: "transformation", thing, version: thing, publishes: true },
@@ -76,7 +78,7 @@ test("two transformations of one destination are found", () => {
   expect(isExplained(both(shown("1", "9"), shown("2", "9")))).toBe(false);
 });
 
-test("half a publish is found", () => {
+test("a partly applied publish is a violation", () => {
   const items = ["1", "2"].map((thing) => ({
     ...{ kind: "transformation" as const, thing, version: thing },
   }));
@@ -93,7 +95,7 @@ test("half a publish is found", () => {
   expect(isExplained(listed(live[0]!))).toBe(false);
 });
 
-test("what became of a call that was not answered is open, until it is seen", () => {
+test("a call without a response may have taken effect or not, until a read shows it", () => {
   const calls = (...reads: string[]) =>
     history(
       [source, DONE],

@@ -5,9 +5,9 @@ import { cleared, listed, read, removed, turned, written } from "./code-calls.ts
 import { managed } from "./management-calls.ts";
 
 /**
- * Calls on a part of a workspace that no call outside of it concerns: transformations, libraries
- * of one import name, sources, destinations, and what is between them. Names are those that the
- * clients gave: `12` is what call 12 made, be it a thing or a version.
+ * Call on a group: an independent part of a workspace, with transformations, libraries of one
+ * import name, sources, destinations, and their connections and links. Clients choose the names:
+ * `12` is the item or the version that call 12 created.
  */
 export type Request = CodeRequest | ManagementRequest;
 
@@ -27,7 +27,7 @@ export interface Written {
   thing: string;
   version: string;
   publishes: boolean;
-  /** Of a transformation: what changes; the rest stays what it is. */
+  /** New code of a transformation; absent if the call does not change it. */
   code?: { imports: boolean };
   describes: boolean;
   links: readonly string[];
@@ -41,28 +41,28 @@ export type ManagementRequest =
   | { verb: "connect"; thing: string; source: string; destination: string };
 
 export interface Answer {
-  /** `untried`: refused because of others that do things at the moment. */
+  /** Outcome; `untried` if the server rejected the call because of concurrent calls. */
   outcome: "done" | "untried" | NonNullable<Refused>;
-  /** What a read shows, or what was written; a list in order of its texts. */
+  /** Sorted texts that describe what a read returned, or what a call wrote. */
   seen?: readonly string[];
 }
 
-/** The part as it is between two calls. */
+/** State of a group between two calls. */
 export interface Group {
   code: Model;
-  /** Versions that were ever published: they go live again although a library of theirs is gone. */
+  /** Versions that were ever published: they can be published again without their libraries. */
   past: ReadonlySet<string>;
-  /** Thing → name. */
+  /** Name of each source. */
   sources: ReadonlyMap<string, string>;
   destinations: ReadonlyMap<string, string>;
   connections: ReadonlyMap<string, { source: string; destination: string }>;
 }
 
 export interface Outcome {
-  /** Each is a right answer; none when the call is done. */
+  /** Correct rejections of the call, of which any may be the answer; empty if it succeeds. */
   refusals: Answer["outcome"][];
   seen?: string[];
-  /** Absent when all stays as it is. */
+  /** State after the call; absent if nothing changes. */
   next?: Group;
 }
 
@@ -93,8 +93,8 @@ export const groupRules: Rules<Group, Request, Answer> = {
 };
 
 /**
- * What a call makes has a name of its own: once that is seen anywhere, the call has taken effect,
- * also when it was answered later, or never.
+ * Adds evidence to the calls: every call creates a unique name. Once any answer shows the name, the
+ * call has taken effect, even if its own answer came later or never.
  */
 export function withEvidence<C extends Call<Request, Answer>>(calls: readonly C[]): C[] {
   const seenAt = new Map<string, number>();

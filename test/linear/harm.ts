@@ -1,9 +1,9 @@
 import type { Site } from "../crash/site.ts";
 
-/** Harm that is done to a site and healed again, while `goesOn` says when clients are answered. */
+/** Failure of a site, and its repair. `goesOn` resolves when all clients get answers again. */
 export type Harm = (site: Site, turn: number, goesOn: () => Promise<number>) => Promise<void>;
 
-/** Longer than a node may be unheard of before it is replaced. */
+/** Duration of a hang, longer than the session timeout after which a node is replaced. */
 const HANG_MS = 15_000;
 
 const nodeKilled: Harm = async ({ nodes }, turn, goesOn) => {
@@ -20,7 +20,7 @@ const brokerKilled: Harm = async ({ brokers }, turn, goesOn) => {
   await brokers!.restart(index);
 };
 
-/** Calls wait for a node that hangs: what it answers when it wakes must not be of before. */
+/** Hangs a node: calls wait for it, and its answers after the hang must not be stale. */
 const nodeHangs: Harm = async ({ nodes }, turn) => {
   const node = nodes[turn % nodes.length]!;
   node.hang();

@@ -1,12 +1,12 @@
 /**
- * Many clients make, publish, connect and delete over HTTP at several nodes at once, while nodes
- * and brokers are killed and hang. In the end there has to be an order of all calls that explains
- * every answer, and in which no call comes after one that began when it was answered.
+ * Linearizability test of the management API: many clients create, publish, connect and delete over
+ * HTTP at several nodes, while nodes and brokers are killed and hang. At the end the calls must be
+ * linearizable: some order explains every answer, and agrees with the times of the calls.
  *
  *   npm run linear [CALLS] [-- --alone] [--quiet]
  *
- * At three nodes on three brokers, or at one node on its disk; with `--quiet` nothing is harmed.
- * Exits with 1 and prints the shortest part that no order explains, when there is none.
+ * Runs three nodes on three brokers, or with `--alone` one node on its disk; with `--quiet` nothing
+ * fails. On a violation it prints the shortest part that no order explains, and exits with 1.
  */
 import { Site, type SiteOptions } from "../crash/site.ts";
 import { Undecided, violation } from "./checker.ts";
@@ -15,9 +15,9 @@ import { groupRules, withEvidence } from "./group.ts";
 import { harms } from "./harm.ts";
 
 export interface LinearOptions extends SiteOptions, ClientsOptions {
-  /** What is done to the nodes and brokers, in turns. */
+  /** Failures of nodes and brokers, which alternate. */
   harm: readonly (keyof typeof harms)[];
-  /** Between two of these. */
+  /** Pause between two failures. */
   quietMs: number;
   onRound(row: object): void;
 }
@@ -26,9 +26,9 @@ export interface LinearReport {
   calls: Clients["counts"];
   groups: number;
   perSecond: { reads: number; writes: number };
-  /** Of each group that no order explains, the shortest such part. */
+  /** Shortest unexplained part of each group that is not linearizable. */
   violations: GroupCall[][];
-  /** Groups with too many orders to try. */
+  /** Groups whose check has reached its limit. */
   undecided: string[];
 }
 
@@ -79,8 +79,8 @@ async function upset(site: Site, clients: Clients, options: LinearOptions): Prom
   }
 }
 
-/** A call as a line: when it began and was answered, by which node, and what. */
-export function told({ calledAt, answeredAt, node, request, answer }: GroupCall): string {
+/** Formats a call as a line: start, answer time, node, request and answer. */
+export function formatCall({ calledAt, answeredAt, node, request, answer }: GroupCall): string {
   const ms = (at: number) => (Number.isFinite(at) ? at.toFixed(1) : "?").padStart(10);
   const said = answer === undefined ? "" : `→ ${answer.outcome} ${answer.seen?.join("; ") ?? ""}`;
   return `${ms(calledAt)} ${ms(answeredAt)} ${node} ${JSON.stringify(request)} ${said}`;
@@ -101,7 +101,7 @@ if (import.meta.main) {
   });
   print(report);
   for (const calls of violations) {
-    process.stdout.write(`NO ORDER EXPLAINS\n${calls.map((it) => `${told(it)}\n`).join("")}`);
+    process.stdout.write(`NO ORDER EXPLAINS\n${calls.map((it) => `${formatCall(it)}\n`).join("")}`);
   }
   process.exit(violations.length + report.undecided.length === 0 ? 0 : 1);
 }

@@ -4,7 +4,7 @@ const MISSING: Outcome = { refusals: ["missing"] };
 
 const partOf = (of: Plain | "connection") => `${of}s` as const;
 
-/** Sources, destinations and connections: what a call on them does. */
+/** Rules of calls on sources, destinations and connections. */
 export function managed(state: Group, request: ManagementRequest): Outcome {
   switch (request.verb) {
     case "connect":

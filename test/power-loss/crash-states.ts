@@ -15,17 +15,18 @@ interface JournalRecord {
   operation: number;
   length: number;
   offset: number;
-  /** Position of its bytes in the journal. */
+  /** Offset of the record's bytes in the journal. */
   dataAt: number;
 }
 
-/** Which of the writes that no flush had covered reached the disk before the power went. */
+/** Modes of power loss: which of the unflushed writes reached the disk. */
 export const modes = ["none", "some", "torn", "all", "late"] as const;
 export type Mode = (typeof modes)[number];
 
 /**
- * The disk as it may be after the power went at a record of the journal. Writes that ended before
- * the begin of a flush that is done are there; of the later ones any part may be, even sectors.
+ * Possible disk contents after a power loss at a record of the journal. Writes that ended before
+ * the start of a completed flush are present; any subset of the later ones may be, even single
+ * sectors.
  */
 export class CrashStates {
   readonly #journal: number;
@@ -33,7 +34,7 @@ export class CrashStates {
   readonly #base: number;
   readonly #random: () => number;
   #applied = 0;
-  /** Writes that no flush has covered, oldest first. */
+  /** Unflushed writes, oldest first. */
   #pending: number[] = [];
 
   constructor(
@@ -52,7 +53,7 @@ export class CrashStates {
     return this.#records.length;
   }
 
-  /** Records between `from` and `to` at which most writes wait for a flush. */
+  /** Returns the records between `from` and `to` with the most unflushed writes. */
   busiest(from: number, to: number, count: number): number[] {
     const waiting: { at: number; writes: number }[] = [];
     let writes = 0;
@@ -67,7 +68,7 @@ export class CrashStates {
     });
   }
 
-  /** Makes the image of a state and returns its path. Positions are asked for in rising order. */
+  /** Creates the image of a state and returns its path. Positions must ascend from call to call. */
   async image(position: number, mode: Mode): Promise<{ image: string; pending: number }> {
     this.#advance(position);
     const [base, image] = ["base.img", "crash.img"].map((name) => join(this.directory, name));

@@ -8,14 +8,14 @@ export type FileSystem = (typeof fileSystems)[number];
 
 export const DISK_BYTES = 640 << 20;
 
-/** How a file system is made so that its making writes little and discards nothing. */
+/** Commands that create a file system with few writes and without discards. */
 const make: Record<FileSystem, string[]> = {
   ext4: ["mkfs.ext4", "-q", "-E", "lazy_itable_init=0,lazy_journal_init=0,nodiscard"],
   xfs: ["mkfs.xfs", "-q", "-K"],
   btrfs: ["mkfs.btrfs", "-q", "-K", "-m", "single"],
 };
 
-/** Why power loss cannot be simulated here; undefined when it can. */
+/** Returns the reason why this machine cannot simulate a power loss; undefined if it can. */
 export function lacks(fileSystem: FileSystem): string | undefined {
   if (process.getuid?.() !== 0) return "it needs root, to mount";
   if (!existsSync("/dev/fuse")) return "it needs /dev/fuse";
@@ -27,13 +27,13 @@ export function lacks(fileSystem: FileSystem): string | undefined {
   return exitCode === 0 ? undefined : "it needs libfuse3's headers";
 }
 
-/** A mounted file system whose disk records what it was asked to do. */
+/** Mounted file system whose disk records every write and flush. */
 export interface RecordedDisk {
   mountPoint: string;
   journal: string;
-  /** Records before the file system was mounted: earlier states hold none. */
+  /** Number of records before the mount: earlier states contain no file system. */
   mounted: number;
-  /** Records until now: what was answered before is asked of the disk before this one. */
+  /** Number of records until now; a response before this call depends only on these records. */
   position(): number;
   close(): Promise<void>;
 }
@@ -70,7 +70,7 @@ export async function openRecordedDisk(
   };
 }
 
-/** Mounts an image for as long as `use` runs; the reason when it cannot be mounted. */
+/** Mounts an image while `use` runs; returns the reason if the mount fails. */
 export async function withImage<T>(
   image: string,
   mountPoint: string,
@@ -85,7 +85,7 @@ export async function withImage<T>(
   }
 }
 
-/** Processes that were just killed hold the mount for a moment. */
+/** Unmounts with retries: killed processes hold the mount for a moment. */
 async function unmount(mountPoint: string, device: string): Promise<void> {
   await waitFor(async () => {
     const { exitCode, stderr } = await $`umount ${mountPoint}`.nothrow().quiet();

@@ -3,22 +3,22 @@ import { join } from "node:path";
 import { pixel, type Server, startServer, waitFor } from "../e2e/server.ts";
 import { DATA, type Sink, type Trace } from "./record.ts";
 
-/** How long a busy machine may take to deliver what a crash state owes. */
+/** Longest time to deliver the events of a crash state on a busy machine. */
 const DRAIN_MS_MAX = 120_000;
 
 export interface Judged {
-  /** Nothing had been answered at that state: there is nothing to hold it to. */
+  /** Whether no response had been sent before the state, so that there is nothing to check. */
   owesNothing: boolean;
   owedPixels: number;
   owedChanges: number;
   repeated: number;
   /** Log lines of the server at level warn or above. */
   warnings: string[];
-  /** Sentences; none when every promise held. */
+  /** Violations in sentences; empty if there are none. */
   faults: string[];
 }
 
-/** Starts a server on the state that is mounted and looks for all that had been answered. */
+/** Starts a server on a mounted state and checks that it has all acknowledged data. */
 export async function judgeState(
   mountPoint: string,
   trace: Trace,
@@ -69,7 +69,10 @@ async function finds(server: Server, path: string, token?: string): Promise<bool
   return (await fetch(server.controlPlane + path, { headers })).status !== 401;
 }
 
-/** Acknowledged pixels at both destinations, in order, none invented; then a fresh pixel. */
+/**
+ * Checks the acknowledged pixels at both destinations (order, none invented), then sends a new
+ * pixel.
+ */
 async function judgeEvents(
   server: Server,
   mountPoint: string,
@@ -125,7 +128,9 @@ async function judgeEvents(
   return faults;
 }
 
-/** Both lanes have passed every event of the log: what is not there by then never comes. */
+/**
+ * Whether both lanes have processed the whole log: an event that is missing by then never arrives.
+ */
 async function lanesAreThrough(server: Server): Promise<boolean> {
   const metrics = await (await fetch(`${server.controlPlane}/metrics`)).text();
   const lags = [...metrics.matchAll(/^pixelmill_lane_lag_events{[^}]*} (\S+)$/gm)];

@@ -7,14 +7,14 @@ const reason = lacks("ext4");
 
 /** A short form of `npm run power-loss`. */
 testWith(reason)(
-  "what was answered is there after the power went, whatever the disk had not flushed",
+  "acknowledged pixels and changes survive a power loss, whatever the disk has not flushed",
   async () => {
     const report = await powerLoss({
       ...{ fileSystem: "ext4", states: 8, seconds: 6, seed: Date.now() % 2 ** 31, onState() {} },
     });
     expect({ seed: report.seed, faults: report.faults }).toEqual({ seed: report.seed, faults: [] });
 
-    // There was something to lose.
+    // The run had data to lose.
     expect(report.states).toBeGreaterThanOrEqual(5);
     expect(report.owedPixels).toBeGreaterThan(0);
     expect(report.owedChanges).toBeGreaterThan(0);

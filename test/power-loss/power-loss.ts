@@ -1,8 +1,8 @@
 /**
- * Power loss, which SIGKILL cannot show: a server runs on a real file system over a disk that
- * records each write and flush; then states of that disk in which writes without a flush are
- * missing, partly there or torn are mounted, and a server started on each must know all that the
- * first one had answered.
+ * Power-loss test, which SIGKILL cannot replace: a server runs on a real file system over a disk
+ * that records each write and flush. Then the test mounts states of that disk in which unflushed
+ * writes are missing, partly present or torn; a server that starts on such a state must have all
+ * data that the first server had acknowledged.
  *
  *   npm run power-loss [STATES] [FILE_SYSTEM …]      ext4, xfs and btrfs; exits with 1 on a fault
  */
@@ -26,11 +26,11 @@ export interface PowerLossReport {
   fileSystem: FileSystem;
   seed: number;
   records: number;
-  /** States that owed something, and what all of them owed together. */
+  /** Number of states with acknowledged data. */
   states: number;
   owedPixels: number;
   owedChanges: number;
-  /** Writes that no flush had covered, over all states. */
+  /** Number of unflushed writes, over all states. */
   pendingWrites: number;
   repeated: number;
   repeatedMost: number;
@@ -41,7 +41,7 @@ export async function powerLoss(options: PowerLossOptions): Promise<PowerLossRep
   const { fileSystem, seed } = options;
   const directory = temporaryDirectory();
   const disk = await openRecordedDisk(directory, fileSystem);
-  // Receivers are private addresses with a port that the recorded configuration names.
+  // The recorded configuration contains the port of the receiver, which has a private address.
   const sink = openSink();
   let trace: Trace;
   try {
@@ -86,7 +86,10 @@ export async function powerLoss(options: PowerLossOptions): Promise<PowerLossRep
   return report;
 }
 
-/** States: a third where most writes wait, half right after an answer, the rest anywhere. */
+/**
+ * Chooses states: a third with the most unflushed writes, half right after a response, others at
+ * random.
+ */
 function positions(
   states: CrashStates,
   { pixels, changes, end }: Trace,

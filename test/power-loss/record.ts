@@ -2,22 +2,24 @@ import { join } from "node:path";
 import { pixel, type Server, startServer } from "../e2e/server.ts";
 import type { RecordedDisk } from "./disk.ts";
 
-/** Answers given while the disk recorded, each with the disk's position at that moment. */
+/** Responses during the recording, each with the disk's position at that moment. */
 export interface Trace {
   writeKey: string;
-  /** File destination's file, below the data directory. */
+  /** Path of the file destination's file, below the data directory. */
   file: string;
-  /** Position at which the server was ready for its first pixel, and at the end. */
+  /** Position at which the server was ready for its first pixel. */
   ready: number;
   end: number;
-  /** Ids of pixels are `user:number`, rising for each user. */
+  /** Pixels; ids are `user:number`, with ascending numbers per user. */
   pixels: { id: string; acknowledgedAt: number | undefined }[];
   changes: Change[];
-  /** Events that the webhook has taken. */
+  /** Events that the webhook has received. */
   deliveries: { id: string; at: number }[];
 }
 
-/** An API change that was answered: what GET of `path` must find, with `token` if it is one. */
+/**
+ * Acknowledged change by the API: the expected response to GET `path`, with `token` if it made one.
+ */
 export interface Change {
   path: string;
   token?: string;
@@ -25,12 +27,14 @@ export interface Change {
 }
 
 export const DATA = "data";
-/** Events are kept, in segments that are followed after a second: files come and go all the time. */
+/**
+ * Flags that keep events in segments of one second, so that files are often created and deleted.
+ */
 const FLAGS = ["--events-retention-age", "16"];
 const USERS = 6;
 const BIG_CHARS = 30_000;
 
-/** Runs a server on the recorded disk under load; kills and restarts it once on the way. */
+/** Runs a server on the recorded disk under load; kills and restarts it once during the run. */
 export async function recordRun(disk: RecordedDisk, seconds: number, sink: Sink): Promise<Trace> {
   const directory = disk.mountPoint;
   let server = await startServer({ directory, flags: FLAGS });
@@ -46,7 +50,7 @@ export async function recordRun(disk: RecordedDisk, seconds: number, sink: Sink)
   let on = true;
   let serving = true;
   const load = Array.from({ length: USERS }, async (_, index) => {
-    // Half of the users send pixels near the limit, so that segments and blocks fill.
+    // Half of the users send pixels near the size limit, to fill segments and blocks.
     const pad: Record<string, string> =
       index % 2 === 0 ? {} : { "properties.pad": "x".repeat(BIG_CHARS) };
     for (let number = 0; on; number++) {
@@ -111,7 +115,7 @@ async function build(
   return webhook.id;
 }
 
-/** A token each turn, a source or a published revision now and then. */
+/** Creates a token in each turn, and in some turns a source or a published revision. */
 async function changeSomething(
   server: Server,
   turn: number,
@@ -134,7 +138,7 @@ async function changeSomething(
   }
 }
 
-/** A receiver that takes everything and tells the ids. */
+/** Receiver that accepts all events and reports their ids. */
 export interface Sink {
   url: string;
   onEvent(id: string): void;

@@ -1,17 +1,17 @@
 import { LANE_UNCOMMITTED_EVENTS_MAX } from "../../src/pipeline/memory-budget.ts";
 
 export interface Verdict {
-  /** Promises that were broken, in words. */
+  /** Violations in sentences. */
   broken: string[];
   arrived: number;
-  /** Events that arrived twice. */
+  /** Number of events that arrived twice. */
   repeated: number;
 }
 
-/** A receiver of replayed events, by their number, and of live ones. */
+/** Receiver of replayed events, by their number, and of live events. */
 export class Arrivals {
   readonly #server: Bun.Server<undefined>;
-  /** Number of a replayed event → how many events had arrived before it. */
+  /** Position of each replayed event in the order of arrival. */
   readonly #ranks = new Map<number, number>();
   readonly #repeated: number[] = [];
   readonly #latencies: Record<string, number[]> = {};
@@ -31,12 +31,12 @@ export class Arrivals {
     return `http://127.0.0.1:${this.#server.port}/`;
   }
 
-  /** Different replayed events that have arrived. */
+  /** Number of distinct replayed events that have arrived. */
   get count(): number {
     return this.#ranks.size;
   }
 
-  /** Runs something, and counts live events that arrive meanwhile for a phase. */
+  /** Runs `work`, and counts live events that arrive during it for a phase. */
   async during(phase: string, work: () => Promise<unknown>): Promise<void> {
     this.#phase = phase;
     this.#latencies[phase] ??= [];
@@ -48,7 +48,7 @@ export class Arrivals {
     return [...(this.#latencies[phase] ?? [])];
   }
 
-  /** Resolves with what `then` does as soon as so many events have arrived. */
+  /** Runs `then` as soon as `count` events have arrived; resolves with its result. */
   reach<T>(count: number, then: () => Promise<T>): Promise<T> {
     return new Promise((resolve) => {
       this.#reached = () => {
@@ -59,13 +59,15 @@ export class Arrivals {
     });
   }
 
-  /** What arrived until now may arrive once more. Returns how many events that are. */
+  /** Marks the crash: events that arrived before may arrive again. Returns their number. */
   crashed(): number {
     this.#crashedAt = this.count;
     return this.count;
   }
 
-  /** Events are those from `first` on, dealt to so many users in turn. */
+  /**
+   * Checks the arrival of `events` events from number `first` on, which belong to `users` in turn.
+   */
   judge(first: number, events: number, users: number): Verdict {
     const broken: string[] = [];
     const numbers = [...this.#ranks.keys()];

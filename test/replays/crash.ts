@@ -1,7 +1,7 @@
 /**
- * A long replay whose server is killed in the middle, with live events beside: every event of its
- * time arrives, none of another, a user's in their order, and twice only what was under way at the
- * crash. Says how long live events took alone and beside the replay.
+ * Crash test of a long replay whose server is killed in the middle, beside live events: every event
+ * of the period arrives and no other one, each user's events in order; only events in flight at the
+ * crash arrive twice. Prints the latency of live events alone and beside the replay.
  *
  *   npm run replay-crash [EVENTS] [RATE]      exits with 1 when a promise was broken
  */
@@ -21,18 +21,18 @@ import {
 import { Arrivals, type Verdict } from "./arrivals.ts";
 
 export interface CrashOptions {
-  /** Events of the replay; a tenth as many lie before and behind its time each. */
+  /** Events of the replay; a tenth as many lie before, and after, its period. */
   events: number;
   rate: number;
-  /** How long live events are looked at before and after. */
+  /** Duration of the measurement of live events alone, before and after the replay. */
   aloneMs: number;
 }
 
 export interface CrashReport extends Verdict {
   seconds: number;
-  /** Events that had arrived when the server was killed. */
+  /** Number of events that had arrived when the server was killed. */
   killedAt: number;
-  /** Milliseconds from pixel to receiver: median and 99th of a hundred. */
+  /** Latency from pixel to receiver in milliseconds: median and 99th percentile. */
   alone: Latency;
   beside: Latency;
 }
@@ -68,7 +68,7 @@ export async function replayWithCrash(options: CrashOptions): Promise<CrashRepor
     const asked = { sourceId: source.id, destinationId, from, to, rate: options.rate };
     const { body } = await server.api("POST", "/v2/replays", asked);
     const get = async () => (await server.api("GET", `/v2/replays/${body.replay.id}`)).body.replay;
-    // Within a request: its events have arrived, and nobody has said so.
+    // Kills the server within a request, whose events have arrived without a response.
     const killed = arrivals.reach(options.events / 2, () => server.stop("SIGKILL"));
     await arrivals.during("beside", () => killed);
     const killedAt = arrivals.crashed();
@@ -90,13 +90,13 @@ export async function replayWithCrash(options: CrashOptions): Promise<CrashRepor
   }
 }
 
-/** Puts events into the server's log, as if they had come in the last hour. */
+/** Writes events of the last hour into the server's log. */
 async function fill(directory: string, sourceId: string, events: number) {
   const margin = Math.ceil(events / 10);
   const total = events + 2 * margin;
   const start = Date.now() - 3_600_000;
   const timeOf = (n: number) => start + Math.floor((n * 3_000_000) / total);
-  // Several events have the time of the first: it begins with the oldest of these.
+  // Several events have the first one's time: the period begins with the oldest of them.
   const from = timeOf(margin);
   const to = timeOf(margin + events);
   const isWithin = (n: number) => timeOf(n) >= from && timeOf(n) < to;
@@ -118,7 +118,7 @@ async function fill(directory: string, sourceId: string, events: number) {
   return { first, from: new Date(from).toISOString(), to: new Date(to).toISOString() };
 }
 
-/** Live pixels at a steady pace, each with the time when it was sent. */
+/** Load of live pixels at a steady rate, each with its send time. */
 class Load {
   readonly #server: () => Server;
   readonly #writeKey: string;
@@ -145,7 +145,7 @@ class Load {
     }, 1_000 / LIVE_PER_SECOND);
   }
 
-  /** Sends nothing more; resolves when all that was sent is answered. */
+  /** Stops sending; resolves when all sent pixels are answered. */
   async pause(): Promise<void> {
     clearInterval(this.#timer);
     await Promise.all(this.#sent);

@@ -1,6 +1,6 @@
 /**
- * The soak's transformations change a pixel by its number: one in 50 is dropped, one in 100
- * throws, the rest passes with the revision that it met.
+ * Fates of the soak's pixels, decided by their number: the transformations drop one in 50, throw on
+ * one in 100, and pass the others with the number of their revision.
  */
 export type Fate = "passes" | "dropped" | "throws";
 
@@ -9,7 +9,7 @@ export function fateOf(number: number): Fate {
   return number % 100 === 13 ? "throws" : "passes";
 }
 
-/** Numbers that the flapping receiver refuses for good. */
+/** Whether the flapping receiver rejects the pixel permanently. */
 export const isRefused = (number: number) => number % 1_000 === 500;
 
 export const codeOf = {
@@ -31,5 +31,5 @@ export const codeOf = {
 `,
 };
 
-/** An event that the code takes: the default test events carry no id. */
+/** Test event with an id, which the code needs and the default test events lack. */
 export const testEvent = { type: "track", event: "Soak", userId: "u", properties: { id: "u:1" } };

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { type Arrival, judge } from "./oracle.ts";
 import { SentPixels } from "./sent-pixels.ts";
 
-/** Twenty pixels of one user, all acknowledged but the last. */
+/** Twenty pixels of one user, of which all but the last are acknowledged. */
 function pixels(): SentPixels {
   const sent = new SentPixels();
   for (let count = 0; count < 20; count++) {
@@ -14,7 +14,7 @@ function pixels(): SentPixels {
 const arrival = (number: number, more: Partial<Arrival> = {}): Arrival => {
   return { user: "j1", number, messageId: `m${number}`, revision: 1, ...more };
 };
-/** All that is owed to a destination with code: 7 is dropped, 13 throws. */
+/** Pixels owed to a destination with code: 7 is dropped, 13 throws. */
 const whole = Array.from({ length: 19 }, (_, number) => number).filter(
   (it) => it !== 7 && it !== 13,
 );
@@ -22,8 +22,8 @@ const letters = new Map([["j1:13", "transform"]]);
 const faultsOf = (arrivals: Arrival[], deadLetters = letters) =>
   Object.keys(judge(pixels(), "j", true, arrivals, deadLetters).faults);
 
-describe("the oracle", () => {
-  test("finds nothing where all promises held, repetitions and unanswered pixels included", () => {
+describe("soak oracle", () => {
+  test("reports no fault for repeated deliveries and pixels without a response", () => {
     const arrivals = [...whole, 19, 3, 4].map((number) => arrival(number));
     expect(judge(pixels(), "j", true, arrivals, letters)).toEqual({
       ...{ owed: 19, delivered: 18, deadLetters: 1, dropped: 1, repeated: 2 },
@@ -41,11 +41,11 @@ describe("the oracle", () => {
       "older revision after a newer one",
       whole.map((number) => arrival(number, { revision: number < 5 ? 2 : 1 })),
     ],
-  ])("finds what is %s", (fault, arrivals) => {
+  ])("reports the fault: %s", (fault, arrivals) => {
     expect(faultsOf(arrivals)).toContain(fault);
   });
 
-  test("lets a pixel without an answer be taken after those that came next", () => {
+  test("allows a pixel without a response to arrive after its successors", () => {
     const sent = pixels();
     const [unanswered, next] = [19, sent.next("j1")];
     sent.acknowledge("j1", next);
@@ -55,7 +55,7 @@ describe("the oracle", () => {
     expect(Object.keys(judge(sent, "j", true, late, letters).faults)).toEqual(["out of order"]);
   });
 
-  test("finds a dead letter of code that does not throw", () => {
+  test("reports a dead letter of code that does not throw", () => {
     const more = new Map([...letters, ["j1:5", "transform"]]);
     const arrivals = whole.filter((it) => it !== 5).map((number) => arrival(number));
     expect(faultsOf(arrivals, more)).toEqual(["dead letter of code that does not throw"]);

@@ -1,7 +1,7 @@
 import { fateOf } from "./fates.ts";
 import type { SentPixels } from "./sent-pixels.ts";
 
-/** One event that arrived, in the order of arrival. */
+/** Event that a destination received; arrays of these are in the order of arrival. */
 export interface Arrival {
   user: string;
   number: number;
@@ -11,20 +11,20 @@ export interface Arrival {
 }
 
 export interface Verdict {
-  /** Acknowledged pixels that this destination is owed. */
+  /** Number of acknowledged pixels that the destination must receive. */
   owed: number;
   delivered: number;
   deadLetters: number;
   dropped: number;
-  /** Deliveries of an event that had been delivered before: allowed, and counted. */
+  /** Repeated deliveries of events, which are allowed. */
   repeated: number;
-  /** Broken promises by name; empty when all held. */
+  /** Violations by name; empty if there are none. */
   faults: Record<string, { count: number; examples: string[] }>;
 }
 
 /**
- * Holds what arrived at one destination, and its dead letters, against what was acknowledged.
- * `prefix` names the users that the destination is owed, `coded` whether code runs before it.
+ * Compares the events that one destination received, and its dead letters, with the acknowledged
+ * pixels. `prefix` selects the destination's users, `coded` says whether code runs before it.
  */
 export function judge(
   pixels: SentPixels,
@@ -55,7 +55,7 @@ export function judge(
     messageIds.set(id, messageId);
     if (coded && fateOf(number) !== "passes") fault("delivered although its code does not", id);
     const before = last.get(user);
-    // A pixel whose answer did not come may be taken after those that its user sent next.
+    // A pixel without a response may be accepted after the next pixels of its user.
     if (before && before.number > number && pixels.wasAcknowledged(user, number)) {
       fault("out of order", `${id} after ${before.number}`);
     }

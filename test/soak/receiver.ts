@@ -1,7 +1,7 @@
 /**
- * The soak's receiver, a process of its own so that its work delays no client: takes batches at
- * `/NAME` and appends a line for each event, `id messageId revision`, to `DIRECTORY/NAME`. The
- * lane `flapping` is good, bad in one of many ways, good again, until its mood is set to good.
+ * Receiver of the soak, in a separate process so that its work delays no client: accepts batches at
+ * `/NAME` and appends a line for each event, `id messageId revision`, to `DIRECTORY/NAME`. The lane
+ * `flapping` alternates between success and several failures, until its mood is set to good.
  *
  *   bun test/soak/receiver.ts DIRECTORY MOOD_MS     prints its port
  */

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { SentPixels } from "./sent-pixels.ts";
 import type { Site } from "./site.ts";
 
-/** One row of the soak's table: what each minute used. Memory and disk in MB. */
+/** Row of the soak's table: resource usage in one minute. Memory and disk are in MB. */
 export interface Sample {
   minute: number;
   acknowledged: number;
@@ -45,7 +45,7 @@ export async function sampleOf(site: Site, pixels: SentPixels, ms: number): Prom
   };
 }
 
-/** Undefined for a process that is gone. */
+/** Samples a process; returns undefined if it has ended. */
 function processSample(pid: number | undefined): ProcessSample | undefined {
   try {
     const status = readFileSync(`/proc/${pid}/status`, "utf8");
@@ -61,14 +61,14 @@ function processSample(pid: number | undefined): ProcessSample | undefined {
   }
 }
 
-/** Bytes that the files below a directory hold on disk. */
+/** Disk usage in bytes of all files below a directory. */
 function sizeOf(directory: string): number {
   let bytes = 0;
   for (const name of readdirSync(directory, { recursive: true }) as string[]) {
     try {
       bytes += statSync(join(directory, name)).blocks * 512;
     } catch {
-      // Trimmed meanwhile.
+      // The file was trimmed since the listing.
     }
   }
   return bytes;

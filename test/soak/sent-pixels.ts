@@ -1,12 +1,15 @@
-/** Pixels that the soak's clients have sent: each user sends numbered pixels, one after another's answer. */
+/**
+ * Pixels that the soak's clients have sent: each user sends numbered pixels, one after another's
+ * answer.
+ */
 export class SentPixels {
-  /** One byte a pixel: sent, and acknowledged. */
+  /** State of each pixel by user, one byte per pixel: sent, or acknowledged. */
   readonly #states = new Map<string, Uint8Array>();
   readonly #counts = new Map<string, number>();
   sent = 0;
   acknowledged = 0;
 
-  /** The number of the user's next pixel, which counts as sent from here on. */
+  /** Returns the number of the user's next pixel, which counts as sent from now on. */
   next(user: string): number {
     const number = this.#counts.get(user) ?? 0;
     let states = this.#states.get(user) ?? new Uint8Array(1_024);
@@ -31,7 +34,7 @@ export class SentPixels {
     return (this.#states.get(user)?.[number] ?? 0) > 0;
   }
 
-  /** How many pixels a user has sent, which is the number of the next one. */
+  /** Number of pixels that a user has sent, which is also the number of the next one. */
   count(user: string): number {
     return this.#counts.get(user) ?? 0;
   }

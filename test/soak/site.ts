@@ -2,11 +2,14 @@ import { join } from "node:path";
 import { childrenOf, type Server, startServer, waitFor } from "../e2e/server.ts";
 import { codeOf, testEvent } from "./fates.ts";
 
-/** How long the backlog of a soak may take to drain on a busy machine. */
+/** Longest time for a soak's backlog to drain on a busy machine. */
 const DRAIN_MS_MAX = 1_200_000;
 const RESTART_MS_MAX = 120_000;
 
-/** A server with the soak's sources, code and destinations, and ways to upset it. */
+/**
+ * Server with the soak's sources, code and destinations, and methods that kill and stop its
+ * processes.
+ */
 export class Site {
   readonly writeKeys = { j: "", p: "" };
   readonly data: string;
@@ -41,13 +44,13 @@ export class Site {
     return this.#file;
   }
 
-  /** The status; 0 when the connection breaks. */
+  /** Sends a pixel; returns the HTTP status, or 0 if the connection breaks. */
   async pixel(writeKey: string, userId: string, id: string): Promise<number> {
     if (!this.#up) return 0;
     const event = { event: "Soak", "properties.id": id, "properties.plan": "pro" };
     const query = new URLSearchParams({ writeKey, userId, ...event });
     try {
-      // On a kept connection that breaks, fetch asks a second time by itself: two events.
+      // fetch retries when a kept-alive connection breaks, which would make two events.
       const answer = await fetch(`${this.server.dataPlane}/pixel/v1/track?${query}`, {
         keepalive: false,
       });
@@ -58,7 +61,7 @@ export class Site {
     }
   }
 
-  /** Whether it was published: not while the server is down. */
+  /** Publishes a revision; resolves with false while the server is down. */
   async publish(language: string, body: object): Promise<boolean> {
     const id = this.#transformations.get(language);
     try {
@@ -91,13 +94,13 @@ export class Site {
     };
   }
 
-  /** Reads a metric's values by its name; none while the server is down. */
+  /** Reads the values of metrics by name; none while the server is down. */
   async metrics(): Promise<(name: string) => number[]> {
     let text = "";
     try {
       text = await (await fetch(`${this.server.controlPlane}/metrics`)).text();
     } catch {
-      // It is being started again.
+      // The server is restarting.
     }
     return (name) =>
       [...text.matchAll(new RegExp(`^${name}{[^}]*} (\\S+)$`, "gm"))].map(([, value]) =>
@@ -105,7 +108,7 @@ export class Site {
       );
   }
 
-  /** Until every lane has passed all there is. */
+  /** Waits until every lane has processed the whole log. */
   async drain(): Promise<void> {
     await fetch(`${this.receiver.url}/steady`);
     await waitFor(
@@ -118,7 +121,7 @@ export class Site {
     );
   }
 
-  /** Stage by event id. */
+  /** Stage of each dead letter of a lane, by event id. */
   async deadLetters(lane: string): Promise<Map<string, string>> {
     const found = new Map<string, string>();
     const path = `/v2/dead-letters?count=1000&destinationId=${this.#destinations.get(lane)}`;
@@ -179,7 +182,7 @@ export class Site {
       try {
         process.kill(pid, signal);
       } catch {
-        // It has just ended.
+        // The process has just exited.
       }
     }
   }
@@ -188,7 +191,7 @@ export class Site {
     this.#up = false;
     await this.server.stop(signal);
     const { directory, flags } = this;
-    // The port of a server that was killed may be its ingest process's for a moment longer.
+    // The ingest process of a killed server may hold the port for a moment longer.
     this.server = await waitFor(
       () => startServer({ directory, flags }).catch(() => undefined),
       `the server to start after ${signal}`,
@@ -202,7 +205,7 @@ export class Site {
 export async function startReceiver(directory: string, moodMs: number) {
   const child = Bun.spawn(
     [process.execPath, join(import.meta.dir, "receiver.ts"), directory, String(moodMs)],
-    // Bun prints each answer that is broken off on purpose.
+    // Bun prints an error for each response that is aborted on purpose.
     { stdout: "pipe", stderr: "ignore" },
   );
   let port = "";

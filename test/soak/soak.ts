@@ -1,7 +1,7 @@
 /**
- * Everything at once, for as long as one likes: pixels through JavaScript and Python, new
- * revisions every few seconds, a receiver that flaps, kills and stops of every process. In the
- * end each acknowledged pixel must be at each destination.
+ * Soak test: sends pixels through JavaScript and Python, publishes a revision every few seconds,
+ * has a flapping receiver, and kills and stops every process. At the end each acknowledged pixel
+ * must be at each destination.
  *
  *   npm run soak [MINUTES] [PIXELS_PER_SECOND]      exits with 1 when a promise was broken
  */
@@ -27,15 +27,15 @@ export interface SoakOptions {
 export interface SoakReport {
   verdicts: Record<string, Verdict>;
   revisions: number;
-  /** Acts of chaos that were carried out, by name. */
+  /** Number of acts of chaos by name. */
   chaos: Record<string, number>;
   acknowledged: number;
-  /** Answers to pixels but 200, by status; 0 is a connection that broke. */
+  /** Responses to pixels other than 200, by status; 0 is a broken connection. */
   refused: Record<number, number>;
   tornLines: number;
 }
 
-/** Destinations, whose pixels they get, and whether code runs before them. */
+/** Lanes: the users whose pixels a destination receives, and whether code runs before it. */
 const lanes = {
   javascript: { prefix: "j", coded: true },
   python: { prefix: "p", coded: true },
@@ -136,7 +136,7 @@ function received(directory: string, name: string): { arrivals: Arrival[]; torn:
   return { arrivals, torn: 0 };
 }
 
-/** A line that is no JSON is torn: none may be. */
+/** Reads arrivals from a file destination's file; a line that is no JSON counts as torn. */
 function inFile(path: string): { arrivals: Arrival[]; torn: number } {
   let torn = 0;
   const arrivals = readFileSync(path, "utf8")
@@ -159,7 +159,7 @@ function placeOf(id: string): { user: string; number: number } {
   return { user: user!, number: Number(number) };
 }
 
-/** Sentences for what was broken; none when everything held. */
+/** Describes each violation in a sentence; empty if there are none. */
 export function brokenPromises({ verdicts, tornLines }: SoakReport): string[] {
   const faults = Object.entries(verdicts).flatMap(([lane, verdict]) =>
     Object.entries(verdict.faults).map(
