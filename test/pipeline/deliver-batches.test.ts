@@ -114,7 +114,7 @@ describe("delivery", () => {
       [2, "b"],
       [4, undefined],
     ]);
-    const [letter] = deadLetters.list("workspace", { count: 10 });
+    const [letter] = deadLetters.find("workspace", { count: 10 }).letters;
     expect(letter).toMatchObject({ stage: "transform", reason: "Error: boom", line: 3, column: 7 });
     expect(letter).toMatchObject({ transformationVersionId: "v1", event: { n: 3 } });
   });

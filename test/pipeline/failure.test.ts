@@ -27,14 +27,14 @@ describe("failures", () => {
     rig.log.append(...numbersTo(3).map((n) => record(n)));
     await until(() => deadLetters.count("workspace") === 1 && sink.taken.length === 2);
     expect(sink.requests).toBe(3);
-    const [letter] = deadLetters.list("workspace", { count: 10 });
+    const [letter] = deadLetters.find("workspace", { count: 10 }).letters;
     expect(letter).toMatchObject({
       ...{ stage: "deliver", reason: "The receiver answered 400", attempts: 1 },
       ...{ sourceId: "source", destinationId: "one", event: { n: 1, anonymousId: "ann" } },
     });
     expect(deadLetters.get("workspace", letter!.id)).toEqual(letter!);
     expect(deadLetters.get("elsewhere", letter!.id)).toBeUndefined();
-    expect(deadLetters.list("elsewhere", { count: 10 })).toEqual([]);
+    expect(deadLetters.find("elsewhere", { count: 10 }).letters).toEqual([]);
   });
 
   test("of a rejected batch only the culprit is given up, and order is kept", async () => {
@@ -73,7 +73,7 @@ describe("failures", () => {
       return deadLetters.count("workspace") === 1;
     });
     await until(() => sink.taken.length === n - 1);
-    const [letter] = deadLetters.list("workspace", { count: 1 });
+    const [letter] = deadLetters.find("workspace", { count: 1 }).letters;
     expect(letter).toMatchObject({ event: { n: 0 }, reason: "The receiver answered 500" });
     expect(letter!.attempts).toBeGreaterThanOrEqual(8);
   });
@@ -155,7 +155,7 @@ describe("dead letters", () => {
     rig.log.append(...numbersTo(3).map((n) => record(n)));
     await until(() => deadLetters.count("workspace") === 3);
     status = 200;
-    const ids = deadLetters.list("workspace", { count: 10 }).map(({ id }) => id);
+    const ids = deadLetters.find("workspace", { count: 10 }).letters.map(({ id }) => id);
     expect(ids).toEqual([...ids].sort());
     expect(await deadLetters.replay("elsewhere", ids)).toEqual({ replayed: 0 });
     expect(await deadLetters.replay("workspace", [...ids, "unknown"])).toEqual({ replayed: 3 });
@@ -204,7 +204,7 @@ describe("dead letters", () => {
     rig.log.append(record(0));
     await until(() => deadLetters.count("workspace") === 2);
     rig.live.publish("one", "good", "v2");
-    const ids = deadLetters.list("workspace", { count: 10 }).map(({ id }) => id);
+    const ids = deadLetters.find("workspace", { count: 10 }).letters.map(({ id }) => id);
     await deadLetters.replay("workspace", ids);
     await until(() => sink.taken.length > 0);
     await rig.stop();
@@ -217,13 +217,13 @@ describe("dead letters", () => {
     const { deadLetters } = rig.start();
     rig.log.append(record(0), record(1));
     await until(() => deadLetters.count("workspace") === 2);
-    const before = deadLetters.list("workspace", { count: 10 }).map(({ id }) => id);
+    const before = deadLetters.find("workspace", { count: 10 }).letters.map(({ id }) => id);
     await deadLetters.replay("workspace", before);
     await until(() => deadLetters.count("workspace") === 2);
-    const after = deadLetters.list("workspace", { count: 10 });
+    const after = deadLetters.find("workspace", { count: 10 }).letters;
     expect(after.map(({ event }) => event)).toMatchObject([{ n: 0 }, { n: 1 }]);
     expect(await deadLetters.purge("workspace", [after[0]!.id])).toEqual({ purged: 1 });
-    expect(deadLetters.list("workspace", { count: 10 })).toEqual([after[1]!]);
+    expect(deadLetters.find("workspace", { count: 10 }).letters).toEqual([after[1]!]);
   });
 
   test("a replay survives a restart, and a restart keeps letters and their count", async () => {
@@ -231,7 +231,7 @@ describe("dead letters", () => {
     let { deadLetters } = rig.start();
     rig.log.append(record(0), record(1));
     await until(() => deadLetters.count("workspace") === 2);
-    const [first] = deadLetters.list("workspace", { destinationId: "one", count: 1 });
+    const [first] = deadLetters.find("workspace", { destinationId: "one", count: 1 }).letters;
     sink.answer = refuse(503);
     await deadLetters.replay("workspace", [first!.id]);
     await rig.stop();
@@ -243,7 +243,7 @@ describe("dead letters", () => {
     expect(deadLetters.count("workspace", { destinationId: "one" })).toBe(1);
     expect(deadLetters.count("workspace", { destinationId: "two" })).toBe(0);
     expect(deadLetters.count("another", { destinationId: "one" })).toBe(0);
-    const after = deadLetters.list("workspace", { destinationId: "one", count: 10 });
+    const after = deadLetters.find("workspace", { destinationId: "one", count: 10 }).letters;
     expect(after).toMatchObject([{ event: { n: 1 } }]);
     expect(sorted(sink.numbers())).toEqual([0]);
   });

@@ -50,13 +50,13 @@ test("large letters come in shorter pages, and their replays in smaller lots", a
   for (const filter of [{}, { destinationId: "d" }]) {
     const pages: string[][] = [];
     for (let after = ""; pages.at(-1)?.length !== 0; after = pages.at(-1)!.at(-1) ?? "") {
-      const page = deadLetters.list("w", { ...filter, after, count: 100 });
+      const page = deadLetters.find("w", { ...filter, after, count: 100 }).letters;
       pages.push(page.map(({ id }) => id));
     }
     expect(pages.map(({ length }) => length)).toEqual([4, 4, 1, 0]);
     expect(pages.flat()).toEqual(ids);
   }
-  expect(deadLetters.list("w", { count: 2 }).length).toBe(2);
+  expect(deadLetters.find("w", { count: 2 }).letters.length).toBe(2);
 
   expect(await deadLetters.replay("w", ids)).toEqual({ replayed: 9 });
   const lot = ledger.waitingLetters("d", new Set(), 100, {

@@ -18,7 +18,7 @@ afterEach(() => rig.end());
 const connectionOf = (destinationId: string) =>
   [...rig.live.connections.values()].find((c) => c.destinationId === destinationId)!.id;
 const reasons = () =>
-  rig.pipeline.deadLetters.list("workspace", { count: 1_000 }).map(({ reason }) => reason);
+  rig.pipeline.deadLetters.find("workspace", { count: 1_000 }).letters.map(({ reason }) => reason);
 const down = () => new Response("", { status: 503 });
 
 describe("restart", () => {
@@ -125,7 +125,7 @@ describe("disabling", () => {
     await until(() => sink.requests >= 3);
     rig.live.remove("one");
     await until(() => deadLetters.count("workspace") === 0);
-    expect(deadLetters.list("workspace", { count: 10 })).toEqual([]);
+    expect(deadLetters.find("workspace", { count: 10 }).letters).toEqual([]);
     await rig.stop();
     // The id is never used again; here it shows that the cursor is gone too.
     sink.answer = ok;

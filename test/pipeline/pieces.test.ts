@@ -77,10 +77,10 @@ describe("dead letters", () => {
       shown.ids(workspace, filter, { after: "", before: firstIdAt(before), count }).ids;
     expect(shown.count("w", { groupId })).toBe(2);
     expect(shown.count("v", { groupId })).toBe(0);
-    expect(shown.list("w", page).length).toBe(2);
-    expect(shown.list("v", page)).toEqual([]);
-    expect(shown.list("w", { destinationId: "e", count: 10 }).length).toBe(1);
-    expect(shown.list("v", { destinationId: "e", count: 10 })).toEqual([]);
+    expect(shown.find("w", page).letters.length).toBe(2);
+    expect(shown.find("v", page).letters).toEqual([]);
+    expect(shown.find("w", { destinationId: "e", count: 10 }).letters.length).toBe(1);
+    expect(shown.find("v", { destinationId: "e", count: 10 }).letters).toEqual([]);
     expect(idsOf("w", { groupId }, 10_000, 10).length).toBe(2);
     expect(idsOf("w", { groupId }, 2_000, 10).length).toBe(1);
     expect(idsOf("w", { destinationId: "d" }, 10_000, 1).length).toBe(1);

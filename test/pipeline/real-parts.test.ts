@@ -131,7 +131,7 @@ test("pixels go from the log through published code to the destination", async (
     ...{ destinationName: "Hook", destinationType: "webhook", eventType: "track" },
     transformationVersionId: created.revision.versionId,
   });
-  const [letter] = pipeline.deadLetters.list(workspaceId, { count: 1 });
+  const [letter] = pipeline.deadLetters.find(workspaceId, { count: 1 }).letters;
   expect(letter).toMatchObject({ stage: "transform", line: 5 });
   expect(letter!.reason).toStartWith("Error: four");
   expect(letter!.event).toMatchObject({ messageId: letter!.messageId, event: "Seen" });

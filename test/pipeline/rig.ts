@@ -140,7 +140,7 @@ export function lettersOf({ deadLetters }: Pipeline): DeadLetter[] {
   const letters: DeadLetter[] = [];
   for (;;) {
     const after = letters.at(-1)?.id ?? "";
-    const page = deadLetters.list("workspace", { after, count: 1_000 });
+    const page = deadLetters.find("workspace", { after, count: 1_000 }).letters;
     if (page.length === 0) return letters;
     letters.push(...page);
   }

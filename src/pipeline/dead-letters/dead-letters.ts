@@ -13,13 +13,10 @@ import { parseJsonOrText } from "../model/input-event.ts";
 
 export interface DeadLetters {
   /**
-   * Dead letters, oldest first; `after` is the id of the last one seen. A page of fewer than `count` letters need not be the last one: large events make it shorter, and one call scans a part of the letters.
+   * Lists dead letters, oldest first, with the id to go on from; `reached` is undefined at the end.
+   * `after` is the id of the last one seen. A page of fewer than `count` letters need not be the
+   * last one: large events make it shorter, and one call scans a part of the letters.
    */
-  list(
-    workspaceId: string,
-    options: LetterFilter & { after?: string; count: number },
-  ): DeadLetter[];
-  /** Lists dead letters with the id to go on from; `reached` is undefined at the end. */
   find(
     workspaceId: string,
     options: LetterFilter & { after?: string; count: number },
@@ -46,17 +43,15 @@ export function createDeadLetters(
   wake: (destinationIds: readonly string[]) => void,
   now: () => number,
 ): DeadLetters {
-  const find: DeadLetters["find"] = (workspaceId, { after = "", count, ...filter }) => {
-    const looked = ledger.letters.look(workspaceId, filter, { after, before: LAST_KEY, count });
-    const found = looked.ids.map((id) => ledger.letters.get(workspaceId, id));
-    const letters = found.filter((letter) => letter !== undefined);
-    const page = takeChars(DEAD_LETTERS_PAGE_CHARS_MAX, letterChars, letters);
-    const reached = page.length < letters.length ? page.at(-1)?.id : looked.reached;
-    return { letters: page.map(shown), reached };
-  };
   return {
-    list: (workspaceId, options) => find(workspaceId, options).letters,
-    find,
+    find(workspaceId, { after = "", count, ...filter }) {
+      const looked = ledger.letters.look(workspaceId, filter, { after, before: LAST_KEY, count });
+      const found = looked.ids.map((id) => ledger.letters.get(workspaceId, id));
+      const letters = found.filter((letter) => letter !== undefined);
+      const page = takeChars(DEAD_LETTERS_PAGE_CHARS_MAX, letterChars, letters);
+      const reached = page.length < letters.length ? page.at(-1)?.id : looked.reached;
+      return { letters: page.map(shown), reached };
+    },
     get(workspaceId, id) {
       const letter = ledger.letters.get(workspaceId, id);
       return letter && shown(letter);

@@ -3,15 +3,13 @@ import type { DeadLetters } from "./dead-letters.ts";
 
 /** Merges the dead letters of several ledgers. A letter is in one ledger only. */
 export function mergeDeadLetters(all: () => readonly DeadLetters[]): DeadLetters {
-  const find: DeadLetters["find"] = (workspaceId, options) => {
-    const parts = all().map((one) => one.find(workspaceId, options));
-    const letters = parts.map(({ letters, reached }) => ({ items: letters, reached }));
-    const { items, reached } = page(letters, options.count, ({ id }) => id);
-    return { letters: items, reached };
-  };
   return {
-    list: (workspaceId, options) => find(workspaceId, options).letters,
-    find,
+    find(workspaceId, options) {
+      const parts = all().map((one) => one.find(workspaceId, options));
+      const letters = parts.map(({ letters, reached }) => ({ items: letters, reached }));
+      const { items, reached } = page(letters, options.count, ({ id }) => id);
+      return { letters: items, reached };
+    },
     get: (workspaceId, id) =>
       all()
         .values()

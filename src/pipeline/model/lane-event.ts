@@ -41,22 +41,6 @@ export interface LaneEvent {
   deadLetters: StoredLetter[];
 }
 
-export function createLaneEvent(
-  input: InputEvent,
-  origin: Origin,
-  retryWindowStart: number,
-  jsonBytes = input.event.json.length,
-): LaneEvent {
-  return {
-    input,
-    origin,
-    retryWindowStart,
-    bytes: jsonBytes + EVENT_OVERHEAD_BYTES,
-    openOutputs: 0,
-    deadLetters: [],
-  };
-}
-
 /** The delivery queue of a user who has open outputs; it keeps their order. */
 export interface UserQueue {
   user: string;
