@@ -26,9 +26,25 @@ export interface Workspace {
   createdAt: number;
 }
 
-export interface Member {
+/** Fields of everything that belongs to one workspace. */
+interface WorkspaceItem {
   id: string;
   workspaceId: string;
+  createdAt: number;
+}
+
+/** Fields of an item that can change after it was created. */
+interface ChangeableItem extends WorkspaceItem {
+  updatedAt: number;
+}
+
+/** Fields of an item that can be disabled, and that external tools may know by an id of their own. */
+interface ManagedItem extends ChangeableItem {
+  enabled: boolean;
+  externalId?: string;
+}
+
+export interface Member extends ChangeableItem {
   name: string;
   email: string;
   /**
@@ -38,14 +54,10 @@ export interface Member {
   role: "admin" | "member";
   editTransformations: boolean;
   permissions: Permission[];
-  createdAt: number;
-  updatedAt: number;
 }
 
 /** A token as it may be shown: the secret is known to its holder alone. */
-export interface Token {
-  id: string;
-  workspaceId: string;
+export interface Token extends WorkspaceItem {
   name: string;
   /** A service token's permissions, or those that a personal token's member has at this time. */
   permissions: Permission[];
@@ -53,7 +65,6 @@ export interface Token {
   memberId?: string;
   expiresAt?: number;
   lastUsedAt?: number;
-  createdAt: number;
 }
 
 /** Who a request comes from. */
@@ -70,47 +81,31 @@ export interface Principal {
 /** Who made a revision: a token, and the member when the token is a personal one. */
 export type Author = Pick<Principal, "tokenId" | "memberId">;
 
-export interface Source {
-  id: string;
-  workspaceId: string;
+export interface Source extends ManagedItem {
   name: string;
   type: "http";
   /** The type in the creator's own spelling, where that differs: `HTTP`. */
   typeAs?: string;
   writeKey: string;
-  enabled: boolean;
   config: Record<string, unknown>;
   /** Settings that RudderStack's clients keep at a source; pixelmill only stores them. */
   geoEnrichmentEnabled?: boolean;
   transient?: boolean;
-  externalId?: string;
-  createdAt: number;
-  updatedAt: number;
 }
 
-export interface Destination {
-  id: string;
-  workspaceId: string;
+export interface Destination extends ManagedItem {
   name: string;
   /** The name of a kind of `destinations/`, such as `webhook` or `file`. */
   type: string;
   /** The type in the creator's own spelling, where that differs: `WEBHOOK`. */
   typeAs?: string;
-  enabled: boolean;
   config: Record<string, unknown>;
-  externalId?: string;
-  createdAt: number;
-  updatedAt: number;
 }
 
 /** A source's connection to a destination. */
-export interface Connection {
-  id: string;
-  workspaceId: string;
+export interface Connection extends ManagedItem {
   sourceId: string;
   destinationId: string;
-  enabled: boolean;
-  externalId?: string;
   /** Events from these positions on are routed; set when the connection starts to be live. */
   from: Positions;
   /**
@@ -120,28 +115,22 @@ export interface Connection {
   until?: Positions;
   /** Earlier live windows, oldest first, from before each pause; their events are still owed. */
   earlier?: readonly { from: Positions; until: Positions }[];
-  createdAt: number;
-  updatedAt: number;
 }
 
-export interface Credential {
-  id: string;
-  workspaceId: string;
+export interface Credential extends ChangeableItem {
   /** `[A-Za-z_][A-Za-z0-9_]*` */
   name: string;
-  createdAt: number;
-  updatedAt: number;
 }
 
 export type CodeKind = "transformation" | "library";
 
-/** One immutable version of a transformation's or a library's code. Never deleted. */
-export interface Revision {
+/**
+ * One immutable version of a transformation's or a library's code. Never deleted. `id` is the
+ * transformation's or the library's.
+ */
+export interface Revision extends WorkspaceItem {
   kind: CodeKind;
-  /** The transformation's or library's id. */
-  id: string;
   versionId: string;
-  workspaceId: string;
   name: string;
   description: string;
   code: string;
@@ -152,16 +141,12 @@ export interface Revision {
   imports?: string[];
   /** Absent in revisions of earlier versions, and in those that the server made itself. */
   createdBy?: Author;
-  createdAt: number;
 }
 
 /** The mutable part of a transformation or library. Name and code belong to its revisions. */
-export interface Resource {
+export interface Resource extends WorkspaceItem {
   kind: CodeKind;
-  id: string;
-  workspaceId: string;
   language: Language;
-  createdAt: number;
   /** versionId of the newest revision. */
   newest: string;
   /** versionId of the published revision; absent for a draft or a deleted resource. */

@@ -14,7 +14,7 @@ import {
 } from "./connect.ts";
 import { Deadline } from "./deadline.ts";
 import { createResolver, type ResolveHost } from "./dns-resolver.ts";
-import { createHttpClient, type EgressResponse } from "./http-client.ts";
+import { createHttpClient, type EgressResponse, type HttpRequest } from "./http-client.ts";
 import { EGRESS_REQUESTS_MAX } from "./limits.ts";
 import type { OnStage } from "./socket.ts";
 
@@ -32,23 +32,12 @@ export type { ConnectStage, OnStage } from "./socket.ts";
  */
 export const EGRESS_CONNECTIONS_MAX = 512;
 
-export interface EgressRequest {
+export interface EgressRequest extends HttpRequest {
   /** The workspace that owns the request: workspaces share resolutions and connections fairly. */
   workspaceId: string;
   url: string;
-  method: string;
-  /** Headers of the request; those in `reservedHeaders` are refused. */
-  headers: Readonly<Record<string, string>>;
-  body: Uint8Array;
   /** Time from the first DNS query to the last byte of the response. */
   timeoutMs: number;
-  /** Bytes of the response body that are read; a longer body is cut and its connection closed. */
-  answerBytesMax: number;
-  /**
-   * Whether the receiver may get the request twice. Such a request is sent again when an idle
-   * connection turns out to be closed, since the receiver may or may not have read it.
-   */
-  isRepeatable: boolean;
   tls?: EgressTls | undefined;
   /**
    * Called with each stage that the request has passed. The request gets a new connection.

@@ -14,14 +14,24 @@ export interface EgressResponse {
   body: Uint8Array;
 }
 
-/** One attempt at a request; `EgressRequest` documents the properties. */
-export interface HttpAttempt {
-  target: URL;
+/** The HTTP part of a request. */
+export interface HttpRequest {
   method: string;
+  /** Headers of the request; those in `reservedHeaders` are refused. */
   headers: Readonly<Record<string, string>>;
   body: Uint8Array;
+  /** Bytes of the response body that are read; a longer body is cut and its connection closed. */
   answerBytesMax: number;
+  /**
+   * Whether the receiver may get the request twice. Such a request is sent again when an idle
+   * connection turns out to be closed, since the receiver may or may not have read it.
+   */
   isRepeatable: boolean;
+}
+
+/** One attempt at a request. */
+export interface HttpAttempt extends HttpRequest {
+  target: URL;
   deadline: Deadline;
 }
 

@@ -1,5 +1,5 @@
-import type { ResourceRevision } from "../catalog/code/code-store.ts";
-import type { Author, CodeKind, Language, Revision } from "../catalog/model.ts";
+import type { ResourceRevision, RevisionInput } from "../catalog/code/code-store.ts";
+import type { CodeKind, Language, Revision } from "../catalog/model.ts";
 import type { LogLine, UserError } from "../sandbox/program.ts";
 
 /**
@@ -44,28 +44,16 @@ interface CallerRequest {
   caller?: AbortSignal;
 }
 
-export interface CreateCodeInput extends CallerRequest {
-  name: string;
-  description?: string;
-  code: string;
-  language: Language;
-  externalId?: string;
-  createdBy?: Author;
+interface PublishableInput extends CallerRequest {
   publish: boolean;
   /** Test events, which are kept with the revision; without any the two default events run. */
   events?: TestEvent[];
   destinationIds?: string[];
 }
-export interface UpdateCodeInput extends CallerRequest {
-  name?: string;
-  description?: string;
-  code?: string;
-  language?: Language;
-  createdBy?: Author;
-  publish: boolean;
-  events?: TestEvent[];
-  destinationIds?: string[];
+export interface CreateCodeInput extends PublishableInput, RevisionInput {
+  externalId?: string;
 }
+export interface UpdateCodeInput extends PublishableInput, Partial<RevisionInput> {}
 
 export interface CodeSelection extends CallerRequest {
   /** `testInput` holds events alone; a suite may also have the expected outputs. */
@@ -129,23 +117,19 @@ export interface ValidationOutput {
   libraries: LibraryValidation[];
   transformations: TransformationValidation[];
 }
-export interface LibraryValidation {
+interface RevisionValidation {
   id: string;
   externalId?: string;
   name: string;
-  handleName: string;
   versionId: string;
   pass: boolean;
   message?: string;
 }
-export interface TransformationValidation {
-  id: string;
-  externalId?: string;
-  name: string;
-  versionId: string;
+export interface LibraryValidation extends RevisionValidation {
+  handleName: string;
+}
+export interface TransformationValidation extends RevisionValidation {
   imports: string[];
-  pass: boolean;
-  message?: string;
   testResult: { status: "pass" | "fail" | "error"; results: SuiteResult[] };
 }
 export interface SuiteResult {

@@ -5,7 +5,6 @@ import type {
   Credential,
   Destination,
   Member,
-  Permission,
   Principal,
   Source,
   Token,
@@ -28,13 +27,8 @@ export interface Members {
   get(workspaceId: string, id: string): Member;
   list(workspaceId: string, page: number): CatalogPage<Member>;
 }
-export interface MemberInput {
-  name: string;
-  email: string;
-  role?: "admin" | "member";
-  editTransformations?: boolean;
-  permissions?: Permission[];
-}
+export type MemberInput = Pick<Member, "name" | "email"> &
+  Partial<Pick<Member, "role" | "editTransformations" | "permissions">>;
 
 export interface Tokens {
   /**
@@ -48,12 +42,8 @@ export interface Tokens {
   /** Undefined for an unknown, expired or revoked secret; notes the use (flushed in the background). */
   authenticate(secret: string): Principal | undefined;
 }
-export interface TokenInput {
-  name: string;
-  /** A service token's permissions; a token with `memberId` has its member's instead. */
-  permissions: Permission[];
-  memberId?: string;
-  expiresAt?: number;
+/** `permissions` are a service token's; a token with `memberId` has its member's instead. */
+export interface TokenInput extends Pick<Token, "name" | "permissions" | "memberId" | "expiresAt"> {
   secret?: string;
 }
 
@@ -80,28 +70,26 @@ export interface Credentials {
   remove(workspaceId: string, id: string): Promise<void>;
 }
 
-export interface Sources {
+/** Items that external tools may know by an id of their own. */
+interface ManagedItems<T> {
+  /** The connections of a source or destination, and a destination's link, are removed with it. */
+  remove(workspaceId: string, id: string): Promise<void>;
+  get(workspaceId: string, id: string): T;
+  /** `marked`: true lists the items with an external id, false those without; all when absent. */
+  list(workspaceId: string, page: number, marked?: boolean): CatalogPage<T>;
+}
+
+export interface Sources extends ManagedItems<Source> {
   create(workspaceId: string, input: SourceInput): Promise<Source>;
   update(workspaceId: string, id: string, input: Partial<SourceInput>): Promise<Source>;
   rotateWriteKey(workspaceId: string, id: string): Promise<Source>;
-  /** The source's connections are removed with it. */
-  remove(workspaceId: string, id: string): Promise<void>;
-  get(workspaceId: string, id: string): Source;
-  /** `marked`: true lists the sources with an external id, false those without; all when absent. */
-  list(workspaceId: string, page: number, marked?: boolean): CatalogPage<Source>;
 }
-export interface SourceInput {
-  name: string;
-  typeAs?: string;
-  enabled?: boolean;
-  config?: Record<string, unknown>;
-  geoEnrichmentEnabled?: boolean;
-  transient?: boolean;
-  /** An empty external id takes the source's away. */
-  externalId?: string;
-}
+/** An empty external id takes the source's away. */
+export interface SourceInput
+  extends Pick<Source, "name" | "typeAs" | "geoEnrichmentEnabled" | "transient" | "externalId">,
+    Partial<Pick<Source, "enabled" | "config">> {}
 
-export interface Destinations {
+export interface Destinations extends ManagedItems<Destination> {
   create(workspaceId: string, input: DestinationInput): Promise<Destination>;
   /** `logEnds`: where the event logs end now; used when `enabled` changes. */
   update(
@@ -110,50 +98,28 @@ export interface Destinations {
     input: DestinationChange,
     logEnds: Positions,
   ): Promise<Destination>;
-  /** The destination's connections and its link are removed with it. */
-  remove(workspaceId: string, id: string): Promise<void>;
-  get(workspaceId: string, id: string): Destination;
-  /**
-   * `marked`: true lists the destinations with an external id, false those without; all when
-   * absent.
-   */
-  list(workspaceId: string, page: number, marked?: boolean): CatalogPage<Destination>;
 }
-export interface DestinationInput {
-  name: string;
-  type: string;
-  typeAs?: string;
-  enabled?: boolean;
-  config: Record<string, unknown>;
-  /** An empty external id takes the destination's away. */
-  externalId?: string;
-}
+/** An empty external id takes the destination's away. */
+export interface DestinationInput
+  extends Pick<Destination, "name" | "type" | "typeAs" | "config" | "externalId">,
+    Partial<Pick<Destination, "enabled">> {}
 export interface DestinationChange
   extends Partial<Pick<DestinationInput, "name" | "enabled" | "externalId">> {
   /** Makes the new config of what is stored at the change; what this throws, `update` throws. */
   config?: (before: Destination) => Record<string, unknown>;
 }
 
-export interface Connections {
+export interface Connections extends ManagedItems<Connection> {
   /** `conflict` when the pair is connected already. */
   create(workspaceId: string, input: ConnectionInput, logEnds: Positions): Promise<Connection>;
   update(
     workspaceId: string,
     id: string,
-    input: { enabled?: boolean; externalId?: string },
+    input: Pick<ConnectionInput, "enabled" | "externalId">,
     logEnds: Positions,
   ): Promise<Connection>;
-  remove(workspaceId: string, id: string): Promise<void>;
-  get(workspaceId: string, id: string): Connection;
-  /**
-   * `marked`: true lists the connections with an external id, false those without; all when absent.
-   */
-  list(workspaceId: string, page: number, marked?: boolean): CatalogPage<Connection>;
 }
-export interface ConnectionInput {
-  sourceId: string;
-  destinationId: string;
-  enabled?: boolean;
-  /** An empty external id takes the connection's away. */
-  externalId?: string;
-}
+/** An empty external id takes the connection's away. */
+export interface ConnectionInput
+  extends Pick<Connection, "sourceId" | "destinationId" | "externalId">,
+    Partial<Pick<Connection, "enabled">> {}

@@ -5,29 +5,22 @@ import { Notifier } from "../clock.ts";
 import type { Output } from "../model/lane-event.ts";
 import type { DeliveryIntent } from "../model/lane-record.ts";
 import { createDeliveryIntent } from "./delivery-intent.ts";
-import { DeliveryPolicy, type DeliveryPolicyContext } from "./delivery-policy.ts";
+import { DeliveryPolicy } from "./delivery-policy.ts";
+import type { DeliveryQueueContext } from "./delivery-queue.ts";
 import { retryDelayMs } from "./retry.ts";
 
 /** Callbacks of a batching queue into its lane. */
-export interface BatchingQueueContext extends DeliveryPolicyContext {
-  batchSize(): number;
+export interface BatchingQueueContext
+  extends Omit<DeliveryQueueContext, "batchKey" | "expectsMore" | "deliver"> {
   batchLimits(): BatchLimits;
   /** Milliseconds since the epoch. */
   now(): number;
-  random(): number;
-  /** False once the lane stops: unsettled outputs stay pending. */
-  isRunning(): boolean;
-  /** Applies changes of the catalog: called before each attempt. */
-  refresh(): void;
   /** Resolves once the intent of a delivery survives a crash. */
   writeIntent(intent: DeliveryIntent): Promise<void>;
   hasWrittenIntent(name: string): boolean;
   /** Removes the intent of a delivery that has ended, together with its events. */
   clearIntent(): void;
   deliver(outputs: readonly Output[], name: string): Promise<DeliveryResult>;
-  sleep(ms: number, until: Notifier): Promise<void>;
-  /** Stops the lane after a broken invariant. */
-  fail(error: unknown): void;
 }
 
 /** While a recovered delivery is assembled: interval of checks whether the lane still runs. */

@@ -17,11 +17,12 @@ const FAILURE_MS = 1_000;
 
 export interface EventReplayParts {
   job: EventJob;
+  /** Has a cache of its own, so that replays do not evict what live events share. */
   logs: LogSet;
   clock: Clock;
   logger: Logger;
   destination: Destination;
-  /** Events that may be on their way to the destination at the same time. */
+  /** Replayed events that may be on their way to the destination at the same time. */
   inFlightMax: number;
   /** Ends of the job's events in the delivery before a crash; they come before all others. */
   recovered: Positions | undefined;

@@ -1,28 +1,19 @@
 import type { Destination } from "../../catalog/model.ts";
-import type { Logger } from "../../observe/log.ts";
-import type { Clock, Notifier } from "../clock.ts";
+import type { Notifier } from "../clock.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { EventOutcome, LaneEvent } from "../model/lane-event.ts";
 import type { DeliveryIntent } from "../model/lane-record.ts";
 import type { JobCounts, JobProgress } from "../model/replay-job.ts";
 import type { LaneMetrics } from "../monitoring/metrics.ts";
-import type { LogSet } from "../reading/shared-reader.ts";
-import { EventReplay } from "./event-replay.ts";
+import { EventReplay, type EventReplayParts } from "./event-replay.ts";
 
-export interface LaneReplaysParts {
+export interface LaneReplaysParts
+  extends Pick<EventReplayParts, "logs" | "clock" | "logger" | "inFlightMax" | "fail"> {
   ledger: Pick<Ledger, "jobs">;
-  /** Has a cache of its own, so that replays do not evict what live events share. */
-  logs: LogSet;
-  clock: Clock;
-  logger: Logger;
   metrics: Pick<LaneMetrics, "replayed">;
-  /** Replayed events that may be on their way at the same time. */
-  inFlightMax: number;
   /** Notifies when there may be something to take. */
   work: Notifier;
   destination(): Destination;
-  /** Stops the lane after a broken invariant. */
-  fail(error: unknown): void;
 }
 
 /** The replays of the log to one destination, in its lane. */

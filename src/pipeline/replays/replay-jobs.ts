@@ -8,25 +8,15 @@ import type { Clock } from "../clock.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { firstIdAt } from "../ledger/letter-keys.ts";
 import type { LetterFilter } from "../model/dead-letter.ts";
-import {
-  type EventFilter,
-  type EventJob,
-  type LetterJob,
-  noCounts,
-  type ReplayJob,
-} from "../model/replay-job.ts";
+import { type EventJob, type LetterJob, noCounts, type ReplayJob } from "../model/replay-job.ts";
 import { endJob } from "./expire.ts";
 import { mergeJobs } from "./merge-jobs.ts";
 
 /** A part of the log that is to be sent again. Times are milliseconds since the epoch. */
-export interface EventReplayRequest {
-  destinationId: string;
-  /** Absent: all sources that are connected to the destination. */
-  sourceId?: string;
-  from: number;
+export interface EventReplayRequest
+  extends Pick<EventJob, "destinationId" | "sourceId" | "from" | "filter"> {
   /** Absent, or later than now: up to now. */
   to?: number;
-  filter?: EventFilter;
   /** Events a second. */
   rate?: number;
 }

@@ -40,12 +40,15 @@ const BOUNDS: CompactionBounds = {
 const RETRY_MS = 5_000;
 
 export interface LogCompactionOptions {
+  /** The view of the log on this node: empty, or left by an earlier run. */
   local: LocalStore;
   view: OrderedView;
   log: OrderedLog;
+  /** What messages call the store, as in "The catalog is closed". */
   name: string;
   logger: Logger;
   change: Store["change"];
+  /** By default those for a log that is read in a second or two. */
   bounds?: CompactionBounds;
 }
 

@@ -1,26 +1,17 @@
 import type { Key } from "lmdb";
 import { InvariantError } from "../../assert.ts";
 import { ApiError, StartError } from "../../errors.ts";
-import type { Logger } from "../../observe/log.ts";
 import type { DryRun } from "../row-write.ts";
-import type { ChangeOptions, LocalStore, Store } from "../store.ts";
+import type { ChangeOptions, Store } from "../store.ts";
 import type { Table } from "../table.ts";
 import { encodeChangeSet, newerFormat, SHARED_FORMAT } from "./change-set.ts";
-import { type CompactionBounds, LogCompaction } from "./log-compaction.ts";
-import type { Follower, LogEntry, OrderedLog } from "./ordered-log.ts";
+import { LogCompaction, type LogCompactionOptions } from "./log-compaction.ts";
+import type { Follower, LogEntry } from "./ordered-log.ts";
 import { type ApplyResult, OrderedView } from "./ordered-view.ts";
 import { Proposals } from "./proposals.ts";
 import { ViewProgress } from "./view-progress.ts";
 
-export interface OrderedStoreOptions {
-  /** The view of the log on this node: empty, or left by an earlier run. */
-  local: LocalStore;
-  log: OrderedLog;
-  /** What messages call the store, as in "The catalog is closed". */
-  name: string;
-  logger: Logger;
-  /** By default those for a log that is read in a second or two. */
-  bounds?: CompactionBounds;
+export interface OrderedStoreOptions extends Omit<LogCompactionOptions, "view" | "change"> {
   /** Called when a newer pixelmill wrote to the log: nothing is read from there on. */
   onNewer?(reason: string): void;
 }
