@@ -46,20 +46,31 @@ import { version } from "./version.ts";
 export interface App {
   dataPlaneUrl: string;
   controlPlaneUrl: string;
-  /** Resolves with the reason when the server cannot continue and must be closed. */
+  /**
+   * Resolves with a reason when the server cannot continue. The caller then has to close the app.
+   */
   broken: Promise<string>;
-  /** Stops accepting, finishes the requests and batches in flight, and flushes. */
+  /**
+   * Closes the app: stops accepting, finishes the requests and batches in flight, and flushes the
+   * logs.
+   */
   close(): Promise<void>;
 }
 
 export interface AppOptions {
   demo: boolean;
   logger: Logger;
-  /** Prints one line for the operator: a token that is shown once, or the demo's URL. */
+  /**
+   * Prints one line on the operator's terminal, such as a token that is shown once, or the demo's
+   * URL.
+   */
   print(line: string): void;
 }
 
-/** Opens the parts in order; when one fails, closes the parts that are open. */
+/**
+ * Starts the server: opens its parts in order. When a part fails to open, closes those that are
+ * open.
+ */
 export async function openApp(config: Config, options: AppOptions): Promise<App> {
   const { logger, print } = options;
   await using stack = new AsyncDisposableStack();
@@ -77,12 +88,13 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
   const { pipeline, kinds } = openPipeline(opening, backend, sandbox);
   const api = openApi(opening, { backend, sandbox, publishing, ingest, pipeline, kinds, disk });
 
-  // Listens on both ports before it creates secrets that are shown only once.
+  // // Binds both ports first: after a failed start, secrets that are shown only once would be
+  // lost.
   const controlPlaneUrl = await api.start({
     host: config["admin.host"],
     port: config["admin.port"],
   });
-  // The first step of closing: accepts no more pixels or requests.
+  // // Closing the app begins with this step: it accepts no more pixels and requests.
   stack.defer(async () => {
     await Promise.all([backend.leave(), ingest.stop(), api.stop()]);
   });
@@ -113,14 +125,17 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
   };
 }
 
-/** Loads the code of a cluster in cluster mode only. */
+/**
+ * Opens the cluster backend or the standalone one. The cluster's code is loaded only in cluster
+ * mode.
+ */
 async function openBackend(opening: StartContext): Promise<Backend> {
   if (opening.config["cluster.kafka"].length === 0) return await openStandalone(opening);
   const { openCluster } = await import("./backend/cluster.ts");
   return await openCluster(opening);
 }
 
-/** Creates or checks the data directory, and locks it for this server. */
+/** Creates or checks the data directory, locks it for this server, and measures its disk use. */
 async function openDataDirectory({
   config,
   logger,

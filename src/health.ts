@@ -27,7 +27,9 @@ interface ReadinessSources {
   pipeline: Pick<Pipeline, "trouble">;
 }
 
-/** The answer of `/ready`: the check of each part, and warnings for the operator. */
+/**
+ * Builds the answer of `/ready`: the result of each part's check, and warnings for the operator.
+ */
 export function readiness({
   config,
   backend,
@@ -66,7 +68,7 @@ interface FigureSources {
   retention: RetentionBounds;
 }
 
-/** Figures of the whole server, each asked of the part that knows it. */
+/** Collects the figures of the whole server from its parts. */
 export async function systemFigures(sources: FigureSources): Promise<SystemFigures> {
   const { ingest, sandbox, pipeline, disk, retention } = sources;
   const { user, system } = process.cpuUsage();
@@ -90,7 +92,7 @@ export async function systemFigures(sources: FigureSources): Promise<SystemFigur
   };
 }
 
-/** Figures of an ingest process, which reports nothing but its metrics. */
+/** Figures of an ingest process, read from its metrics. */
 function processFigures(metrics: ProcessMetrics): SystemFigures["processes"][number] {
   const valueNamed = (name: string) => metrics.find((it) => it.name === name)?.values[0];
   const resident = valueNamed("process_resident_memory_bytes");
@@ -101,13 +103,16 @@ function processFigures(metrics: ProcessMetrics): SystemFigures["processes"][num
   };
 }
 
-/** The metrics of the server and of each ingest process; the label `process` names the process. */
+/**
+ * Metrics of the server and of each ingest process in the Prometheus text format. The label
+ * `process` has the name of the process.
+ */
 export async function metricsText(metrics: Metrics, ingest: Pick<Ingest, "metrics">) {
   const all = [await metrics.getMetricsAsJSON(), ...(await ingest.metrics())];
   return await AggregatorRegistry.aggregate(all).metrics();
 }
 
-/** The suspended programs of a workspace, by the revision of their transformation. */
+/** The workspace's suspended programs, each as a suspension of its transformation's revision. */
 export function programSuspensions(
   sandbox: Pick<GuestSandbox, "suspended">,
   workspaceId: string,

@@ -19,18 +19,24 @@ import { routes } from "./route-table.ts";
 import { answerLocally } from "./routes/status/node-status.ts";
 
 export interface Api {
-  /** The app without a listener, for `app.handle(request)`. */
+  /** The Elysia app without a listener. Tests call `app.handle(request)`. */
   app: Elysia;
   /**
-   * Listens and returns the bound address, `http://127.0.0.1:8081`; port 0 takes a free one.
-   * Rejects with `StartError` when it cannot listen there.
+   * Listens and resolves with the bound address, such as `http://127.0.0.1:8081`. Port 0 takes a
+   * free port. Rejects with `StartError` when it cannot listen on the address.
    */
   start(address: { host: string; port: number }): Promise<string>;
-  /** Accepts no new request, waits up to `DRAIN_MS_MAX` for those in flight, and ends live tails. */
+  /**
+   * Stops the listener: accepts no new request, waits up to `DRAIN_MS_MAX` for the requests in
+   * flight, and ends live tails.
+   */
   stop(): Promise<void>;
 }
 
-/** The control plane listener: the Transformations API, management, health and metrics. */
+/**
+ * Creates the control plane listener. It serves the Transformations API, the management API, the
+ * console, health and metrics.
+ */
 export function createApi(given: ApiDeps): Api {
   const deps = { ...given, limiters: createLimiters(given.requestsPerSecondMax) };
   const closing = new AbortController();
@@ -41,7 +47,7 @@ export function createApi(given: ApiDeps): Api {
   async function respond(route: Route, incoming: IncomingRequest): Promise<Response> {
     const { method, url } = incoming.request;
     const pathname = pathOf(url);
-    // Elysia answers HEAD with the route of GET; here HEAD is not allowed.
+    // // Elysia answers HEAD with the route of GET. The control plane does not allow HEAD.
     if (method !== route.method) return noRouteResponse(pathname);
     const done = seconds.startTimer({ route: route.key });
     const answer = await handleRequest(route, listener, incoming).catch((error: unknown) =>
@@ -59,7 +65,8 @@ export function createApi(given: ApiDeps): Api {
     handler: { standardHostname: false },
     serve: {
       idleTimeout: IDLE_CONNECTION_SECONDS_MAX,
-      // The bound of body.ts answers with a message; Bun's answers with an empty body.
+      // // `readJson` in body.ts bounds the body and answers 413 with a message. Bun's own bound
+      // would answer with an empty body.
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     },
   });
@@ -107,21 +114,23 @@ export function createApi(given: ApiDeps): Api {
     },
     async stop() {
       closing.abort();
-      // Bounds the delay by a client that does not read its answer.
+      // // A client that does not read its answer delays the stop by at most `DRAIN_MS_MAX`.
       await Promise.race([app.server?.stop(), Bun.sleep(DRAIN_MS_MAX)]);
       await app.stop(true);
     },
   };
 }
 
-/** The path as the client sent it; `new URL` throws for some hosts. */
+/**
+ * The path as the client sent it. It is cut from the text, because `new URL` throws for some hosts.
+ */
 function pathOf(url: string): string {
   const start = url.indexOf("/", url.indexOf("//") + 2);
   const end = url.indexOf("?", start);
   return url.slice(start, end < 0 ? undefined : end);
 }
 
-/** 405 with the allowed methods for a known path, 404 for any other path. */
+/** Answers 405 with the allowed methods for a known path, and 404 for any other path. */
 function noRouteResponse(path: string): Response {
   const methods = new Set(
     paths.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method),
@@ -133,8 +142,8 @@ function noRouteResponse(path: string): Response {
 }
 
 /**
- * The message of a 404. It names the path that the client probably meant: RudderStack has some
- * resources only under /v2, and pixels go to another port.
+ * The message of a 404. It suggests the path that the client probably meant: some resources of
+ * RudderStack exist only under /v2, and pixels belong to the port of the data plane.
  */
 function noRouteMessage(path: string): string {
   if (path.startsWith("/pixel/")) {

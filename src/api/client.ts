@@ -4,7 +4,7 @@ import type { PathParams, Route } from "./route.ts";
 import type { RouteTable } from "./route-table.ts";
 
 /**
- * A client of the control plane, typed by the route table itself:
+ * A client of the control plane. The route table types its requests and answers:
  *
  *     const client = createClient({ baseUrl: "http://127.0.0.1:8081", token: "pm_…" });
  *     const { id } = await client.call("POST /transformations", {
@@ -13,7 +13,7 @@ import type { RouteTable } from "./route-table.ts";
  *     });
  *     await client.call("GET /transformations/{id}", { params: { id } });
  *
- * It imports types only, so it runs wherever `fetch` exists.
+ * The client imports only types, so that it runs wherever `fetch` exists.
  */
 export interface Client {
   /**
@@ -21,22 +21,27 @@ export interface Client {
    * success.
    */
   call<Key extends ClientKey>(key: Key, ...input: InputOf<Key>): Promise<AnswerOf<Key>>;
-  /** Follows the live tail of events, until `signal` aborts or the server ends it. */
+  /** Yields the messages of the live tail until `signal` aborts or the server ends the stream. */
   follow(
     filter?: { sourceId?: string; destinationId?: string },
     signal?: AbortSignal,
-    /** Called once the server follows: events from then on are yielded. */
+    /**
+     * Called once, when the server has opened the stream. The client gets all events from then on.
+     */
     onOpen?: () => void,
   ): AsyncGenerator<FollowedMessage>;
 }
 
 export interface FollowedMessage {
-  /** `received`, `delivered`, `dropped`, `dead-letter`; `missed` when the reader was too slow. */
+  /**
+   * Kind of the message: `received`, `delivered`, `dropped` or `dead-letter`; `missed` when the
+   * server skipped messages because the client read too slowly.
+   */
   name: string;
   data: Record<string, unknown>;
 }
 
-/** An answer that is not a success; `message` is the server's. */
+/** Thrown when an answer is not a success. `message` is the server's error message. */
 export class RequestRefused extends Error {
   override readonly name = "RequestRefused";
 
@@ -44,7 +49,7 @@ export class RequestRefused extends Error {
     readonly status: number,
     message: string,
     readonly details: readonly Detail[],
-    /** Seconds to wait, from the header Retry-After. */
+    /** Seconds to wait before a retry, from the header Retry-After. */
     readonly retryAfter: number | undefined,
   ) {
     super(message);
@@ -66,7 +71,10 @@ type RequestOptions<Key extends ClientKey> = (keyof PathParams<Key> extends neve
 } & (undefined extends Schemas<Key>["body"]
     ? { body?: undefined }
     : { body: Schemas<Key>["body"] });
-/** The arguments of `call` after the key: none where nothing is required. */
+/**
+ * The arguments of `call` after the key. The argument is optional when the route requires no
+ * parameter, query or body.
+ */
 export type InputOf<Key extends ClientKey> =
   Record<string, never> extends RequestOptions<Key>
     ? [input?: RequestOptions<Key>]
@@ -80,7 +88,7 @@ interface Input {
 
 export function createClient(options: {
   baseUrl: string;
-  /** Absent in the console, whose browser sends a session cookie. */
+  /** API token. The console leaves it out: its browser sends a session cookie. */
   token?: string;
   fetch?: typeof fetch;
 }): Client {
@@ -137,13 +145,13 @@ async function refusedError(response: Response): Promise<RequestRefused> {
   );
 }
 
-/** Parses server-sent events with one `event` line and one `data` line each. */
+/** Parses server-sent events. Each has one `event` line and one `data` line. */
 async function* messages(stream: ReadableStream<Uint8Array>): AsyncGenerator<FollowedMessage> {
   const decoder = new TextDecoder();
   let rest = "";
   const reader = stream.getReader();
   try {
-    // Streams of Safari do not support `for await`.
+    // // Safari does not support `for await` over streams.
     for (let read = await reader.read(); !read.done; read = await reader.read()) {
       const blocks = (rest + decoder.decode(read.value, { stream: true })).split("\n\n");
       rest = blocks.pop() ?? "";

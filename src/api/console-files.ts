@@ -5,11 +5,15 @@ import { responseHeaders } from "./response/errors.ts";
 
 /** The bundle that `src/console/bundle.ts` writes, as JSON compressed by zstd. */
 export interface ConsoleBundle {
-  /** The page. */
+  /** HTML of the page. */
   html: string;
-  /** Files that the page loads, by a name that changes with their content. */
+  /**
+   * Texts of the files that the page loads, by file name. A file's name changes with its content.
+   */
   assets: Record<string, string>;
-  /** Assets that the page loads at once; the others load with the screens that need them. */
+  /**
+   * Names of the assets that the page loads at once. Screens load the other assets when they open.
+   */
   first: string[];
 }
 
@@ -25,8 +29,8 @@ let opened: Promise<ConsoleBundle> | undefined;
 const gzipped = new Map<string, Uint8Array<ArrayBuffer>>();
 
 /**
- * The response of the web console: the page at `/` or one of its files; undefined for other paths.
- * The files need no token, since the page asks the API for all data.
+ * Serves the web console: the page at `/`, or one of its files. Resolves with undefined for other
+ * paths. The files need no token: they contain no data, and the page asks the API for all data.
  */
 export async function consoleResponse(
   { method, headers }: Request,
@@ -41,12 +45,14 @@ export async function consoleResponse(
   if (pathname === "/") return answer(headers, "html", bundle.html, pageHeaders(dataPlaneUrl()));
   const text = Object.hasOwn(bundle.assets, name) ? bundle.assets[name] : undefined;
   if (text === undefined) return undefined;
-  // The name changes with the content.
+  // // A file's name changes with its content, so that a browser may keep the file.
   const caching = { "Cache-Control": "public, max-age=31536000, immutable" };
   return answer(headers, name, text, caching);
 }
 
-/** Addresses of the console's style sheets; none in a checkout whose console is not made yet. */
+/**
+ * Paths of the console's style sheets. The list is empty in a checkout whose console was not built.
+ */
 export async function consoleStyles(): Promise<string[]> {
   const { first } = await open().catch((error: unknown) => {
     if (error instanceof ApiError) return { first: [] };
@@ -58,7 +64,7 @@ export async function consoleStyles(): Promise<string[]> {
 function open(): Promise<ConsoleBundle> {
   opened ??= read().catch((error: unknown) => {
     opened = undefined;
-    // Only in a checkout: the executable embeds the console.
+    // // This happens only in a checkout: the executable embeds the console.
     if (error instanceof Error && /Cannot find module/.test(error.message)) {
       throw new ApiError("unavailable", "The console is not made yet: run `sh .ci/setup`");
     }
@@ -95,8 +101,9 @@ function answer(
 }
 
 /**
- * Headers that let the page run only its own scripts and reach only the two planes: markup in a
- * name, an event or an error text does nothing, even if the page rendered it.
+ * Headers that let the page run only its own scripts and send requests only to the control plane
+ * and the data plane. Markup in a name, an event or an error text cannot run code, even if the page
+ * rendered it.
  */
 function pageHeaders(dataPlaneUrl: string): Record<string, string> {
   return {
@@ -104,7 +111,7 @@ function pageHeaders(dataPlaneUrl: string): Record<string, string> {
       "default-src 'none'",
       "script-src 'self'",
       "style-src 'self'",
-      // Markers of the code editor are data URLs.
+      // // The code editor draws its markers from data URLs.
       "img-src 'self' data:",
       `connect-src 'self' ${new URL(dataPlaneUrl).origin}`,
       "base-uri 'none'",

@@ -9,11 +9,16 @@ import type { ApiLimiters } from "./limiters.ts";
 export interface Readiness {
   ready: boolean;
   checks: Record<string, { ok: boolean; message?: string }>;
-  /** Sentences on states that work but should not last, such as `--insecure-sandbox`. */
+  /**
+   * Warnings about states in which the server works but should not stay, such as
+   * `--insecure-sandbox`. Each is one sentence.
+   */
   warnings: string[];
 }
 
-/** Published code that does not run before `until` (milliseconds since the epoch). */
+/**
+ * A suspension: the published revision is not run before `until` (milliseconds since the epoch).
+ */
 export interface RevisionSuspension {
   transformationVersionId: string;
   name: string;
@@ -21,24 +26,27 @@ export interface RevisionSuspension {
   reason: string;
 }
 
-/** Figures of the whole server. */
+/** Version, resource use and event retention of the whole server. */
 export interface SystemFigures {
   version: string;
   bun: string;
   uptimeSeconds: number;
   processes: { name: string; residentBytes: number; cpuSeconds: number }[];
-  /** `alive`: guests; `awaited`: workspaces that wait for a guest; `suspended`: programs. */
+  /**
+   * `alive` counts guests, `awaited` counts workspaces that wait for a guest, and `suspended`
+   * counts programs.
+   */
   guests: { alive: number; awaited: number; suspended: number };
   memory: { totalBytes: number; freeBytes: number };
-  /** `used`: bytes by each part of the data directory. */
+  /** `used` has the bytes of each part of the data directory, by the part's name. */
   disk: { used: Record<string, number>; freeBytes: number };
-  /**
-   * Size of the event logs, when their oldest event was received (milliseconds since the epoch),
-   * and the bounds up to which delivered events are kept; 0 is no bound.
-   */
+  /** Size and retention of the event logs. */
   events: {
+    /** Bytes of the event logs on disk. */
     bytes: number;
+    /** When the oldest event in the logs was received (milliseconds since the epoch). */
     oldestAt: number | undefined;
+    /** Age in seconds and size in bytes up to which delivered events are kept. 0 is no bound. */
     retention: { seconds: number; bytes: number };
   };
 }
@@ -46,31 +54,37 @@ export interface SystemFigures {
 /** The nodes of a cluster, and the partitions that each of them runs. */
 export interface ClusterFigures {
   name: string;
-  /** Id of the node that answers. */
+  /** Id of the node that answers the request. */
   node: string;
-  /** Absent while the brokers do not list them. */
+  /** The live nodes. Absent while the brokers do not list the nodes. */
   nodes?: { id: string; version: string; controlPlaneUrl: string; partitions: number[] }[];
   partitions: {
     partition: number;
-    /** Id of the node that runs its lanes; absent when no node has run them yet. */
+    /**
+     * Id of the node that runs the partition's lanes, or ran them last. Absent when no node has run
+     * them yet.
+     */
     node?: string;
-    /** Events that some destination has not settled; absent while the brokers do not report it. */
+    /**
+     * Number of events that at least one destination has not settled. Absent while the brokers do
+     * not report the number.
+     */
     lagEvents?: number;
   }[];
 }
 
-/** Questions to and from the other nodes of a cluster. */
+/** Sends questions to the other nodes of a cluster, and answers theirs. */
 export interface PeerNodes {
-  /** Id of the node that asks. */
+  /** Id of this node. */
   node: string;
-  /** Resolves after two seconds at most. */
+  /** Asks all other nodes. Resolves after two seconds at most. */
   ask(question: unknown): Promise<{
-    /** By the id of the node. */
+    /** Answers by the id of the node that gave them. */
     answers: ReadonlyMap<string, unknown>;
     /** Ids of nodes that did not answer in time. */
     missing: string[];
   }>;
-  /** Sets how this node answers the questions of others; called once. */
+  /** Registers the function that answers the questions of other nodes. Called once. */
   answerWith(answer: (question: unknown) => unknown): void;
 }
 
@@ -88,34 +102,36 @@ export interface ApiDeps {
   ready(): Readiness;
   metricsText(): Promise<string>;
   system(): Promise<SystemFigures>;
-  /** Absent on a standalone server. */
+  /** Figures of the cluster; absent on a standalone server. */
   nodes?(): Promise<ClusterFigures>;
-  /** Absent on a standalone server. */
+  /** Other nodes of the cluster; absent on a standalone server. */
   others?: PeerNodes;
   dataPlaneUrl(): string;
   /**
-   * The client of a request from `peer`; behind a trusted proxy, the client that
-   * `X-Forwarded-For` names.
+   * Address of the client that sent a request over a connection from `peer`. When `peer` is a
+   * trusted proxy, this is the client that `X-Forwarded-For` names.
    */
   clientOf(peer: string, forwardedFor: string): string;
-  /** Names under which browsers and scrapers reach the control plane, in lower case. */
+  /**
+   * Host names, in lower case, under which browsers and metric scrapers reach the control plane.
+   */
   hosts: readonly string[];
   version: string;
   /**
-   * The name of Python in answers for code that was sent as `pythonfaas`; rudder-cli knows only
-   * `python`.
+   * Language name in the answers for Python code that was sent as `pythonfaas`. It is `python` for
+   * rudder-cli, which knows only that name.
    */
   python: "pythonfaas" | "python";
   /**
-   * Requests per second and token on average; a burst may use the allowance of two seconds. 0 is
-   * no limit.
+   * Average number of requests per second that one token may send; 0 is no limit. A burst may use
+   * the allowance of two seconds.
    */
   requestsPerSecondMax: number;
   logger: Logger;
   metrics: Metrics;
 }
 
-/** Dependencies of the routes: those of the control plane, and what it makes for itself. */
+/** Dependencies of the routes: those of the control plane, and the limiters that it creates. */
 export interface RouteDeps extends ApiDeps {
   limiters: ApiLimiters;
 }

@@ -13,7 +13,10 @@ import {
   TAILS_OF_TOKEN_MAX,
 } from "../settings/limits.ts";
 
-/** A request that was refused because there were too many, with the seconds to wait. */
+/**
+ * Error of a request beyond a rate or concurrency limit, with the seconds to wait. It becomes a
+ * 429.
+ */
 export class TooManyRequests extends ApiError {
   constructor(
     readonly retryAfterSeconds: number,
@@ -23,18 +26,25 @@ export class TooManyRequests extends ApiError {
   }
 }
 
-/** Grants permits for a costly kind of request, and refuses with `TooManyRequests` beyond. */
+/** Bounds the concurrent requests of one costly kind. */
 export interface RequestLimiter {
+  /** Takes a permit for `owner`; throws `TooManyRequests` when none is free. */
   acquire(owner: string): Permit;
 }
 
-/** Limiters of one control plane, by what they bound. */
+/** All limiters of one control plane. */
 export type ApiLimiters = ReturnType<typeof createLimiters>;
 
-/** Sign-ins per second from one client address, over the long run; more are 429. */
+/**
+ * Average number of sign-ins per second that one client address may send. More are answered with
+ * 429.
+ */
 const SIGN_INS_PER_SECOND_MAX = 5;
 
-/** `requestsPerSecondMax`: of one token, over the long run; 0 is no limit. */
+/**
+ * Creates the limiters. Each token may send `requestsPerSecondMax` requests per second on average;
+ * 0 is no limit.
+ */
 export function createLimiters(requestsPerSecondMax: number) {
   return {
     connectionTests: requestLimiter({
@@ -93,7 +103,10 @@ function requestLimiter(options: {
   };
 }
 
-/** Takes one request of a key's allowance; throws `TooManyRequests` when it is used up. */
+/**
+ * Returns a function that counts one request of `key`. The function throws `TooManyRequests` when
+ * the key has used up its rate.
+ */
 function rateLimiter(perSecond: number, message: string): (key: string) => void {
   const take = createRateLimiter(perSecond);
   return (key) => {

@@ -24,7 +24,10 @@ import { overviewRoutes } from "./routes/status/overview.ts";
 import { suspensionRoutes } from "./routes/status/suspensions.ts";
 import { systemRoutes } from "./routes/status/system.ts";
 
-/** The route table: the listener, the OpenAPI document, the client and the tests all read it. */
+/**
+ * All routes of the API. The listener, the OpenAPI document, the client and the tests read them
+ * here.
+ */
 const table = [
   ...transformationRoutes,
   ...libraryRoutes,
@@ -49,7 +52,9 @@ const table = [
   ...systemRoutes,
 ] as const;
 
-/** The table with every row's own types, for the client. */
+/**
+ * The type of the table, with the literal types of every route. The typed client is built on it.
+ */
 export type RouteTable = typeof table;
 export const routes: readonly Route[] = [
   ...table,

@@ -3,13 +3,16 @@ import { Type } from "@sinclair/typebox";
 import type { Permission, Principal } from "../catalog/model.ts";
 import type { RouteDeps } from "./deps.ts";
 
-/** The media type of a stream that lasts until one side ends it. */
+/**
+ * The media type of server-sent events. A stream of them lasts until the client or the server ends
+ * it.
+ */
 export const EVENT_STREAM = "text/event-stream";
 
 export type Method = "GET" | "POST" | "PUT" | "DELETE";
 /**
- * The name of a route in the specification, the client and the tests: `"POST
- * /transformations/{id}"`.
+ * Method and path of a route, such as `"POST /transformations/{id}"`. The OpenAPI document, the
+ * client and the tests name routes by this key.
  */
 export type RouteKey = `${Method} /${string}`;
 
@@ -18,7 +21,7 @@ type PathParamNames<Path extends string> = Path extends `${string}{${infer Name}
   : never;
 export type PathParams<Path extends string> = { [Name in PathParamNames<Path>]: string };
 
-/** A request after authentication and validation, as a handler gets it. */
+/** An authenticated and validated request, which is the argument of a route's handler. */
 export interface RequestContext<Key extends string, Query, Body> {
   deps: RouteDeps;
   principal: Principal;
@@ -27,15 +30,15 @@ export interface RequestContext<Key extends string, Query, Body> {
   query: Query;
   body: Body;
   request: Request;
-  /** The client's address, or the network of a client that has many addresses. */
+  /** The client's address, or its network when one client may have many addresses (IPv6). */
   client(): string;
-  /** Aborts when the listener stops; streams end then. */
+  /** Aborts when the listener stops. Streams have to end then. */
   closing: AbortSignal;
 }
 
 /**
- * Permissions that a request needs in addition when `holds` is true for it; `when` is the condition
- * in the words of the OpenAPI document.
+ * Permissions that a request needs in addition when `holds` returns true. `when` states the
+ * condition in the OpenAPI document.
  */
 export interface ConditionalPermission<Input> {
   when: string;
@@ -50,22 +53,22 @@ interface RouteOptions<
   Answer extends TSchema,
 > {
   summary: string;
-  /** Other paths of the same route. */
+  /** Other paths that lead to the same handler. */
   aliases?: readonly `/${string}`[];
-  /** `open`: the route needs no token. Otherwise a valid token with all of these permissions. */
+  /** `open` when the route needs no token. Otherwise the permissions that the token must have. */
   needs: "open" | readonly Permission[];
   query?: Query;
-  /** An absent body counts as `{}`. */
+  /** Schema of the body. A request without a body counts as `{}`. */
   body?: Body;
   answer: Answer;
-  /** Status of a success; 204 has no body. */
+  /** Status of a successful answer. 204 has no body. */
   status?: 200 | 201 | 204;
-  /** Media type of a success that is not JSON. */
+  /** Media type of a successful answer that is not JSON. */
   media?: string;
-  /** The schema of a 400 that says more than a message. */
+  /** The schema of a 400 answer that has more than an error message. */
   refusal?: TSchema;
   example: { params?: PathParams<Key>; body?: Static<Body>; answer: Static<Answer> };
-  /** Permissions that depend on the query and the body. */
+  /** Further permissions that depend on the request's query and body. */
   alsoNeeds?: readonly ConditionalPermission<{
     query: Static<TObject<Query>>;
     body: Static<Body>;
@@ -76,9 +79,9 @@ interface RouteOptions<
 }
 
 /**
- * One row of the route table, the source of validation, documentation, permissions, types and tests.
- * Elysia only routes and listens: its schemas would read a body before the token is known, and its
- * errors have another form.
+ * One row of the route table. Validation, the OpenAPI document, permissions, types and tests are
+ * derived from it. Elysia only routes and listens: its own schemas would read a body before the
+ * token is checked, and its errors have another form.
  */
 export interface Route<
   Key extends RouteKey = RouteKey,

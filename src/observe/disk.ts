@@ -3,24 +3,33 @@ import { join } from "node:path";
 import { Gauge } from "prom-client";
 import type { Metrics } from "./metrics.ts";
 
-/** A scan takes long after a long outage, when the log has thousands of segments. */
+/**
+ * Minimum time between two scans of the data directory. A scan is slow when the log has thousands
+ * of segments, such as after a long outage.
+ */
 const SCAN_INTERVAL_MS = 5_000;
-/** Unit of `blocks` in the result of `stat`, whatever the block size of the file system. */
+/**
+ * Bytes in one unit of `blocks` in the result of `stat`. The block size of the file system does not
+ * matter.
+ */
 const STAT_BLOCK_BYTES = 512;
 
-/** Bytes that the disk of a directory has left for this user, and its size. */
+/** Size of the disk with this directory, and the bytes that are free for this user. */
 export function readDiskSpace(directory: string): { freeBytes: number; sizeBytes: number } {
   const { bavail, blocks, bsize } = statfsSync(directory);
   return { freeBytes: bavail * bsize, sizeBytes: blocks * bsize };
 }
 
-/** Space that the parts of the data directory take, and that its disk has left. */
+/** Disk space that each part of the data directory uses, and the free space of its disk. */
 export interface DiskUsage {
   usedBytes(): Record<string, number>;
   freeBytes(): number;
 }
 
-/** Measures the directory of each part, and registers metrics of them. */
+/**
+ * Measures the disk use of the data directory, and registers metrics for it. `parts` has the
+ * directory of each part by name.
+ */
 export function measureDisk(
   metrics: Metrics,
   data: string,
@@ -60,12 +69,12 @@ export function measureDisk(
   return disk;
 }
 
-/** Bytes on disk of the files below a directory; 0 while the directory does not exist. */
+/** Disk space of all files below a directory, in bytes. 0 when the directory does not exist. */
 function directoryBytes(directory: string): number {
   if (!existsSync(directory)) return 0;
   let blocks = 0;
   for (const name of readdirSync(directory, { recursive: true }) as string[]) {
-    // A segment that was trimmed since `readdirSync` has no `stat`.
+    // // `statSync` returns undefined for a segment that was deleted after `readdirSync`.
     blocks += statSync(join(directory, name), { throwIfNoEntry: false })?.blocks ?? 0;
   }
   return blocks * STAT_BLOCK_BYTES;

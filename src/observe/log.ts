@@ -2,7 +2,10 @@ import { destination, type Logger, pino } from "pino";
 
 export type { Logger };
 
-/** Structured log: JSON lines on standard error, in the order of the calls. */
+/**
+ * Creates the logger. It writes JSON lines to standard error, synchronously and in the order of the
+ * calls.
+ */
 export function createLogger(level: string): Logger {
   return pino(
     {
@@ -11,7 +14,7 @@ export function createLogger(level: string): Logger {
       timestamp: () => `,"time":"${new Date().toISOString()}"`,
       serializers: { err: errorFields },
       formatters: { level: (label) => ({ level: label }) },
-      // No code should log a secret; these paths redact one that is logged by mistake.
+      // // No code should log a secret. If code does by mistake, these paths are redacted.
       redact: {
         paths: ["*.secret", "*.token", "*.writeKey", "*.password", "*.authorization", "*.headers"],
         censor: "[redacted]",
@@ -22,8 +25,9 @@ export function createLogger(level: string): Logger {
 }
 
 /**
- * The fields of an error in a log line. An AggregateError would log the stack of every attempt, 60 kB
- * for a cluster that is away for seconds; only the reason of the last attempt is logged.
+ * Selects the fields of an error for a log line. Of an AggregateError, only the reason of the last
+ * attempt is logged: the stacks of all attempts take 60 kB when a cluster is unreachable for
+ * seconds.
  */
 export function errorFields(error: Error): object {
   const { aggregateErrors, ...fields } = pino.stdSerializers.err(error);

@@ -6,12 +6,13 @@ import { inlineHash } from "./inline-hash.ts";
 import type { OpenApiDocument } from "./openapi.ts";
 import page from "./viewer.html" with { type: "text" };
 
-// This import is a text, in the executable too; bun-types declares every .html import as a bundle.
+// // The import is a string, also in the executable. bun-types declares every .html import as a
+// bundle.
 const viewer = page as unknown as string;
 
 /**
- * Routes of the document and its viewer. The document of all routes, these two included, is made
- * when a server is first asked for it.
+ * Routes of the OpenAPI document and its HTML viewer. The document describes all routes, these two
+ * included. It is created at the first request for it.
  */
 export function docsRoutes(documentOf: (deps: ApiDeps) => OpenApiDocument) {
   const documents = new WeakMap<ApiDeps, OpenApiDocument>();
@@ -40,8 +41,8 @@ export function docsRoutes(documentOf: (deps: ApiDeps) => OpenApiDocument) {
 }
 
 /**
- * Headers of the viewer: it loads nothing but the document from here, and sends requests to the two
- * planes alone. Its script and style are allowed by their hashes.
+ * Headers of the viewer. It may load only the document from this server, and send requests only to
+ * the control plane and the data plane. The hashes allow its inline script and style.
  */
 function pageHeaders(dataPlaneUrl: string) {
   return {

@@ -1,6 +1,6 @@
 /**
- * The pages of docs/, by their path below `/docs/guide`, in the order of the navigation. The
- * executable embeds them as texts.
+ * The Markdown files of docs/, by their path below `/docs/guide`, in the order of the navigation.
+ * The executable embeds the files as texts.
  */
 export const guidePages: ReadonlyMap<string, () => Promise<{ default: string }>> = new Map([
   ["", () => import("../../../docs/README.md", { with: { type: "text" } })],

@@ -18,7 +18,7 @@ const page = {
 } as const;
 const example = { answer: "<!doctype html>" };
 
-/** The pages of docs/ as HTML. */
+/** Routes that serve the pages of docs/ as HTML. */
 export const guideRoutes = [
   route("GET /docs/guide", { ...page, example, handle: () => guideResponse("") }),
 
@@ -35,7 +35,10 @@ export const guideRoutes = [
   }),
 ] as const;
 
-/** What all pages share, made when a page is first asked for. */
+/**
+ * Page titles and style sheets, which all pages use. They are loaded when a page is first
+ * requested.
+ */
 let frame: Promise<{ titles: Map<string, string>; styles: string[] }> | undefined;
 
 async function guideResponse(name: string): Promise<Response> {
@@ -92,7 +95,10 @@ async function loadFrame() {
 
 const hrefOf = (name: string) => (name === "" ? GUIDE : `${GUIDE}/${name}`);
 
-/** Renders a page: raw HTML is shown as text, and links lead to pages of the guide or to other sites. */
+/**
+ * Renders a page's Markdown as HTML. Raw HTML is shown as text, and links lead only to pages of the
+ * guide or to other sites.
+ */
 export function render(markdown: string, name: string): string {
   const html = Bun.markdown.html(markdown.replace(/<!--.*?-->\n?/gs, ""), {
     headings: { ids: true },
@@ -111,7 +117,10 @@ export function render(markdown: string, name: string): string {
     .transform(html);
 }
 
-/** The address of a link on a page; undefined for a file that the server does not have. */
+/**
+ * The address of a link on a page. Undefined when the link names a file that the server does not
+ * serve.
+ */
 function linkOf(href: string, name: string): string | undefined {
   if (/^https?:\/\//.test(href) || href.startsWith("#")) return href;
   const [path = "", anchor] = href.split("#");

@@ -1,6 +1,9 @@
 import { createHash } from "node:crypto";
 
-/** The source of a Content-Security-Policy that allows the text of an inline script or style. */
+/**
+ * A source expression for a Content-Security-Policy: the hash that allows an inline script or style
+ * with this text.
+ */
 export function inlineHash(text: string): string {
   return `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 }

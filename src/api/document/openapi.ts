@@ -4,7 +4,7 @@ import type { Route } from "../route.ts";
 import { schemaWithSecrets } from "../routes/resources/destination-config.ts";
 import { pixelPaths } from "./pixel.ts";
 
-/** The OpenAPI 3.1 document, made from the schemas that requests are validated with. */
+/** Builds the OpenAPI 3.1 document from the schemas that validate requests. */
 export function openApiDocument(
   routes: readonly Route[],
   { version, kinds, dataPlaneUrl }: Pick<ApiDeps, "version" | "kinds" | "dataPlaneUrl">,
@@ -49,7 +49,7 @@ export function openApiDocument(
 
 export type OpenApiDocument = ReturnType<typeof openApiDocument>;
 
-/** The settings of every kind of destination, secrets marked as write-only. */
+/** The config schemas of all kinds of destination. Secrets are marked as `writeOnly`. */
 function destinationConfig(kinds: ApiDeps["kinds"], schemas: Record<string, unknown>) {
   const anyOf = [...kinds.values()].map((kind) => {
     const { properties, ...rest } = schemaWithSecrets(kind);
@@ -96,7 +96,7 @@ const openRouteErrors: Record<string, number[]> = {
   "DELETE /v2/session": [403, 503],
 };
 
-/** Statuses other than success that a route may answer. */
+/** Error statuses that a route may answer. */
 export function errorStatuses(route: Route): number[] {
   const { needs, body, method } = route;
   if (needs === "open") return openRouteErrors[route.key] ?? [];
@@ -140,7 +140,7 @@ function operation(route: Route, path: string, schemas: Record<string, unknown>)
   };
 }
 
-/** The permissions that a route needs, in sentences. */
+/** The permissions that a route needs, as sentences of the document. */
 function neededPermissions({ needs, alsoNeeds = [] }: Route): string[] {
   const named = (permissions: readonly string[]) =>
     permissions.map((permission) => `\`${permission}\``).join(" and ");
@@ -197,7 +197,7 @@ function queryParameters(route: Route, schemas: Record<string, unknown>) {
   }));
 }
 
-/** Turns named schemas, also those inside others, into components; each appears once. */
+/** Replaces named schemas, nested ones included, by references, and adds each to `schemas` once. */
 function toReference(value: unknown, schemas: Record<string, unknown>): unknown {
   if (Array.isArray(value)) return value.map((item) => toReference(item, schemas));
   if (typeof value !== "object" || value === null) return value;
@@ -217,7 +217,10 @@ function operationId(method: string, path: string): string {
   return [method.toLowerCase(), ...words].join("_");
 }
 
-/** The resource that a path belongs to: `sources` for `/v2/sources/{id}`. */
+/**
+ * The resource that a path belongs to, as its tag in the document: `sources` for
+ * `/v2/sources/{id}`.
+ */
 function tagOf({ path }: Route): string {
   const [first = "", second = ""] = path.split("/").filter(Boolean);
   if (["health", "ready", "metrics", "docs"].includes(first)) return "server";

@@ -1,6 +1,4 @@
-/**
- * OpenAPI paths of the Pixel API, which the data plane serves at its own address.
- */
+/** The OpenAPI paths of the Pixel API. The data plane serves this API at its own address. */
 export function pixelPaths(dataPlaneUrl: string): Record<string, Record<string, unknown>> {
   const path = (kind: "page" | "track", summary: string) => ({
     servers: [{ url: dataPlaneUrl, description: "Data plane" }],

@@ -5,14 +5,17 @@ import { sessionSecret } from "./session-cookie.ts";
 
 export const INVALID_TOKEN = "Expected a valid token, got one that is unknown, expired or revoked";
 
-/** The principal of requests to open routes, such as `/health`. */
+/** The principal of requests to routes that need no token, such as `/health`. */
 export const anonymousPrincipal: Principal = {
   workspaceId: "",
   tokenId: "",
   permissions: new Set(),
 };
 
-/** The principal of a request, from its Authorization header or else its session cookie. */
+/**
+ * Finds the principal of a request by its Authorization header, or else by its session cookie.
+ * Throws `ApiError` when the credentials are missing or invalid.
+ */
 export function authenticate(
   { tokens, sessions }: Pick<Catalog, "tokens" | "sessions">,
   headers: Headers,
@@ -41,8 +44,8 @@ export function permit(principal: Principal, needed: readonly Permission[]): voi
 }
 
 /**
- * The token of an Authorization header. With Basic, which RudderStack's older clients use, the token
- * is the password and the user name is ignored.
+ * Reads the token from an Authorization header. With Basic, which RudderStack's older clients use,
+ * the password is the token and the user name is ignored.
  */
 function secretOf(header: string): string | undefined {
   const [, scheme, value] = /^([A-Za-z]+) +(\S+) *$/.exec(header) ?? [];

@@ -2,7 +2,8 @@ import { ApiError } from "../../errors.ts";
 import { BODY_BYTES_MAX, BODY_SECONDS_MAX, JSON_LEVELS_MAX } from "../../settings/limits.ts";
 
 /**
- * Bytes of a too large body that are read and discarded, so that the sender reads the 413.
+ * Most bytes of a too large body that the server reads and discards, so that the client can read
+ * the answer 413.
  */
 const BODY_DISCARDED_BYTES_MAX = 64 << 20;
 
@@ -11,7 +12,7 @@ interface BodyBounds {
   bytesMax?: number;
 }
 
-/** Reads the JSON value of a request's body; an empty body counts as `{}`. */
+/** Reads a request's body as JSON. An empty body counts as `{}`. */
 export async function readJson(
   request: Request,
   { secondsMax = BODY_SECONDS_MAX, bytesMax = BODY_BYTES_MAX }: BodyBounds = {},
@@ -55,8 +56,9 @@ async function readBytes(
       if (done) break;
       size += value.length;
       if (size > BODY_DISCARDED_BYTES_MAX) throw tooLarge(bytesMax);
-      // Most clients read no answer while they send; one whose connection is closed meanwhile sees
-      // a reset instead of the 413. So the rest is read and discarded.
+      // // Most clients read no answer while they send. If the server closed the connection now,
+      // the client would see a reset instead of the 413. So the rest of the body is read and
+      // discarded.
       if (size > bytesMax) chunks.length = 0;
       else chunks.push(value);
     }
@@ -94,16 +96,14 @@ function parseJson(bytes: Buffer): unknown {
   }
 }
 
-/**
- * Whether a JSON text nests deeper than `JSON_LEVELS_MAX`.
- */
+/** Whether a JSON text has more than `JSON_LEVELS_MAX` nested levels. */
 export function isTooDeep(text: string): boolean {
   return jsonLevels(text) > JSON_LEVELS_MAX;
 }
 
 /**
- * Depth of a JSON text, counted before it is parsed: parsers and validators recurse, and 4 MiB hold
- * two million brackets.
+ * Counts the nested levels of a JSON text without parsing it. Parsers and validators recurse into
+ * each level, and a body of 4 MiB may nest two million.
  */
 export function jsonLevels(text: string): number {
   let level = 0;

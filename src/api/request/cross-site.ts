@@ -4,26 +4,28 @@ import type { Route } from "../route.ts";
 import { sessionSecret } from "./session-cookie.ts";
 
 /**
- * Refuses requests that another site's page sends with the user's credentials (CSRF). A browser
- * attaches Basic credentials and cookies to the requests of any page; a Bearer token is attached by
- * the console's own page only.
+ * Throws for requests that another site's page sends with the user's credentials (CSRF). Browsers
+ * attach Basic credentials and cookies to requests of any page. Only the console's own page
+ * attaches a Bearer token.
  */
 export function refuseCrossSite(
   { method, key, needs }: Pick<Route, "method" | "key" | "needs">,
   headers: Headers,
   hosts: readonly string[],
 ): void {
-  // Signed in by another site's page, the user would work in a stranger's workspace.
+  // // A foreign page that could sign the user in would make the user work in the attacker's
+  // workspace.
   const repeated = isSentByBrowser(headers) || key === "POST /v2/session";
   if (repeated || key === "GET /metrics") expectHost(headers, hosts);
-  // Reading does no harm: another site's page does not see the answer.
+  // // A GET changes nothing, and another site's page cannot read the answer.
   if (method === "GET") return;
   const site = headers.get("sec-fetch-site");
   if (site === "cross-site" || site === "same-site") throw crossSiteError();
-  // Browsers send no Sec-Fetch-Site over plain HTTP to a host name.
+  // // Browsers send no Sec-Fetch-Site over plain HTTP to a host name, so that Origin has to do.
   const origin = headers.get("origin");
   if (repeated && origin !== null && !isSameOrigin(origin, headers, hosts)) throw crossSiteError();
-  // Only browsers have sessions, and browsers send the origin of every change.
+  // // Only browsers have sessions, and browsers send an Origin with every request that changes
+  // something.
   if (needs !== "open" && usesSessionCookie(headers) && origin === null) throw crossSiteError();
 }
 
@@ -36,8 +38,8 @@ function usesSessionCookie(headers: Headers): boolean {
 }
 
 /**
- * Refuses host names that are not the control plane's: by DNS rebinding, a foreign name could resolve
- * to this address and its page would count as same-origin.
+ * Throws when the Host header is not a name of the control plane. An attacker's name may resolve to
+ * this address (DNS rebinding), and browsers would then treat the attacker's page as same-origin.
  */
 export function expectHost(headers: Headers, hosts: readonly string[]): void {
   const host = headers.get("host");
@@ -53,7 +55,7 @@ function isAllowedHost(name: string, hosts: readonly string[]): boolean {
   return name === "localhost" || name.endsWith(".localhost") || hosts.includes(name);
 }
 
-/** Whether the origin is the host of the request, or a name that the setting admin.hosts lists. */
+/** Whether the origin is the request's own host, or a name in the setting admin.hosts. */
 function isSameOrigin(origin: string, headers: Headers, hosts: readonly string[]): boolean {
   const [, host] = /^https?:\/\/([^/]+)$/i.exec(origin) ?? [];
   if (host === undefined) return false;
@@ -62,7 +64,7 @@ function isSameOrigin(origin: string, headers: Headers, hosts: readonly string[]
   );
 }
 
-/** A host's name without the port. */
+/** The host name without its port. */
 function hostName(host: string): string {
   return host.replace(/:\d*$/, "").toLowerCase();
 }

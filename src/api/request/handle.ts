@@ -16,17 +16,17 @@ import { refuseCrossSite } from "./cross-site.ts";
 import { logDone, logRefused } from "./request-log.ts";
 import { expectBody, readQuery } from "./validation.ts";
 
-/** Largest body of a request that needs no token; a larger one is 413. */
+/** Most bytes in the body of a request that needs no token. A larger body is answered with 413. */
 export const OPEN_BODY_BYTES_MAX = 4_096;
 
-/** A request from the router; a parameter that cannot be decoded is null. */
+/** A request as the router passes it on. A path parameter that cannot be decoded is null. */
 export interface IncomingRequest {
   request: Request;
   params?: Record<string, string | null>;
   server: Server<unknown> | null;
 }
 
-/** State that all requests of a listener share. */
+/** Dependencies and the stop signal, which all requests of a listener share. */
 export interface ListenerContext {
   deps: RouteDeps;
   closing: AbortSignal;
@@ -36,8 +36,8 @@ const readsEvents = ({ needs }: Route) =>
   needs !== "open" && needs.some((permission) => permission.startsWith("events:"));
 
 /**
- * Answers one request and refuses as cheaply as possible: the body is read only after the token is
- * known to have the route's permissions.
+ * Answers one request. It checks the token's permissions before it reads the body, so that a
+ * refused request costs little.
  */
 export async function handleRequest(
   route: Route,
@@ -45,7 +45,7 @@ export async function handleRequest(
   incoming: IncomingRequest,
 ): Promise<Response> {
   const { deps } = listener;
-  // Open routes answer even while the changes of other nodes cannot be read.
+  // // Routes without a token answer even while this node cannot read the other nodes' changes.
   if (route.needs !== "open") await deps.catalog.current();
   if (readsEvents(route)) await deps.pipeline.current();
   const principal = admit(route, listener, incoming.request.headers);
@@ -61,7 +61,7 @@ export async function handleRequest(
   }
 }
 
-/** The response of what a route's handler returned. */
+/** Makes the response from the value that the route's handler returned. */
 function toResponse(route: Route, answer: unknown): Response {
   if (answer instanceof Response) {
     assert(!answer.bodyUsed, "A response is sent once");
@@ -114,8 +114,9 @@ function clientOf(deps: ApiDeps, { request, server }: IncomingRequest): string {
 }
 
 /**
- * Runs a handler without the idle timeout, which bounds slow senders: publish tests take longer, and
- * streams have no end. The timeout belongs to the connection and is restored for its next request.
+ * Runs a handler without the connection's idle timeout. That timeout bounds slow clients, but
+ * publish tests take longer, and streams have no end. It is restored for the next request on the
+ * connection.
  */
 async function withoutIdleTimeout<T>(
   { media }: Route,

@@ -1,10 +1,14 @@
 /**
- * The cookie's name over TLS: with this prefix, browsers accept it only from this host over TLS.
+ * Name of the session cookie over TLS. The prefix `__Host-` makes browsers accept the cookie only
+ * over TLS and only from this host.
  */
 const SECURE_NAME = "__Host-pixelmill-session";
 const PLAIN_NAME = "pixelmill-session";
 
-/** The secret in a request's session cookie, which scripts of the browser cannot read. */
+/**
+ * Reads the session's secret from the request's cookie. Scripts in the browser cannot read the
+ * cookie.
+ */
 export function sessionSecret(headers: Headers): string | undefined {
   const cookies = new Map(
     (headers.get("cookie") ?? "").split(";").map((pair) => {
@@ -15,13 +19,13 @@ export function sessionSecret(headers: Headers): string | undefined {
   return cookies.get(SECURE_NAME) ?? cookies.get(PLAIN_NAME);
 }
 
-/** The header that sets the session cookie until `expiresAt` (milliseconds). */
+/** A Set-Cookie header that keeps the session until `expiresAt` (milliseconds since the epoch). */
 export function sessionCookie(request: Request, secret: string, expiresAt: number) {
   const seconds = Math.max(1, Math.floor((expiresAt - Date.now()) / 1_000));
   return cookie(usesTls(request), secret, seconds);
 }
 
-/** The header that removes the session cookie. */
+/** A Set-Cookie header that removes the session cookie. */
 export function expiredSessionCookie(request: Request) {
   return cookie(usesTls(request), "", 0);
 }
@@ -34,8 +38,8 @@ function cookie(isSecure: boolean, value: string, seconds: number): { "Set-Cooki
 }
 
 /**
- * Whether the browser uses TLS, to this server or to a proxy in front of it. Every proxy is trusted:
- * a wrong claim only makes the cookie stricter.
+ * Whether the browser uses TLS, either to this server or to a proxy in front of it. The header of
+ * any proxy is believed, since a false one only makes the cookie stricter.
  */
 function usesTls({ url, headers }: Request): boolean {
   const forwarded = headers.get("x-forwarded-proto")?.split(",")[0]?.trim().toLowerCase();

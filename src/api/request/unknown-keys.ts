@@ -3,12 +3,12 @@ import type { Detail } from "../../errors.ts";
 import { nearestName } from "../../settings/nearest-name.ts";
 import { isObject } from "../schema/common.ts";
 
-/** Longest unknown key that is compared with the known ones. */
+/** Most characters of an unknown key that is compared with the known keys to suggest one. */
 const LIKE_KEY_CHARS_MAX = 100;
 
 /**
- * Errors for keys that the schema does not have, such as a misspelt `secret`, without which a webhook
- * would not be signed. They never contain the value, which may be a secret.
+ * Yields an error for each key that the schema does not have. A misspelt `secret`, for example,
+ * would leave a webhook unsigned. The errors never contain the value, which may be a secret.
  */
 export function* unknownKeys(schema: TSchema, value: unknown, path: string): Generator<Detail> {
   if (Array.isArray(value) && schema.type === "array") {
@@ -25,7 +25,10 @@ export function* unknownKeys(schema: TSchema, value: unknown, path: string): Gen
   }
 }
 
-/** The error for an unknown key of the object at `path`; it never contains the caller's key. */
+/**
+ * The error for an unknown key of the object at `path`. It may suggest a known key, and never
+ * contains the unknown key itself.
+ */
 export function unknownKey(key: string, known: readonly string[], path: string): Detail {
   const similar = similarKey(key, known);
   return similar === undefined

@@ -19,8 +19,8 @@ function compiled(schema: TSchema): TypeCheck<TSchema> {
 }
 
 /**
- * The value with the schema's type. Throws `ApiError` with every path that does not fit; a path in
- * the query starts with `?`.
+ * Returns the value with the schema's type. Throws an `ApiError` with the paths of all invalid
+ * values; a path starts with `?` when the value is from the query.
  */
 export function expectShape<S extends TSchema>(
   schema: S,
@@ -39,8 +39,8 @@ export function expectShape<S extends TSchema>(
 }
 
 /**
- * The body with only the fields of its schema. Other fields are not validated, and a handler that
- * passes its body on would store them.
+ * Validates a body, and returns it without the fields that its schema lacks. Those fields are not
+ * validated, and a handler that stores its body would store them.
  */
 export function expectBody<S extends TSchema>(schema: S, value: unknown): Static<S> {
   const body = expectShape(schema, value) as Record<string, unknown>;
@@ -49,8 +49,8 @@ export function expectBody<S extends TSchema>(schema: S, value: unknown): Static
 }
 
 /**
- * The most helpful errors of a value: when it fits no alternative of a union, those of the
- * alternative that is an array or object like the value.
+ * Yields the most helpful errors. When a value fits no alternative of a union, these are the errors
+ * of the alternative that is an array or object like the value.
  */
 function* bestErrors(errors: Iterable<ValueError>): Generator<ValueError> {
   for (const error of errors) {
@@ -67,8 +67,8 @@ function kindOf(value: unknown): "array" | "object" | undefined {
 }
 
 /**
- * The error of an invalid request. Its message is that of the first detail: `Expected a name … at
- * /name, got nothing`.
+ * The error for an invalid request. Its message is the first detail's, such as `Expected a name …
+ * at /name, got nothing`.
  */
 export function validationError(details: [Detail, ...Detail[]]): ApiError {
   const [{ path, message }] = details;
@@ -77,8 +77,9 @@ export function validationError(details: [Detail, ...Detail[]]): ApiError {
 }
 
 /**
- * Reads the query's values with the schema's types: `true` becomes a boolean, digits become a number,
- * and a word of a list may be in any case. The schema refuses a value that cannot be converted.
+ * Reads the query's parameters as the types of the schema: `true` becomes a boolean, and digits
+ * become a number. The values of an enumeration may be in any case. Throws when a value does not
+ * fit.
  */
 export function readQuery<S extends TObject>(schema: S, url: string): Static<S> {
   const start = url.indexOf("?");
@@ -96,8 +97,8 @@ export function readQuery<S extends TObject>(schema: S, url: string): Static<S> 
 }
 
 /**
- * Refuses a parameter that looks like a misspelt one, since `?publsh=true` would store a draft;
- * other unknown parameters are ignored.
+ * Throws for a parameter that looks like a misspelt known one: `?publsh=true` would store a draft
+ * instead of publishing. Other unknown parameters are ignored.
  */
 function refuseMisspelt(known: readonly string[], sent: Iterable<string>): void {
   for (const name of sent) {
@@ -115,8 +116,8 @@ function convertParam(schema: TSchema, text: string): unknown {
 }
 
 /**
- * The path and message of one error. The path contains no key of the caller, since no schema here
- * validates the keys of a caller's object.
+ * Turns a validation error into a path and a message. The path contains no key that the caller
+ * chose, since no schema validates the keys of free-form objects.
  */
 function toDetail(error: ValueError, at: string): Detail {
   if (error.type === ValueErrorType.ObjectAdditionalProperties) {

@@ -17,7 +17,7 @@ const statuses: Record<Refusal, number> = {
   unavailable: 503,
 };
 
-/** Whether an error may leave with this status. */
+/** Whether the API may answer an error with this status. */
 export function isErrorStatus(status: number): boolean {
   return status === INTERNAL_ERROR || Object.values(statuses).includes(status);
 }
@@ -39,8 +39,8 @@ export function jsonResponse(
 }
 
 /**
- * An error response: `{message, details?}`, and under `/v2/` also `error`, which RudderStack's Go
- * client reads.
+ * Makes an error response with the body `{message, details?}`. Under `/v2/` the body also has
+ * `error`, which RudderStack's Go client reads.
  */
 export function errorResponse(
   path: string,
@@ -52,7 +52,10 @@ export function errorResponse(
   return jsonResponse({ message, ...error, ...more?.body }, status, more?.headers);
 }
 
-/** The response of an error that a handler threw. An unexpected error is logged and not shown. */
+/**
+ * Makes the response for an error that a handler threw. An unexpected error is logged, and its text
+ * is not sent to the client.
+ */
 export function toErrorResponse(error: unknown, path: string, logger: Logger): Response {
   if (error instanceof ApiError) {
     const status = statuses[error.refusal];
@@ -78,7 +81,7 @@ function errorHeaders(error: ApiError, path: string): Record<string, string> {
   switch (error.refusal) {
     case "unauthenticated":
       return { "WWW-Authenticate": path.startsWith("/docs") ? docsChallenge : "Bearer" };
-    // The body was not read to its end, so the connection cannot carry another request.
+    // // The rest of the body is unread, so that the connection cannot carry another request.
     case "too-large":
       return { Connection: "close" };
     case "too-many":
@@ -93,7 +96,7 @@ function errorHeaders(error: ApiError, path: string): Record<string, string> {
 }
 
 /**
- * Makes a browser ask for the token of `/docs`. It offers Basic alone: Chromium does not ask when one
- * header offers Basic and Bearer.
+ * The WWW-Authenticate header that makes a browser ask for the token of `/docs`. It offers Basic
+ * alone: Chromium does not ask when one header offers Basic and Bearer.
  */
 const docsChallenge = 'Basic realm="pixelmill: any name, a token as password"';

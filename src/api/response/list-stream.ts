@@ -1,21 +1,23 @@
 import type { RouteDeps } from "../deps.ts";
 import { responseHeaders } from "./errors.ts";
 
-/** Time that a list is written before the event loop runs other requests. */
+/** Milliseconds for which one list is written before the event loop runs other requests. */
 export const LIST_TURN_MS = 5;
-/** UTF-16 units of a list that are written before the client must take them. */
+/**
+ * UTF-16 code units of a list that are written before the server waits for the client to read them.
+ */
 export const LIST_CHUNK_CHARS = 256 << 10;
 
 /**
- * Streams a list of any length, `{[key]: [item…], …rest}`. Items are read and written as the client
- * takes them, a few milliseconds at a time, so that other requests are not delayed. A list that fits
- * into one chunk is an ordinary response and needs no permit.
+ * Answers with a list of any length: `{[key]: [item…], …rest}`. Items are read and written as fast
+ * as the client reads, a few milliseconds at a time, so that other requests are not delayed. A list
+ * that fits into one chunk is sent as an ordinary response and needs no permit.
  */
 export async function streamList(
   { deps, workspaceId }: { deps: Pick<RouteDeps, "limiters">; workspaceId: string },
   key: string,
   items: Iterable<unknown>,
-  /** Members after the items, called when the items are written. */
+  /** Returns the members that follow the items. It is called when all items are written. */
   rest: () => Record<string, unknown> = () => ({}),
 ): Promise<Response> {
   const nextPart = listWriter(key, items[Symbol.iterator](), rest);
@@ -41,7 +43,7 @@ export async function streamList(
           if (!done) return;
           controller.close();
         } catch (error) {
-          // Breaks the response off, so that the client sees that the list is incomplete.
+          // // Aborts the response, so that the client sees that the list is incomplete.
           controller.error(error);
         }
         resources.dispose();
@@ -53,7 +55,10 @@ export async function streamList(
   return new Response(stream, { headers });
 }
 
-/** Writes a list in parts of `LIST_TURN_MS` or one chunk, whichever comes first. */
+/**
+ * Returns a function that writes the next part of a list. A part ends after `LIST_TURN_MS` or at
+ * `LIST_CHUNK_CHARS`, whichever comes first.
+ */
 function listWriter(key: string, items: Iterator<unknown>, rest: () => Record<string, unknown>) {
   let before = `{${JSON.stringify(key)}:[`;
   return (): { text: string; done: boolean } => {
@@ -69,7 +74,7 @@ function listWriter(key: string, items: Iterator<unknown>, rest: () => Record<st
   };
 }
 
-/** The end of the object after the list: `,"paging":…}`. */
+/** The JSON text that closes the object after the list, such as `,"paging":…}`. */
 function closing(rest: Record<string, unknown>): string {
   return Object.keys(rest).length === 0 ? "}" : `,${JSON.stringify(rest).slice(1)}`;
 }

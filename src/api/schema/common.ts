@@ -10,7 +10,7 @@ import {
   TEST_EVENTS_MAX,
 } from "../../settings/limits.ts";
 
-/** Schemas that the requests and answers of several resources share. */
+/** Schemas that several resources use in requests and answers. */
 
 export const Id = Type.String({ minLength: 1, maxLength: ID_CHARS_MAX });
 export const Name = Type.String({
@@ -21,7 +21,7 @@ export const Description = Type.String({ maxLength: DESCRIPTION_CHARS_MAX });
 export const Code = Type.String({ format: "code" });
 export const Time = Type.String({ format: "date-time", description: "ISO 8601 in UTC" });
 
-/** A time in milliseconds since the epoch, as answers show it. */
+/** Formats a time in milliseconds since the epoch in ISO 8601, as all answers show times. */
 export function isoTime(ms: number): string {
   return new Date(ms).toISOString();
 }
@@ -30,15 +30,18 @@ export const Language = Type.Union(
   [Type.Literal("javascript"), Type.Literal("pythonfaas"), Type.Literal("python")],
   { description: "`python` is an alias of `pythonfaas`, answered as it was sent" },
 );
-/** Null counts as an empty object: clients written in Go send null for what was never set. */
+/**
+ * Allows null in place of an object. Clients written in Go send null for a field that was never
+ * set, and routes treat it as an empty object.
+ */
 export const nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
 
-/** The id by which an external tool knows an item; an empty text stands for no id. */
+/** Id under which an external tool knows an item. An empty text means that there is no such id. */
 export const ExternalId = Type.String({
   maxLength: ID_CHARS_MAX,
   description: "The id by which an external tool knows it; an empty one is none",
 });
-/** Event objects and destination settings, which may have any keys. */
+/** An object with any keys, such as an event or a destination's config. */
 export const AnyObject = Type.Record(Type.String(), Type.Unknown());
 
 export function isObject(value: unknown): value is Record<string, unknown> {
@@ -62,8 +65,8 @@ export const hasExternalIdQuery = {
   ),
 };
 /**
- * Options of objects whose misspelt key would do more than the caller wants: a filter that matches
- * everything, a token that never expires.
+ * Schema option that refuses unknown keys. It is for objects in which a misspelt key would do more
+ * than the caller wants, such as a filter that matches everything or a token that never expires.
  */
 export const strict = { additionalProperties: false } as const;
 
@@ -77,19 +80,22 @@ export const Paging = Type.Object(
 
 export const Success = Type.Object({ success: Type.Literal(true) }, { $id: "Success" });
 
-/** `{[key]: item}`, the envelope of one object under `/v2`. */
+/** Wraps one object in the envelope of `/v2`: `{[key]: item}`. */
 export function enveloped<Key extends string, S extends TSchema>(key: Key, schema: S) {
   return Type.Object({ [key]: schema } as { [K in Key]: S });
 }
 
-/** `{[key]: [item…], paging}`, the envelope of a list under `/v2`. */
+/** Wraps a list in the envelope of `/v2`: `{[key]: [item…], paging}`. */
 export function paged<Key extends string, S extends TSchema>(key: Key, schema: S) {
   return Type.Object({ [key]: Type.Array(schema), paging: Paging } as {
     [K in Key]: ReturnType<typeof Type.Array<S>>;
   } & { paging: typeof Paging });
 }
 
-/** Ids of missing nodes, in answers that ask all nodes. */
+/**
+ * Ids of the nodes that did not answer in time. Answers that combine the state of all nodes have
+ * this field.
+ */
 export const MissingNodes = Type.Optional(
   Type.Array(Type.String(), {
     description: "Ids of nodes that did not answer in time: what they know is not in the answer",

@@ -1,8 +1,6 @@
 import type { Permission } from "../../catalog/model.ts";
 
-/**
- * Example objects of the OpenAPI document, all from one setup: a shop that records page views.
- */
+/** Examples in the OpenAPI document. All describe one workspace: a shop that records page views. */
 
 export const ids = {
   workspace: "01JD3Q5W8FJ0ZC9N7T2YVKXH4M1",
@@ -16,7 +14,7 @@ export const ids = {
   member: "01JD3Q63QB2FK6RT8WNV1PYAX74",
   token: "01JD3Q64ZC7MS0EG5HJD9XQKV38",
   credential: "01JD3Q66DT4YB8PW1CRA3NZGM50",
-  /** The secret as a token's holder has it. */
+  /** Secret of the example token. */
   secret: "pm_f3V0vM9c2YxJ7QdR1sWnKeLtBzHaUgPo",
   deadLetter: "01JD3QB9XA3VE7KJ6QTS0HWNC82",
   replay: "01JD3QC1RT5PW8YB2MKZ4XGHN60",

@@ -3,8 +3,8 @@ import { isName, nameExpected } from "../../catalog/name.ts";
 import { CODE_BYTES_MAX } from "../../settings/limits.ts";
 
 /**
- * String formats for bounds that JSON Schema cannot express, such as bytes or the trimmed length.
- * `expected` completes the sentence "Expected …".
+ * String formats for limits that JSON Schema cannot express, such as the length in bytes. Error
+ * messages consist of `Expected ` and the text `expected`.
  */
 const formats: Record<string, { expected: string; fits: (text: string) => boolean }> = {
   name: { expected: nameExpected, fits: isName },

@@ -9,7 +9,10 @@ import { isTooDeep } from "../../request/body.ts";
 import { validationError } from "../../request/validation.ts";
 import { AnyObject, Id, isObject, type publishQuery, TestEvents } from "../../schema/common.ts";
 
-/** Schemas and readers of request fields that have several forms with one meaning. */
+/**
+ * Schemas for the request fields of publishing. Some fields accept several forms, and the functions
+ * below convert these to one.
+ */
 
 export const PublishFlag = Type.Optional(
   Type.Boolean({ description: "As in the query, which wins; default false" }),
@@ -20,7 +23,7 @@ interface PublishRequest {
   body: { publish?: boolean };
 }
 
-/** A request that may connect destinations when it publishes. */
+/** A request that publishes, and may connect the published transformation to destinations. */
 export interface LinkingPublishRequest extends PublishRequest {
   body: PublishRequest["body"] & Static<TObject<typeof destinationLists>>;
 }
@@ -31,7 +34,7 @@ export function isPublish({ query, body }: PublishRequest): boolean {
 
 const eventsToTest = "Events to test the code with; without any, a page and a track";
 
-/** `events` of create and update: an array, or one object. */
+/** `events` of a create or update request: an array of events, or one event. */
 export const Events = Type.Optional(
   Type.Union([TestEvents, AnyObject], { description: eventsToTest }),
 );
@@ -40,7 +43,10 @@ export function eventList(events: TestEvent[] | TestEvent): TestEvent[] {
   return Array.isArray(events) ? events : [events];
 }
 
-/** `testInput` of publish: an array, or that array as a JSON text (RudderStack's older form). */
+/**
+ * `testInput` of a publish request: an array of events, or that array as a JSON text, which is
+ * RudderStack's older form.
+ */
 export const TestInput = Type.Optional(
   Type.Union([TestEvents, Type.String()], { description: eventsToTest }),
 );
@@ -56,7 +62,9 @@ export function testInputList(input: TestEvent[] | string, path: string): TestEv
   throw validationError([{ path, message }]);
 }
 
-/** The ids in `destinations` and `destinationIds`, as strings or as `{id}`. */
+/**
+ * Schema of `destinations` and `destinationIds`: a list of ids, each a string or an object `{id}`.
+ */
 const DestinationReferences = Type.Optional(
   Type.Array(Type.Union([Id, Type.Object({ id: Id })]), {
     maxItems: DESTINATION_REFERENCES_MAX,

@@ -14,7 +14,7 @@ import { TestInput, testInputList } from "./publish-requests.ts";
 import { Warnings } from "./revision-answers.ts";
 import { TestReport, ValidationOutput } from "./test-reports.ts";
 
-/** Publishing several revisions at once, and running their tests without publishing. */
+/** Routes that publish several revisions at once, or run their tests without publishing them. */
 
 const TestSuite = Type.Object(
   {
@@ -66,7 +66,7 @@ const exampleBody = {
   libraries: [{ versionId: example.ids.libraryVersion }],
 };
 
-/** The answer of a publish; `validationOutput` names the failed tests. */
+/** The answer of a publish request. `validationOutput` lists the failed tests. */
 const Published = Type.Object({
   published: Type.Boolean(),
   message: Type.Optional(Type.String()),
@@ -86,7 +86,8 @@ export const publishRoutes = [
     example: { body: exampleBody, answer: { published: true } },
     async handle({ deps, workspaceId, body, request }) {
       const result = await deps.publishing.publish(workspaceId, selection(body, request));
-      // RudderStack's GitHub Action counts any 2xx as success.
+      // // RudderStack's GitHub Action counts any 2xx as a success, so that a refused publish is a
+      // 400.
       return result.published ? result : jsonResponse(result, 400);
     },
   }),
@@ -156,7 +157,7 @@ export const publishRoutes = [
   }),
 ] as const;
 
-/** The items of a request as objects; throws when there are none. */
+/** The revisions of a request as objects. Throws when the request lists none. */
 function items({ transformations = [], libraries = [] }: Revisions) {
   if (transformations.length + libraries.length === 0) {
     const message = "Expected at least one item in transformations or libraries, got none";

@@ -7,12 +7,15 @@ import type { StoredCode } from "../../../publishing/publisher.ts";
 import type { ApiDeps } from "../../deps.ts";
 import { Id, isoTime, Language, Time } from "../../schema/common.ts";
 
-/** Dependencies of the answers. */
+/** Dependencies of the functions that build the answers. */
 type AnswerDeps = Pick<ApiDeps, "catalog" | "python">;
 
-/** Schemas of transformations, libraries and their revisions, and the answers made of them. */
+/**
+ * Schemas of transformations, libraries and their revisions, and the functions that build such
+ * answers.
+ */
 
-/** Warnings of a publish that succeeded. */
+/** Warnings of a publish request that succeeded. */
 export const Warnings = Type.Optional(
   Type.Array(Type.String(), { description: "What a publish was done in spite of" }),
 );
@@ -70,7 +73,10 @@ export const Library = Type.Object(
   { $id: "Library" },
 );
 
-/** A resource that was just published may have warnings. */
+/**
+ * Warnings of the publish that made a resource live. Absent unless the request has just published
+ * it.
+ */
 type PublishWarnings = Partial<Pick<StoredCode, "warnings">>;
 
 function warningsAnswer({ warnings = [] }: PublishWarnings): PublishWarnings {
@@ -78,8 +84,8 @@ function warningsAnswer({ warnings = [] }: PublishWarnings): PublishWarnings {
 }
 
 /**
- * The answer for a transformation: `createdAt` is the resource's, `updatedAt` that of its newest
- * revision.
+ * Builds the answer for a transformation. `createdAt` is the creation of the transformation, and
+ * `updatedAt` the creation of its newest revision.
  */
 export function transformationAnswer(
   deps: AnswerDeps,

@@ -5,7 +5,7 @@ import { type ConditionalPermission, route } from "../../route.ts";
 import { AnyObject, Code, Language, Name, strict, TestEvents } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
 
-/** Routes that run code before it is saved. */
+/** Routes that run code without saving it. */
 
 const RunBody = Type.Object(
   {
@@ -125,5 +125,5 @@ export const runRoutes = [
   }),
 ] as const;
 
-/** Name of unnamed code in error messages. */
+/** Name that error messages use for code that the request does not name. */
 const UNNAMED = "code";

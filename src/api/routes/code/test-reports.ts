@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { AnyObject } from "../../schema/common.ts";
 
-/** Schemas of the reports of publish tests and test runs, as rudder-cli reads them. */
+/** Schemas for the reports of publish tests and test runs. rudder-cli reads this format. */
 
 const Status = Type.Union([Type.Literal("pass"), Type.Literal("fail"), Type.Literal("error")]);
 

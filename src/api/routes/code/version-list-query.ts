@@ -1,7 +1,7 @@
 import { type Static, type TObject, Type } from "@sinclair/typebox";
 import { VERSIONS_COUNT_DEFAULT, VERSIONS_COUNT_MAX } from "../../../settings/limits.ts";
 
-/** Number and order of the revisions in a list. */
+/** Query parameters for the number and order of the revisions in a list. */
 export const versionsQuery = {
   count: Type.Optional(
     Type.Integer({ minimum: 1, maximum: VERSIONS_COUNT_MAX, default: VERSIONS_COUNT_DEFAULT }),

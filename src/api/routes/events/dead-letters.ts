@@ -39,10 +39,13 @@ const DeadLetter = Type.Object(
   { $id: "DeadLetter" },
 );
 
-/** Dead letters read at once; between two reads the event loop runs other requests. */
+/** Dead letters in one read. Between two reads, the event loop runs other requests. */
 const LETTERS_AT_ONCE = 10;
 
-/** Reads without a match before a page ends: with a filter that matches few, pages may be empty. */
+/**
+ * Consecutive reads without a match after which a page ends. With a filter that matches few dead
+ * letters, a page may therefore be empty.
+ */
 const FRUITLESS_READS_MAX = 5;
 
 const filter = {
@@ -96,7 +99,7 @@ const LetterSelection = Type.Object(
 );
 type LetterSelection = Static<typeof LetterSelection>;
 
-/** Fields of the answer to a filter that the next request needs. */
+/** Fields of an answer that a client needs to send the next request with the same filter. */
 const rest = {
   more: Type.Optional(Type.Boolean({ description: "With a filter: whether it finds more" })),
   before: Type.Optional({
@@ -235,7 +238,10 @@ export const deadLetterRoutes = [
   }),
 ] as const;
 
-/** The selection of a body that has `all`; undefined without `all`. */
+/**
+ * The filter and rate of a request with `all`. Undefined for a request without `all`. Throws when
+ * `all` comes with ids or without a filter.
+ */
 function allOf({ ids, filter, all, rate }: LetterSelection) {
   if (all !== true) return undefined;
   if (ids !== undefined || filter === undefined) {
@@ -244,7 +250,10 @@ function allOf({ ids, filter, all, rate }: LetterSelection) {
   return { filter: filterOf(filter), ...(rate !== undefined && { rate }) };
 }
 
-/** The dead letters that a body selects, and whether its filter finds more of them. */
+/**
+ * Ids of the dead letters that a request selects. `more` says whether the request's filter matches
+ * further ones. Throws unless the request has either ids or a filter.
+ */
 async function selected(
   deadLetters: DeadLetters,
   workspaceId: string,

@@ -8,9 +8,14 @@ import { EVENT_STREAM, type RequestContext, route } from "../../route.ts";
 import { Id, isoTime } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
 
-/** Time between two heartbeats of a live tail; each checks whether the token is still valid. */
+/**
+ * Milliseconds between two heartbeats of a live tail. At each, the server checks the token again.
+ */
 const TAIL_HEARTBEAT_MS = 1_000;
-/** Consecutive heartbeats without room in the reader's buffer after which a live tail ends. */
+/**
+ * A live tail ends after this number of consecutive heartbeats at which the client's buffer is
+ * full.
+ */
 const TAIL_STALLED_BEATS_MAX = 30;
 
 const TailFilter = { sourceId: Type.Optional(Id), destinationId: Type.Optional(Id) };
@@ -40,7 +45,7 @@ export const tailRoutes = [
     handle(call) {
       const permit = call.deps.limiters.liveTails.acquire(call.principal.tokenId);
       return new Response(tailStream(call, permit), {
-        // The connection has no idle timeout, and is not used again.
+        // // The connection closes after the tail, because it no longer has an idle timeout.
         headers: { ...responseHeaders, "Content-Type": EVENT_STREAM, Connection: "close" },
       });
     },
@@ -50,8 +55,8 @@ export const tailRoutes = [
 type TailContext = RequestContext<string, TailFilter, unknown>;
 
 /**
- * The stream of a live tail; releases `permit` at its end. A slow reader misses messages and gets
- * their count; the stream ends when its token becomes invalid.
+ * The stream of a live tail. A client that reads too slowly misses messages and receives their
+ * number. The stream ends when the token becomes invalid. It releases `permit` at its end.
  */
 function tailStream(context: TailContext, permit: Permit): ReadableStream {
   const { deps, workspaceId, query, closing } = context;

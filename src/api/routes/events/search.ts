@@ -109,7 +109,10 @@ export const searchRoutes = [
   }),
 ] as const;
 
-/** Whether a source is the caller's and the requested one, if the query names one. */
+/**
+ * Returns a function that accepts the ids of the caller's sources. When the query names a source,
+ * it accepts only that one.
+ */
 function ownSources({ deps, workspaceId, query }: RequestContext<string, SearchQuery, unknown>) {
   const known = new Map<string, boolean>();
   return (id: string): boolean => {
@@ -157,7 +160,7 @@ function eventAnswer({ sourceId, messageId, receivedAt, event }: FoundEvent) {
   };
 }
 
-/** Positions as base64url, which needs no escape in a URL. */
+/** Encodes log positions as a cursor: base64url needs no escape in a URL. */
 const cursorOf = (rest: Positions) => Buffer.from(JSON.stringify(rest)).toString("base64url");
 
 function readCursor(cursor: string): Positions {
@@ -165,7 +168,7 @@ function readCursor(cursor: string): Positions {
   try {
     rest = JSON.parse(Buffer.from(cursor, "base64url").toString());
   } catch {
-    // Text that is not JSON is refused below.
+    // // `rest` stays undefined, and the check below refuses the text.
   }
   if (isPositions(rest)) return rest;
   throw validationError([

@@ -13,8 +13,9 @@ import {
 } from "./stored-secrets.ts";
 
 /**
- * The valid config to store, without nulls, with the stored secrets that the caller leaves out. Throws
- * when a kept secret would be sent to another host: the caller may not know the secret.
+ * Returns the config to store: validated, without nulls, and with the stored secrets that the
+ * request leaves out. Throws when the config is invalid, or when a stored secret would be sent to
+ * another host, since the caller may not know the secret.
  */
 export function resolveConfig(
   kind: DestinationKind,
@@ -30,7 +31,8 @@ export function resolveConfig(
 }
 
 /**
- * The config in answers: the known keys without secrets; a secret inside a list is an empty text.
+ * Returns the config as answers show it: only known keys, and no secrets. A secret in an item of a
+ * list becomes an empty text.
  */
 export function configAnswer(kind: DestinationKind, config: DestinationConfig): DestinationConfig {
   const shown: DestinationConfig = {};
@@ -49,7 +51,7 @@ export function configAnswer(kind: DestinationKind, config: DestinationConfig): 
   return shown;
 }
 
-/** The schema of a config, with its secrets marked as `writeOnly`. */
+/** The config schema of a destination, with its secrets marked as `writeOnly`. */
 export function schemaWithSecrets(kind: DestinationKind): TSchema {
   const schema: TSchema = structuredClone(kind.configSchema);
   for (const { key, inner } of secretsOf(kind)) {

@@ -7,7 +7,7 @@ import { type RequestContext, type Route, type RouteKey, route } from "../../rou
 import { ExternalId, enveloped, paged, type pageQuery } from "../../schema/common.ts";
 
 interface ResourceOptions<Singular, Plural, Item extends TSchema, Stored> {
-  /** Names of one item and of the list, in paths and envelopes. */
+  /** Names of one item and of the list. Paths and JSON envelopes use them. */
   singular: Singular;
   plural: Plural;
   schema: Item;
@@ -17,9 +17,9 @@ interface ResourceOptions<Singular, Plural, Item extends TSchema, Stored> {
 
 type Item<Name extends string, S extends TSchema> = ReturnType<typeof enveloped<Name, S>>;
 type List<Name extends string, S extends TSchema> = ReturnType<typeof paged<Name, S>>;
-/** The empty set of properties. */
+/** Query schema of a route without query parameters. */
 type NoQuery = Record<never, never>;
-/** A request whose body fits the schema. */
+/** Request context of a route on one item, with a body of the given schema. */
 type BodyContext<Body extends TSchema> = RequestContext<"/{id}", NoQuery, Static<Body>>;
 
 const externalIdBody = Type.Object({ externalId: ExternalId });
@@ -45,15 +45,15 @@ function adminRoute<
     ): unknown;
   },
 ): Route<Key, Query, Body, Answer> {
-  // The names of a resource are types here, which TypeScript does not follow through its envelopes.
+  // // TypeScript cannot relate the computed keys of an envelope to the resource's literal names.
   const made = route(key as RouteKey, { needs: ["workspace:admin"], ...options } as never);
   return made as unknown as Route<Key, Query, Body, Answer>;
 }
 
 /**
- * Makes the routes that the resources under `/v2` have in common: envelopes, paths, examples and
- * the permission `workspace:admin`. The stored items come from the part of the catalog that each
- * route is given.
+ * Returns functions that make the routes of one resource under `/v2`. The routes share envelopes,
+ * paths, examples and the permission `workspace:admin`. Each route gets a function that selects the
+ * part of the catalog with the stored items.
  */
 export function resource<
   const Singular extends string,

@@ -13,7 +13,7 @@ import { route } from "../../route.ts";
 import { enveloped, isoTime, Permissions, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
 
-/** Sessions: how a browser signs in with a token, and what it may do then. */
+/** Routes that begin, show and end the session of a browser. A browser signs in with a token. */
 
 const Session = Type.Object(
   {

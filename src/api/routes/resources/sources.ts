@@ -13,10 +13,9 @@ import {
   Time,
 } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
-
-/** Settings that RudderStack's clients send; they are stored and answered, and have no effect. */
 import { resource } from "./resource.ts";
 
+/** Settings that RudderStack's clients send. They are stored and answered, and have no effect. */
 const storedOnly = {
   geoEnrichmentEnabled: Type.Optional(Type.Boolean()),
   transient: Type.Optional(Type.Boolean()),
@@ -113,7 +112,7 @@ export const sourceRoutes = [
   ),
 ] as const;
 
-/** The fields that both bodies may have; a config of null is an empty one. */
+/** The fields that create and update requests share. A config of null counts as an empty object. */
 function changedFields({
   enabled,
   config,

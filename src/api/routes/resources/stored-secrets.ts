@@ -10,14 +10,17 @@ import { isObject } from "../../schema/common.ts";
 
 export type DestinationConfig = Record<string, unknown>;
 
-/** A stored secret that the caller left out and that is therefore kept. */
+/** A stored secret that the request left out, and that the new config therefore keeps. */
 interface RetainedSecret {
   secret: SecretKey;
-  /** Pointer inside the config. */
+  /** JSON pointer to the secret in the config. */
   path: string;
 }
 
-/** A config without nulls, with the stored secrets where the caller leaves them out. */
+/**
+ * Returns the sent config without nulls, and with the stored secrets that the request leaves out.
+ * `kept` lists those secrets.
+ */
 export function retainSecrets(
   kind: DestinationKind,
   sent: DestinationConfig,
@@ -41,7 +44,9 @@ export function retainSecrets(
   return { config, kept };
 }
 
-/** Errors for kept secrets that would be sent to another host than before. */
+/**
+ * An error for each kept secret that the new config would send to another host than the old one.
+ */
 export function audienceErrors(
   kept: readonly RetainedSecret[],
   config: DestinationConfig,
@@ -57,8 +62,9 @@ export function audienceErrors(
 }
 
 /**
- * Secret keys as pairs: `secret` is a key of the config, `headers.to` a key of each item of a list,
- * `oauth.clientSecret` a key of an object.
+ * The secret keys of a destination, each split into `key` and `inner`. `secret` is a key of the
+ * config itself, `headers.to` a key in each item of the list `headers`, and `oauth.clientSecret` a
+ * key in the object `oauth`.
  */
 export function secretsOf({ secretKeys }: DestinationKind) {
   return secretKeys.map((secret) => {
@@ -67,7 +73,10 @@ export function secretsOf({ secretKeys }: DestinationKind) {
   });
 }
 
-/** The audiences of a secret; none where a config of an earlier version does not name them. */
+/**
+ * The hosts that receive a secret. The list is empty when the config is from an earlier version and
+ * does not name them.
+ */
 function audiencesOf({ audiences }: SecretKey, config: DestinationConfig): SecretAudience[] {
   try {
     return audiences(config);
@@ -83,11 +92,11 @@ function textOf(places: readonly SecretAudience[]): string {
 interface SecretMember {
   key: string;
   inner: string;
-  /** Called with the pointer of a secret that is kept. */
+  /** Called for each secret that is kept, with the JSON pointer to it. */
   keep(path: string): void;
 }
 
-/** Gives an object whose secret is absent or empty the stored one. */
+/** Returns an object with the stored secret when the request's secret is absent or empty. */
 function retainInObject(
   value: unknown,
   before: unknown,
@@ -101,9 +110,9 @@ function retainInObject(
 }
 
 /**
- * Gives an item whose secret is absent or empty the secret of the stored item that is otherwise
- * equal; several equal items get one secret each, in order. A list with too many items is returned
- * as it is and refused later.
+ * Returns a list in which items without a secret get a stored one. An item gets the secret of a
+ * stored item whose other fields are equal; among several equal items, each secret is used once, in
+ * order. A list with too many items is returned unchanged, and validation refuses it later.
  */
 function retainInList(
   items: unknown,
@@ -117,13 +126,13 @@ function retainInList(
     const old = left.get(identity(item, inner))?.shift();
     const isLeftOut = item[inner] === undefined || item[inner] === "";
     if (!isLeftOut || old === undefined) return item;
-    // An empty text, the value of some headers, is no secret.
+    // // Some headers have an empty value, which is not a secret.
     if (old[inner] !== "") keep(`/${key}/${index}/${inner}`);
     return { ...item, [inner]: old[inner] };
   });
 }
 
-/** An item without its secret, as a text to compare items by. */
+/** A text that is equal for items whose fields other than the secret are equal. */
 function identity(item: DestinationConfig, inner: string): string {
   return JSON.stringify({ ...item, [inner]: undefined });
 }

@@ -15,9 +15,7 @@ const Workspace = Type.Object(
   { $id: "Workspace" },
 );
 
-/**
- * Fields of a workspace that rudder-cli expects; a self-hosted workspace has fixed values.
- */
+/** Workspace fields that rudder-cli expects. A self-hosted workspace has fixed values for them. */
 const fixed = { environment: "PRODUCTION", status: "ACTIVE", region: "SELF-HOSTED" } as const;
 
 const workspaceRoute = route("GET /v2/workspace", {
@@ -43,8 +41,8 @@ const workspaceRoute = route("GET /v2/workspace", {
 });
 
 /**
- * Empty lists of RudderStack products that pixelmill does not have; rudder-cli loads all of them
- * before it applies changes.
+ * Routes for RudderStack products that pixelmill does not have. They answer with an empty object,
+ * because rudder-cli loads all of them before it applies changes.
  */
 const catalogues = [
   "GET /v2/catalog/categories",
@@ -59,8 +57,8 @@ const catalogues = [
 ] as const satisfies RouteKey[];
 
 /**
- * The empty list of accounts, such as those of warehouses, in the envelope that RudderStack's clients
- * read.
+ * A route that lists no accounts, such as those of warehouses, which pixelmill does not have.
+ * RudderStack's clients request the list and read this envelope.
  */
 const accountsRoute = route("GET /v2/accounts", {
   summary: "Empty: rudder-cli and the Terraform provider ask for it",

@@ -3,7 +3,10 @@ import { answerLocally, mergeMessages, type NodeHealth, type StatusDeps } from "
 
 type ClusterNode = NonNullable<ClusterFigures["nodes"]>[number];
 
-/** The nodes and partitions of a cluster, with the problems that its nodes report. */
+/**
+ * The nodes and partitions of a cluster, with the cluster's problems and those that its nodes
+ * report.
+ */
 export async function clusterStatus(deps: StatusDeps & Pick<ApiDeps, "nodes">) {
   const { nodes, others } = deps;
   if (nodes === undefined || others === undefined) {
@@ -31,7 +34,7 @@ function nodeAnswer(member: ClusterNode, health: NodeHealth | undefined) {
   return { ...member, answers: health !== undefined, problems };
 }
 
-/** Problems of partitions whose lanes run at no live node. */
+/** A problem message for the partitions whose lanes no live node runs. */
 function partitionsWithoutNode(
   partitions: ClusterFigures["partitions"],
   members: readonly ClusterNode[],

@@ -1,6 +1,6 @@
 import { OVERVIEW_ITEMS_MAX, PAGE_ITEMS_MAX } from "../../../settings/limits.ts";
 
-/** The first items of a list, as many as one overview shows. */
+/** The items of a list up to the limit of one overview, and the total number of items. */
 export function firstItems<T>(list: (page: number) => { items: T[]; total: number }) {
   const items: T[] = [];
   let total = 0;

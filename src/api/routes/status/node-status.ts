@@ -8,22 +8,23 @@ export interface LaneSummary extends Omit<LaneStatus, "rates"> {
   rates: Rates;
 }
 
-/** State of the lanes and guests of a workspace, at one node or merged from all nodes. */
+/** State of a workspace's lanes and guests, on one node or merged from all nodes. */
 export interface WorkspaceStatus {
-  /** By destination. */
+  /** Lane summaries by destination id. */
   lanes: Record<string, LaneSummary>;
-  /** By connection. */
+  /** Event rates by connection id. */
   connections: Record<string, Rates>;
   suspensions: RevisionSuspension[];
-  /** Sentences on failing checks, and on states that work but should not last. */
+  /** Messages of failing health checks, each one sentence. */
   troubles: string[];
+  /** Warnings about states in which the server works but should not stay. */
   warnings: string[];
 }
 
 interface NodeAnswers<T> {
-  /** Answers by the id of the node, this node included. */
+  /** Answers by the id of the node. This node's own answer is included. */
   byNode: ReadonlyMap<string, T>;
-  /** Ids of nodes that did not answer in time; none where the server is alone. */
+  /** Ids of nodes that did not answer in time. Empty on a standalone server. */
   missingNodes: string[];
 }
 
@@ -32,7 +33,7 @@ export type StatusDeps = Pick<
   "catalog" | "pipeline" | "suspensions" | "ready" | "others" | "limiters"
 >;
 
-/** Characters of a reason in an answer. */
+/** Most characters of a failure reason in an answer. The rest is cut off. */
 const REASON_CHARS_MAX = 500;
 
 export const noRates: Rates = { received: 0, delivered: 0, dropped: 0, failed: 0 };
@@ -59,7 +60,7 @@ export async function countedMinutes(deps: StatusDeps, workspaceId: string, dest
   return { counted: [...byNode.values()].flat(), missingNodes };
 }
 
-/** Answers a question of a client or of another node from the state of this node alone. */
+/** Answers a question about the state of this node alone. A client or another node asks it. */
 export function answerLocally(deps: StatusDeps, question: unknown): unknown {
   const [kind, id] = question as [string, string];
   switch (kind) {
@@ -76,7 +77,10 @@ export function answerLocally(deps: StatusDeps, question: unknown): unknown {
   }
 }
 
-/** Only the node that runs a lane or guest knows its state, so every node asks all others. */
+/**
+ * Asks all nodes, this one included, because only the node that runs a lane or guest knows its
+ * state.
+ */
 async function askAllNodes<T>(
   deps: StatusDeps,
   workspaceId: string,
@@ -113,7 +117,7 @@ function localStatus(deps: StatusDeps, workspaceId: string): WorkspaceStatus {
 
 export type NodeHealth = Pick<WorkspaceStatus, "troubles" | "warnings">;
 
-/** Failing checks and warnings of this node. */
+/** Messages of this node's failing health checks, and its warnings. */
 function localHealth({ ready }: Pick<StatusDeps, "ready">): NodeHealth {
   const { checks, warnings } = ready();
   const failing = Object.entries(checks).filter(([, { ok }]) => !ok);
@@ -148,7 +152,10 @@ function mergeStatuses(told: ReadonlyMap<string, WorkspaceStatus>): WorkspaceSta
   };
 }
 
-/** Merges identical messages; prefixes those that not all nodes report with their nodes. */
+/**
+ * Merges the messages of all nodes and drops duplicates. A message that some nodes did not report
+ * is prefixed with the ids of the nodes that did.
+ */
 export function mergeMessages<T>(
   told: ReadonlyMap<string, T>,
   sentencesOf: (of: T) => readonly string[],
@@ -172,7 +179,10 @@ function mergeById<T>(
   );
 }
 
-/** Merges the lanes that a destination has at several nodes; the most urgent failure counts. */
+/**
+ * Merges the lanes of one destination on several nodes: sums the rates, and keeps the most urgent
+ * failure.
+ */
 function mergeLanes(lanes: readonly LaneSummary[]): LaneSummary {
   const failure = lanes.flatMap((lane) => lane.failure ?? []).sort(byUrgency)[0];
   return {
@@ -199,7 +209,10 @@ function sumRates(all: readonly Rates[]): Rates {
   };
 }
 
-/** The suspension of each revision that ends last, since each node suspends on its own. */
+/**
+ * The suspension with the latest end, for each revision. Each node suspends a revision
+ * independently.
+ */
 function latestSuspensions(suspensions: readonly RevisionSuspension[]): RevisionSuspension[] {
   const groups = Map.groupBy(suspensions, (it) => it.transformationVersionId).values();
   return [...groups].map((of) => of.reduce((one, it) => (it.until > one.until ? it : one)));

@@ -11,7 +11,7 @@ import {
   workspaceStatus,
 } from "./node-status.ts";
 
-/** States of a destination, most urgent first: the first that applies is shown. */
+/** States of a destination, most urgent first. When several apply, the overview shows the first. */
 export const destinationStates = [
   "down",
   "failing",
@@ -47,7 +47,10 @@ interface LinkedTransformation {
   suspended?: { until: string; reason: string };
 }
 
-/** State and rates of the sources, transformations and destinations of a workspace, and its problems. */
+/**
+ * State and event rates of a workspace's sources, transformations and destinations, and its
+ * problems.
+ */
 export async function workspaceOverview(deps: StatusDeps, workspaceId: string) {
   const { catalog, pipeline } = deps;
   const { missingNodes, ...activity } = await workspaceStatus(deps, workspaceId);
@@ -86,7 +89,7 @@ export async function workspaceOverview(deps: StatusDeps, workspaceId: string) {
 
 const missing = (id: string) => `Node ${id} does not answer: what it does is not in these figures`;
 
-/** Transformations that destinations are linked to, each once. */
+/** The transformations that are linked to the destinations, each once. */
 function linkedTransformations(
   deps: StatusDeps,
   activity: WorkspaceStatus,
@@ -130,7 +133,8 @@ function sourceOf(
   { id, name, enabled }: Source,
   connections: readonly { sourceId: string; rates: Rates }[],
 ) {
-  // Each connected destination counts the same events; the one that lags least has counted most.
+  // // Each connected destination counts all events of the source. The highest rate is the most
+  // current one: that destination lags least.
   const received = connections
     .filter((it) => it.sourceId === id)
     .map(({ rates }) => rates.received);
@@ -147,7 +151,7 @@ function connectionOf(
 interface DestinationContext {
   lane: LaneSummary | undefined;
   code: LinkedTransformation | undefined;
-  /** Whether all nodes reported their lanes. */
+  /** Whether all nodes reported the state of their lanes. */
   isAllKnown: boolean;
 }
 
