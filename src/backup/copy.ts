@@ -1,4 +1,5 @@
 import type { Key } from "lmdb";
+import { assert } from "../assert.ts";
 import type { Live } from "../catalog/live-view.ts";
 import type { Connection } from "../catalog/model.ts";
 import { StartError } from "../errors.ts";
@@ -33,9 +34,11 @@ async function copyRows<T>(
 ): Promise<number> {
   const portions = new Map<Store, { rows: T[]; bytes: number }>();
   let count = 0;
+  let written = 0;
   const flush = async (store: Store, portion: T[]) => {
     portions.delete(store);
     await store.change(() => portion.forEach(put));
+    written += portion.length;
   };
   for (const row of rows) {
     const store = to(row);
@@ -47,6 +50,7 @@ async function copyRows<T>(
     if (portion.bytes >= PORTION_BYTES) await flush(store, portion.rows);
   }
   for (const [store, portion] of [...portions]) await flush(store, portion.rows);
+  assert(written === count, "A copy writes as many rows as it read");
   return count;
 }
 

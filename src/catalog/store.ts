@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { assert } from "../assert.ts";
 import type { Logger } from "../observe/log.ts";
 import { openStore as openEnvironment } from "../store/lmdb/lmdb-store.ts";
 import { openView } from "../store/lmdb/view.ts";
@@ -44,6 +45,8 @@ export function openStore(
    * µs.
    */
   const epochsNow = new Map<Epoch, number>();
+  /** The greatest value that this process has read of each epoch. */
+  const greatest = new Map<Epoch, number>();
 
   function epoch(name: Epoch): number {
     const known = epochsNow.get(name);
@@ -51,6 +54,7 @@ export function openStore(
     if (epochsNow.size === 0) setImmediate(() => epochsNow.clear());
     const value = epochs.get(name) ?? 0;
     epochsNow.set(name, value);
+    greatest.set(name, Math.max(value, greatest.get(name) ?? 0));
     return value;
   }
 
@@ -73,7 +77,9 @@ export function openStore(
     },
     epoch,
     advance(name) {
-      epochs.put(name, (epochs.get(name) ?? 0) + 1);
+      const value = (epochs.get(name) ?? 0) + 1;
+      assert(value > (greatest.get(name) ?? 0), "An epoch only ascends");
+      epochs.put(name, value);
     },
   };
 }

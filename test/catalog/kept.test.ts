@@ -277,7 +277,7 @@ describe("revisions", () => {
       links: [],
       usedLibraries: [],
     };
-    await expect(catalog.code.commit(workspaceId, change)).rejects.toThrow("used twice");
+    await expect(catalog.code.commit(workspaceId, change)).rejects.toThrow("never used twice");
     expect(
       catalog.code.newestRevision(workspaceId, "transformation", revision.id).revision.code,
     ).toBe("one");

@@ -1,3 +1,4 @@
+import { assert } from "../../assert.ts";
 import { notFound, notPublished, versionNotFound } from "../code-errors.ts";
 import { familyOf } from "../import-name.ts";
 import type { CodeKind, Revision } from "../model.ts";
@@ -23,10 +24,9 @@ type Reads = Pick<
 export function createReads(tables: CodeTables): Reads {
   const { revisions, publications, libraryNames, resourceOf } = tables;
 
-  /** A stored versionId always has its revision. */
   function stored(versionId: string): Revision {
     const revision = revisions.get(versionId);
-    if (revision === undefined) throw new Error("A revision is missing from the catalog");
+    assert(revision !== undefined, "A stored versionId has its revision");
     return revision;
   }
 

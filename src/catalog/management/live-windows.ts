@@ -1,3 +1,4 @@
+import { assert } from "../../assert.ts";
 import type { Positions } from "../../log/positions.ts";
 import type { Connection } from "../model.ts";
 
@@ -16,7 +17,12 @@ export function setLive(connection: Connection, live: boolean, logEnds: Position
   if (live === (connection.until === undefined)) return connection;
   if (!live) return { ...connection, until: logEnds };
   const { until, ...rest } = connection;
-  return { ...rest, from: logEnds, ...earlierOf(connection, until) };
+  const after: Connection = { ...rest, from: logEnds, ...earlierOf(connection, until) };
+  assert(
+    (after.earlier ?? []).length <= CONNECTION_WINDOWS_MAX,
+    "A connection has at most CONNECTION_WINDOWS_MAX earlier windows",
+  );
+  return after;
 }
 
 /** The window of a new connection; one that is not live routes nothing. */

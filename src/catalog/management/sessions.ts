@@ -1,3 +1,4 @@
+import { assert } from "../../assert.ts";
 import { ApiError } from "../../errors.ts";
 import { SESSION_SECONDS_MAX, SESSIONS_OF_TOKEN_MAX } from "../../settings/limits.ts";
 import type { Principal } from "../model.ts";
@@ -37,6 +38,11 @@ export function openSessions(
           if (isOver || left >= SESSIONS_OF_TOKEN_MAX) sessions.remove(session);
         }
         sessions.put({ hash: hashOf(secret), tokenId: token.id, createdAt, expiresAt });
+        const count = sessions.ofToken(token.id).length;
+        assert(
+          count <= SESSIONS_OF_TOKEN_MAX,
+          "A token has at most SESSIONS_OF_TOKEN_MAX sessions",
+        );
       });
       return { principal: { ...principal, expiresAt }, secret };
     },

@@ -1,3 +1,4 @@
+import { assert } from "../../assert.ts";
 import type { Table } from "../../store/table.ts";
 import { notFound } from "../code-errors.ts";
 import { isId, timeOf } from "../ids.ts";
@@ -26,7 +27,13 @@ export function openCodeTables(store: CatalogStore) {
       return found;
     },
     putResource(resource: Resource): void {
-      const { workspaceId, kind, id } = resource;
+      const { workspaceId, kind, id, newest } = resource;
+      const before = resources.get(id);
+      assert(!resource.deleted || !resource.published, "A published resource is not deleted");
+      assert(
+        !before || newest >= before.newest,
+        "The newest revision is never replaced by an older",
+      );
       resources.put(id, resource);
       if (isDraft(resource)) drafts.put([workspaceId, kind, id], true);
       else drafts.remove([workspaceId, kind, id]);
@@ -77,7 +84,7 @@ function revisionTable(store: CatalogStore) {
       isId(versionId) ? revisions.get(versionId) : undefined,
     /** Adds a revision; refuses a versionId that is taken, since a revision never changes. */
     add(revision: Revision): void {
-      if (revisions.doesExist(revision.versionId)) throw new Error("A versionId was used twice");
+      assert(!revisions.doesExist(revision.versionId), "A versionId is never used twice");
       revisions.put(revision.versionId, revision);
       order.put([revision.id, revision.versionId], true);
     },
@@ -166,6 +173,8 @@ function linkTable(store: CatalogStore) {
   function remove(destinationId: string): void {
     const link = links.get(destinationId);
     if (link === undefined) return;
+    const inOrder = order.get([link.transformationId, link.order]);
+    assert(inOrder === destinationId, "A destination has the same one link in both tables");
     links.remove(destinationId);
     order.remove([link.transformationId, link.order]);
   }

@@ -1,3 +1,4 @@
+import { assert } from "../../assert.ts";
 import { ApiError } from "../../errors.ts";
 import { PAGE_ITEMS_MAX } from "../../settings/limits.ts";
 import { isId } from "../ids.ts";
@@ -78,7 +79,9 @@ export function workspaceTable<T extends { id: string; workspaceId: string }>(
       const offset = (page - 1) * PAGE_ITEMS_MAX;
       const keys = [...order.getKeys({ ...range, offset, limit: PAGE_ITEMS_MAX })];
       const found = keys.map(([, id]) => items.get(id)).filter((item) => item !== undefined);
-      return { items: found, total: order.getKeysCount(range) };
+      const total = order.getKeysCount(range);
+      assert(found.length <= Math.max(0, total - offset), "A list has all items of its pages");
+      return { items: found, total };
     },
     all: () => [...items.getRange({})].map(({ value }) => value),
     put(item) {
