@@ -33,20 +33,23 @@ import { bytes, JSON_START, words } from "./text/scratch.ts";
 import { copySpan, keep, type Span } from "./text/span.ts";
 import { writeIsoTime } from "./time.ts";
 
-/** An event as destinations and user code get it. */
+/** An event in the form that destinations and user code receive. */
 export interface PixelEvent {
-  /** The event as JSON, in memory that no other event shares. */
+  /** The event as JSON text in UTF-8. No other event shares the memory. */
   json: Uint8Array;
-  /** User of the event: the userId, else the anonymousId. Events of one user keep their order. */
+  /**
+   * Identifies the user: the userId, or the anonymousId when the userId is empty. The events of one
+   * user are delivered in order.
+   */
   user: string;
-  /** Empty when the event has no userId. */
+  /** The event's userId; empty when the event has none. */
   userId: string;
   anonymousId: string;
-  /** `event` of a track event; empty for a page. */
+  /** The name of a track event (its field `event`); empty for a page event. */
   name: string;
 }
 
-/** Builds the event of a record. The write key is never part of the event. */
+/** Builds the event from a record of the event log. The write key is left out. */
 export function eventOf(record: PixelRecord): PixelEvent {
   const end = writeEvent(record);
   const userId = nodeText(USER_ID);
@@ -83,8 +86,8 @@ const timePlaces = [...TIMES_TEXT.matchAll(new RegExp(TIME, "g"))].map(
 const REQUEST_IP_FIELD = keep(',"request_ip":"');
 
 /**
- * Writes the record's event as JSON to the scratch, from `JSON_START` on, and returns where the
- * JSON ends. Allocates nothing.
+ * Writes the event of a record as JSON into the scratch buffer, beginning at `JSON_START`. Returns
+ * the offset after the JSON. Allocates no memory.
  */
 export function writeEvent(record: PixelRecord): number {
   const isStreamed = streamQuery(record.query, record.type);
@@ -118,8 +121,8 @@ export function writeEvent(record: PixelRecord): number {
 }
 
 /**
- * The time that `TIMES` holds, in milliseconds since the epoch. In a busy log the next event often
- * has the same time.
+ * The time, in milliseconds since the epoch, whose text is in `TIMES`. The text is reused when the
+ * next event has the same time, which is frequent in a busy log.
  */
 let timesSet = Number.NaN;
 
@@ -153,15 +156,15 @@ function putMember(field: Span, node: number, out: number): number {
 }
 
 /**
- * Takes one pair of double quotes off an anonymousId: AMP's client ids arrive in quotes that are
- * not part of the id.
+ * Removes one pair of double quotes around an anonymousId. AMP sends client ids in quotes that do
+ * not belong to the id.
  */
 function unquoteAnonymousId(): void {
   if (!isGiven(ANONYMOUS_ID)) return;
   const start = nodes[ANONYMOUS_ID + FIRST]!;
   const end = nodes[ANONYMOUS_ID + LAST]!;
-  // Each quote in JSON text is the two bytes `\"`, and at the end those two bytes cannot be
-  // anything else.
+  // In JSON text, a quote is the two bytes `\"`. At the end of the text, these two bytes are always
+  // an escaped quote.
   if (end - start < 4) return;
   if (bytes[start] !== BACKSLASH || bytes[start + 1] !== QUOTE) return;
   if (bytes[end - 2] !== BACKSLASH || bytes[end - 1] !== QUOTE) return;
@@ -173,7 +176,7 @@ function isGiven(node: number): boolean {
   return nodes[node + KIND] === STRING;
 }
 
-/** Whether a string field is absent or holds only spaces. */
+/** Whether a string node of the event is absent or holds only spaces. */
 function isBlank(node: number): boolean {
   const first = bytes[nodes[node + FIRST]!]!;
   const isPrintable = first > SPACE && first < 0x80 && first !== BACKSLASH;
@@ -185,12 +188,12 @@ function nodeText(node: number): string {
   return isGiven(node) ? textOf(nodes[node + FIRST]!, nodes[node + LAST]!) : "";
 }
 
-/** Two hexadecimal digits of each byte, as they lie in memory. */
+/** For each byte value, its two hexadecimal digits as one 16-bit number in memory order. */
 const hexPairs = Uint16Array.from({ length: 256 }, (_, byte) => {
   return hexDigit[byte >> 4]! | (hexDigit[byte & 15]! << 8);
 });
 
-/** Writes 16 bytes in the form 8-4-4-4-12. */
+/** Writes 16 bytes as a UUID text (8-4-4-4-12 hexadecimal digits) at offset `out`. */
 function writeUuid(id: Uint8Array, out: number): number {
   for (let i = 0; i < 16; i++) {
     if (i === 4 || i === 6 || i === 8 || i === 10) bytes[out++] = MINUS;

@@ -4,24 +4,24 @@ import { decodeRecord, type RawRecord, rawRecord } from "./record.ts";
 import { AMPERSAND, PERCENT, PLUS } from "./text/bytes.ts";
 import { percentDecode } from "./text/percent.ts";
 
-/** Conditions of a search; an event must meet all that are given. */
+/** Conditions of a search for events. An event must meet all conditions that are present. */
 export interface EventQuery {
-  /** Received then or later, in milliseconds since the epoch. */
+  /** Earliest time of receipt, in milliseconds since the epoch. */
   from?: number;
-  /** Received before. */
+  /** Time before which the event was received, in milliseconds since the epoch. */
   to?: number;
-  /** 16 bytes. */
+  /** The messageId as the 16 bytes of its UUID. */
   messageId?: Uint8Array;
   userId?: string;
   anonymousId?: string;
-  /** The name of a track event. */
+  /** The name of a track event (its field `event`). */
   event?: string;
 }
 
 /**
- * Returns a function that checks whether an encoded record meets the query. An event is built only
- * when the raw record does not rule it out: each text of the event is in the query that the client
- * sent, once decoded.
+ * Returns a function that checks whether an encoded record meets the query. For speed, it first
+ * searches the record's raw text: every text of an event occurs in the decoded query string that
+ * the client sent. It builds the event only when that search does not rule the record out.
  */
 export function createFinder(
   query: EventQuery,
@@ -49,13 +49,13 @@ export function createFinder(
       const raw = rawRecord(record);
       return hasKeys(raw) && mayHold(raw.query, needles) && fits(record);
     } catch {
-      // Another version wrote the record, or it is damaged: lanes report it.
+      // The record is damaged or was written by another version. Lanes report such records.
       return false;
     }
   };
 }
 
-/** Replacement for bytes that are not UTF-8. */
+/** Character that replaces bytes that are not valid UTF-8. */
 const REPLACEMENT = "\uFFFD";
 
 function mayHold(query: Buffer, needles: readonly Buffer[]): boolean {
@@ -65,13 +65,13 @@ function mayHold(query: Buffer, needles: readonly Buffer[]): boolean {
   return needles.every((needle) => text.includes(needle));
 }
 
-/** A query, a separator, and the query decoded. */
+/** Working memory for a query string, a separator, and the decoded query string. */
 const scratch = Buffer.alloc(2 * PIXEL_TARGET_BYTES_MAX + 1);
 
 function decoded(query: Buffer): Buffer {
   const start = query.length + 1;
   scratch.set(query);
-  // The decoder takes the byte behind the query for a separator.
+  // The decoder requires a separator after the query.
   scratch[query.length] = AMPERSAND;
   return scratch.subarray(start, Math.abs(percentDecode(scratch, 0, query.length, start)));
 }

@@ -12,17 +12,20 @@ import { bytes, QUERY } from "./text/scratch.ts";
 import type { Span } from "./text/span.ts";
 import { userHash } from "./user-hash.ts";
 
-/** Result of checking a query. */
+/** Result of checking the query string of a pixel request. */
 export interface QueryInspection {
-  /** Reason for which the query is refused, a sentence for the caller; undefined when it is valid. */
+  /** Why the query is refused, as a sentence for the client; undefined when the query is valid. */
   problem: string | undefined;
-  /** Empty when there is a problem. */
+  /** The write key in the query; empty when the query is refused. */
   writeKey: string;
-  /** Hash of the event's user, by `userHash`; 0 when `wantsUser` is false. */
+  /**
+   * Hash of the event's user, computed by `userHash`. It is 0 when the caller did not set
+   * `wantsUser` or the query is refused.
+   */
   user: number;
 }
 
-/** Spans of the query's ids in the scratch, as JSON text. */
+/** Where the JSON text of the query's userId starts and ends in the scratch buffer. */
 const userId = { start: 0, end: 0 };
 const anonymousId = { start: 0, end: 0 };
 
@@ -33,8 +36,9 @@ const USER_ID = encoder.encode("userId");
 const EVENT = encoder.encode("event");
 
 /**
- * Checks a query against the rules of the Pixel API, and finds its write key, in one pass and
- * without building the event. The query has at most 32,768 characters, all below U+0100.
+ * Checks a query string against the rules of the Pixel API, and extracts its write key. It needs
+ * one pass and does not build the event. The caller makes sure that the query has at most 32,768
+ * characters, all below U+0100.
  */
 export function inspectQuery(
   query: string,
@@ -91,8 +95,8 @@ function refusal(problem: string): QueryInspection {
 }
 
 /**
- * Upper bound of the array elements that the last name adds: each of its indices may start a new
- * array.
+ * Upper bound of the number of array elements that the parameter name read last adds. Each index in
+ * the name may start a new array.
  */
 function elementsMax(): number {
   let elements = 0;
@@ -103,15 +107,15 @@ function elementsMax(): number {
 }
 
 /**
- * Whether the query's arrays exceed their limit. Array lengths depend on each other, so the
- * event has to be built; hardly any query reaches this step.
+ * Whether the query's arrays exceed the limit of array elements. The lengths of nested arrays
+ * depend on each other, so this function builds the event. It is called for very few queries.
  */
 function isOverfullQuery(query: string, type: "page" | "track"): boolean {
   readQuery(query, type);
   return isOverfull();
 }
 
-/** Whether the name read last has one component, which is `name`. */
+/** Whether the parameter name read last consists of the single component `name`. */
 function isNamed(name: Uint8Array): boolean {
   const start = starts[0]!;
   if (ends[0]! - start !== name.length) return false;
@@ -119,14 +123,18 @@ function isNamed(name: Uint8Array): boolean {
   return true;
 }
 
-/** The value read last, decoded. */
+/** Returns the decoded value of the parameter read last. */
 function valueText(query: string): string {
   if (!pair.encoded) return query.slice(pair.start - QUERY, pair.end - QUERY);
   decode(pair.start, pair.end);
   return textOf(text.start, text.end);
 }
 
-/** Whether the last value is a present id, as `isPresent` says; stores its span in `id`. */
+/**
+ * Whether the value of the parameter read last is an id: a value that is not blank. If `isQuoted`,
+ * double quotes around the value are ignored. Stores in `id` where the value starts and ends in the
+ * scratch buffer.
+ */
 function isPresentId(id: Span, query: string, isQuoted: boolean): boolean {
   const isFound = isPresent(query, isQuoted);
   const { start, end } = pair.encoded ? text : pair;
@@ -135,7 +143,7 @@ function isPresentId(id: Span, query: string, isQuoted: boolean): boolean {
   return isFound;
 }
 
-/** The hash of an anonymousId, which may be an AMP client id in quotes. */
+/** Computes the user hash of an anonymousId. Double quotes around an AMP client id are ignored. */
 function hashOfAnonymousId({ start, end }: Span): number {
   const isInQuotes =
     end - start >= 4 &&
@@ -147,8 +155,9 @@ function hashOfAnonymousId({ start, end }: Span): number {
 }
 
 /**
- * Whether the last value is not blank, without the double quotes around an AMP client id. A plain
- * value that starts with a printable character is present: no string is built for it.
+ * Whether the value of the parameter read last is not blank. If `isQuoted`, double quotes around
+ * the value (an AMP client id) are ignored. A value that needs no decoding and starts with a
+ * printable character is accepted without building a string.
  */
 function isPresent(query: string, isQuoted: boolean): boolean {
   if (!pair.encoded && pair.start < pair.end && bytes[pair.start]! > SPACE) return true;

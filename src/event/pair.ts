@@ -5,29 +5,30 @@ import { percentDecode } from "./text/percent.ts";
 import { bytes, QUERY, TEXTS } from "./text/scratch.ts";
 
 /**
- * Reads a query pair by pair: the components of the name, between its dots, and the span of the
- * value. Most names and values need no decoding and stay where they are; only the others are
- * copied.
+ * Reads a query string one `name=value` pair at a time. A name is split at its dots into
+ * components. Names and values that need no decoding stay in the query; the others are decoded into
+ * a copy.
  */
 
-/** The pair that was read last. */
+/** The pair that `readPair` read last. */
 export const pair = {
   /**
-   * Number of the name's components: 0 for a pair that is ignored, at most one more than the limit.
+   * Number of components in the name. It is 0 for a pair that is ignored, and at most
+   * `PIXEL_LEVELS_MAX` + 1, which means too many.
    */
   levels: 0,
-  /** Where the value starts, as the client sent it. */
+  /** Offset in the scratch buffer where the value starts, before decoding. */
   start: 0,
   end: 0,
-  /** Whether the value must be decoded or escaped before it is JSON text. */
+  /** Whether the value must be decoded or escaped before it can be used as JSON text. */
   encoded: false,
 };
 
-/** Where each component of the name starts and ends in the scratch. */
+/** For each component of the name, the offset in the scratch buffer where it starts. */
 export const starts = new Int32Array(PIXEL_LEVELS_MAX + 1);
 export const ends = new Int32Array(PIXEL_LEVELS_MAX + 1);
 
-/** Where the next decoded text goes. */
+/** Offset in the scratch buffer at which the next decoded text is written. */
 let textEnd = TEXTS;
 
 const PLAIN = 0;
@@ -41,7 +42,10 @@ const nameClasses = classes.slice();
 nameClasses[EQUALS] = STOPS;
 nameClasses[DOT] = SPLITS;
 
-/** Takes a query of at most 32,768 characters, all below U+0100; returns where it ends. */
+/**
+ * Copies a query string into the scratch buffer, and returns the offset after it. The caller makes
+ * sure that the query has at most 32,768 characters, all below U+0100.
+ */
 export function loadQuery(query: string): number {
   const end = QUERY + bytes.write(query, QUERY, "latin1");
   bytes[end] = AMPERSAND;
@@ -49,12 +53,13 @@ export function loadQuery(query: string): number {
   return end;
 }
 
-/** Reads the pair at `from` into `pair`, and returns where the next one starts. */
+/** Reads the pair at offset `from` into `pair`, and returns the offset of the next pair. */
 export function readPair(from: number): number {
   let levels = 0;
   let start = from;
   let at = from;
-  // The name, component by component: in one function with the value, for a call per pair shows.
+  // Splits the name into components. This loop stays in one function with the reading of the value,
+  // because a function call per pair costs measurable time.
   for (;;) {
     let kind = nameClasses[bytes[at]!]!;
     while (kind === PLAIN) kind = nameClasses[bytes[++at]!]!;
@@ -84,7 +89,10 @@ export function readPair(from: number): number {
   return at + 1;
 }
 
-/** A name is decoded before it is split, so that `%2E` separates components like a dot. */
+/**
+ * Reads a percent-encoded name. The name is decoded before it is split, so `%2E` separates
+ * components like a dot. `encodedAt` is the offset of the first encoded character.
+ */
 function readEncodedName(from: number, encodedAt: number): number {
   let stop = encodedAt;
   while (nameClasses[bytes[stop]!] !== STOPS) stop++;
@@ -102,10 +110,13 @@ function readEncodedName(from: number, encodedAt: number): number {
   return stop;
 }
 
-/** Span of the JSON text that was decoded last. */
+/** Where the JSON text that `decode` wrote last starts and ends in the scratch buffer. */
 export const text = { start: 0, end: 0 };
 
-/** Decodes the name or value in `[from, end)`, and leaves its JSON text in `text`. */
+/**
+ * Decodes the name or value between two offsets of the scratch buffer into JSON text, and sets
+ * `text` to that JSON text.
+ */
 export function decode(from: number, end: number): void {
   const decodedEnd = percentDecode(bytes, from, end, textEnd);
   if (decodedEnd >= 0) {
@@ -118,7 +129,7 @@ export function decode(from: number, end: number): void {
   text.end = textEnd;
 }
 
-/** The string that a JSON text in the scratch stands for. */
+/** Returns the string that the JSON text between two offsets of the scratch buffer represents. */
 export function textOf(start: number, end: number): string {
   const inside = bytes.toString("utf8", start, end);
   return inside.includes("\\") ? JSON.parse(`"${inside}"`) : inside;

@@ -1,34 +1,41 @@
 import type { RecordCodec } from "../log/event-log.ts";
 
-/** The record of a pixel in the event log, from which a lane builds the event. */
+/** A pixel request as it is stored in the event log. A lane builds the event from it. */
 export interface PixelRecord {
   type: "page" | "track";
-  /** Milliseconds since the epoch. */
+  /** Time of receipt, in milliseconds since the epoch. */
   receivedAt: number;
   sourceId: string;
-  /** The client's address as text; empty when addresses are not recorded. */
+  /** The client's IP address as text; empty when addresses are not recorded. */
   clientAddress: string;
-  /** 16 random bytes: the event's messageId, a version 4 UUID. */
+  /** The event's messageId: 16 random bytes of a version 4 UUID. */
   messageId: Uint8Array;
-  /** The query without `?`, as the client sent it: ASCII. */
+  /** The query string as the client sent it, without the `?`. ASCII characters only. */
   query: string;
   /**
-   * Ends of the other event logs when the pixel came, if there are other logs. The client may have
-   * sent this pixel because of a response to a pixel below these ends.
+   * Ends of the other event logs when the pixel arrived; absent when there are no other logs. The
+   * client may have sent this pixel after it got the response to a pixel below these ends.
    */
   after?: readonly LogEnd[] | undefined;
 }
 
-/** An event log, by its number, and the sequence number after its last durable record. */
+/**
+ * End of an event log: the log's number, and the sequence number after the log's last durable
+ * record.
+ */
 export interface LogEnd {
   log: number;
   sequence: number;
 }
 
 /**
- * Layout, little-endian: version u8, type u8, lengths of sourceId u8, clientAddress u8 and query
- * u32; receivedAt f64; messageId, 16 bytes; then the three texts, a byte per character. Version 2
- * adds the ends of other logs: their count u8, then for each its number u16 and sequence f64.
+ * Version of the encoding of a record. Numbers are little endian:
+ *
+ * version u8, type u8, lengths of sourceId u8, clientAddress u8 and query u32,
+ * receivedAt f64, messageId (16 bytes), then the three texts with one byte per character
+ *
+ * Version 2 adds the ends of other logs: their count u8, then for each its log number u16 and
+ * sequence number f64.
  */
 const VERSION = 1;
 const VERSION_WITH_ENDS = 2;
@@ -77,7 +84,7 @@ function encodeEnds(ends: readonly LogEnd[], into: Buffer, offset: number): numb
   return at;
 }
 
-/** Parts of an encoded record as views into its bytes. */
+/** Parts of an encoded record. Byte arrays are views into the encoded record. */
 export interface RawRecord {
   receivedAt: number;
   messageId: Buffer;
@@ -97,13 +104,16 @@ export function rawRecord(bytes: Uint8Array): RawRecord {
   };
 }
 
-/** Time at which an encoded record was received, in milliseconds since the epoch; NaN if invalid. */
+/**
+ * Returns the time at which an encoded record was received, in milliseconds since the epoch; NaN
+ * when the bytes are no valid record.
+ */
 export function timeOfRecord(bytes: Uint8Array): number {
   if (bytes.length < HEAD_BYTES) return Number.NaN;
   return new DataView(bytes.buffer, bytes.byteOffset).getFloat64(TIME_AT, true);
 }
 
-/** Decodes a record of `pixelRecordCodec`; the result shares no memory with `bytes`. */
+/** Decodes a record that `pixelRecordCodec` encoded. The result shares no memory with `bytes`. */
 export function decodeRecord(bytes: Uint8Array): PixelRecord {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (buffer.length < HEAD_BYTES) {
@@ -143,7 +153,7 @@ function decodeEnds(buffer: Buffer, start: number): LogEnd[] {
   return ends;
 }
 
-/** Source id of a record of `pixelRecordCodec`. */
+/** Returns the source id of a record that `pixelRecordCodec` encoded. */
 export function sourceOfRecord(bytes: Uint8Array): string {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return buffer.toString("latin1", HEAD_BYTES, HEAD_BYTES + (buffer[2] ?? 0));

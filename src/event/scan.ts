@@ -28,13 +28,13 @@ import { bytes, QUERY } from "./text/scratch.ts";
 import { isSame } from "./text/span.ts";
 
 /**
- * Two ways from a query to the parts of its event: written as the query is read, or through the
- * tree. Both leave out parameters beyond a limit: the listener refuses queries that hold such
- * parameters, so only a log that was written under other limits has any. Both throw `RangeError`
- * for a query that is longer than a request target may be.
+ * Reads all parameters of a query string into the tree. It works for every query, unlike
+ * `streamQuery`.
+ *
+ * Leaves out parameters beyond a limit. The listener refuses queries with such parameters, so only
+ * an event log that was written under other limits contains them. Throws `RangeError` for a query
+ * that is longer than a request target may be.
  */
-
-/** Reads a query into the tree, whatever the query holds. */
 export function readQuery(query: string, type: "page" | "track"): void {
   const end = load(query, type);
   let at = QUERY;
@@ -49,7 +49,11 @@ export function readQuery(query: string, type: "page" | "track"): void {
   }
 }
 
-/** Writes a query to the sections in one pass; false when the query has to go through the tree. */
+/**
+ * Writes the parameters of a query string as JSON to the sections of the scratch buffer, in one
+ * pass. Returns false when the query needs `readQuery` and the tree instead. Has the same limits as
+ * `readQuery`.
+ */
 export function streamQuery(query: string, type: "page" | "track"): boolean {
   const end = load(query, type);
   clearStream();
@@ -82,14 +86,14 @@ function load(query: string, type: "page" | "track"): number {
   return loadQuery(query);
 }
 
-/** Whether the name read last is the first that starts with this field. */
+/** Whether the pair read last is the first pair of this query whose name starts with `field`. */
 function isFirst(field: number): boolean {
   return (
     field !== NONE && isSame(nodes[field + NAME]!, nodes[field + NAME_END]!, starts[0]!, ends[0]!)
   );
 }
 
-/** Gives a node the value that was read last. */
+/** Sets a node's value to the value of the pair read last. */
 function setValue(node: number): void {
   let { start, end } = pair;
   if (pair.encoded) {

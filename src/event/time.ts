@@ -4,11 +4,17 @@ const DAY_MS = 86_400_000;
 const LETTER_T = 0x54;
 const LETTER_Z = 0x5a;
 
-/** The day that was written last, as `2026-11-20T`: almost always the day of the next one. */
+/**
+ * Text of the day that was written last, such as `2026-11-20T`. It is reused when the next time is
+ * on the same day.
+ */
 const dayText = new Uint8Array(11);
 let dayWritten = Number.NaN;
 
-/** Writes milliseconds since the epoch (years 0 to 9999) as `2026-11-20T07:31:05.123Z`. */
+/**
+ * Writes a time, in milliseconds since the epoch (years 0 to 9999), as text such as
+ * `2026-11-20T07:31:05.123Z`.
+ */
 export function writeIsoTime(time: number, into: Uint8Array, offset: number): number {
   const day = Math.floor(time / DAY_MS);
   if (day !== dayWritten) writeDay(day);
@@ -29,8 +35,9 @@ export function writeIsoTime(time: number, into: Uint8Array, offset: number): nu
 }
 
 /**
- * The civil date of a day since the epoch, counting in years that begin in March (Howard Hinnant,
- * "chrono-compatible low-level date algorithms").
+ * Writes the date of a day into `dayText`. The day is a number of days since the epoch. The
+ * algorithm counts years that begin in March (Howard Hinnant, "chrono-compatible low-level date
+ * algorithms").
  */
 function writeDay(day: number): void {
   const shifted = day + 719_468;

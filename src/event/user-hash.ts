@@ -1,9 +1,10 @@
 import { bytes } from "./text/scratch.ts";
 
 /**
- * The hash of whose event it is: of the userId, else the anonymousId, as JSON text in UTF-8. Where
- * records are kept by user, this hash decides where. So it must never change: FNV-1a, 32 bits wide,
- * whose bits are then mixed as MurmurHash3 does, since few ids differ in many of their bits.
+ * Hashes the id of a user: the userId, or the anonymousId when there is no userId. The id is given
+ * as JSON text between two offsets of the scratch buffer. The hash chooses the partition that
+ * stores the user's records, so it must never change. It is 32-bit FNV-1a, followed by the final
+ * mixing steps of MurmurHash3, which spread ids that differ in few bits.
  */
 export function userHash(start: number, end: number): number {
   let hash = 0x811c9dc5;

@@ -2,14 +2,17 @@ import { assert } from "../assert.ts";
 import { type Block, recordsOf } from "./block.ts";
 import type { LogRecord } from "./event-log.ts";
 
-/** Bytes of blocks that a reader keeps in memory. */
+/** Total size in bytes of the decoded blocks that one log reader caches. */
 export const LOG_CACHE_BYTES_MAX = 16 << 20;
 
 export interface CachedBlock extends Block {
   records: LogRecord[];
 }
 
-/** The last blocks read, by first sequence number. Lanes that follow the log's end share them. */
+/**
+ * Blocks that were read last from one log, by the sequence number of their first record. All lanes
+ * that read the log use the same cache.
+ */
 export class BlockCache {
   readonly #blocks = new Map<number, CachedBlock>();
   #bytes = 0;
@@ -31,8 +34,8 @@ export class BlockCache {
   }
 
   /**
-   * Evicts the oldest reads first: the log's end moves on, and a lane that is behind reads each
-   * block once.
+   * Removes the blocks that were added first until the cache fits `bytesMax`. The order of use does
+   * not matter: a lane reads each block only once.
    */
   #evict(): void {
     for (const block of this.#blocks.values()) {

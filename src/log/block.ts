@@ -1,33 +1,35 @@
 /**
- * The block: what one flush writes, and the unit of everything that can be lost.
+ * Format of a block. One flush of the log's writer writes one or more blocks, and damage to a file
+ * loses whole blocks.
  *
- *     magic u32 · bytes u32 · count u32 · crc32 u32 · firstSequence f64 · count × [length u32 · bytes]
- *     · zeros, or none
+ *     magic u32 · bytes u32 · count u32 · crc32 u32 · firstSequence f64
+ *     count × [length u32 · record], then zeros
  *
- * Little endian. `bytes` counts what follows the header; the CRC covers all but magic and itself.
+ * Numbers are little endian. `bytes` is the size of everything after the header, including the
+ * optional zeros at the end. The CRC covers the block except `magic` and the CRC itself.
  */
 
 import { assert } from "../assert.ts";
 import type { LogRecord } from "./event-log.ts";
 
 /**
- * Longest block on disk. This bound may grow but never shrink, since logs of earlier versions hold
- * blocks of this size.
+ * Largest size in bytes of a block on disk, header included. This bound may grow but must never
+ * shrink: logs of earlier versions hold blocks of this size.
  */
 export const LOG_BLOCK_BYTES_MAX = 1 << 20;
 
 /**
- * `F5 50 58 FF`. The bytes F5 and FF occur in no UTF-8 text, so no query that a client sends can
- * look like the start of a block when a damaged file is searched for the next one.
+ * First four bytes of every block. The bytes F5 and FF occur in no UTF-8 text. So text that a
+ * client sent cannot look like the start of a block when a damaged file is searched for one.
  */
 const MAGIC = Buffer.from([0xf5, 0x50, 0x58, 0xff]);
 const MAGIC_U32 = MAGIC.readUInt32LE(0);
 
-/** Most records of a block. */
+/** Largest number of records in one block. */
 export const BLOCK_RECORDS_MAX = 8_192;
 
 export const HEADER_BYTES = 24;
-/** Bytes before each record in a block. */
+/** Size in bytes of the length field before each record in a block. */
 export const RECORD_HEADER_BYTES = 4;
 
 const AT_BYTES = 4;
@@ -35,17 +37,20 @@ const AT_COUNT = 8;
 const AT_CRC = 12;
 const AT_SEQUENCE = 16;
 
-/** A whole block whose CRC was checked. */
+/** A complete block with a correct checksum. */
 export interface Block {
   /** Sequence number of the block's first record. */
   first: number;
   /** Sequence number after the block's last record. */
   end: number;
-  /** Header and records. */
+  /** The bytes of the whole block: header, records, and zeros at the end. */
   bytes: Buffer;
 }
 
-/** Writes the header of a block whose records fill `buffer` from `HEADER_BYTES` to `end`. */
+/**
+ * Writes the header of a block to the start of `buffer`. The records already lie in `buffer` from
+ * `HEADER_BYTES` to `end`.
+ */
 export function sealBlock(buffer: Buffer, end: number, first: number, count: number): void {
   assert(end <= buffer.length, "A block ends within its buffer");
   const bytesMin = HEADER_BYTES + count * RECORD_HEADER_BYTES;
@@ -58,9 +63,10 @@ export function sealBlock(buffer: Buffer, end: number, first: number, count: num
 }
 
 /**
- * The whole block at `offset`, or undefined when there is none: the bytes are damaged, the block is
- * cut short by the end of the window, or it is older than `sequenceMin` (the numbers of a segment's
- * blocks ascend).
+ * Returns the block that starts at `offset` of `window`. Returns undefined when no block starts
+ * there, the block's bytes are damaged, the window ends inside the block, or the block's first
+ * sequence number is below `sequenceMin`. (Sequence numbers ascend within a segment, so a lower one
+ * marks leftover bytes.)
  */
 export function blockAt(window: Buffer, offset: number, sequenceMin: number): Block | undefined {
   if (window.length - offset < HEADER_BYTES) return undefined;
@@ -74,12 +80,15 @@ export function blockAt(window: Buffer, offset: number, sequenceMin: number): Bl
   return { first, end: first + count, bytes: window.subarray(offset, end) };
 }
 
-/** Offset at which the next block may start, at `offset` or after it, or -1. */
+/**
+ * Offset of the next block magic at or after `offset`, where a block may start; -1 when there is
+ * none.
+ */
 export function findMagic(window: Buffer, offset: number): number {
   return window.indexOf(MAGIC, offset);
 }
 
-/** The records of a block; their bytes are views into it. */
+/** Returns the records of a block. Each record's bytes are a view into the block, not a copy. */
 export function recordsOf(block: Block): LogRecord[] {
   const records = new Array<LogRecord>(block.end - block.first);
   let offset = HEADER_BYTES;

@@ -5,17 +5,20 @@ import { makeDirectory } from "../disk/sync.ts";
 import { PAGE_BYTES } from "./io/page.ts";
 
 /**
- * The end of a log, in memory that its writer shares with other processes: the mapped file `durable`
- * of the log's directory. The writer sets the mark before it acknowledges a record, so that a
- * process that saw the acknowledgement reads a number beyond that record; a message between the
- * processes could arrive later.
+ * The end of a log: the sequence number after its last durable record. It is stored in the file
+ * `durable` of the log's directory, which several processes map into memory. The log's writer sets
+ * the mark before it acknowledges a record. So a process that learned of the acknowledgement reads
+ * a mark beyond that record.
  */
 export interface DurableMark {
   get(): number;
   set(sequence: number): void;
 }
 
-/** Opens the mark of a log directory. Its value counts only once a writer has set it. */
+/**
+ * Opens the mark in a log's directory, and creates the file when it is missing. A new mark holds 0
+ * until the log's writer sets it.
+ */
 export function openMark(directory: string): DurableMark {
   makeDirectory(directory);
   const path = join(directory, "durable");
@@ -31,15 +34,19 @@ export function openMark(directory: string): DurableMark {
   };
 }
 
-/** The number that the last writer left in the mark; 0 when it is no sequence number. */
+/**
+ * Returns the sequence number that the last writer stored in the mark; 0 when the mark holds no
+ * valid sequence number.
+ */
 export function readStoredMark(mark: DurableMark): number {
   const sequence = mark.get();
   return Number.isSafeInteger(sequence) && sequence > 0 ? sequence : 0;
 }
 
 /**
- * Replaces a mark of an earlier version, which was eight bytes long and may have no space on a full
- * disk.
+ * Replaces a mark file of eight bytes, which earlier versions wrote, by one of a full page. The
+ * page's disk space is allocated in advance, because a store to a mapped file without space on a
+ * full disk would kill the process.
  */
 function renew(path: string): void {
   const content = new Uint8Array(PAGE_BYTES);

@@ -1,12 +1,13 @@
 /**
- * The event log: an append-only sequence of records; on one machine a directory for each writing
- * process, in a cluster a partition that all nodes write. A sequence number names a record for
- * good, and is never reused. Numbers ascend; only those of a directory have no gaps.
+ * The event log: an append-only sequence of records. On a single machine, each ingest process
+ * writes a log directory of its own. In a cluster, all nodes write to shared partitions. A sequence
+ * number identifies one record of a log, ascends, and is never reused. Sequence numbers have no
+ * gaps in a directory; in a partition they may have gaps.
  */
 
-/** How records become bytes; the log does not look inside them. */
+/** Encodes records of type `T` as bytes. The log itself never decodes them. */
 export interface RecordCodec<T> {
-  /** An upper bound for the record's encoded size. */
+  /** Upper bound of the encoded size of `record`, in bytes. */
   bytesMax(record: T): number;
   /** Writes the record at `offset` and returns the offset after it. */
   encode(record: T, into: Buffer, offset: number): number;
@@ -14,93 +15,98 @@ export interface RecordCodec<T> {
 
 export interface LogWriter<T> {
   /**
-   * Resolves when the record is kept: on disk (`fdatasync` returned), or at all replicas in sync.
-   * Rejects with `LogUnavailable` when it could not be written; the record may then be absent or,
-   * later, present. Records that are written together share one promise.
+   * Appends a record and resolves when it is durable: written to disk with `fdatasync`, or stored
+   * by all in-sync replicas. Rejects with `LogUnavailable` when the record could not be written;
+   * the log may still contain the record, now or later. Records that are written together get the
+   * same promise.
    */
   append(record: T): Promise<void>;
-  /** Sequence number after the last record of this writer that is durable. */
+  /** Sequence number after the last durable record that this writer appended. */
   durable(): number;
-  /** False from a failed write until a write succeeds again. */
+  /**
+   * Whether the last write succeeded. After a failed write it is false until a write succeeds
+   * again.
+   */
   healthy(): boolean;
-  /** Flushes the waiting records, then closes. */
+  /** Writes the records that wait, then closes the log. */
   close(): Promise<void>;
 }
 
 export interface LogRecord {
   sequence: number;
-  /** A view into the block that was read; copy the bytes to keep them. */
+  /** The encoded record, as a view into the block that holds it. Copy the bytes to keep them. */
   bytes: Uint8Array;
 }
 
-/** A part of a log that is deleted as a whole. */
+/** A part of a log that `trim` deletes as a whole: a segment file, or a stretch of a partition. */
 export interface LogPart {
-  /** Sequence number at which the part starts. */
+  /** Sequence number of the part's first record. */
   first: number;
-  /** Size of the part on disk, exact or estimated. */
+  /** Size of the part on disk in bytes, exact or estimated. */
   bytes: number;
 }
 
 export interface LogReader {
-  /** Sequence number of the oldest record kept. */
+  /** Sequence number of the oldest record that the log still holds. */
   first(): number;
-  /** Sequence number after the last record that may be read. */
+  /** Sequence number after the last record that the reader may return. */
   end(): number;
-  /** Lets the reader read records below `sequence`, which are durable. */
+  /** Sets the reader's end to `sequence`. All records below `sequence` must be durable. */
   advance(sequence: number): void;
   /**
-   * Number of records with sequence numbers from `from` up to, not including, `to`; an estimate
-   * where numbers have gaps.
+   * Number of records with a sequence number of at least `from` and below `to`. An estimate where
+   * sequence numbers have gaps.
    */
   countBetween(from: number, to: number): number;
   /**
-   * Whole blocks from `sequence` on: at least one if there is any, and about `bytesMax` at most.
-   * `next` is where the following read starts; past a gap (a damaged block) it is larger than the
-   * last record's number + 1.
+   * Reads whole blocks, beginning with the block that holds `sequence`: about `bytesMax` bytes, but
+   * at least one block when there is one. `next` is the sequence number for the next call. After a
+   * gap (a damaged block), `next` may be more than one above the last record's number.
    */
   read(sequence: number, bytesMax: number): Promise<{ records: LogRecord[]; next: number }>;
   /**
-   * Deletes the segments that hold nothing at or above `sequence`, step by step; stops early when
-   * `stop` says so, and while the log is copied.
+   * Deletes the segments whose records are all below `sequence`, one after the other. Stops early
+   * when `stop` is aborted. Deletes nothing while the log is being copied for a backup.
    */
   trim(sequence: number, stop?: AbortSignal): Promise<void>;
-  /** Parts of the log, oldest first; the last part may still grow. */
+  /** Parts of the log, oldest first. The last part may still grow. */
   parts(): LogPart[];
   close(): Promise<void>;
 }
 
 /** All event logs that a server reads. */
 export interface EventLogs {
-  /** By name; more may be added. */
+  /** Readers by name of their log. Logs may be added while the server runs. */
   readonly readers: ReadonlyMap<string, LogReader>;
   /**
-   * Sequence number after the last record of each log: beyond every record that was acknowledged
-   * before the call, by whichever machine.
+   * Resolves with the end of each log, by the log's name: the sequence number after its last
+   * durable record. Each end is beyond every record that any machine acknowledged before the call.
    */
   ends(): Promise<Readonly<Record<string, number>>>;
   /**
-   * Calls the listener whenever more records are durable; a call without a range means that any log
-   * may have more. Returns the function that ends the calls.
+   * Calls `listener` whenever more records are durable. `news` says which records; without `news`,
+   * any log may have new records. Returns a function that unsubscribes the listener.
    */
   onDurable(listener: (news?: DurableRange) => void): () => void;
-  /** A sentence for each log that lost records. */
+  /** One sentence for each log that lost records, for the operator. */
   warnings(): string[];
   close(): Promise<void>;
 }
 
-/** Records that became durable since the last notification of the same log. */
+/** The records of one log that became durable since the previous notification about that log. */
 export interface DurableRange {
   /** Name of the log. */
   log: string;
   /** Sequence number after the last durable record. */
   end: number;
   /**
-   * Sources of the records between the last notification and `end`; no record has another source.
+   * Source ids of those records. A listed source may have no record among them, but every record's
+   * source is listed.
    */
   sources: readonly string[];
 }
 
-/** The disk, or the brokers, did not take a record. */
+/** A record was not stored, because the disk or the brokers refused it. */
 export class LogUnavailable extends Error {
   override readonly name = "LogUnavailable";
 }

@@ -10,8 +10,8 @@ import type { RecordCodec } from "./event-log.ts";
 import { PAGE_BYTES, pageAligned } from "./io/page.ts";
 
 /**
- * A block that is being filled. Its buffer is used again after the write, so that a record costs no
- * allocation.
+ * A block that records are being added to. Its buffer is reused after the write, so appending a
+ * record allocates no memory.
  */
 export interface OpenBlock {
   buffer: Buffer;
@@ -20,7 +20,7 @@ export interface OpenBlock {
   count: number;
 }
 
-/** The blocks of one flush, and one promise that all their records share. */
+/** The blocks that one flush writes, and the promise that all their records share. */
 export class FlushBatch {
   readonly blocks: OpenBlock[] = [];
   readonly #settled = Promise.withResolvers<void>();
@@ -45,7 +45,7 @@ export class FlushBatch {
     return count;
   }
 
-  /** Sequence number of the batch's first record; a batch that is written has at least one. */
+  /** Sequence number of the batch's first record. Throws when the batch is empty. */
   get first(): number {
     return this.blocks[0]!.first;
   }
@@ -55,7 +55,9 @@ export class FlushBatch {
     return this.first + this.count;
   }
 
-  /** Completes the blocks, and returns the buffers to write at this offset of a file. */
+  /**
+   * Writes the blocks' headers, and returns the buffers to write at `offset` of the segment file.
+   */
   seal(offset: number): Buffer[] {
     this.#fillPage(offset);
     return this.blocks.map((block) => {
@@ -65,10 +67,10 @@ export class FlushBatch {
   }
 
   /**
-   * Adds zeros to the last block up to the end of its page, where few are needed. A page that is
-   * left half full is written again by the next flush: with 64 records of 300 bytes a flush, 1.23
-   * bytes were written for each byte, and 1.07 with the zeros. A reader takes as many records as
-   * the header counts, and so passes over the zeros.
+   * Pads the last block with zeros up to the end of its disk page, if few zeros are enough. Without
+   * padding, the next flush writes the half-full page again: with 64 records of 300 bytes per
+   * flush, 1.23 bytes were written for each byte of data; with padding, 1.07. A reader ignores the
+   * zeros, because the header says how many records the block holds.
    */
   #fillPage(offset: number): void {
     const bytes = this.bytes;
@@ -80,20 +82,26 @@ export class FlushBatch {
   }
 }
 
-/** Largest share of a batch that may be zeros. */
+/** Largest part of a batch's bytes that may be padding. */
 const PADDING_SHARE_MAX = 1 / 4;
 
-/** Buffers of written blocks that are kept for reuse; only a burst needs more than two. */
+/**
+ * Number of buffers of written blocks that are kept for reuse. Only a burst of records needs more
+ * than two.
+ */
 const SPARE_BUFFERS = 2;
 
-/** Encodes records straight into blocks, and hands a batch of blocks to each flush. */
+/**
+ * Encodes records into the blocks of a waiting batch. Each flush takes that batch, and the next
+ * record starts a new one.
+ */
 export class Batcher<T> {
   #waiting = new FlushBatch();
   #spare: Buffer[] = [];
 
   constructor(
     readonly codec: RecordCodec<T>,
-    /** Sequence number of the next record. */
+    /** Sequence number that the next added record gets. */
     public next: number,
   ) {}
 
@@ -101,7 +109,10 @@ export class Batcher<T> {
     return this.#waiting;
   }
 
-  /** Adds a record to the waiting batch, and returns that batch's promise. */
+  /**
+   * Adds a record to the waiting batch. Returns the batch's promise, which settles when the batch
+   * was written.
+   */
   add(record: T): Promise<void> {
     const bytesMax = RECORD_HEADER_BYTES + this.codec.bytesMax(record);
     const batch = this.#waiting;
@@ -131,7 +142,7 @@ export class Batcher<T> {
     return batch;
   }
 
-  /** Reuses the buffers of a settled batch for the next blocks. */
+  /** Keeps the buffers of a written batch for reuse by later blocks. */
   recycle(batch: FlushBatch): void {
     for (const block of batch.blocks) {
       if (this.#spare.length < SPARE_BUFFERS) this.#spare.push(block.buffer);

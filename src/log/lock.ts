@@ -4,9 +4,9 @@ import { StartError } from "../errors.ts";
 import { LOG_LOCK_MS_MAX } from "../settings/limits.ts";
 
 /**
- * Locks a log directory for this process, and returns the function that unlocks it. The kernel
- * unlocks when a process dies, so a caller waits only for an old process that still runs. Throws
- * `StartError` when the directory stays locked.
+ * Locks a log directory for this process, so that no other process writes it. Returns the function
+ * that unlocks it. Waits up to `waitMs` milliseconds for another process that holds the lock, then
+ * throws `StartError`. The kernel releases the lock of a process that dies.
  */
 export async function lockDirectory(
   directory: string,
@@ -21,12 +21,15 @@ export async function lockDirectory(
 }
 
 /**
- * Locks a log directory for trimming, and returns the function that unlocks it; undefined while the
- * directory is copied.
+ * Locks a log directory so that segments may be deleted. Returns the function that unlocks it, or
+ * undefined while a backup copies the directory.
  */
 export const tryTrimming = (directory: string) => lockFile(trimming(directory), "exclusive");
 
-/** Keeps all segments of a log directory as they are until the returned function is called. */
+/**
+ * Prevents every process from deleting segments of a log directory until the returned function is
+ * called. Waits up to `waitMs` milliseconds for a deletion under way, then throws `StartError`.
+ */
 export async function withoutTrimming(directory: string, waitMs: number): Promise<() => void> {
   const unlock = await waitForFile(trimming(directory), "shared", waitMs);
   if (unlock !== undefined) return unlock;

@@ -2,7 +2,7 @@ import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { type ReaderMetrics, readerMetrics } from "./metrics.ts";
 
-/** Numbers from `from` up to, not including, `to`. */
+/** Missing sequence numbers of a log: from `from` (inclusive) to `to` (exclusive). */
 export interface Gap {
   from: number;
   to: number;
@@ -11,13 +11,13 @@ export interface Gap {
 interface LogLosses {
   records: number;
   bytes: number;
-  /** Starts of the reported gaps, by their end. */
+  /** The reported gaps: each key is the end of a gap, its value the start of that gap. */
   gaps: Map<number, number>;
 }
 
 /**
- * Reports records that event logs should hold and do not. Each loss is counted, logged once, and kept
- * among the warnings until the server restarts.
+ * Reports records that are missing from event logs, although they were durable. Each loss is
+ * counted in the metrics, logged once, and listed in the warnings until the server restarts.
  */
 export class LossReport {
   readonly #logger: Logger;
@@ -29,7 +29,10 @@ export class LossReport {
     this.#metrics = metrics && readerMetrics(metrics);
   }
 
-  /** Reports a gap in which `records` records are missing. */
+  /**
+   * Reports that `records` records are missing between two sequence numbers of a log. The log is
+   * named by its directory. Does not report the same gap twice.
+   */
   missing(directory: string, { from, to }: Gap, records: number): void {
     const lost = this.#of(directory);
     const known = lost.gaps.get(to);
@@ -42,7 +45,10 @@ export class LossReport {
     this.#logger.error(context, "records are missing from the event log");
   }
 
-  /** Reports a part of a segment that holds no whole block or cannot be read. */
+  /**
+   * Reports `bytes` bytes at `offset` of a segment file that cannot be read or hold no complete
+   * block.
+   */
   damaged(directory: string, path: string, offset: number, bytes: number): void {
     this.#of(directory).bytes += bytes;
     this.#metrics?.damagedBytes.inc(bytes);
@@ -50,7 +56,7 @@ export class LossReport {
     this.#logger.error(context, "damaged part of the event log skipped");
   }
 
-  /** A sentence for each log that lost records. */
+  /** One sentence for each log that lost records, for the operator. */
   warnings(): string[] {
     return [...this.#lost].flatMap(([directory, { records, bytes }]) => {
       const found = [
@@ -62,7 +68,10 @@ export class LossReport {
     });
   }
 
-  /** Forgets gaps that end below `sequence`, which no lane reads again. */
+  /**
+   * Forgets the gaps of a log that end below `sequence`. No lane reads them again, so they cannot
+   * be reported twice.
+   */
   forget(directory: string, sequence: number): void {
     const gaps = this.#lost.get(directory)?.gaps ?? new Map<number, number>();
     for (const end of gaps.keys()) if (end < sequence) gaps.delete(end);

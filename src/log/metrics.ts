@@ -9,7 +9,7 @@ export interface WriterMetrics {
   healthy: Gauge;
 }
 
-/** The metrics of a log's writer; a process has one writer. */
+/** Registers the metrics of this process's log writer. */
 export function writerMetrics(metrics: Metrics): WriterMetrics {
   const registers = [metrics];
   return {
@@ -47,7 +47,7 @@ export interface ReaderMetrics {
   missingRecords: Counter;
 }
 
-/** The metrics of log readers; the readers of all directories share them. */
+/** Registers the metrics that all log readers of this process share. */
 export function readerMetrics(metrics: Metrics): ReaderMetrics {
   return {
     damagedBytes: counter(

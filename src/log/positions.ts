@@ -1,2 +1,5 @@
-/** The next sequence number to read in each event log, by the log's name. */
+/**
+ * A read position in each event log: the log's name, and the sequence number of the next record to
+ * read from that log.
+ */
 export type Positions = Readonly<Record<string, number>>;

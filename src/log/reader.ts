@@ -15,23 +15,34 @@ import { deleteSegment } from "./segment/delete-segment.ts";
 import { type IndexEntry, SegmentIndex } from "./segment/segment-index.ts";
 import { listSegments, type Segment } from "./segment/segments.ts";
 
-/** Bytes that a reader reads of a segment at once. */
+/** Size in bytes of one read from a segment file. */
 const LOG_READ_WINDOW_BYTES = 256 << 10;
-/** Segments whose index a reader keeps, the last used; the index of a read segment takes 50 KB. */
+/**
+ * Number of segments whose index a reader keeps in memory. The index of a fully read segment takes
+ * 50 KB. The index of the segment that was read longest ago is dropped first.
+ */
 export const LOG_INDEXED_SEGMENTS_MAX = 64;
 
 export interface LogReaderOptions {
-  /** Created when it does not exist. Its writer may be another process. */
+  /**
+   * Directory of the log. It is created when it does not exist. Another process may be its writer.
+   */
   directory: string;
   logger: Logger;
   metrics?: Metrics;
-  /** Report of missing records, shared by all readers of a server. */
+  /** Receives reports of missing records. All readers of a server share it. */
   losses?: LossReport;
-  /** End of the log now, if that is known sooner than by `advance`. */
+  /**
+   * Returns the log's current end (the sequence number after the last durable record), when the
+   * reader can learn it without waiting for `advance`.
+   */
   durable?(): number;
 }
 
-/** Opens a log for reading. The reader reads nothing until `advance` or `durable` gives an end. */
+/**
+ * Opens a log for reading. The reader returns no record before `advance` was called or `durable`
+ * returned an end.
+ */
 export async function openLogReader(options: LogReaderOptions): Promise<LogReader> {
   makeDirectory(options.directory);
   return new SegmentLogReader(options);
@@ -39,13 +50,19 @@ export async function openLogReader(options: LogReaderOptions): Promise<LogReade
 
 interface KnownSegment extends Segment {
   index: SegmentIndex;
-  /** Offsets of damage that was reported. */
+  /** Offsets in the segment file at which damage was already reported. */
   damage: Set<number>;
-  /** Size of the segment, known once a newer segment exists: from then on it does not grow. */
+  /**
+   * Size of the segment file in bytes. Undefined while this is the newest segment, which still
+   * grows.
+   */
   bytes?: number;
 }
 
-/** The block found, or the position from which the search continues. */
+/**
+ * Result of one search step: the block that was found, or the sequence number from which the search
+ * continues.
+ */
 type Lookup = CachedBlock | number;
 
 const lookupEnd = (found: Lookup) => (typeof found === "number" ? found : found.end);
@@ -54,10 +71,13 @@ class SegmentLogReader implements LogReader {
   readonly #options: LogReaderOptions;
   readonly #report: LossReport;
   readonly #cache = new BlockCache();
-  /** Searches under way, by position: lanes that wake together share one. */
+  /**
+   * Searches under way, by the sequence number they look for. Lanes that look for the same one wait
+   * for the same search.
+   */
   readonly #searches = new Map<number, Promise<Lookup>>();
   #segments: KnownSegment[] = [];
-  /** Segments whose index is kept, the last used at the end. */
+  /** Segments whose index is in memory, in order of use. The segment used last is at the end. */
   readonly #indexed = new Set<KnownSegment>();
   #end: number;
 
@@ -108,8 +128,8 @@ class SegmentLogReader implements LogReader {
     while (!stop?.aborted) {
       this.#list();
       const [oldest, next] = this.#segments;
-      // The newest segment stays even when it is before `sequence`: its name tells the next writer
-      // where numbers continue.
+      // The newest segment is never deleted, even when it is before `sequence`: its name tells the
+      // next writer where sequence numbers continue.
       if (oldest === undefined || next === undefined || next.first > sequence) break;
       const unlock = tryTrimming(this.#options.directory);
       if (unlock === undefined) break;
@@ -146,7 +166,11 @@ class SegmentLogReader implements LogReader {
     return search;
   }
 
-  /** The block that holds `position`, or the next block after it. The position must be durable. */
+  /**
+   * Returns the block that holds the record `position`; when that record is missing, the next block
+   * after it, or the sequence number where the search continues. The caller makes sure that
+   * `position` is below the log's end.
+   */
   async #find(position: number): Promise<Lookup> {
     let segment = this.#segmentOf(position);
     let start = segment && this.#indexOf(segment).floor(position);
@@ -164,11 +188,16 @@ class SegmentLogReader implements LogReader {
         start = segment && { sequence: segment.first, offset: 0 };
       }
     }
-    // The records were durable, so another process removed or damaged a segment.
+    // The records up to the end were durable, so they are lost: another process removed or damaged
+    // a segment.
     return this.#passOver(position, this.#end);
   }
 
-  /** The block of a run for `position`; undefined when the search continues after the run. */
+  /**
+   * Returns the block of `run` that holds `position`, or the next block after it. Undefined when
+   * all blocks of the run are before `position`, so that the search continues after the run. Adds
+   * the run's blocks to the segment's index.
+   */
   #pick(segment: KnownSegment, run: BlockRun, position: number): Lookup | undefined {
     let found: CachedBlock | undefined;
     let offset = run.start;
@@ -187,8 +216,9 @@ class SegmentLogReader implements LogReader {
   }
 
   /**
-   * Reads a run of blocks from a segment. Undefined when the segment is gone: it was trimmed, or its
-   * writer replaced it while it was empty.
+   * Reads consecutive blocks of a segment file, from the entry `start` of its index on. Undefined
+   * when the file does not exist any more: it was trimmed, or its writer replaced it while it was
+   * empty.
    */
   async #readRun(segment: KnownSegment, start: IndexEntry): Promise<BlockRun | undefined> {
     let fd: number;
@@ -215,8 +245,8 @@ class SegmentLogReader implements LogReader {
   }
 
   /**
-   * Passes over bytes that the disk cannot read, provided that the disk can read the bytes after
-   * them.
+   * Reads consecutive blocks and skips bytes that the disk cannot read. Throws when the disk cannot
+   * read the bytes after them either.
    */
   async #readPast(segment: KnownSegment, fd: number, range: BlockRunRange): Promise<BlockRun> {
     const run = await readBlockRun(fd, { ...range, pastErrors: true });
@@ -250,7 +280,8 @@ class SegmentLogReader implements LogReader {
   }
 
   /**
-   * Lists the segments that the directory holds now, and keeps the indexes of known ones.
+   * Reads the list of segments from the directory. Segments that were known before keep their
+   * index.
    */
   #list(): void {
     const known = new Map(this.#segments.map((segment) => [segment.first, segment]));
@@ -271,7 +302,8 @@ class SegmentLogReader implements LogReader {
   }
 
   /**
-   * Continues from `to`, and reports the numbers before it that should have a record and have none.
+   * Reports the records with numbers from `from` to `to` (exclusive) as missing, except refused
+   * ones. Returns the sequence number at which reading continues.
    */
   #passOver(from: number, to: number): number {
     if (to <= from) return from;

@@ -9,12 +9,15 @@ import { readBlockRun } from "./segment/block-run.ts";
 import { closeSegment, createSegment } from "./segment/segment-file.ts";
 import { listSegments, type Segment } from "./segment/segments.ts";
 
-/** Bytes of one read, more than a lane's: a full segment is scanned in a fraction of a second. */
+/**
+ * Size in bytes of one read while a segment is scanned. It is larger than a lane's reads, so that a
+ * full segment is scanned in a fraction of a second.
+ */
 const WINDOW_BYTES = 4 * LOG_BLOCK_BYTES_MAX;
 
 /**
- * Recovers a log that no process writes any more, and returns its end. Adds an empty segment, so that
- * all others can be trimmed.
+ * Recovers a log that no process writes any more, and returns the sequence number after its last
+ * record. Adds an empty segment at the end, so that `trim` can delete all segments with records.
  */
 export async function sealLog(options: { directory: string; logger: Logger }): Promise<number> {
   const { directory, logger } = options;
@@ -33,9 +36,9 @@ export async function sealLog(options: { directory: string; logger: Logger }): P
 }
 
 /**
- * Recovers a directory after a crash, and returns the sequence number that follows its last
- * record. Only the newest segment can have a torn tail: an older one ended before its successor
- * was acknowledged. The caller holds the directory's lock.
+ * Repairs a log directory after a crash, and returns the sequence number after its last record.
+ * Only the newest segment can end with an incomplete block: a writer starts a new segment only
+ * after the last one was complete. The caller must hold the directory's lock.
  */
 export async function recover(directory: string, logger: Logger): Promise<number> {
   const newest = listSegments(directory).at(-1);
@@ -47,8 +50,8 @@ export async function recover(directory: string, logger: Logger): Promise<number
       () => cutTail(fd, newest, logger),
       () => endOfUnreadable(fd, directory, newest, logger),
     );
-    // Blocks of a killed process may be in the page cache only, and a reader would take them for
-    // durable.
+    // Syncs the segment, because a killed process may have left blocks in the page cache only.
+    // Readers would take these blocks for durable.
     fsyncSync(fd);
     syncPath(directory);
     return next;
@@ -58,8 +61,9 @@ export async function recover(directory: string, logger: Logger): Promise<number
 }
 
 /**
- * Cuts the bytes after the last whole block. A damaged block before it stays, for the reader to skip:
- * the blocks after it were acknowledged.
+ * Truncates a segment file after its last complete block, and returns the sequence number after the
+ * last record. Damaged blocks before that block stay in the file, and readers skip them: the blocks
+ * after the damage were acknowledged.
  */
 async function cutTail(fd: number, segment: Segment, logger: Logger): Promise<number> {
   let next = segment.first;
@@ -85,8 +89,9 @@ async function cutTail(fd: number, segment: Segment, logger: Logger): Promise<nu
 }
 
 /**
- * Finds the end of a segment that the disk cannot read as a whole. The bytes after the last whole
- * block may be acknowledged records: they stay, and no other record gets a number that may be theirs.
+ * Finds the sequence number at which a log continues when the disk cannot read all of its newest
+ * segment. The bytes after the last readable block may hold acknowledged records. So they are not
+ * truncated, and the result is beyond every sequence number that they may contain.
  */
 async function endOfUnreadable(
   fd: number,

@@ -1,6 +1,7 @@
 /**
- * Sequence numbers of records that were refused because the disk failed. No other record gets them;
- * the file `refused` beside the segments says that no record is missing there.
+ * Sequence numbers of records that the writer refused because the disk failed. These numbers are
+ * never reused. The file `refused` in the log's directory lists them, so that readers do not report
+ * these records as missing.
  */
 
 import { closeSync, fdatasyncSync, openSync, readFileSync, writeSync } from "node:fs";
@@ -9,12 +10,14 @@ import { syncPath } from "../disk/sync.ts";
 import { codeOf } from "../errors.ts";
 import type { Gap } from "./loss-report.ts";
 
-/** Last lines of the file that are read. */
+/** Number of lines, counted from the end of the file `refused`, that are read. */
 const LINES_MAX = 10_000;
 
 const pathIn = (directory: string) => join(directory, "refused");
 
-/** Notes refused numbers, which are on disk when it returns. Called by the log's writer alone. */
+/**
+ * Adds refused sequence numbers to the file `refused`, durably. Only the log's writer may call it.
+ */
 export function recordRefused(directory: string, { from, to }: Gap): void {
   const fd = openSync(pathIn(directory), "a", 0o640);
   try {
@@ -26,7 +29,7 @@ export function recordRefused(directory: string, { from, to }: Gap): void {
   syncPath(directory);
 }
 
-/** Counts the refused numbers within a gap. */
+/** Number of refused sequence numbers within `gap`. */
 export function countRefusedWithin(directory: string, gap: Gap): number {
   let count = 0;
   for (const { from, to } of refusedOf(directory)) {

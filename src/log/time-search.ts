@@ -1,14 +1,18 @@
 /**
- * Finds the position of a time in a log. The log does not decode records; the caller passes a
- * function that reads the time of one. Times ascend as long as the clock did.
+ * Finds the sequence number at which the records of a time begin. The log does not decode records,
+ * so the caller passes a function that returns the time of a record. Times ascend, unless the clock
+ * was set back.
  */
 
 import type { LogReader, LogRecord } from "./event-log.ts";
 
-/** The time of an encoded record, in any unit; NaN for a record without one, which is passed over. */
+/**
+ * Returns the time of an encoded record, in any unit. NaN for a record without a time, which the
+ * search skips.
+ */
 export type TimeOf = (record: Uint8Array) => number;
 
-/** The time of the first record at `position` or after it; undefined when there is none. */
+/** Returns the time of the first record at or after `position`; undefined when there is none. */
 export async function firstTime(
   reader: LogReader,
   timeOf: TimeOf,
@@ -18,11 +22,12 @@ export async function firstTime(
 }
 
 /**
- * A position at which the records of `time` or later begin: the record before it is older than
- * `time`, and the one at it is not. The log's end when all records are older. Where the clock was
- * set back, by `d` at most, there may be several such positions; of whichever is found, the records
- * before it are older than `time + d`, and those from it on are not older than `time - d`. Reads a
- * few blocks, and walks through one part of the log at most.
+ * Returns the sequence number of the first record whose time is at least `time`; the log's end when
+ * all records are older. Reads only a few blocks, by binary search.
+ *
+ * When the clock was set back by `d`, several records may fit this description, and one of them is
+ * returned. All records before it are older than `time + d`, and none from it on is older than
+ * `time - d`.
  */
 export async function positionAt(reader: LogReader, time: number, timeOf: TimeOf): Promise<number> {
   const end = reader.end();
@@ -43,7 +48,10 @@ export async function positionAt(reader: LogReader, time: number, timeOf: TimeOf
   return await search(reader, { low: older, high: starts[low] ?? end }, time, timeOf);
 }
 
-/** The position within `[low, high]`; a record at `low` is older than `time`, none at `high` is. */
+/**
+ * Finds the first record of at least `time` between two sequence numbers by binary search. The
+ * record at `low` is older than `time`, and the record at `high` is not.
+ */
 async function search(
   reader: LogReader,
   { low, high }: { low: number; high: number },
@@ -71,7 +79,10 @@ interface TimedRecord {
   time: number;
 }
 
-/** The times of the first block with a record at `position` or after it; empty when there is none. */
+/**
+ * Returns the times of the records in the first block at or after `position`; an empty list when
+ * there is none.
+ */
 async function timesFrom(
   reader: LogReader,
   position: number,

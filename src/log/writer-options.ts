@@ -3,29 +3,33 @@ import type { Metrics } from "../observe/metrics.ts";
 import type { RecordCodec } from "./event-log.ts";
 import type { Gap } from "./loss-report.ts";
 
-/** Bounds after which the next segment starts. */
+/** Size and age at which the writer starts the next segment. */
 export interface SegmentBounds {
-  /** `LOG_SEGMENT_BYTES_MAX` when absent. */
+  /** Largest size of a segment in bytes; `LOG_SEGMENT_BYTES_MAX` when absent. */
   segmentBytesMax?: number | undefined;
   /**
-   * Age from its first block at which the next segment starts, also without further records: records
-   * that are kept for a time must not stay because a segment does not fill. Absent: no such age.
+   * Largest age of a segment in milliseconds, counted from its first block; unlimited when absent.
+   * The next segment starts at that age even when no record comes: only whole segments are deleted,
+   * so a segment that never fills would keep its records beyond the retention time.
    */
   segmentMsMax?: number | undefined;
 }
 
 export interface LogWriterOptions<T> extends SegmentBounds {
-  /** Created when it does not exist; this process must be its only writer. */
+  /** Directory of the log. It is created when it does not exist. No other process may write it. */
   directory: string;
   codec: RecordCodec<T>;
   logger: Logger;
   metrics?: Metrics;
-  /** Lowest sequence number to assign, as far as readers of the log know. */
+  /**
+   * Lowest sequence number that the writer may assign. Readers may already have used lower ones.
+   */
   first?: number;
   /**
-   * Called when the log ends below `first`: the records with the numbers between are missing.
+   * Called when the log on disk ends below `first`. `gap` holds the sequence numbers between that
+   * end and `first`, whose records are missing.
    */
   onMissing?(gap: Gap): void;
-  /** Called after `durable` or `healthy` moved, before any record's promise settles. */
+  /** Called after `durable` or `healthy` has changed, before the promise of any record settles. */
   onChange?(): void;
 }

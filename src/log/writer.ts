@@ -20,18 +20,27 @@ import {
 import { type Segment, segmentOf } from "./segment/segments.ts";
 import type { LogWriterOptions } from "./writer-options.ts";
 
-/** Size beyond which the next segment starts; trimming deletes whole segments. */
+/**
+ * Size of a segment, in bytes, after which the writer starts the next one. Only whole segments can
+ * be deleted.
+ */
 export const LOG_SEGMENT_BYTES_MAX = 64 << 20;
-/** Longest delay of a flush for further records, counted from the start of the last flush. */
+/**
+ * Longest time in milliseconds that a flush waits for more records, counted from the start of the
+ * previous flush.
+ */
 const LOG_GATHER_MS = 1;
-/** Pause between two attempts to rotate an old segment while nothing is written. */
+/**
+ * Milliseconds until the next attempt when starting a new segment failed, while no record is
+ * written.
+ */
 const LOG_ROTATE_RETRY_MS = 1_000;
-/** Pause between two attempts to write to a disk that failed. */
+/** Milliseconds between two attempts to write to a disk that failed. */
 const LOG_PROBE_MS = 250;
 
 /**
- * Opens a log for writing: takes its lock, cuts a torn tail, starts a new segment. Throws
- * `StartError` when another process keeps the lock, and errors of the file system.
+ * Opens a log for writing: locks its directory, truncates an incomplete last block, and starts a
+ * new segment. Throws `StartError` when another process holds the lock, and file system errors.
  */
 export async function openLogWriter<T>(options: LogWriterOptions<T>): Promise<LogWriter<T>> {
   makeDirectory(options.directory);
@@ -49,11 +58,14 @@ export async function openLogWriter<T>(options: LogWriterOptions<T>): Promise<Lo
 }
 
 /**
- * Group commit: while one batch is written the next one fills; it is written when the last batch is
- * on disk and no more records come in. A batch whose write fails is rejected and never tried again.
- * No other record gets its sequence numbers, so that the bytes that the disk kept of the batch cannot
- * be mistaken for other records. Then a new segment is tried, at once and every `LOG_PROBE_MS`;
- * between these attempts appends are refused.
+ * Writes records to segment files in batches (group commit): while one batch is written, appended
+ * records go into the next. That batch is written when the disk has finished the previous one and
+ * no more records arrive.
+ *
+ * A batch whose write fails is rejected and never retried. Its sequence numbers are not reused: the
+ * disk may hold part of the batch, which must not be mistaken for other records. Then the writer
+ * tries to start a new segment, at once and every `LOG_PROBE_MS`. Until that succeeds, it refuses
+ * appends.
  */
 class SegmentLogWriter<T> implements LogWriter<T> {
   readonly #options: LogWriterOptions<T>;
@@ -61,20 +73,25 @@ class SegmentLogWriter<T> implements LogWriter<T> {
   readonly #unlock: () => void;
   readonly #metrics: WriterMetrics | undefined;
   readonly #batcher: Batcher<T>;
-  /** Undefined while the disk fails. */
+  /**
+   * The segment that is being written. Undefined after a failed write, until a new segment was
+   * started.
+   */
   #segment: SegmentFile | undefined;
-  /** The newest segment while it holds no block; the next segment replaces it. */
+  /** The newest segment, if it holds no block. The next segment that is started replaces it. */
   #emptySegment: Segment | undefined;
   #durable: number;
   #healthy = true;
   #closed = false;
   #flushingBytes = 0;
-  /** Start of the last flush. */
+  /** Time of `performance.now()` at which the last flush began. */
   #flushedAt = Number.NEGATIVE_INFINITY;
-  /** Set while batches are written or a new segment is tried. */
+  /**
+   * The loop that writes batches or tries to start a segment. Undefined while the writer is idle.
+   */
   #running: Promise<void> | undefined;
   #probe: ReturnType<typeof setTimeout> | undefined;
-  /** Fires when the current segment reaches its age. */
+  /** Timer that fires when the current segment reaches `segmentMsMax`. */
   #ageTimer: ReturnType<typeof setTimeout> | undefined;
   #isOld = false;
 
@@ -134,8 +151,8 @@ class SegmentLogWriter<T> implements LogWriter<T> {
   }
 
   /**
-   * Writes batches until none waits. The last steps have no `await`, so that no append comes between
-   * them.
+   * Writes batches until no record waits. No `await` comes between the last check and the end of
+   * the loop, so that no record is appended in between and left unwritten.
    */
   async #run(): Promise<void> {
     do {
@@ -152,10 +169,10 @@ class SegmentLogWriter<T> implements LogWriter<T> {
   }
 
   /**
-   * Waits while turns of the event loop bring more records, but not beyond `LOG_GATHER_MS` after
-   * the last flush began. A flush costs 0.05 to 0.15 ms of CPU whatever its size, and on a quick
-   * disk each few requests of a crowd would pay for one (16 connections: 17.4 µs of CPU a pixel
-   * without the wait, 16.1 with it). When no record comes, nothing waits.
+   * Waits until an iteration of the event loop brings no more records, at most until
+   * `LOG_GATHER_MS` after the start of the last flush. A flush costs 0.05 to 0.15 ms of CPU
+   * whatever its size. Without this wait, a fast disk gets many small flushes (16 connections: 17.4
+   * µs of CPU per pixel without the wait, 16.1 with it).
    */
   async #gather(): Promise<void> {
     const until = this.#flushedAt + LOG_GATHER_MS;
@@ -202,7 +219,7 @@ class SegmentLogWriter<T> implements LogWriter<T> {
     this.#emptySegment = undefined;
   }
 
-  /** Starts the age of a segment that has its first block. */
+  /** Starts the age timer of a segment when its first block was written. */
   #startAge(): void {
     this.#isOld = false;
     clearTimeout(this.#ageTimer);
@@ -210,18 +227,21 @@ class SegmentLogWriter<T> implements LogWriter<T> {
     if (segmentMsMax !== undefined && !this.#closed) this.#ageAfter(segmentMsMax);
   }
 
-  /** Once the segment is old, the next batch starts a new one; without a batch, `#rotateIdle` does. */
+  /**
+   * Marks the segment as too old after `ms` milliseconds. Then the next batch goes to a new
+   * segment; without a batch, `#rotateIdle` starts the new segment.
+   */
   #ageAfter(ms: number): void {
     this.#ageTimer = setTimeout(() => {
       this.#isOld = true;
-      // A segment created after a failure ages from its own first block on.
+      // A segment that was created after a failure gets its own age from its own first block.
       if (this.#segment === undefined || this.#segment.end === 0) return;
       if (this.#running === undefined) this.#running = this.#rotateIdle(this.#segment);
       else this.#ageAfter(LOG_ROTATE_RETRY_MS);
     }, ms);
   }
 
-  /** Starts an empty segment after the current one, while no batch is written. */
+  /** Replaces a segment that is too old by a new, empty one, while no batch is being written. */
   async #rotateIdle(old: SegmentFile): Promise<void> {
     const { directory, logger } = this.#options;
     const next = segmentOf(directory, this.#batcher.next);
@@ -232,7 +252,8 @@ class SegmentLogWriter<T> implements LogWriter<T> {
     } catch (error) {
       logger.warn({ err: error, directory }, "event log cannot start its next segment");
       await removeSegment(next);
-      // Later records must not lie in a segment before the one that has their name.
+      // A batch that was written meanwhile would lie in a segment before the one that its numbers
+      // name.
       if (existsSync(next.path)) await this.#abandon();
       else this.#ageAfter(LOG_ROTATE_RETRY_MS);
     }
@@ -247,19 +268,19 @@ class SegmentLogWriter<T> implements LogWriter<T> {
     await abandonSegment(segment);
   }
 
-  /** Starts a new segment once the disk has taken a block. */
+  /** Starts a new segment after a failed write, once the disk can write a test block. */
   async #reopen(): Promise<SegmentFile> {
     const { waiting, next } = this.#batcher;
     const first = waiting.blocks.length > 0 ? waiting.first : next;
     const segment = await createSegment(this.#options.directory, first);
-    // The empty segment is removed only now: the newest name tells a later start where sequence
-    // numbers continue.
+    // The empty segment is removed only now, because the name of the newest segment tells a later
+    // start where sequence numbers continue.
     if (this.#emptySegment !== undefined && this.#emptySegment.first !== first)
       await removeSegment(this.#emptySegment);
     this.#emptySegment = segment;
     try {
       await probeSegment(segment);
-      // Readers report none of the refused numbers as missing.
+      // With this entry, readers do not report the refused records as missing.
       const refused = { from: this.#durable, to: first };
       if (first > this.#durable) recordRefused(this.#options.directory, refused);
     } catch (error) {

@@ -29,13 +29,16 @@ import { writeString } from "./value.ts";
 const NULL = keep("null");
 
 /**
- * The node at each index of the arrays that are being written: a row of indices per level of
- * nesting.
+ * Number of entries per nesting level in the table that sorts array elements: one for each possible
+ * array index.
  */
 const ROW = PIXEL_ARRAY_INDEX_MAX + 1;
 const rows = new Int32Array(PIXEL_LEVELS_MAX * ROW);
 
-/** Writes a node's value as JSON at `out`, and returns the offset after it. */
+/**
+ * Writes a node's value as JSON at offset `out` of the scratch buffer, and returns the offset after
+ * it.
+ */
 export function emitValue(node: number, out: number, level: number): number {
   const kind = nodes[node + KIND]!;
   if (kind === STRING) return writeString(nodes[node + FIRST]!, nodes[node + LAST]!, out);
@@ -49,7 +52,10 @@ export function emitValue(node: number, out: number, level: number): number {
   return out;
 }
 
-/** Writes the children of an object as `"name":value,` each. */
+/**
+ * Writes each child of an object node as `"name":value,`, and returns the offset after the last
+ * one.
+ */
 export function emitMembers(node: number, out: number, level: number): number {
   let child = nodes[node + FIRST]!;
   while (child !== NONE) {
@@ -63,7 +69,8 @@ export function emitMembers(node: number, out: number, level: number): number {
 }
 
 /**
- * The indices came in any order, so the elements are sorted into a row first; gaps become `null`.
+ * Writes an array node as JSON. The parameters may name the indices in any order, so the elements
+ * are sorted first. An index without an element becomes `null`.
  */
 function emitArray(node: number, out: number, level: number): number {
   const row = level * ROW;

@@ -15,40 +15,49 @@ import { CONTEXT, isScreen, PROPERTIES } from "./tree.ts";
 import { writeString, writeValue } from "./value.ts";
 
 /**
- * The fast way to nested JSON. Most queries name their parameters in the order in which an object
- * would be written: what belongs together comes together. Such a query is written as it is read,
- * into one section for each part of the event that parameters can fill, and a bracket closes when a
- * name leaves its object. Three things cannot be written in this way and make the tree take the
- * whole query: a name that was there before, an object that was left before, and an array index out
- * of turn. Both ways give the same bytes; this one takes two thirds of the time (25 parameters: 1.9
- * µs, by the tree 3.0).
+ * Writes nested JSON in one pass, without a tree. Most queries name their parameters in the order
+ * in which the JSON has them. Such a query is written while it is read, and a container (object or
+ * array) is closed as soon as a name does not belong to it.
+ *
+ * A query must go through the tree instead when it repeats a name, when it names a container that
+ * was already closed, or when an array index is not the next one. Both ways produce the same bytes.
+ * This one takes two thirds of the time (25 parameters: 1.9 µs instead of 3.0 µs).
  */
 
-/** The sections of the event: fields beside the known ones, `properties`, `context`. */
+/**
+ * Section of the scratch buffer for fields of the event other than the known ones, `properties` and
+ * `context`. Parameters can fill three parts of an event, and each part is written to a section of
+ * its own.
+ */
 export const OTHERS = 0;
 export const IN_PROPERTIES = 1;
 export const IN_CONTEXT = 2;
 const SECTION_COUNT = 3;
 
-/** Where each section ends; a section starts at `sectionStart`. Each member ends with a comma. */
+/**
+ * For each section, the offset in the scratch buffer after the JSON written so far. A section
+ * starts at `sectionStart`. Each member ends with a comma.
+ */
 export const sectionEnds = new Int32Array(SECTION_COUNT);
 
 /**
- * The open containers of each section, `PIXEL_LEVELS_MAX` places per section: where the container's
- * name starts and ends,
+ * For each section, the open containers (objects and arrays whose closing bracket is not written
+ * yet), `PIXEL_LEVELS_MAX` entries per section. Each entry is the offset where the container's name
+ * starts.
  */
 const openStarts = new Int32Array(SECTION_COUNT * PIXEL_LEVELS_MAX);
 const openEnds = new Int32Array(SECTION_COUNT * PIXEL_LEVELS_MAX);
-/** the hash of the container's path, */
+/** Hash of the path of each open container. */
 const openHashes = new Int32Array(SECTION_COUNT * PIXEL_LEVELS_MAX);
-/** and the next index of an array, or NOT_ARRAY. */
+/** Next index of each open container that is an array; NOT_ARRAY for an object. */
 const openIndices = new Int32Array(SECTION_COUNT * PIXEL_LEVELS_MAX);
 const NOT_ARRAY = -1;
 const depths = new Int32Array(SECTION_COUNT);
 
 /**
- * The paths that were written, by hash: a slot that holds this query's number is taken. When two
- * paths share a slot, the query only goes through the tree.
+ * Size in bits of a hash table of the paths that the current query has written. A slot is taken
+ * when it holds the current query's number. When two paths have the same slot, the query is written
+ * through the tree instead.
  */
 const SLOT_BITS = 15;
 const takenBy = new Uint16Array(1 << SLOT_BITS);
@@ -71,15 +80,16 @@ export function clearStream(): void {
 }
 
 /**
- * Writes the pair read last, whose first component is the event's `field`, or no known field. False
- * when the pair cannot be written in turn.
+ * Writes the pair read last to its section. `field` is the node of the event's field that the
+ * name's first component names, or NONE. Returns false when the pair cannot be written here, so
+ * that the query must go through the tree.
  */
 export function streamPair(field: number): boolean {
   const section = field === PROPERTIES ? IN_PROPERTIES : field === CONTEXT ? IN_CONTEXT : OTHERS;
   const base = section === OTHERS ? 0 : 1;
   const leaf = pair.levels - 1;
-  // The parameters `properties` and `context` themselves are ignored: both fields are always
-  // objects.
+  // A parameter that is named just `properties` or `context` is ignored, because both fields are
+  // always objects.
   if (leaf < base) return true;
   let level = leaveContainers(section, base, leaf);
   let out = sectionEnds[section]!;
@@ -110,12 +120,15 @@ export function streamPair(field: number): boolean {
   return true;
 }
 
-/** Closes what is open in every section. */
+/** Writes the closing brackets of all containers that are still open in any section. */
 export function endStream(): void {
   for (let section = 0; section < SECTION_COUNT; section++) closeDownTo(section, 0);
 }
 
-/** Closes the containers that the name is not in, and returns the first level that is new. */
+/**
+ * Closes the containers of a section that the name read last does not belong to. Returns the first
+ * level of the name that has no open container.
+ */
 function leaveContainers(section: number, base: number, leaf: number): number {
   const depth = depths[section]!;
   const first = section * PIXEL_LEVELS_MAX;
@@ -149,8 +162,8 @@ function closeDownTo(section: number, depth: number): void {
 }
 
 /**
- * Opens the container that the component at `level` names: an array when the next component is an
- * index, else an object.
+ * Opens the container that the name's component at `level` names. The container is an array when
+ * the next component is an index, otherwise an object.
  */
 function openContainer(section: number, level: number, hash: number, out: number): number {
   const open = section * PIXEL_LEVELS_MAX + depths[section]!++;

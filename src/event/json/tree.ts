@@ -9,45 +9,62 @@ import { bytes } from "../text/scratch.ts";
 import { hashOf, isSame, keep } from "../text/span.ts";
 
 /**
- * The event under construction. Names come in any order and JSON is written nested, so the
- * parameters first become a tree of nodes in one preallocated array. A node is an offset in
- * `nodes`; its name and its text are spans of the scratch; its children are a linked list in the
- * order of their arrival, found again through one hash table over (parent, name).
+ * The event as a tree of nodes, while it is built from a query's parameters. Parameters come in any
+ * order, but JSON is nested, so the tree is built first and written afterwards. All nodes lie in
+ * one preallocated array, `nodes`, and a node is identified by its offset there. Its name and its
+ * text are spans of the scratch buffer. Its children are a linked list in the order of their
+ * arrival. One hash table finds a child by its parent and name.
  *
- * The fields that the service knows are in the tree from the start, so a parameter that names one
- * of them loses by the rule for all parameters: the first wins.
+ * When two parameters have the same name, the first wins. The tree contains the known fields of the
+ * event from the start, so a parameter cannot replace them.
  */
 
-/** Fields of a node. */
+/**
+ * Offset of the node's kind (OBJECT, ARRAY, …) from the start of the node in `nodes`. Each constant
+ * from KIND to SLOT is the offset of one field of a node.
+ */
 export const KIND = 0;
-/** 1 in the zones of an event where values that look like numbers become numbers. */
+/**
+ * Offset of a node's field that is 1 when values below the node become numbers if they look like
+ * numbers. This holds in `properties` and in `context.screen`.
+ */
 export const ZONE = 1;
 export const NEXT = 2;
 export const NAME = 3;
 export const NAME_END = 4;
-/** First and last child of a container; start and end of a value. */
+/**
+ * Offset of a node's field with two uses. In a container it holds the first child; in a value, the
+ * offset in the scratch buffer where the text starts. LAST holds the last child or the end of the
+ * text.
+ */
 export const FIRST = 5;
 export const LAST = 6;
-/** Length of an array. */
+/** Offset of a node's field that holds the length of an array. */
 export const LENGTH = 7;
 const PARENT = 8;
 const HASH = 9;
-/** The slot of the hash table that holds the node. */
+/** Offset of a node's field that holds the hash table slot of the node. */
 const SLOT = 10;
 const NODE_FIELDS = 11;
 
-/** Kinds of nodes. */
+/** Kind of a node that is an object. */
 export const OBJECT = 1;
 export const ARRAY = 2;
-/** A string or a number whose span is JSON text. */
+/**
+ * Kind of a node that is a string. Its text in the scratch buffer is the JSON text between the
+ * quotes.
+ */
 export const STRING = 3;
 export const NUMBER = 4;
-/** A string of the event that no parameter has set. */
+/** Kind of a node for a string field of the event that no parameter has set yet. */
 const VACANT = 5;
-/** A field of the event that parameters cannot set. */
+/** Kind of a node for a field of the event that parameters cannot set. */
 const OWNED = 6;
 
-/** Offset of the root, which is the child of no node; `NONE` reuses it. */
+/**
+ * Offset in `nodes` of the root node. The root is the child of no node, so NONE can have the same
+ * value.
+ */
 export const ROOT = 0;
 export const NONE = 0;
 
@@ -56,8 +73,9 @@ const NODES_MAX = FIXED_NODES_MAX + PIXEL_PARAMETERS_MAX * PIXEL_LEVELS_MAX;
 export const nodes = new Int32Array(NODE_FIELDS * NODES_MAX);
 
 /**
- * An open-addressed table that needs no clearing (Briggs and Torczon's sparse set): a slot counts
- * only if the node in it is in use and names that slot.
+ * Size in bits of the hash table that finds a node by its parent and name. The table is never
+ * cleared (the sparse set of Briggs and Torczon): a slot is valid only if its node is in use and
+ * refers back to the slot.
  */
 const SLOT_BITS = 15;
 const slots = new Int32Array(1 << SLOT_BITS);
@@ -65,9 +83,12 @@ const slots = new Int32Array(1 << SLOT_BITS);
 let used = NODE_FIELDS;
 let elements = 0;
 let overfull = false;
-/** The free slot at which the last search ended. */
+/** The free slot of the hash table at which the last search for a child ended. */
 let freeSlot = 0;
-/** The nodes of the name claimed last: the next name often starts with the same components. */
+/**
+ * Nodes along the name that `claim` processed last. They are reused because the next name often
+ * starts with the same components.
+ */
 const path = new Int32Array(PIXEL_LEVELS_MAX);
 let pathLevels = 0;
 
@@ -86,8 +107,8 @@ const SCREEN = keep("screen");
 const fixedEnd = used;
 
 /**
- * Makes a field of the event. The field is not in the root's list, since events write their own
- * fields in an order of their own.
+ * Adds a node for a known field of the event. The node is not in the root's list of children,
+ * because events write their known fields in a fixed order.
  */
 function fix(name: string, kind: number): number {
   const { start, end } = keep(name);
@@ -96,7 +117,7 @@ function fix(name: string, kind: number): number {
   return insert(ROOT, kind, start, end, hash);
 }
 
-/** Empties the tree. Only a track event has an `event`. */
+/** Removes the nodes of the previous query. Only a track event has the field `event`. */
 export function clearTree(type: "page" | "track"): void {
   used = fixedEnd;
   pathLevels = 0;
@@ -111,15 +132,15 @@ export function clearTree(type: "page" | "track"): void {
   nodes[CONTEXT + FIRST] = NONE;
 }
 
-/** Whether a name of this query was refused because arrays would have exceeded their limit. */
+/** Whether `claim` has refused a name of this query because the arrays would exceed their limit. */
 export function isOverfull(): boolean {
   return overfull;
 }
 
 /**
- * The node that takes the value of the name read last; the node is made together with those above
- * it. NONE when the name has a value already, or something else is in its place. The caller sets
- * the node's span and kind.
+ * Creates the node for the name read last, and its missing parents. Returns NONE when the name
+ * already has a value, or when it conflicts with a node of another kind. The caller sets the node's
+ * kind and text.
  */
 export function claim(): number {
   const levels = pair.levels;
@@ -145,7 +166,8 @@ export function claim(): number {
 }
 
 /**
- * Adds the components from level `from` on below the node `above`; the first of them has this hash.
+ * Adds nodes for the name's components from level `from` on, below the node `above`. `firstHash` is
+ * the hash of the first of these components.
  */
 function addPath(above: number, from: number, firstHash: number): number {
   const last = pair.levels - 1;
@@ -154,7 +176,7 @@ function addPath(above: number, from: number, firstHash: number): number {
   for (let level = from; level < last; level++) {
     const start = starts[level + 1]!;
     const end = ends[level + 1]!;
-    // The next component decides what this one becomes.
+    // The next component decides whether this one becomes an array or an object.
     const child = addChild(node, arrayIndex(bytes, start, end) < 0 ? OBJECT : ARRAY, level, hash);
     if (node === CONTEXT && isScreen(starts[level]!, ends[level]!)) nodes[child + ZONE] = 1;
     node = child;
@@ -164,7 +186,7 @@ function addPath(above: number, from: number, firstHash: number): number {
   return addChild(node, STRING, last, hash);
 }
 
-/** Adds a child at the free slot that `childOf` has just found. */
+/** Adds a child to `parent`, in the free hash table slot that `childOf` found last. */
 function addChild(parent: number, kind: number, level: number, hash: number): number {
   const start = starts[level]!;
   const end = ends[level]!;
@@ -183,8 +205,9 @@ function addChild(parent: number, kind: number, level: number, hash: number): nu
 }
 
 /**
- * Accounts for the elements that the rest of the name, from `level` below `node`, adds to arrays.
- * False when a component is no index of the array above it, or when arrays exceed the limit.
+ * Counts the array elements that the name read last will add, from component `level` on below
+ * `node`. Returns false when the component must be an array index but is not, or when the arrays
+ * would exceed their limit.
  */
 function reserveElements(node: number, level: number): boolean {
   let more = 0;
@@ -205,7 +228,8 @@ function reserveElements(node: number, level: number): boolean {
 }
 
 /**
- * The child with this name; NONE when there is none, and then `freeSlot` is its place in the table.
+ * Returns the child of `parent` whose name is the text between two offsets of the scratch buffer.
+ * When there is none, returns NONE and sets `freeSlot` to the hash table slot for such a child.
  */
 function childOf(parent: number, hash: number, start: number, end: number): number {
   let slot = Math.imul(hash ^ parent, 0x9e3779b1) >>> (32 - SLOT_BITS);
@@ -226,7 +250,10 @@ function childOf(parent: number, hash: number, start: number, end: number): numb
   }
 }
 
-/** Makes a node in `freeSlot`, which is in no node's list of children yet. */
+/**
+ * Creates a node in the hash table slot `freeSlot`. The caller adds it to its parent's list of
+ * children.
+ */
 function insert(parent: number, kind: number, start: number, end: number, hash: number): number {
   const node = used;
   used += NODE_FIELDS;
@@ -248,21 +275,24 @@ function isNamed(node: number, level: number): boolean {
 }
 
 /**
- * Whether a name is `screen`: `context.screen` is the other zone, beside `properties`, where values
- * may become numbers.
+ * Whether a name is `screen`. Values below `context.screen` may become numbers, as those below
+ * `properties` do.
  */
 export function isScreen(start: number, end: number): boolean {
   return isSame(SCREEN.start, SCREEN.end, start, end);
 }
 
-/** The event's own field that the first component of the name read last names, or NONE. */
+/**
+ * Returns the node of the event's known field that the first component of the name read last names;
+ * NONE when it names no known field.
+ */
 export function fieldOf(): number {
   const start = starts[0]!;
   const end = ends[0]!;
   return childOf(ROOT, hashOf(start, end), start, end);
 }
 
-/** The field if it is a string of the event that no parameter has set yet, else NONE. */
+/** Returns `field` if it is a string field that no parameter has set yet, otherwise NONE. */
 export function vacant(field: number): number {
   return nodes[field + KIND] === VACANT ? field : NONE;
 }

@@ -7,14 +7,18 @@ import { bytes } from "../text/scratch.ts";
 import { copySpan } from "../text/span.ts";
 
 /**
- * The first bytes that a number may have as a client sends it; an encoded sign or digit starts with
- * `%`.
+ * For each byte, 1 if a number in a query may begin with it. A percent-encoded sign or digit begins
+ * with `%`.
  */
 const startsNumber = new Uint8Array(256).fill(1, ZERO, NINE + 1);
 startsNumber[MINUS] = 1;
 startsNumber[PERCENT] = 1;
 
-/** Writes the value of the pair read last as JSON at `out`, and returns the offset after it. */
+/**
+ * Writes the value of the pair read last as JSON at offset `out`, and returns the offset after it.
+ * If `isInNumberZone`, a value that looks like a number is written as a number, otherwise as a
+ * string.
+ */
 export function writeValue(out: number, isInNumberZone: boolean): number {
   const { start, end } = pair;
   if (isInNumberZone && startsNumber[bytes[start]!] === 1) return writeNumberOrString(out);
@@ -32,7 +36,8 @@ function writeNumberOrString(out: number): number {
 }
 
 /**
- * Decodes a value into the place where the event has it; few values have to be moved afterwards.
+ * Decodes a value directly to its final position in the JSON at offset `out`, because few values
+ * have to be moved afterwards. Returns the offset after it.
  */
 function writeEncoded(start: number, end: number, out: number): number {
   bytes[out] = QUOTE;
@@ -48,7 +53,7 @@ function writeEncoded(start: number, end: number, out: number): number {
   return to + 1;
 }
 
-/** Writes a span of JSON text in quotes. */
+/** Writes the JSON text between two offsets of the scratch buffer in quotes at offset `out`. */
 export function writeString(start: number, end: number, out: number): number {
   bytes[out] = QUOTE;
   const to = copySpan(start, end, out + 1);

@@ -1,4 +1,3 @@
-/** ASCII bytes by name. */
 export const SPACE = 0x20;
 export const QUOTE = 0x22;
 export const PERCENT = 0x25;
@@ -18,9 +17,12 @@ export const LETTER_U = 0x75;
 export const BRACE_OPEN = 0x7b;
 export const BRACE_CLOSE = 0x7d;
 
-/** Value of a hexadecimal digit, by the digit's byte; -1 for every other byte. */
+/**
+ * For each byte, the value of the hexadecimal digit that it encodes in ASCII; -1 for a byte that is
+ * no such digit.
+ */
 export const hexValue = new Int8Array(256).fill(-1);
-/** The lowercase digit of each value below 16. */
+/** The ASCII code of the lowercase hexadecimal digit for each value from 0 to 15. */
 export const hexDigit = new Uint8Array(16);
 for (let value = 0; value < 16; value++) {
   const digit = value.toString(16);
@@ -29,7 +31,10 @@ for (let value = 0; value < 16; value++) {
   hexValue[digit.toUpperCase().charCodeAt(0)] = value;
 }
 
-/** Writes a string of ASCII characters; other characters are cut to their low byte. */
+/**
+ * Writes a string at an offset, one byte per character. The characters must be ASCII: of others,
+ * only the low byte is written.
+ */
 export function writeAscii(text: string, into: Uint8Array, offset: number): number {
   for (let i = 0; i < text.length; i++) into[offset + i] = text.charCodeAt(i);
   return offset + text.length;

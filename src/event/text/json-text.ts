@@ -1,16 +1,21 @@
 import { BACKSLASH, hexDigit, LETTER_U, SPACE, ZERO } from "./bytes.ts";
 
 /**
- * Writes decoded bytes as the inside of a JSON string, exactly as `JSON.stringify` would. Names are
- * kept and compared in this form: two names are equal exactly when their JSON texts are.
+ * JSON text is the content of a JSON string without the quotes, exactly as `JSON.stringify` writes
+ * it. Parameter names are stored and compared in this form: two names are equal if and only if
+ * their JSON texts are equal.
  */
 
-/** The inside of a JSON string is at most this many times as long as the bytes it stands for. */
+/**
+ * Largest ratio of the length of JSON text to the length of the bytes that it represents: a byte
+ * may become `\u0000`.
+ */
 export const TEXT_GROWTH_MAX = 6;
 
 /**
- * Second character of a short escape; LETTER_U for the long form; NOT_ASCII; 0 for a byte that
- * stands for itself.
+ * How JSON text represents each byte: 0 for a byte that needs no escape; the second character of a
+ * short escape such as `\n`; LETTER_U for an escape such as `\u0001`; NOT_ASCII for a byte of a
+ * longer UTF-8 sequence.
  */
 export const escapes = new Uint8Array(256).fill(LETTER_U, 0, SPACE);
 for (const pair of ['""', "\\\\", "\bb", "\ff", "\nn", "\rr", "\tt"]) {
@@ -19,7 +24,10 @@ for (const pair of ['""', "\\\\", "\bb", "\ff", "\nn", "\rr", "\tt"]) {
 const NOT_ASCII = 1;
 escapes.fill(NOT_ASCII, 0x80);
 
-/** Whether decoded bytes are JSON text as they are: valid UTF-8, with nothing to escape. */
+/**
+ * Whether decoded bytes can be used as JSON text unchanged: they are valid UTF-8, and none needs an
+ * escape.
+ */
 export function isText(bytes: Uint8Array, from: number, end: number): boolean {
   let at = from;
   while (at < end) {
@@ -32,8 +40,10 @@ export function isText(bytes: Uint8Array, from: number, end: number): boolean {
 }
 
 /**
- * Reads `bytes[from, end)` as UTF-8, invalid sequences as U+FFFD, and writes the JSON text to
- * `bytes` at `into`, past `end`. Returns the end of what it wrote.
+ * Converts decoded bytes to JSON text, the content of a JSON string without quotes, exactly as
+ * `JSON.stringify` writes it. Reads UTF-8 from `from` to `end`, and replaces invalid sequences by
+ * U+FFFD. Writes to the same array at offset `into`, which must be beyond `end`. Returns the offset
+ * after the written text.
  */
 export function writeText(bytes: Uint8Array, from: number, end: number, into: number): number {
   let out = into;
@@ -71,14 +81,16 @@ export function writeText(bytes: Uint8Array, from: number, end: number, into: nu
 }
 
 /**
- * Length of the UTF-8 sequence at `at`, whose first byte is not ASCII; negative, the length of
- * what one U+FFFD replaces, if it is invalid (Unicode's "maximal subpart", as WHATWG decodes).
+ * Returns the length in bytes of the UTF-8 sequence at `at`, whose first byte is not ASCII. For an
+ * invalid sequence, returns the negated number of bytes that one U+FFFD replaces (Unicode's
+ * "maximal subpart", as in the WHATWG encoding standard).
  */
 function sequenceLength(bytes: Uint8Array, at: number, end: number): number {
   const lead = bytes[at]!;
   if (lead < 0xc2 || lead > 0xf4) return -1;
   const length = lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-  // The second byte excludes overlong forms, surrogates and what lies above U+10FFFF.
+  // The check of the second byte excludes overlong forms, surrogates, and code points above
+  // U+10FFFF.
   let lowest = lead === 0xe0 ? 0xa0 : lead === 0xf0 ? 0x90 : 0x80;
   let highest = lead === 0xed ? 0x9f : lead === 0xf4 ? 0x8f : 0xbf;
   for (let i = 1; i < length; i++) {

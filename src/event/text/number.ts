@@ -2,9 +2,9 @@ import { PIXEL_ARRAY_INDEX_MAX, PIXEL_NUMBER_DIGITS_MAX } from "../../settings/l
 import { DOT, MINUS, NINE, ZERO } from "./bytes.ts";
 
 /**
- * Whether a value is written as a number: `-?(0|[1-9][0-9]*)(\.[0-9]+)?` with at most 15
- * significant digits, which a double keeps exactly. Leading zeros are not significant. A text of
- * this form is a JSON number as it stands.
+ * Whether a value is written to the event as a number. It must match `-?(0|[1-9][0-9]*)(\.[0-9]+)?`
+ * and have at most 15 significant digits, which a double represents exactly. Leading zeros are not
+ * significant. A text of this form is also a valid JSON number.
  */
 export function isNumber(bytes: Uint8Array, start: number, end: number): boolean {
   let at = start;
@@ -35,8 +35,8 @@ export function isNumber(bytes: Uint8Array, start: number, end: number): boolean
 const INDEX_DIGITS_MAX = String(PIXEL_ARRAY_INDEX_MAX).length;
 
 /**
- * The array index that a component of a name stands for: a canonical integer from 0 to 999. -1 when
- * the component is a key.
+ * Parses a component of a parameter name as an array index: an integer from 0 to 999 without
+ * leading zeros. Returns -1 for any other component, which is an object key.
  */
 export function arrayIndex(bytes: Uint8Array, start: number, end: number): number {
   const length = end - start;

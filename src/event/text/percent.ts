@@ -2,10 +2,12 @@ import { hexValue, PERCENT, PLUS, SPACE } from "./bytes.ts";
 import { escapes } from "./json-text.ts";
 
 /**
- * Undoes the encoding of one name or value (WHATWG `application/x-www-form-urlencoded`): `+` is a
- * space, `%XX` a byte, and a malformed escape stays as it is. Reads `bytes[from, end)` and writes
- * to `bytes` at `into`, never more bytes than were read. Returns the end of what was written;
- * negated when the result is not JSON text as it stands, and has to go through `writeText`.
+ * Decodes a percent-encoded name or value (WHATWG `application/x-www-form-urlencoded`): `+` becomes
+ * a space, `%XX` a byte, and a malformed escape stays unchanged. Reads the bytes from `from` to
+ * `end`. Writes to the same array at offset `into`, at most as many bytes as it reads.
+ *
+ * Returns the offset after the written bytes. Returns that offset negated when the bytes are no
+ * valid JSON text, so that the caller must convert them with `writeText`.
  */
 export function percentDecode(bytes: Uint8Array, from: number, end: number, into: number): number {
   let out = into;
@@ -14,7 +16,8 @@ export function percentDecode(bytes: Uint8Array, from: number, end: number, into
   while (at < end) {
     let byte = bytes[at++]!;
     if (byte === PERCENT) {
-      // The byte at `end` is a separator, which is no hexadecimal digit.
+      // The byte at `end` is a separator, which is no hexadecimal digit. So reading beyond the end
+      // is harmless.
       const value = (hexValue[bytes[at]!]! << 4) | hexValue[bytes[at + 1]!]!;
       if (value >= 0) {
         byte = value;

@@ -1,6 +1,9 @@
 import { bytes, QUERY, words } from "./scratch.ts";
 
-/** Spans of the scratch: texts that are compared, hashed and copied in place. */
+/**
+ * A text in the scratch buffer between two offsets. Such texts are compared, hashed and copied
+ * without making strings.
+ */
 export interface Span {
   start: number;
   end: number;
@@ -8,7 +11,7 @@ export interface Span {
 
 let kept = 0;
 
-/** Keeps an ASCII text in the scratch for the life of the process. */
+/** Stores an ASCII text in the scratch buffer permanently, and returns its span. */
 export function keep(text: string): Span {
   const start = kept;
   kept += bytes.write(text, start, "latin1");
@@ -17,9 +20,9 @@ export function keep(text: string): Span {
 }
 
 /**
- * Copies a span to `out`, and returns the offset after it. Most spans are short, and a loop of
- * unforeseeable length costs a mispredicted branch: so 16 bytes are copied whatever the length, and
- * later writes overwrite the excess.
+ * Copies the text between two offsets of the scratch buffer to offset `out`, and returns the offset
+ * after the copy. It always copies at least 16 bytes, because most texts are short and a loop over
+ * the exact length costs a mispredicted branch. Later writes overwrite the excess bytes.
  */
 export function copySpan(start: number, end: number, out: number): number {
   words.setInt32(out, words.getInt32(start, true), true);
@@ -30,12 +33,16 @@ export function copySpan(start: number, end: number, out: number): number {
   return out + end - start;
 }
 
-/** Seed of the hashes, random per process so that a client cannot prepare colliding names. */
+/**
+ * Seed of the name hashes. It is random for each process, so that a client cannot prepare names
+ * whose hashes collide.
+ */
 const SEED = (Math.random() * 0x1_0000_0000) | 0;
 
 /**
- * Hashes four bytes at a time, and the last four once more where they overlap; a hash byte by byte
- * would cost as much as the rest of the parse.
+ * Hashes the text between two offsets of the scratch buffer, four bytes at a time. The last four
+ * bytes overlap the ones before them. A hash that reads byte by byte would take as long as the rest
+ * of the parsing.
  */
 export function hashOf(start: number, end: number): number {
   const length = end - start;
@@ -63,7 +70,7 @@ export function isSame(start: number, end: number, otherStart: number, otherEnd:
   return words.getInt32(end - 4, true) === words.getInt32(otherEnd - 4, true);
 }
 
-/** The lowest 0 to 3 bytes of a word. */
+/** Bit mask of the lowest `count` bytes of a 32-bit word; `count` is 0 to 3. */
 function maskOf(count: number): number {
   return (1 << (count << 3)) - 1;
 }

@@ -1,9 +1,12 @@
 import { ptr } from "bun:ffi";
 
-/** The unit in which the kernel caches and writes a file. */
+/** Size of a memory page in bytes. The kernel caches and writes files in units of this size. */
 export const PAGE_BYTES = 4_096;
 
-/** A buffer that starts at a page of memory, which direct I/O needs. Its content is arbitrary. */
+/**
+ * Returns a buffer whose memory begins at a page boundary, which direct I/O requires. Its content
+ * is not initialized.
+ */
 export function pageAligned(bytes: number): Buffer {
   const memory = Buffer.allocUnsafeSlow(bytes + PAGE_BYTES);
   const start = -ptr(memory) & (PAGE_BYTES - 1);

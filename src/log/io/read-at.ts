@@ -3,31 +3,31 @@ import { promisify } from "node:util";
 import { codeOf } from "../../errors.ts";
 import { PAGE_BYTES } from "./page.ts";
 
-/** Reads a part of a file; the result is shorter only at the file's end. */
+/** Reads `bytes` bytes at `offset` of a file. The result is shorter only at the end of the file. */
 export type ReadAt = (fd: number, offset: number, bytes: number) => Promise<Buffer>;
 
-/** Errors of a disk that cannot read the bytes it wrote, or reads others. */
+/** Error codes of a read for which the disk cannot return the bytes that were written. */
 const UNREADABLE = new Set(["EIO", "EBADMSG", "EUCLEAN"]);
 
 export function isUnreadable(error: unknown): boolean {
   return UNREADABLE.has(codeOf(error));
 }
 
-/** Reads through the page cache; throws the error of the disk. */
+/** Reads through the kernel's page cache. Throws the error of a failed read. */
 export const readAt: ReadAt = async (fd, offset, bytes) => {
   if (bytes <= 0) return Buffer.alloc(0);
   const window = Buffer.allocUnsafeSlow(bytes);
   return window.subarray(0, await readInto(fd, window, offset));
 };
 
-/** Fills a buffer from an offset of a file; returns how many bytes were read. */
+/** Fills the buffer `into` from `offset` of a file. Returns the number of bytes that were read. */
 export async function readInto(fd: number, into: Buffer, offset: number): Promise<number> {
-  // `fs.read` is looked up for each call, so that a test can let the disk fail.
+  // `fs.read` is looked up at each call, so that a test can replace it by a function that fails.
   const { bytesRead } = await promisify(fs.read)(fd, into, 0, into.length, offset);
   return bytesRead;
 }
 
-/** Reads as `readAt` does, with zeros for the pages that the disk cannot read. */
+/** Reads through the kernel's page cache, and returns zeros for pages that the disk cannot read. */
 export const readPastErrors: ReadAt = async (fd, offset, bytes) => {
   try {
     return await readAt(fd, offset, bytes);

@@ -4,15 +4,17 @@ import { codeOf } from "../../errors.ts";
 import { PAGE_BYTES, pageAligned } from "./page.ts";
 import { isUnreadable, readInto } from "./read-at.ts";
 
-/** Failed reads of an offset before it is passed over. */
+/** Number of failed reads of an offset after which the offset counts as unreadable. */
 const ATTEMPTS = 3;
 const RETRY_MS = 1_000;
 
 /**
- * Resolves as `read` does, or as `pastErrors` when the disk repeatedly cannot read an offset and is
- * otherwise well. A disk that is gone for a while must not look like a disk with one bad sector, or
- * all records after the offset would be passed over. So the disk must write a page, and the caller
- * checks that the disk can read the bytes after the offset. Throws otherwise.
+ * Resolves with the result of `read`. When the disk repeatedly cannot read an offset, resolves with
+ * the result of `pastErrors` instead, which skips that offset.
+ *
+ * A disk that fails for a while must not be treated like a disk with one bad sector, or all records
+ * after the offset would be skipped. So this function throws unless the disk can write a page. The
+ * caller checks that the disk can read the bytes after the offset.
  */
 export async function readOrPassOver<T>(
   directory: string,
@@ -31,7 +33,9 @@ export async function readOrPassOver<T>(
   return await pastErrors();
 }
 
-/** Throws unless the disk writes a page. */
+/**
+ * Writes a page to the directory's disk, to check the disk. Throws the error when the write fails.
+ */
 function expectDisk(directory: string): void {
   const path = join(directory, "probe");
   const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_DSYNC;
@@ -45,8 +49,9 @@ function expectDisk(directory: string): void {
 }
 
 /**
- * Throws unless the disk can read the page of a file that holds `offset`. The read bypasses the page
- * cache where the file system allows that, since the cache may hold a page that the disk has lost.
+ * Reads the page of a file that holds `offset`, to check the disk. Throws the error when the read
+ * fails. Bypasses the page cache where the file system allows that, because the cache may hold a
+ * page that the disk has lost.
  */
 export async function expectReadable(path: string, offset: number): Promise<void> {
   const page = pageAligned(PAGE_BYTES);

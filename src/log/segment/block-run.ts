@@ -1,18 +1,23 @@
-/** Reads runs of whole blocks from a segment file, and passes over damage. */
+/** Reads sequences of complete blocks from a segment file, and skips damaged bytes. */
 
 import { fstatSync } from "node:fs";
 import { type Block, blockAt, findMagic, LOG_BLOCK_BYTES_MAX } from "../block.ts";
 import { type ReadAt, readAt, readPastErrors } from "../io/read-at.ts";
 
-/** Consecutive whole blocks of a segment. */
+/** Complete blocks of a segment file that follow each other without a gap. */
 export interface BlockRun {
-  /** Whole blocks without a gap; empty when no whole block follows `offset`. */
+  /**
+   * The blocks in the order of the file; empty when the file holds no complete block after the
+   * requested offset.
+   */
   blocks: Block[];
-  /** Offset of the first block. */
+  /** Offset of the first block in the file. */
   start: number;
-  /** Offset after the last block, where the next run starts. */
+  /** Offset in the file after the last block. The next read starts there. */
   end: number;
-  /** Bytes that were skipped because they hold no whole block. */
+  /**
+   * Number of bytes before the first block that were skipped because they hold no complete block.
+   */
   damaged: number;
 }
 
@@ -21,15 +26,14 @@ export interface BlockRunRange {
   sequenceMin: number;
   bytesMax: number;
   /**
-   * Reads pages that the disk cannot read as zeros, which hold no block; else such a page is an
-   * error.
+   * Whether pages that the disk cannot read are skipped as damage. Otherwise such a page throws.
    */
   pastErrors?: boolean;
 }
 
 /**
- * Reads about `bytesMax` of whole blocks from `offset` on. Where no whole block starts at `offset`,
- * the file is searched for the next block whose checksum is right.
+ * Reads consecutive complete blocks, about `bytesMax` bytes, from `offset` on. When no complete
+ * block starts at `offset`, searches the file for the next block with a correct checksum.
  */
 export async function readBlockRun(fd: number, range: BlockRunRange): Promise<BlockRun> {
   const { offset, sequenceMin, bytesMax } = range;
@@ -41,7 +45,10 @@ export async function readBlockRun(fd: number, range: BlockRunRange): Promise<Bl
   return search(fd, offset, size, sequenceMin, readWindow);
 }
 
-/** The first whole block at `offset` or after it; the window used here holds any block. */
+/**
+ * Searches for the first complete block at or after `offset`. It reads windows that are large
+ * enough for any block.
+ */
 async function search(
   fd: number,
   offset: number,
@@ -64,7 +71,10 @@ async function search(
   return { blocks: [], start: size, end: size, damaged: size - offset };
 }
 
-/** The blocks of a window from `index` on, as long as each follows the last without a gap. */
+/**
+ * Returns the blocks of `window` from `index` on, up to the first position at which no complete
+ * block starts. `base` is the window's offset in the file.
+ */
 function follow(window: Buffer, index: number, base: number, sequenceMin: number): BlockRun {
   const blocks: Block[] = [];
   let at = index;

@@ -16,9 +16,12 @@ import { LOG_BLOCK_BYTES_MAX } from "../block.ts";
 import { PAGE_BYTES, pageAligned } from "../io/page.ts";
 import { type Segment, segmentOf } from "./segments.ts";
 
-/** A disk whose last write took less is written without the detour through a thread. */
+/**
+ * When the last write took less than this many milliseconds, the next one blocks the event loop
+ * instead of using a thread.
+ */
 const LOG_BLOCKING_WRITE_MS_MAX = 1;
-/** Batches larger than this are always written through a thread. */
+/** Batches of more bytes than this are always written by a thread of the pool. */
 const LOG_BLOCKING_WRITE_BYTES_MAX = 256 << 10;
 
 const openFile = promisify(open);
@@ -28,23 +31,29 @@ const syncFile = promisify(fdatasync);
 const removeFile = promisify(unlink);
 
 /**
- * One call that returns when the data is on disk. Measured beside writeSync + fdatasync and
- * write + fdatasync: 5 to 15 % less CPU per flush than either at 0.4 to 80 KB.
+ * With O_DSYNC, one write call returns when the data is on disk. It takes 5 to 15 % less CPU per
+ * flush than write or writeSync with fdatasync (measured at 0.4 to 80 KB).
  */
 const FLAGS = constants.O_WRONLY | constants.O_DSYNC;
 
-/** The segment that is being written. */
+/** A segment file that is open for writing. */
 export interface SegmentFile extends Segment {
   fd: number;
-  /** The same file opened with O_DIRECT; undefined where the file system or disk refuses. */
+  /**
+   * A second file descriptor, opened with O_DIRECT; undefined when the file system or disk refuses
+   * O_DIRECT.
+   */
   direct: number | undefined;
-  /** Offset after the last block that is on disk. */
+  /** Offset in the file after the last block that is on disk. */
   end: number;
-  /** Whether the last write was quick enough for the next to block the event loop. */
+  /** Whether the last write was fast, so that the next one may block the event loop. */
   quick: boolean;
 }
 
-/** Starts a segment, whose name is durable when it returns. Reuses an empty one of that name. */
+/**
+ * Creates the file of a segment whose first sequence number is `first`. Its name is durable when
+ * the promise resolves. Reuses an existing empty file with that name.
+ */
 export async function createSegment(directory: string, first: number): Promise<SegmentFile> {
   const segment = segmentOf(directory, first);
   const fd = await openFile(segment.path, FLAGS | constants.O_CREAT, 0o640);
@@ -59,12 +68,13 @@ export async function createSegment(directory: string, first: number): Promise<S
 }
 
 /**
- * Writes blocks at the segment's end. What a failure leaves there is the caller's to cut.
+ * Writes blocks at the end of the segment. After a failure, the caller truncates what the disk has
+ * written.
  *
- * A disk that takes a batch in less than a millisecond is written in place: handing it to a
- * thread and back costs as much as the write (256 connections: 90,000 instead of 78,000 pixels
- * per CPU-second, at the same p99). One slow write, and the thread pool takes the next, until a
- * write is quick again; so a stalling disk stalls the event loop once.
+ * When the last write took less than a millisecond, the write blocks the event loop: handing it to
+ * a thread costs as much as the write (256 connections: 90,000 instead of 78,000 pixels per
+ * CPU-second at the same p99). After a slow write, the thread pool writes until a write is fast
+ * again. So a stalling disk stalls the event loop only once.
  */
 export async function writeBlocks(segment: SegmentFile, blocks: Buffer[]): Promise<void> {
   let bytes = 0;
@@ -73,12 +83,12 @@ export async function writeBlocks(segment: SegmentFile, blocks: Buffer[]): Promi
   const startedAt = performance.now();
   const written = await putBlocks(segment, blocks, bytes, put);
   segment.quick = performance.now() - startedAt < LOG_BLOCKING_WRITE_MS_MAX;
-  // Short writes mean a full disk or a size limit: the rest would fail, with an error or without.
+  // A short write means a full disk or a size limit, so writing the rest would fail too.
   if (written !== bytes) throw new Error(`The disk took ${written} of ${bytes} bytes`);
   segment.end += bytes;
 }
 
-/** Whether a batch of `bytes` may be written while the event loop waits. */
+/** Whether a batch of `bytes` bytes may be written synchronously, while the event loop waits. */
 export function mayBlock({ quick }: Pick<SegmentFile, "quick">, bytes: number): boolean {
   return quick && bytes <= LOG_BLOCKING_WRITE_BYTES_MAX;
 }
@@ -86,9 +96,10 @@ export function mayBlock({ quick }: Pick<SegmentFile, "quick">, bytes: number): 
 type Put = (fd: number, blocks: Buffer[], position: number) => number | Promise<number>;
 
 /**
- * Writes whole pages past the page cache, and anything else through it. Past it, a flush stalls
- * less often (8 KB a millisecond: 35 of 20,000 take more than 1 ms instead of 105), and costs
- * 2 to 3 % less CPU per pixel. Readers then read from the disk, many blocks at a time.
+ * Writes whole pages with direct I/O, and everything else through the page cache. Direct I/O stalls
+ * less often (8 KB every millisecond: 35 instead of 105 of 20,000 writes take more than 1 ms) and
+ * costs 2 to 3 % less CPU per pixel. Readers then read these pages from the disk, many blocks at a
+ * time.
  */
 async function putBlocks(
   segment: SegmentFile,
@@ -102,7 +113,8 @@ async function putBlocks(
   try {
     return await put(direct, blocks, end);
   } catch (error) {
-    // It is refused before anything is written: this disk wants larger units than pages.
+    // The kernel refuses direct I/O before it writes anything: this disk needs larger units than
+    // pages.
     if (codeOf(error) !== "EINVAL") throw error;
     segment.direct = undefined;
     await closeFile(direct);
@@ -110,7 +122,7 @@ async function putBlocks(
   }
 }
 
-/** Resolves when the segment's disk takes a whole block; leaves the segment as it was. */
+/** Writes a test block and removes it again. Resolves when the disk could write it. */
 export async function probeSegment(segment: SegmentFile): Promise<void> {
   const zeros = pageAligned(LOG_BLOCK_BYTES_MAX).fill(0);
   await writeBlocks(segment, [zeros]);
@@ -119,12 +131,16 @@ export async function probeSegment(segment: SegmentFile): Promise<void> {
   await syncFile(segment.fd);
 }
 
-/** Closes a failed segment, cut to the blocks that are on disk if the disk allows it. */
+/**
+ * Closes a segment whose write failed. Truncates it after the last block that is on disk, if the
+ * disk still allows that.
+ */
 export async function abandonSegment(segment: SegmentFile): Promise<void> {
   try {
     ftruncateSync(segment.fd, segment.end);
   } catch {
-    // The rest stays: its sequence numbers are given to nothing else, and readers check each block.
+    // The bytes stay when the truncation fails. Their sequence numbers are never reused, and
+    // readers check each block.
   }
   await closeSegment(segment);
 }

@@ -1,18 +1,22 @@
 import { assert } from "../../assert.ts";
 
-/** Least distance between two entries of an index. */
+/** Smallest distance in bytes between two entries of an index. */
 const LOG_INDEX_STRIDE_BYTES = 64 << 10;
 
-/** The block at `offset` of a segment holds no record before `sequence`. */
+/**
+ * An entry of the index: the block at `offset` of the segment file holds no record below
+ * `sequence`.
+ */
 export interface IndexEntry {
   sequence: number;
   offset: number;
 }
 
 /**
- * Offsets of the blocks of one segment, as far as it has been read: one entry per
- * `LOG_INDEX_STRIDE_BYTES`, and the furthest entry. Finding a sequence number again costs a binary
- * search and a short scan; following the log's end costs no scan.
+ * Index of one segment, built while the segment is read: one entry for every
+ * `LOG_INDEX_STRIDE_BYTES` of the file, and one for the furthest block that was read. To find a
+ * sequence number again, a reader does a binary search in the index and scans a short part of the
+ * file. A reader that follows the log's end scans nothing.
  */
 export class SegmentIndex {
   readonly #entries: IndexEntry[];
@@ -23,7 +27,7 @@ export class SegmentIndex {
     this.#entries = [this.#furthest];
   }
 
-  /** The last entry at or before `sequence`. */
+  /** Returns the last entry whose sequence number is not above `sequence`. */
   floor(sequence: number): IndexEntry {
     if (this.#furthest.sequence <= sequence) return this.#furthest;
     let low = 0;
@@ -36,7 +40,7 @@ export class SegmentIndex {
     return this.#entries[low]!;
   }
 
-  /** Adds an entry; ignores one that is not beyond the furthest. */
+  /** Adds an entry to the index, unless its offset is not beyond that of the furthest entry. */
   add(entry: IndexEntry): void {
     if (entry.offset <= this.#furthest.offset) return;
     assert(entry.sequence >= this.#furthest.sequence, "Sequence numbers ascend in a segment");
