@@ -1,15 +1,15 @@
 import { readFileSync } from "node:fs";
 import { createServer, type Server } from "node:net";
 
-/** The kernel gives ports from this one on to connections that ask for none. */
+/** File with the range of ephemeral ports, which the kernel assigns to outgoing connections. */
 const EPHEMERAL = "/proc/sys/net/ipv4/ip_local_port_range";
 const firstEphemeral = Number(readFileSync(EPHEMERAL, "latin1").split("\t")[0]);
 const FIRST = 10_000;
 const span = Math.max(firstEphemeral, FIRST + 1_000) - FIRST;
 
 /**
- * Free ports of 127.0.0.1, different ones. They are below those of connections, so that none is
- * taken before its server listens, or while that is started again.
+ * Finds distinct free ports of 127.0.0.1, below the ephemeral range, so that no connection takes
+ * one before its server listens, or while the server restarts.
  */
 export async function freePorts(count: number): Promise<number[]> {
   const held: Server[] = [];
@@ -27,7 +27,7 @@ export async function freePort(): Promise<number> {
   return port!;
 }
 
-/** Undefined when the port is taken. */
+/** Listens on a port; resolves with undefined if it is taken. */
 function listen(port: number): Promise<Server | undefined> {
   return new Promise((resolve) => {
     const server = createServer();

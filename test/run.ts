@@ -15,11 +15,11 @@ import { report } from "./run/report.ts";
 import { shardsOf } from "./run/shards.ts";
 import { tierVariable } from "./tier.ts";
 
-/** A test waits for events, not for a time: only a hang ends one, however slow the machine is. */
+/** Timeout of a test, which only a hang reaches: tests wait for events, not for a duration. */
 const TEST_MS_MAX = "300000";
-/** Longer than any process of the suite takes on a slow machine. */
+/** Timeout of a process of the suite, generous for a slow machine. */
 const SHARD_MS_MAX = 25 * 60_000;
-/** Most processes wait for a part of their time, so that two more than the cores keep these busy. */
+/** Number of concurrent processes: two more than cores, since most wait part of their time. */
 const processes = availableParallelism() + 2;
 
 const [tier = "quick", ...paths] = process.argv.slice(2);
@@ -27,7 +27,7 @@ if (tier !== "quick" && tier !== "long") throw new Error(`Expected quick or long
 
 const began = performance.now();
 const shards = shardsOf(filesOf(tier, paths));
-/** Temporary files of all tests, also of those that leave some. */
+/** Directory for temporary files of all tests, removed at the end. */
 const temporary = mkdtempSync(join(tmpdir(), "suite-"));
 chmodSync(temporary, 0o1777);
 const results: FileResult[] = [];

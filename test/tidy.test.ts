@@ -12,7 +12,10 @@ const text = Object.fromEntries(
   await Promise.all(sources.map(async (path) => [path, await Bun.file(path).text()] as const)),
 );
 
-/** A part may import parts of a lower level, itself, and what `sideways` and `only` add or take away. */
+/**
+ * A part may import parts of a lower level, itself, and what `sideways` and `only` add or take
+ * away.
+ */
 const levels: string[][] = [
   ["main"],
   ["cli"],
@@ -53,7 +56,7 @@ const only: Record<string, string[]> = {
   cluster: ["concurrency", "kafka", "log", "store", "observe", "settings", "errors", "assert"],
 };
 const partOf = (path: string) => (path.split("/")[1] ?? "").replace(/\.ts$/, "");
-/** They make what the executable holds, and are not in it. */
+/** Build tools, which are not in the executable. */
 const tools = ["src/build.ts", "src/console/bundle.ts"];
 
 function imports(path: string): string[] {
@@ -117,7 +120,7 @@ interface Node {
 const isNode = (value: unknown): value is Node =>
   typeof value === "object" && value !== null && "type" in value && "loc" in value;
 
-/** Every function of a file, with the lines that are its own. */
+/** Lists the functions of a file, with the number of lines outside nested functions. */
 function functionsOf(path: string): { line: number; lines: number }[] {
   const found: { line: number; lines: number }[] = [];
   /** Lines of the functions in a node. */
@@ -139,10 +142,10 @@ function functionsOf(path: string): { line: number; lines: number }[] {
   return found;
 }
 
-/** What a test is given on a machine that is busy with other things. */
+/** Smallest timeout of a test that is generous enough for a busy machine. */
 const TEST_MS_MIN = 300_000;
 
-test("no test ends because a machine is slow", async () => {
+test("no test has a timeout that a slow machine would reach", async () => {
   const hasty: string[] = [];
   for (const path of new Glob("test/**/*.test.ts").scanSync(".")) {
     const ends = (await Bun.file(path).text()).matchAll(

@@ -12,7 +12,7 @@ import {
   waitFor,
 } from "./server.ts";
 
-/** Directory of a command's data by default. */
+/** Default working directory of commands. */
 const elsewhere = temporaryDirectory();
 afterAll(() => removeDirectory(elsewhere));
 
@@ -34,7 +34,7 @@ async function pixelmill(
   return { code: await child.exited, output, errors };
 }
 
-describe("a wrong call", () => {
+describe("invalid command line", () => {
   const port = "must be a whole number from 0 to 65535";
   test.each([
     [["srve"], {}, "Unknown command srve; the nearest is serve"],
@@ -89,7 +89,7 @@ describe("a wrong call", () => {
     expect(errors).not.toContain("    at ");
   });
 
-  test("a bad key of the file is named with its file", async () => {
+  test("a bad key in the configuration file is reported with the file's name", async () => {
     const cwd = temporaryDirectory();
     await Bun.write(join(cwd, "pixelmill.toml"), 'log.level = "loud"\n');
     const { code, errors } = await pixelmill(["serve"], {}, cwd);
@@ -99,11 +99,11 @@ describe("a wrong call", () => {
   });
 });
 
-test("a wrong call leaves nothing behind", () => {
+test("an invalid command line creates no files", () => {
   expect(readdirSync(elsewhere)).toEqual([]);
 });
 
-test("data that another version wrote is left alone", async () => {
+test("a data directory in another version's format stays unchanged", async () => {
   const cwd = temporaryDirectory();
   const data = join(cwd, "data");
   const token = ["token", "create", "--permissions", "events:read"];
@@ -119,7 +119,7 @@ test("data that another version wrote is left alone", async () => {
       `pixelmill: Expected data of format 1 in ${data}, got format 2: another version of pixelmill wrote it\n`,
     );
   }
-  // A crash within the first start leaves this state.
+  // A crash during the first start leaves this state.
   await Bun.write(join(data, "format"), "");
   expect((await pixelmill([...token, "--data", data])).code).toBe(0);
 
@@ -133,7 +133,7 @@ test("data that another version wrote is left alone", async () => {
   removeDirectory(cwd);
 });
 
-test("a directory that is no data directory is refused, and stays as it is", async () => {
+test("a directory that is no data directory is rejected and stays unchanged", async () => {
   const cwd = temporaryDirectory();
   for (const command of [
     ["workspace", "list"],
@@ -152,7 +152,7 @@ test("a directory that is no data directory is refused, and stays as it is", asy
 test("an address space that is too small is reported in one line, without a stack", async () => {
   const data = temporaryDirectory();
   const entry = join(import.meta.dir, "../../src/main.ts");
-  // An address space in which Bun starts, and no library can be mapped.
+  // An address space in which Bun starts, but cannot map a library.
   const command = 'ulimit -v 500000; exec "$0" "$1" serve --port 0 --admin-port 0 --data "$2"';
   const { exitCode, stderr } = Bun.spawnSync(
     ["sh", "-c", command, process.execPath, entry, join(data, "d")],
@@ -170,7 +170,7 @@ test("an address space that is too small is reported in one line, without a stac
   removeDirectory(data);
 });
 
-test("brokers that do not answer are reported in one line, without a stack", async () => {
+test("unreachable brokers are reported in one line, without a stack", async () => {
   const cwd = temporaryDirectory();
   const flags = ["--port=0", "--admin-port=0", "--cluster-kafka=127.0.0.1:1"];
   const { code, errors } = await pixelmill(["serve", ...flags], {}, cwd);
@@ -182,7 +182,7 @@ test("brokers that do not answer are reported in one line, without a stack", asy
   removeDirectory(cwd);
 }, 300_000);
 
-test("a reader that stops reading is no fault", async () => {
+test("a closed output pipe is no error of a command", async () => {
   const data = temporaryDirectory();
   const server = Bun.spawn(
     [process.execPath, join(import.meta.dir, "../../src/main.ts"), "serve"].concat(
@@ -229,10 +229,10 @@ test.each([
 });
 
 test.each(["--request-ip=false", "--request-ip false", "--no-request-ip"])(
-  "%s turns off what is on by default",
+  "%s turns off a setting that is on by default",
   async (flag) => {
     const sink = startSink();
-    // A flag that stands alone takes nothing of what follows it.
+    // A boolean flag does not take the next argument as its value.
     const server = await startServer({ flags: ["--sandbox-insecure", ...flag.split(" ")] });
     const { writeKey } = await route(server, { url: sink.url });
     await pixel(server, "page", { writeKey, anonymousId: "a" });
@@ -247,7 +247,7 @@ test.each(["--request-ip=false", "--request-ip false", "--no-request-ip"])(
   300_000,
 );
 
-describe("beside a running server", () => {
+describe("command beside a running server", () => {
   let server: Server;
   beforeAll(async () => {
     server = await startServer();
@@ -260,13 +260,13 @@ describe("beside a running server", () => {
   const get = (path: string, token: string) =>
     fetch(server.controlPlane + path, { headers: { authorization: `Bearer ${token}` } });
 
-  test("token create makes a token that works at once", async () => {
+  test("token create creates a token that works at once", async () => {
     const { output } = await pixelmill(["token", "create", "--name", "ci", ...data()]);
     const [, token] = output.match(/^token (pm_\w{32,})\n$/)!;
     expect((await get("/v2/sources", token!)).status).toBe(200);
   });
 
-  test("token create with fewer permissions has just those", async () => {
+  test("token create with --permissions creates a token with only these", async () => {
     const { output } = await pixelmill([
       "token",
       "create",
@@ -279,7 +279,7 @@ describe("beside a running server", () => {
     expect((await get("/v2/tokens", token!)).status).toBe(403);
   });
 
-  test("workspace create makes a workspace of its own", async () => {
+  test("workspace create creates a separate workspace", async () => {
     const { output } = await pixelmill(["workspace", "create", "Second team", ...data()]);
     const [, id, token] = output.match(/^workspace (\w+)\nadmin token (pm_\w{32,})\n$/)!;
     const { workspace } = (await (await get("/v2/workspace", token!)).json()) as any;
@@ -289,7 +289,7 @@ describe("beside a running server", () => {
     expect(sources).toEqual([]);
   });
 
-  test("workspace list tells each workspace on a line, for token create", async () => {
+  test("workspace list prints each workspace on a line, for token create", async () => {
     await pixelmill(["workspace", "create", "Third\nteam", ...data()]);
     const { output } = await pixelmill(["workspace", "list", ...data()]);
     expect(output).toMatch(/^\w{27} Main\n(\w{27} .+\n)+$/);
@@ -301,7 +301,7 @@ describe("beside a running server", () => {
   });
 
   test.each(["port", "admin-port"])(
-    "a second server on the same --%s is refused",
+    "a second server on the same --%s fails to start",
     async (flag) => {
       const cwd = temporaryDirectory();
       const { port } = new URL(flag === "port" ? server.dataPlane : server.controlPlane);
@@ -316,7 +316,7 @@ describe("beside a running server", () => {
     300_000,
   );
 
-  test("a second server on the same data is refused by name", async () => {
+  test("a second server on the same data directory fails with the directory's name", async () => {
     const flags = ["--port", "0", "--admin-port", "0", ...data()];
     const { code, errors } = await pixelmill(["serve", ...flags]);
     expect(code).toBe(1);
@@ -324,7 +324,7 @@ describe("beside a running server", () => {
   }, 300_000);
 });
 
-test("a served data directory is not compacted, a stopped one is, and serves on", async () => {
+test("compact rejects the data directory of a running server, and compacts a stopped one", async () => {
   const server = await startServer();
   const data = join(server.directory, "data");
   const refused = await pixelmill(["compact", "--data", data]);

@@ -10,8 +10,8 @@ import {
   waitFor,
 } from "./server.ts";
 
-/** `kill -9` of the whole server under load: what was answered 200 is delivered all the same. */
-test("every acknowledged event is found after SIGKILL and restart", async () => {
+/** `kill -9` of the whole server under load: every pixel that was answered 200 is delivered. */
+test("every acknowledged event is delivered after SIGKILL and restart", async () => {
   const ROUNDS = 3;
   const directory = temporaryDirectory();
   const sink = startSink();
@@ -40,7 +40,7 @@ test("every acknowledged event is found after SIGKILL and restart", async () => 
     await server.stop("SIGKILL");
     alive = false;
     await Promise.all(load);
-    // Ingest and guests do not outlive the server.
+    // Ingest and guest processes end with the server.
     await waitFor(() => guests.every((pid) => !isRunning(pid)), "the children to be gone");
     expect(guests.length).toBeGreaterThan(0);
   }
@@ -52,7 +52,7 @@ test("every acknowledged event is found after SIGKILL and restart", async () => 
   expect(missing()).toEqual([]);
   expect([...delivered()].filter((id) => !sent.has(id))).toEqual([]);
 
-  // The same event has the same messageId each time it is sent.
+  // A repeated event has the same messageId.
   const messageIds = new Map<string, string>();
   for (const { messageId, properties } of sink.events) {
     expect(messageIds.get(properties.id) ?? messageId).toBe(messageId);

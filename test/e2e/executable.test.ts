@@ -13,8 +13,10 @@ import {
   waitFor,
 } from "./server.ts";
 
-/** `npm run build`, then the file alone in an empty directory with an empty environment. */
-test("the single executable does the main job by itself", async () => {
+/**
+ * Runs `npm run build`, then the executable alone in an empty directory with an empty environment.
+ */
+test("the single executable transforms and delivers events without other files", async () => {
   const build = Bun.spawnSync([process.execPath, "src/build.ts"]);
   expect(build.exitCode).toBe(0);
   const directory = temporaryDirectory();
@@ -37,7 +39,7 @@ test("the single executable does the main job by itself", async () => {
   await waitFor(() => sink.events.length === 1);
   expect(sink.events[0]).toMatchObject({ type: "page", userId: "u1", loud: "HOME" });
 
-  // Kafka's client, whose WebAssembly is in the executable, gets as far as the network.
+  // The Kafka client, whose WebAssembly is in the executable, reaches the network.
   const { destination } = await made(server, "/v2/destinations", {
     ...{ name: "Stream", type: "kafka" },
     config: { brokers: "127.0.0.1:1", topic: "events", tls: "off" },
@@ -58,7 +60,7 @@ test("the single executable does the main job by itself", async () => {
     expect(await guide.text()).toContain('<link rel="stylesheet" href="/console/');
   }
 
-  // Nothing is written beside the data directory.
+  // The executable writes no file outside the data directory.
   expect(readdirSync(directory).sort()).toEqual(["data", "pixelmill"]);
   expect(await server.stop()).toBe(0);
   sink.stop();
@@ -96,7 +98,7 @@ async function made(server: Server, path: string, body: object) {
 }
 
 async function startDemo(directory: string) {
-  // README.md says that Bun alone does as well.
+  // README.md says that Bun alone suffices.
   const start = Bun.which("npm") === null ? ["bun", "run", "start"] : ["npm", "start"];
   const child = Bun.spawn(start, {
     env: {

@@ -12,8 +12,8 @@ import {
 } from "./server.ts";
 
 /**
- * A MaxMind DB file (format version 2.0) with one network: 203.0.113.0/24 is in Ghent. Its search
- * tree is a chain of 24 nodes with 24-bit records.
+ * Builds a MaxMind DB file (format version 2.0) with one network: 203.0.113.0/24 is in Ghent. Its
+ * search tree is a chain of 24 nodes with 24-bit records.
  */
 function database(): Uint8Array {
   const nodes = 24;
@@ -81,7 +81,7 @@ test.each([
   expect(sink.events.at(-1)).toMatchObject({ city });
 });
 
-test("a file that is none stops the start with a sentence", async () => {
+test("an invalid geolocation file stops the start with a message", async () => {
   const wrong = startServer({ flags: ["--geolocation-database", import.meta.path] });
   await expect(wrong).rejects.toThrow("Cannot read the geolocation database");
 });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { freePort } from "../free-ports.ts";
 import { waitFor } from "./server.ts";
 
-/** Starts HAProxy (Debian package) with this configuration of a free port. */
+/** Starts HAProxy (Debian package) on a free port, with the configuration for that port. */
 export async function startHaproxy(configuration: (port: number) => string): Promise<{
   url: string;
   stop(): Promise<void>;

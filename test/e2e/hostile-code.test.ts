@@ -10,8 +10,8 @@ import {
 } from "./server.ts";
 
 /**
- * Published code that loops for ever or eats all memory on some events: it costs those events
- * and nothing else.
+ * Tests published code that loops forever or allocates all memory on some events: only these events
+ * fail.
  */
 describe("hostile code", () => {
   let server: Server;
@@ -49,14 +49,14 @@ describe("hostile code", () => {
     pixel(server, "track", { writeKey: key, userId: `u${id}`, event, "properties.id": String(id) });
 
   test.each(["loop", "bomb"])(
-    "a %s fails its own event, the others pass",
+    "a %s fails only the event that causes it",
     async (attack) => {
       const [goodBefore, badBefore] = [good.events.length, bad.events.length];
       for (let id = 0; id < 20; id++) {
         expect((await track(writeKey, id === 10 ? attack : "fine", id)).status).toBe(200);
         expect((await track(goodKey, "fine", id)).status).toBe(200);
       }
-      // The other workspace's traffic does not wait for the culprit.
+      // Another workspace's events do not wait for the hostile code.
       await waitFor(() => good.events.length === goodBefore + 20, "the good deliveries");
       await waitFor(() => bad.events.length === badBefore + 19, "the 19 others");
       const letters = await waitFor(async () => {
@@ -69,7 +69,7 @@ describe("hostile code", () => {
     300_000,
   );
 
-  test("code that fails every batch is suspended, tells why, and new code runs at once", async () => {
+  test("code that fails every batch is suspended with a reason, and new code runs at once", async () => {
     const { writeKey, transformationId } = await route(server, {
       url: good.url,
       code: `export function transformEvent(event) {

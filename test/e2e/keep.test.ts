@@ -3,7 +3,7 @@ import { pixel, removeDirectory, startServer, startSink, waitFor } from "./serve
 
 const PIXELS = 30;
 
-test("kept events outlive a kill and a process fewer, and no new connection gets them", async () => {
+test("retained events survive a kill and fewer ingest processes, and skip new connections", async () => {
   const sink = startSink();
   const keep = ["--events-retention-age", "3600"];
   const first = await startServer({ flags: [...keep, "--ingest-processes", "2"] });

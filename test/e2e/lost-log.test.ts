@@ -22,7 +22,7 @@ import {
 
 const MAGIC = Buffer.from([0xf5, 0x50, 0x58, 0xff]);
 
-/** Losses that the event log of a stopped server can suffer. `older`: a copy of its start. */
+/** Accidents of a stopped server's event log. `older` is a copy of the log from its start. */
 const accidents: Record<string, (events: string, older: string) => void> = {
   "has a flipped bit in its last block"(events) {
     const path = newestSegment(events);

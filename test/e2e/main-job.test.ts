@@ -9,7 +9,7 @@ import {
   waitFor,
 } from "./server.ts";
 
-/** The product's main job over real sockets: pixels in, user code over them, deliveries out. */
+/** Main job of pixelmill over real sockets: accept pixels, run user code, deliver events. */
 describe("1,000 pixels of 50 users", () => {
   const EVENTS = 1_000;
   const USERS = 50;
@@ -42,7 +42,7 @@ describe("1,000 pixels of 50 users", () => {
     removeDirectory(server.directory);
   });
 
-  test("every one is answered, transformed and delivered in the order of its user", async () => {
+  test("each pixel is answered, transformed and delivered in the order of its user", async () => {
     const send = async (user: number) => {
       for (let index = user; index < EVENTS; index += USERS) {
         const response = await pixel(server, "track", {
@@ -79,7 +79,7 @@ describe("1,000 pixels of 50 users", () => {
     }
   }, 300_000);
 
-  test("those whose code failed are dead letters with message, line and column", async () => {
+  test("events whose code failed are dead letters with message, line and column", async () => {
     const letters = await waitFor(async () => {
       const { body } = await server.api("GET", "/v2/dead-letters?count=1000");
       return body.deadLetters?.length >= EVENTS / 10 ? body.deadLetters : undefined;

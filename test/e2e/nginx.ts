@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { freePort } from "../free-ports.ts";
 import { waitFor } from "./server.ts";
 
-/** Starts nginx (Debian package) with one worker, and what `http` says of a free port. */
+/** Starts nginx (Debian package) with one worker on a free port; `http` returns its http block. */
 export async function startNginx(http: (port: number) => string): Promise<{
   url: string;
   pid: number;
@@ -14,7 +14,7 @@ export async function startNginx(http: (port: number) => string): Promise<{
   const port = await freePort();
   await Bun.write(
     join(directory, "nginx.conf"),
-    // Its workers keep long bodies in files of the directory, which is its starter's alone.
+    // Workers store long bodies in the directory, which only the user who started nginx can write.
     `${process.getuid?.() === 0 ? "user root;" : ""} worker_processes 1; daemon off; pid nginx.pid; error_log error.log;
      events { worker_connections 4096; }
      http {

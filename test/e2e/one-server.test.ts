@@ -10,7 +10,7 @@ import {
   waitFor,
 } from "./server.ts";
 
-test("a second server of a data directory delivers nothing, also when the first one's ingest dies", async () => {
+test("a second server on a data directory delivers nothing when the first one's ingest dies", async () => {
   const sink = startSink();
   const first = await startServer();
   const { writeKey } = await route(first, { url: sink.url });
@@ -22,7 +22,7 @@ test("a second server of a data directory delivers nothing, also when the first 
     stdout: "pipe",
     stderr: "pipe",
   });
-  // It waits for the first one to end; that it has begun to shows in nothing but its open lock.
+  // The second server waits for the first to end, which is visible only in its open lock file.
   await Bun.sleep(2_000);
   for (const pid of childrenOf(first.pid, "ingest")) process.kill(pid, "SIGKILL");
   await waitFor(async () => (await send("1").catch(() => undefined))?.status === 200);

@@ -16,7 +16,7 @@ import {
   temporaryDirectory,
 } from "./server.ts";
 
-/** The files of docs/operating.md, as far as a test machine can use them. */
+/** Tests the files in docs/operating.md, as far as a test machine can use them. */
 const page = await Bun.file("docs/operating.md").text();
 const settings = new Map(
   Object.entries(configSchema.properties).map(([key, schema]) => [environmentName(key), schema]),
@@ -33,7 +33,7 @@ afterAll(async () => {
   removeDirectory(directory);
 });
 
-describe("the systemd unit", () => {
+describe("systemd unit", () => {
   const unit = block(page, "ini");
 
   testWith(missingPrograms("systemd-analyze"))("is one that systemd understands", async () => {
@@ -47,7 +47,7 @@ describe("the systemd unit", () => {
     expect({ exitCode, about }).toEqual({ exitCode: 0, about: [] });
   });
 
-  test("starts the server with flags that there are, and gives a stop its time", () => {
+  test("starts the server with existing flags, and allows time for its stop", () => {
     const [, words] = unit.match(/^ExecStart=\S+ serve (.+)$/m)!;
     const [flag, value] = words!.split(" ");
     expect(flag).toBe("--data");
@@ -56,19 +56,19 @@ describe("the systemd unit", () => {
   });
 });
 
-test("the image's settings and ports are those of the server", () => {
+test("the container image's settings and ports are those of the server", () => {
   const dockerfile = block(page, "dockerfile");
   const [, environment] = dockerfile.match(/^ENV (.+)$/m)!;
   for (const pair of environment!.split(" ")) expect(settings.has(pair.split("=")[0]!)).toBe(true);
   expect(dockerfile).toContain("EXPOSE 8080 8081\n");
 });
 
-describe("the Kubernetes manifest", () => {
+describe("Kubernetes manifest", () => {
   const manifest = Bun.YAML.parse(block(page, "yaml")) as any;
   const pod = manifest.spec.template.spec;
   const [container] = pod.containers;
 
-  test("names settings and ports that there are, and one volume for its one replica", () => {
+  test("has existing settings and ports, and one volume for its one replica", () => {
     for (const { name } of container.env) expect(settings.has(name)).toBe(true);
     const defaults = [settings.get("PIXELMILL_PORT"), settings.get("PIXELMILL_ADMIN_PORT")];
     const ports = container.ports.map(({ containerPort }: any) => containerPort);
@@ -81,11 +81,11 @@ describe("the Kubernetes manifest", () => {
     expect(manifest.spec.selector.matchLabels).toEqual(manifest.spec.template.metadata.labels);
   });
 
-  test("asks for what the server answers", async () => {
+  test("probes paths that the server answers", async () => {
     const bases: Record<string, string> = { pixels: server.dataPlane, admin: server.controlPlane };
     for (const probe of [container.livenessProbe, container.readinessProbe]) {
       const { path, port } = probe.httpGet;
-      // Kubelet asks by the pod's address, too.
+      // Kubelet also probes by the pod's address.
       expect((await fetch(bases[port]! + path)).status).toBe(200);
     }
   });
@@ -118,7 +118,7 @@ testWith(missingPrograms("nginx"))(
   300_000,
 );
 
-test("every metric to watch is in the reference, and the server has the metrics of the reference", async () => {
+test("every metric in docs/operating.md is in the reference, and the server has all of its metrics", async () => {
   const sink = startSink();
   await route(server, { url: sink.url });
   const reference = await metricsOfCode();
@@ -127,7 +127,7 @@ test("every metric to watch is in the reference, and the server has the metrics 
   const known = reference.map(({ name }) => name);
   expect(watched.filter((name) => !known.includes(name))).toEqual([]);
 
-  // Metrics of a cluster are those of a node, see test/cluster/nodes.test.ts.
+  // test/cluster/nodes.test.ts checks the metrics of a cluster node.
   const ofServer = reference.filter(({ name }) => !name.startsWith("pixelmill_cluster_"));
   const metrics = await (await fetch(`${server.controlPlane}/metrics`)).text();
   const shown = [...metrics.matchAll(/^# HELP (pixelmill_\w+) (.*)\n# TYPE \1 (\w+)$/gm)].map(

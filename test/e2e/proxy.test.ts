@@ -5,7 +5,9 @@ import { startHaproxy } from "./haproxy.ts";
 import { startNginx } from "./nginx.ts";
 import { removeDirectory, route, startServer, startSink, waitFor } from "./server.ts";
 
-/** The proxies of docs/pixels.md, as they are; `.ci/run` installs them where it can. */
+/**
+ * Tests the proxy configurations of docs/pixels.md; `.ci/run` installs the proxies where it can.
+ */
 const page = await Bun.file("docs/pixels.md").text();
 
 const proxies = {
@@ -24,7 +26,7 @@ const proxies = {
     ),
 };
 
-/** The status that curl, from an address of the loopback network, gets for a URL. */
+/** Requests a URL with curl from an address of the loopback network; returns the status. */
 async function ask(url: string, from: string, ...options: string[]): Promise<number> {
   const child = Bun.spawn(
     ["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "--interface", from, ...options, url],
@@ -59,7 +61,7 @@ for (const [name, startProxy] of Object.entries(proxies)) {
         expect(sink.events.map((event) => event.request_ip).sort()).toEqual([
           ...["127.0.0.2", "127.0.0.3", "127.0.0.5", "127.0.0.6"],
         ]);
-        // Longer than a few health checks, which must not take the server away.
+        // Longer than a few health checks, which must not mark the server as down.
         await Bun.sleep(7_000);
         expect(await ask(`${proxy.url}/health`, "127.0.0.7")).toBe(200);
       } finally {

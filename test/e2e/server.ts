@@ -2,20 +2,20 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** A real pixelmill in a process of its own, on free ports and a data directory of its own. */
+/** Real pixelmill server in a separate process, with free ports and a separate data directory. */
 export interface Server {
   directory: string;
   dataPlane: string;
   controlPlane: string;
   pid: number;
-  /** Standard output until now. */
+  /** Returns the standard output until now. */
   output(): string;
   errors(): string;
-  /** One request to the control plane, with the admin token. */
+  /** Sends a request to the control plane with the admin token. */
   api(method: string, path: string, body?: unknown): Promise<{ status: number; body: any }>;
-  /** Waits for the end. */
+  /** Waits until the process exits; resolves with the exit code. */
   exited(): Promise<number | null>;
-  /** Sends a signal and waits for the end; answers the exit code (null after SIGKILL). */
+  /** Sends a signal and waits for the exit; resolves with the exit code (null after SIGKILL). */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
@@ -103,10 +103,10 @@ function collect(stream: ReadableStream<Uint8Array>): () => string {
   return () => text;
 }
 
-/** A machine that is busy with other things may take this long for what it does in a second. */
+/** Timeout of waits, generous for a busy machine. */
 const PATIENCE_MS = 120_000;
 
-/** Waits until `probe` answers something; throws what was expected after `patienceMs`. */
+/** Waits until `probe` returns a value; throws after `patienceMs`. */
 export async function waitFor<T>(
   probe: () => T | undefined | Promise<T | undefined>,
   expected = probe.toString(),
@@ -121,7 +121,9 @@ export async function waitFor<T>(
   }
 }
 
-/** A real HTTP receiver that keeps what it is sent and answers 200 unless told otherwise. */
+/**
+ * HTTP receiver that records the events it receives; `answer` returns the status, 200 by default.
+ */
 export function startSink(answer: (event: any) => number | Promise<number> = () => 200) {
   const events: any[] = [];
   const server = Bun.serve({
@@ -137,7 +139,10 @@ export function startSink(answer: (event: any) => number | Promise<number> = () 
   return { url: `http://127.0.0.1:${server.port}/`, events, stop: () => server.stop(true) };
 }
 
-/** Source, webhook destination and their connection; with code, a published transformation too. */
+/**
+ * Creates a source, a webhook destination and their connection; with code, a published
+ * transformation too.
+ */
 export async function route(
   server: Server,
   options: { url: string; code?: string; config?: Record<string, unknown> },
@@ -189,7 +194,7 @@ export function pixel(server: Server, type: "page" | "track", query: Record<stri
   return fetch(`${server.dataPlane}/pixel/v1/${type}?${new URLSearchParams(query)}`);
 }
 
-/** Child processes of `pid` whose command line contains `word`, from /proc. */
+/** Returns child processes of `pid` whose command line contains `word`, from /proc. */
 export function childrenOf(pid: number, word = ""): number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))

@@ -52,10 +52,10 @@ test.concurrent("SIGTERM under load: no request is cut, nothing acknowledged is 
   removeDirectory(server.directory);
 }, 300_000);
 
-test.concurrent("Ctrl-C, which reaches every process of the group, costs no event and no guest", async () => {
+test.concurrent("Ctrl-C, which reaches every process of the group, loses no event and no guest", async () => {
   const sink = startSink();
   const main = join(import.meta.dir, "../../src/main.ts");
-  // A process group of its own, as a terminal makes it.
+  // A separate process group, like that of a terminal.
   const server = await startServer({ command: ["setsid", process.execPath, main] });
   const code = `export function transformEvent(event) {
     for (let i = 0; i < 1e6; i++);
@@ -76,7 +76,7 @@ test.concurrent("Ctrl-C, which reaches every process of the group, costs no even
   sink.stop();
 }, 300_000);
 
-test.concurrent("SIGTERM stops accepting first; what hangs is cut in time for exit 0", async () => {
+test.concurrent("SIGTERM stops accepting, then ends hanging requests in time for exit 0", async () => {
   const sink = startSink(() => new Promise(() => {}));
   const server = await startServer();
   const { writeKey } = await route(server, { url: sink.url, config: { timeoutMs: 60_000 } });
@@ -87,7 +87,7 @@ test.concurrent("SIGTERM stops accepting first; what hangs is cut in time for ex
     );
   expect(await accepted()).toBe(true);
   await Bun.sleep(200);
-  // A test run that loops: a request under way.
+  // A test run in an endless loop is the request in flight.
   const code = "export function transformEvent() { for (;;); }";
   server
     .api("POST", "/transformations?publish=true", { name: "L", language: "javascript", code })
@@ -104,7 +104,7 @@ test.concurrent("SIGTERM stops accepting first; what hangs is cut in time for ex
   removeDirectory(server.directory);
 }, 300_000);
 
-test.concurrent("a second signal ends at once what a hanging receiver holds up", async () => {
+test.concurrent("a second signal ends a server at once that waits for a hanging receiver", async () => {
   const sink = startSink(() => new Promise(() => {}));
   const server = await startServer();
   const { writeKey } = await route(server, { url: sink.url, config: { timeoutMs: 60_000 } });
@@ -117,7 +117,7 @@ test.concurrent("a second signal ends at once what a hanging receiver holds up",
   removeDirectory(server.directory);
 }, 300_000);
 
-test.concurrent("secrets are in no log line, no metric and no file but the catalog", async () => {
+test.concurrent("secrets are in no log line, no metric and no file except the catalog", async () => {
   const sink = startSink(() => 500);
   const server = await startServer({ flags: ["--log-level", "trace"] });
   const { writeKey } = await route(server, {
@@ -134,7 +134,7 @@ test.concurrent("secrets are in no log line, no metric and no file but the catal
     headers: { authorization: `Bearer ${body.token.secret}` },
   });
   await Bun.sleep(1_000);
-  // An ingest process that has no time to tell its figures is left out.
+  // The metrics omit an ingest process that does not report its figures in time.
   const metrics = await waitFor(async () => {
     const text = await (await fetch(`${server.controlPlane}/metrics`)).text();
     return text.includes("pixelmill_pixel_requests_total") ? text : undefined;
@@ -149,7 +149,7 @@ test.concurrent("secrets are in no log line, no metric and no file but the catal
   removeDirectory(server.directory);
 }, 300_000);
 
-/** Serves a server's data again until everything has arrived, nothing of it as a dead letter. */
+/** Restarts a server on its data until all events have arrived; expects no dead letter. */
 async function restartUntil({ directory }: Server, arrived: () => boolean): Promise<void> {
   const again = await startServer({ directory });
   await waitFor(arrived, "all events after restart");
@@ -158,7 +158,7 @@ async function restartUntil({ directory }: Server, arrived: () => boolean): Prom
   removeDirectory(directory);
 }
 
-test.concurrent("the log tells the start and the end of a server, and nothing of single events", async () => {
+test.concurrent("the log has the start and the end of a server, and no single event", async () => {
   const sink = startSink();
   const server = await startServer();
   const { writeKey } = await route(server, { url: sink.url });
@@ -172,8 +172,8 @@ test.concurrent("the log tells the start and the end of a server, and nothing of
   removeDirectory(server.directory);
 }, 300_000);
 
-// By itself: the loop has to go on while the server ends, and has no more than its CPU time.
-test("SIGTERM does not wait for user code that loops, and its events come again", async () => {
+// Runs alone: the loop must last until the server ends, and it is limited by its CPU time.
+test("SIGTERM does not wait for user code in a loop, whose events are delivered after restart", async () => {
   const sink = startSink();
   const server = await startServer();
   const code = `export function transformEvent(event) {

@@ -17,7 +17,7 @@ const cwd = temporaryDirectory();
 afterAll(() => removeDirectory(cwd));
 
 test.each(["SIGHUP", "SIGUSR1", "SIGUSR2"] as const)(
-  "%s ends neither the server nor a process that takes pixels",
+  "%s ends neither the server nor an ingest process",
   async (signal) => {
     const sink = startSink();
     const server = await startServer();
@@ -35,7 +35,7 @@ test.each(["SIGHUP", "SIGUSR1", "SIGUSR2"] as const)(
   300_000,
 );
 
-test("a kernel without Landlock: the demo serves, and says what user code would need", async () => {
+test("without Landlock the demo serves pixels, and reports what user code needs", async () => {
   const bare = [process.execPath, join(import.meta.dir, "without-landlock.ts")];
   const command = [...bare, process.execPath, main];
   const server = await startServer({ command, flags: ["--demo"] });
@@ -52,7 +52,7 @@ test("a kernel without Landlock: the demo serves, and says what user code would 
   expect(JSON.parse(delivered).properties).not.toHaveProperty("greeting");
   expect(await server.stop()).toBe(0);
 
-  // The same data where user code runs: the demo is made whole.
+  // The same data with working user code: the server completes the demo.
   const again = await startServer({ directory: server.directory, flags: ["--demo"] });
   expect(again.output()).not.toContain("cannot run");
   expect(
@@ -79,7 +79,7 @@ test.each(["--version", "--help", "serve --help", "workspace create --help"])(
   },
 );
 
-test("no admin token is made while a port of the server is taken", async () => {
+test("a server whose port is taken creates no admin token", async () => {
   const taken = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
   const address = ["--host", "127.0.0.1", "--port", "0", "--admin-port", String(taken.port)];
   const serve = () =>

@@ -1,5 +1,5 @@
 /**
- * Runs a command as a kernel without Landlock would: its system calls fail with ENOSYS.
+ * Runs a command like a kernel without Landlock: the Landlock system calls fail with ENOSYS.
  *
  *   bun test/e2e/without-landlock.ts COMMAND [ARGUMENT …]
  */
@@ -17,7 +17,10 @@ const PR_SET_SECCOMP = 22;
 const PR_SET_NO_NEW_PRIVS = 38;
 const SECCOMP_MODE_FILTER = 2;
 const ENOSYS = 38;
-/** landlock_create_ruleset, landlock_add_rule, landlock_restrict_self; alike on x86_64 and arm64. */
+/**
+ * Numbers of the Landlock system calls, equal on x86_64 and arm64: create_ruleset, add_rule,
+ * restrict_self.
+ */
 const LANDLOCK = [444, 446];
 
 // struct sock_filter: u16 code, u8 jump if true, u8 jump if false, u32 operand.

@@ -4,19 +4,19 @@ import type { Copy } from "./copy.ts";
 import type { Mutant } from "./mutants.ts";
 import { runTests } from "./tests.ts";
 
-/** One file of tests that passes without a mutant. */
+/** Test file that passes without a mutant. */
 export interface TestFile {
   file: string;
   ms: number;
-  /** How often lines ran in its own process, by file; lines without code are not there. */
+  /** Executions of each line in the test's own process, by file; lines without code are absent. */
   lines: Map<string, Map<number, number>>;
-  /** Source files that may run without a count: those that its child processes load. */
+  /** Source files that run without line counts, because child processes load them. */
   uncounted: Set<string>;
 }
 
 const MEASURE_MS_MAX = 300_000;
 
-/** Runs each file of the quick tier of a folder once; quickest first, without those that fail. */
+/** Runs each quick-tier file of a folder once; returns the passing ones, fastest first. */
 export async function measureTests(
   copy: Copy,
   folder: string,
@@ -34,7 +34,9 @@ export async function measureTests(
   return measured.sort((a, b) => a.ms - b.ms);
 }
 
-/** Undefined when the tests fail. Some do where lines are counted: they measure what code takes. */
+/**
+ * Measures a test file; undefined if it fails. Some fail under coverage, since they measure time.
+ */
 async function measure(copy: Copy, file: string, counts: boolean): Promise<TestFile | undefined> {
   const coverage = join(copy.directory, "coverage");
   const more = ["--coverage", "--coverage-reporter=lcov", `--coverage-dir=${coverage}`];
@@ -49,12 +51,12 @@ async function measure(copy: Copy, file: string, counts: boolean): Promise<TestF
   return { file, ms, lines, uncounted: counts ? children : own.union(children) };
 }
 
-/** The files of tests that may run the mutant's line, in the order of `tests`. */
+/** Selects the test files that may run the mutant's line, in the order of `tests`. */
 export function concerned(tests: TestFile[], { file, line }: Mutant): TestFile[] {
   return tests.filter(({ lines, uncounted }) => {
     if (uncounted.has(file)) return true;
     const counts = lines.get(file);
-    // A line that is not counted is the middle of a statement.
+    // A line without a count is inside a statement.
     return counts !== undefined && counts.get(line) !== 0;
   });
 }
@@ -76,8 +78,8 @@ function linesOf(lcov: string): TestFile["lines"] {
 }
 
 /**
- * The files that a file of tests imports, and those that it names in a text, as one names the
- * program of a child process or of a worker, each with all that it imports.
+ * Files that a test file imports, and files that it names in strings, such as the program of a
+ * child process or of a worker; each with its transitive imports.
  */
 function loadedBy(root: string, test: string) {
   const own = new Set<string>();

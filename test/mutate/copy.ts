@@ -13,12 +13,12 @@ import { join } from "node:path";
 import type { Mutant } from "./mutants.ts";
 import { endTests } from "./tests.ts";
 
-/** Files that a run of tests reads and a mutant may change; the rest is linked. */
+/** Files that are copied, since tests read them or mutants change them; the others are linked. */
 const COPIED = ["src", "test", "package.json", "tsconfig.json", "bunfig.toml"];
 const LINKED = ["node_modules", "dist"];
 
 const open = new Set<Copy>();
-// However the process ends, no copy and no run of tests outlives it.
+// Removes all copies and ends all test runs when the process exits for any reason.
 process.on("exit", () => {
   endTests();
   for (const copy of open) copy.close();
@@ -27,10 +27,10 @@ for (const [signal, code] of [["SIGINT", 130] as const, ["SIGTERM", 143] as cons
   process.on(signal, () => process.exit(code));
 }
 
-/** A project's tree in a temporary directory, in which files are made faulty and whole again. */
+/** Copy of a project in a temporary directory, in which mutants are applied and undone. */
 export class Copy {
   readonly directory = mkdtempSync(join(tmpdir(), "mutate-"));
-  /** Where its tests make their temporary files, so that these go with the copy. */
+  /** Directory for temporary files of its tests, which is removed with the copy. */
   readonly temporary = join(this.directory, "tmp");
 
   constructor(root: string) {
@@ -45,7 +45,7 @@ export class Copy {
     for (const name of LINKED) symlinkSync(join(root, name), join(this.directory, name));
   }
 
-  /** Resolves to what `work` does while the mutant stands in its file. */
+  /** Runs `work` while the mutant is applied; resolves with its result. */
   async with<T>(mutant: Mutant, work: () => Promise<T>): Promise<T> {
     const path = join(this.directory, mutant.file);
     const text = readFileSync(path, "utf8");
@@ -59,7 +59,7 @@ export class Copy {
 
   close(): void {
     open.delete(this);
-    // A test that was stopped may have left a small disk of its own.
+    // A stopped test may have left a mounted small disk.
     for (const [, path] of readFileSync("/proc/mounts", "utf8").matchAll(/^\S+ (\S+)/gm)) {
       if (path!.startsWith(this.directory)) spawnSync("umount", ["-l", path!]);
     }

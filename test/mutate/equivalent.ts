@@ -1,14 +1,14 @@
-/** A mutant that behaves as the code does, so that no test can tell them apart. */
+/** Equivalent mutant: behaves like the original code, so that no test can detect it. */
 export interface Equivalent {
   file: string;
-  /** The line on which the change begins, without the space around it. */
+  /** Line on which the change begins, trimmed. */
   line: string;
-  /** The change in the form in which the list of survivors prints it. */
+  /** Change in the form that the list of survivors prints. */
   change: string;
   why: string;
 }
 
-/** A function that tells failure by a negative number, which its callers ask for as `< 0`. */
+/** Reason for functions that return a negative number on failure, which callers check as `< 0`. */
 const anyNegative = "Every negative number says the same";
 
 export const equivalents: Equivalent[] = [

@@ -1,18 +1,20 @@
 import { parse } from "@babel/parser";
 
-/** One small fault: the text from `start` to `end` of a file becomes `replacement`. */
+/**
+ * Mutant: a small fault that replaces the text from `start` to `end` of a file by `replacement`.
+ */
 export interface Mutant {
   file: string;
-  /** From 1. */
+  /** Line number, counted from 1. */
   line: number;
   start: number;
   end: number;
   replacement: string;
-  /** The replaced text and what stands there in its place, on one line. */
+  /** Replaced text and replacement, on one line. */
   change: string;
 }
 
-/** A node of the parser's tree, as far as all nodes agree. */
+/** Syntax tree node, with the fields that all nodes have. */
 interface Node {
   type: string;
   start: number;
@@ -22,7 +24,7 @@ interface Node {
 }
 
 const CHANGE_LENGTH_MAX = 140;
-/** Longer ones are prose: what a person reads, not what the program decides by. */
+/** Longest string that is mutated: longer ones are prose for people, which decides nothing. */
 const STRING_LENGTH_MAX = 20;
 
 const swapped: Record<string, string> = {
@@ -52,7 +54,7 @@ const swapped: Record<string, string> = {
   "++": "--",
   "--": "++",
 };
-/** These wrap an expression in a type; all other nodes of TypeScript's own are types alone. */
+/** TypeScript nodes that contain an expression; all others are types alone. */
 const typedExpressions = new Set([
   "TSAsExpression",
   "TSNonNullExpression",
@@ -61,10 +63,10 @@ const typedExpressions = new Set([
 ]);
 const errorName = /(Error|Refused|Failed|Unavailable|Closed|Stale)$/;
 const metricName = /^(Counter|Gauge|Histogram)$/;
-/** Figures with units. */
+/** Names of figures with units. */
 const figureName = /(_(MS|SECONDS|BYTES)(_M[A-Z]+)?|(Ms|Seconds|Bytes)(M[a-z]+)?)$/;
 
-/** All mutants of a file, in the order of its text. */
+/** Finds all mutants of a file, in the order of its text. */
 export function mutantsOf(file: string, text: string): Mutant[] {
   const found = new Map<string, Mutant>();
   const tree = parse(text, { sourceType: "module", plugins: ["typescript"] });
@@ -95,7 +97,7 @@ function mutate(node: Node, way: Node[], text: string, put: Put): void {
       break;
     case "WhileStatement":
     case "ForStatement":
-      // `true` would be one more loop without end.
+      // `true` would make an endless loop.
       if (node.test) mutateCondition(node.test as Node, ["false"], code, put);
       break;
     case "LogicalExpression":
@@ -137,7 +139,7 @@ function mutateCondition(
   put: Put,
 ): void {
   for (const value of values) put(test, value);
-  // An equality, and what is negated already, have their negation elsewhere.
+  // Equalities and negations get their negated form from other mutants.
   const isNegated = test.type === "UnaryExpression" && test.operator === "!";
   const isEquality = /^[!=]==?$/.test(String(test.operator));
   if (!isNegated && !isEquality) put(test, `!(${code(test)})`);
@@ -148,7 +150,7 @@ function mutateOperator(node: Node, text: string, put: Put): void {
   const other = swapped[operator];
   if (other === undefined) return;
   const parts = [node.left, node.right, node.argument].filter(Boolean) as Node[];
-  // Texts are joined, not added.
+  // `+` on strings is concatenation.
   if (operator[0] === "+" && parts.some(({ type }) => /^(String|Template)Literal$/.test(type))) {
     return;
   }
@@ -159,7 +161,7 @@ function mutateOperator(node: Node, text: string, put: Put): void {
   put(node, `${before}${other}${text.slice(at + operator.length, node.end)}`);
 }
 
-/** Takes the statement away: a call's `await` stays, so that no more than the call is missing. */
+/** Deletes a statement. The `await` of a call stays, so that only the call is missing. */
 function mutateStatement(node: Node, code: (node: Node) => string, put: Put): void {
   const expression = node.expression as Node;
   if (expression.type === "AwaitExpression") put(node, "await 0;");
@@ -168,14 +170,14 @@ function mutateStatement(node: Node, code: (node: Node) => string, put: Put): vo
   if (isCall || expression.type === "AssignmentExpression") put(node, ";");
 }
 
-/** Whether a block is all that a function does, and more than a getter's or constructor's lines. */
+/** Whether a block is the body of a function that is neither a getter nor a constructor. */
 function isBody(node: Node, parent: Node | undefined): boolean {
   if ((node.body as Node[]).length === 0 || !parent) return false;
   if (parent.kind === "constructor") return false;
   return /Function|Method/.test(parent.type);
 }
 
-/** Whether a number is a choice: one more or less of it is no fault. */
+/** Whether a number is a tunable figure, for which one more or less is no fault. */
 function isFigure(way: Node[]): boolean {
   return way.some(({ type, id, callee }) => {
     if (type === "NewExpression") return metricName.test(String((callee as Node).name));
@@ -183,7 +185,7 @@ function isFigure(way: Node[]): boolean {
   });
 }
 
-/** Whether a text is short and no part of what an error, a metric or a name of a property says. */
+/** Whether a string is short, and no part of an error, a metric or a property name. */
 function isDecisive(node: Node, way: Node[], text: string): boolean {
   const own = text.slice(node.start + 1, node.end - 1);
   if (own.length > STRING_LENGTH_MAX || own.includes(" ")) return false;
@@ -197,11 +199,11 @@ function isDecisive(node: Node, way: Node[], text: string): boolean {
   });
 }
 
-/** Types, imports, and what is written to the log or said by an error. */
+/** Whether a node is not mutated: types, imports, log lines and error messages. */
 function isLeftAlone(node: Node, parent: Node | undefined): boolean {
   if (node.type === "TemplateLiteral" && parent?.type === "NewExpression") return true;
   if (node.type.startsWith("TS")) return !typedExpressions.has(node.type);
-  // The name of a kind of error is a part of its text.
+  // The name of an error class is a part of its message.
   if (node.type === "ClassProperty" && node.override && (node.key as Node).name === "name") {
     return true;
   }

@@ -72,8 +72,8 @@ async function run(more: Partial<MutateOptions> = {}) {
   return { said, fates, report };
 }
 
-describe("a run", () => {
-  test("a run separates mutants that the tests notice from survivors", async () => {
+describe("mutation run", () => {
+  test("separates killed mutants from survivors", async () => {
     const { fates, said, report } = await run();
     expect(fates["count * 5 → count / 5"]).toBe("failed");
     expect(fates["isMember → true"]).toBe("failed");
@@ -85,12 +85,12 @@ describe("a run", () => {
     expect(row(report)).toMatchObject({ folder: "shop", made: report.mutants, equivalent: 0 });
   }, 300_000);
 
-  test("asks the tests whose child process runs the line", async () => {
+  test("runs the tests whose child process runs the mutant's line", async () => {
     const { fates } = await run({ only: ["src/shop/child.ts"] });
     expect(fates["2 + 2 → 2 - 2"]).toBe("failed");
   }, 300_000);
 
-  test("counts known equivalents apart, takes a sample by its seed and leaves nothing", async () => {
+  test("counts known equivalents separately, samples by a seed and leaves no files", async () => {
     const known: Equivalent = {
       file: "src/shop/price.ts",
       line: "return count > 3;",
@@ -108,7 +108,7 @@ describe("a run", () => {
   }, 300_000);
 });
 
-describe("mutants", () => {
+describe("mutants of a source text", () => {
   const changes = (text: string) => mutantsOf("file.ts", text).map(({ change }) => change);
 
   const cases: [text: string, changes: string[]][] = [
@@ -143,13 +143,13 @@ describe("mutants", () => {
     "// a < b",
     'const a = "a text that a person reads";',
   ];
-  test.each(without)("none in %s", (text) => {
+  test.each(without)("the code has no mutant: %s", (text) => {
     const left = changes(text).filter((change) => !/^(5 \* 1000) /.test(change));
     expect(left).toEqual([]);
   });
 });
 
-test("each known equivalent names a line that its file has", async () => {
+test("each known equivalent mutant names an existing line of its file", async () => {
   const stale: string[] = [];
   for (const { file, line } of equivalents) {
     const path = join(import.meta.dir, "../..", file);

@@ -1,6 +1,6 @@
 /**
- * How much the tests notice: small faults are put into a copy of `src/FOLDER`, one at a time, and
- * the tests of `test/FOLDER` that run the faulty line must fail.
+ * Mutation testing: applies small faults (mutants) to a copy of `src/FOLDER`, one at a time. The
+ * tests of `test/FOLDER` that run the faulty line must fail.
  *
  *   npm run mutate [FOLDER …] [-- --sample N] [--seed N] [--only FILE[:LINE]] [--minutes M] [--jobs N]
  */
@@ -16,30 +16,35 @@ import { runTests } from "./tests.ts";
 export interface MutateOptions {
   root: string;
   folder: string;
-  /** Size of a random sample; all mutants without it. */
+  /** Size of a random sample of mutants; all of them if absent. */
   sample?: number | undefined;
   seed: number;
-  /** Files, or lines of files as `FILE:LINE`. */
+  /** Files, or lines of files as `FILE:LINE`, to which the mutants are limited. */
   only: string[];
-  /** No mutant is begun after these. */
+  /** Minutes after which no further mutant is tested. */
   minutes: number;
-  /** Mutants under test at the same time. */
+  /** Number of mutants that are tested concurrently. */
   jobs: number;
   equivalents: Equivalent[];
   say(line: string): void;
 }
 
-/** "stopped" is killed by a run without end; "uncovered" lines are run by no test. */
+/**
+ * Fate of a mutant: "stopped" means killed by a run that did not end, "uncovered" that no test runs
+ * its line.
+ */
 export type Fate = "failed" | "stopped" | "survived" | "uncovered" | "equivalent";
 
 export interface MutateReport {
   folder: string;
-  /** All that there are, of which `fates` tells those that were made. */
+  /** Number of all mutants; `fates` counts the tested ones. */
   mutants: number;
   fates: Map<Mutant, Fate>;
 }
 
-/** A run is a hang, and not slow, after this many times the tests' own time and `MORE_MS`. */
+/**
+ * Factor of the timeout: a run hangs after this many times the tests' usual time plus `MORE_MS`.
+ */
 const SLOWER_MAX = 4;
 const MORE_MS = 15_000;
 
@@ -97,7 +102,7 @@ async function judge(copy: Copy, mutant: Mutant, all: TestFile[]): Promise<Fate>
   });
 }
 
-/** Reads the copy: the file may change while this runs. */
+/** Whether a mutant is a known equivalent. Reads the copy, because the original may change. */
 function isKnown(copy: Copy, { equivalents }: MutateOptions, mutant: Mutant): boolean {
   const lines = readFileSync(join(copy.directory, mutant.file), "utf8").split("\n");
   const line = lines[mutant.line - 1]!.trim();
@@ -106,7 +111,7 @@ function isKnown(copy: Copy, { equivalents }: MutateOptions, mutant: Mutant): bo
   });
 }
 
-/** The same order for the same seed; a change of the code moves no other code's mutants in it. */
+/** Shuffles mutants by a seed. A code change does not affect the order of other mutants. */
 function shuffled(mutants: Mutant[], seed: number): Mutant[] {
   const met = new Map<string, number>();
   const keyed = mutants.map((mutant) => {
@@ -118,7 +123,7 @@ function shuffled(mutants: Mutant[], seed: number): Mutant[] {
   return keyed.sort((a, b) => (a.key < b.key ? -1 : 1)).map(({ mutant }) => mutant);
 }
 
-/** The table's columns, in their order. */
+/** Builds a report's row of the table. */
 export function row({ folder, mutants, fates }: MutateReport): Record<string, string | number> {
   const count = (fate: Fate) => [...fates.values()].filter((one) => one === fate).length;
   const killed = count("failed") + count("stopped");

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** How a file's tests ended: "stopped" is a run without end, or one that took all memory. */
+/** Result of a file's tests: "stopped" is a run that did not end, or that took all memory. */
 export type Ending = "passed" | "failed" | "stopped";
 
 const MEMORY_BYTES_MAX = 3 * 2 ** 30;
@@ -11,12 +11,12 @@ const LOOK_MS = 200;
 
 const running = new Set<ChildProcess>();
 
-/** Ends all runs of tests, with the processes that these started. */
+/** Kills all test runs, with the processes that they started. */
 export function endTests(): void {
   for (const child of running) end(child);
 }
 
-/** Runs one file of tests below `directory`, up to the first test that fails. */
+/** Runs one test file below `directory`, up to the first failure. */
 export async function runTests(
   { directory, temporary }: { directory: string; temporary: string },
   file: string,
@@ -28,7 +28,7 @@ export async function runTests(
     {
       cwd: directory,
       env: { ...process.env, TMPDIR: temporary },
-      // A group of its own, which ends with it.
+      // A separate process group, which is killed as a whole.
       detached: true,
       stdio: "ignore",
     },
@@ -48,7 +48,7 @@ export async function runTests(
   return code === 0 ? "passed" : "failed";
 }
 
-/** Resolves when the child has had its time or takes too much memory. */
+/** Resolves when the child exceeds its time or its memory. */
 async function stop(child: ChildProcess, msMax: number, signal: AbortSignal): Promise<"stopped"> {
   const began = performance.now();
   while (performance.now() - began < msMax && memoryOf(child.pid) < MEMORY_BYTES_MAX) {
@@ -71,6 +71,6 @@ function end({ pid }: ChildProcess): void {
   try {
     process.kill(-pid, "SIGKILL");
   } catch {
-    // None of the group is left.
+    // The group has no process any more.
   }
 }
