@@ -88,13 +88,13 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
   const { pipeline, kinds } = openPipeline(opening, backend, sandbox);
   const api = openApi(opening, { backend, sandbox, publishing, ingest, pipeline, kinds, disk });
 
-  // // Binds both ports first: after a failed start, secrets that are shown only once would be
+  // Binds both ports first: after a failed start, secrets that are shown only once would be
   // lost.
   const controlPlaneUrl = await api.start({
     host: config["admin.host"],
     port: config["admin.port"],
   });
-  // // Closing the app begins with this step: it accepts no more pixels and requests.
+  // Closing the app begins with this step: it accepts no more pixels and requests.
   stack.defer(async () => {
     await Promise.all([backend.leave(), ingest.stop(), api.stop()]);
   });

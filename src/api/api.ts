@@ -47,7 +47,7 @@ export function createApi(given: ApiDeps): Api {
   async function respond(route: Route, incoming: IncomingRequest): Promise<Response> {
     const { method, url } = incoming.request;
     const pathname = pathOf(url);
-    // // Elysia answers HEAD with the route of GET. The control plane does not allow HEAD.
+    // Elysia answers HEAD with the route of GET. The control plane does not allow HEAD.
     if (method !== route.method) return noRouteResponse(pathname);
     const done = seconds.startTimer({ route: route.key });
     const answer = await handleRequest(route, listener, incoming).catch((error: unknown) =>
@@ -65,7 +65,7 @@ export function createApi(given: ApiDeps): Api {
     handler: { standardHostname: false },
     serve: {
       idleTimeout: IDLE_CONNECTION_SECONDS_MAX,
-      // // `readJson` in body.ts bounds the body and answers 413 with a message. Bun's own bound
+      // `readJson` in body.ts bounds the body and answers 413 with a message. Bun's own bound
       // would answer with an empty body.
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     },
@@ -114,7 +114,7 @@ export function createApi(given: ApiDeps): Api {
     },
     async stop() {
       closing.abort();
-      // // A client that does not read its answer delays the stop by at most `DRAIN_MS_MAX`.
+      // A client that does not read its answer delays the stop by at most `DRAIN_MS_MAX`.
       await Promise.race([app.server?.stop(), Bun.sleep(DRAIN_MS_MAX)]);
       await app.stop(true);
     },

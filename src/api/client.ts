@@ -151,7 +151,7 @@ async function* messages(stream: ReadableStream<Uint8Array>): AsyncGenerator<Fol
   let rest = "";
   const reader = stream.getReader();
   try {
-    // // Safari does not support `for await` over streams.
+    // Safari does not support `for await` over streams.
     for (let read = await reader.read(); !read.done; read = await reader.read()) {
       const blocks = (rest + decoder.decode(read.value, { stream: true })).split("\n\n");
       rest = blocks.pop() ?? "";

@@ -45,7 +45,7 @@ export async function consoleResponse(
   if (pathname === "/") return answer(headers, "html", bundle.html, pageHeaders(dataPlaneUrl()));
   const text = Object.hasOwn(bundle.assets, name) ? bundle.assets[name] : undefined;
   if (text === undefined) return undefined;
-  // // A file's name changes with its content, so that a browser may keep the file.
+  // A file's name changes with its content, so that a browser may keep the file.
   const caching = { "Cache-Control": "public, max-age=31536000, immutable" };
   return answer(headers, name, text, caching);
 }
@@ -64,7 +64,7 @@ export async function consoleStyles(): Promise<string[]> {
 function open(): Promise<ConsoleBundle> {
   opened ??= read().catch((error: unknown) => {
     opened = undefined;
-    // // This happens only in a checkout: the executable embeds the console.
+    // This happens only in a checkout: the executable embeds the console.
     if (error instanceof Error && /Cannot find module/.test(error.message)) {
       throw new ApiError("unavailable", "The console is not made yet: run `sh .ci/setup`");
     }
@@ -111,7 +111,7 @@ function pageHeaders(dataPlaneUrl: string): Record<string, string> {
       "default-src 'none'",
       "script-src 'self'",
       "style-src 'self'",
-      // // The code editor draws its markers from data URLs.
+      // The code editor draws its markers from data URLs.
       "img-src 'self' data:",
       `connect-src 'self' ${new URL(dataPlaneUrl).origin}`,
       "base-uri 'none'",

@@ -108,8 +108,8 @@ export interface ApiDeps {
   others?: PeerNodes;
   dataPlaneUrl(): string;
   /**
-   * Address of the client that sent a request over a connection from `peer`. When `peer` is a
-   * trusted proxy, this is the client that `X-Forwarded-For` names.
+   * Address of the client that sent a request over a connection from `peer`; for IPv6, the client's
+   * network. When `peer` is a trusted proxy, the client is the one that `X-Forwarded-For` names.
    */
   clientOf(peer: string, forwardedFor: string): string;
   /**

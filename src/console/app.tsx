@@ -13,7 +13,9 @@ import { openPalette, Palette } from "./shell/palette.tsx";
 import { isSidebarOpen, Sidebar, TopBar } from "./shell/sidebar.tsx";
 import { SignIn } from "./sign-in/screen.tsx";
 
-/** The whole console: the sign-in, or the frame with the current screen. */
+/**
+ * The root component of the console. It shows the sign-in, or the sidebar with the current screen.
+ */
 export function App() {
   const [error, setError] = useState<unknown>();
   useEffect(() => {
@@ -55,10 +57,10 @@ function Frame() {
 }
 
 type ScreenComponent = ComponentType<ScreenProps>;
-/** Components of the screens that were opened, by the screen's name. */
+/** Components of the screens opened so far, by screen name. */
 const loadedScreens = signal<ReadonlyMap<string, ScreenComponent>>(new Map());
 
-/** Loads and shows the screen of the current route. */
+/** Loads the component of the current route's screen and shows it. */
 function ScreenOutlet() {
   const { segments, query } = currentRoute.value;
   const [name = "", ...subpath] = segments;
@@ -75,7 +77,8 @@ function ScreenOutlet() {
         loadedScreens.value = new Map(loadedScreens.value).set(name, it.Screen);
       }, setError);
     }
-    // Screen readers announce the new screen. The first one needs no focus: reading starts there.
+    // Screen readers then announce the new screen. The first screen needs no focus, because
+    // reading starts there.
     if (!isFirst.current) main.current?.focus({ preventScroll: true });
     isFirst.current = false;
   }, [name]);
@@ -105,7 +108,10 @@ function ScreenOutlet() {
   );
 }
 
-/** `Cmd/Ctrl+K` opens the palette, `/` focuses the screen's search field. */
+/**
+ * Registers two keyboard shortcuts: `Cmd/Ctrl+K` opens the palette, and `/` focuses the screen's
+ * search field. Returns a function that removes them.
+ */
 function listenForShortcuts(): () => void {
   const onKey = (event: KeyboardEvent) => {
     if (session.value === null) return;

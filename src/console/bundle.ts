@@ -1,6 +1,7 @@
 /**
- * Bundles the console for the browser into one file, which the control plane serves and the
- * executable embeds. `bun src/console/bundle.ts` builds it unless its sources are unchanged.
+ * Bundles the console for the browser into one file. The control plane serves this file, and the
+ * executable embeds it. `bun src/console/bundle.ts` builds the file unless its sources are
+ * unchanged.
  */
 import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +13,9 @@ const BUNDLE = join(DIRECTORY, "console.zst");
 const KEY = join(DIRECTORY, "console.key");
 const ZSTD_LEVEL = 9;
 
-/** Builds the bundle unless its sources are unchanged. Returns whether it was built. */
+/**
+ * Builds the bundle unless its sources are unchanged. Resolves with whether it built the bundle.
+ */
 export async function ensureConsole(): Promise<boolean> {
   const key = keyOfSources();
   if (keyOnDisk() === key) return false;
@@ -41,7 +44,7 @@ function keyOnDisk(): string | undefined {
   }
 }
 
-/** Replaces the file atomically: several processes may build at once. */
+/** Replaces the file atomically, because several processes may build at the same time. */
 function replaceFile(path: string, content: string | Uint8Array): void {
   const temporary = `${path}.${process.pid}`;
   writeFileSync(temporary, content);
@@ -68,7 +71,7 @@ async function build(): Promise<ConsoleBundle> {
   return { html: page(scripts, styles), assets, first: [...scripts, ...styles] };
 }
 
-/** A script and all its static imports, the script first. */
+/** Names of a script and of all scripts that it imports statically, the script first. */
 function withImports(script: string, assets: Record<string, string>): string[] {
   const scripts = new Set([script]);
   for (const name of scripts) {

@@ -1,10 +1,10 @@
-/** Formats of figures and durations. */
+/** Functions that format figures and durations. */
 
 const whole = new Intl.NumberFormat("en");
 const short = new Intl.NumberFormat("en", { notation: "compact", maximumFractionDigits: 1 });
 
 export const formatCount = (value: number) => whole.format(value);
-/** From 10,000 on in compact notation: `12.3K`. */
+/** Formats a number. From 10,000 on, the notation is compact: `12.3K`. */
 export const formatCompact = (value: number) =>
   value < 10_000 ? whole.format(value) : short.format(value);
 
@@ -21,7 +21,10 @@ export function formatBytes(value: number): string {
   return `${power === 0 || amount >= 100 ? Math.round(amount) : amount.toFixed(1)} ${units[power]}`;
 }
 
-/** `350 ms`, `4.2 s`, `12 min`, `3 h`, `2 d`. */
+/**
+ * Formats a duration in its largest fitting unit, such as `350 ms`, `4.2 s`, `12 min`, `3 h` or `2
+ * d`.
+ */
 export function formatDuration(seconds: number): string {
   if (seconds < 1) return `${Math.round(seconds * 1_000)} ms`;
   if (seconds < 60) return `${seconds < 10 ? seconds.toFixed(1) : Math.round(seconds)} s`;

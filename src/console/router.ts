@@ -1,17 +1,18 @@
 import { signal } from "@preact/signals";
 
 /**
- * The screen and its query, as the fragment of the address has them: `#/sources/ID?tab=snippet`.
- * Paths with the same names belong to the API.
+ * The current screen and its query, from the fragment of the page's URL:
+ * `#/sources/ID?tab=snippet`. Screens use the fragment because the API has paths with the same
+ * names.
  */
 interface HashRoute {
-  /** `["sources", "ID"]` */
+  /** Decoded path segments, such as `["sources", "ID"]`. */
   segments: readonly string[];
   query: URLSearchParams;
 }
 
 export interface ScreenProps {
-  /** Segments after the screen's name: `["ID"]` in `#/sources/ID`. */
+  /** Path segments after the screen's name: `["ID"]` in `#/sources/ID`. */
   subpath: readonly string[];
   query: URLSearchParams;
 }
@@ -38,7 +39,10 @@ function decodeSegment(segment: string): string {
 
 type Query = Record<string, string | number | undefined>;
 
-/** Link to a screen: `hrefTo("sources", id)`. Undefined and empty parameters are left out. */
+/**
+ * Builds the link to a screen, such as `hrefTo("sources", id, { tab: "snippet" })`. Query
+ * parameters that are undefined or empty are left out.
+ */
 export function hrefTo(...parts: (string | Query)[]): string {
   const segments = parts.filter((part) => typeof part === "string").map(encodeURIComponent);
   const query = new URLSearchParams();
@@ -55,7 +59,7 @@ export function navigate(href: string): void {
   location.hash = href;
 }
 
-/** Changes the query without an entry in the browser's history. */
+/** Changes parameters of the current query without adding an entry to the browser's history. */
 export function replaceQuery(change: Query): void {
   const { segments, query } = currentRoute.value;
   const next = { ...Object.fromEntries(query), ...change };

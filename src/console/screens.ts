@@ -4,17 +4,17 @@ import type { Permission } from "./data/model.ts";
 import type { ScreenProps } from "./router.ts";
 
 interface Screen {
-  /** First segment of the screen's route; empty for the overview. */
+  /** First segment of the screen's route. Empty for the overview. */
   name: string;
   title: string;
   icon: IconName;
-  /** Permission to read the screen. */
+  /** Permission that the screen requires. */
   needs?: Permission;
-  /** Loads the screen's code when it is first opened. */
+  /** Loads the screen's code. Called when the screen is first opened. */
   load(): Promise<{ Screen: ComponentType<ScreenProps> }>;
 }
 
-/** All screens, in the order of the sidebar. */
+/** All screens of the console, in the order of the sidebar. */
 export const screens: readonly Screen[] = [
   {
     name: "",

@@ -74,7 +74,7 @@ function directoryBytes(directory: string): number {
   if (!existsSync(directory)) return 0;
   let blocks = 0;
   for (const name of readdirSync(directory, { recursive: true }) as string[]) {
-    // // `statSync` returns undefined for a segment that was deleted after `readdirSync`.
+    // `statSync` returns undefined for a segment that was deleted after `readdirSync`.
     blocks += statSync(join(directory, name), { throwIfNoEntry: false })?.blocks ?? 0;
   }
   return blocks * STAT_BLOCK_BYTES;

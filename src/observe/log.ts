@@ -14,7 +14,7 @@ export function createLogger(level: string): Logger {
       timestamp: () => `,"time":"${new Date().toISOString()}"`,
       serializers: { err: errorFields },
       formatters: { level: (label) => ({ level: label }) },
-      // // No code should log a secret. If code does by mistake, these paths are redacted.
+      // No code should log a secret. If code does by mistake, these paths are redacted.
       redact: {
         paths: ["*.secret", "*.token", "*.writeKey", "*.password", "*.authorization", "*.headers"],
         censor: "[redacted]",

@@ -6,7 +6,7 @@ import { inlineHash } from "./inline-hash.ts";
 import type { OpenApiDocument } from "./openapi.ts";
 import page from "./viewer.html" with { type: "text" };
 
-// // The import is a string, also in the executable. bun-types declares every .html import as a
+// The import is a string, also in the executable. bun-types declares every .html import as a
 // bundle.
 const viewer = page as unknown as string;
 

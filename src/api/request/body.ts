@@ -56,7 +56,7 @@ async function readBytes(
       if (done) break;
       size += value.length;
       if (size > BODY_DISCARDED_BYTES_MAX) throw tooLarge(bytesMax);
-      // // Most clients read no answer while they send. If the server closed the connection now,
+      // Most clients read no answer while they send. If the server closed the connection now,
       // the client would see a reset instead of the 413. So the rest of the body is read and
       // discarded.
       if (size > bytesMax) chunks.length = 0;

@@ -13,18 +13,18 @@ export function refuseCrossSite(
   headers: Headers,
   hosts: readonly string[],
 ): void {
-  // // A foreign page that could sign the user in would make the user work in the attacker's
+  // A foreign page that could sign the user in would make the user work in the attacker's
   // workspace.
   const repeated = isSentByBrowser(headers) || key === "POST /v2/session";
   if (repeated || key === "GET /metrics") expectHost(headers, hosts);
-  // // A GET changes nothing, and another site's page cannot read the answer.
+  // A GET changes nothing, and another site's page cannot read the answer.
   if (method === "GET") return;
   const site = headers.get("sec-fetch-site");
   if (site === "cross-site" || site === "same-site") throw crossSiteError();
-  // // Browsers send no Sec-Fetch-Site over plain HTTP to a host name, so that Origin has to do.
+  // Browsers send no Sec-Fetch-Site over plain HTTP to a host name, so that Origin has to do.
   const origin = headers.get("origin");
   if (repeated && origin !== null && !isSameOrigin(origin, headers, hosts)) throw crossSiteError();
-  // // Only browsers have sessions, and browsers send an Origin with every request that changes
+  // Only browsers have sessions, and browsers send an Origin with every request that changes
   // something.
   if (needs !== "open" && usesSessionCookie(headers) && origin === null) throw crossSiteError();
 }

@@ -45,7 +45,7 @@ export async function handleRequest(
   incoming: IncomingRequest,
 ): Promise<Response> {
   const { deps } = listener;
-  // // Routes without a token answer even while this node cannot read the other nodes' changes.
+  // Routes without a token answer even while this node cannot read the other nodes' changes.
   if (route.needs !== "open") await deps.catalog.current();
   if (readsEvents(route)) await deps.pipeline.current();
   const principal = admit(route, listener, incoming.request.headers);

@@ -81,7 +81,7 @@ function errorHeaders(error: ApiError, path: string): Record<string, string> {
   switch (error.refusal) {
     case "unauthenticated":
       return { "WWW-Authenticate": path.startsWith("/docs") ? docsChallenge : "Bearer" };
-    // // The rest of the body is unread, so that the connection cannot carry another request.
+    // The rest of the body is unread, so that the connection cannot carry another request.
     case "too-large":
       return { Connection: "close" };
     case "too-many":

@@ -43,7 +43,7 @@ export async function streamList(
           if (!done) return;
           controller.close();
         } catch (error) {
-          // // Aborts the response, so that the client sees that the list is incomplete.
+          // Aborts the response, so that the client sees that the list is incomplete.
           controller.error(error);
         }
         resources.dispose();

@@ -8,7 +8,10 @@ export type Revision = Omit<
   AnswerOf<"GET /transformations/{id}/versions/{versionId}">,
   "codeVersion"
 > & { importName?: string };
-/** A transformation or a library: its published revision, or its draft. */
+/**
+ * A transformation or library, represented by its published revision. One that was never published
+ * is represented by its draft.
+ */
 export type CodeItem = Revision & Pick<Transformation, "destinations" | "warnings">;
 export type Language = Revision["language"];
 
@@ -24,32 +27,38 @@ type Events = Record<string, unknown>[];
 interface CodeChange {
   code: string;
   description: string;
-  /** Events that a transformation is tested with when it is published. */
+  /** Events that test a transformation when it is published. */
   events?: Events;
 }
 
-/** Differences between transformations and libraries; the same screens edit and publish both. */
+/**
+ * Labels and requests of transformations or of libraries. The same screens edit and publish both
+ * kinds.
+ */
 export interface CodeKindInfo {
-  /** First segment of the routes. */
+  /** Name of the kind's screen, which is the first segment of its routes. */
   screen: "transformations" | "libraries";
   singular: string;
   title: string;
   icon: IconName;
   createPermission: Permission;
   editPermission: Permission;
-  /** Published items, or drafts that were never published. */
+  /** Lists the published items if `isPublished`, else the drafts that were never published. */
   list(isPublished: boolean): Promise<CodeItem[]>;
   createDraft(input: CodeInput): Promise<CodeItem>;
-  /** The live revision; undefined for a draft. */
+  /** Resolves with the published revision; undefined when no revision is published. */
   getPublished(id: string): Promise<CodeItem | undefined>;
-  /** Newest first. */
+  /** Lists the latest `count` revisions, newest first. */
   listRevisions(id: string, count: number): Promise<Revision[]>;
   save(
     id: string,
     change: CodeChange & { language: Language },
     publish: boolean,
   ): Promise<CodeItem>;
-  /** Makes a revision live. It is tested with `events`, or with the events it was saved with. */
+  /**
+   * Publishes a revision after a test with `events`. Without `events`, the test uses the events
+   * that were saved with the revision.
+   */
   publish(versionId: string, events?: Events): Promise<{ warnings?: string[] }>;
   remove(id: string): Promise<unknown>;
 }
@@ -129,12 +138,12 @@ async function undefinedIfNotFound<T>(answer: Promise<T>): Promise<T | undefined
 }
 
 export const isPython = (language: Language) => language !== "javascript";
-/** Language of the code editor. */
+/** The editor's language mode for the code. */
 export const editorLanguage = (language: Language) =>
   isPython(language) ? ("python" as const) : ("javascript" as const);
 export const languageName = (language: Language) => (isPython(language) ? "Python" : "JavaScript");
 
-/** Code of a new draft. */
+/** The code that a new draft starts with. */
 export function starterCode(kind: CodeKindInfo, language: Language): string {
   if (kind === libraries) {
     return isPython(language)
@@ -146,14 +155,17 @@ export function starterCode(kind: CodeKindInfo, language: Language): string {
     : "export function transformEvent(event, metadata) {\n  return event;\n}\n";
 }
 
-/** The edited transformation or library, which the tabs of its page share. */
+/** The edited transformation or library. All tabs of its page use this object. */
 export interface CodeContext {
   kind: CodeKindInfo;
   newest: Revision;
-  /** Undefined for a draft. */
+  /** The published revision; undefined when no revision is published. */
   published: CodeItem | undefined;
-  /** Loads both revisions again, after a save, a publish or a new link. */
+  /**
+   * Loads the newest and the published revision again. Called after a save, a publish or a new
+   * link.
+   */
   reload: () => Promise<void>;
-  /** Line of the code to open. */
+  /** Line number, from 1, that the editor moves to. */
   line?: number | undefined;
 }

@@ -6,7 +6,7 @@ import { hrefTo } from "../router.ts";
 import { type CodeItem, type CodeKindInfo, languageName, libraries } from "./code-kind.ts";
 import { NewCodeDialog } from "./new-code-dialog.tsx";
 
-/** All transformations or all libraries, published ones and drafts. */
+/** Screen that lists all transformations or all libraries. It shows published ones and drafts. */
 export function CodeList({ kind, isNew }: { kind: CodeKindInfo; isNew: boolean }) {
   return (
     <>
@@ -84,7 +84,7 @@ function columnsOf(kind: CodeKindInfo) {
   ];
 }
 
-/** `Live`, `Draft` or `Suspended`. */
+/** Badge with the text `Live`, `Draft` or `Suspended`. */
 export function CodeStateBadge(props: { isPublished: boolean; suspended?: string | undefined }) {
   if (props.suspended !== undefined) {
     return (

@@ -16,7 +16,7 @@ import { CodeStateBadge } from "./code-list.tsx";
 import { DestinationLinks } from "./destination-links.tsx";
 import { discardText } from "./unsaved-text.ts";
 
-/** One transformation or library: its code, its revisions and its destinations. */
+/** Screen of one transformation or library, with its code, its revisions and its destinations. */
 export function CodePage(props: { kind: CodeKindInfo; id: string; query: URLSearchParams }) {
   const { kind, id, query } = props;
   const tab = query.get("tab") ?? "code";

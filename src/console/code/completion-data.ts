@@ -4,7 +4,10 @@ import { type CompletionData, exportsOf } from "../editor/completion.ts";
 import { editorLanguage, type Language, libraries } from "./code-kind.ts";
 import { parseEvents, type TestRunReport } from "./run-report.ts";
 
-/** Test events, if their text is valid, and the events of the last run. */
+/**
+ * Events whose fields completion offers: the test events in `text`, if it is valid, and the events
+ * of the last run.
+ */
 export function knownEvents(text: string, report: TestRunReport | undefined): unknown[] {
   const runEvents = report?.results.map(({ event }) => event) ?? [];
   try {
@@ -14,7 +17,10 @@ export function knownEvents(text: string, report: TestRunReport | undefined): un
   }
 }
 
-/** Names that completion offers: event fields, credentials and exports of libraries. */
+/**
+ * Data for completion: events with the fields to offer, names of credentials, and exports of
+ * libraries.
+ */
 export function useCompletionData(
   codeLanguage: Language,
   events: readonly unknown[],
@@ -28,7 +34,7 @@ export function useCompletionData(
     let isStale = false;
     fetchNames(language).then(
       (fetched) => !isStale && setNames(fetched),
-      // Completion works without them.
+      // Without the names, completion still offers event fields.
       () => {},
     );
     return () => {
@@ -53,7 +59,7 @@ async function fetchNames(language: CompletionData["language"]) {
   };
 }
 
-/** Fields that every event has. */
+/** Events with the standard fields, so that completion always offers these fields. */
 const standardEvents = [
   {
     type: "track",

@@ -11,7 +11,7 @@ import { useResource } from "../data/use-resource.ts";
 import { hrefTo } from "../router.ts";
 import type { CodeContext } from "./code-kind.ts";
 
-/** Destinations that are linked to the transformation. */
+/** Lists the destinations that are linked to the transformation, and links or unlinks them. */
 export function DestinationLinks({ newest, published, reload }: CodeContext) {
   const { id } = newest;
   const linked = published?.destinations ?? [];

@@ -10,7 +10,7 @@ const languages = [
   { value: "pythonfaas", text: "Python" },
 ];
 
-/** Form of a new draft; its page opens when it is created. */
+/** Dialog that creates a draft. After the creation, the draft's page opens. */
 export function NewCodeDialog({ kind }: { kind: CodeKindInfo }) {
   const [name, setName] = useState("");
   const [description, setDescription] = useState("");

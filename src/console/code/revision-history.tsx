@@ -13,7 +13,7 @@ import { type CodeContext, editorLanguage, type Revision } from "./code-kind.ts"
 
 const REVISIONS_MAX = 100;
 
-/** Revisions with their authors, a comparison of any two, and buttons to roll back. */
+/** List of revisions with their authors. It compares any two revisions, and rolls back to one. */
 export function RevisionHistory({ kind, newest, published, reload }: CodeContext) {
   const load = () => Promise.all([kind.listRevisions(newest.id, REVISIONS_MAX), loadAuthorNames()]);
   const loaded = useResource(load, [newest.id, newest.versionId, published?.versionId]);
@@ -94,7 +94,10 @@ export function RevisionHistory({ kind, newest, published, reload }: CodeContext
   );
 }
 
-/** The live revision, or the one before `after` when that is live. */
+/**
+ * Id of the revision that `after` is compared with: the live revision, or the previous one when
+ * `after` itself is live.
+ */
 function comparisonBase(revisions: readonly Revision[], after: string, live: string | undefined) {
   if (live !== undefined && live !== after) return live;
   const at = revisions.findIndex(({ versionId }) => versionId === after);
@@ -142,7 +145,10 @@ function Comparison(props: {
   );
 }
 
-/** Names of members and tokens by their ids; empty without `workspace:admin`. */
+/**
+ * Names of members and tokens by their ids. The map is empty when the session lacks the permission
+ * `workspace:admin`.
+ */
 async function loadAuthorNames(): Promise<Map<string, string>> {
   if (missingPermission("workspace:admin") !== undefined) return new Map();
   const [{ members }, { tokens }] = await Promise.all([

@@ -12,7 +12,10 @@ interface TestRun {
   newest: Revision;
   /** The edited code. */
   code: string;
-  /** Transformation that tries a library; unused for a transformation. */
+  /**
+   * Code of a transformation that calls the edited library. A run of a transformation does not use
+   * it.
+   */
   trial: string;
   events: Events;
 }
@@ -26,7 +29,10 @@ export function runCode({ kind, newest, code, trial, events }: TestRun): Promise
   return client.call("POST /v2/run", { body });
 }
 
-/** Parses one event object or an array of them. Throws when the text is neither. */
+/**
+ * Parses one event object or an array of them; an empty text is an empty array. Throws when the
+ * text is anything else.
+ */
 export function parseEvents(text: string): Events {
   if (text.trim() === "") return [];
   const value: unknown = JSON.parse(text);
@@ -40,7 +46,10 @@ export function parseEvents(text: string): Events {
   return list;
 }
 
-/** Errors and log lines of a run in one library, or in the code itself when it is undefined. */
+/**
+ * Errors and log lines of a run, as annotations of one library's code. Without `library`, they are
+ * those of the transformation itself.
+ */
 export function annotationsOf(report: TestRunReport | undefined, library?: string): Annotation[] {
   if (report === undefined) return [];
   const errors = [report.error, ...report.results.map(({ error }) => error)];
@@ -59,10 +68,10 @@ export function annotationsOf(report: TestRunReport | undefined, library?: strin
 }
 
 const firstLine = (message: string) => message.split("\n", 1)[0] ?? "";
-/** The sandbox prefixes log lines with `Log: `. */
+/** Removes the prefix `Log: `, with which the sandbox marks log lines. */
 export const withoutPrefix = (text: string) => text.replace(/^Log: ?/, "");
 
-/** Badge text and tone of an event's result. */
+/** Text and tone of the badge that shows the result for one event. */
 export function outcomeOf({ outputs, error }: EventResult) {
   if (error !== undefined) return { text: "Failed", tone: "bad" as const };
   const [first, ...more] = outputs ?? [];
@@ -73,7 +82,10 @@ export function outcomeOf({ outputs, error }: EventResult) {
 export const isFailed = ({ error, results }: TestRunReport) =>
   error !== undefined || results.some((it) => it.error !== undefined);
 
-/** Warning for code that drops every test event, like the server's on publishing. */
+/**
+ * The warning for code that drops every test event; undefined for other code. The server gives a
+ * similar warning on publishing.
+ */
 export function warningOf({ results }: TestRunReport): string | undefined {
   const isDropped = results.length > 0 && results.every(({ outputs }) => outputs?.length === 0);
   return isDropped ? "Every test event is dropped: is there a return missing?" : undefined;

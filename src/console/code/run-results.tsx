@@ -5,7 +5,7 @@ import { eventName } from "../data/event-name.ts";
 import { Diff } from "../editor/diff.tsx";
 import { type EventResult, outcomeOf, type TestRunReport, withoutPrefix } from "./run-report.ts";
 
-/** Outputs, log lines and error of each event of a run. */
+/** Shows the outputs, log lines and error of a run, for each event. */
 export function RunResults(props: {
   report: TestRunReport | undefined;
   error: unknown;
@@ -65,7 +65,7 @@ function EventList(props: {
   );
 }
 
-/** `2 Signed up`: position from 1, and name. */
+/** Label of an event, such as `2 Signed up`: its position from 1, and its name. */
 export const numberedEventName = (event: unknown, at: number) => `${at + 1} ${eventName(event)}`;
 
 function EventOutputs({ result }: { result: EventResult }) {
@@ -96,7 +96,7 @@ function EventOutputs({ result }: { result: EventResult }) {
   );
 }
 
-/** Sorts keys, so that moving a key is no difference. */
+/** Sorts the keys of objects, so that the comparison shows no difference for a moved key. */
 function sortKeys(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sortKeys);
   if (typeof value !== "object" || value === null) return value;

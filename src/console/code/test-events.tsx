@@ -11,10 +11,12 @@ import type { Editor } from "./use-editor.ts";
 
 type JsonObject = Record<string, unknown>;
 
-/** Editor of the test events: typed, or copied from real events. */
+/** Editor of the test events. The user types them, or copies real events. */
 export function TestEvents(props: {
   editor: Editor;
-  /** Receives each loaded event, for completion. */
+  /**
+   * Called with each real event that the panel loads. Completion then offers the event's fields.
+   */
   onRealEvents: (events: readonly unknown[]) => void;
 }) {
   const { events: text, setEvents: setText, eventsError, run, save } = props.editor;
@@ -73,7 +75,7 @@ export function TestEvents(props: {
   );
 }
 
-/** Events to select from. */
+/** Most real events that the dialog offers. */
 const EVENTS_MAX = 50;
 
 function RealEvents(props: {

@@ -51,7 +51,7 @@ export function EditorToolbar(props: { kind: CodeKindInfo; editor: Editor; isLiv
   );
 }
 
-/** Shows the outcomes of the test run and asks to publish. */
+/** Dialog that shows the result of the test run, and asks whether to publish. */
 export function PublishDialog(props: {
   report: TestRunReport;
   kind: CodeKindInfo;

@@ -1,13 +1,16 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { session } from "../data/session.ts";
 
-/** Unsaved texts, which local storage keeps through a reload, by workspace and name. */
+/**
+ * Functions that keep unsaved texts in the browser's local storage. A reload of the page does not
+ * lose the texts. Their keys consist of the workspace id and the name.
+ */
 
 function saveText(name: string, text: string): void {
   try {
     localStorage.setItem(keyOf(name), text);
   } catch {
-    // Storage is full or disabled: the text lives as long as the tab.
+    // Local storage is full or disabled. The text is lost when the tab is closed or reloaded.
   }
 }
 
@@ -23,7 +26,7 @@ export function discardText(name: string): void {
   try {
     localStorage.removeItem(keyOf(name));
   } catch {
-    // Storage is disabled.
+    // Local storage is disabled and holds no text.
   }
 }
 
@@ -31,12 +34,15 @@ function keyOf(name: string): string {
   return `pixelmill ${session.value?.workspace.id} ${name}`;
 }
 
-/** State of a text that survives a reload while it differs from the saved text. */
+/**
+ * Component state for an edited text. While the text differs from the saved one, it survives a
+ * reload of the page.
+ */
 export function useUnsavedText(name: string, saved: string): [string, (text: string) => void] {
   const [text, setText] = useState(() => readText(name) ?? saved);
   const before = useRef(saved);
   useEffect(() => {
-    // An unchanged text follows the saved one, such as after a rollback.
+    // A text that the user has not edited follows the saved text, such as after a rollback.
     if (text === before.current) setText(saved);
     before.current = saved;
   }, [saved]);

@@ -8,7 +8,7 @@ import { type CodeContext, type CodeKindInfo, isPython, libraries } from "./code
 import { isFailed, parseEvents, runCode, type TestRunReport } from "./run-report.ts";
 import { discardText, useUnsavedText } from "./unsaved-text.ts";
 
-/** Line of the edited code, or of a library that it imports. */
+/** Line of the edited code, or of the library with the import name `library`. */
 interface CodePosition {
   line: number;
   library: string | undefined;
@@ -16,13 +16,16 @@ interface CodePosition {
 
 export type Editor = ReturnType<typeof useEditor>;
 
-/** Texts of the workbench, and the actions on them. */
+/** State of the workbench: the edited texts, and the actions on them. */
 export function useEditor(context: CodeContext) {
   const texts = useEditorTexts(context);
   return { ...texts, ...useEditorActions(context, texts) };
 }
 
-/** The code, its test events, and for a library a transformation that tries it. */
+/**
+ * State of the edited texts: the code, its test events and, for a library, a transformation that
+ * calls it.
+ */
 function useEditorTexts({ kind, newest, line }: CodeContext) {
   const storageName = `code ${newest.id}`;
   const [code, setCode] = useUnsavedText(storageName, newest.code);
@@ -34,7 +37,8 @@ function useEditorTexts({ kind, newest, line }: CodeContext) {
 
   useEffect(() => {
     if (line === undefined) return;
-    // The link came from an event that failed at this line; the event is the latest sample.
+    // A link with a line comes from an event that failed at this line. The event is the latest
+    // sample.
     const [latest] = sampleEvents.value;
     if (latest) setEvents(JSON.stringify(latest, null, 2));
     setPosition({ line, library: libraryName });
@@ -61,14 +65,16 @@ function useEditorTexts({ kind, newest, line }: CodeContext) {
 
 type EditorTexts = ReturnType<typeof useEditorTexts>;
 
-/** Running, saving and publishing the texts; one action at a time. */
+/** Actions that run, save and publish the texts. Only one action runs at a time. */
 function useEditorActions(context: CodeContext, texts: EditorTexts) {
   const { kind, newest } = context;
   const [report, setReport] = useState<TestRunReport>();
   const [runError, setRunError] = useState<unknown>();
   const [eventsError, setEventsError] = useState<string>();
   const [busy, setBusy] = useState<"run" | "save">();
-  /** Successful test run that the publish dialog shows; undefined while the dialog is closed. */
+  /**
+   * Report of the successful test run in the publish dialog; undefined while the dialog is closed.
+   */
   const [publishReport, setPublishReport] = useState<TestRunReport>();
 
   async function runExclusively(name: "run" | "save", action: () => Promise<unknown>) {
@@ -78,7 +84,10 @@ function useEditorActions(context: CodeContext, texts: EditorTexts) {
     setBusy(undefined);
   }
 
-  /** Resolves with undefined when the test events are invalid or the request fails. */
+  /**
+   * Runs the code with the test events. Resolves with undefined when the events are invalid or the
+   * request fails.
+   */
   async function testRun(): Promise<TestRunReport | undefined> {
     try {
       parseEvents(texts.events);
@@ -111,7 +120,7 @@ function useEditorActions(context: CodeContext, texts: EditorTexts) {
       if (texts.isChanged) void runExclusively("save", () => store(context, texts, false));
       else showToast("No changes");
     },
-    /** Tests the code, and opens the publish dialog when no event fails. */
+    /** Runs the test events, and opens the publish dialog if none of them fails. */
     requestPublish: () =>
       runExclusively("run", async () => {
         const answer = await testRun();
@@ -133,7 +142,7 @@ async function store(
   const { description, language, id } = newest;
   const testEvents = parseEvents(events);
   const test = testEvents.length > 0 ? { events: testEvents } : {};
-  // Publishing an unchanged draft makes that revision live instead of creating another.
+  // A draft without changes is published as it is. Saving it would create another revision.
   const { warnings = [] } =
     publish && !isChanged
       ? await kind.publish(newest.versionId, test.events)
@@ -145,7 +154,10 @@ async function store(
   await reload();
 }
 
-/** Initial transformation that tries a library. */
+/**
+ * Initial code of the transformation that calls the library in a test run. Empty for a
+ * transformation.
+ */
 function trialCode(
   kind: CodeKindInfo,
   { importName = "", language, code }: CodeContext["newest"],

@@ -11,10 +11,10 @@ import { TestEvents } from "./test-events.tsx";
 import { EditorToolbar, PublishDialog } from "./toolbar.tsx";
 import { type Editor, useEditor } from "./use-editor.ts";
 
-/** Real events that completion takes fields from. */
+/** Most real events whose fields completion offers. */
 const REAL_EVENTS_MAX = 50;
 
-/** Screen part to write, run, save and publish code. */
+/** Part of the screen in which the user writes, runs, saves and publishes code. */
 export function Workbench(context: CodeContext) {
   const { kind, newest, published } = context;
   const editor = useEditor(context);
@@ -79,7 +79,7 @@ export function Workbench(context: CodeContext) {
   );
 }
 
-/** Editor of the transformation that tries a library. */
+/** Editor of the transformation that calls the edited library in a test run. */
 function LibraryTrial(props: {
   context: CodeContext;
   editor: Editor;

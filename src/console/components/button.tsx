@@ -8,18 +8,23 @@ import { showError } from "./toasts.ts";
 export interface ButtonProps {
   children?: ComponentChildren;
   icon?: IconName;
-  /** `main` is the primary action of a screen; `plain` has no frame. */
+  /** `main` marks the primary action of a screen. `plain` has no frame. */
   kind?: "main" | "plain";
   danger?: boolean;
   compact?: boolean;
   /** Accessible name of a button that shows only an icon. */
   label?: string;
   type?: "button" | "submit";
-  /** Permissions without which the button is disabled. */
+  /**
+   * Permissions that the action needs. The button is disabled when the session lacks one of them.
+   */
   needs?: Permission | readonly Permission[] | undefined;
-  /** Why the button is disabled; undefined when it is enabled. */
+  /** The reason why the button is disabled. The button is enabled when this is undefined. */
   disabledReason?: string | undefined;
-  /** The button is busy while the returned promise is pending; a toast shows its error. */
+  /**
+   * Called on a click. If it returns a promise, the button is busy until the promise settles, and a
+   * toast shows its error.
+   */
   onClick?: (event: TargetedMouseEvent<HTMLButtonElement>) => unknown;
   busy?: boolean;
   pressed?: boolean;
@@ -67,7 +72,7 @@ function whyDisabled({ needs, disabledReason }: Pick<ButtonProps, "needs" | "dis
   return permission === undefined ? disabledReason : `Requires ${permission}`;
 }
 
-/** On/off switch, such as of a destination. */
+/** Switch that turns an item on or off, such as a destination. */
 export function Switch(props: {
   children: ComponentChildren;
   on: boolean;
@@ -103,7 +108,7 @@ export function Switch(props: {
   );
 }
 
-/** Copies a text to the clipboard. */
+/** Button that copies a text to the clipboard. */
 export function CopyButton({ text, name, children }: CopyProps) {
   const [copied, setCopied] = useState(false);
 
@@ -128,12 +133,12 @@ export function CopyButton({ text, name, children }: CopyProps) {
 
 interface CopyProps {
   text: string;
-  /** Completes the button's name: `Copy ${name}`. */
+  /** Ends the button's accessible name, which is `Copy ${name}`. */
   name: string;
   children?: ComponentChildren;
 }
 
-/** A code value with a button to copy it. */
+/** Shows a value in monospace, with a button to copy it. */
 export function CopyableCode({ value, name }: { value: string; name: string }) {
   return (
     <>
@@ -143,7 +148,10 @@ export function CopyableCode({ value, name }: { value: string; name: string }) {
   );
 }
 
-/** `navigator.clipboard` is missing on plain HTTP hosts: only `execCommand` copies there. */
+/**
+ * Copies a text to the clipboard. On hosts with plain HTTP, `navigator.clipboard` is missing and
+ * `execCommand` is used.
+ */
 async function copyText(text: string): Promise<void> {
   if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text);
   const area = document.createElement("textarea");

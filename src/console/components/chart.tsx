@@ -4,18 +4,18 @@ import "uplot/dist/uPlot.min.css";
 
 interface ChartSeries {
   label: string;
-  /** CSS variable: `--good`. */
+  /** Name of the CSS variable with the colour, such as `--good`. */
   colour: string;
   values: readonly (number | null)[];
 }
 
 interface ChartProps {
-  /** Accessible name. */
+  /** Name of the chart for screen readers. */
   label: string;
-  /** Seconds since the epoch, one for each value. */
+  /** Times of the values, in seconds since the epoch. Undefined while they are loading. */
   times: readonly number[] | undefined;
   series: readonly ChartSeries[];
-  /** Formats a value of the axis. */
+  /** Formats a value for the axis and the summary. */
   format: (value: number) => string;
 }
 
@@ -27,7 +27,7 @@ const clock = new Intl.DateTimeFormat(undefined, {
 });
 const timeOf = (seconds: number) => clock.format(seconds * 1_000);
 
-/** Line chart over time. uPlot is loaded with the first chart. */
+/** Line chart over time. The library uPlot is loaded with the first chart. */
 export function Chart({ label, times, series, format }: ChartProps) {
   const container = useRef<HTMLDivElement>(null);
   useEffect(() => {
@@ -86,7 +86,7 @@ export function Chart({ label, times, series, format }: ChartProps) {
   );
 }
 
-/** Last value of each line. */
+/** Text with the last value of each line, for screen readers. */
 function summaryOf(series: readonly ChartSeries[], write: (value: number) => string): string {
   return series
     .map(({ label, values }) => `${label} ${write(values.findLast((it) => it !== null) ?? 0)}`)
@@ -130,7 +130,10 @@ function optionsOf(
   };
 }
 
-/** Canvas does not support `light-dark()`: an element's computed style resolves it. */
+/**
+ * The colour of a CSS variable. The canvas does not support `light-dark()`, so that the computed
+ * style of an element resolves the value.
+ */
 function resolveColour(value: string): string {
   const probe = document.createElement("i");
   probe.style.color = value;

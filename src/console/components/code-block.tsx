@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { CopyButton } from "./button.tsx";
 
-/** A text with a button to copy it. */
+/** Shows a text in monospace, with a button to copy it. */
 export function CodeBlock({ text, name, wrap }: { text: string; name: string; wrap?: boolean }) {
   return (
     <CopyFrame text={text} name={name} wrap={wrap === true}>
@@ -28,11 +28,14 @@ function CopyFrame(props: {
   );
 }
 
-/** Longer values are plain text: each highlighted token is an element. */
+/**
+ * Most characters of a text that is highlighted. Longer texts are shown plain, because each
+ * highlighted token is a DOM element.
+ */
 const HIGHLIGHTED_CHARS_MAX = 20_000;
 const jsonTokens = /("(?:[^"\\]|\\.)*")(\s*:)?|\b(?:true|false|null)\b|-?\d[\d.eE+-]*/g;
 
-/** A value as indented, highlighted JSON. */
+/** Shows a value as indented JSON with syntax highlighting. */
 export function JsonBlock({ value, name }: { value: unknown; name: string }) {
   const text = JSON.stringify(value, null, 2) ?? "undefined";
   return (

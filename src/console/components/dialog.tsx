@@ -6,7 +6,7 @@ import { Button, type ButtonProps } from "./button.tsx";
 import { ErrorNotice } from "./error-notice.tsx";
 import { showToast } from "./toasts.ts";
 
-/** Modal dialog; Escape and a click outside close it. */
+/** Modal dialog. Escape or a click outside closes it. */
 export function Dialog(props: {
   title: string;
   children: ComponentChildren;
@@ -39,17 +39,23 @@ export function Dialog(props: {
 interface ConfirmationRequest {
   title: string;
   text: ComponentChildren;
-  /** Label of the confirming button. */
+  /** Label of the button that confirms the action. */
   action: string;
-  /** False for an action that deletes no data. */
+  /**
+   * Whether the confirming button is styled as dangerous. Default true; false for an action that
+   * deletes no data.
+   */
   danger?: boolean;
-  /** The dialog stays open until this resolves, and shows its error. */
+  /**
+   * Called when the user confirms. The dialog stays open until the promise resolves. If the promise
+   * rejects, the dialog shows the error.
+   */
   onConfirm: () => Promise<unknown>;
 }
 
 const pendingConfirmation = signal<ConfirmationRequest | undefined>(undefined);
 
-/** A button that asks for confirmation before an irreversible action. */
+/** Button that asks for confirmation before it runs an irreversible action. */
 export function ConfirmButton(
   props: Omit<ButtonProps, "onClick" | "danger"> & ConfirmationRequest,
 ) {
@@ -74,16 +80,19 @@ const pastTense = {
 
 interface DeleteButtonProps {
   verb?: keyof typeof pastTense;
-  /** Kind of the item: `credential`. */
+  /** Word for the kind of item, such as `credential`. */
   noun: string;
-  /** Name of the item. */
+  /** Name of the item to delete. */
   name: string;
   consequence: string;
   needs?: Permission;
   remove: () => Promise<unknown>;
 }
 
-/** Deletes one item after a confirmation: an icon in a table row, or a button with its verb. */
+/**
+ * Button that deletes one item after a confirmation. With `isIcon` it shows an icon, as in a table
+ * row; otherwise it shows the verb.
+ */
 export function DeleteButton(props: DeleteButtonProps & { isIcon?: boolean }) {
   const { verb = "Delete", noun, name, consequence, needs = "workspace:admin" } = props;
   const look = props.isIcon
@@ -105,7 +114,10 @@ export function DeleteButton(props: DeleteButtonProps & { isIcon?: boolean }) {
   );
 }
 
-/** Shows the dialog of the `ConfirmButton` that was pressed. */
+/**
+ * Shows the confirmation dialog when a `ConfirmButton` is pressed. The console contains this
+ * component once.
+ */
 export function ConfirmationHost() {
   const request = pendingConfirmation.value;
   return request ? <ConfirmationDialog key={request.title} {...request} /> : null;

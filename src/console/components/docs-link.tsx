@@ -1,7 +1,7 @@
 import { currentRoute } from "../router.ts";
 import { screenGuides } from "./screen-guides.ts";
 
-/** Link to the page of the guide that explains the current screen. */
+/** Link to the documentation page that explains the current screen. */
 export function DocsLink() {
   const [screen = ""] = currentRoute.value.segments;
   const page = screenGuides[screen];

@@ -1,7 +1,7 @@
 import { RequestRefused } from "../../api/client.ts";
 import { Button } from "./button.tsx";
 
-/** The error's message, and the path or line of each detail. */
+/** Shows an error's message, and each of its details with a path or line. */
 export function ErrorText({ error }: { error: unknown }) {
   const details = error instanceof RequestRefused ? error.details : [];
   return (
@@ -21,7 +21,7 @@ export function ErrorText({ error }: { error: unknown }) {
   );
 }
 
-/** Shows an error in place of what failed, with a button to retry. */
+/** Shows an error in place of content that could not be loaded, with a button to retry. */
 export function ErrorNotice({ error, retry }: { error: unknown; retry?: () => unknown }) {
   if (error === undefined || error === null) return null;
   return (
@@ -43,12 +43,12 @@ export function errorMessage(error: unknown): string {
     const wait = error.retryAfter === undefined ? "" : ` (wait ${error.retryAfter} s)`;
     return error.message + wait;
   }
-  // Browsers word the error of a `fetch` without an answer differently.
+  // `fetch` throws a TypeError when there is no answer. Each browser words it differently.
   if (error instanceof TypeError) return "Can't reach the server";
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Message of the error's detail for one form field. */
+/** Message of the error's detail for the form field at `path`; undefined without such a detail. */
 export function fieldError(error: unknown, path: string): string | undefined {
   if (!(error instanceof RequestRefused)) return undefined;
   return error.details.find((detail) => detail.path === path)?.message;

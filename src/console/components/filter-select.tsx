@@ -1,9 +1,9 @@
 import { includeCurrent, type SelectOption } from "./forms/fields.tsx";
 
-/** Select of a table's filter; the empty value selects all. */
+/** Select that filters a table by one value. The option with the empty value shows all rows. */
 export function FilterSelect(props: {
   label: string;
-  /** Text of the empty value. */
+  /** Label of the option that shows all rows. */
   all: string;
   value: string;
   options: readonly SelectOption[];

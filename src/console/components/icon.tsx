@@ -1,4 +1,4 @@
-/** Paths on a 16 by 16 grid, drawn with one stroke width. */
+/** SVG paths of the icons, on a grid of 16 by 16 units. */
 const paths = {
   overview: "M2 2.5h5v4H2zM9 9.5h5v4H9zM7 4.5h3.5a1 1 0 0 1 1 1v4M2 11.5h4M4 9.5v4",
   source: "M8 13V8M5 10.5a3.5 3.5 0 1 1 6 0M2.8 12.5a6.5 6.5 0 1 1 10.4 0",

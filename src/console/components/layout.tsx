@@ -3,13 +3,13 @@ import { useEffect } from "preact/hooks";
 import { DocsLink } from "./docs-link.tsx";
 import { Icon, type IconName } from "./icon.tsx";
 
-/** Title of a screen, with its actions. */
+/** Title of a screen, with buttons for its actions. */
 export function ScreenHeader(props: {
   title: string;
-  /** Link to the parent screen, such as the list of an item. */
+  /** Link to the parent screen: for an item, the list with all items. */
   parent?: { href: string; text: string };
   children?: ComponentChildren;
-  /** Badges beside the title. */
+  /** Badges next to the title. */
   status?: ComponentChildren;
 }) {
   const { title, parent, children, status } = props;
@@ -41,7 +41,7 @@ export function Panel(props: {
   title?: string;
   actions?: ComponentChildren;
   children: ComponentChildren;
-  /** Without padding, for tables and lists. */
+  /** Whether the panel has no padding. Panels with a table or list have none. */
   flush?: boolean;
 }) {
   const { title, actions, children, flush } = props;
@@ -58,7 +58,7 @@ export function Panel(props: {
   );
 }
 
-/** Replaces an empty list; explains it and offers the next step. */
+/** Shown in place of an empty list. It explains the list and offers the next step. */
 export function EmptyState(props: {
   icon: IconName;
   title: string;
@@ -83,7 +83,7 @@ export function Badge(props: { tone?: Tone; flat?: boolean; children: ComponentC
   return <span class={["badge", tone, flat && "flat"].filter(Boolean).join(" ")}>{children}</span>;
 }
 
-/** Row of figures under their names; an undefined figure is a dash. */
+/** Row of figures, each below its name. An undefined figure is shown as a dash. */
 export function StatList(props: {
   figures: readonly (readonly [name: string, figure: string | undefined])[];
   class?: string;
@@ -100,7 +100,7 @@ export function StatList(props: {
   );
 }
 
-/** Names and values, one pair a row. */
+/** List of names and values, with one pair per row. */
 export function FactList(props: {
   facts: readonly (readonly [name: string, value: ComponentChildren])[];
 }) {
@@ -116,13 +116,13 @@ export function FactList(props: {
   );
 }
 
-/** Placeholder of a line of text that is loading. */
+/** Placeholder for a line of text while it is loading. */
 export function SkeletonLine({ width = 60 }: { width?: number }) {
   const style = { width: `${width}%` };
   return <span class="skeleton-line" style={style} />;
 }
 
-/** Placeholder of a screen that is loading. */
+/** Placeholder for a screen while it is loading. */
 export function Skeleton() {
   return (
     <div class="skeleton" aria-busy="true">
@@ -151,7 +151,7 @@ export function Tabs(props: {
   );
 }
 
-/** Choice of one out of a few options. */
+/** Row of buttons of which exactly one is selected. */
 export function SegmentedControl<T extends string>(props: {
   label: string;
   value: T;

@@ -3,7 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { ErrorNotice } from "./error-notice.tsx";
 import { SkeletonLine } from "./layout.tsx";
 
-/** Loads a component when it is first shown. */
+/** Loads a component's code when it is first shown, and shows a placeholder until then. */
 export function Lazy<Props extends object>(props: {
   load: () => Promise<ComponentType<Props>>;
   with: Props;

@@ -14,16 +14,16 @@ const PAGE_ITEMS = 50;
 
 /** Screen that lists all items of one kind, with a search by name or id. */
 export function ListScreen<Item extends { id: string; name: string }>(props: {
-  /** First segment of the kind's routes. */
+  /** Name of the screen, which is the first segment of its routes. */
   screen: string;
   title: string;
   singular: string;
   icon: IconName;
-  /** Permission to create an item. */
+  /** Permission that the button for a new item requires. */
   createPermission: Permission;
   load: () => Promise<readonly Item[]>;
   columns: readonly Column<Item>[];
-  /** Explains such an item when there is none. */
+  /** Text that explains this kind of item. It is shown while the list is empty. */
   children: ComponentChildren;
 }) {
   const { screen, title, singular, icon, createPermission, load, columns, children } = props;
@@ -89,7 +89,7 @@ function filterByNameOrId<Item extends { id: string; name: string }>(
   );
 }
 
-/** Column of names that link to the items' pages. */
+/** Table column with the item's name as a link to its page. */
 export const nameColumn = (screen: string) => ({
   title: "Name",
   kind: "name" as const,

@@ -3,7 +3,10 @@ import type { LoadedResource } from "../data/use-resource.ts";
 import { ErrorNotice } from "./error-notice.tsx";
 import { Skeleton } from "./layout.tsx";
 
-/** Shows the value of a resource, a placeholder while it is loading, and its error with a retry. */
+/**
+ * Shows a fetched value. While the value is loading, it shows a placeholder; after a failure, the
+ * error with a button to retry.
+ */
 export function Loaded<T>(props: {
   resource: LoadedResource<T>;
   placeholder?: ComponentChildren;

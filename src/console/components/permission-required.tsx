@@ -1,7 +1,7 @@
 import type { Permission } from "../data/model.ts";
 import { EmptyState } from "./layout.tsx";
 
-/** Replaces a screen that the session may not read. */
+/** Shown in place of a screen when the session lacks the permission to read it. */
 export function PermissionRequired({ permission }: { permission: Permission }) {
   return (
     <EmptyState icon="info" title={`Requires ${permission}`}>

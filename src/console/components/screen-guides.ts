@@ -1,4 +1,6 @@
-/** Pages of the guide that explain a screen, by the first segment of the screen's address. */
+/**
+ * Documentation page that explains each screen. The key is the first segment of the screen's route.
+ */
 export const screenGuides: Readonly<Record<string, string>> = {
   "": "console",
   sources: "pixels",

@@ -1,6 +1,6 @@
 import { Icon } from "./icon.tsx";
 
-/** Search field of a screen; the `/` key focuses it. */
+/** Search field of a screen. The `/` key focuses it. */
 export function SearchField(props: {
   label: string;
   value: string;

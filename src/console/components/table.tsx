@@ -6,20 +6,22 @@ import { SkeletonLine } from "./layout.tsx";
 export interface Column<Row> {
   title: string;
   cell: (row: Row) => ComponentChildren;
-  /** `narrow` columns are as wide as their content; `number` aligns right. */
+  /**
+   * Layout of the column. `narrow` makes it as wide as its content, and `number` aligns it right.
+   */
   kind?: "name" | "narrow" | "number" | "number narrow";
 }
 
 const SKELETON_ROWS = 5;
 
-/** Table of rows; placeholders while `rows` is undefined. */
+/** Table with one row per item. It shows placeholders while `rows` is undefined. */
 export function Table<Row>(props: {
-  /** Accessible name. */
+  /** Name of the table for screen readers. */
   label: string;
   columns: readonly Column<Row>[];
   rows: readonly Row[] | undefined;
   keyOf: (row: Row) => string;
-  /** Replaces a table without rows. */
+  /** Shown in place of the table when it has no rows. */
   empty: ComponentChildren;
 }) {
   const { label, columns, rows, keyOf, empty } = props;
@@ -63,7 +65,7 @@ export function Table<Row>(props: {
   );
 }
 
-/** Page numbers and buttons below a table; nothing when there is one page. */
+/** Page numbers and buttons below a table. Nothing is shown when there is only one page. */
 export function Pagination(props: {
   page: number;
   pageItems: number;

@@ -14,7 +14,7 @@ const dateAndTime = new Intl.DateTimeFormat(undefined, {
 });
 const day = new Intl.DateTimeFormat(undefined, { dateStyle: "short" });
 
-/** Local time; with the date unless it is today. Hovering shows UTC. */
+/** Shows a time in the local time zone, with the date unless it is today. Hovering shows UTC. */
 export function Time({ at }: { at: string | number }) {
   const date = new Date(at);
   const isToday = day.format(date) === day.format(Date.now());

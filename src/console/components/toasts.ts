@@ -9,13 +9,13 @@ export const toasts = signal<readonly Toast[]>([]);
 const TOASTS_MAX = 4;
 const SHOWN_MS = 5_000;
 
-/** Shows a text for five seconds. */
+/** Shows a short message for five seconds. */
 export function showToast(text: string): void {
   const toast = addToast({ text });
   setTimeout(() => dismissToast(toast), SHOWN_MS);
 }
 
-/** Shows an error until it is dismissed. */
+/** Shows an error message until the user dismisses it. */
 export function showError(error: unknown): void {
   addToast({ error });
 }

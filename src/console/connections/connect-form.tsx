@@ -3,11 +3,14 @@ import { Button } from "../components/button.tsx";
 import { optionsOf, SelectField } from "../components/forms/fields.tsx";
 import { client } from "../data/session.ts";
 
-/** Connects another source or destination; nothing when all are connected. */
+/**
+ * Form that connects the item to another source or destination. Nothing is shown when all are
+ * connected.
+ */
 export function ConnectForm(props: {
   label: string;
   unconnected: readonly { id: string; name: string }[];
-  /** Both ends of the connection to the selected one. */
+  /** Returns the source and the destination of the new connection. `id` is the selected item. */
   endsFor: (id: string) => { sourceId: string; destinationId: string };
   reload: () => Promise<void>;
 }) {

@@ -6,7 +6,9 @@ import { hrefTo } from "../router.ts";
 import { ConnectForm } from "./connect-form.tsx";
 import { ConnectionRow } from "./connection-row.tsx";
 
-/** Texts and lists for the connections of a source, and for those of a destination. */
+/**
+ * Texts, keys and requests for the list of a source's connections, and for that of a destination's.
+ */
 const sides = {
   source: {
     ownKey: "sourceId",
@@ -30,7 +32,7 @@ const sides = {
   },
 } as const;
 
-/** Connections of a source or a destination, with a form to connect another. */
+/** List of the connections of one source or destination, with a form to add a connection. */
 export function ConnectionList({ of, id }: { of: keyof typeof sides; id: string }) {
   const { ownKey, otherKey, listOthers, other, screen, emptyTitle, emptyText, label } = sides[of];
   const { value, error, reload } = useResource(

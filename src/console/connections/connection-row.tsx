@@ -3,7 +3,10 @@ import { DeleteButton } from "../components/dialog.tsx";
 import type { Connection } from "../data/model.ts";
 import { client } from "../data/session.ts";
 
-/** One connection: a link to its other end, an on/off switch and a button to disconnect. */
+/**
+ * Row for one connection. It has a link to the connected item, an on/off switch and a button to
+ * disconnect.
+ */
 export function ConnectionRow(props: {
   connection: Connection;
   href: string;

@@ -1,6 +1,9 @@
 const NAME_CHARS_MAX = 200;
 
-/** Display name of an event: its event name, else its page name, else its type. */
+/**
+ * Name under which the console shows an event: its event name, or else its page name, or else its
+ * type.
+ */
 export function eventName(event: unknown): string {
   if (typeof event !== "object" || event === null) return "An event";
   const { event: name, name: page, type } = event as Record<string, unknown>;

@@ -1,13 +1,13 @@
 import { client } from "./session.ts";
 
-/** Maximum number of pages of a list that the console fetches. */
+/** Most pages that the console fetches of one list. Further items are not shown. */
 const PAGES_MAX = 40;
 
 interface ListAnswer {
   paging: { next?: string };
 }
 
-/** Fetches all items of a list, page after page. */
+/** Fetches the items of a list page by page, up to `PAGES_MAX` pages. */
 async function listAll<Answer extends ListAnswer, Item>(
   fetchPage: (query: { page: number }) => Promise<Answer>,
   itemsOf: (answer: Answer) => readonly Item[],

@@ -1,6 +1,6 @@
 import type { AnswerOf } from "../../api/client.ts";
 
-/** Types of the API's answers that several screens show. */
+/** Types from the API's answers that several screens use. */
 export type ConsoleSession = AnswerOf<"GET /v2/session">["session"];
 export type Permission = ConsoleSession["permissions"][number];
 

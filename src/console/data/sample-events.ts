@@ -5,8 +5,8 @@ const EVENTS_MAX = 20;
 const STORED_CHARS_MAX = 1_000_000;
 
 /**
- * Events that the user chose, in the live tail or in dead letters, to run code on; newest first.
- * Session storage keeps them for this tab, through a reload.
+ * Events that the user picked in the live tail or in dead letters, to run code on them. The newest
+ * is first. Session storage keeps them when the tab is reloaded.
  */
 export const sampleEvents = signal<readonly Record<string, unknown>[]>(readSampleEvents());
 
@@ -22,7 +22,7 @@ export function clearSampleEvents(): void {
   sessionStorage.removeItem(STORAGE_KEY);
 }
 
-/** Stores the newest events that fit into `STORED_CHARS_MAX`. */
+/** Stores the newest events, as many as fit into `STORED_CHARS_MAX`. */
 function saveSampleEvents(): void {
   let chars = 2;
   const stored = sampleEvents.value.filter((event) => {

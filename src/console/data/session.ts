@@ -3,11 +3,14 @@ import { createClient, RequestRefused } from "../../api/client.ts";
 import type { ConsoleSession, Permission } from "./model.ts";
 import { clearSampleEvents } from "./sample-events.ts";
 
-/** The signed-in session: undefined while it is loading, null when there is none. */
+/** Session of the signed-in user: undefined while it is loading, null without a signed-in user. */
 export const session = signal<ConsoleSession | null | undefined>(undefined);
-/** Workspace of the session that expired in this tab; undefined after a sign-out. */
+/**
+ * Id of the workspace whose session expired in this tab. Undefined if no session expired, and after
+ * a sign-out.
+ */
 const expiredWorkspaceId = signal<string | undefined>(undefined);
-/** True while the sign-in is shown because the session has expired. */
+/** Whether the sign-in form is shown because the session expired. */
 export const isExpired = signal(false);
 
 export const client = createClient({ baseUrl: "", fetch: fetchSignedIn as typeof fetch });
@@ -22,13 +25,16 @@ async function fetchSignedIn(url: string, init?: RequestInit): Promise<Response>
   return response;
 }
 
-/** The first of the permissions that the session lacks; a disabled control names it. */
+/** Returns the first permission that the session lacks, or undefined when it has all of them. */
 export function missingPermission(...needed: (Permission | undefined)[]): Permission | undefined {
   const granted = session.value?.permissions ?? [];
   return needed.find((permission) => permission !== undefined && !granted.includes(permission));
 }
 
-/** Loads the session of the cookie that the browser may have. */
+/**
+ * Loads the session of the browser's session cookie. Sets the session to null when the server
+ * refuses the cookie.
+ */
 export async function restoreSession(): Promise<void> {
   try {
     session.value = (await client.call("GET /v2/session")).session;
@@ -40,7 +46,7 @@ export async function restoreSession(): Promise<void> {
 
 export async function signIn(token: string): Promise<void> {
   const created = (await client.call("POST /v2/session", { body: { token } })).session;
-  // Sample events of one workspace must not reach the next user of this tab.
+  // Another workspace's user in this tab must not see the sample events.
   if (created.workspace.id !== expiredWorkspaceId.value) clearSampleEvents();
   session.value = created;
   isExpired.value = false;

@@ -3,7 +3,7 @@ import { listAllDestinations, listAllSources } from "./list-all.ts";
 import type { Destination, Source } from "./model.ts";
 import { missingPermission } from "./session.ts";
 
-/** Names of sources and destinations by their ids; an id without a known name is its own name. */
+/** Looks up names of sources and destinations. The name of an unknown id is the id itself. */
 export interface NameLookup {
   source(id: string): string;
   destination(id: string): string;
@@ -13,14 +13,17 @@ export interface NameLookup {
 
 const emptyLookup: NameLookup = createLookup([], []);
 
-/** Loads the names once; the lookup is empty until then, and without `workspace:admin`. */
+/**
+ * Loads all sources and destinations once. Until then, and without the permission
+ * `workspace:admin`, the lookup returns ids.
+ */
 export function useNames(): NameLookup {
   const [names, setNames] = useState(emptyLookup);
   useEffect(() => {
     if (missingPermission("workspace:admin") !== undefined) return;
     Promise.all([listAllSources(), listAllDestinations()]).then(
       ([sources, destinations]) => setNames(createLookup(sources, destinations)),
-      // The screen shows ids instead.
+      // After a failure, the screen shows ids.
       () => {},
     );
   }, []);

@@ -1,14 +1,17 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 
 export interface LoadedResource<T> {
-  /** The last answer; it stays while a reload is pending. */
+  /** The last answer. It stays available during a reload. */
   value: T | undefined;
   error: unknown;
-  /** Resolves when the new answer is shown. */
+  /** Loads the resource again. Resolves when the new value is set. */
   reload(): Promise<void>;
 }
 
-/** Calls `load` when `inputs` change, and every `everyMs` while the page is visible. */
+/**
+ * Loads a resource and keeps its latest value. It calls `load` again whenever `inputs` change, and
+ * every `everyMs` milliseconds while the page is visible.
+ */
 export function useResource<T>(
   load: () => Promise<T>,
   inputs: readonly unknown[],

@@ -7,12 +7,15 @@ import { client } from "../data/session.ts";
 import { formatCount, pluralize } from "../format.ts";
 import { hrefTo, navigate } from "../router.ts";
 
-/** Dead letters to replay or purge: those with these ids, or all that match the filter. */
+/**
+ * The dead letters that a replay or purge applies to: those with `ids`, or else all that match
+ * `filter`.
+ */
 interface BulkTarget {
   ids?: readonly string[];
   filter?: { destinationId?: string; groupId?: string };
   total: number;
-  /** Completes the labels: `Replay ${description}`. */
+  /** Noun phrase in the button labels, such as `Replay ${description}`. */
   description: string;
   reload: () => Promise<void>;
 }
@@ -25,14 +28,17 @@ interface BulkProgress {
   error?: unknown;
 }
 
-/** A filter that matches more letters is left to a job of the server. */
+/**
+ * Most dead letters that the browser replays or purges itself. For a filter that matches more, the
+ * server runs a job.
+ */
 const BROWSER_LETTERS_MAX = 5_000;
-/** Letters per request: one or two transactions each, so that the progress bar moves. */
+/** Dead letters per request. The progress bar moves after each request. */
 const REQUEST_LETTERS = 500;
 
 /**
- * Buttons that replay or purge dead letters, and their progress. Letters that arrive meanwhile are
- * not affected.
+ * Buttons that replay or purge dead letters, with their progress. Dead letters that arrive after
+ * the click are not affected.
  */
 export function BulkActions(props: BulkTarget) {
   const { total, description, reload } = props;
@@ -117,7 +123,7 @@ export function BulkActions(props: BulkTarget) {
   );
 }
 
-/** Starts a job on the server, which runs on when this page is closed. */
+/** Starts a job on the server. The job continues when this page is closed. */
 async function startJob(
   action: BulkAction,
   filter: NonNullable<BulkTarget["filter"]>,
@@ -129,7 +135,7 @@ async function startJob(
   navigate(hrefTo("replays"));
 }
 
-/** Sends one request after another, and yields the number of letters of each. */
+/** Sends the requests one after another. Yields the number of dead letters of each request. */
 async function* requestBatches(
   action: BulkAction,
   { ids, filter = {} }: BulkTarget,
@@ -140,7 +146,8 @@ async function* requestBatches(
     }
     return;
   }
-  // An event that fails again becomes a new letter. `before` of the first answer excludes those.
+  // An event that fails again becomes a new dead letter. The time `before` in the first answer
+  // excludes those from the next requests.
   let before: string | undefined;
   for (let more = true; more; ) {
     const answer = await send(action, {

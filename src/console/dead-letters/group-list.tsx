@@ -17,7 +17,7 @@ import { BulkActions } from "./bulk-actions.tsx";
 const POLL_MS = 10_000;
 const PAGE_ITEMS = 50;
 
-/** Dead letters grouped by destination and failure reason. */
+/** Screen that lists groups of dead letters. A group has one destination and one failure reason. */
 export function GroupList({ destinationId }: { destinationId: string | undefined }) {
   const names = useNames();
   const [text, setText] = useState("");

@@ -20,10 +20,13 @@ interface LetterFilter {
   destinationId?: string;
 }
 
-/** Dead letters of a group, of a destination, or of the workspace; oldest first. */
+/** Lists the dead letters of a group, of a destination, or of the workspace, oldest first. */
 export function DeadLetterList({ filter }: { filter: LetterFilter }) {
   const names = useNames();
-  /** For each page, the id of the last letter before it; undefined for the first page. */
+  /**
+   * The `after` parameter of each page opened so far: the id of the last dead letter before the
+   * page. Undefined for the first page.
+   */
   const [starts, setStarts] = useState<readonly (string | undefined)[]>([undefined]);
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const after = starts.at(-1);

@@ -15,7 +15,9 @@ import { formatCount } from "../format.ts";
 import { hrefTo, navigate } from "../router.ts";
 import { StageBadge } from "./group-list.tsx";
 
-/** One dead letter: its event, its failure reason and the line of code that failed. */
+/**
+ * Screen of one dead letter, with its event, its failure reason and the line of code that failed.
+ */
 export function DeadLetterPage({ id }: { id: string }) {
   const resource = useResource(
     async () => (await client.call("GET /v2/dead-letters/{id}", { params: { id } })).deadLetter,
@@ -82,7 +84,10 @@ function LetterFacts({ letter }: { letter: DeadLetter }) {
   );
 }
 
-/** Link to the destination's transformation, with the event to run it on. */
+/**
+ * Link to the destination's transformation. A click adds the event to the sample events, so that
+ * the editor can run it.
+ */
 function OpenInEditor({ letter }: { letter: DeadLetter }) {
   const { destinationId, event, line, column } = letter;
   const { value } = useResource(

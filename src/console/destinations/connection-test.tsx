@@ -7,7 +7,10 @@ import { formatDuration } from "../format.ts";
 
 type ConnectionTestReport = AnswerOf<"POST /v2/destinations/{id}/test">;
 
-/** Sends a test event directly to the receiver, without the transformation, and shows each step. */
+/**
+ * Button that sends a test event to the destination's receiver without running the transformation.
+ * It shows the result of each step.
+ */
 export function ConnectionTest({ destinationId }: { destinationId: string }) {
   const [answer, setAnswer] = useState<ConnectionTestReport>();
 

@@ -28,14 +28,14 @@ const columns: Column<Destination>[] = [
   { title: "Created", kind: "narrow", cell: ({ createdAt }) => <Time at={createdAt} /> },
 ];
 
-/** The setting that identifies the receiver: its URL, path, host or bucket. */
+/** The config value that identifies the receiver: its URL, path, host or bucket. */
 function endpointOf(config: Destination["config"]): string {
   const { webhookUrl, path, host, bucket, url } = config;
   const endpoint = webhookUrl ?? path ?? host ?? bucket ?? url;
   return typeof endpoint === "string" ? endpoint : "";
 }
 
-/** All destinations of the workspace. */
+/** Screen that lists all destinations of the workspace. */
 export function DestinationList() {
   return (
     <ListScreen

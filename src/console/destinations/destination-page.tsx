@@ -15,7 +15,7 @@ import { Health } from "./health.tsx";
 import { LinkedTransformation } from "./linked-transformation.tsx";
 import { RecentErrors } from "./recent-errors.tsx";
 
-/** One destination: its health, its connections and its settings. */
+/** Screen of one destination, with its health, its connections and its settings. */
 export function DestinationPage({ id, tab }: { id: string; tab: string }) {
   const resource = useResource(
     async () => (await client.call("GET /v2/destinations/{id}", { params: { id } })).destination,

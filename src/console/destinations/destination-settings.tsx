@@ -10,7 +10,7 @@ import { client } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
 import { listDestinationTypes } from "./destination-types.ts";
 
-/** Form of a destination's settings; an empty secret keeps its stored value. */
+/** Form that edits a destination's settings. An empty secret field keeps the stored secret. */
 export function DestinationSettings(props: {
   destination: Destination;
   reload: () => Promise<void>;

@@ -17,14 +17,20 @@ const badges: Record<State, { text: string; tone?: "good" | "warn" | "bad" }> = 
   suspended: { text: "Code suspended", tone: "bad" },
 };
 
-/** `failed`: dead letters per second. A healthy destination may reject some of its events. */
+/**
+ * Badge for a destination's state. `failed` is its rate of dead letters per second; above 0, the
+ * badge of a healthy destination says that it rejects some events.
+ */
 export function DestinationStateBadge({ state, failed = 0 }: { state: State; failed?: number }) {
   if (state === "ok" && failed > 0) return <Badge tone="warn">Partially rejecting</Badge>;
   const { text, tone } = badges[state];
   return <Badge {...(tone && { tone })}>{text}</Badge>;
 }
 
-/** State of a destination; without `events:read` only whether it is enabled. */
+/**
+ * Badge for a destination's current state. Without the permission `events:read`, it only shows
+ * whether the destination is enabled.
+ */
 export function DestinationState({ destination: { id, enabled } }: { destination: Destination }) {
   const { value } = useResource(
     async () =>

@@ -6,7 +6,7 @@ interface DestinationType {
   config: JsonSchema;
 }
 
-/** Types of destinations, with the schemas of their settings. */
+/** Fetches the types of destinations with their config schemas. */
 export async function listDestinationTypes(): Promise<DestinationType[]> {
   return (await client.call("GET /v2/destination-types")).destinationTypes;
 }

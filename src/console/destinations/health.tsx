@@ -13,7 +13,7 @@ type HistoryMinute = AnswerOf<"GET /v2/destinations/{id}/history">["minutes"][nu
 
 const POLL_MS = 5_000;
 
-/** Current figures of a destination, and charts of the last hour. */
+/** Current figures of a destination, and charts of its last hour. */
 export function Health({ destinationId: id }: { destinationId: string }) {
   const permission = missingPermission("events:read");
   const { value, error, reload } = useResource(

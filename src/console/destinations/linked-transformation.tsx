@@ -7,7 +7,9 @@ import { client } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
 import { hrefTo } from "../router.ts";
 
-/** Select of the one transformation that the destination is linked to. */
+/**
+ * Select for the transformation that the destination is linked to. A destination has at most one.
+ */
 export function LinkedTransformation(props: {
   destination: Destination;
   reload: () => Promise<void>;

@@ -9,7 +9,7 @@ import { useResource } from "../data/use-resource.ts";
 import { hrefTo, navigate } from "../router.ts";
 import { listDestinationTypes } from "./destination-types.ts";
 
-/** Form of a new destination: its name, its type and the settings of that type. */
+/** Form that creates a destination. It asks for a name, a type and the settings of this type. */
 export function NewDestination() {
   const { value: types, error, reload } = useResource(listDestinationTypes, []);
   const [name, setName] = useState("");

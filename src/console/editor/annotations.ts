@@ -2,7 +2,9 @@ import { type Diagnostic, lintGutter, setDiagnostics } from "@codemirror/lint";
 import { type EditorState, StateEffect, StateField, type Text } from "@codemirror/state";
 import { Decoration, type DecorationSet, EditorView, WidgetType } from "@codemirror/view";
 
-/** Error or log line of a run, at its position in the code. Lines and columns count from 1. */
+/**
+ * An error or log line of a run, shown at its position in the code. Lines and columns count from 1.
+ */
 export interface Annotation {
   kind: "error" | "log";
   line: number;
@@ -10,7 +12,7 @@ export interface Annotation {
   text: string;
 }
 
-/** Log lines that one line of the code shows. */
+/** Most log lines shown beside one line of code. */
 const LOGS_SHOWN = 3;
 const LOG_CHARS_SHOWN = 120;
 
@@ -79,7 +81,7 @@ function logText(logs: readonly Annotation[]): string {
 
 export const annotationExtensions = [widgets, lintGutter()];
 
-/** Replaces the annotations of the editor. */
+/** Shows these annotations in the editor instead of its previous ones. */
 export function annotate(view: EditorView, annotations: readonly Annotation[]): void {
   const errors = annotations.filter(({ kind }) => kind === "error");
   const { doc } = view.state;

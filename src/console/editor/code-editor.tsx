@@ -13,18 +13,22 @@ interface Props {
   onSave?: () => void;
   annotations?: readonly Annotation[];
   completionData?: CompletionData;
-  /** The editor moves to this line when the object changes. */
+  /**
+   * Position that the editor moves to. A new object moves the editor again, even to the same line.
+   */
   position?: { line: number } | undefined;
 }
 
 const noAnnotations: readonly Annotation[] = [];
 
-/** CodeMirror editor that follows changes of its props. */
+/**
+ * CodeMirror editor as a component. It follows changes of `value`, `annotations` and `position`.
+ */
 export function CodeEditor(props: Props) {
   const { value, annotations = noAnnotations, position } = props;
   const host = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView | undefined>(undefined);
-  /** Texts passed to `onChange` that have not come back as `value`. */
+  /** Texts passed to `onChange` that the parent has not passed back as `value` yet. */
   const sent = useRef<string[]>([]);
   const latest = useRef(props);
   latest.current = props;
@@ -50,7 +54,8 @@ export function CodeEditor(props: Props) {
   }, []);
 
   useEffect(() => {
-    // A value that comes back late must not undo later typing.
+    // If `value` is a text that the user has since changed, it must not overwrite the newer
+    // text.
     const at = sent.current.indexOf(value);
     sent.current = at < 0 ? [] : sent.current.slice(at + 1);
     const editor = view.current!;

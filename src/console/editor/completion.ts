@@ -1,16 +1,16 @@
 import type { Completion, CompletionContext, CompletionResult } from "@codemirror/autocomplete";
 
-/** Data that completion uses besides the code. */
+/** Data from outside the edited code that completion uses. */
 export interface CompletionData {
   language: "javascript" | "python";
-  /** Events with the fields to offer. */
+  /** Events whose fields completion offers. */
   events: readonly unknown[];
-  /** Names of the workspace's credentials. */
+  /** Names of the workspace's credentials, offered as arguments of `getCredential`. */
   credentials: readonly string[];
   libraries: readonly { importName: string; exports: readonly string[] }[];
 }
 
-/** Keys of the result of `metadata(event)`. */
+/** Keys of the object that `metadata(event)` returns in user code. */
 export const metadataKeys = [
   "sourceId",
   "sourceName",
@@ -28,26 +28,34 @@ export const metadataKeys = [
   "transformationVersionId",
 ] as const;
 
-/** Path to a field, such as `event.properties.` or `event["properties"]["`, and the typed prefix. */
+/**
+ * Matches a path to a field and the typed prefix of the field, such as `event.properties.na` or
+ * `event["properties"]["na`.
+ */
 const PATH =
   /([A-Za-z_$][\w$]*|\bmetadata\([^()]*\))((?:\??\.[A-Za-z_$][\w$]*|\??\.?\[\s*(?:"[^"]*"|'[^']*'|\d+)\s*\]|\.get\(\s*(?:"[^"]*"|'[^']*')\s*(?:,[^()]*)?\))*)(\??\.|\??\.?\[\s*["']|\.get\(\s*["'])([\w$ -]*)$/;
 const STEP =
   /\[\s*(?:"([^"]*)"|'([^']*)'|(\d+))\s*\]|\.get\(\s*(?:"([^"]*)"|'([^']*)')|\.([\w$]+)/g;
 const FIELDS_MAX = 500;
-/** Characters before the cursor to match: the patterns take quadratic time. */
+/**
+ * Most characters before the cursor that the patterns match. Their time is quadratic in the length.
+ */
 const BEFORE_CHARS_MAX = 500;
 
-/** Text around the cursor, and the data to complete from. */
+/** Text around the cursor, and the data that completion uses. */
 interface CompletionInput {
   code: string;
   line: string;
-  /** End of the line's text before the cursor. */
+  /** Text of the line before the cursor, limited to its last `BEFORE_CHARS_MAX` characters. */
   before: string;
   pos: number;
   data: CompletionData;
 }
 
-/** Completes fields of events and metadata, credentials, libraries and their exports. */
+/**
+ * Creates a CodeMirror completion source. It offers fields of events and metadata, global
+ * functions, credentials, libraries and their exports.
+ */
 export function completionSource(data: () => CompletionData) {
   return (context: CompletionContext): CompletionResult | null => {
     const { state, pos } = context;
@@ -63,7 +71,7 @@ export function completionSource(data: () => CompletionData) {
   };
 }
 
-/** Completes the names in `getCredential("` and `from "`. */
+/** Completes credential names in `getCredential("` and library names in `from "`. */
 function completeQuotedName({ before, pos, data }: CompletionInput): CompletionResult | null {
   const credential = /\bgetCredential\(\s*["']([\w]*)$/.exec(before);
   if (credential) return completionResult(pos, credential[1]!, data.credentials, "credential");
@@ -76,7 +84,7 @@ function completeQuotedName({ before, pos, data }: CompletionInput): CompletionR
   return completionResult(pos, library[1]!, names, "library");
 }
 
-/** Completes names in `import { … } from "lib"`, and after `lib.` in Python. */
+/** Completes export names in `import { … } from "lib"` and, in Python, after `lib.`. */
 function completeExport(input: CompletionInput): CompletionResult | null {
   const { code, line, before, pos, data } = input;
   const named = /\bimport\s*\{[^}]*?([\w$]*)$/.exec(before);
@@ -84,7 +92,7 @@ function completeExport(input: CompletionInput): CompletionResult | null {
   if (named && data.language === "javascript") {
     const imported = data.libraries.filter(({ importName }) => !from || importName === from);
     const names = imported.flatMap((it) => it.exports);
-    // Only exports are valid here: suppresses the other completions.
+    // Only exports are valid here. An empty result suppresses the other completions.
     return completionResult(pos, named[1]!, names, "export") ?? { from: pos, options: [] };
   }
   const member = /\b(\w+)\.(\w*)$/.exec(before);
@@ -115,7 +123,10 @@ function completeField({ code, before, pos, data }: CompletionInput): Completion
   return { from: pos - typed.length, options: [...options.values()], validFor: /^[\w$ -]*$/ };
 }
 
-/** True for `event` and for the first parameter of `transformEvent`. */
+/**
+ * Whether the variable `root` holds the event: it is `event` or the first parameter of
+ * `transformEvent`.
+ */
 function isEvent(root: string, code: string): boolean {
   if (root === "event") return true;
   const [, parameter] =
@@ -162,7 +173,10 @@ function completionResult(
   return { from: pos - typed.length, options, validFor: /^[\w$]*$/ };
 }
 
-/** Names that a library exports, found by patterns in its text. */
+/**
+ * Names that a library exports. They are found with regular expressions, so that unusual code may
+ * hide some.
+ */
 export function exportsOf(code: string, language: CompletionData["language"]): string[] {
   if (language === "python") {
     return [

@@ -24,25 +24,26 @@ import { theme } from "./theme.ts";
 export type EditorLanguage = "javascript" | "python" | "json";
 
 interface EditorOptions {
-  /** Accessible name. */
+  /** Name of the editor for screen readers. */
   label: string;
   language: EditorLanguage;
   onChange(text: string): void;
-  /** `Cmd/Ctrl+Enter` */
+  /** Called when the user presses `Cmd/Ctrl+Enter`. */
   onRun(): void;
-  /** `Cmd/Ctrl+S` */
+  /** Called when the user presses `Cmd/Ctrl+S`. */
   onSave(): void;
   completionData?: () => CompletionData;
 }
 
-/** Grammar of a language; JSON uses that of JavaScript. */
+/** Syntax extensions for a language. JSON uses the syntax of JavaScript. */
 export function languageExtensions(language: EditorLanguage) {
   return language === "python" ? [python(), indentUnit.of("    ")] : [javascript()];
 }
 
 /**
- * Creates an editor in a shadow root, where CodeMirror uses constructed style sheets, which the
- * page's content security policy allows. Tab indents; Escape and then Tab leaves the editor.
+ * Creates an editor in a shadow root. There CodeMirror uses constructed style sheets, which the
+ * page's content security policy allows. Tab indents the line. Escape followed by Tab moves the
+ * focus out of the editor.
  */
 export function createEditor(root: ShadowRoot, text: string, options: EditorOptions): EditorView {
   const { label, language, completionData } = options;

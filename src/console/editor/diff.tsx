@@ -10,10 +10,10 @@ interface DiffSide {
   text: string;
 }
 
-/** Minimum width of two columns. */
+/** Minimum width for two columns, in CSS pixels. */
 const SIDE_BY_SIDE_PX = 640;
 
-/** Differences of two texts, side by side if the width allows. */
+/** Shows the differences of two texts, side by side if the width allows, else in one column. */
 export function Diff(props: { before: DiffSide; after: DiffSide; language: EditorLanguage }) {
   const { before, after, language } = props;
   const host = useRef<HTMLDivElement>(null);
@@ -67,7 +67,8 @@ function readOnlyExtensions(label: string, language: EditorLanguage): Extension 
     EditorView.lineWrapping,
     EditorState.readOnly.of(true),
     EditorView.editable.of(false),
-    // A region instead of a text box, since it is read-only; it needs focus for keyboard scrolling.
+    // The text is read-only, so that its role is a region instead of a text box. It needs focus
+    // for scrolling by keyboard.
     EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0", role: "region" }),
   ];
 }

@@ -2,7 +2,10 @@ import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
 import { EditorView } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 
-/** Colours of the console: its custom properties apply inside the editor's shadow root. */
+/**
+ * CodeMirror theme with the console's colours. The CSS custom properties of the page also apply
+ * inside the editor's shadow root.
+ */
 const editorTheme = EditorView.theme({
   "&": {
     color: "var(--text)",
@@ -58,7 +61,7 @@ const editorTheme = EditorView.theme({
     backgroundColor: "var(--bad-soft) !important",
   },
   ".cm-collapsedLines": { background: "var(--sunken)", color: "var(--quiet)" },
-  // Most systems have no font for the default symbols.
+  // Most systems have no font with the default symbols.
   ".cm-collapsedLines:before, .cm-collapsedLines:after": { content: '""' },
 });
 

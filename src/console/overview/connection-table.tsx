@@ -56,7 +56,7 @@ const columns: Column<ConnectionFigures>[] = [
   },
 ];
 
-/** Figures of each connection. */
+/** Table with the event rates of each connection. */
 export function ConnectionTable({ overview }: { overview: Overview }) {
   const sources = new Map(overview.sources.map((it) => [it.id, it.name]));
   const destinations = new Map(overview.destinations.map((it) => [it.id, it]));

@@ -7,12 +7,18 @@ import { formatCompact, formatDuration, formatRate } from "../format.ts";
 import { hrefTo } from "../router.ts";
 import { buildFlowGraph, type FlowEdge, PASS_THROUGH } from "./flow-graph.ts";
 
-/** Height of a node and the gap below it. Fixed sizes place edges without measuring nodes. */
+/**
+ * Height of a node and the gap below it, in pixels. Because it is fixed, edges are placed without
+ * measuring nodes.
+ */
 const ROW_HEIGHT = 72;
 const NODE_HEIGHT = 60;
 const GAP_WIDTH = 104;
 
-/** Sources, transformations and destinations; edges with more events are thicker. */
+/**
+ * Graph of event flow from sources through transformations to destinations. Edges with a higher
+ * rate are thicker.
+ */
 export function FlowGraphView({ overview }: { overview: Overview }) {
   const { sources, transformations, destinations, edges } = useMemo(
     () => buildFlowGraph(overview),
@@ -127,7 +133,10 @@ function Edges({ edges, height }: { edges: readonly FlowEdge[]; height: number }
 
 const rowCentre = (row: number) => row * ROW_HEIGHT + NODE_HEIGHT / 2;
 
-/** Right of the centre, where crossing edges have separated; above the line. */
+/**
+ * Position of an edge's label, in pixels. The label is right of the centre, where crossing edges
+ * have separated, and just above the line.
+ */
 function labelPosition({ from, to }: FlowEdge) {
   const x = 0.68;
   const rise = 3 * x ** 2 - 2 * x ** 3;
@@ -141,7 +150,7 @@ function classOf({ isOff, isDown, rate: perSecond }: FlowEdge): string {
   return perSecond > 0 ? "busy" : "";
 }
 
-/** One pixel wider for each tenfold rate. */
+/** Width of an edge. It grows by one pixel for each tenfold rate. */
 function strokeOf({ rate: perSecond }: FlowEdge) {
   return { "stroke-width": 1.5 + Math.min(4, Math.log10(1 + perSecond)) };
 }

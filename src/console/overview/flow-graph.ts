@@ -5,13 +5,16 @@ import type {
   TransformationOverview,
 } from "../data/model.ts";
 
-/** Node of the middle column: a transformation, or the pass-through. */
+/**
+ * Node of the middle column. It is a transformation, or `PASS_THROUGH` for destinations without
+ * one.
+ */
 interface TransformationNode {
   id: string;
   transformation: TransformationOverview | undefined;
 }
 
-/** Edge from a row of one column to a row of the next. */
+/** Edge between two neighbouring columns. `from` and `to` are row numbers, from 0. */
 export interface FlowEdge {
   from: number;
   to: number;
@@ -27,13 +30,13 @@ interface FlowGraph {
   sources: readonly SourceOverview[];
   transformations: readonly TransformationNode[];
   destinations: readonly DestinationOverview[];
-  /** From sources to transformations, and from transformations to destinations. */
+  /** Edges from sources to transformations, and edges from transformations to destinations. */
   edges: readonly [readonly FlowEdge[], readonly FlowEdge[]];
 }
 
-/** Rows per column; the table below the graph lists the rest. */
+/** Most nodes per column. The table below the graph lists all connections. */
 const ROWS_MAX = 24;
-/** Id of the node that stands for destinations without a transformation. */
+/** Id of the node for destinations without a transformation. */
 export const PASS_THROUGH = "pass-through";
 
 const statesByUrgency = [
@@ -47,7 +50,10 @@ const statesByUrgency = [
   "unconnected",
 ];
 
-/** Nodes and edges of the graph: failing destinations first, then busy ones. */
+/**
+ * Builds the graph of the overview. Destinations are ordered by the urgency of their state, then by
+ * rate. Sources are ordered by rate.
+ */
 export function buildFlowGraph(overview: Overview): FlowGraph {
   const sources = overview.sources
     .toSorted(
@@ -85,7 +91,7 @@ export function buildFlowGraph(overview: Overview): FlowGraph {
     const destination = destinations.find(({ id }) => id === destinationId);
     if (from < 0 || destination === undefined) continue;
     const to = transformationRow(destination);
-    // Connections that share a source and a transformation are one edge.
+    // Connections with the same source and the same transformation become one edge.
     const before = fromSources.get(`${from} ${to}`);
     fromSources.set(`${from} ${to}`, {
       from,
@@ -104,7 +110,7 @@ export function buildFlowGraph(overview: Overview): FlowGraph {
   };
 }
 
-/** The destinations' transformations, in the order of the destinations. */
+/** Nodes for the transformations of the destinations, in the order of the destinations. */
 function transformationNodes(
   destinations: readonly DestinationOverview[],
   transformations: readonly TransformationOverview[],

@@ -8,7 +8,7 @@ type Problem = Overview["problems"][number];
 const SHOWN_MAX = 20;
 const urgent = new Set<Problem["kind"]>(["not-ready", "destination-down", "suspended"]);
 
-/** Issues of the workspace, most urgent first. */
+/** Shows the problems of the workspace in the order of the overview, at most `SHOWN_MAX`. */
 export function ProblemList({ problems }: { problems: readonly Problem[] }) {
   if (problems.length === 0) {
     return (

@@ -11,7 +11,7 @@ import { ProblemList } from "./problem-list.tsx";
 
 const POLL_MS = 3_000;
 
-/** Issues and current figures of the workspace. */
+/** Overview screen, with the problems and current figures of the workspace. */
 export function Screen() {
   const permission = missingPermission("events:read");
   return (

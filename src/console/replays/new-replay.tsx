@@ -9,7 +9,7 @@ import { client } from "../data/session.ts";
 import { useNames } from "../data/use-names.ts";
 import { hrefTo, navigate } from "../router.ts";
 
-/** Texts of the fields; the request leaves out empty ones. */
+/** Texts of the form's fields. The request leaves out empty fields. */
 interface ReplayForm {
   destinationId: string;
   sourceId: string;
@@ -20,7 +20,7 @@ interface ReplayForm {
   rate: string;
 }
 
-/** Form that starts a replay of the events of a time range to one destination. */
+/** Form that starts a replay. It sends the events of a time range to one destination again. */
 export function NewReplay({ destinationId }: { destinationId: string }) {
   const names = useNames();
   const empty = { sourceId: "", from: "", to: "", event: "", userId: "", rate: "1000" };

@@ -18,7 +18,7 @@ const POLL_MS = 2_000;
 const kindNames = { events: "Events", "dead-letters": "Dead letters", purge: "Purge" } as const;
 const tones = { running: "accent", done: "good", cancelled: undefined, failed: "bad" } as const;
 
-/** Running and finished replays and purges, with their progress. */
+/** Lists the running and finished replays and purges, with their progress. */
 export function ReplayList() {
   const names = useNames();
   const { value, error, reload } = useResource(

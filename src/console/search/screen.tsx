@@ -15,7 +15,7 @@ import { type EventSearch, type FoundEvent, useSearch } from "./use-search.ts";
 
 const USER_CHARS_MAX = 100;
 
-/** Search of the stored events by user, message, name, source and time. */
+/** Screen that searches stored events by user, message, name, source and time. */
 export function Screen({ query }: ScreenProps) {
   const names = useNames();
   const form = readSearchForm(query);
@@ -66,7 +66,7 @@ function SearchPanel(props: { submitted: SearchForm; names: NameLookup; restart:
       class="panel"
       onSubmit={(event) => {
         event.preventDefault();
-        // An unchanged form searches again: newer events may have arrived.
+        // Submitting an unchanged form searches again, because newer events may have arrived.
         if (JSON.stringify(form) === JSON.stringify(submitted)) restart();
         else replaceQuery({ ...form });
       }}
@@ -120,7 +120,10 @@ function userOf({ userId, anonymousId }: FoundEvent["event"]): string {
   return String(user ?? "").slice(0, USER_CHARS_MAX);
 }
 
-/** Number of events found, the time that the search reached, and a button to search further back. */
+/**
+ * Shows the number of events found and the time back to which the search got, with a button to
+ * search further back.
+ */
 function SearchFooter({ result: { events = [], last, loadOlder } }: { result: EventSearch }) {
   if (last === undefined) return null;
   const { stopped, reachedAt } = last;

@@ -1,4 +1,4 @@
-/** Event fields that the API searches. */
+/** Event fields by which the API can search, with their labels. */
 export const searchFields = [
   { value: "userId", text: "User id" },
   { value: "anonymousId", text: "Anonymous id" },
@@ -6,12 +6,15 @@ export const searchFields = [
   { value: "event", text: "Event name" },
 ] as const;
 
-/** Texts of the search fields, as the screen's address has them; an empty text does not filter. */
+/**
+ * Values of the search form, as in the query of the screen's address. An empty value does not
+ * filter.
+ */
 export interface SearchForm {
   by: (typeof searchFields)[number]["value"];
   text: string;
   sourceId: string;
-  /** Local time, in the format of a `datetime-local` input. */
+  /** Start of the time range in local time, in the format of a `datetime-local` input. */
   from: string;
   to: string;
 }
@@ -28,7 +31,7 @@ export function readSearchForm(query: URLSearchParams): SearchForm {
   };
 }
 
-/** Query of the API's search. */
+/** Query parameters of a search request to the API. */
 export function searchQuery({ by, text, sourceId, from, to }: SearchForm) {
   const value = text.trim();
   return {

@@ -7,20 +7,23 @@ type SearchAnswer = AnswerOf<"GET /v2/events/search">;
 export type FoundEvent = SearchAnswer["events"][number];
 
 interface SearchState {
-  /** Events of all answers so far; undefined until the first answer. */
+  /** Events of all answers so far. Undefined until the first answer. */
   events?: readonly FoundEvent[];
-  /** The last answer; it says how far back the search reached. */
+  /** The last answer. Its `reachedAt` is the time back to which the search got. */
   last?: SearchAnswer;
   error?: unknown;
 }
 
 export interface EventSearch extends SearchState {
   restart(): void;
-  /** Continues where the last answer stopped; resolves when the events are shown. */
+  /**
+   * Continues the search where the last answer stopped. Resolves when the older events are in
+   * `events`.
+   */
   loadOlder(): Promise<void>;
 }
 
-/** Searches when the form changes; older events are appended. */
+/** Starts a search whenever the form changes. `loadOlder` appends older events to the result. */
 export function useSearch(form: SearchForm): EventSearch {
   const [state, setState] = useState<SearchState>({});
   const [attempt, setAttempt] = useState(0);

@@ -9,7 +9,10 @@ import { type FormContext, PagedList } from "./paged-list.tsx";
 
 type Credential = AnswerOf<"GET /v2/credentials">["credentials"][number];
 
-/** Secrets that code reads with `getCredential`. The API never returns their values. */
+/**
+ * List of the workspace's credentials. User code reads them with `getCredential`. The API never
+ * returns their values.
+ */
 export function CredentialList() {
   return (
     <PagedList

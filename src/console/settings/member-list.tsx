@@ -10,7 +10,10 @@ import { PermissionBadges, PermissionCheckboxes } from "./permissions.tsx";
 
 type Member = AnswerOf<"GET /v2/members">["members"][number];
 
-/** Members and their permissions, which all their personal tokens have. */
+/**
+ * List of the workspace's members with their permissions. A member's personal tokens have the
+ * member's permissions.
+ */
 export function MemberList() {
   return (
     <PagedList

@@ -10,13 +10,13 @@ import { useResource } from "../data/use-resource.ts";
 const PAGE_ITEMS = 50;
 
 export interface FormContext<Item> {
-  /** The edited item; undefined for a new one. */
+  /** The item that the form edits. Undefined when the form creates an item. */
   item: Item | undefined;
   close: () => void;
   reload: () => Promise<void>;
 }
 
-/** List with pages, a dialog to add or edit an item, and a button to delete each. */
+/** List in pages. A dialog adds or edits an item, and each row has a button to delete its item. */
 export function PagedList<Item extends { id: string; name: string }>(props: {
   title: string;
   load: (page: number) => Promise<{ items: readonly Item[]; total: number }>;

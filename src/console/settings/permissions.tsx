@@ -26,7 +26,7 @@ export function PermissionBadges(props: { of: readonly Permission[] }) {
   );
 }
 
-/** A checkbox for each permission. */
+/** Checkboxes that select permissions. */
 export function PermissionCheckboxes(props: {
   granted: readonly Permission[];
   onChange: (granted: Permission[]) => void;

@@ -14,7 +14,7 @@ const tabs = [
   { name: "credentials", text: "Credentials" },
 ];
 
-/** The workspace, its members, tokens and credentials. */
+/** Settings screen, with tabs for the workspace, its members, tokens and credentials. */
 export function Screen({ subpath: [tab = ""] }: ScreenProps) {
   const permission = missingPermission("workspace:admin");
   return (

@@ -17,7 +17,7 @@ type Token = AnswerOf<"GET /v2/tokens">["tokens"][number];
 
 const isCurrent = ({ id }: Token) => id === session.value?.token.id;
 
-/** Tokens of services and of members. */
+/** List of API tokens: those of services, and the personal ones of members. */
 export function TokenList() {
   return (
     <PagedList

@@ -4,7 +4,7 @@ import { client, missingPermission } from "../data/session.ts";
 import { hrefTo } from "../router.ts";
 import { screens } from "../screens.ts";
 
-/** Something that the palette can open. */
+/** A screen, action or item that the palette can open. */
 interface PaletteEntry {
   href: string;
   title: string;
@@ -15,13 +15,13 @@ interface PaletteEntry {
 const RESULTS_MAX = 40;
 const CACHE_MS = 30_000;
 
-/** Sources, destinations, transformations and libraries, and when they were last requested. */
+/** Cached palette entries for sources, destinations, transformations and libraries. */
 const items = signal<readonly PaletteEntry[]>([]);
 const requestedAt = signal(0);
 
 /**
- * Entries whose title or kind contains every word of the text; titles that start with its first
- * word come first.
+ * Palette entries whose title or kind contains every word of the text. Entries whose title starts
+ * with the first word come first.
  */
 export function searchPalette(text: string): readonly PaletteEntry[] {
   if (Date.now() - requestedAt.peek() > CACHE_MS) void fetchItems();
@@ -56,7 +56,9 @@ function actionEntries(): PaletteEntry[] {
   ];
 }
 
-/** Fetches the first page of each list; the lists' own screens find the rest. */
+/**
+ * Fetches the first page of each list. Further items are found only on the screens of the lists.
+ */
 async function fetchItems(): Promise<void> {
   requestedAt.value = Date.now();
   const lists = await Promise.allSettled([

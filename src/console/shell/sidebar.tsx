@@ -7,7 +7,7 @@ import { currentRoute, hrefTo } from "../router.ts";
 import { screens } from "../screens.ts";
 import { openPalette } from "./palette.tsx";
 
-/** Whether a narrow screen shows the sidebar; the button in the top bar toggles it. */
+/** Whether the sidebar is open on a narrow screen. The button in the top bar toggles it. */
 export const isSidebarOpen = signal(false);
 
 function Brand() {

@@ -6,7 +6,10 @@ import { useSubmit } from "../components/forms/use-submit.ts";
 import { Logo } from "../components/logo.tsx";
 import { isExpired, signIn } from "../data/session.ts";
 
-/** Exchanges the token for a cookie that scripts cannot read; the console does not store it. */
+/**
+ * Sign-in form. It exchanges the token for a session cookie that scripts cannot read. The console
+ * does not store the token.
+ */
 export function SignIn() {
   const [token, setToken] = useState("");
   const { submit, busy, error } = useSubmit(() => signIn(token.trim()));

@@ -17,7 +17,7 @@ const hints: Record<SnippetKind, string> = {
   curl: "From a terminal or a server. 200 means that the event is stored.",
 };
 
-/** Code to paste into a page, an email or a terminal to send events of the source. */
+/** Code that sends events of the source, to paste into a page, an email or a terminal. */
 export function Snippet({ source, dataPlane }: { source: Source; dataPlane: string }) {
   const [kind, setKind] = useState<SnippetKind>("script");
   const text = snippetOf[kind](dataPlane, source.writeKey);

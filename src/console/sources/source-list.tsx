@@ -31,7 +31,7 @@ const columns: Column<Source>[] = [
   { title: "Created", kind: "narrow", cell: ({ createdAt }) => <Time at={createdAt} /> },
 ];
 
-/** All sources of the workspace. */
+/** Screen that lists all sources of the workspace. */
 export function SourceList({ isNew }: { isNew: boolean }) {
   return (
     <>

@@ -16,7 +16,9 @@ import { hrefTo, navigate } from "../router.ts";
 import { Snippet } from "./snippet.tsx";
 import { TestEvent } from "./test-event.tsx";
 
-/** One source: its write key, an install snippet, a test event and its destinations. */
+/**
+ * Screen of one source, with its write key, an install snippet, a test event and its destinations.
+ */
 export function SourcePage({ id }: { id: string }) {
   const resource = useResource(async () => {
     const [{ source }, { workspace }] = await Promise.all([

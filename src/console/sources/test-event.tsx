@@ -11,10 +11,13 @@ import { client, missingPermission } from "../data/session.ts";
 import { useNames } from "../data/use-names.ts";
 import { hrefTo } from "../router.ts";
 
-/** Time to wait for the outcomes of the event, retries included. */
+/** Milliseconds to follow the test event after it is sent. Destinations may retry in this time. */
 const FOLLOWED_MS = 30_000;
 
-/** Sends a pixel from this browser and shows where it arrives. */
+/**
+ * Sends a test event to the data plane from this browser, and shows its outcome at each
+ * destination.
+ */
 export function TestEvent({ source, dataPlane }: { source: Source; dataPlane: string }) {
   const [event, setEvent] = useState("Test event");
   const [messages, setMessages] = useState<readonly FollowedMessage[]>();
@@ -117,7 +120,10 @@ const tones: Record<string, "good" | "warn" | "bad" | undefined> = {
   "dead-letter": "bad",
 };
 
-/** Calls `onMessage` for the events of one visitor until `signal` aborts. */
+/**
+ * Follows the live tail of a source. Calls `onMessage` for each message about an event of one
+ * visitor, until `signal` aborts.
+ */
 async function followVisitor(
   { sourceId, visitor, signal }: { sourceId: string; visitor: string; signal: AbortSignal },
   onOpen: () => void,
@@ -130,7 +136,7 @@ async function followVisitor(
         onMessage(message);
     }
   } catch {
-    // Aborted, or the tail ended: the messages so far stay on the screen.
+    // The signal aborted, or the tail ended. The messages received so far stay on the screen.
   }
 }
 

@@ -1,2 +1,2 @@
-/** Style sheets are bundled beside the script that imports them. */
+/** Lets scripts import style sheets. The bundler emits the imported sheets beside the script. */
 declare module "*.css";

@@ -20,7 +20,7 @@ interface NodeRow {
 
 const POLL_MS = 5_000;
 
-/** Nodes of the cluster, with the partitions that each runs; nothing on a standalone server. */
+/** Table of the cluster's nodes with their partitions. Nothing is shown for a standalone server. */
 export function Nodes() {
   const { value } = useResource(() => client.call("GET /v2/cluster"), [], POLL_MS);
   if (value === undefined || value.nodes.length === 0) return null;

@@ -22,7 +22,7 @@ type Process = System["processes"][number];
 
 const POLL_MS = 5_000;
 
-/** State, resource use and limits of the server. */
+/** Screen with the state, resource use and limits of the server. */
 export function Screen() {
   const resource = useResource(() => client.call("GET /v2/system"), [], POLL_MS);
   const { value } = resource;

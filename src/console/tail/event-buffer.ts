@@ -1,30 +1,35 @@
 import type { FollowedMessage } from "../../api/client.ts";
 
-/** Outcome of an event at one destination. */
+/** The outcome of an event at one destination. */
 export interface DestinationOutcome {
   destinationId: string;
   stage: "delivered" | "dropped" | "dead-letter";
   at: string;
-  /** The delivered event, or the event whose delivery failed. */
+  /**
+   * The event that was delivered or that failed. Undefined when the destination dropped the event.
+   */
   event?: unknown;
   reason?: string;
 }
 
-/** Event of the live tail, with its outcomes so far. */
+/** An event of the live tail, with its outcomes so far. */
 export interface TailEvent {
   messageId: string;
   sourceId: string;
   at: string;
-  /** The event as received; undefined when that was before the tail was opened. */
+  /**
+   * The event as the server received it. Undefined when the server received it before the tail was
+   * opened.
+   */
   received?: unknown;
   outcomes: readonly DestinationOutcome[];
 }
 
 const EVENTS_MAX = 1_000;
-/** Characters of an event that a text filter searches. */
+/** Most characters of an event that the text filter searches. */
 const SEARCHED_CHARS_MAX = 20_000;
 
-/** The latest `EVENTS_MAX` events of a live tail, with their outcomes. */
+/** The latest `EVENTS_MAX` events of a live tail. It collects the outcomes of each event. */
 export class EventBuffer {
   readonly #events = new Map<string, TailEvent>();
   readonly #texts = new WeakMap<TailEvent, string>();
@@ -50,7 +55,10 @@ export class EventBuffer {
     return this.#events.size;
   }
 
-  /** The newest `count` events that match. */
+  /**
+   * Returns the newest events that match, at most `count`. `text` gives the lower-case JSON text of
+   * the event.
+   */
   latest(count: number, matches: (event: TailEvent, text: () => string) => boolean): TailEvent[] {
     const latest: TailEvent[] = [];
     for (const event of [...this.#events.values()].reverse()) {
@@ -70,7 +78,9 @@ export class EventBuffer {
   }
 }
 
-/** The same order for every event, whichever destination answered first. */
+/**
+ * Sorts outcomes by destination id, so that each event lists its destinations in the same order.
+ */
 function sortByDestination(outcomes: DestinationOutcome[]): DestinationOutcome[] {
   return outcomes.sort((one, other) => one.destinationId.localeCompare(other.destinationId));
 }

@@ -10,7 +10,7 @@ import { hrefTo } from "../router.ts";
 import type { TailEvent } from "./event-buffer.ts";
 import { OutcomeBadge } from "./tail-table.tsx";
 
-/** One event as received, and as delivered to each destination. */
+/** Dialog that shows an event as received, and its outcome at each destination. */
 export function EventDialog(props: { event: TailEvent; names: NameLookup; onClose: () => void }) {
   const { event, names, onClose } = props;
   const { received, outcomes, sourceId, at, messageId } = event;

@@ -21,7 +21,7 @@ const outcomeOptions = [
   { value: "under-way", text: "In flight" },
 ];
 
-/** Live tail: events as they arrive, and their outcomes. */
+/** Live tail screen. It shows events as they arrive, with their outcomes. */
 export function Screen({ query }: ScreenProps) {
   const names = useNames();
   const sourceId = query.get("sourceId") ?? "";
@@ -106,7 +106,10 @@ export function Screen({ query }: ScreenProps) {
   );
 }
 
-/** Latest state of the open event, also after newer events displaced it from the buffer. */
+/**
+ * The event in the open dialog, in its latest state. It stays available after newer events
+ * displaced it from the buffer.
+ */
 function useOpenEvent(id: string | undefined, { buffer, tick }: TailState): TailEvent | undefined {
   const [event, setEvent] = useState<TailEvent>();
   useEffect(() => {

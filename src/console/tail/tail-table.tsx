@@ -38,7 +38,10 @@ interface TailRowProps extends Omit<TailTableProps, "events"> {
   event: TailEvent;
 }
 
-/** Renders only when its event or the names change: a busy tail has 200 rows. */
+/**
+ * Row of the live tail table. It renders only when its event or the names change, because a busy
+ * tail has 200 rows.
+ */
 class TailRow extends Component<TailRowProps> {
   override shouldComponentUpdate(next: Readonly<TailRowProps>): boolean {
     return next.event !== this.props.event || next.names !== this.props.names;

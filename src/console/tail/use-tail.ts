@@ -4,13 +4,13 @@ import { EventBuffer } from "./event-buffer.ts";
 
 export interface TailState {
   buffer: EventBuffer;
-  /** Changes when the screen has to render the buffer again. */
+  /** A number that changes when the screen has to render the buffer again. */
   tick: number;
   state: "connecting" | "open" | "ended";
-  /** Why the tail ended. */
+  /** The error with which the tail ended. Undefined while it is open. */
   error: unknown;
   perSecond: number;
-  /** Messages that the server skipped because the browser or the network was too slow. */
+  /** Number of messages that the server skipped because the browser or the network was too slow. */
   missed: number;
   reconnect(): void;
 }
@@ -20,9 +20,9 @@ interface TailFilter {
   destinationId?: string;
 }
 
-/** Minimum time between two renders, however fast events arrive. */
+/** Minimum milliseconds between two renders, however fast events arrive. */
 const RENDER_MS = 250;
-/** Longest time of reading without a pause: more would delay typing. */
+/** Most milliseconds of processing messages without a pause. A longer time would delay typing. */
 const SLICE_MS = 8;
 const RETRY_MS = 3_000;
 
@@ -33,7 +33,7 @@ interface TailCounters {
   renderedAt: number;
 }
 
-/** Follows the live tail while the screen is open, and reconnects when it ends. */
+/** Follows the live tail while the screen is open, and reconnects after it ended. */
 export function useTail(filter: TailFilter, isPaused: boolean): TailState {
   const counters = useRef<TailCounters>(null);
   counters.current ??= {
@@ -85,7 +85,7 @@ export function useTail(filter: TailFilter, isPaused: boolean): TailState {
       setRendered((before) => {
         const isIdle = messages === 0 && missed === before.missed && before.perSecond < 0.05;
         if (isIdle || document.hidden) return before;
-        // Smoothing keeps the figure readable.
+        // Smoothing keeps the displayed rate readable.
         const smooth = before.perSecond * 0.7 + perSecond * 0.3;
         return { tick: before.tick + 1, perSecond: smooth, missed };
       });

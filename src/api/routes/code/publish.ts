@@ -86,7 +86,7 @@ export const publishRoutes = [
     example: { body: exampleBody, answer: { published: true } },
     async handle({ deps, workspaceId, body, request }) {
       const result = await deps.publishing.publish(workspaceId, selection(body, request));
-      // // RudderStack's GitHub Action counts any 2xx as a success, so that a refused publish is a
+      // RudderStack's GitHub Action counts any 2xx as a success, so that a refused publish is a
       // 400.
       return result.published ? result : jsonResponse(result, 400);
     },

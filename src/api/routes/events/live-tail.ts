@@ -45,7 +45,7 @@ export const tailRoutes = [
     handle(call) {
       const permit = call.deps.limiters.liveTails.acquire(call.principal.tokenId);
       return new Response(tailStream(call, permit), {
-        // // The connection closes after the tail, because it no longer has an idle timeout.
+        // The connection closes after the tail, because it no longer has an idle timeout.
         headers: { ...responseHeaders, "Content-Type": EVENT_STREAM, Connection: "close" },
       });
     },

@@ -168,7 +168,7 @@ function readCursor(cursor: string): Positions {
   try {
     rest = JSON.parse(Buffer.from(cursor, "base64url").toString());
   } catch {
-    // // `rest` stays undefined, and the check below refuses the text.
+    // `rest` stays undefined, and the check below refuses the text.
   }
   if (isPositions(rest)) return rest;
   throw validationError([

@@ -70,6 +70,6 @@ function linkAnswer(
   if (transformationId === undefined || at === undefined) {
     throw new ApiError("missing", "The destination has no transformation");
   }
-  // // A link never changes after its creation, so that both times are equal.
+  // A link never changes after its creation, so that both times are equal.
   return { destinationId, transformationId, createdAt: isoTime(at), updatedAt: isoTime(at) };
 }

@@ -45,7 +45,7 @@ function adminRoute<
     ): unknown;
   },
 ): Route<Key, Query, Body, Answer> {
-  // // TypeScript cannot relate the computed keys of an envelope to the resource's literal names.
+  // TypeScript cannot relate the computed keys of an envelope to the resource's literal names.
   const made = route(key as RouteKey, { needs: ["workspace:admin"], ...options } as never);
   return made as unknown as Route<Key, Query, Body, Answer>;
 }

@@ -126,7 +126,7 @@ function retainInList(
     const old = left.get(identity(item, inner))?.shift();
     const isLeftOut = item[inner] === undefined || item[inner] === "";
     if (!isLeftOut || old === undefined) return item;
-    // // Some headers have an empty value, which is not a secret.
+    // Some headers have an empty value, which is not a secret.
     if (old[inner] !== "") keep(`/${key}/${index}/${inner}`);
     return { ...item, [inner]: old[inner] };
   });

@@ -133,7 +133,7 @@ function sourceOf(
   { id, name, enabled }: Source,
   connections: readonly { sourceId: string; rates: Rates }[],
 ) {
-  // // Each connected destination counts all events of the source. The highest rate is the most
+  // Each connected destination counts all events of the source. The highest rate is the most
   // current one: that destination lags least.
   const received = connections
     .filter((it) => it.sourceId === id)

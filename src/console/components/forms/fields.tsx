@@ -4,12 +4,12 @@ import { useEffect, useId, useRef } from "preact/hooks";
 interface FieldProps {
   label: string;
   hint?: ComponentChildren;
-  /** Why the value is invalid. */
+  /** Reason why the value is invalid, shown below the field. */
   error?: string | undefined;
   optional?: boolean;
 }
 
-/** Attributes that connect a control to its label, hint and error. */
+/** HTML attributes that connect an input to its label, hint and error. */
 interface ControlAttributes {
   id: string;
   "aria-describedby": string;
@@ -63,7 +63,7 @@ export function TextField(props: TextProps) {
         <input
           {...attributes}
           ref={input}
-          // Preact's types allow a role for some input types only; no input has one here.
+          // Preact's types allow `role` only for some input types. No input here has a role.
           type={type as "text"}
           class={code ? "mono" : undefined}
           value={value}
@@ -112,7 +112,9 @@ export interface SelectOption {
 export const optionsOf = (items: readonly { id: string; name: string }[]): SelectOption[] =>
   items.map(({ id, name }) => ({ value: id, text: name }));
 
-/** Adds the current value when the options lack it, such as the id of a deleted item. */
+/**
+ * Adds an option for the current value when the list lacks it, such as the id of a deleted item.
+ */
 export function includeCurrent(options: readonly SelectOption[], value: string) {
   if (value === "" || options.some((option) => option.value === value)) return options;
   return [{ value, text: value }, ...options];

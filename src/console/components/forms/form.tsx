@@ -4,7 +4,10 @@ import { Button } from "../button.tsx";
 import { ErrorNotice, fieldError } from "../error-notice.tsx";
 import { useSubmit } from "./use-submit.ts";
 
-/** Form with a submit button. When `onSubmit` rejects, the form stays open and shows the error. */
+/**
+ * Form with a submit button. When `onSubmit` rejects, the form keeps its values and shows the
+ * error.
+ */
 export function Form(props: {
   children:
     | ComponentChildren

@@ -1,7 +1,7 @@
 import { Button } from "../button.tsx";
 import { Checkbox, SelectField, TextAreaField, TextField } from "./fields.tsx";
 
-/** Subset of JSON Schema that the settings of destinations use. */
+/** The part of JSON Schema that the config schemas of destinations use. */
 export interface JsonSchema {
   type?: string;
   title?: string;
@@ -27,15 +27,24 @@ interface FormProps {
   schema: JsonSchema;
   values: FormValues;
   onChange: (values: FormValues) => void;
-  /** Error message for the value at a JSON pointer. */
+  /**
+   * Returns the error message for the value at a JSON pointer, or undefined when the value is
+   * valid.
+   */
   errorAt: (path: string) => string | undefined;
-  /** JSON pointer of the edited object. */
+  /** JSON pointer to the object that the form edits. */
   path: string;
-  /** True when secrets are stored already: an empty field keeps them. */
+  /**
+   * Whether the server has stored secrets for this object. An empty secret field then keeps the
+   * stored secret.
+   */
   hasStoredSecrets: boolean;
 }
 
-/** Fields for the properties of an object; properties without a type keep their value. */
+/**
+ * Form fields for the properties of an object. A property without a type gets no field and keeps
+ * its value.
+ */
 export function SchemaForm({ schema, values, onChange, ...more }: FormProps) {
   const required = new Set(schema.required);
   const entries = Object.entries(schema.properties ?? {})
@@ -59,7 +68,7 @@ export function SchemaForm({ schema, values, onChange, ...more }: FormProps) {
   );
 }
 
-/** Sets a property; an empty value removes it. */
+/** Returns a copy of the object with the property set. An empty value removes the property. */
 function withValue(values: FormValues, key: string, value: unknown): FormValues {
   const { [key]: _, ...rest } = values;
   return value === undefined || value === "" ? rest : { ...rest, [key]: value };
@@ -203,7 +212,7 @@ function Property(props: PropertyProps) {
   }
 }
 
-/** Editable list of objects, such as the headers of a webhook. */
+/** Editor for a list of objects, such as the headers of a webhook. */
 function ObjectList(props: PropertyProps & { label: string; error: string | undefined }) {
   const { label, schema, value, onChange, path, errorAt, hasStoredSecrets, error } = props;
   const items = Array.isArray(value) ? (value as FormValues[]) : [];
@@ -242,7 +251,7 @@ function ObjectList(props: PropertyProps & { label: string; error: string | unde
 
 const acronyms: Record<string, string> = { url: "URL", id: "ID", ms: "(ms)", tls: "TLS", ca: "CA" };
 
-/** Turns `webhookUrl` into “Webhook URL”. */
+/** Makes a label from a property name: `webhookUrl` becomes “Webhook URL”. */
 function labelOf(name: string): string {
   const words = name
     .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
@@ -260,7 +269,10 @@ function defaultOf({ default: value }: JsonSchema): string {
 const formatJson = (value: unknown) =>
   value === undefined ? "" : typeof value === "string" ? value : JSON.stringify(value, null, 2);
 
-/** Incomplete JSON stays text; the server refuses it and says what it expects. */
+/**
+ * Parses the text of a JSON field. Invalid JSON is returned as text, and the server's error says
+ * what it expects.
+ */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,6 +1,9 @@
 import { useState } from "preact/hooks";
 
-/** Runs one `send` at a time when a form is submitted; its error stays until the next one. */
+/**
+ * State of a form's submission. It ignores a second submit while `send` is pending, and keeps the
+ * error of `send` until the next submit.
+ */
 export function useSubmit(send: () => Promise<unknown>) {
   const [error, setError] = useState<unknown>();
   const [busy, setBusy] = useState(false);
