@@ -12,7 +12,7 @@ export type Refusal =
   | "too-many" // 429
   | "unavailable"; // 503
 
-/** One thing that is wrong with a request: where (a JSON pointer), and what. */
+/** One error of a request: its location (a JSON pointer), and a message. */
 export interface Detail {
   path: string;
   message: string;
@@ -21,8 +21,8 @@ export interface Detail {
 }
 
 /**
- * A request that the service refuses, with a sentence for the caller. The error never holds the
- * caller's input, a file path or a stack, since listeners send `message` and `details` as they are.
+ * A refused request, with a sentence for the caller. The error never contains the caller's input, a
+ * file path or a stack: listeners send `message` and `details` as they are.
  */
 export class ApiError extends Error {
   override readonly name = "ApiError";
@@ -36,12 +36,15 @@ export class ApiError extends Error {
   }
 }
 
-/** A setting or an environment with which the server cannot start; printed as one sentence. */
+/**
+ * A setting or an environment with which the server cannot start; printed as one sentence without a
+ * stack.
+ */
 export class StartError extends Error {
   override readonly name = "StartError";
 }
 
-/** The error for a listener that does not start, mostly because its port is taken. */
+/** Returns the error for a listener that cannot start, mostly because its port is taken. */
 export function listenError(address: { host: string; port: number }, cause: unknown): StartError {
   const { host, port } = address;
   const reason = isUnknownHost(cause)
@@ -50,14 +53,14 @@ export function listenError(address: { host: string; port: number }, cause: unkn
   return new StartError(`Cannot listen on ${host} port ${port}: ${reason}`);
 }
 
-/** Bun tells a name that it cannot look up in three ways, one of them without a code. */
+/** Whether a host name cannot be resolved, which Bun reports in three ways, one without a code. */
 function isUnknownHost(cause: unknown): boolean {
   const { code, message } = (cause ?? {}) as { code?: string; message?: string };
   if (code === undefined) return message?.startsWith("Failed to listen at") === true;
   return ["ENOENT", "ENOTFOUND", "EAI_AGAIN", "EADDRNOTAVAIL"].includes(code);
 }
 
-/** The system's own words for an error code: Bun says only that it failed to listen. */
+/** The system's text for an error code: Bun only says that it failed to listen. */
 export function systemReason(cause: unknown): string {
   const code = (cause as { code?: unknown } | null)?.code;
   const known = [...getSystemErrorMap().values()].find(([name]) => name === code);
@@ -69,12 +72,12 @@ export function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "";
 }
 
-/** The message of whatever was thrown. */
+/** The message of any thrown value. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Describes what came by its kind and size alone: the caller's text is never repeated. */
+/** Describes a value by its type and size alone: error messages never repeat the caller's text. */
 export function describeValue(value: unknown): string {
   if (value === undefined) return "nothing";
   if (value === null) return "null";

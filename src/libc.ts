@@ -10,7 +10,7 @@ export function openLibc<T extends Record<string, FFIFunction>>(symbols: T) {
     try {
       return dlopen(musl, symbols);
     } catch {
-      // Where the address space is bounded, the library is there and Bun cannot map or call it.
+      // When the address space is limited, Bun can load the library but cannot map or call it.
       throw new StartError(
         `Cannot load the C library: ${messageOf(error)}; expected glibc or musl, and no limit of the address space (ulimit -v)`,
       );

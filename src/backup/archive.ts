@@ -16,9 +16,9 @@ import { syncPath } from "../disk/sync.ts";
 import { StartError } from "../errors.ts";
 
 /**
- * A backup is a tar archive, compressed with Zstandard: `format`, `catalog/catalog.mdb`,
- * `delivery/data.mdb`, of each log `events/<n>/` its segments and the list of refused numbers, and
- * last `manifest`, which names all files, so that an archive that was cut short is noticed.
+ * Format of a backup: a tar archive, compressed with Zstandard, of `format`, `catalog/catalog.mdb`,
+ * `delivery/data.mdb`, for each log `events/<n>/` its segments and the list of refused numbers, and
+ * last `manifest`, which names all files, so that a truncated archive is detected.
  */
 const ENTRY =
   /^(format|manifest|catalog\/catalog\.mdb|delivery\/data\.mdb|events\/\d+\/(\d{16}\.segment|refused))$/;
@@ -27,7 +27,7 @@ const LOG_FILE = /^(\d{16}\.segment|refused)$/;
 
 type Entry = Extract<TarSource, { type: "stream" | "content" }> & { target: string; size: number };
 
-/** The entries of a log directory: each file up to its length at this time. */
+/** Entries of a log directory: each file up to its current length. */
 export function logEntries(directory: string, name: string): Entry[] {
   return readdirSync(directory)
     .filter((file) => LOG_FILE.test(file))
@@ -35,20 +35,20 @@ export function logEntries(directory: string, name: string): Entry[] {
     .map((file) => fileEntry(join(directory, file), `events/${name}/${file}`));
 }
 
-/** A file up to its length at this time: the newest segment grows while it is read. */
+/** Entry of a file up to its current length: the newest segment grows while it is read. */
 export function fileEntry(source: string, target: string): Entry {
   const { size } = statSync(source);
   // The newest segment is empty between the start of a server and its first pixel.
   if (size === 0) return { type: "content", target, size, mode: 0o600, content: "" };
-  // The file is opened when its turn comes, since there may be more segments than a process may
-  // have open files.
+  // The file is opened when it is read: there may be more segments than a process may have open
+  // files.
   const bytes = async function* () {
     yield* createReadStream(source, { end: size - 1 });
   };
   return { type: "stream", target, size, mode: 0o600, content: Readable.from(bytes()) };
 }
 
-/** Writes an archive, which is on disk when the promise resolves. */
+/** Writes an archive; it is on disk when the promise resolves. */
 export async function pack(path: string, entries: readonly Entry[]): Promise<void> {
   const file = createWriteStream(path, { mode: 0o600, flags: "wx" });
   const content = JSON.stringify(entries.map(({ target, size }) => ({ target, size })));
@@ -58,15 +58,18 @@ export async function pack(path: string, entries: readonly Entry[]): Promise<voi
   syncPath(path);
 }
 
-/** Unpacks an archive below a directory. `StartError` for a file that is no backup of pixelmill. */
+/**
+ * Unpacks an archive below a directory. Throws `StartError` for a file that is no backup of
+ * pixelmill.
+ */
 export async function unpack(path: string, directory: string): Promise<void> {
-  const strangers: string[] = [];
+  const unknown: string[] = [];
   const target = unpackTar(directory, {
     fmode: 0o600,
     dmode: 0o700,
     filter({ name, type }) {
       const isOurs = type === "file" && ENTRY.test(name);
-      if (!isOurs && type !== "directory") strangers.push(name);
+      if (!isOurs && type !== "directory") unknown.push(name);
       return isOurs;
     },
   });
@@ -75,11 +78,11 @@ export async function unpack(path: string, directory: string): Promise<void> {
   } catch (error) {
     throw new StartError(`Cannot read ${path} as a backup: ${(error as Error).message}`);
   }
-  if (strangers.length > 0) {
-    throw new StartError(`Expected a backup of pixelmill, got an archive with ${strangers[0]}`);
+  if (unknown.length > 0) {
+    throw new StartError(`Expected a backup of pixelmill, got an archive with ${unknown[0]}`);
   }
   const missing = missingIn(directory);
-  if (missing !== undefined) throw new StartError(`The backup ${path} is not whole: ${missing}`);
+  if (missing !== undefined) throw new StartError(`The backup ${path} is incomplete: ${missing}`);
   for (const name of readdirSync(directory, { recursive: true }) as string[]) {
     syncPath(join(directory, name));
   }
@@ -87,8 +90,8 @@ export async function unpack(path: string, directory: string): Promise<void> {
 }
 
 /**
- * A file that the manifest names and the directory lacks; undefined when all are there, and then
- * the manifest is removed.
+ * Describes a file of the manifest that is missing or has another size; undefined when all are
+ * there. Removes the manifest.
  */
 function missingIn(directory: string): string | undefined {
   const manifest = join(directory, MANIFEST);
@@ -99,5 +102,5 @@ function missingIn(directory: string): string | undefined {
     return !existsSync(path) || statSync(path).size !== size;
   });
   rmSync(manifest);
-  return missing && `${missing.target} is not there as it was`;
+  return missing && `${missing.target} is missing or has another size`;
 }

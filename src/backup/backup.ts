@@ -14,14 +14,14 @@ import { openEnvironment } from "../store/lmdb/environment.ts";
 import { fileEntry, logEntries, pack } from "./archive.ts";
 import { type BackupContents, verify } from "./verify.ts";
 
-/** How long a backup waits for a segment that is being trimmed. */
+/** Longest wait for a segment that is being trimmed. */
 const TRIMMING_MS_MAX = 60_000;
 const TABLES_MAX = 48;
 
 /**
- * Copies a data directory into one file, also while a server uses it. The order is: how far each
- * destination is, then the catalog, then the event log, so that the log holds everything that the
- * first two know; no log is trimmed meanwhile. Then the copy is unpacked and read as a whole.
+ * Copies a data directory into one file, also while a server uses it. Copies the cursors of the
+ * destinations first, then the catalog, then the event log, so that the log has every event that
+ * the first two refer to; no log is trimmed meanwhile. Then unpacks the copy and reads all of it.
  */
 export async function backup(
   config: Config,
@@ -65,7 +65,7 @@ async function copy(config: Config, staging: string, archive: string): Promise<v
   ]);
 }
 
-/** One consistent state of an LMDB environment, without its free pages. */
+/** Copies one consistent state of an LMDB environment, without its free pages. */
 async function snapshot(path: string, target: string): Promise<void> {
   const { root } = openEnvironment(path, TABLES_MAX, []);
   try {

@@ -12,22 +12,25 @@ import { encodeValue } from "../store/row-write.ts";
 import type { LocalStore, Store } from "../store/store.ts";
 import { cursorOf, type UnsettledKeys } from "./unsettled.ts";
 
-/** Events as they were put into a log of the other side. */
+/** Events that were appended to a log of the target. */
 export interface CopiedEvents {
   /** Keys of the events, in their order in the log. */
   keys: string[];
-  /** Their sequence numbers there. */
+  /** Sequence numbers of the events in that log. */
   sequences: number[];
-  /** Where the log ends behind them. */
+  /** End of the log after the last event. */
   end: number;
 }
 
-/** One change of the other side holds so much of what is carried over. */
+/** Bytes of rows that one change of the target writes. */
 const PORTION_BYTES = 256 << 10;
-/** Events below those that a lane is owed without exception, which it is owed as well. */
+/** Unsettled events of a lane before the position from which it settled none. */
 const PENDING_MAX = 100_000;
 
-/** Puts rows into their stores, by changes of about `PORTION_BYTES` each. Returns how many. */
+/**
+ * Writes rows to their stores, in changes of about `PORTION_BYTES` each. Returns the number of
+ * rows.
+ */
 async function copyRows<T>(
   rows: Iterable<T>,
   { to, bytesOf, put }: { to(row: T): Store; bytesOf(row: T): number; put(row: T): void },
@@ -54,12 +57,14 @@ async function copyRows<T>(
   return count;
 }
 
-/** A catalog that has none is as good as empty, and is begun again. */
+/**
+ * Written last: a catalog without workspaces counts as empty, and an interrupted copy starts again.
+ */
 const WORKSPACES = "workspaces";
 
 /**
- * Copies the rows of a catalog, its workspaces at last. Connections that are not live end behind what was carried over, so
- * that what they are still owed is treated as before.
+ * Copies the rows of a catalog, its workspaces last. Connections that are not live end after the
+ * copied events, so that the events they are owed stay owed.
  */
 export async function copyCatalog(from: LocalStore, to: Store, ends: Positions): Promise<void> {
   const apart = [POSITION_TABLE, COMPACTION_TABLE, WORKSPACES];
@@ -82,7 +87,7 @@ function endWindows(value: unknown, ends: Positions): unknown {
   return until === undefined ? connection : { ...connection, until: { ...until, ...ends } };
 }
 
-/** Stores where the lanes go on, for each log of the other side. */
+/** Writes the cursor of each lane in each log of the target. */
 export async function writeLaneCursors(
   live: Live,
   debts: UnsettledKeys,
@@ -96,7 +101,7 @@ export async function writeLaneCursors(
       const owed = debts.get(destination.id) ?? new Set();
       const cursor = cursorOf(keys, sequences, owed, end);
       if (cursor.pending.length > PENDING_MAX) {
-        const debt = `more than ${PENDING_MAX} events between others that it has`;
+        const debt = `more than ${PENDING_MAX} events before the last one that it settled`;
         throw new StartError(
           `Destination ${destination.id} is owed ${debt}; let it catch up first`,
         );
@@ -112,7 +117,7 @@ export async function writeLaneCursors(
   }
 }
 
-/** Copies dead letters, and those that are about to be sent again. Returns how many. */
+/** Copies dead letters and letters that wait for their replay. Returns their number. */
 export async function copyDeadLetters(
   from: Store,
   ledgerOf: (letter: StoredLetter) => Store,

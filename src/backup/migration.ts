@@ -35,7 +35,7 @@ import {
 } from "./stopped-cluster.ts";
 import { addUnsettledKeys, type UnsettledKeys, unsettledEvents } from "./unsettled.ts";
 
-/** What was carried over. */
+/** Numbers of what a migration copied. */
 export interface MigrationCounts {
   workspaces: number;
   /** Events that some destination had not settled. */
@@ -44,9 +44,9 @@ export interface MigrationCounts {
 }
 
 /**
- * Takes the data of a server that was alone into a cluster that has none yet; they stay on disk,
- * under another name. What breaks off in the middle may be called again. Throws `StartError` where
- * a server or a node runs, or where the cluster has data.
+ * Imports the data of a stopped standalone server into a new cluster; the data stay on disk, in
+ * `before-cluster`. An interrupted import may be repeated. Throws `StartError` while a server or a
+ * node runs, and for a cluster that has data.
  */
 export async function importStandalone(config: Config, logger: Logger): Promise<MigrationCounts> {
   expectBrokers(config);
@@ -87,7 +87,7 @@ export async function importStandalone(config: Config, logger: Logger): Promise<
   return { workspaces, events: countOf(placed), deadLetters };
 }
 
-/** The way back: a data directory for a server that is alone, of what a stopped cluster has. */
+/** Exports the data of a stopped cluster into a data directory for a standalone server. */
 export async function exportStandalone(config: Config, logger: Logger): Promise<MigrationCounts> {
   if (existsSync(catalogDirectory(config))) {
     throw new StartError(`Expected a directory without data, got ${config.data}`);
@@ -125,7 +125,7 @@ export async function exportStandalone(config: Config, logger: Logger): Promise<
 
 function expectNoJobs(ledger: Ledger): void {
   if (ledger.jobs.running().length === 0) return;
-  throw new StartError("Expected no replay to be under way; let it end, or cancel it");
+  throw new StartError("Expected no running replay; wait for its end, or cancel it");
 }
 
 function sharedReaderOf(readers: ReadonlyMap<string, LogReader>, logger: Logger): SharedReader {
@@ -161,7 +161,7 @@ async function appendStandalone(
   }
 }
 
-/** The data stay, where no server takes them for its own. */
+/** Moves the data to `before-cluster`, where no server opens them. */
 function moveDataAside(config: Config): void {
   const aside = join(config.data, "before-cluster");
   mkdirSync(aside, { recursive: true, mode: 0o700 });

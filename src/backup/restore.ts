@@ -7,9 +7,9 @@ import type { Config } from "../settings/reader.ts";
 import { type BackupContents, verify } from "./verify.ts";
 
 /**
- * Makes a data directory of a backup, whole or not at all. With `hold` a server takes pixels and
- * requests there, but delivers nothing until `release`: what the original delivered after the
- * backup was made would be delivered a second time.
+ * Restores a backup into a new data directory, completely or not at all. With `hold` a server
+ * accepts pixels and requests there, but delivers nothing until `release`: it would repeat what the
+ * original delivered after the backup.
  */
 export async function restore(
   config: Config,
@@ -18,7 +18,7 @@ export async function restore(
 ): Promise<BackupContents> {
   const target = resolve(config.data);
   if (existsSync(target) && readdirSync(target).length > 0) {
-    throw new StartError(`Expected ${target} to be empty or absent, but it holds something`);
+    throw new StartError(`Expected ${target} to be empty or absent, but it has content`);
   }
   const staging = join(dirname(target), `.${basename(target)}.${process.pid}`);
   try {
@@ -39,7 +39,7 @@ export async function restore(
   }
 }
 
-/** Lets the server of a data directory deliver. False when nothing was held. */
+/** Ends the hold of a restored data directory. Returns false when deliveries were not held. */
 export function release(config: Config): boolean {
   const path = holdFile(config);
   const held = existsSync(path);

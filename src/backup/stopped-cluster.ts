@@ -31,22 +31,29 @@ import type { CopiedEvents } from "./copy.ts";
 import type { unsettledEvents } from "./unsettled.ts";
 
 const CATALOG_TABLES_MAX = 64;
-/** Events that are appended before it is waited for them. */
+/** Appends that may be pending at the same time. */
 const APPENDED_MAX = 2_000;
 
 export const ledgerOptions = (logger: Logger) => ({
-  ...{ tablesMax: LEDGER_TABLES_MAX, name: "The ledger", logger },
+  tablesMax: LEDGER_TABLES_MAX,
+  name: "The ledger",
+  logger,
 });
 
 export const catalogOptions = (directory: string, logger: Logger) => ({
   path: join(directory, "catalog.mdb"),
-  ...{ tablesMax: CATALOG_TABLES_MAX, name: "The catalog", logger },
+  tablesMax: CATALOG_TABLES_MAX,
+  name: "The catalog",
+  logger,
 });
 
-/** The record as another log keeps it, whose other logs are none of those that it names. */
+/** The record for another log, without its reference to the other logs of its own server. */
 const recordOf = (bytes: Uint8Array): PixelRecord => ({ ...decodeRecord(bytes), after: undefined });
 
-/** Appends events; `append` tells for each in which log, and when it is there. */
+/**
+ * Appends events; `append` returns the log of each and a promise that resolves once it is durable.
+ * Returns the keys of the events by log.
+ */
 export async function appendAll(
   events: ReturnType<typeof unsettledEvents>,
   append: (record: PixelRecord) => { log: string; done: Promise<void> },
@@ -67,13 +74,13 @@ export async function appendAll(
   return keys;
 }
 
-/** Throws `StartError` where the settings name no brokers. */
+/** Throws `StartError` when the settings name no brokers. */
 export function expectBrokers(config: Config): void {
   if (config["cluster.kafka"].length === 0)
     throw new StartError("Expected the setting cluster.kafka");
 }
 
-/** The topics of a cluster that no node runs. */
+/** Opens the topics of a stopped cluster. */
 export async function openStoppedCluster(
   config: Config,
   logger: Logger,
@@ -87,7 +94,9 @@ export async function openStoppedCluster(
   const replicas = config["cluster.replicas"];
   const named = (name: string) => `${config["cluster.name"]}.${name}`;
   const logs = await openPartitionLogs({
-    ...{ clients, brokers, logger },
+    clients,
+    brokers,
+    logger,
     topic: { name: named("events"), partitions: config["cluster.partitions"], replicas },
     sourceOf: sourceOfRecord,
   });
@@ -117,7 +126,9 @@ export async function openStoppedCluster(
   stack.defer(() => catalog.close());
   await catalog.catchUp();
   return {
-    ...{ catalog, view, logs },
+    catalog,
+    view,
+    logs,
     ledgers: new Map(ledgers.map((ledger, partition) => [logNameOf(partition), ledger])),
     ledgerOf: (log: string): Store => stores[Number(log.slice(1))]!,
     ledgerOfUser: (user: string): Store => stores[Number(Bun.hash(user) % BigInt(partitions))]!,
@@ -129,7 +140,7 @@ export async function openStoppedCluster(
         `Expected a cluster without data, but ${config["cluster.name"]} has some`,
       );
     },
-    /** Reads the view alone, which is current. */
+    /** Opens the catalog from the local view, which is up to date. */
     async openCatalog() {
       const opened = await openCatalog({ directory, logger });
       stack.defer(() => opened.close());
@@ -151,7 +162,7 @@ interface SharedParts {
   topic: string;
 }
 
-/** Empties the partitions of what an attempt before has left, and appends the events. */
+/** Trims the events that an interrupted import left, and appends the events. */
 async function appendToCluster(
   { clients, logs, logger, topic }: SharedParts,
   events: ReturnType<typeof unsettledEvents>,

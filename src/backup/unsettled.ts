@@ -6,16 +6,16 @@ import { createRoutes } from "../pipeline/model/routes.ts";
 import { LaneReader } from "../pipeline/reading/lane-reader.ts";
 import type { LogSet } from "../pipeline/reading/shared-reader.ts";
 
-/** An event of a log that some destination has not settled. */
+/** An event of a log that at least one destination has not settled. */
 export interface UnsettledEvent {
-  /** Names the event in its log, for `Debts`. */
+  /** Key of the event in its log, for `UnsettledKeys`. */
   key: string;
   receivedAt: number;
-  /** A record as the log keeps it. */
+  /** The encoded record. */
   bytes: Uint8Array;
 }
 
-/** By destination, the keys of the events that it has not settled. */
+/** Keys of the events that each destination has not settled, by destination. */
 export type UnsettledKeys = Map<string, Set<string>>;
 
 const TAKE_EVENTS = 1_000;
@@ -24,7 +24,7 @@ const READ_BYTES = 4 << 20;
 
 const keyOf = (log: string, sequence: number) => `${log} ${sequence}`;
 
-/** Adds what the destinations are owed of these logs, by what their lanes have stored. */
+/** Adds the events of these logs that the stored cursors of the lanes leave unsettled. */
 export async function addUnsettledKeys(
   debts: UnsettledKeys,
   { live, logs, lane }: { live: Live; logs: LogSet; lane(id: string): LaneRecord | undefined },
@@ -47,7 +47,7 @@ export async function addUnsettledKeys(
   }
 }
 
-/** What some destination is owed, in the order in which it came in. */
+/** Events that at least one destination has not settled, in the order in which they arrived. */
 export async function* unsettledEvents(
   readers: ReadonlyMap<string, LogReader>,
   debts: UnsettledKeys,
@@ -87,8 +87,8 @@ async function* eventsOf(
 }
 
 /**
- * A lane's place in a log that holds these events, in order, at these sequence numbers: from `next`
- * on the lane is owed all.
+ * Cursor of a lane in a log of these events, in order, with these sequence numbers: `next` is the
+ * first event after which all are unsettled.
  */
 export function cursorOf(
   keys: readonly string[],

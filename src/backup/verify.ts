@@ -8,19 +8,19 @@ import { sealLog } from "../log/recovery.ts";
 import { openLedger } from "../pipeline/ledger/ledger.ts";
 import { unpack } from "./archive.ts";
 
-/** What a backup holds, counted by reading it. */
+/** Numbers of a backup's contents, counted by reading it. */
 export interface BackupContents {
   workspaces: number;
   deadLetters: number;
   /** Records of the event logs, also delivered ones that are not trimmed yet. */
   records: number;
-  /** A sentence for each loss of the event logs. */
+  /** One sentence for each loss of the event logs. */
   warnings: string[];
 }
 
 const READ_BYTES_MAX = 4 << 20;
 
-/** Unpacks a backup into a directory of its own and reads all of it. Throws when it cannot. */
+/** Unpacks a backup into a new directory and reads all of it. Throws when that fails. */
 export async function verify(archive: string, directory: string): Promise<BackupContents> {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   await unpack(archive, directory);

@@ -1,2 +1,2 @@
-/** The digits of ids and secrets, in the order of their characters: texts sort as numbers do. */
+/** Digits of ids and secrets in ascending character order: texts sort as their numbers do. */
 export const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";

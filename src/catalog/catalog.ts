@@ -31,12 +31,12 @@ export interface Catalog {
   code: CodeStore;
   live: Live;
   /**
-   * Resolves once reads see every change that was answered before the call, on whichever node.
-   * Rejects as `unavailable` when that cannot be known.
+   * Resolves once reads see every change that any node answered before the call. Rejects as
+   * `unavailable` when that cannot be known.
    */
   current(): Promise<void>;
-  /** Why changes are not stored at the moment, as a sentence; undefined while they are. */
+  /** Why changes cannot be stored now, as a sentence; undefined while they can. */
   trouble(): string | undefined;
-  /** Writes what is pending (uses of tokens), and closes. */
+  /** Stores the pending uses of tokens, and closes. */
   close(): Promise<void>;
 }

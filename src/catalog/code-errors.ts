@@ -1,7 +1,7 @@
 import { ApiError } from "../errors.ts";
 import type { CodeKind } from "./model.ts";
 
-/** Published code changed between a check and its commit; the caller checks again. */
+/** Published code changed between the tests and the commit; the caller tests again. */
 export class PublicationConflict extends ApiError {
   readonly stale = true;
 
@@ -10,7 +10,7 @@ export class PublicationConflict extends ApiError {
   }
 }
 
-/** A revision was made between reading the newest and storing one that amends it. */
+/** Another revision was stored between reading the newest one and committing a change of it. */
 export class RevisionConflict extends ApiError {
   readonly overtaken = true;
 

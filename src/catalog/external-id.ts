@@ -1,4 +1,4 @@
-/** The item with the id by which an external tool knows it; an empty id takes the item's away. */
+/** Returns the item with the external id; an empty id removes the item's. */
 export function withExternalId<T extends { externalId?: string }>(
   thing: T,
   { externalId }: { externalId?: string },

@@ -25,7 +25,10 @@ export function isId(text: string): boolean {
   return shape.test(text);
 }
 
-/** When an id was made, in milliseconds; later than that when the clock had stepped back. */
+/**
+ * Time at which an id was made, in milliseconds; later than the clock's when the clock had stepped
+ * back.
+ */
 export function timeOf(id: string): number {
   const value = [...id].reduce((sum, digit) => sum * 62n + BigInt(BASE62.indexOf(digit)), 0n);
   return Number(value >> RANDOM_BITS);

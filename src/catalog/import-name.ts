@@ -1,7 +1,7 @@
 import camelCase from "lodash/camelCase.js";
 import type { Language } from "./model.ts";
 
-/** The names by which code imports libraries. Pure. */
+/** Import names: the names by which code imports libraries. Pure. */
 
 /** Languages that share libraries: `python` and `pythonfaas` are one family. */
 export type Family = "javascript" | "python";
@@ -34,7 +34,7 @@ export function isPythonModuleName(name: string): boolean {
  * (`ß` → `ss`).
  */
 const IMPORT_NAME_CHARS_MAX = 600;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern matches control characters
 const control = /[\u0000-\u001f]/;
 const identifier = /^[\p{XID_Start}_]\p{XID_Continue}*$/u;
 const pythonKeywords = new Set(

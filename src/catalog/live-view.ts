@@ -5,9 +5,9 @@ export interface Live {
   /** The source of a write key, enabled or not. */
   source(writeKey: string): Source | undefined;
   sourceById(id: string): Source | undefined;
-  /** A number that moves when sources, destinations or connections change. */
+  /** A number that increases when sources, destinations or connections change. */
   topology(): number;
-  /** Every destination that has a connection, with its connections; those of all workspaces. */
+  /** Destinations of all workspaces that have a connection, with their connections. */
   lanes(): { destination: Destination; connections: Connection[] }[];
   destination(id: string): Destination | undefined;
   /**
@@ -16,11 +16,11 @@ export interface Live {
    * object as long as nothing changed.
    */
   program(destinationId: string): LiveProgram | undefined;
-  /** Name → value of the workspace's credentials, for code that is tested. */
+  /** Values of the workspace's credentials by name, for test runs. */
   credentials(workspaceId: string): Record<string, string>;
 }
 export interface LiveProgram {
-  /** Another id for each change of any part of the code or the credentials. */
+  /** Changes with each change of the code, its libraries or the credentials. */
   id: string;
   workspaceId: string;
   transformation: Revision;

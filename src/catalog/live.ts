@@ -7,14 +7,13 @@ import type { CodeTables } from "./tables/code-tables.ts";
 import type { Tables } from "./tables/tables.ts";
 
 /**
- * Transformations whose live program is kept in memory; beyond it the program that was asked for
- * longest ago is dropped.
+ * Transformations whose live program is kept in memory; the least recently used program is dropped
+ * first.
  */
 const LIVE_PROGRAMS_MAX = 4_096;
 
 /**
- * Longest write key that is looked up: write keys come from public URLs, and a longer one cannot
- * exist.
+ * Longest write key that is looked up: write keys come from public URLs, and no longer one exists.
  */
 const WRITE_KEY_CHARS_MAX = 128;
 
@@ -54,7 +53,7 @@ export function openLive(store: CatalogStore, tables: Tables, code: CodeTables):
   };
 }
 
-/** What `make` derives from the store, made again when the epoch has moved. */
+/** Caches the result of `make` until the epoch increases. */
 function cachedByEpoch<T>(store: CatalogStore, epoch: Epoch, make: () => T): () => T {
   let at: number | undefined;
   let value: T | undefined;
@@ -69,8 +68,9 @@ function cachedByEpoch<T>(store: CatalogStore, epoch: Epoch, make: () => T): () 
 }
 
 /**
- * Caches live programs by transformation. When the program epoch has moved, a program is made
- * again; when its id is unchanged the old object is kept, so that callers can compare by identity.
+ * Caches live programs by transformation. Builds a program again when the program epoch has
+ * increased; returns the old object when its id is unchanged, so that callers can compare by
+ * identity.
  */
 function programCache(store: CatalogStore, { credentials }: Tables, code: CodeTables) {
   const known = new Map<string, { at: number; program: LiveProgram }>();
@@ -103,7 +103,7 @@ function programCache(store: CatalogStore, { credentials }: Tables, code: CodeTa
     if (made === undefined) return undefined;
     const program = made.id === before?.program.id ? before.program : made;
     known.set(transformationId, { at: now, program });
-    // The first key is that of the program that was asked for longest ago.
+    // The first key is the least recently used program.
     if (known.size > LIVE_PROGRAMS_MAX) known.delete(known.keys().next().value ?? "");
     return program;
   };

@@ -1,7 +1,7 @@
 import type { Positions } from "../log/positions.ts";
 
 /**
- * What the catalog holds. Times are milliseconds since the epoch, which `api/` turns into ISO
+ * Records of the catalog. Times are milliseconds since the Unix epoch, which `api/` formats as ISO
  * strings. Ids are opaque strings, ordered by time and never reused.
  */
 
@@ -56,7 +56,7 @@ export interface Member extends ChangeableItem {
   permissions: Permission[];
 }
 
-/** A token as it may be shown: the secret is known to its holder alone. */
+/** A token without its secret, which only its holder knows. */
 export interface Token extends WorkspaceItem {
   name: string;
   /** A service token's permissions, or those that a personal token's member has at this time. */
@@ -67,18 +67,18 @@ export interface Token extends WorkspaceItem {
   lastUsedAt?: number;
 }
 
-/** Who a request comes from. */
+/** The authenticated caller of a request. */
 export interface Principal {
   workspaceId: string;
   tokenId: string;
-  /** Of a personal token. */
+  /** Set for a personal token. */
   memberId?: string;
   permissions: ReadonlySet<Permission>;
   /** When the caller's token, or session, stops working. */
   expiresAt?: number;
 }
 
-/** Who made a revision: a token, and the member when the token is a personal one. */
+/** The author of a revision: a token, and the member when the token is a personal one. */
 export type Author = Pick<Principal, "tokenId" | "memberId">;
 
 export interface Source extends ManagedItem {
@@ -137,7 +137,7 @@ export interface Revision extends WorkspaceItem {
   language: Language;
   /** Libraries only: lodash `camelCase(name)`. */
   importName?: string;
-  /** The imports that show without a guest; revisions of earlier versions have none. */
+  /** Imports found without a guest; absent in revisions of earlier versions. */
   imports?: string[];
   /** Absent in revisions of earlier versions, and in those that the server made itself. */
   createdBy?: Author;
@@ -155,17 +155,17 @@ export interface Resource extends WorkspaceItem {
   externalId?: string;
 }
 
-/** What is known of a revision beside its code. */
+/** Facts about a revision that are learned after it was stored. */
 export interface RevisionHistory {
   /**
    * The code's imports, as a guest read them when the code was published; absent when it never was.
    */
   imports?: string[];
-  /** The events that came with the revision, to test it with; as many as are kept. */
+  /** Test events that came with the revision; the first ones, as many as are kept. */
   events?: Record<string, unknown>[];
 }
 
-/** What makes a published revision live: written by publishing, read by lanes. */
+/** The published version of a resource: written by publishing, read by lanes. */
 export interface Publication {
   versionId: string;
   /** The import names in the code, in code order; for Python every module name. */

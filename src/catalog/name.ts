@@ -1,7 +1,7 @@
 import { ApiError } from "../errors.ts";
 import { NAME_CHARS_MAX } from "../settings/limits.ts";
 
-/** What a name is, in words. */
+/** Expectation of a name, for error messages. */
 export const nameExpected = `a name of 1 to ${NAME_CHARS_MAX} characters`;
 
 export function isName(text: string): boolean {
@@ -10,8 +10,7 @@ export function isName(text: string): boolean {
 }
 
 /**
- * A name as it is stored: trimmed, and as UTF-8 gives it back. `invalid` for a text that is no
- * name.
+ * Returns a name in its stored form, trimmed and well formed; refuses other texts with `invalid`.
  */
 export function parseName(text: string): string {
   if (isName(text)) return text.trim().toWellFormed();

@@ -18,17 +18,17 @@ import { openTables } from "./tables/tables.ts";
 import { upgrade } from "./upgrade.ts";
 
 /**
- * Opens the catalog in a directory, which is made when it is missing. Any number of processes may
- * have it open.
+ * Opens the catalog in a directory, which is created when it is missing. Any number of processes
+ * may have it open.
  */
 export async function openCatalog(options: {
   directory: string;
   logger: Logger;
-  /** What all nodes change; without it this machine is the only one. */
+  /** The log of changes that all nodes share; without it the catalog is this machine's alone. */
   order?: OrderedLog;
-  /** Of `order`, when the log is to be rewritten sooner or later than logs are by default. */
+  /** Sizes at which `order` is compacted, instead of the default ones. */
   bounds?: CompactionBounds;
-  /** Called when a newer pixelmill wrote to `order`: what it wrote is not known here. */
+  /** Called when a newer release wrote entries to `order` that this one cannot read. */
   onNewer?(reason: string): void;
 }): Promise<Catalog> {
   const { directory, logger, order } = options;

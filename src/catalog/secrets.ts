@@ -1,14 +1,15 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { BASE62 } from "./base62.ts";
 
-/** Randomness of a generated token. */
+/**
+ * Secrets of tokens and sessions, which are stored as hashes only, and write keys. This is the
+ * randomness of a token.
+ */
 export const TOKEN_RANDOM_BITS = 192;
 
-/** Secrets of tokens and sessions, which are stored as hashes only, and write keys. */
-
 /**
- * The largest multiple of 62 in a byte. Bytes from it on are drawn again, so that every letter is
- * equally likely.
+ * The largest multiple of 62 in a byte. Greater or equal bytes are drawn again, so that every
+ * letter is equally likely.
  */
 const FAIR_BYTES = 248;
 const WRITE_KEY_RANDOM_BITS = 160;

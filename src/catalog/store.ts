@@ -7,14 +7,16 @@ import type { OrderedLog } from "../store/ordered/ordered-log.ts";
 import { type OrderedStoreOptions, openOrderedStore } from "../store/ordered/ordered-store.ts";
 import type { Store as Environment } from "../store/store.ts";
 
-/** A counter in the store that moves whenever its part of the data changes. */
+/** A stored counter that increases whenever its part of the data changes. */
 export type Epoch = "topology" | "program";
 
-/** The catalog's store, with epochs that tell every process when what it derived is out of date. */
+/** The catalog's store with epochs, by which every process knows when its caches are stale. */
 export interface CatalogStore extends Environment {
-  /** The epoch as of this turn of the event loop, or of this process's last change. */
+  /**
+   * The epoch at the beginning of this turn of the event loop, or after this process's last change.
+   */
   epoch(name: Epoch): number;
-  /** Resolves once this node has all that is there, however long it has to read. */
+  /** Resolves once this node has read the whole log, however long that takes. */
   recover(): Promise<void>;
   /** Only inside a change. */
   advance(name: Epoch): void;
@@ -25,7 +27,7 @@ export const LAST = "\uffff";
 
 const TABLES_MAX = 48;
 
-/** Opens the catalog's store in a directory; with `order` as this node's view of that log. */
+/** Opens the catalog's store in a directory; with `order`, as this node's view of that log. */
 export function openStore(
   directory: string,
   logger: Logger,
@@ -41,8 +43,8 @@ export function openStore(
   const store = ordered ?? openEnvironment(options);
   const epochs = store.table<number, Epoch>("epochs");
   /**
-   * The epochs read in this turn of the event loop: every pixel asks for them, and a read costs 0.4
-   * µs.
+   * Epochs read in this turn of the event loop: every pixel reads them, and a read of the store
+   * costs 0.4 µs.
    */
   const epochsNow = new Map<Epoch, number>();
   /** The greatest value that this process has read of each epoch. */

@@ -5,8 +5,8 @@ import type { CodeTables } from "./tables/code-tables.ts";
 import type { Tables } from "./tables/tables.ts";
 
 /**
- * A change to what an older version stored. Each step is made once and as a whole, before anything
- * is read.
+ * A change of the data of an older version. Each step runs once, in one transaction, before
+ * anything is read.
  */
 interface Step {
   name: string;
@@ -15,7 +15,7 @@ interface Step {
 
 const steps: readonly Step[] = [
   {
-    // The first of this format that a node writes, before anything else: older nodes stop at it.
+    // Stored before anything else that a node writes in this format: older nodes stop at it.
     name: `format ${SHARED_FORMAT}`,
     apply() {},
   },

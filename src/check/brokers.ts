@@ -4,13 +4,13 @@ import { connectClients } from "../kafka/client.ts";
 import type { Config } from "../settings/reader.ts";
 import type { CheckResult } from "./check-result.ts";
 
-/** Longest that brokers may take to answer; a wrong password is tried for 12 s. */
+/** Longest wait for the brokers; the client retries a wrong password for 12 s. */
 const ANSWER_MS_MAX = 30_000;
 
-/** Whether the brokers answer, and are enough for the copies that the settings ask for. */
+/** Checks that the brokers answer, and that they are enough for the replicas of the settings. */
 export async function checkBrokers(config: Config): Promise<CheckResult> {
   const subject = "brokers";
-  const asked = config["cluster.kafka"].join(", ");
+  const addresses = config["cluster.kafka"].join(", ");
   try {
     const clients = await connectClients(brokerSettings(config));
     try {
@@ -21,7 +21,7 @@ export async function checkBrokers(config: Config): Promise<CheckResult> {
         return {
           state: "fails",
           subject,
-          detail: `${asked} did not answer within ${ANSWER_MS_MAX / 1_000} s`,
+          detail: `${addresses} did not answer within ${ANSWER_MS_MAX / 1_000} s`,
         };
       }
       const count = metadata.brokers.size;
@@ -37,6 +37,6 @@ export async function checkBrokers(config: Config): Promise<CheckResult> {
       await clients.close();
     }
   } catch (error) {
-    return { state: "fails", subject, detail: `${asked}: ${messageOf(error)}` };
+    return { state: "fails", subject, detail: `${addresses}: ${messageOf(error)}` };
   }
 }

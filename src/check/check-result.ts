@@ -1,8 +1,8 @@
-/** One thing that a server needs, as it was found on this machine. */
+/** Result of checking one thing that a server needs. */
 export interface CheckResult {
   /** `fails`: the server would not start, or not work; `warns`: an operator should know. */
   state: "ok" | "warns" | "fails";
   subject: string;
-  /** A sentence with what was found and, unless it is ok, what would help. */
+  /** The observation and, unless it is ok, the remedy. */
   detail: string;
 }

@@ -6,7 +6,7 @@ import { checkDisk } from "./disk.ts";
 import { checkPort, checkSystem } from "./system.ts";
 import { checkUserCode } from "./user-code.ts";
 
-/** Looks at everything that a server with these settings needs. Leaves nothing changed. */
+/** Checks everything that a server with these settings needs. Changes nothing. */
 export async function* check(config: Config): AsyncGenerator<CheckResult> {
   const changed = Object.entries(nonDefaultSettings(config)).map(
     ([key, value]) => `${key} = ${value}`,

@@ -19,12 +19,12 @@ import type { CheckResult } from "./check-result.ts";
 
 const FREE_BYTES_MIN = 2 ** 31;
 const GIB = 2 ** 30;
-/** Writes that are timed, each as large as a small flush of the event log. */
+/** Timed writes, each as large as a small flush of the event log. */
 const WRITES = 200;
 const WRITE_BYTES = 4_096;
 /**
- * Slower writes are a warning: every pixel waits for the disk, and would take as long as a page's
- * images.
+ * Median above which writes are a warning: every pixel waits for the disk, and would take as long
+ * as the images of a page.
  */
 const SLOW_MS = 10;
 
@@ -52,7 +52,7 @@ export async function* checkDisk(config: Config): AsyncGenerator<CheckResult> {
 function checkDataDirectory(config: Config, data: string, isNew: boolean): CheckResult {
   if (isNew) return { state: "ok", subject: "data", detail: `${data} would be made` };
   if (!existsSync(formatFile(config))) {
-    return { state: "ok", subject: "data", detail: `${data} holds nothing of pixelmill yet` };
+    return { state: "ok", subject: "data", detail: `${data} has no data of pixelmill yet` };
   }
   try {
     expectDataDirectory(config);
@@ -117,7 +117,7 @@ function checkWriteLatency(data: string): CheckResult {
 }
 
 /**
- * LMDB is a library that the executable unpacks into the temporary directory, which must allow
+ * Checks that LMDB loads: the executable unpacks it into the temporary directory, which must permit
  * that.
  */
 async function checkStoreLibrary(): Promise<CheckResult> {

@@ -5,7 +5,8 @@ import { HTTP_CONNECTIONS_MAX } from "../settings/limits.ts";
 import type { CheckResult } from "./check-result.ts";
 
 /**
- * Descriptors beside those of connections: segments, stores, guests' pipes, sockets to receivers.
+ * Descriptors for segments, stores, guests' pipes and sockets to receivers, besides the
+ * connections.
  */
 const OTHER_DESCRIPTORS = 6_000;
 const MEMORY_BYTES_MIN = 1 << 30;
@@ -23,7 +24,7 @@ export function* checkSystem(): Generator<CheckResult> {
   }
 }
 
-/** The memory that the machine has, or the control group allows. */
+/** Memory of the machine, or of the control group if that allows less. */
 function checkMemory(): CheckResult {
   const bytes = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
   const detail = `${Math.round(bytes / MIB)} MiB`;
@@ -43,12 +44,13 @@ function checkDescriptors(): CheckResult {
   return Number(soft) >= wanted
     ? { state: "ok", subject: "open files", detail: `${soft} allowed` }
     : {
-        ...{ state: "warns", subject: "open files" },
+        state: "warns",
+        subject: "open files",
         detail: `${soft} allowed; ${wanted} let all connections in (LimitNOFILE=, ulimit -n)`,
       };
 }
 
-/** Tries to listen, and stops at once. */
+/** Listens on a port, and stops at once. */
 export async function checkPort(subject: string, host: string, port: number): Promise<CheckResult> {
   try {
     Bun.listen({ hostname: host, port, socket: { data() {} } }).stop(true);

@@ -5,7 +5,7 @@ import type { GuestLanguage } from "../sandbox/program.ts";
 import { selfCommand } from "../self-command.ts";
 import type { CheckResult } from "./check-result.ts";
 
-/** Starts a guest, which confines itself and tries what must be impossible then. */
+/** Starts a guest, which confines itself and then tries forbidden system calls. */
 export async function checkUserCode(language: GuestLanguage): Promise<CheckResult> {
   const subject = `user code in ${language === "python" ? "Python" : "JavaScript"}`;
   const sandbox = createSandbox({

@@ -21,13 +21,13 @@ const pixelmill = defineCommand({
   subCommands: { serve, workspace, token, check, compact, backup, restore, release, cluster },
 });
 
-/** Runs one command line and answers its exit code: 0 done, 1 failed, 2 wrongly called. */
+/** Runs one command line. Returns its exit code: 0 done, 1 failed, 2 invalid command line. */
 export async function run(argv: string[]): Promise<number> {
   if (argv[0] === "--version" || argv[0] === "-v") {
     print(version);
     return 0;
   }
-  // Who reads the output may stop before its end, as `head` does.
+  // The reader of the output may stop before its end, as `head` does.
   process.stdout.on("error", () => {});
   const asked = argv[0] === "help" ? [...argv.slice(1), "--help"] : argv;
   const { command, rest } = resolve(asked.map(withValue));
@@ -61,15 +61,16 @@ export async function run(argv: string[]): Promise<number> {
 }
 
 /**
- * Whether an error is told as its message alone: it is meant for who called, or the system refused
- * a file, a process or a library. Every other error is a fault of the program, and has a stack.
+ * Whether an error is printed as its message alone: it addresses the caller, or the system refused
+ * a file, a process or a library. Every other error is a fault of the program, and is printed with
+ * its stack.
  */
 function isForOperator(error: unknown): boolean {
   if (error instanceof StartError || error instanceof ApiError) return true;
   return error instanceof Error && "syscall" in error && "code" in error;
 }
 
-/** What Kafka's client gave up on, by its causes; undefined for an error that is not the client's. */
+/** The message of an error of Kafka's client, with its root causes; undefined for other errors. */
 function brokerError(error: unknown): string | undefined {
   const code = (error as { code?: unknown } | null)?.code;
   if (typeof code !== "string" || !code.startsWith("PLT_KFK_")) return undefined;
@@ -132,8 +133,8 @@ function isShownInUsage(command: CommandDef, flag: string): boolean {
 const nameOf = (command: CommandDef) => (command.meta as { name?: string }).name ?? "";
 
 /**
- * What is wrong with a command line. citty accepts any flag, but an unknown one is most likely a
- * typo, and must stop the command.
+ * Why a command line is invalid; undefined when it is valid. citty accepts any flag, but an unknown
+ * one is most likely a typo, and must stop the command.
  */
 function usageError(args: ArgsDef, rest: string[]): string | undefined {
   const flags = Object.entries(args).filter(([, arg]) => arg.type !== "positional");

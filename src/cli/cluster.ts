@@ -5,17 +5,17 @@ import { type Config, configFlags, loadConfig } from "../settings/reader.ts";
 
 type Migration = (config: Config, logger: Logger) => Promise<MigrationCounts>;
 
-/** A command that carries data, which is loaded when the command runs. */
+/** A command that copies data between a server and a cluster; its code is loaded when it runs. */
 function migrationCommand(name: string, description: string, load: () => Promise<Migration>) {
   return defineCommand({
     meta: { name: `cluster ${name}`, description },
     args: configFlags,
     async run({ args }) {
       const config = loadConfig(args);
-      const carry = await load();
-      const { workspaces, events, deadLetters } = await carry(config, createLogger("warn"));
-      const carried = `workspaces: ${workspaces}, undelivered events: ${events}, dead letters: ${deadLetters}`;
-      process.stdout.write(`${name}ed ${carried}\n`);
+      const migrate = await load();
+      const { workspaces, events, deadLetters } = await migrate(config, createLogger("warn"));
+      const counts = `workspaces: ${workspaces}, undelivered events: ${events}, dead letters: ${deadLetters}`;
+      process.stdout.write(`${name}ed ${counts}\n`);
     },
   });
 }

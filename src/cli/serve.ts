@@ -42,8 +42,7 @@ export const serve = defineCommand({
 });
 
 /**
- * Refuses systems other than Linux, which alone can confine user code and write past the page
- * cache.
+ * Refuses systems other than Linux: only Linux can confine user code and write past the page cache.
  */
 function expectLinux() {
   if (process.platform === "linux") return;
@@ -53,8 +52,8 @@ function expectLinux() {
 }
 
 /**
- * Ignores the signals of a closed terminal and of log rotation, which end most programs but must
- * not end a server.
+ * Ignores the signals of a closed terminal and of log rotation, whose default action would end the
+ * server.
  */
 function ignoreTerminalSignals(logger: Logger) {
   for (const signal of ["SIGHUP", "SIGUSR1", "SIGUSR2"] as const) {
@@ -67,8 +66,8 @@ function print(line: string) {
 }
 
 /**
- * The signals that ask to stop: the first SIGTERM or SIGINT asks for an orderly stop, the second
- * not to wait.
+ * Signals that stop the server: the first SIGTERM or SIGINT begins an orderly stop, the second ends
+ * it at once.
  */
 function stopSignal() {
   const first = Promise.withResolvers<string>();

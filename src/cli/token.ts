@@ -23,7 +23,7 @@ const create = defineCommand({
       const workspaceId = (args.workspace as string) ?? workspaces.list()[0]?.id;
       if (workspaceId === undefined || !workspaces.get(workspaceId)) {
         throw new StartError(
-          `Expected the id of a workspace of ${config.data}; pixelmill workspace list tells them`,
+          `Expected the id of a workspace of ${config.data}; pixelmill workspace list prints them`,
         );
       }
       const { secret } = await tokens.create(workspaceId, { name, permissions: chosen });

@@ -1,17 +1,16 @@
 export interface CircuitBreakerOptions {
-  /** Whether what failed would succeed again; rejects while it would not. */
+  /** Resolves when attempts would succeed again; rejects while they would not. */
   probe(): Promise<unknown>;
-  /** Whether anybody may still want to pass. */
+  /** Whether attempts may still follow; probes stop when not. */
   isNeeded(): boolean;
 }
 
-/** Between two probes. */
+/** Pause between two probes. */
 const PROBE_MS = 250;
 
 /**
- * Lets attempts pass until one fails. From then on each is refused at once, with the same reason,
- * until a probe succeeds: whoever asks brokers that are away must not wait every time for what is
- * known.
+ * Runs attempts until one fails. Then rejects each at once with the same reason until a probe
+ * succeeds, so that callers do not wait for brokers that are known to be away.
  */
 export class CircuitBreaker {
   readonly #options: CircuitBreakerOptions;
@@ -26,7 +25,7 @@ export class CircuitBreaker {
     try {
       return await attempt();
     } catch (reason) {
-      // Of several that fail together the first one shuts.
+      // The first of several concurrent failures opens the breaker.
       if (this.#refusal === undefined) void this.#open(reason);
       throw reason;
     }
@@ -41,7 +40,7 @@ export class CircuitBreaker {
         await probe();
         this.#refusal = undefined;
       } catch {
-        // It is probed again.
+        // The loop probes again.
       }
     }
   }

@@ -13,7 +13,7 @@ export class ConcurrencyLimiter {
     this.#total = total;
   }
 
-  /** A permit, or undefined when the owner, or all owners together, hold as many as they may. */
+  /** Returns a permit, or undefined when the owner, or all owners together, hold their maximum. */
   tryAcquire(owner: string): Permit | undefined {
     const held = this.#held.get(owner) ?? 0;
     if (this.isOwnerFull(owner) || this.#heldTotal >= this.#total) return undefined;

@@ -31,15 +31,15 @@ export class FairSemaphore {
     this.#admits = admits;
   }
 
-  /** A permit if the owner may have one now. */
+  /** Returns a permit if the owner may have one now. */
   tryAcquire(owner: string): Permit | undefined {
     if (this.#waiting.has(owner) || !this.#isAdmitted(owner)) return undefined;
     return this.#grant(owner);
   }
 
   /**
-   * Resolves with a permit; rejects with the signal's reason when that is aborted before. A permit
-   * that was granted has to be released, also when the signal is aborted at that moment.
+   * Resolves with a permit; rejects with the signal's reason when it is aborted first. A granted
+   * permit must be released, also when the signal is aborted at that moment.
    */
   async acquire(owner: string, signal: AbortSignal): Promise<Permit> {
     signal.throwIfAborted();
@@ -83,7 +83,7 @@ export class FairSemaphore {
       if (!this.#isAdmitted(next)) continue;
       const [enter] = callers;
       callers.delete(enter!);
-      // An owner that was admitted comes after the others the next time.
+      // An admitted owner moves behind the other waiting ones.
       this.#waiting.delete(next);
       if (callers.size > 0) this.#waiting.set(next, callers);
       enter!(this.#grant(next));

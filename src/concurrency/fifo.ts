@@ -1,7 +1,4 @@
-/**
- * A queue: first in, first out. Items that were taken are released at once, however many still
- * wait.
- */
+/** A first-in-first-out queue, which releases items as soon as they are taken. */
 export class Fifo<T> {
   #items: (T | undefined)[] = [];
   /** Index of the first item; an array's own `shift` would move all the others. */
@@ -23,8 +20,8 @@ export class Fifo<T> {
     if (this.length === 0) return undefined;
     const item = this.#items[this.#head];
     this.#items[this.#head++] = undefined;
-    // Half of the places are empty. So at most as many items are moved as were taken since the last
-    // move.
+    // At least half of the array is empty, so at most as many items are moved as were taken since
+    // the last move.
     if (2 * this.#head >= this.#items.length) {
       this.#items = this.#items.slice(this.#head);
       this.#head = 0;

@@ -1,12 +1,12 @@
 import { Permit } from "./permit.ts";
 
 /**
- * A semaphore whose next permit goes to the waiting caller with the lowest number, then to the one
- * that came first.
+ * A semaphore whose next permit goes to the waiting caller with the lowest priority number, and
+ * among equals to the first.
  */
 export class PrioritySemaphore {
   #free: number;
-  /** Waiting callers, in the order in which they came. */
+  /** Waiting callers in their order of arrival. */
   readonly #waiting: { priority: number; enter: (permit: Permit) => void }[] = [];
 
   constructor(count: number) {

@@ -26,8 +26,7 @@ export function createRateLimiter(
     const before = buckets.get(key) ?? { tokens: size, at };
     const tokens = Math.min(size, before.tokens + ((at - before.at) / 1_000) * perSecond);
     if (tokens < 1) return Math.ceil((1 - tokens) / perSecond);
-    // The bucket used longest ago is forgotten first: a used bucket is taken out and put back at the
-    // end.
+    // Order by last use: a used bucket is removed and inserted at the end; the first is dropped.
     buckets.delete(key);
     buckets.set(key, { tokens: tokens - 1, at });
     const [oldest] = buckets.keys();

@@ -1,8 +1,8 @@
-/** Longest time for which a slice of work holds up the event loop. */
+/** Longest time for which a slice of work blocks the event loop. */
 const SLICE_MS = 2;
 
-/** Items between two looks at the clock. */
-const ITEMS_PER_LOOK = 64;
+/** Items between two reads of the clock. */
+const ITEMS_PER_CLOCK_READ = 64;
 
 /**
  * Runs long work in short slices, one at a time for all callers of one slicer. After each slice the
@@ -35,12 +35,12 @@ export class TimeSlicer {
   }
 }
 
-/** Index of the first item that was not worked on. */
+/** Works on items until `ms` have passed. Returns the index of the first item left. */
 function workFor<T>(ms: number, items: readonly T[], from: number, work: (item: T) => void) {
   const until = performance.now() + ms;
   let next = from;
   do {
-    const stop = Math.min(next + ITEMS_PER_LOOK, items.length);
+    const stop = Math.min(next + ITEMS_PER_CLOCK_READ, items.length);
     for (; next < stop; next++) work(items[next]!);
   } while (next < items.length && performance.now() < until);
   return next;

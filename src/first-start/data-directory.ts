@@ -7,7 +7,7 @@ import { messageOf, StartError } from "../errors.ts";
 import { LOG_LOCK_MS_MAX } from "../settings/limits.ts";
 import type { Config } from "../settings/reader.ts";
 
-/** Raised with every change after which an older pixelmill would misread the data. */
+/** Format version, raised with every change that an older version would misread. */
 const FORMAT = 1;
 
 /** A path in the data directory, below which lies everything that pixelmill writes. */
@@ -19,13 +19,13 @@ export const catalogDirectory = (config: Config) => inData(config, "catalog");
 export const eventsDirectory = (config: Config) => inData(config, "events");
 /** LMDB: cursors and dead letters of the pipeline. */
 export const deliveryDirectory = (config: Config) => inData(config, "delivery");
-/** What `file` destinations write. */
+/** Files that `file` destinations write. */
 export const filesDirectory = (config: Config) => inData(config, "files");
 
-/** What a node of a cluster keeps: views of what the nodes share. */
+/** State of a node of a cluster: its views of the shared logs. */
 export const clusterDirectory = (config: Config, name: string) => inData(config, `cluster/${name}`);
 
-/** The topics that a node has used, by name, which are on disk when `put` returns. */
+/** Ids of the topics that a node has used, by name; on disk when `put` returns. */
 export function topicIds(config: Config): TopicIds {
   const path = clusterDirectory(config, "topics");
   const known = (): Record<string, string> =>
@@ -44,15 +44,15 @@ export function topicIds(config: Config): TopicIds {
   };
 }
 
-/** The file that tells which version of the format the data have. */
+/** File with the version of the data format. */
 export const formatFile = (config: Config) => inData(config, "format");
 /** While this file exists, the server delivers nothing: the data are a copy of another server's. */
 export const holdFile = (config: Config) => inData(config, "held");
 
 /**
- * Locks the data directory for one server, and returns the function that lets go of it. A server
- * that is ending is waited for; `StartError` when one stays, since two servers would each deliver
- * what is owed.
+ * Locks the data directory for one server, and returns the function that unlocks it. Waits for a
+ * server that is ending; throws `StartError` when it keeps the lock, since two servers would each
+ * deliver the same events.
  */
 export async function acquireDataLock(config: Config): Promise<() => void> {
   const unlock = await waitForFile(inData(config, "lock"), "exclusive", LOG_LOCK_MS_MAX);
@@ -63,8 +63,8 @@ export async function acquireDataLock(config: Config): Promise<() => void> {
 }
 
 /**
- * Whether an admin token was made here that nobody may have seen, because its start did not come to
- * print it.
+ * Marker of an admin token that was created but perhaps not printed, because the start was
+ * interrupted.
  */
 export function unprintedToken(config: Config) {
   const path = inData(config, "unseen-token");
@@ -79,7 +79,10 @@ export function unprintedToken(config: Config) {
   };
 }
 
-/** A server with data of its own becomes a node by taking these along, and not by forgetting them. */
+/**
+ * Refuses the data directory of a standalone server, whose data would be ignored: `cluster import`
+ * moves them to the cluster.
+ */
 export function expectNodeDirectory(config: Config): void {
   if (!existsSync(catalogDirectory(config))) return;
   throw new StartError(
@@ -87,7 +90,9 @@ export function expectNodeDirectory(config: Config): void {
   );
 }
 
-/** A node that forgot its cluster would begin anew, with nothing in it. */
+/**
+ * Refuses the data directory of a node: without its cluster it would start with an empty catalog.
+ */
 export function expectStandaloneDirectory(config: Config): void {
   if (!existsSync(clusterDirectory(config, ""))) return;
   throw new StartError(
@@ -96,7 +101,7 @@ export function expectStandaloneDirectory(config: Config): void {
 }
 
 /**
- * Refuses a directory that pixelmill did not make: a mistyped path must not become a data
+ * Refuses a directory that pixelmill did not create: a mistyped path must not become a data
  * directory.
  */
 export function expectDataDirectory(config: Config): void {
@@ -104,7 +109,7 @@ export function expectDataDirectory(config: Config): void {
     statSync(formatFile(config));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    // Whether there are data cannot be seen without the right to look into the directory.
+    // Without the right to read the directory, its content is unknown.
     const known = code === "ENOENT" || code === "ENOTDIR";
     throw new StartError(
       known
@@ -116,8 +121,8 @@ export function expectDataDirectory(config: Config): void {
 }
 
 /**
- * Makes the data directory, or checks that this pixelmill understands what is in it. `StartError`
- * when another version wrote it, or when it cannot be used.
+ * Creates the data directory, or checks that this version can read it. Throws `StartError` when
+ * another version wrote it, or when it cannot be used.
  */
 export function prepareDataDirectory(config: Config): void {
   const directory = resolve(config.data);
@@ -143,7 +148,7 @@ export function prepareDataDirectory(config: Config): void {
   );
 }
 
-/** `mkdir` says of a file only that it exists. */
+/** Throws a clear error when a file has this path: `mkdir` only says that it exists. */
 function expectNoFile(directory: string): void {
   const found = statSync(directory, { throwIfNoEntry: false });
   if (found && !found.isDirectory()) throw new Error("expected a directory, got a file");

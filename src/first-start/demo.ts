@@ -38,7 +38,7 @@ export interface DemoDeps {
   logEnds: () => Promise<Positions>;
 }
 
-/** What the operator is told of the demo. */
+/** Addresses that the demo prints, and where it prints them. */
 export interface DemoOutput {
   print(line: string): void;
   dataPlaneUrl: string;

@@ -8,15 +8,16 @@ interface FirstWorkspaceOptions {
   name: string;
   /** The value of the setting `admin.token`. */
   adminToken: string | undefined;
-  /** Whether a token was made that nobody may have seen; stored on disk. */
+  /** Stored marker of an admin token that was created but perhaps not printed. */
   unprintedToken: { get(): boolean; set(is: boolean): void };
   print(line: string): void;
 }
 
 /**
- * The workspace of a fresh data directory, with its admin token: generated and printed once, or
- * given by the setting `admin.token`. A changed setting replaces the token that it set before. A
- * start that was cut off before it printed its token is followed by one that prints another.
+ * Creates the workspace of a fresh data directory with its admin token, which is generated and
+ * printed once, or given by the setting `admin.token`. A changed setting replaces the token of the
+ * previous value. When a start was interrupted before it printed its token, the next start creates
+ * and prints another.
  */
 export async function firstWorkspace(
   catalog: Catalog,
@@ -26,7 +27,7 @@ export async function firstWorkspace(
   const wasUnseen = unprintedToken.get();
   if (catalog.workspaces.list().length === 0 && adminToken === undefined) unprintedToken.set(true);
   const { workspace, isMade } = await catalog.workspaces.first(name);
-  // Another node was quicker, and prints the token.
+  // Another node created the workspace first, and prints the token.
   if (!isMade && !wasUnseen && unprintedToken.get()) unprintedToken.set(false);
   if (adminToken !== undefined) {
     await setToken(catalog, workspace.id, adminToken);
@@ -49,7 +50,7 @@ async function setToken(catalog: Catalog, workspaceId: string, secret: string): 
   await catalog.tokens.create(workspaceId, input).catch(ignoreConcurrentChange);
 }
 
-/** Nodes that start together with the same setting do the same. */
+/** Ignores the error of a change that another node, starting with the same setting, made first. */
 function ignoreConcurrentChange(error: unknown): void {
   const isDone = error instanceof ApiError && ["missing", "conflict"].includes(error.refusal);
   if (!isDone) throw error;

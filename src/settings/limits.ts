@@ -1,7 +1,7 @@
 /**
- * The bounds that a caller or an operator can meet, by where they are met; each has its unit in its
- * name. Bounds of one room stand in its own `limits.ts`, internal ones beside their code. The
- * reference of limits is made from these files, group by group.
+ * Limits that a caller or an operator can meet, grouped by where; each name ends in its unit.
+ * Limits of one room are in its own `limits.ts`, internal ones beside their code. The reference of
+ * limits is generated from these files, group by group.
  */
 
 // The data plane
@@ -13,7 +13,7 @@ export const PIXEL_PARAMETERS_MAX = 1_000;
 export const PIXEL_LEVELS_MAX = 16;
 /** A larger component of a name is a key, not an index. */
 export const PIXEL_ARRAY_INDEX_MAX = 999;
-/** Elements of an event's arrays, gaps counted; more is 400, for 32 KB could make 35 MB. */
+/** Elements of an event's arrays, gaps included; more is 400: 32 KB could make 35 MB. */
 export const PIXEL_ARRAY_ELEMENTS_MAX = 100_000;
 /** Significant digits of a value that becomes a number; more stay text. */
 export const PIXEL_NUMBER_DIGITS_MAX = 15;
@@ -26,38 +26,37 @@ export const HTTP_METHOD_CHARS_MAX = 32;
 /** Body of a request to the data plane, which is read and ignored; more is 413. */
 export const HTTP_BODY_BYTES_MAX = 65_536;
 /**
- * Connections of an ingest process, fewer where it may have few descriptors; beyond it a new
- * connection takes the place of one that waits.
+ * Connections of an ingest process, fewer when it has few descriptors; above it, a new connection
+ * closes one that is idle.
  */
 export const HTTP_CONNECTIONS_MAX = 10_000;
 /**
- * Bytes of requests that wait, of all connections of a process; beyond it 503, or the connection
- * ends.
+ * Bytes of unfinished requests of all connections of a process; above it the answer is 503, or the
+ * connection ends.
  */
 export const HTTP_WAITING_BYTES_MAX = 64 << 20;
-/** A connection that lets the server wait this long, for a request or to be read, is closed. */
+/** A connection that is idle or does not read for this long is closed. */
 export const IDLE_CONNECTION_SECONDS_MAX = 10;
 /**
- * Trusted proxies in a row that are passed over in `X-Forwarded-For`; entries before them are not
- * read.
+ * Trusted proxies in a row that are skipped in `X-Forwarded-For`; entries before them are ignored.
  */
 export const FORWARDED_HOPS_MAX = 32;
 /** A token or a write key may send at once what its rate allows in this time. */
 export const RATE_BURST_SECONDS = 2;
-/** Bytes of records that wait for the disk; beyond it a pixel answers 503. */
+/** Bytes of records that wait for the disk; above it a pixel is answered with 503. */
 export const LOG_PENDING_BYTES_MAX = 64 << 20;
 
 // The control plane
 /** Body of an API request; larger is 413. */
 export const BODY_BYTES_MAX = 4 << 20;
 /**
- * Time from the first to the last byte of a body, so that a slow sender holds a connection no
+ * Time from the first to the last byte of a body, so that a slow sender cannot hold a connection
  * longer.
  */
 export const BODY_SECONDS_MAX = 30;
 /** Levels of nesting of a JSON body. */
 export const JSON_LEVELS_MAX = 64;
-/** Faults that one refusal names. */
+/** Errors that one answer lists. */
 export const DETAILS_MAX = 20;
 /** Length of a name, after trimming. */
 export const NAME_CHARS_MAX = 255;
@@ -93,15 +92,15 @@ export const LISTS_OF_WORKSPACE_MAX = 4;
 export const DEAD_LETTER_GROUPS_MAX = 1_000;
 /** Dead letters of one page of the API. */
 export const DEAD_LETTERS_PAGE_MAX = 1_000;
-/** A browser that signed in with a token has to do so again after this long. */
+/** Seconds after which a browser that signed in with a token must sign in again. */
 export const SESSION_SECONDS_MAX = 43_200;
-/** Browsers signed in with one token; the one that signed in first goes first. */
+/** Browsers signed in with one token; above it the oldest session ends. */
 export const SESSIONS_OF_TOKEN_MAX = 32;
 /** Sources, destinations and connections that one overview shows of each. */
 export const OVERVIEW_ITEMS_MAX = 500;
-/** Suspended transformations that one node tells of a workspace. */
+/** Suspended transformations of a workspace that one node lists. */
 export const SUSPENSIONS_SHOWN_MAX = 500;
-/** Requests of one workspace at once that all nodes are asked for, at one node; more are 429. */
+/** Concurrent requests of a workspace at one node that query all nodes; one more is 429. */
 export const STATUS_QUESTIONS_OF_WORKSPACE_MAX = 16;
 /** Live tails of one token; one more is 429. */
 export const TAILS_OF_TOKEN_MAX = 10;
@@ -111,19 +110,22 @@ export const TAILS_MAX = 100;
 export const TAIL_PENDING_BYTES_MAX = 1 << 20;
 /** Kept events that one search answers; without `limit` it answers 50. */
 export const SEARCH_EVENTS_MAX = 100;
-/** Events that one search answers, as JSON; beyond it, and beyond one event, it stops. */
+/**
+ * Bytes of the events in a search's answer, as JSON; above it, and after at least one event, the
+ * search stops.
+ */
 export const SEARCH_ANSWER_BYTES_MAX = 4 << 20;
-/** Bytes of events that one search looks through; then its answer says where to go on. */
+/** Bytes of events that one search reads; then its answer has a cursor to continue. */
 export const SEARCH_BYTES_MAX = 256 << 20;
-/** Time of one search; then its answer says where to go on. */
+/** Time of one search; then its answer has a cursor to continue. */
 export const SEARCH_MS_MAX = 5_000;
-/** Length of the place where a search goes on. */
+/** Length of the cursor of a search. */
 export const SEARCH_CURSOR_CHARS_MAX = 4_096;
 /** Length of a text that a search looks for. */
 export const SEARCH_TEXT_CHARS_MAX = 1_024;
 /** Searches of one workspace at once; one more is 429. */
 export const SEARCHES_OF_WORKSPACE_MAX = 2;
-/** Searches in all at once; one more is 429. They share at most half of the server's time. */
+/** Concurrent searches in all; one more is 429. They take at most half of the server's time. */
 export const SEARCHES_MAX = 16;
 
 // Tests and publishing
@@ -141,9 +143,7 @@ export const TEST_REQUESTS_OF_WORKSPACE_MAX = 32;
 export const TEST_REQUESTS_MAX = 256;
 /** CPU time of user code in all tests of one request; events that did not run by then fail. */
 export const TEST_CPU_MS_MAX = 10_000;
-/**
- * Time on the clock for code that sleeps in tests; it begins anew with each guest of the request.
- */
+/** Elapsed time of tests, for code that sleeps; it starts again with each guest of the request. */
 export const TEST_WALL_MS_MAX = 120_000;
 /** Bytes of outputs of the tests of one request; the events that would make more fail. */
 export const TEST_OUTPUT_BYTES_MAX = 8 << 20;
@@ -155,11 +155,11 @@ export const THROW_AWAY_GUESTS_OF_WORKSPACE_MAX = 4;
 // User code
 /** CPU time of user code for a batch of events. */
 export const GUEST_CPU_MS_MAX = 4_000;
-/** Events of one batch that may each use up the whole CPU budget; the rest get a short one. */
+/** Events of one batch that may each use up the whole CPU budget; later ones get a short one. */
 export const GUEST_CULPRITS_MAX = 4;
 /** CPU time of an event after `GUEST_CULPRITS_MAX` others used up the whole budget. */
 export const GUEST_SHORT_CPU_MS_MAX = 100;
-/** A guest that neither computes nor answers (the machine is busy, or it sleeps) has this long. */
+/** Time for a guest that neither computes nor answers, because the machine is busy or it sleeps. */
 export const GUEST_WALL_MS_MAX = 20_000;
 /** Memory of a guest above what an idle guest has; a guest that takes more is killed. */
 export const GUEST_MEMORY_BYTES_MAX = 256 << 20;
@@ -203,7 +203,7 @@ export const FETCH_REQUEST_CHARS_MAX = 1 << 20;
 export const FETCH_ANSWER_BYTES_MAX = 1 << 20;
 /** Batches in a row without a good event after which a program is suspended. */
 export const SUSPENSION_COST = 20;
-/** A failed batch that cost its guest its time or its life counts for so many. */
+/** Cost of a failed batch whose guest ran out of time or was killed. */
 export const SUSPENSION_COST_OF_CULPRITS = 4;
 /** CPU time of batches without a good event after which their program is suspended. */
 export const SUSPENSION_CPU_MS = 5_000;
@@ -239,7 +239,7 @@ export const DELIVERY_BYTES_MAX = 4 << 20;
 export const RETRY_DELAY_MS_MIN = 500;
 /** Longest wait between two attempts at a delivery, unless the receiver asks for more. */
 export const RETRY_DELAY_MS_MAX = 60_000;
-/** `Retry-After` beyond this is cut: a receiver cannot park events for days. */
+/** Longest `Retry-After` that is honoured: a receiver cannot delay events for days. */
 export const RETRY_AFTER_MS_MAX = 3_600_000;
 /** Failed attempts of several events after which they are sent one by one. */
 export const SPLIT_ATTEMPTS_MIN = 3;
@@ -248,15 +248,15 @@ export const SPLIT_ATTEMPTS_MIN = 3;
  */
 export const POISON_ATTEMPTS_MAX = 8;
 
-/** Destinations of which the last hour is remembered, in minutes; those that were idle go first. */
+/** Destinations whose last hour is kept, in minutes; the least active are dropped first. */
 export const LANE_HISTORIES_MAX = 1_000;
-/** Connections of which the events of the last minute are counted. */
+/** Connections whose events of the last minute are counted. */
 export const LANE_HISTORY_CONNECTIONS_MAX = 10_000;
 /** Events of one delivery of a destination that gathers them. */
 export const GATHERED_EVENTS_MAX = 16_384;
 /** Their JSON texts, beyond the first event's. */
 export const GATHERED_BYTES_MAX = 32 << 20;
-/** The longest that events are gathered for one delivery. */
+/** Longest time for which events are gathered for one delivery. */
 export const GATHERED_MS_MAX = 900_000;
 
 // Replays
@@ -270,7 +270,7 @@ export const REPLAYS_OF_WORKSPACE_MAX = 4;
 export const REPLAYS_MAX = 32;
 /** Replays of a workspace that have ended and are still shown; the oldest go first. */
 export const REPLAYS_KEPT_OF_WORKSPACE_MAX = 100;
-/** A replay that runs for longer fails, so that the event log is not kept for it for ever. */
+/** Longest run of a replay; then it fails, so that it does not keep the event log for ever. */
 export const REPLAY_MS_MAX = 259_200_000;
 /** Length of each text of a replay's filter. */
 export const REPLAY_FILTER_CHARS_MAX = 1_024;
@@ -284,7 +284,7 @@ export const CONNECTION_TESTS_OF_WORKSPACE_MAX = 4;
 export const CONNECTION_TESTS_MAX = 32;
 
 // Start and stop
-/** Time that a starting server, or log writer, waits for an old one to let go of its directory. */
+/** Time for which a starting server, or log writer, waits for the lock of its directory. */
 export const LOG_LOCK_MS_MAX = 10_000;
 /** Time at shutdown for requests under way, and then for attempts, before they are cut off. */
 export const DRAIN_MS_MAX = 4_000;

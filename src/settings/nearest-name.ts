@@ -1,12 +1,12 @@
 /**
- * Most letters by which a misspelt name may differ from a known one; always fewer than half of the
+ * Most letters by which an unknown name may differ from a known one; always fewer than half of the
  * known name's.
  */
 const LETTERS_OFF_MAX = 2;
 
 /**
- * The known name that another name was probably meant to be, in any case of letters; undefined when
- * there is none.
+ * Returns the known name that a misspelt one probably stands for, ignoring case; undefined when
+ * none is near.
  */
 export function nearestName(name: string, known: readonly string[]): string | undefined {
   const off = known.map((it) => ({ it, letters: distance(name.toLowerCase(), it.toLowerCase()) }));

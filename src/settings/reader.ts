@@ -32,14 +32,14 @@ export const configFlags = Object.fromEntries([
   }),
 ]) as Record<string, { type: "string"; description: string; valueHint: string }>;
 
-/** What stands for a flag's value in the text of `--help`. */
+/** Placeholder of a flag's value in the text of `--help`. */
 function valueHint(schema: TSchema): string {
   if (schema.type === "integer") return "number";
   if (schema.type === "array") return "list";
   return schema.type === "boolean" ? "true|false" : "text";
 }
 
-/** Flags of settings that are true or false: alone they mean true. */
+/** Flags of boolean settings: without a value they mean true. */
 export const booleanFlags: ReadonlySet<string> = new Set(
   keys.filter((key) => schemas[key].type === "boolean").map(flagName),
 );
@@ -91,14 +91,14 @@ function parseSetting({ key, value, name }: Setting): unknown {
   return meant;
 }
 
-/** The setting that an unknown one was probably meant to be, named as the unknown one was. */
+/** Hint at the known setting nearest to an unknown one, in the same notation. */
 function nearestSettingHint(key: string, name: string): string {
   const isVariable = name.startsWith("PIXELMILL_");
   const meant = nearestName(key, isVariable ? keys.map(environmentName) : keys);
   return meant === undefined ? "" : `; the nearest is ${meant}`;
 }
 
-/** The value that came, unless it may be a secret. */
+/** The given value for an error message, unless it may be a secret. */
 function got(schema: TSchema, value: unknown): string {
   if (schema.writeOnly) return "";
   const text = JSON.stringify(value);
@@ -178,7 +178,10 @@ function parseToml(text: string): object {
   }
 }
 
-/** Bun does not tell where TOML is wrong: it is after the most lines that can be read by themselves. */
+/**
+ * Line of a TOML error, which Bun does not report: the one after the longest prefix of lines that
+ * parses.
+ */
 function lineOfFault(text: string): number {
   const lines = text.split("\n");
   const whole = lines.findLastIndex(
@@ -204,10 +207,10 @@ function fromEnvironment(environment: Record<string, string | undefined>): Setti
 }
 
 /**
- * Whether Kubernetes set the variable: it tells every container the Services of its namespace, and
- * one called `pixelmill` or `pixelmill-admin` gives `PIXELMILL_PORT=tcp://10.0.0.7:8080`,
- * `PIXELMILL_SERVICE_HOST`, `PIXELMILL_PORT_8080_TCP_ADDR` and the like, none of which is meant as
- * a setting.
+ * Whether Kubernetes set the variable: it sets variables in every container for each Service of its
+ * namespace, and one called `pixelmill` or `pixelmill-admin` gives
+ * `PIXELMILL_PORT=tcp://10.0.0.7:8080`, `PIXELMILL_SERVICE_HOST`, `PIXELMILL_PORT_8080_TCP_ADDR`
+ * and the like, none of which is a setting.
  */
 function isOfService(name: string, value = ""): boolean {
   if (name.endsWith("_PORT") && /^(tcp|udp|sctp):\/\//.test(value)) return true;

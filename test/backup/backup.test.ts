@@ -31,8 +31,8 @@ const send = async (server: Server, writeKey: string, id: string) => {
 };
 const idsOf = (events: any[]) => events.map(({ properties }) => properties.id);
 
-test("a backup of a served directory, restored on hold, delivers what was not delivered before it", async () => {
-  // Down for as long as the backup is made: what comes then is owed, and nothing else is.
+test("a backup of a served directory, restored and released, delivers what was undelivered", async () => {
+  // Down during the backup: only the events of that time are owed.
   let down = false;
   const sink = startSink(() => (down ? 503 : 200));
   const server = await startServer();
@@ -87,7 +87,7 @@ test("a backup of a served directory, restored on hold, delivers what was not de
   for (const it of [server.directory, directory]) removeDirectory(it);
 }, 300_000);
 
-test("a server that has taken no pixel since its start is backed up, and its copy takes some", async () => {
+test("a server without a pixel since its start is backed up, and its copy accepts pixels", async () => {
   const sink = startSink();
   let server = await startServer();
   const { directory } = server;
@@ -114,7 +114,7 @@ test("a server that has taken no pixel since its start is backed up, and its cop
   for (const it of [directory, copied]) removeDirectory(it);
 }, 300_000);
 
-test("what cannot be backed up or restored is refused in a sentence, and leaves nothing", async () => {
+test("a failed backup or restore is reported in one sentence and leaves no file", async () => {
   const directory = temporaryDirectory();
   const at = (name: string) => join(directory, name);
   const data = ["--data", at("data")];
@@ -130,7 +130,7 @@ test("what cannot be backed up or restored is refused in a sentence, and leaves 
     `pixelmill: Cannot make the backup ${at("no/where")}: ENOENT`,
   );
   expect((await pixelmill("restore", at("b"), ...data)).errors).toBe(
-    `pixelmill: Expected ${at("data")} to be empty or absent, but it holds something\n`,
+    `pixelmill: Expected ${at("data")} to be empty or absent, but it has content\n`,
   );
 
   const whole = await Bun.file(at("b")).bytes();

@@ -22,7 +22,7 @@ describe("revisions", () => {
     );
   });
 
-  test("an amendment keeps what it does not name, and the published version", async () => {
+  test("an update keeps the fields that it does not name, and the published version", async () => {
     const { catalog, workspaceId } = await freshWorkspace();
     const input = { name: "Mine", description: "d", code: "one" };
     const first = await store(catalog, workspaceId, "transformation", input);
@@ -39,7 +39,7 @@ describe("revisions", () => {
     );
   });
 
-  test("a clock that steps back changes no order", async () => {
+  test("revisions keep their order when the clock steps back", async () => {
     const { catalog, workspaceId } = await freshWorkspace();
     const first = await store(catalog, workspaceId, "transformation");
     setSystemTime(new Date(first.createdAt - 60_000));
@@ -71,7 +71,7 @@ describe("revisions", () => {
     expect(list(1_000, "asc")).toEqual(made);
   });
 
-  test("language and library name stay", async () => {
+  test("the language and a library's name cannot be changed", async () => {
     const { catalog, workspaceId } = await freshWorkspace();
     const { id } = await store(catalog, workspaceId, "library", {
       name: "My lib",
@@ -134,7 +134,7 @@ describe("revisions", () => {
 });
 
 describe("publishing", () => {
-  test("is all or nothing", async () => {
+  test("publishing is all or nothing", async () => {
     const { catalog, workspaceId } = await freshWorkspace();
     const [one, two] = [
       await store(catalog, workspaceId, "transformation"),
@@ -160,7 +160,7 @@ describe("publishing", () => {
     expect((await refusalOf(gone)).refusal).toBe("missing");
   });
 
-  test("one published library has an import name, per language", async () => {
+  test("an import name has one published library per language", async () => {
     const { catalog, workspaceId } = await freshWorkspace();
     const first = await store(catalog, workspaceId, "library", { name: "My lib" });
     const second = await store(catalog, workspaceId, "library", { name: "my-lib" });
@@ -223,7 +223,7 @@ describe("publishing", () => {
     expect(catalog.code.linkedDestinations(workspaceId, revision.id)).toEqual([]);
   });
 
-  test("an update of what was deleted meanwhile is refused", async () => {
+  test("an update of a resource that was deleted meanwhile is refused", async () => {
     const { catalog, workspaceId } = await freshWorkspace();
     const { id } = await store(catalog, workspaceId, "transformation");
     const late = catalog.code.revise(workspaceId, "transformation", id, { code: "late" });
@@ -232,7 +232,7 @@ describe("publishing", () => {
     expect((await refusalOf(commit)).refusal).toBe("missing");
   });
 
-  test("a check that is out of date is stale", async () => {
+  test("a commit is refused when a library changed since its tests", async () => {
     const { catalog, workspaceId } = await freshWorkspace();
     const first = await store(catalog, workspaceId, "library", { name: "Lib" });
     const user = await store(catalog, workspaceId, "transformation");
@@ -280,7 +280,7 @@ test("code that imports a library through another one must be tested with it (Py
 });
 
 describe("links", () => {
-  test("need a published transformation", async () => {
+  test("a link needs a published transformation", async () => {
     const { catalog, workspaceId } = await freshWorkspace();
     const { id } = await store(catalog, workspaceId, "transformation");
     const link = async () =>
@@ -292,7 +292,7 @@ describe("links", () => {
     ]);
   });
 
-  test("a destination has one transformation, and moves", async () => {
+  test("a new link of a destination replaces its old one", async () => {
     const { catalog, workspaceId } = await freshWorkspace();
     const [one, two] = [
       await store(catalog, workspaceId, "transformation"),

@@ -5,7 +5,7 @@ import { contradictions } from "./consistency.ts";
 
 const KILLS = 12;
 
-test(`SIGKILL while committing, ${KILLS} times: all or nothing, and nothing acknowledged is lost`, async () => {
+test(`${KILLS} SIGKILLs during commits leave whole commits and lose no acknowledged one`, async () => {
   const directory = await freshDirectory();
   const catalog = await freshCatalog(directory);
   const workspaceId = (await catalog.workspaces.create("Acme")).id;
@@ -45,7 +45,7 @@ function expectTogether(catalog: Catalog, workspaceId: string, user: string, lib
   expect(catalog.code.linkedDestinations(workspaceId, user).length).toBeGreaterThan(0);
 }
 
-/** Starts a committer, kills it once it wrote so many lines, and returns every whole line. */
+/** Starts a committer, kills it after it wrote `lines` lines, and returns every whole line. */
 async function killedAfter(args: string[], lines: number): Promise<string[]> {
   const script = `${import.meta.dir}/children/committer.ts`;
   const child = Bun.spawn([process.execPath, script, ...args], {

@@ -5,7 +5,7 @@ import { contradictions } from "./consistency.ts";
 /** 8 MB of file in blocks of 1,024 bytes: beyond it a write fails as it does on a full disk. */
 const FILE_BLOCKS_MAX = 8_000;
 
-test("what the disk does not take is refused, and no promise is left to end the process", async () => {
+test("a full disk refuses changes without an unhandled rejection", async () => {
   const directory = await freshDirectory();
   const catalog = await freshCatalog(directory);
   const workspaceId = (await catalog.workspaces.create("Acme")).id;

@@ -14,7 +14,7 @@ test("ids of one process ascend, within a millisecond and when the clock steps b
   expect(new Set(ids).size).toBe(ids.length);
 });
 
-test("an id tells when it was made", () => {
+test("an id has the time at which it was made", () => {
   const base = Date.now() + 90_000;
   for (const at of [base, base + 1, base + 86_400_000]) expect(timeOf(newId(at))).toBe(at);
 });
@@ -25,7 +25,7 @@ test("a later millisecond sorts after an earlier one, whatever the random part",
   expect(ids.toSorted()).toEqual(ids);
 });
 
-test("nothing else passes for an id", () => {
+test("texts of another form are not accepted as ids", () => {
   const others = [
     "",
     "x",

@@ -22,7 +22,7 @@ const python: [code: string, imports: string[]][] = [
   ["import", []],
 ];
 
-describe("what a draft imports", () => {
+describe("imports of a draft", () => {
   test.each(javascript)("JavaScript: %p", (code, imports) => {
     expect(importsOf("javascript", code)).toEqual(imports);
   });
@@ -30,7 +30,7 @@ describe("what a draft imports", () => {
     expect(importsOf("pythonfaas", code)).toEqual(imports);
     expect(importsOf("python", code)).toEqual(imports);
   });
-  test("is bounded, whatever the code", () => {
+  test("the number and length of imports are bounded", () => {
     const many = Array.from({ length: 5_000 }, (_, n) => `import "m${n}";`).join("");
     expect(importsOf("javascript", many)).toHaveLength(1_000);
     expect(importsOf("javascript", `import "${"x".repeat(300)}"; import "y";`)).toEqual(["y"]);
@@ -40,7 +40,7 @@ describe("what a draft imports", () => {
       }
     }
   });
-  test("of any text is a list of names", () => {
+  test("any text gives a list of names", () => {
     const word = fc.constantFrom(
       "import ",
       "from ",

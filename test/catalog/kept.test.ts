@@ -20,7 +20,7 @@ import {
   store,
 } from "./_setup.ts";
 
-/** What is kept of each thing, to the field. */
+/** Stored fields of each item. */
 
 const TABLES = (
   "connection-pairs connections connections-by-destination connections-by-mark connections-order " +
@@ -51,10 +51,10 @@ describe("names", () => {
   });
 });
 
-describe("what is made has these fields and no others", () => {
+describe("a stored item has exactly these fields", () => {
   const START = 1_700_000_000_000;
 
-  test("sources", async () => {
+  test("a source has exactly its fields", async () => {
     const { catalog, workspaceId } = await freshWorkspace();
     at(START);
     const made = await catalog.sources.create(workspaceId, { name: "Site" });
@@ -85,7 +85,7 @@ describe("what is made has these fields and no others", () => {
     }
   });
 
-  test("destinations", async () => {
+  test("a destination has exactly its fields", async () => {
     const { catalog, workspaceId } = await freshWorkspace();
     at(START);
     const input = { name: "Sink", type: "file", config: { path: "a" } };
@@ -108,7 +108,7 @@ describe("what is made has these fields and no others", () => {
     }
   });
 
-  test("connections", async () => {
+  test("a connection has exactly its fields", async () => {
     const { catalog, workspaceId } = await freshWorkspace();
     const source = await catalog.sources.create(workspaceId, { name: "Site" });
     const input = { name: "Sink", type: "file", config: {} };
@@ -129,7 +129,7 @@ describe("what is made has these fields and no others", () => {
     expect(again).toMatchObject({ ...paused, from: { "1": 3 }, until: { "1": 3 } });
   });
 
-  test("members, and what their role lets them", async () => {
+  test("a member has exactly its fields, and the permissions of its role", async () => {
     const { catalog, workspaceId } = await freshWorkspace();
     at(START);
     const input = { name: "Ada", email: "ada@example.com" };
@@ -169,7 +169,7 @@ describe("what is made has these fields and no others", () => {
     ] as never);
   });
 
-  test("tokens, of members and without one", async () => {
+  test("service tokens and personal tokens have exactly their fields", async () => {
     const { catalog, workspaceId } = await freshWorkspace();
     const input = { name: "Ada", email: "ada@example.com" };
     const member = await catalog.members.create(workspaceId, input);
@@ -191,7 +191,7 @@ describe("what is made has these fields and no others", () => {
     }
   });
 
-  test("credentials, whose first time stays", async () => {
+  test("a changed credential keeps its createdAt", async () => {
     const { catalog, workspaceId } = await freshWorkspace();
     at(START);
     const made = await catalog.credentials.put(workspaceId, "key", "one");
@@ -204,7 +204,7 @@ describe("what is made has these fields and no others", () => {
 });
 
 describe("revisions", () => {
-  test("an amendment changes each field that it names", async () => {
+  test("an update changes each field that it names", async () => {
     const { catalog, workspaceId } = await freshWorkspace();
     const input = { name: "One", description: "first", code: "1" };
     const first = await store(catalog, workspaceId, "transformation", input);
@@ -230,7 +230,7 @@ describe("revisions", () => {
     expect((await refusalOf(() => described(DESCRIPTION_CHARS_MAX + 1))).refusal).toBe("invalid");
   });
 
-  test("a version is found as what it is alone", async () => {
+  test("a version is found only by its own kind, workspace and resource", async () => {
     const { catalog, workspaceId } = await freshWorkspace();
     const other = (await catalog.workspaces.create("Other")).id;
     const first = await store(catalog, workspaceId, "transformation");
@@ -248,7 +248,7 @@ describe("revisions", () => {
     }
   });
 
-  test("what is known of a published version outlives its deletion", async () => {
+  test("the history of a published version survives the deletion of its resource", async () => {
     const directory = await freshDirectory();
     const before = await freshCatalog(directory);
     const { id: workspaceId } = await before.workspaces.create("Acme");
@@ -256,7 +256,7 @@ describe("revisions", () => {
     const revision = await store(before, workspaceId, "transformation");
     await publish(before, revision, ["lib"]);
     await before.close();
-    // As an earlier version left it, which knew of a version what its publication tells alone.
+    // An earlier release stored imports in the publication alone.
     const raw = openStore(directory, logger);
     const pasts = raw.table<object, string>("pasts");
     await raw.change(() => pasts.remove(revision.versionId));
@@ -283,7 +283,7 @@ describe("revisions", () => {
     ).toBe("one");
   });
 
-  test("a library in use names ten of its importers, and tells how many more there are", async () => {
+  test("the refusal to delete a library names ten importers and counts the others", async () => {
     const { catalog, workspaceId } = await freshWorkspace();
     const library = await store(catalog, workspaceId, "library", { name: "Lib" });
     await publish(catalog, library);
@@ -301,7 +301,7 @@ describe("revisions", () => {
     }
   });
 
-  test("an external id is kept by what is not deleted", async () => {
+  test("a deleted resource takes no external id", async () => {
     const { catalog, workspaceId } = await freshWorkspace();
     const { id } = await store(catalog, workspaceId, "transformation");
     const { code } = catalog;
@@ -316,7 +316,7 @@ describe("revisions", () => {
   });
 });
 
-test("of test events as many are kept as have room", () => {
+test("test events are kept up to TEST_EVENTS_KEPT_BYTES_MAX", () => {
   const event = (bytes: number) => ({ event: "x".repeat(bytes - '{"event":""}'.length) });
   const half = TEST_EVENTS_KEPT_BYTES_MAX / 2;
   const kept = (...sizes: number[]) => firstEvents(sizes.map(event)).length;
@@ -327,7 +327,7 @@ test("of test events as many are kept as have room", () => {
   expect(kept(2 * half + 1, 20)).toBe(0);
 });
 
-test("pages hold so many, in the order of creation, with and without external ids", async () => {
+test("pages have PAGE_ITEMS_MAX items in the order of creation, with and without external ids", async () => {
   const { catalog, workspaceId } = await freshWorkspace();
   const other = (await catalog.workspaces.create("Other")).id;
   const create = (n: number, of = workspaceId) =>
@@ -361,7 +361,7 @@ test("pages hold so many, in the order of creation, with and without external id
   expect(names(1, false)).toMatchObject({ total: PAGE_ITEMS_MAX });
 });
 
-test("a token that is revoked while a session of it begins has none", async () => {
+test("a token that is revoked while its session begins gets no session", async () => {
   const { catalog, workspaceId } = await freshWorkspace();
   const { token, secret } = await catalog.tokens.create(workspaceId, {
     name: "T",

@@ -26,14 +26,14 @@ test("a connection that is not live routes nothing", () => {
   expect(fresh(false, 7)).toMatchObject({ from: { "1": 7 }, until: { "1": 7 } });
 });
 
-test("nothing moves when it does not turn", () => {
+test("a connection whose liveness does not change keeps its windows", () => {
   const live = fresh(true, 7);
   const paused = fresh(false, 7);
   expect(setLive(live, true, { "1": 9 })).toBe(live);
   expect(setLive(paused, false, { "1": 9 })).toBe(paused);
 });
 
-test("what came before a pause stays owed, through the next start too", () => {
+test("events before a pause stay owed after the next start", () => {
   const paused = setLive(fresh(true, 7), false, { "1": 9 });
   expect(paused).toMatchObject({ from: { "1": 7 }, until: { "1": 9 } });
   const again = setLive(paused, true, { "1": 20 });
@@ -42,7 +42,7 @@ test("what came before a pause stays owed, through the next start too", () => {
   expect(again.earlier).toEqual([{ from: { "1": 7 }, until: { "1": 9 } }]);
 });
 
-test("an empty window is not remembered", () => {
+test("an empty window is not kept", () => {
   const started = setLive(fresh(false, 7), true, { "1": 9 });
   expect(started.earlier).toBeUndefined();
   expect(started.from).toEqual({ "1": 9 });
@@ -53,7 +53,7 @@ test("a log directory that appears while live counts from its start", () => {
   expect(setLive(paused, true, { "1": 8, "2": 5 }).earlier).toHaveLength(1);
 });
 
-test("of too many earlier windows the oldest two become one: every owed event is still in one", () => {
+test("the oldest two of too many windows become one that has every owed event", () => {
   // Live from 10 to 14, paused from 15 to 19, live from 20 to 24, and so on.
   const pauses = 2 * CONNECTION_WINDOWS_MAX;
   let connection = fresh(true, 10);

@@ -21,7 +21,7 @@ test("a program is the published code with its libraries and credentials", async
   expect(JSON.stringify(program?.credentials)).toBe('{"__proto__":"odd","apiKey":"secret"}');
 });
 
-test("it is the same object while nothing of it changes", async () => {
+test("a program is the same object while no part of it changes", async () => {
   const { catalog, workspaceId, destinationId } = await linkedProgram();
   const program = catalog.live.program(destinationId);
   expect(program).toBeDefined();
@@ -31,7 +31,7 @@ test("it is the same object while nothing of it changes", async () => {
   expect(catalog.live.program(destinationId)).toBe(program);
 });
 
-test("its id changes with the code, a library or a credential", async () => {
+test("a program's id changes with the code, a library or a credential", async () => {
   const { catalog, workspaceId, library, user, destinationId } = await linkedProgram();
   const ids = new Set([catalog.live.program(destinationId)?.id]);
   const nothing = { publish: [], links: [], usedLibraries: [] };
@@ -58,7 +58,7 @@ test("its id changes with the code, a library or a credential", async () => {
   expect(ids.size).toBe(6);
 });
 
-test("libraries of libraries come along (Python)", async () => {
+test("a Python program has the libraries of its libraries", async () => {
   const { catalog, workspaceId } = await freshWorkspace();
   const python = { language: "python" as const };
   const inner = await store(catalog, workspaceId, "library", { name: "inner", ...python });
@@ -76,7 +76,7 @@ test("libraries of libraries come along (Python)", async () => {
   expect(names).toEqual(["outer", "inner"]);
 });
 
-test("topology moves with sources, destinations and connections, and lanes with it", async () => {
+test("topology and lanes change with sources, destinations and connections", async () => {
   const { catalog, workspaceId } = await freshWorkspace();
   const seen = [catalog.live.topology()];
   const source = await catalog.sources.create(workspaceId, { name: "Site" });

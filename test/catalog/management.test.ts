@@ -4,7 +4,7 @@ import { CREDENTIAL_NAME_CHARS_MAX, PAGE_ITEMS_MAX } from "../../src/settings/li
 import { destination, freshWorkspace, publish, refusalOf, store } from "./_setup.ts";
 
 describe("workspaces", () => {
-  test("are listed by creation", async () => {
+  test("workspaces are listed by creation", async () => {
     const { catalog, workspaceId } = await freshWorkspace();
     const second = await catalog.workspaces.create("Second");
     expect(catalog.workspaces.list().map(({ id }) => id)).toEqual([workspaceId, second.id]);
@@ -12,7 +12,7 @@ describe("workspaces", () => {
     expect(catalog.workspaces.get(newId())).toBeUndefined();
   });
 
-  test("seal what they own", async () => {
+  test("a workspace cannot reach the items of another", async () => {
     const { catalog, workspaceId } = await freshWorkspace();
     const other = (await catalog.workspaces.create("Other")).id;
     const source = await catalog.sources.create(workspaceId, { name: "Site" });
@@ -52,7 +52,7 @@ test("lists come in pages, ordered by creation", async () => {
 });
 
 describe("sources", () => {
-  test("absent fields keep their value", async () => {
+  test("an update keeps the fields that it does not name", async () => {
     const { catalog, workspaceId } = await freshWorkspace();
     const input = { name: "Site", config: { tag: 1 } };
     const { id } = await catalog.sources.create(workspaceId, input);
@@ -70,7 +70,7 @@ describe("sources", () => {
     expect(catalog.live.source(after.writeKey)?.id).toBe(before.id);
   });
 
-  test("take their connections with them", async () => {
+  test("a removed source takes its connections with it", async () => {
     const { catalog, workspaceId } = await freshWorkspace();
     const source = await catalog.sources.create(workspaceId, { name: "Site" });
     const pair = { sourceId: source.id, destinationId: await destination(catalog, workspaceId) };
@@ -85,7 +85,7 @@ describe("sources", () => {
 });
 
 describe("connections", () => {
-  test("join a pair once", async () => {
+  test("a source and a destination are connected at most once", async () => {
     const { catalog, workspaceId } = await freshWorkspace();
     const source = await catalog.sources.create(workspaceId, { name: "Site" });
     const pair = { sourceId: source.id, destinationId: await destination(catalog, workspaceId) };
@@ -97,7 +97,7 @@ describe("connections", () => {
     expect((await catalog.connections.create(workspaceId, pair, {})).id).not.toBe(made.id);
   });
 
-  test("need both ends in the workspace", async () => {
+  test("a connection needs both ends in its workspace", async () => {
     const { catalog, workspaceId } = await freshWorkspace();
     const other = (await catalog.workspaces.create("Other")).id;
     const source = await catalog.sources.create(workspaceId, { name: "Site" });
@@ -106,7 +106,7 @@ describe("connections", () => {
     expect((await refusalOf(join)).refusal).toBe("missing");
   });
 
-  test("to a disabled destination route nothing yet", async () => {
+  test("a connection to a disabled destination routes nothing", async () => {
     const { catalog, workspaceId } = await freshWorkspace();
     const source = await catalog.sources.create(workspaceId, { name: "Site" });
     const destinationId = await destination(catalog, workspaceId);
@@ -116,7 +116,7 @@ describe("connections", () => {
     expect(made).toMatchObject({ enabled: true, from: { "1": 3 }, until: { "1": 3 } });
   });
 
-  test("are live while they and their destination are enabled", async () => {
+  test("a connection is live while it and its destination are enabled", async () => {
     const { catalog, workspaceId } = await freshWorkspace();
     const source = await catalog.sources.create(workspaceId, { name: "Site" });
     const destinationId = await destination(catalog, workspaceId);
@@ -138,7 +138,7 @@ describe("connections", () => {
 });
 
 describe("destinations", () => {
-  test("take their connections and their link with them", async () => {
+  test("a removed destination takes its connections and its link with it", async () => {
     const { catalog, workspaceId } = await freshWorkspace();
     const source = await catalog.sources.create(workspaceId, { name: "Site" });
     const destinationId = await destination(catalog, workspaceId);
@@ -153,7 +153,7 @@ describe("destinations", () => {
     expect(catalog.live.destination(destinationId)).toBeUndefined();
   });
 
-  test("keep their config when an update has none", async () => {
+  test("a destination keeps its config when an update has none", async () => {
     const { catalog, workspaceId } = await freshWorkspace();
     const id = await destination(catalog, workspaceId);
     const after = await catalog.destinations.update(workspaceId, id, { name: "Renamed" }, {});
@@ -162,7 +162,7 @@ describe("destinations", () => {
 });
 
 describe("credentials", () => {
-  test("show their names only", async () => {
+  test("credentials are listed without their values", async () => {
     const { catalog, workspaceId } = await freshWorkspace();
     const made = await catalog.credentials.put(workspaceId, "apiKey", "s3cret-value");
     const again = await catalog.credentials.put(workspaceId, "apiKey", "another-value");

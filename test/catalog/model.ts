@@ -30,7 +30,7 @@ export class Model {
     this.destinations = destinations;
   }
 
-  /** Of which nothing is shared that a trigger changes. */
+  /** Independent workspaces: no trigger changes two of them. */
   copy(): Model {
     const model = new Model(this.destinations);
     const copies = new Map<Thing, Thing>();

@@ -18,7 +18,7 @@ async function openNodes(count: number, log = new MemoryLog({ delayMs: () => Mat
   return { directories, nodes };
 }
 
-test(`${AT_ONCE * RUNS} sequences of triggers on three nodes leave what the model says`, async () => {
+test(`${AT_ONCE * RUNS} sequences of triggers on three nodes leave the state of the model`, async () => {
   const log = new MemoryLog({ delayMs: () => Math.random() });
   const { directories, nodes } = await openNodes(3, log);
   await runTriggers(nodes, AT_ONCE, RUNS);
@@ -29,7 +29,7 @@ test(`${AT_ONCE * RUNS} sequences of triggers on three nodes leave what the mode
   expect(log.first).toBeGreaterThan(0);
 }, 300_000);
 
-test("what only one may have is given to one, whichever nodes are asked at once", async () => {
+test("concurrent requests at several nodes give a unique name or link to one of them", async () => {
   const { nodes } = await openNodes(3);
   const [first] = nodes as [Catalog];
   const { id: workspaceId } = await first.workspaces.create("Acme");

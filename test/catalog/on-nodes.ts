@@ -7,7 +7,7 @@ import { Model } from "./model.ts";
 
 type Command = fc.AsyncCommand<Model, Real>;
 
-/** So tight that the catalog's log is rewritten again and again, some rows at a time. */
+/** Bounds so low that the catalog's log is compacted again and again, some rows at a time. */
 export const tight: CompactionBounds = {
   ...{ min: { rows: 50, bytes: 1 << 20 }, factor: 0, portion: { rows: 500, bytes: 128 << 10 } },
   stalledMs: 1_000,

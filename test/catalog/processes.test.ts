@@ -49,7 +49,7 @@ test("another process sees each commit: sources, connections, code and tokens", 
   expect(await next()).toEqual({ source: null, lanes: 1, code: "two", token: false });
 }, 300_000);
 
-test("what another process made is known at once, also to who has just looked", async () => {
+test("a process sees another's change at once, also after a read in the same turn", async () => {
   const directory = await freshDirectory();
   const catalog = await freshCatalog(directory);
   const { id } = await catalog.workspaces.create("Acme");

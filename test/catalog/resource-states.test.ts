@@ -56,7 +56,7 @@ describe("a state and a trigger give the next state", () => {
   });
 });
 
-describe("what has no next state is refused", () => {
+describe("a trigger without a next state is refused", () => {
   const steps: [name: string, trigger: () => unknown, refusal: string][] = [
     ["deleted + update", () => withRevision(gone, second), "missing"],
     ["deleted + delete", () => asDeleted(gone), "missing"],
@@ -80,12 +80,12 @@ describe("what has no next state is refused", () => {
   });
 });
 
-test("of two updates at once the later one is the newest, in whichever order they are stored", () => {
+test("the later of two concurrent updates is the newest in either order of storing", () => {
   const [early, late] = [second, { ...second, versionId: newId() }];
   expect(withRevision(withRevision(draft, early), late).newest).toBe(late.versionId);
   expect(withRevision(withRevision(draft, late), early).newest).toBe(late.versionId);
 });
 
-test("connecting what is published is allowed", () => {
+test("a published transformation may be linked", () => {
   expect(() => checkLinkable(live)).not.toThrow();
 });

@@ -8,7 +8,7 @@ import {
   TOKEN_RANDOM_BITS,
 } from "../../src/catalog/secrets.ts";
 
-test("a secret carries its random bits and passes as one", () => {
+test("a generated secret has its random bits and is accepted as a secret", () => {
   const secret = newSecret();
   expect(secret).toMatch(/^pm_[0-9A-Za-z]{32,}$/);
   expect((secret.length - 3) * Math.log2(62)).toBeGreaterThanOrEqual(TOKEN_RANDOM_BITS);
@@ -26,7 +26,7 @@ test("secrets and write keys do not repeat, and use the whole alphabet evenly", 
   for (const count of counts.values()) expect(Math.abs(count - expected)).toBeLessThan(280);
 });
 
-test("other texts are no secrets", () => {
+test("texts of another form are not accepted as secrets", () => {
   const others = ["", "pm_", `pm_${"a".repeat(31)}`, "a".repeat(40), `pm_${"a".repeat(32)}!`];
   expect(others.filter(isSecret)).toEqual([]);
 });

@@ -6,7 +6,7 @@ import { freshCatalog, freshDirectory, freshWorkspace } from "./_setup.ts";
 
 const input = { name: "Ada", permissions: ["events:read" as const] };
 
-test("a session may what its token may, and ends by itself", async () => {
+test("a session has the permissions of its token and expires", async () => {
   const { catalog, workspaceId } = await freshWorkspace();
   const { token, secret } = await catalog.tokens.create(workspaceId, input);
   const begun = await catalog.sessions.begin(secret);
@@ -25,7 +25,7 @@ test("a session may what its token may, and ends by itself", async () => {
   expect(await catalog.sessions.begin(begun!.secret)).toBeUndefined();
 });
 
-test("a session ends with its token, with its member, and when it is ended", async () => {
+test("a session ends with its token, with its member, and by sign-out", async () => {
   const { catalog, workspaceId } = await freshWorkspace();
   const { sessions, tokens, members } = catalog;
   const [kept, revoked, left] = await Promise.all(
@@ -67,7 +67,7 @@ test("a session lasts no longer than its token", async () => {
   }
 });
 
-test("a session is over after its own time, though its token is not", async () => {
+test("a session expires before its token", async () => {
   const { catalog, workspaceId } = await freshWorkspace();
   const { secret } = await catalog.tokens.create(workspaceId, input);
   const begun = (await catalog.sessions.begin(secret))!;
@@ -80,20 +80,20 @@ test("a session is over after its own time, though its token is not", async () =
   }
 });
 
-test("a token's oldest session makes room", async () => {
+test("a token's oldest session ends when it has too many", async () => {
   const { catalog, workspaceId } = await freshWorkspace();
   const { secret } = await catalog.tokens.create(workspaceId, input);
   const secrets: string[] = [];
   for (let i = 0; i < SESSIONS_OF_TOKEN_MAX + 2; i++) {
     secrets.push((await catalog.sessions.begin(secret))!.secret);
-    // They are told apart by the millisecond in which they began.
+    // Each begins in another millisecond.
     await Bun.sleep(2);
   }
   const living = secrets.map((it) => catalog.sessions.authenticate(it) !== undefined);
   expect(living).toEqual([false, false, ...Array(SESSIONS_OF_TOKEN_MAX).fill(true)]);
 });
 
-test("a session outlives a restart, and its secret is kept nowhere", async () => {
+test("a session survives a restart, and its secret is not on disk", async () => {
   const directory = await freshDirectory();
   const catalog = await freshCatalog(directory);
   const { id } = await catalog.workspaces.create("Acme");

@@ -11,7 +11,7 @@ import { Model } from "./model.ts";
 const AT_ONCE = 32;
 const SEQUENCES = runs(512, 2_048);
 
-test(`${SEQUENCES} sequences of triggers leave what the model says`, async () => {
+test(`${SEQUENCES} sequences of triggers leave the state of the model`, async () => {
   const directory = await freshDirectory();
   const catalog = await freshCatalog(directory);
   const sequence = fc.tuple(fc.boolean(), fc.commands(commands, { maxCommands: 20, size: "+1" }));

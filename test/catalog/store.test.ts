@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from "bun:test";
 import { openStore } from "../../src/catalog/store.ts";
 import { freshDirectory, logger } from "./_setup.ts";
 
-test("whoever has changed something knows it, although others ask all the time", async () => {
+test("a process reads its own change while other reads go on", async () => {
   const store = openStore(await freshDirectory(), logger);
   let isOver = false;
   onTestFinished(() => {

@@ -29,7 +29,7 @@ test("a service token has its own permissions", async () => {
   });
 });
 
-test("the secret is kept nowhere", async () => {
+test("a token's secret is not on disk", async () => {
   const directory = await freshDirectory();
   const catalog = await freshCatalog(directory);
   const { id } = await catalog.workspaces.create("Acme");
@@ -41,7 +41,7 @@ test("the secret is kept nowhere", async () => {
   }
 });
 
-test("unknown, expired and revoked secrets are nobody", async () => {
+test("unknown, expired and revoked secrets do not authenticate", async () => {
   const { catalog, workspaceId } = await freshWorkspace();
   const input = { name: "CI", permissions: [] };
   const expired = await catalog.tokens.create(workspaceId, { ...input, expiresAt: Date.now() - 1 });
@@ -61,7 +61,7 @@ test("unknown, expired and revoked secrets are nobody", async () => {
   expect((await refusalOf(again)).refusal).toBe("missing");
 });
 
-test("a secret may be given, once and in the right form", async () => {
+test("a caller may choose a token's secret, once and in the right form", async () => {
   const { catalog, workspaceId } = await freshWorkspace();
   const secret = `pm_${"a1B2".repeat(10)}`;
   const input = { name: "Admin", permissions: ["workspace:admin" as const], secret };
@@ -75,7 +75,7 @@ test("a secret may be given, once and in the right form", async () => {
   );
 });
 
-test("a personal token follows its member", async () => {
+test("a personal token has the current permissions of its member and ends with it", async () => {
   const { catalog, workspaceId } = await freshWorkspace();
   const member = await catalog.members.create(workspaceId, {
     name: "Ada",
@@ -141,7 +141,7 @@ test("lastUsedAt is stored in the background", async () => {
   expect(storedUse()).toBe(used);
 }, 300_000);
 
-test("a use of a token while an earlier one is being stored is not forgotten", async () => {
+test("a token's use during the flush of an earlier use is stored", async () => {
   const store = openStore(await freshDirectory(), logger);
   onTestFinished(() => store.close());
   const stored = Promise.withResolvers<void>();
@@ -178,7 +178,7 @@ test("a use of a token while an earlier one is being stored is not forgotten", a
   expect(lastUse()).toBe(second);
 });
 
-test("tokens that go leave nothing behind: uses that are stored, and those noted late", async () => {
+test("a removed token leaves no stored use, also of a pending one", async () => {
   const directory = await freshDirectory();
   const before = await freshCatalog(directory);
   const { id } = await before.workspaces.create("Acme");
@@ -201,7 +201,7 @@ test("tokens that go leave nothing behind: uses that are stored, and those noted
   expect(await contradictions(directory)).toEqual([]);
 });
 
-test("a closed catalog takes no change", async () => {
+test("a closed catalog refuses changes", async () => {
   const catalog = await freshCatalog();
   await catalog.close();
   await catalog.close();

@@ -3,7 +3,7 @@ import { openCatalog } from "../../src/catalog/open.ts";
 import { openStore } from "../../src/catalog/store.ts";
 import { freshDirectory, logger } from "./_setup.ts";
 
-test("a catalog of an older version keeps what its tokens could do, and lists its drafts", async () => {
+test("an upgraded catalog keeps the permissions of its tokens and lists its drafts", async () => {
   const directory = await freshDirectory();
   const before = await openCatalog({ directory, logger });
   const { id: workspaceId } = await before.workspaces.create("Acme");
@@ -32,7 +32,7 @@ test("a catalog of an older version keeps what its tokens could do, and lists it
   expect(before.tokens.authenticate(secret)?.permissions).toEqual(new Set(["events:read"]));
   await before.close();
 
-  // As the older version left it: no step was made, and no list of drafts is there.
+  // The state of the older version: no upgrade step was made, and drafts have no index.
   const store = openStore(directory, logger);
   const marks = ["sources", "destinations", "connections"].map((name) => `${name}-by-mark`);
   const lists = [...marks, "drafts-by-workspace"].map((it) => store.table<true, string[]>(it));

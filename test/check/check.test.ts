@@ -31,7 +31,7 @@ async function check(flags: string[], options: { before?: string[]; env?: object
   };
 }
 
-test("a machine that has all is told so, and nothing is left behind", async () => {
+test("a machine that has everything passes every check, and no file is left", async () => {
   const found = await check(["--log-level", "warn"], {
     env: { PIXELMILL_ADMIN_TOKEN: `pm_${"s".repeat(40)}` },
   });
@@ -46,7 +46,7 @@ test("a machine that has all is told so, and nothing is left behind", async () =
   expect(readdirSync(cwd)).toEqual([]);
 }, 300_000);
 
-test("what a server would stumble over is named, with what helps", async () => {
+test("a failed check names the problem and the remedy", async () => {
   const taken = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
   writeFileSync(join(cwd, "file"), "");
   const flags = ["--port", String(taken.port), "--admin-host", "203.0.113.9", "--data", "file/x"];

@@ -16,7 +16,7 @@ function flag() {
   };
 }
 
-test("a first start that was cut off before it printed its token is followed by another token", async () => {
+test("the start after one interrupted before it printed its token prints another", async () => {
   const directory = temporaryDirectory();
   const catalog = await openCatalog({ directory, logger: pino({ level: "silent" }) });
   const unprintedToken = flag();

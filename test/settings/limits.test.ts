@@ -87,7 +87,7 @@ test.each(relations)("%s", (_, smaller, larger) => {
   expect(smaller).toBeLessThan(larger);
 });
 
-test("each limit's meaning is understood without the limits beside it", async () => {
+test("each limit's text is understandable without its neighbours", async () => {
   const limitsOfGroups = [...(await limitGroups()).values()].flat();
   const meanings = limitsOfGroups.map(({ meaning }) => meaning);
   const leaning = /^(\*|And |That |Of that|The same|All of these|Such |(The )?longest such)|§/i;

@@ -28,7 +28,7 @@ test.each([
   expect(nearestName(name, ["publish", "count", "orderBy"])).toBe(meant);
 });
 
-test("a short name has to be nearer", () => {
+test("a short name tolerates fewer different letters", () => {
   expect([nearestName("name", ["page"]), nearestName("pge", ["page"])]).toEqual([
     undefined,
     "page",

@@ -39,7 +39,7 @@ describe("what Kubernetes tells a container of a Service", () => {
 });
 
 describe("a value that does not fit", () => {
-  test("is told with what was expected, as far as a person reads", () => {
+  test("an error names the expected value and the given one, cut to a readable length", () => {
     expect(() => loadConfig({ port: "8080a" }, {})).toThrow(
       'Setting --port must be a whole number from 0 to 65535, got "8080a": port of the data plane',
     );
@@ -63,11 +63,11 @@ describe("a file that is no TOML", () => {
     ["[admin\nport = 1", 1],
     ["port = 1\n\n\nport = 2\n", 4],
     ['[cluster]\nkafka = [\n  "a:1",\n  "b:2"\n', 2],
-  ])("%j is told with the line from which it cannot be read", async (content, line) => {
+  ])("%j is reported with the line of its error", async (content, line) => {
     expect(await fromFile(content)).toThrow(`pixelmill.toml, line ${line}: TOML Parse error`);
   });
 
-  test("a key that is almost a setting is told with the setting", async () => {
+  test("a misspelt key is reported with the nearest setting", async () => {
     expect(await fromFile("[admin]\nprot = 1")).toThrow(
       `Unknown setting admin.prot in ${directory}/pixelmill.toml; the nearest is admin.port`,
     );

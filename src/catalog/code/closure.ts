@@ -2,15 +2,15 @@ import type { Family } from "../import-name.ts";
 import type { Revision } from "../model.ts";
 import type { CodeTables } from "../tables/code-tables.ts";
 
-/** A library as an import finds it, with its own imports (only Python libraries have any). */
+/** A published library with its own imports (only Python libraries have any). */
 export interface ImportedLibrary {
   revision: Revision;
   imports: readonly string[];
 }
 
 /**
- * The libraries that some imports need, also by way of other libraries: each once, in the order in
- * which they are met. `find` answers undefined for a name that is no library. Pure.
+ * Libraries that the imports need, directly or through other libraries: each once, breadth first.
+ * `find` returns undefined for a name that is no library. Pure.
  */
 export function librariesFor(
   imports: readonly string[],
@@ -41,8 +41,9 @@ export function publishedLibraries(tables: CodeTables, workspaceId: string, fami
 }
 
 /**
- * The code that imports some libraries, also by way of other libraries: each once, breadth first,
- * without what `start` names. `importersOf` answers nothing for code that is no library. Pure.
+ * Code that imports the libraries in `start`, directly or through other libraries: each once,
+ * breadth first, without `start`. `importersOf` returns an empty list for code that is no library.
+ * Pure.
  */
 export function importersThrough<T>(
   start: readonly T[],

@@ -54,21 +54,21 @@ export interface CodeStore {
   draft(workspaceId: string, kind: CodeKind, input: RevisionInput): Revision;
   revise(workspaceId: string, kind: CodeKind, id: string, input: Partial<RevisionInput>): Revision;
   /**
-   * Stores revisions, publishes versions and links destinations, all or nothing.
-   * Keeps two rules: one published library per importName and language; one transformation per
-   * destination.
-   * What is committed must be what was checked:
-   * - the versions in `seen` are still the published ones, and all that the published code uses;
-   * - `tested` names every importer of a library in `publish`.
-   * Otherwise rejects with `Stale`, a `conflict` with `stale: true`.
+   * Stores revisions, publishes versions and links destinations, all or nothing. Keeps two rules:
+   * one published library per importName and language; one transformation per destination. Rejects
+   * with `PublicationConflict` when published code changed since it was tested: `usedLibraries`
+   * must name the published versions of all libraries that the code uses, and `testedImporters`
+   * every importer of a library in `publish`.
    */
   commit(workspaceId: string, change: CodeChange): Promise<void>;
-  /** Throws what `commit` throws when others deleted or revised what the change amends. */
+  /**
+   * Throws what `commit` throws when a resource in `basedOn` was deleted or has a newer revision.
+   */
   expectNewest(workspaceId: string, change: Pick<CodeChange, "basedOn">): void;
 
   /**
-   * Resolves with what `answer` reads as long as nobody has changed anything since; when it throws,
-   * nothing is changed. So with `unlink`.
+   * Resolves with the result of `answer`, which reads the state right after the change. When
+   * `answer` throws, nothing is changed.
    */
   link<T = void>(
     workspaceId: string,
@@ -82,11 +82,13 @@ export interface CodeStore {
     destinationId: string,
     answer?: () => T,
   ): Promise<T>;
-  /** Takes the link of a destination away, whichever it has. */
+  /** Removes the link of a destination, to whichever transformation. */
   clearLink(workspaceId: string, destinationId: string): Promise<void>;
   /** Destinations linked to a transformation, in the order of linking. */
   linkedDestinations(workspaceId: string, transformationId: string): Destination[];
-  /** Undefined also where there is no such destination. */
+  /**
+   * Id of the transformation that a destination is linked to; undefined for an unknown destination.
+   */
   linkedTransformation(workspaceId: string, destinationId: string): string | undefined;
   /** When a destination was linked to its transformation. */
   linkedAt(workspaceId: string, destinationId: string): number | undefined;
@@ -113,11 +115,11 @@ export interface RevisionInput {
 }
 export interface CodeChange {
   revisions: Revision[];
-  /** What has to be the newest revision of the things that `revisions` are of: they amend it. */
+  /** Revisions that `revisions` were made from; each must still be the newest of its resource. */
   basedOn?: { kind: CodeKind; id: string; versionId: string }[];
   publish: { kind: CodeKind; id: string; versionId: string; imports: string[] }[];
   links: { transformationId: string; destinationId: string }[];
-  /** Published libraries that the check used: importName, language → versionId. */
+  /** Published libraries that the tests ran with: importName, language → versionId. */
   usedLibraries: { importName: string; language: Language; versionId: string }[];
   /** Published importers of the libraries in `publish` that were tested with them. */
   testedImporters?: { versionId: string }[];

@@ -55,7 +55,7 @@ export function createCommit(
   };
 }
 
-/** Checks that the libraries a trial ran with are still the published ones. */
+/** Checks that the libraries the tests ran with are still the published ones. */
 function checkUsedLibraries(tables: CodeTables, workspaceId: string, change: CodeChange): void {
   for (const { importName, language, versionId } of change.usedLibraries) {
     const id = tables.libraryNames.library(workspaceId, familyOf(language), importName);
@@ -64,10 +64,7 @@ function checkUsedLibraries(tables: CodeTables, workspaceId: string, change: Cod
   }
 }
 
-/**
- * Checks that the published code uses exactly the libraries it was tested with: none was published
- * meanwhile.
- */
+/** Checks that the published code uses no library that the tests ran without. */
 function checkNoUnusedLibraries(tables: CodeTables, workspaceId: string, change: CodeChange): void {
   const known = new Set([...change.publish, ...change.usedLibraries].map((it) => it.versionId));
   for (const { kind, id, imports } of change.publish) {

@@ -2,7 +2,7 @@ import { parse } from "es-module-lexer/minimal/js";
 import { familyOf } from "../import-name.ts";
 import type { Language } from "../model.ts";
 
-/** Imported names that are kept of one revision: code of 1 MiB could have 95,000. */
+/** Imported names kept with one revision: code of 1 MiB could have 95,000. */
 const IMPORTS_MAX = 1_000;
 const IMPORT_CHARS_MAX = 255;
 
@@ -10,8 +10,8 @@ const IMPORT_CHARS_MAX = 255;
 const STATIC = 1;
 
 /**
- * The names that code imports, each once in code order, found without running or compiling the
- * code, which may be a broken draft. Publishing asks a guest instead, which knows the whole
+ * Names that code imports, each once in code order, found without running or compiling the code,
+ * which may be a broken draft. Publishing asks a guest instead, whose parser knows the whole
  * language. Pure.
  */
 export function importsOf(language: Language, code: string): string[] {

@@ -77,7 +77,7 @@ export function createReads(tables: CodeTables): Reads {
     },
     publication: (found) => publications.get(found.id),
     history({ id, versionId }) {
-      // A version that an earlier pixelmill published has no past; its publication tells the
+      // A version that an earlier release published has no stored history; its publication has the
       // imports.
       const live = publications.get(id);
       return {

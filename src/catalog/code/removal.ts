@@ -9,7 +9,7 @@ import type { CodeStore } from "./code-store.ts";
 import { importersOf } from "./commit.ts";
 import { asDeleted } from "./resource-states.ts";
 
-/** Importers that a refusal names; of further ones it tells the number. */
+/** Importers that a refusal names; it counts the others. */
 const NAMED_IMPORTERS_MAX = 10;
 
 export function createRemoval(

@@ -26,8 +26,8 @@ export function createRevisions(
         language: resource.language,
         ...(input.createdBy && { createdBy: input.createdBy }),
       };
-      // A revision is younger than the one it follows, whatever the clock does, since versions are
-      // ordered by time.
+      // A revision is always younger than the one before it, also when the clock steps back, since
+      // versions are ordered by time.
       const now = Math.max(Date.now(), before.createdAt + 1);
       return revision({ kind, id, workspaceId }, after, now);
     },

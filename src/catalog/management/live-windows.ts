@@ -12,7 +12,10 @@ export const CONNECTION_WINDOWS_MAX = 16;
 
 type Window = NonNullable<Connection["earlier"]>[number];
 
-/** A connection as it is when it starts or stops being live at `logEnds`; unchanged when it does neither. */
+/**
+ * The connection after it starts or stops being live at `logEnds`; the same object when `live` does
+ * not change.
+ */
 export function setLive(connection: Connection, live: boolean, logEnds: Positions): Connection {
   if (live === (connection.until === undefined)) return connection;
   if (!live) return { ...connection, until: logEnds };
@@ -30,7 +33,7 @@ export function newWindow(live: boolean, logEnds: Positions): Pick<Connection, "
   return live ? { from: logEnds } : { from: logEnds, until: logEnds };
 }
 
-/** The windows before this one: what was accepted before a pause is still owed after it. */
+/** Earlier windows, with the one that just ended: events accepted before a pause are still owed. */
 function earlierOf(connection: Connection, until: Positions | undefined) {
   if (until === undefined || isEmpty(connection.from, until)) return {};
   return {
@@ -39,8 +42,8 @@ function earlierOf(connection: Connection, until: Positions | undefined) {
 }
 
 /**
- * Merges the two oldest windows when there are too many. Events of the pause between them may then
- * be delivered, but no event that is owed is forgotten.
+ * Merges the two oldest windows when there are more than CONNECTION_WINDOWS_MAX. Events of the
+ * pause between them may then be delivered, but no owed event is lost.
  */
 function mergeOldest(windows: readonly Window[]): readonly Window[] {
   if (windows.length <= CONNECTION_WINDOWS_MAX) return windows;

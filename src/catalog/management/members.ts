@@ -13,7 +13,7 @@ const legacyAdmin: readonly Permission[] = [
   "destinations:connect",
 ];
 
-/** What a member may do at this time. */
+/** Permissions that a member has now: its own and those of its legacy role. */
 export function permissionsOf(member: Member): ReadonlySet<Permission> {
   const legacy = member.role === "admin" && member.editTransformations ? legacyAdmin : [];
   return new Set([...member.permissions, ...legacy]);

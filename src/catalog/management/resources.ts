@@ -13,7 +13,7 @@ import type {
 
 export interface Workspaces {
   create(name: string): Promise<Workspace>;
-  /** The first workspace, made unless there is one. */
+  /** Returns the oldest workspace; creates it when there is none. */
   first(name: string): Promise<{ workspace: Workspace; isMade: boolean }>;
   get(id: string): Workspace | undefined;
   list(): Workspace[];
@@ -39,7 +39,10 @@ export interface Tokens {
   get(workspaceId: string, id: string): Token;
   list(workspaceId: string, page: number): CatalogPage<Token>;
   revoke(workspaceId: string, id: string): Promise<void>;
-  /** Undefined for an unknown, expired or revoked secret; notes the use (flushed in the background). */
+  /**
+   * Undefined for an unknown, expired or revoked secret. Records the time of use, which is stored
+   * in the background.
+   */
   authenticate(secret: string): Principal | undefined;
 }
 /** `permissions` are a service token's; a token with `memberId` has its member's instead. */
@@ -53,11 +56,11 @@ export interface TokenInput extends Pick<Token, "name" | "permissions" | "member
  */
 export interface Sessions {
   /**
-   * `secret` is the browser's, shown here only; undefined when `token` is nobody's. The oldest
-   * session of a token ends when it has more than `SESSIONS_OF_TOKEN_MAX`.
+   * `secret` is returned once, for the browser; undefined when `token` is unknown, expired or
+   * revoked. The oldest session of a token ends when it has more than `SESSIONS_OF_TOKEN_MAX`.
    */
   begin(token: string): Promise<{ principal: Principal; secret: string } | undefined>;
-  /** Undefined for a secret that is unknown, expired or ended; notes the use of the token. */
+  /** Undefined for a secret that is unknown, expired or ended. Records the use of the token. */
   authenticate(secret: string): Principal | undefined;
   /** Does nothing when the session does not exist. */
   end(secret: string): Promise<void>;
@@ -105,7 +108,10 @@ export interface DestinationInput
     Partial<Pick<Destination, "enabled">> {}
 export interface DestinationChange
   extends Partial<Pick<DestinationInput, "name" | "enabled" | "externalId">> {
-  /** Makes the new config of what is stored at the change; what this throws, `update` throws. */
+  /**
+   * Computes the new config from the stored destination, inside the change; `update` rejects with
+   * what it throws.
+   */
   config?: (before: Destination) => Record<string, unknown>;
 }
 

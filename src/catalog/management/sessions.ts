@@ -29,7 +29,7 @@ export function openSessions(
         token.expiresAt ?? Infinity,
       );
       await store.change(() => {
-        // The token may be revoked while its new session waits to be stored.
+        // The token may have been revoked before this transaction began.
         if (!tokens.find(token.id)) throw new ApiError("unauthenticated", "The token is revoked");
         const others = sessions.ofToken(token.id);
         for (const [older, session] of others.entries()) {

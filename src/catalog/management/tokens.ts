@@ -12,8 +12,8 @@ import type { Tokens } from "./resources.ts";
 const TOKEN_USE_FLUSH_MS = 2_000;
 
 /**
- * Opens the tokens, with `principalOf`, which tells who a token's holder is and notes the use, and
- * `flush`, which stores the uses noted since the last flush.
+ * Opens the tokens. `principalOf` returns the principal of a token and records the use; `flush`
+ * stores the uses recorded since the last flush.
  */
 export function openTokens(
   store: CatalogStore,
@@ -38,7 +38,7 @@ export function openTokens(
     timer.unref();
   }
 
-  /** Never rejects: a use that cannot be stored is not worth failing a request, or a clean end. */
+  /** Never rejects: a use that cannot be stored must fail neither a request nor a shutdown. */
   async function flush(): Promise<void> {
     clearTimeout(timer);
     timer = undefined;

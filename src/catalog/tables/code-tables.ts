@@ -7,7 +7,7 @@ import type { CodeKind, Publication, Resource, Revision } from "../model.ts";
 import { type CatalogStore, LAST } from "../store.ts";
 import { revisionHistoryTable } from "./revision-history.ts";
 
-/** The tables of transformations and libraries, and the ways to find what they hold. */
+/** The tables of transformations and libraries, with their indexes. */
 export type CodeTables = ReturnType<typeof openCodeTables>;
 
 export function openCodeTables(store: CatalogStore) {
@@ -53,12 +53,10 @@ export function isDraft({ published, deleted }: Resource): boolean {
   return published === undefined && !deleted;
 }
 
-/** Keys read at once. No cursor stays open while the caller does something else. */
+/** Keys that one read takes. No cursor stays open while the caller does something else. */
 const KEYS_AT_ONCE = 1_000;
 
-/**
- * Ids of a workspace's resources of one kind, in order, for as long as the caller asks for more.
- */
+/** Ids of a workspace's resources of one kind, in order; reads further keys as the caller asks. */
 function* idsOf(
   order: Table<true, ResourceKey>,
   workspaceId: string,
@@ -82,7 +80,7 @@ function revisionTable(store: CatalogStore) {
   return {
     get: (versionId: string): Revision | undefined =>
       isId(versionId) ? revisions.get(versionId) : undefined,
-    /** Adds a revision; refuses a versionId that is taken, since a revision never changes. */
+    /** Adds a revision, which never changes afterwards. */
     add(revision: Revision): void {
       assert(!revisions.doesExist(revision.versionId), "A versionId is never used twice");
       revisions.put(revision.versionId, revision);
@@ -123,7 +121,10 @@ function publicationTable(store: CatalogStore) {
   };
 }
 
-/** Import names: which published library has a name, and which published code imports it. */
+/**
+ * Index of import names: the published library of each name, and the published code that imports
+ * it.
+ */
 function libraryNameTable(store: CatalogStore) {
   type Name = [workspaceId: string, family: Family, importName: string];
   const libraries = store.table<string, Name>("libraries-by-import-name");
@@ -156,12 +157,12 @@ function libraryNameTable(store: CatalogStore) {
   };
 }
 
-/** Links. A destination has one at most; a transformation has many, in the order of linking. */
+/** Links: at most one of each destination; a transformation has many, in the order of linking. */
 function linkTable(store: CatalogStore) {
   interface Link {
     transformationId: string;
     /**
-     * An id made at linking: it orders the links of a transformation, and tells when each was made.
+     * An id generated at linking: orders the links of a transformation and has the time of linking.
      */
     order: string;
   }
@@ -192,7 +193,7 @@ function linkTable(store: CatalogStore) {
         ({ value }) => value,
       );
     },
-    /** Links the destination, and ends its link to another transformation. */
+    /** Links the destination and removes its link to another transformation. */
     put(link: Link, destinationId: string): void {
       remove(destinationId);
       links.put(destinationId, link);

@@ -10,10 +10,7 @@ interface Markable {
   externalId?: string;
 }
 
-/**
- * An index of items that have an external id, and of those that have none: external tools list the
- * one or the other.
- */
+/** Index of items with and without an external id: external tools list the ones or the others. */
 export function externalIdIndex(store: CatalogStore, name: string) {
   const order = store.table<true, Key>(`${name}-by-mark`);
   const key = ({ workspaceId, id }: Markable, mark: Mark): Key => [workspaceId, mark, id];

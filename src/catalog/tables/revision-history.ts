@@ -3,14 +3,14 @@ import { isId } from "../ids.ts";
 import type { RevisionHistory } from "../model.ts";
 import type { CatalogStore } from "../store.ts";
 
-/** What is known of revisions beside their code, by versionId. */
+/** The histories of revisions, by versionId. */
 export function revisionHistoryTable(store: CatalogStore) {
   const pasts = store.table<RevisionHistory, string>("pasts");
   const get = (versionId: string): RevisionHistory =>
     isId(versionId) ? (pasts.get(versionId) ?? {}) : {};
   return {
     get,
-    /** Adds to what is known of the revision. */
+    /** Merges facts into the revision's history. */
     keep(versionId: string, more: RevisionHistory): void {
       pasts.put(versionId, { ...get(versionId), ...more });
     },

@@ -11,7 +11,7 @@ import { sameHash } from "../secrets.ts";
 import { type CatalogStore, LAST } from "../store.ts";
 import { managedTable, type WorkspaceTable, workspaceTable } from "./workspace-table.ts";
 
-/** The tables of a workspace's management data, and the ways to find what they hold. */
+/** The tables of a workspace's management data, with their indexes. */
 export type Tables = ReturnType<typeof openTables>;
 
 export function openTables(store: CatalogStore) {
@@ -26,7 +26,7 @@ export function openTables(store: CatalogStore) {
   };
 }
 
-/** A token as it is stored: of its secret, only the hash is kept. */
+/** A stored token: only the hash of its secret is kept. */
 export interface StoredToken extends Token {
   hash: string;
 }
@@ -39,7 +39,7 @@ function tokenTable(store: CatalogStore) {
   const sessions = sessionTable(store);
   return {
     ...tokens,
-    /** When each token was last used; a table of its own, since it changes so often. */
+    /** Time of each token's last use; a separate table, since it changes often. */
     uses,
     sessions,
     byHash(hash: string): StoredToken | undefined {
@@ -68,7 +68,7 @@ function tokenTable(store: CatalogStore) {
   };
 }
 
-/** A browser's session as it is stored: of its secret, only the hash is kept. */
+/** A stored session of a browser: only the hash of its secret is kept. */
 export interface StoredSession {
   hash: string;
   tokenId: string;
@@ -121,7 +121,7 @@ function credentialTable(store: CatalogStore) {
       // Built without assignment to a key, since a credential may be called `__proto__`.
       return Object.fromEntries([...range].map(({ key, value }) => [key[1], value]));
     },
-    /** A stamp per workspace, another one after every change of its credentials. */
+    /** A stamp per workspace that changes with each change of its credentials. */
     stamps: store.table<string, string>("credential-stamps"),
     putValue(credential: Credential, value: string): void {
       credentials.put(credential);
@@ -198,7 +198,7 @@ function connectionTable(store: CatalogStore) {
 }
 
 function findAll<T>(items: WorkspaceTable<T>, ids: Iterable<string | undefined>): T[] {
-  // The ids are collected first, since nothing else may happen while a cursor is open.
+  // The ids are collected first: nothing else may run while a cursor is open.
   return [...ids]
     .map((id) => (id === undefined ? undefined : items.find(id)))
     .filter((item) => item !== undefined);

@@ -8,7 +8,7 @@ import { externalIdIndex } from "./external-id-index.ts";
 
 type Key = [workspaceId: string, id: string];
 
-/** Things that belong to one workspace: found by id, listed by creation. */
+/** Items that belong to one workspace: found by id, listed by creation. */
 export interface WorkspaceTable<T> {
   /** Finds an item of any workspace. */
   find(id: string): T | undefined;
@@ -22,7 +22,7 @@ export interface WorkspaceTable<T> {
   remove(item: T): void;
 }
 
-/** Things that external tools may know by an id of their own. */
+/** Items that external tools may know by their own id. */
 export interface ManagedTable<T> extends WorkspaceTable<T> {
   /** `marked`: true lists the items with an external id, false those without; all when absent. */
   list(workspaceId: string, page: number, marked?: boolean): CatalogPage<T>;

@@ -1,7 +1,7 @@
 import { openCatalog } from "../../../src/catalog/open.ts";
 import { createLogger } from "../../../src/observe/log.ts";
 
-/** What another process sees of the live catalog: a JSON line whenever it differs. */
+/** Prints the live catalog that this process sees: a JSON line whenever it changes. */
 const [directory, writeKey, destinationId, secret] = Bun.argv.slice(2) as [
   string,
   string,
