@@ -159,7 +159,7 @@ test("no test has a timeout that a slow machine would reach", async () => {
 });
 
 describe("the house", () => {
-  test("has files to look at", () => expect(sources.length).toBeGreaterThan(30));
+  test("source files are found", () => expect(sources.length).toBeGreaterThan(30));
 
   test("every source file belongs to a part of the design", () => {
     const strangers = sources.filter((path) => !tools.includes(path) && !level.has(partOf(path)));
@@ -223,7 +223,7 @@ describe("the house", () => {
     expect(leavers).toEqual(["src/main.ts"]);
   });
 
-  test("files are of one idea", () => {
+  test("a file has at most its limit of lines, and no name of a catch-all", () => {
     // limits.ts is a table: it grows with what the product offers.
     const long = sources.filter(
       (path) => text[path]!.split("\n").length > 335 && path !== "src/settings/limits.ts",
@@ -270,7 +270,7 @@ describe("the house", () => {
     expect(long).toEqual([]);
   }, 300_000);
 
-  test("nothing is left to do", () => {
+  test("no source file contains a TODO", () => {
     const marked = sources.filter((path) => /\b(TODO|FIXME|XXX|HACK)\b/.test(text[path]!));
     expect(marked).toEqual([]);
   });

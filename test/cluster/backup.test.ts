@@ -39,7 +39,7 @@ async function cutOff(ms: number, ...args: string[]): Promise<boolean> {
 }
 
 describeWith(brokersMissing)("from one machine to several", () => {
-  test("and back, with what is owed and what was given up", async () => {
+  test("a backup moves from a cluster back to one machine, with undelivered events and dead letters", async () => {
     const brokers = await sharedBrokers(1);
     const [alone, node, back] = [temporaryDirectory(), temporaryDirectory(), temporaryDirectory()];
     const cluster = [

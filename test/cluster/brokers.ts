@@ -15,7 +15,9 @@ import { freePorts } from "../free-ports.ts";
 import { fillDisk, makeSpace, mountDisk, unmountDisk } from "../small-disk.ts";
 import { brokerJars } from "./jars.ts";
 
-/** Real brokers: Apache Kafka in KRaft mode, each a process that is broker and controller at once. */
+/**
+ * Real brokers: Apache Kafka in KRaft mode, each a process that is broker and controller at once.
+ */
 export interface Brokers {
   /** `host:port` of each. */
   addresses: string[];
@@ -70,11 +72,11 @@ export interface Listener {
 }
 
 export interface BrokersOptions {
-  /** Of a broker that is alone. */
+  /** Settings of a single broker. */
   listeners?: Listener[];
   /** Users of SCRAM: `SCRAM-SHA-256=[name=…,password=…]`. */
   scram?: string[];
-  /** Each has a disk of its own, of so many bytes, which can be filled. */
+  /** Size of each broker's own disk, which tests can fill. */
   diskBytes?: number;
 }
 

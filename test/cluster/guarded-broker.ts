@@ -6,9 +6,13 @@ import { type Brokers, startBrokers } from "./brokers.ts";
 import { shared } from "./shared-brokers.ts";
 import { broker as certificate } from "./tls.ts";
 
-/** A broker that asks who is there: inside TLS, with a password, or both; it has rules of access. */
+/**
+ * A broker that asks who is there: inside TLS, with a password, or both; it has rules of access.
+ */
 export interface GuardedBroker extends Brokers {
-  /** `host:port` of the ways in; `addresses` is the plain one, where everybody may do everything. */
+  /**
+   * `host:port` of the ways in; `addresses` is the plain one, where everybody may do everything.
+   */
   tls: string;
   sasl: string;
   saslTls: string;
@@ -48,7 +52,7 @@ async function startGuardedBroker(): Promise<GuardedBroker> {
         ),
       ]),
       "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer",
-      // Topics that nobody was asked for must not appear by themselves.
+      // The broker must not create topics automatically.
       "auto.create.topics.enable=true",
       `super.users=User:ANONYMOUS;User:${account.user}`,
     ];

@@ -14,11 +14,11 @@ import { brokersMissing } from "./brokers.ts";
 import { openLogs, startIngest } from "./ingest-support.ts";
 import { settingsOf, withBrokers } from "./support.ts";
 
-/** What a user has sent, by the pixel's number. */
+/** Pixels of a user, by their number. */
 interface Sent {
   kept: Set<number>;
   refused: Set<number>;
-  /** Connections that broke: nobody knows what became of the pixel. */
+  /** Number of broken connections, whose pixels have an unknown outcome. */
   unknown: Set<number>;
 }
 
@@ -51,7 +51,7 @@ function sendAs(url: string, writeKey: string, users: number) {
   const sizes = (of: keyof Sent) => sent.map((it) => it[of].size);
   return {
     sizes,
-    /** Resolves when each of these users had so many more answers of a kind. */
+    /** Resolves when each of these users has received a number of further responses of a kind. */
     async more(of: keyof Sent, count: number, who: readonly number[] = sent.map((_, i) => i)) {
       const before = sizes(of);
       await until(() => who.every((user) => sent[user]![of].size >= before[user]! + count));
@@ -114,7 +114,7 @@ describeWith(brokersMissing)("pixels into three brokers", () => {
     expectKept(await readNumbers(logs), sent);
   }, 600_000);
 
-  test("are refused while all brokers are away for 15 s, and taken again after", async () => {
+  test("are rejected while all brokers are down for 15 s, and accepted again afterwards", async () => {
     const { data, writeKey } = await dataWithSource();
     await using logs = await openLogs(settingsOf(brokers()), topic("all-away", 6));
     await using ingest = await startIngest(data, logs);
@@ -126,7 +126,7 @@ describeWith(brokersMissing)("pixels into three brokers", () => {
     await users.more("refused", 5);
     await until(() => !ingest.healthy());
     await until(() => logs.trouble() !== undefined);
-    // Whoever makes a connection meanwhile is told to come again.
+    // New connections fail with a retryable error during the outage.
     await expect(logs.ends()).rejects.toMatchObject({ refusal: "unavailable" });
     await away;
     await Promise.all([0, 1, 2].map((index) => brokers().restart(index)));
@@ -164,7 +164,7 @@ describeWith(brokersMissing)("pixels into three brokers", () => {
     600_000,
   );
 
-  test("of a partition without a leader are refused, and those of the others taken", async () => {
+  test("of a partition without a leader are rejected, and those of other partitions accepted", async () => {
     const { data, writeKey } = await dataWithSource();
     await using logs = await openLogs(settingsOf(brokers()), topic("one-copy", 3, 1));
     await using ingest = await startIngest(data, logs);

@@ -67,7 +67,7 @@ describeWith(brokersMissing)("pixels into partitions", () => {
     expect(new Set(Array.from(seen.values(), ({ log }) => log)).size).toBeGreaterThan(1);
   }, 300_000);
 
-  test("whoever follows a partition is told of what comes, and of its sources", async () => {
+  test("followers of a partition are notified of new records, with their sources", async () => {
     const { data, writeKey } = await dataWithSource();
     await using logs = await openLogs(settingsOf(brokers()), topic("news", 2));
     await using ingest = await startIngest(data, logs);
@@ -112,7 +112,7 @@ describeWith(brokersMissing)("pixels into partitions", () => {
     expect([...pixels.acknowledged].filter((user) => !kept.has(user))).toEqual([]);
   }, 300_000);
 
-  test("partitions that are added are written and read by all who run already", async () => {
+  test("added partitions are written and read by all running processes", async () => {
     const { data, writeKey } = await dataWithSource();
     const few = topic("growing", 2);
     await using logs = await openLogs(settingsOf(brokers()), few);
@@ -129,7 +129,7 @@ describeWith(brokersMissing)("pixels into partitions", () => {
     expect((await usersOf(logs)).flat()).toHaveLength(n + 1);
   }, 300_000);
 
-  test("what lanes have not read and is not there any more is told as lost", async () => {
+  test("deleted events that lanes have not read are reported as lost", async () => {
     const { data, writeKey } = await dataWithSource();
     await using logs = await openLogs(settingsOf(brokers()), topic("lost", 1));
     await using others = await openLogs(settingsOf(brokers()), topic("lost", 1));
@@ -148,7 +148,7 @@ describeWith(brokersMissing)("pixels into partitions", () => {
     expect(logs.warnings()).toEqual([]);
     expect(await usersIn(reader, places[1]!)).toEqual(["u2", "u3", "u4"]);
     expect(logs.warnings()).toEqual(["Event log k0: 1 records are missing"]);
-    // What the owner itself has deleted is no loss.
+    // Events that the owner itself has trimmed are no loss.
     await reader.trim(places[3]!);
     expect(await usersIn(reader, places[2]!)).toEqual(["u3", "u4"]);
     expect(logs.warnings()).toEqual(["Event log k0: 1 records are missing"]);
@@ -204,7 +204,7 @@ describeWith(brokersMissing)("pixels into partitions", () => {
     for (let n = 0; n < 4; n++) await send(pixelUrl(ingest.url, writeKey, `u${n}`));
     const log = logNameOf(0);
     const reader = logs.readers.get(log)!;
-    // As if three blocks more had been read.
+    // The cursor is three blocks beyond the end of the log.
     const known = (await logs.ends())[log]! + 3 * BLOCK_RECORDS_MAX;
     const found = await logs.topicEnd(log, known);
     const { base, loss } = nextOffsetBase({ topic: found.topic, base: 0 }, found);

@@ -5,7 +5,7 @@ import { PartitionRunner } from "../../src/cluster/membership/partition-runner.t
 import { type BrokerSettings, connectClients } from "../../src/kafka/client.ts";
 import { quiet } from "../log/support.ts";
 
-/** What a member was told, in order. */
+/** Notifications of a member, in order. */
 export interface Told {
   what: "open" | "close" | "closed";
   partition: number;
@@ -14,7 +14,7 @@ export interface Told {
 export interface TestMember {
   told: Told[];
   membership: Membership;
-  /** Those that were opened and not closed, ascending. */
+  /** Partitions that are open, ascending. */
   runs(): number[];
   stop(): Promise<void>;
 }
@@ -72,7 +72,7 @@ export interface MemberProcess {
   kill(): Promise<void>;
 }
 
-/** Starts a member as a process of its own, which says what it was told, a line each. */
+/** Starts a member in a separate process, which prints a line for each notification. */
 export function startMember(options: Omit<TestMemberOptions, "onTold">): MemberProcess {
   const child = Bun.spawn([process.execPath, import.meta.path, JSON.stringify(options)], {
     stdout: "pipe",

@@ -9,9 +9,9 @@ import { type MemberProcess, openMember, startMember, type TestMember } from "./
 import { settingsOf, withBrokers } from "./support.ts";
 
 const PARTITIONS = 6;
-/** Of members that are to be replaced. */
+/** Session timeout of members that the test replaces. */
 const SHORT_SESSION_MS = 4_000;
-/** So long that no machine is too busy for it. */
+/** Session timeout that no busy machine exceeds. */
 const SESSION_MS = 30_000;
 
 describeWith(brokersMissing)("nodes share partitions", () => {
@@ -45,7 +45,7 @@ describeWith(brokersMissing)("nodes share partitions", () => {
   const closed = (member: TestMember) =>
     member.told.filter(({ what }) => what === "close").map(({ partition }) => partition);
 
-  test("as they come and go, and what stays with a node is not interrupted", async () => {
+  test("when nodes join and leave, without interrupting the partitions that a node keeps", async () => {
     await withMembers(async (open) => {
       const a = await open("a");
       await until(() => counts(a) === "6");
@@ -62,7 +62,7 @@ describeWith(brokersMissing)("nodes share partitions", () => {
     });
   }, 300_000);
 
-  test("and one that moves is closed by its old owner before its new one opens it", async () => {
+  test("a partition that moves is closed by its old owner before the new one opens it", async () => {
     await withMembers(async (open) => {
       const slow = await open("slow", 700);
       await until(() => counts(slow) === "6");
@@ -77,7 +77,7 @@ describeWith(brokersMissing)("nodes share partitions", () => {
     });
   }, 300_000);
 
-  test("and one that leaves has closed all before others open what it had", async () => {
+  test("a node that leaves closes all its partitions before others open them", async () => {
     await withMembers(async (open) => {
       const leaving = await open("leaving", 500);
       const other = await open("other");
@@ -93,7 +93,7 @@ describeWith(brokersMissing)("nodes share partitions", () => {
     });
   }, 300_000);
 
-  test("and say who they are and what they run", async () => {
+  test("members list all nodes with their partitions", async () => {
     await withMembers(async (open) => {
       const [b, a] = [await open("b"), await open("a")];
       await until(() => counts(a, b) === "3,3");
@@ -109,7 +109,7 @@ describeWith(brokersMissing)("nodes share partitions", () => {
     });
   }, 300_000);
 
-  test("also those that come to the topic", async () => {
+  test("partitions that are added to the topic are assigned too", async () => {
     await withMembers(async (open, topic) => {
       const [a, b] = [await open("a"), await open("b")];
       await until(() => counts(a, b) === "3,3");
@@ -123,7 +123,7 @@ describeWith(brokersMissing)("nodes share partitions", () => {
     });
   }, 300_000);
 
-  test("and keep them while a main thread is busy for two seconds", async () => {
+  test("members keep their partitions while a main thread is busy for two seconds", async () => {
     await withMembers(async (open) => {
       const [a, b] = [await open("a"), await open("b")];
       await until(() => counts(a, b) === "3,3");
@@ -135,7 +135,7 @@ describeWith(brokersMissing)("nodes share partitions", () => {
     });
   }, 300_000);
 
-  test("and keep them while no broker answers, and are members again afterwards", async () => {
+  test("members keep their partitions while no broker answers, and rejoin afterwards", async () => {
     await withMembers(async (open) => {
       const [a, b] = [await open("a"), await open("b")];
       await until(() => counts(a, b) === "3,3");
@@ -153,7 +153,7 @@ describeWith(brokersMissing)("nodes share partitions", () => {
     });
   }, 300_000);
 
-  test("although the first broker that they know takes requests and never answers", async () => {
+  test("although the first broker of the list accepts requests and never answers", async () => {
     const mute = createServer(() => {}).listen(0, "127.0.0.1");
     await once(mute, "listening");
     const { port } = mute.address() as AddressInfo;
@@ -169,7 +169,7 @@ describeWith(brokersMissing)("nodes share partitions", () => {
     }
   }, 300_000);
 
-  describe("and one that is a process", () => {
+  describe("a member in a separate process", () => {
     const started: MemberProcess[] = [];
     afterEach(async () => {
       await Promise.all(started.splice(0).map((it) => it.kill()));
@@ -183,7 +183,7 @@ describeWith(brokersMissing)("nodes share partitions", () => {
       return members;
     }
 
-    test("and is killed is replaced", async () => {
+    test("that is killed is replaced", async () => {
       const [a, b] = (await start("killed", ["a", "b"])) as [MemberProcess, MemberProcess];
       await until(() => counts(a, b) === "3,3");
       b.child.kill("SIGKILL");
@@ -192,7 +192,7 @@ describeWith(brokersMissing)("nodes share partitions", () => {
       await until(() => counts(a, c) === "3,3");
     }, 300_000);
 
-    test("and hangs is replaced, and has closed all when it joins again", async () => {
+    test("that hangs is replaced, and has closed all partitions when it rejoins", async () => {
       const [a, b] = (await start("hanging", ["a", "b"])) as [MemberProcess, MemberProcess];
       await until(() => counts(a, b) === "3,3");
       const had = b.told.length;
@@ -204,7 +204,7 @@ describeWith(brokersMissing)("nodes share partitions", () => {
       expect(first.sort()).toEqual(["close", "close", "close", "closed", "closed", "closed"]);
     }, 300_000);
 
-    test("and is told to end hands over at once", async () => {
+    test("that gets SIGTERM hands over its partitions at once", async () => {
       const [a, b] = (await start("ending", ["a", "b"])) as [MemberProcess, MemberProcess];
       await until(() => counts(a, b) === "3,3");
       b.child.kill("SIGTERM");

@@ -1,6 +1,6 @@
 import type { NodeBus } from "../../src/cluster/node-bus/node-bus.ts";
 
-/** Exchanges of several nodes within one process; what is told is heard a moment later. */
+/** In-memory bus of several nodes in one process, which delivers messages after a short delay. */
 export function exchanges(count: number) {
   const heard = Array.from({ length: count }, () => new Set<(message: unknown) => void>());
   const told: unknown[] = [];

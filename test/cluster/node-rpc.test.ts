@@ -7,7 +7,7 @@ const LONG_MS = 240_000;
 const SHORT_MS = 50;
 setDefaultTimeout(300_000);
 
-describe("questions of a node", () => {
+describe("requests of a node", () => {
   const open: NodeRpc[] = [];
   afterEach(() => {
     for (const questions of open.splice(0)) questions.close();
@@ -21,7 +21,7 @@ describe("questions of a node", () => {
     return { made, told };
   };
 
-  test("are answered by all others, also at length", async () => {
+  test("are answered by all other nodes, also with large responses", async () => {
     const { made } = nodes(3, ["node-0", "node-1", "node-2"], LONG_MS);
     for (const { node, answerWith } of made) {
       answerWith((question) => ({ node, question, text: node.repeat(100_000) }));
@@ -34,7 +34,7 @@ describe("questions of a node", () => {
     }
   });
 
-  test("tell who did not answer: nobody there, no answer, one that throws, one that is too long", async () => {
+  test("report nodes that are gone, do not answer, throw, or answer with too many bytes", async () => {
     const { made } = nodes(4, ["gone", "node-1", "node-2", "node-3"], SHORT_MS);
     made[2]!.answerWith(() => {
       throw new Error("Unknown");
@@ -45,7 +45,7 @@ describe("questions of a node", () => {
     expect(missing).toEqual(["gone", "node-1", "node-2", "node-3"]);
   });
 
-  test("go to whoever was heard of, until it says that it is gone", async () => {
+  test("go to every known node until the node announces its end", async () => {
     const { made } = nodes(2, [], SHORT_MS);
     const missing = async () => (await made[0]!.ask(crypto.randomUUID())).missing;
     while ((await missing()).length === 0) await Bun.sleep(1);
@@ -54,7 +54,7 @@ describe("questions of a node", () => {
     while ((await missing()).length > 0) await Bun.sleep(1);
   });
 
-  test("that are asked by many at once are put once", async () => {
+  test("that several callers make at the same time are sent once", async () => {
     const { made, told } = nodes(2, ["node-1"], LONG_MS);
     let count = 0;
     made[1]!.answerWith(() => ++count);
@@ -64,7 +64,7 @@ describe("questions of a node", () => {
     expect(told.filter((message) => (message as unknown[])[0] === "asks")).toHaveLength(1);
   });
 
-  test("stay unanswered where a message is none of theirs", async () => {
+  test("ignore unrelated messages, and stay unanswered", async () => {
     const { all } = exchanges(2);
     const questions = createNodeRpc({
       ...{ bus: all[0]!, node: "node-0", expected: () => ["node-1"] },

@@ -92,7 +92,7 @@ describeWith(brokersMissing)("two nodes", () => {
     expect(ready.checks.cluster.message).toMatch(/^This node runs partitions \d, \d$/);
   }, 600_000);
 
-  test("show the metrics that docs/cluster.md names, each its own", async () => {
+  test("each expose the metrics in docs/cluster.md", async () => {
     const page = await Bun.file(join(import.meta.dir, "../../docs/cluster.md")).text();
     const named = new Set(
       [...page.matchAll(/`(pixelmill_cluster_\w+)`/g)].map(([, name]) => name!),
@@ -109,7 +109,7 @@ describeWith(brokersMissing)("two nodes", () => {
     }
   }, 600_000);
 
-  test("deliver what either took, each user's events in order, after either's answers", async () => {
+  test("deliver events that either node accepted, each user's events in order", async () => {
     const sink = startSink();
     const code = "export const transformEvent = (event) => ({ ...event, seen: true })";
     const { writeKey } = await route(nodes[0]!, { url: sink.url, code });
@@ -125,7 +125,7 @@ describeWith(brokersMissing)("two nodes", () => {
     sink.stop();
   }, 600_000);
 
-  test("tell the same of lanes, whichever is asked, and who does not answer", async () => {
+  test("report the same lane status on either node, and name a node that does not answer", async () => {
     let isUp = false;
     const sink = startSink(() => (isUp ? 200 : 503));
     const { writeKey, destinationId } = await route(nodes[0]!, { url: sink.url });
@@ -239,7 +239,7 @@ describeWith(brokersMissing)("two nodes", () => {
     sink.stop();
   }, 600_000);
 
-  test("send what the partitions have kept again, asked of either, and cancel it", async () => {
+  test("replay the retained events of all partitions on request to either node, and cancel a replay", async () => {
     const sink = startSink();
     const { writeKey, sourceId, destinationId } = await route(nodes[0]!, { url: sink.url });
     for (let n = 0; n < 5; n++) await send(writeKey, n);
@@ -265,7 +265,7 @@ describeWith(brokersMissing)("two nodes", () => {
     sink.stop();
   }, 600_000);
 
-  test("show in the live tail of each what happens at both", async () => {
+  test("show the events of both nodes in either one's live tail", async () => {
     const sink = startSink();
     const { writeKey } = await route(nodes[0]!, { url: sink.url });
     const looking = new AbortController();
@@ -296,7 +296,7 @@ describeWith(brokersMissing)("two nodes", () => {
     sink.stop();
   }, 600_000);
 
-  test("are looked at before: whether the brokers answer, and are enough", async () => {
+  test("check before the start whether enough brokers answer", async () => {
     const cwd = temporaryDirectory();
     directories.push(cwd);
     const check = async (...settings: string[]) => {
@@ -313,7 +313,7 @@ describeWith(brokersMissing)("two nodes", () => {
     expect(await check("--cluster-kafka", "127.0.0.1:1")).toMatch(/^fails brokers: 127\.0\.0\.1:1/);
   }, 600_000);
 
-  test("that stops hands its partitions over", async () => {
+  test("hand partitions over when one of them stops", async () => {
     const sink = startSink();
     const { writeKey } = await route(nodes[0]!, { url: sink.url });
     expect(await nodes[1]!.stop()).toBe(0);
@@ -329,7 +329,7 @@ describeWith(brokersMissing)("two nodes", () => {
     sink.stop();
   }, 600_000);
 
-  test("take up partitions that are added while they run", async () => {
+  test("take partitions that are added at run time", async () => {
     const sink = startSink();
     const { writeKey } = await route(nodes[0]!, { url: sink.url });
     await send(writeKey, 0);
@@ -346,7 +346,7 @@ describeWith(brokersMissing)("two nodes", () => {
     sink.stop();
   }, 600_000);
 
-  test("stop at what a newer pixelmill wrote, and do not start on it", async () => {
+  test("stop at records of a newer pixelmill, and do not start on them", async () => {
     const directory = temporaryDirectory();
     directories.push(directory);
     const options = { directory, flags: [...flags(), "--cluster-name", "upgraded"] };
@@ -367,7 +367,7 @@ describeWith(brokersMissing)("two nodes", () => {
     await expect(startServer(options)).rejects.toThrow(refusal);
   }, 600_000);
 
-  test("do not start where another kind of server has its data", async () => {
+  test("do not start on the data directory of a single server", async () => {
     const directory = temporaryDirectory();
     directories.push(directory);
     mkdirSync(join(directory, "data"));

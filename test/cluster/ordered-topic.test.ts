@@ -47,7 +47,7 @@ describeWith(brokersMissing)("stores on a topic of Kafka", () => {
     });
   }, 300_000);
 
-  test("do so while the broker dies and comes back", async () => {
+  test("apply changes in one order while the broker dies and restarts", async () => {
     await withNodes("dying", async (nodes) => {
       const stores = nodes.map(({ store }) => store);
       const small = { clients: 24, pairs: 6, callsPerPair: 50, random: Math.random };
@@ -121,7 +121,7 @@ describeWith(brokersMissing)("stores on a topic of Kafka", () => {
     await clients.close();
   }, 300_000);
 
-  test("are rewritten, and a node that begins or was away takes it from there", async () => {
+  test("are compacted, and a node that starts or was disconnected continues from the compacted log", async () => {
     const bounds = {
       ...{ min: { rows: 50, bytes: 1 << 20 }, factor: 1, portion: { rows: 20, bytes: 2_000 } },
       stalledMs: 1_000,

@@ -96,7 +96,7 @@ describe("however members came by what they hold, partitions are shared out", ()
         const moved = members.flatMap(({ id, held }) =>
           held.filter((it) => !given.get(id)!.includes(it)),
         );
-        // Whoever holds more than its share gives the rest away; nobody gives more.
+        // A node above its equal part gives up the excess, and nothing more.
         const least = Math.floor(partitions / members.length);
         const above = members.filter(({ held }) => held.length > least);
         const rest = partitions % members.length;

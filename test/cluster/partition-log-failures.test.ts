@@ -32,7 +32,7 @@ async function appendUntil(
 describeWith(brokersMissing)("partitions on three brokers", () => {
   const { brokers, clients } = withBrokers(3);
 
-  test("are told by name where a broker is away that leads them, or has copies", async () => {
+  test("are listed by name when a broker that leads or replicates them is down", async () => {
     const topics = [
       { name: "copied", partitions: 1, replicas: 3 },
       { name: "alone", partitions: 3, replicas: 1 },

@@ -52,7 +52,7 @@ describeWith(brokersMissing)("a partition of Kafka", () => {
     }
   });
 
-  test("is followed beside others that nothing comes to, which its readers do not wait for", async () => {
+  test("is read without waiting for idle partitions beside it", async () => {
     const topic = { name: "f", partitions: 6, replicas: 1 };
     const { producer } = await openTopic(clients(), topic);
     // A request that lacks the partition would take this long.
@@ -95,7 +95,7 @@ describeWith(brokersMissing)("a partition of Kafka", () => {
     expect(await fetched).toBe("fetched");
   }, 300_000);
 
-  test("is made once by nodes that begin at once", async () => {
+  test("is created once by nodes that start at the same time", async () => {
     for (const name of ["c", "d", "e"]) {
       const nodes = Array.from({ length: 8 }, () => clients().admin());
       const topic = { name, partitions: 2, replicas: 1 };
@@ -124,7 +124,7 @@ describeWith(brokersMissing)("a partition of Kafka", () => {
     ]);
   });
 
-  test("is refused when its topic promises less than is asked for", async () => {
+  test("is rejected when its topic's settings are weaker than required", async () => {
     const admin = clients().admin();
     const weak = { name: "weak", partitions: 2, replicas: 1 };
     await ensureTopic(admin, weak);
@@ -157,7 +157,7 @@ describeWith(brokersMissing)("a partition of Kafka", () => {
     expect(many).toStartWith("StartError: The topic many cannot be made: ");
   });
 
-  test("is taken where brokers do not have a setting", async () => {
+  test("is accepted when brokers lack a setting", async () => {
     const topic = { name: "bare", partitions: 1, replicas: 1 };
     const configs = [{ name: "max.message.bytes", value: "2097152" }];
     const admin = { describeConfigs: async () => [{ configs }] } as unknown as Admin;
@@ -166,7 +166,7 @@ describeWith(brokersMissing)("a partition of Kafka", () => {
     expect(await unsafeSetting(admin, topic)).toContain("have a cleanup.policy of delete");
   });
 
-  test("is told when it promises less while nodes run, and when it promises that again", async () => {
+  test("is reported when its settings become weaker at run time, and when they are valid again", async () => {
     const admin = clients().admin();
     const topic = { name: "watched", partitions: 1, replicas: 1 };
     await ensureTopic(admin, topic);

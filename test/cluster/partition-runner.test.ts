@@ -30,7 +30,7 @@ function manualRunner() {
 }
 
 describe("the partitions of a node", () => {
-  test("are opened and closed as they are given and taken", async () => {
+  test("are opened when assigned and closed when revoked", async () => {
     const calls: string[] = [];
     const runner = new PartitionRunner({
       start: async (partition) => void calls.push(`open ${partition}`),
@@ -45,7 +45,7 @@ describe("the partitions of a node", () => {
     expect(calls).toEqual(["open 2", "open 1", "close 1", "open 3", "close 2", "close 3"]);
   });
 
-  test("that are given again run on", async () => {
+  test("that are assigned again keep running", async () => {
     const { runner, calls, pass } = manualRunner();
     await runner.assign([1]);
     await pass();
@@ -53,7 +53,7 @@ describe("the partitions of a node", () => {
     expect(calls).toEqual(["open 1"]);
   });
 
-  test("that are taken while they open are closed when they are open", async () => {
+  test("that are revoked during their opening are closed afterwards", async () => {
     const { runner, calls, pass } = manualRunner();
     await runner.assign([1]);
     let isDone = false;
@@ -68,7 +68,7 @@ describe("the partitions of a node", () => {
     await done;
   });
 
-  test("that are given while they close are opened when they are closed", async () => {
+  test("that are assigned during their closing are opened afterwards", async () => {
     const { runner, calls, pass } = manualRunner();
     await runner.assign([1]);
     await pass();
@@ -87,7 +87,7 @@ describe("the partitions of a node", () => {
     expect(calls).toEqual(["open 1", "open 2"]);
   });
 
-  test("are tried again while they cannot be opened", async () => {
+  test("are retried until they open", async () => {
     const { runner, calls, lines, fail, pass } = manualRunner();
     await runner.assign([1]);
     await fail();
@@ -99,7 +99,7 @@ describe("the partitions of a node", () => {
     ]);
   });
 
-  test("are not closed where they were never opened", async () => {
+  test("are not closed if they were never opened", async () => {
     const { runner, calls, fail } = manualRunner();
     await runner.assign([1]);
     await fail();
@@ -135,7 +135,7 @@ describe("the partitions of a node", () => {
     expect(calls).toEqual(["open 1", "close 1, drain false", "open 1", "close 1, drain true"]);
   });
 
-  test("that are restarted while they open are closed when they are open, and opened again", async () => {
+  test("that are restarted during their opening are closed afterwards, and reopened", async () => {
     const { runner, calls, pass } = manualRunner();
     await runner.assign([1]);
     runner.restart(1);

@@ -6,7 +6,7 @@ const away = new Error("Away");
 const fail = () => Promise.reject(away);
 const reasonOf = (promise: Promise<unknown>) => promise.catch((error) => error);
 
-test("what failed is refused at once, without an attempt, until a probe succeeds", async () => {
+test("an open circuit rejects calls at once, without an attempt, until a probe succeeds", async () => {
   let isAway = true;
   let attempts = 0;
   let probes = 0;

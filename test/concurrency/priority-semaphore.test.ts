@@ -26,7 +26,7 @@ function calls(semaphore: PrioritySemaphore) {
   };
 }
 
-test("no more calls run at a time than there are permits, the others in their order", async () => {
+test("at most as many calls run as there are permits, and the others wait in order of priority", async () => {
   const { begun, begin, end } = calls(new PrioritySemaphore(2));
   for (const name of ["a", "b", "c", "d"]) begin(name, 0);
   await Bun.sleep(0);

@@ -121,7 +121,7 @@ function said(row: Record<string, unknown>): Set<unknown> {
 }
 
 test.each(Object.keys(targets))(
-  "whatever events come to %s, none is stuck, and each is found by its id with its texts",
+  "%s accepts any events without a blocked one, and stores each by its id with its texts",
   async (name) => {
     let runs = 0;
     if (targets[name]!("x") === undefined) return;

@@ -17,7 +17,7 @@ const [PRODUCE, METADATA, HANDSHAKE, VERSIONS, INIT_PRODUCER, AUTHENTICATE] = [
   0, 3, 17, 18, 22, 36,
 ];
 
-/** What a broker says that knows the versions of today. */
+/** ApiVersions response of a current broker. */
 const greeting = Writer.create()
   .appendInt16(0)
   .appendArray(
@@ -34,7 +34,9 @@ const greeting = Writer.create()
   )
   .appendInt32(0).buffer;
 
-/** A server that greets as a broker does, and answers each request with what it is told to. */
+/**
+ * Fake broker: negotiates versions like a broker, and answers each request with a given response.
+ */
 async function listen(answer: (key: number, request: Buffer) => Uint8Array): Promise<string> {
   const server = createServer((socket) => {
     socket.on("error", () => {});

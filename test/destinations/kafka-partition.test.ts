@@ -54,7 +54,7 @@ test("wrong records are refused alone, and an answer that was lost doubles nothi
         partition.fill(producerId);
         const loss = turn % 3 === 0 ? losses[turn % losses.length] : "no";
         const answer = loss === "before" ? { errorCode: NO_LEADER } : log.take(partition);
-        // The broker has taken the batch, and nobody hears of it.
+        // The broker has accepted the batch, but its response is lost.
         if (loss === "after") continue;
         refused.push(...numbersOf(partition.settle(answer).refused.map(({ record }) => record)));
       }
@@ -87,7 +87,7 @@ test("after a wrong record batches grow again; after one that was too large they
   }
 });
 
-test("a batch keeps its number until it is decided, and begins anew under another identity", () => {
+test("a batch keeps its sequence number until its outcome is known, and is renumbered under a new producer id", () => {
   const partition = new Partition("t", 0);
   partition.queue.push(...[recordOf(0), recordOf(1)]);
   partition.fill(producerId);

@@ -10,7 +10,7 @@ export interface Read {
 }
 
 const READ_BYTES = 4 << 20;
-/** Of a batch whose time is when the broker took it. */
+/** Attribute bit of a batch with LogAppendTime timestamps. */
 const LOG_APPEND_TIME = 1 << 3;
 
 /** All records of a topic, in the order of each partition. */

@@ -55,7 +55,7 @@ const { signal } = new AbortController();
 const yes = () => true;
 const no = () => false;
 
-/** Makes a topic that nobody else uses. */
+/** Creates a topic for one test. */
 async function madeTopic(partitions = 1, configs: Record<string, string> = {}, name?: string) {
   topics += 1;
   const topic = name ?? `topic-${topics}`;
@@ -161,7 +161,7 @@ describeWith(brokersMissing)("kafka", () => {
       const hash = compatibilityPartitioner({} as never, key);
       expect([key, partitionOf(key, 37)]).toEqual([key, hash % 37]);
     }
-    // As in the tests of Kafka's own client.
+    // Expected values from the tests of Kafka's Java client.
     expect(partitionOf(Buffer.from("21"), 0x7fffffff)).toBe(-973932308 & 0x7fffffff);
   });
 
@@ -176,7 +176,7 @@ describeWith(brokersMissing)("kafka", () => {
     expect(topicOf(template, name)).toBe(topic);
   });
 
-  test("events go to topics of their names; where there is none, that event alone is a dead letter", async () => {
+  test("an event goes to the topic of its name; only an event without a topic is a dead letter", async () => {
     const prefix = `by-name-${topics}.`;
     await madeTopic(1, {}, `${prefix}Order_Completed`);
     await madeTopic(1, {}, `${prefix}page`);
@@ -245,7 +245,7 @@ describeWith(brokersMissing)("kafka", () => {
     expect((await valuesOf(`${prefix}page`)).length).toBe(1);
   });
 
-  test("what is too large for the topic is a dead letter, and holds up nothing", async () => {
+  test("an event too large for the topic is a dead letter, and does not delay others", async () => {
     const topic = await madeTopic(1, { "max.message.bytes": "20000" });
     const open = opened(configOf(topic));
     const size = (n: number) => (n === 30 ? 30_000 : 500);
@@ -260,7 +260,7 @@ describeWith(brokersMissing)("kafka", () => {
     expect(await valuesOf(topic)).toEqual(events.toSpliced(30, 1));
   });
 
-  test("what the topic does not take is a dead letter, and its neighbours come once", async () => {
+  test("an event that the topic rejects is a dead letter, and its neighbours arrive once", async () => {
     const topic = await madeTopic(1, { "cleanup.policy": "compact" });
     const open = opened(configOf(topic));
     const events = Array.from({ length: 20 }, (_, n) => (n % 7 === 3 ? { n } : { n, userId: "u" }));
@@ -414,7 +414,7 @@ describeWith(brokersMissing)("kafka", () => {
       expect(last).toEqual(delivered);
     });
 
-    test("a server that is no broker is told so, however much it says", async () => {
+    test("a server that is no Kafka broker is reported as such, however much it sends", async () => {
       const { proxy, brokers } = await proxied();
       const said: Buffer[] = [Buffer.from("HTTP/1.1 400 Bad Request\r\n\r\n")];
       proxy.onAnswered = (piece) => {
@@ -436,7 +436,7 @@ describeWith(brokersMissing)("kafka", () => {
       }
     });
 
-    test("topics that nobody made do not take the room of those that are there", async () => {
+    test("missing topics do not evict existing ones from the topic cache", async () => {
       const prefix = `room-${topics}.`;
       await madeTopic(1, {}, `${prefix}real`);
       const open = opened(configOf(`${prefix}{{event}}`));

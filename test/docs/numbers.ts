@@ -58,7 +58,7 @@ function evaluate(expression: string): number {
   return shift === undefined ? product : product * 2 ** Number(shift);
 }
 
-/** What is wrong with the numbers of a page. */
+/** Finds wrong numbers on a page. */
 export function numberFaults(markdown: string, values: Constants): string[] {
   const text = withoutCode(markdown);
   const marked = [...text.matchAll(new RegExp(`${NUMBER}<!-- ([\\w.:]+) -->`, "g"))];

@@ -212,7 +212,7 @@ describe("TLS", () => {
       expect(await said(socket, "hi")).toMatch(/ hi$/);
     });
 
-    test(`${how}: or against the name that is given`, async () => {
+    test(`${how}: the certificate is checked against the given server name`, async () => {
       const tls = { ...terms, ca, serverName: "good.test" };
       const socket = await egressWith().connect({ ...to("127.0.0.1", await listen()), tls });
       expect(await said(socket, "hi")).toMatch(/ hi$/);

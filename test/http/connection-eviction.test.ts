@@ -48,7 +48,7 @@ describe("the connection that is evicted", () => {
     expect(names(clients)).toEqual(["b", "c"]);
   });
 
-  test("is otherwise the one with the oldest last request, not the oldest one", () => {
+  test("is the one with the oldest last request when silent ones are no majority", () => {
     const { come } = hall(4);
     const clients = ["a", "b", "c", "d"].map((name) => come(name, name).client);
     for (const client of clients) client.ask();

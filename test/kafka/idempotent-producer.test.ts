@@ -9,7 +9,7 @@ import { createProduceClient } from "../../src/kafka/produce-client.ts";
 const PARTITIONS = 4;
 const LEADERS = 2;
 
-/** What happens to a request. */
+/** Fate of a request. */
 const faults = ["none", "unsent", "unanswered", "moved", "slow", "too large"] as const;
 type Fault = (typeof faults)[number] | "forgotten";
 
@@ -60,7 +60,7 @@ function createBrokers(faults: Fault[]) {
   return { client, logs };
 }
 
-test("what is sent is there once, in order, whatever requests meet", async () => {
+test("records are written once and in order, whatever happens to requests", async () => {
   const found = fc.array(fc.constantFrom(...faults), { maxLength: 10 });
   await fc.assert(
     fc.asyncProperty(found, async (faults) => {
@@ -87,14 +87,14 @@ test("what is sent is there once, in order, whatever requests meet", async () =>
   );
 }, 300_000);
 
-test("a leader that forgot the producer takes what comes under another identity", async () => {
+test("a leader that forgot the producer accepts records under a new producer id", async () => {
   const { client, logs } = createBrokers(["forgotten", "none"]);
   const producer = new IdempotentProducer({ producer: client, topic: "t" });
   for (const text of ["one", "two", "three"]) await producer.send(1, () => Buffer.from(text));
   expect(logs[1]).toEqual(["one", "two", "three"]);
 });
 
-test("what is under way at one leader is not sent to another that leads meanwhile", async () => {
+test("a batch in flight at one leader is not sent to a new leader meanwhile", async () => {
   const { client, logs } = createBrokers(["moved", "slow"]);
   const producer = new IdempotentProducer({ producer: client, topic: "t" });
   const send = (partition: number) => producer.send(partition, () => Buffer.from("x"));

@@ -28,7 +28,7 @@ function placeOf(calls: readonly string[], parts: readonly string[], from = 0): 
 }
 
 testWith(straceMissing)(
-  "what a log has is on disk before it is opened, and what it takes before it says so",
+  "a log's records are on disk before it opens, and appended records before the acknowledgement",
   async () => {
     const directory = temporaryDirectory();
     const before = await openTextWriter(directory);

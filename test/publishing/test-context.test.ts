@@ -28,7 +28,7 @@ test("requests that test code are bounded, by workspace first", async () => {
   await publish(workspaceId);
 });
 
-test("what is tested when the caller hangs up is not published", async () => {
+test("a draft whose caller hangs up during the tests is not published", async () => {
   const house = await freshPublishing();
   const { workspaceId, publishing, sandbox } = house;
   const caller = new AbortController();

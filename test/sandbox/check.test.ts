@@ -121,7 +121,7 @@ test("code that spoils the engine's errors logs without a place", async () => {
   expect(shown(outcomes)).toEqual([[{ n: 1 }]]);
 });
 
-test("check runs in a guest of its own", async () => {
+test("check runs in a separate guest", async () => {
   const counting = program("let n = 0; export const transformEvent = () => ({ n: ++n })");
   for (let i = 0; i < 2; i += 1) {
     expect(shown((await sandbox.check(counting, batch({}))).outcomes)).toEqual([[{ n: 1 }]]);

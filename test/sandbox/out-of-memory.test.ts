@@ -25,7 +25,7 @@ async function thrownBy(expression: string): Promise<unknown> {
   return undefined;
 }
 
-test("a guest without memory ends: its user is not told to have broken anything", async () => {
+test("a guest that the machine's lack of memory ends is not reported as a fault of its code", async () => {
   expect(await thrownBy('new RangeError("Out of memory")')).toBeInstanceOf(OutOfMemoryError);
 });
 

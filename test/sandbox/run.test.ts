@@ -115,7 +115,7 @@ test("endless promises fail their own events, others next to them do not", async
   ]);
 });
 
-test("more endless loops than a batch may have still leave the other events alone", async () => {
+test("more endless loops than a batch allows do not affect its other events", async () => {
   const code = `export function transformEvent(event) {
     while (event.n % 2 === 0);
     return event;
@@ -151,7 +151,7 @@ test("transformBatch answers by messageId, in its own order within an event", as
   ]);
 });
 
-test("what transformBatch throws is an error of the events that it throws for alone", async () => {
+test("an error of transformBatch fails only the events for which it throws", async () => {
   const code = `export function transformBatch(events) {
     for (const event of events) event.runs = (event.runs ?? 0) + 1;
     if (events.some(({ n }) => n === 2)) throw new Error("two");

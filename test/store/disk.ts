@@ -5,7 +5,7 @@ const O_DSYNC = 0o10000;
 
 /**
  * Lets the next write of a meta page fail, in this process: LMDB writes these pages through a
- * descriptor of their own, which is made one of `/dev/full`. Opening the file anew ends it.
+ * descriptor of their own, which is made one of `/dev/full`. Reopening the file ends it.
  */
 export function failMetaWrites(file: string): void {
   const { symbols } = dlopen("libc.so.6", {

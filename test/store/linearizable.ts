@@ -5,7 +5,7 @@
  */
 export interface Call<Input, Output> {
   input: Input;
-  /** Undefined when nobody knows whether the call did anything. */
+  /** Result of the call; undefined if its effect is unknown. */
   output: Output | undefined;
   /** Ticks of one clock. */
   start: number;
@@ -14,7 +14,7 @@ export interface Call<Input, Output> {
 
 export interface Model<State, Input, Output> {
   initial: State;
-  /** What the object answers in a state, and the state after it. Neither is changed later. */
+  /** Returns the object's answer in a state, and the next state. Both are immutable. */
   step(state: State, input: Input): { output: Output; state: State };
 }
 

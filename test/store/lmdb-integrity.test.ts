@@ -53,7 +53,7 @@ const copyOf = (path: string) => {
 };
 
 describe("a store's file", () => {
-  test("is whole after every change, and so is a copy of one that nobody writes", async () => {
+  test("is valid after every change, and so is a copy made while no process writes", async () => {
     const path = freshPath();
     const opened = open(path);
     expect(integrityFault(join(path, "data.mdb"))).toBeUndefined();
@@ -69,7 +69,7 @@ describe("a store's file", () => {
     await again.store.close();
   });
 
-  test("that was copied part by part while it was written is refused with a sentence", async () => {
+  test("that was copied in parts during writes is rejected with a message", async () => {
     const path = freshPath();
     const opened = open(path);
     await fill(opened, 0);
@@ -101,7 +101,7 @@ describe("a store's file", () => {
     expect(() => open(copy)).toThrow(/^Expected .+ to be whole, but /);
   });
 
-  test("that is known is not read whole again", async () => {
+  test("that was checked before is not read completely again", async () => {
     const path = freshPath();
     const opened = open(path);
     await fill(opened, 0);

@@ -26,7 +26,7 @@ let paths = 0;
 const freshPath = () => join(directory, `${paths++}`, "view.mdb");
 const logger = pino({ level: "silent" });
 
-/** So tight that a log is rewritten again and again, a few rows at a time. */
+/** Compaction limits that rewrite a log repeatedly, a few rows at a time. */
 const tight: CompactionBounds = {
   min: { rows: 30, bytes: 1 << 20 },
   factor: 1,
@@ -142,7 +142,7 @@ class Nodes {
   readonly log = new MemoryLog({ delayMs: () => Math.random() * 2 });
   readonly up: Node[] = [];
   readonly down: string[] = [];
-  /** Those that were cut off in the middle of something. */
+  /** Nodes that were disconnected during an operation. */
   readonly crashed: Node[] = [];
 
   start(path = freshPath()): Node {
@@ -160,7 +160,7 @@ class Nodes {
     this.down.push(node.path);
   }
 
-  /** What it was about to write never comes; its view stays as it is at this moment. */
+  /** Disconnects a node: its pending writes are lost, and its view stays at this moment. */
   crash(): void {
     const node = this.#leaving();
     node.line.isCut = true;
@@ -267,7 +267,7 @@ describe("a log that is rewritten", () => {
     await nodes.close();
   }, 300_000);
 
-  test("is whole for a node that begins in the middle, however large the store", async () => {
+  test("is complete for a node that starts during the rewrite, however large the store", async () => {
     const log = new MemoryLog({ delayMs: () => 0 });
     const first = openNode(freshPath(), log, { ...tight, portion: { rows: 50, bytes: 1 << 20 } });
     const numbers = first.table<number, string>("numbers");
@@ -307,13 +307,13 @@ describe("a log that is rewritten", () => {
     await Promise.all([first.close(), back.close()]);
   }, 300_000);
 
-  test("is not read, and not changed from, before the walk that it begins with has ended", async () => {
+  test("is neither read nor used for changes before its first walk has ended", async () => {
     const log = new MemoryLog({ delayMs: () => 0 });
     const first = openNode(freshPath(), log, tight);
     const numbers = first.table<number, string>("numbers");
     for (let i = 0; log.first === 0; i++) await first.change(() => numbers.put(`${i % 20}`, i));
     const line = new Line(log);
-    // As if nothing had been kept yet behind the first steps of the walk.
+    // The log has nothing yet after the first steps of the walk.
     line.endsAt = log.first + 4;
     const late = openNode(freshPath(), line, tight);
     while (late.trouble() === undefined) await Bun.sleep(5);
@@ -331,7 +331,7 @@ describe("a log that is rewritten", () => {
     await Promise.all([first.close(), late.close()]);
   }, 300_000);
 
-  test("is not read as if it were whole when its begin is not the one of a walk", async () => {
+  test("is not read as complete when it does not begin with a walk", async () => {
     const log = new MemoryLog({ delayMs: () => 0 });
     const first = openNode(freshPath(), log);
     const numbers = first.table<number, string>("numbers");

@@ -1,15 +1,17 @@
 import type { LogEntry, OrderedLog } from "../../src/store/ordered/ordered-log.ts";
 
 export interface MemoryLogOptions {
-  /** Of each step, in milliseconds, chosen anew. */
+  /** Delay of each step in milliseconds, chosen at random. */
   delayMs(): number;
-  /** What becomes of an append: kept and answered for, kept without an answer, or not kept. */
+  /** Fate of an append: stored and acknowledged, stored without a response, or lost. */
   fate?(): "kept" | "unanswered" | "lost";
 }
 
-/** An ordered log that several stores of one process share, with the delays and faults of brokers. */
+/**
+ * An ordered log that several stores of one process share, with the delays and faults of brokers.
+ */
 export class MemoryLog implements OrderedLog {
-  /** Those that were deleted are undefined. */
+  /** Records of the log; deleted ones are undefined. */
   readonly entries: (Uint8Array | undefined)[] = [];
   first = 0;
   readonly #options: MemoryLogOptions;
@@ -23,10 +25,10 @@ export class MemoryLog implements OrderedLog {
   async append(entry: Uint8Array): Promise<void> {
     const fate = this.#options.fate?.() ?? "kept";
     await this.#step();
-    if (fate === "lost") throw new Error("Nobody took it");
+    if (fate === "lost") throw new Error("Append lost");
     this.entries.push(entry.slice());
     await this.#step();
-    if (fate === "unanswered") throw new Error("Nobody answered");
+    if (fate === "unanswered") throw new Error("No response");
   }
 
   async end(): Promise<number> {

@@ -27,7 +27,7 @@ export function openNode(
   return store;
 }
 
-/** What clients do to a pair of numbers: all of it changes both, so that half of it would show. */
+/** Operations on a pair of numbers: each changes both, so that a partial change is detectable. */
 export type Input =
   | { kind: "read" }
   | { kind: "put"; value: number }

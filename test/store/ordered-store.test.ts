@@ -77,7 +77,7 @@ describe("stores on one ordered log", () => {
     await closeAll(nodes);
   });
 
-  test("go on after a restart, and one that starts empty gets all of it", async () => {
+  test("continue after a restart, and a store that starts empty receives all changes", async () => {
     const { log, nodes } = openNodes(1);
     const path = freshPath();
     let second = openNode(path, log);
@@ -161,7 +161,7 @@ describe("stores on one ordered log", () => {
       await expect(it.catchUp()).rejects.toThrow(refusal);
       await expect(it.change(() => numbersOf(it).put("b", 1))).rejects.toThrow(refusal);
       expect(it.trouble()).toMatch(refusal);
-      // What came before is there, and what the newer one wrote is not guessed at.
+      // Earlier changes are applied, and records of the newer version are not.
       expect(numbersOf(it).get("a")).toBe(1);
     }
     expect(told).toEqual([expect.stringMatching(refusal)]);
@@ -175,7 +175,7 @@ describe("stores on one ordered log", () => {
     const texts = nodes.map((it) => it.table<string, string>("texts"));
     const put = (node: number, key: string, chars: number) =>
       nodes[node]!.change(() => texts[node]!.put(key, key.repeat(chars)));
-    // Of changes that come in pieces at once, some have to be made again.
+    // Some of the concurrent changes that consist of several records must be retried.
     const keys = ["a", "b", "c", "d"];
     await Promise.all(keys.map((key, i) => put(i % 2, key, 600_000 + i * 1_000_000)));
     expect(Math.max(...log.entries.map((it) => it!.length))).toBeLessThanOrEqual(1 << 20);
@@ -200,7 +200,7 @@ describe("stores on one ordered log", () => {
     await closeAll([...nodes, third]);
   }, 300_000);
 
-  test("refuse changes and reads while the log is away, and go on when it is back", async () => {
+  test("reject changes and reads while the log is unavailable, and continue afterwards", async () => {
     const { log, nodes } = openNodes(2);
     const node = nodes[0]!;
     await node.change(() => numbersOf(node).put("a", 1));

@@ -74,7 +74,7 @@ describe("a store", () => {
       expect(store.trouble()).toBeUndefined();
       await expect(store.change(() => numbers.put("x", 1))).rejects.toThrow("could not be stored");
       expect(store.trouble()).toBe("The store cannot be written");
-      // What writes nothing says nothing about the disk.
+      // A transaction without writes says nothing about the disk.
       await store.change(() => {});
       const refused = store.change(() => {
         throw new ApiError("conflict", "Taken");

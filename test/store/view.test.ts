@@ -36,7 +36,7 @@ async function written(path: string): Promise<void> {
 }
 
 describe("a view", () => {
-  test("is there again in the next process", async () => {
+  test("exists again in the next process", async () => {
     const path = freshPath();
     await written(path);
     const again = open(path);
@@ -60,7 +60,7 @@ describe("a view", () => {
     }
   });
 
-  test("that is no file of LMDB, or a part of one, is thrown away", async () => {
+  test("that is no LMDB file, or a truncated one, is deleted", async () => {
     const torn = freshPath();
     await written(torn);
     truncateSync(torn, 8_192);
@@ -77,7 +77,7 @@ describe("a view", () => {
     }
   });
 
-  test("that another process has open is not thrown away under it", async () => {
+  test("that another process has open is not deleted", async () => {
     const path = freshPath();
     const first = open(path);
     await first.change(() => first.table<number, string>("numbers").put("a", 1));

@@ -84,7 +84,7 @@ describe("?publish=true", () => {
     expect(versions.body.TransformationVersions).toHaveLength(1);
   });
 
-  test("one event object counts as an array of it", async () => {
+  test("a single event object counts as an array with that event", async () => {
     const code = "export const transformEvent = (event) => { if (!event.mine) throw 'not mine'; };";
     expect((await create(code, { events: { mine: true } })).status).toBe(200);
     expect((await create(code)).status).toBe(400);

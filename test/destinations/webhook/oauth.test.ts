@@ -66,7 +66,7 @@ describe("OAuth 2 client credentials", () => {
     expect(authorizations()).toEqual(["Bearer t1"]);
   });
 
-  test("or in the form", async () => {
+  test("sends the client credentials in the form where configured", async () => {
     await deliver(opened({ authStyle: "post" }));
     const [asked] = askedFor("/token");
     expect(asked!.headers).not.toHaveProperty("authorization");
@@ -129,7 +129,7 @@ describe("OAuth 2 client credentials", () => {
     expect(askedFor("/hook").length).toBe(11);
   });
 
-  test("other answers of the receiver leave the token as it is", async () => {
+  test("a receiver's response other than 401 keeps the token", async () => {
     hookStatus = () => 403;
     const open = opened();
     for (let n = 0; n < 3; n += 1) expect((await deliver(open)).kind).toBe("rejected");
@@ -246,7 +246,7 @@ describe("a token's server that does not give one", () => {
     expect(authorizations()).toEqual(["Bearer t"]);
   });
 
-  test("and is unreachable, silent, or at an address that is not allowed", async () => {
+  test("is unreachable, silent, or at an address that is not allowed", async () => {
     const down = await deliver(opened({ tokenUrl: "http://127.0.0.1:1/" }));
     expect(down).toMatchObject({ kind: "retry", reason: expect.stringContaining("ECONNREFUSED") });
     const inside = await deliver(opened({ tokenUrl: "http://10.1.2.3/" }));

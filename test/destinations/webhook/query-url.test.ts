@@ -132,17 +132,20 @@ describe("a webhook by GET", () => {
       .open({ webhookUrl, webhookMethod, headers: [{ from: "X-A", to: "b" }] }, "workspace")
       .deliver([outgoing(bytes(event))], new AbortController().signal);
 
-  test.each(["GET", "DELETE"])("or %s has the event in its query and no body", async (method) => {
-    const event = { type: "track", event: "Bought", properties: { price: 9.5 } };
-    expect(await deliver(method, event)).toEqual({ kind: "delivered" });
-    const { headers, ...request } = requests.at(-1)!;
-    expect(request).toEqual({ method, url: `${webhookUrl}&price=9.5`, body: "" });
-    expect([
-      headers.get("x-a"),
-      headers.get("content-type"),
-      headers.get("content-length"),
-    ]).toEqual(["b", null, null]);
-  });
+  test.each(["GET", "DELETE"])(
+    "%s requests have the event in the query and no body",
+    async (method) => {
+      const event = { type: "track", event: "Bought", properties: { price: 9.5 } };
+      expect(await deliver(method, event)).toEqual({ kind: "delivered" });
+      const { headers, ...request } = requests.at(-1)!;
+      expect(request).toEqual({ method, url: `${webhookUrl}&price=9.5`, body: "" });
+      expect([
+        headers.get("x-a"),
+        headers.get("content-type"),
+        headers.get("content-length"),
+      ]).toEqual(["b", null, null]);
+    },
+  );
 
   test("rejects an event that does not fit", async () => {
     const before = requests.length;

@@ -71,7 +71,7 @@ test("the log has the first suspension and its end, without the error of the cod
   expect(told()).toEqual(["transformation works again after a suspension"]);
 });
 
-test("one good event forgives all", () => {
+test("one successful event resets the failures of a program", () => {
   const { suspensions } = clock();
   const one = program("");
   for (let i = 1; i < SUSPENSION_COST; i += 1) suspensions.record(one, [failed], spent(0));
@@ -147,7 +147,7 @@ test("events of a suspended program get the reason, and it shows in the metrics"
   expect(text).toMatch(/^pixelmill_program_culprits_total\{cause="timeout"\} 5$/m);
 });
 
-test("one batch of events that loop is enough, and costs little more than the time that suffices", async () => {
+test("one batch of looping events suspends a program, and costs little more than its CPU budget", async () => {
   const patient = testSandbox({ limits: { cpuMs: 2_000 } });
   const looping = program("export const transformEvent = () => { for (;;); }");
   const outcomes = shown(await patient.run(looping, batch(...Array(50).fill({}))));

@@ -179,7 +179,7 @@ test("answers that are not taken hold up further requests", async () => {
   calls.abort();
 });
 
-test("what is under way ends with its guest", async () => {
+test("requests in flight end with their guest", async () => {
   const ended: boolean[] = [];
   let asked = false;
   answer = (_, signal) =>

@@ -64,7 +64,7 @@ test("a guest that closes its end is reported once, and sending to it fails", as
   expect(() => readlinkSync(`/proc/self/fd/${fd}`)).toThrow();
 });
 
-test("what was not sent to a guest that is gone is dropped", async () => {
+test("unsent frames for a guest that is gone are dropped", async () => {
   const { socket, guestsFd, seen } = opened();
   socket.send(Buffer.alloc(BYTES));
   socket.send(Buffer.alloc(BYTES));

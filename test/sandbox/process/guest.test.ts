@@ -159,7 +159,7 @@ test("guests whose process cannot be made are waited for, then it works again", 
   await sandbox.close();
 });
 
-test("a guest that cannot be confined serves only when told to", async () => {
+test("a guest that cannot be confined does not run code by default", async () => {
   const reason = "this kernel has no Landlock";
   const command = ["/bin/sh", "-c", `${hear}; ${say({ kind: "unconfined", reason })}; sleep 60`];
   const sandbox = testSandbox({ guestCommand: command });

@@ -16,7 +16,7 @@ test("the end of what JSON.stringify writes is found, whatever follows", () => {
   );
 });
 
-test("what is taken for JSON is JSON", () => {
+test("every text that the scanner accepts is JSON", () => {
   const pieces = fc.constantFrom(...'{}[],:"\\0123456789-+.eEtruefalsn u\n\t/b', '"a"', "null");
   const garbled = fc
     .tuple(fc.jsonValue(), fc.nat(), fc.array(pieces, { maxLength: 3 }), fc.nat(3))

@@ -69,7 +69,7 @@ test("two programs that alternate share nothing", async () => {
   await eventually(() => childProcesses().length <= 3);
 });
 
-test("what a program breaks is broken for itself alone", async () => {
+test("a program that breaks built-in objects breaks them only for itself", async () => {
   const breaking = python(`
     import json, re, random, datetime, collections
     def refuse(*arguments, **named):
@@ -99,7 +99,7 @@ test("what a program breaks is broken for itself alone", async () => {
   }
 });
 
-test("what a program sets in the interpreter sees and stops no other program", async () => {
+test("a program's changes to the interpreter do not observe or stop another program", async () => {
   const prying = python(`
     import typing
     sys = typing.sys
@@ -160,7 +160,7 @@ test("a program keeps its state between batches, and starts afresh after a timeo
   await strict.close();
 });
 
-test("more programs than a guest holds take turns", async () => {
+test("more Python programs than a guest holds take turns", async () => {
   const programs = Array.from({ length: 36 }, (_, n) =>
     python(
       `n = 0\ndef transformEvent(event, metadata):\n    global n\n    n += 1\n    return {"p": ${n}}`,

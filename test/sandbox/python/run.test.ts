@@ -22,7 +22,9 @@ test("Python is CPython 3.14", async () => {
   expect(await run(code, {})).toEqual([[{ version: "3.14.2", pi: "3.14" }]]);
 });
 
-/** Values that transformEvent returns for an event `{ n: 1, messageId: "m1" }`, and their outcomes. */
+/**
+ * Values that transformEvent returns for an event `{ n: 1, messageId: "m1" }`, and their outcomes.
+ */
 const returns: [expression: string, outcome: unknown][] = [
   ["None", []],
   ["event", [{ n: 1, messageId: "m1" }]],
@@ -125,7 +127,7 @@ test("an error in a library is placed in the library", async () => {
   });
 });
 
-test("what cannot be shown, is empty or ends Python is an error like others", async () => {
+test("a Python exception that cannot be shown, is empty or ends Python is reported like others", async () => {
   const code = `
     class Odd(Exception):
         def __str__(self):
@@ -292,7 +294,7 @@ test.each(batches)("transformBatch returns %s", async (_, body, outcomes) => {
   expect(await run(code, { messageId: "a" }, { messageId: "b" })).toEqual(outcomes);
 });
 
-test("what transformBatch raises is an error of the events that it raises for alone", async () => {
+test("an exception of transformBatch fails only the events for which it is raised", async () => {
   const code = `
     def transformBatch(events, metadata):
         for event in events:

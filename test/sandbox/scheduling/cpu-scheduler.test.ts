@@ -39,7 +39,7 @@ test("no guest is paused while there is a processor for each that computes a lot
   }
 });
 
-test("those that compute a lot get equal turns, the others are never stopped", () => {
+test("guests that compute a lot get equal turns, and other guests are never stopped", () => {
   const heavy = workers(7, true);
   const light = workers(5, false);
   const rota = new CpuScheduler<Worker>(2);
@@ -53,7 +53,7 @@ test("those that compute a lot get equal turns, the others are never stopped", (
   expect(new Set(looks.values())).toEqual(new Set([80]));
 });
 
-test("who sleeps, has paid or is gone gives up the place in line", () => {
+test("a guest that sleeps, has paid its debt or is gone leaves the queue", () => {
   const [a, b, c] = workers(3, true) as [Worker, Worker, Worker];
   const rota = new CpuScheduler<Worker>(1);
   rota.schedule([a, b, c], 0);
@@ -71,7 +71,7 @@ test("who sleeps, has paid or is gone gives up the place in line", () => {
   expect(first.runs).toBe(true);
 });
 
-test("what is anybody's due is half of an equal share", () => {
+test("a guest's fair share is half of an equal part of the processors", () => {
   const rota = new CpuScheduler<Worker>(2);
   expect(rota.fairShare).toBe(1);
   rota.schedule([...workers(10, true), ...workers(30, false, false)], 0);
@@ -80,7 +80,7 @@ test("what is anybody's due is half of an equal share", () => {
   expect(rota.fairShare).toBe(1);
 });
 
-/** One that computes whenever it may, and what it has used. */
+/** Guest that computes whenever it may, and counts its CPU time. */
 class Spinner implements SchedulableGuest {
   readonly runnable = true;
   usedMs = 0;
@@ -113,7 +113,7 @@ test("many that begin at once are stopped before they have used much", () => {
   expect(used).toBeLessThanOrEqual(2_000 + 50 * 25);
 });
 
-test("who owes least is next", () => {
+test("the guest with the least CPU debt runs next", () => {
   const heavy = Array.from({ length: 20 }, () => new Spinner(1_000));
   const honest = new Spinner(200);
   const rota = new CpuScheduler<Spinner>(1);

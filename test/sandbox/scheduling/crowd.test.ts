@@ -6,7 +6,7 @@ setDefaultTimeout(PATIENCE_MS);
 
 const identity = "export const transformEvent = (event) => event";
 
-test("more workspaces than guests never have more guests alive than may be", async () => {
+test("more workspaces than guests never exceed the limit of live guests", async () => {
   const before = new Set(childProcesses());
   const metrics = new Registry();
   const awaited = async () =>

@@ -72,7 +72,7 @@ test("the longest idle guest is evicted first, else the longest admitted one aft
   admission.close();
 });
 
-test("not more often than once in a while", async () => {
+test("guests are evicted at most once per eviction interval", async () => {
   const { sent, come, admission } = admissionOf({ guestsMax: 10 });
   for (let n = 0; n < 10; n += 1) (await come(`in ${n}`).enter()).rest(n);
   const start = performance.now();
@@ -82,7 +82,7 @@ test("not more often than once in a while", async () => {
   admission.close();
 });
 
-test("who waits enters at once when somebody leaves by himself", async () => {
+test("a waiting workspace enters at once when another one leaves", async () => {
   const { inside, come, admission } = admissionOf({ guestsMax: 1 });
   const first = await come("a").enter();
   const waiting = come("b").enter();

@@ -84,7 +84,7 @@ for (const [what, error, guest, said] of failures) {
   });
 }
 
-test("what a guest says before it dies is in the reason", async () => {
+test("a guest's output before its death is in the reason", async () => {
   const sandbox = testSandbox({ guestCommand: ["/nowhere/pixelmill"] });
   const said = /^Guests do not start: they cannot be run \(code 127\): .*not found$/;
   await eventually(() => said.test(sandbox.status().reason ?? ""));
