@@ -10,14 +10,14 @@ import type { TestRunPlan } from "./testing/test-run.ts";
 type Item = CodeSelection["transformations"][number];
 
 /**
- * Plans the test run of the code that a request names by versionId; `missing` for an unknown
- * versionId.
+ * Plans the test run of the code that a request names by versionId. Throws `ApiError` (`missing`)
+ * for a versionId that does not exist.
  */
 export function planSelection(
   catalog: Catalog,
   workspaceId: string,
   selection: CodeSelection,
-  /** The events that a revision is tested with when the request has none. */
+  /** Returns the events with which a revision is tested when the request has none for it. */
   eventsOf: (revision: Revision) => TestEvent[] | undefined = () => undefined,
 ): Omit<TestRunPlan, "withImporters"> {
   if (selection.transformations.length + selection.libraries.length === 0) {
@@ -40,7 +40,10 @@ export function planSelection(
   return { transformations, libraries };
 }
 
-/** Checks the rules of publishing that need no guest. */
+/**
+ * Checks that libraries may be published under their import names. Throws `ApiError` when a name is
+ * not a Python module name or belongs to another library.
+ */
 export function checkPublishable(
   catalog: Catalog,
   workspaceId: string,
@@ -54,7 +57,7 @@ export function checkPublishable(
   }
 }
 
-/** Checks that a Python library's import name can be that of a module. */
+/** Throws `ApiError` when the import name of a Python library cannot be the name of a module. */
 export function checkModuleName({ language, importName = "" }: Revision): void {
   if (familyOf(language) !== "python" || isPythonModuleName(importName)) return;
   const message = "Expected a name whose camel case is a Python identifier";
@@ -62,7 +65,10 @@ export function checkModuleName({ language, importName = "" }: Revision): void {
   throw new ApiError("invalid", "Python cannot import a library of this name", details);
 }
 
-/** All events that the request has for an item. */
+/**
+ * Returns all test events that the request has for a transformation: those of its suites, or else
+ * those of `testInput`.
+ */
 export function eventsIn({ testInput = [], testSuite = [] }: Item): TestEvent[] {
   const suites = testSuite.flatMap(({ input }) => input);
   return suites.length > 0 ? suites : testInput;
@@ -83,7 +89,10 @@ function checkOnce(path: string, revisions: readonly Revision[]): void {
   throw new ApiError("invalid", "The request names two versions of one thing", details);
 }
 
-/** Refuses two libraries with one import name, since an import of it would be ambiguous. */
+/**
+ * Throws `ApiError` when two libraries have one import name, since an import of it would be
+ * ambiguous.
+ */
 export function checkImportNames(libraries: readonly Revision[]): void {
   const names = libraries.map(({ language, importName }) => `${familyOf(language)} ${importName}`);
   if (new Set(names).size < names.length) throw importNameTaken();

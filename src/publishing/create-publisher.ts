@@ -24,15 +24,18 @@ import { detailsOf, failuresOf } from "./testing/test-failures.ts";
 import type { CodeTestReport, TestRunPlan } from "./testing/test-run.ts";
 import { toValidationResult } from "./validation-result.ts";
 
-/** Attempts at a request whose code others change meanwhile. */
+/**
+ * Attempts at one request. An attempt is repeated when other requests change the same code during
+ * it.
+ */
 export const PUBLISH_ATTEMPTS_MAX = 5;
 
 export function createPublisher(parts: { catalog: Catalog; sandbox: Sandbox }): Publisher {
   const { catalog } = parts;
   const tests = createTests(parts);
   /**
-   * Changes of one resource wait for each other: otherwise many updates at the same time would amend
-   * the same revision, and all but one would have to be done, and tested, again.
+   * Serializes the updates of each resource. Otherwise simultaneous updates would amend the same
+   * revision, and all but one would have to be repeated and tested again.
    */
   const byResource = new KeyedMutex();
 
@@ -96,7 +99,7 @@ export function createPublisher(parts: { catalog: Catalog; sandbox: Sandbox }): 
       const testRun = await runTests(context, workspaceId, code);
       const failures = failuresOf(testRun);
       if (failures.length > 0) {
-        // Code that others deleted during the tests is reported first, as if the tests had run later.
+        // If the code was deleted during the tests, the caller gets that error instead.
         expectExisting(workspaceId, change);
         const details = detailsOf(failures, versionId);
         throw new ApiError("invalid", "The code does not pass its tests", details);
@@ -178,7 +181,10 @@ export function createPublisher(parts: { catalog: Catalog; sandbox: Sandbox }): 
   };
 }
 
-/** Runs the attempt again when it is refused because others have changed the code meanwhile. */
+/**
+ * Calls `attempt`, and repeats it when it throws a `refusal`: other requests have changed the code
+ * meanwhile. Throws the last refusal after `PUBLISH_ATTEMPTS_MAX` attempts.
+ */
 async function retryOn<T>(
   refusal: typeof PublicationConflict | typeof RevisionConflict,
   attempt: () => Promise<T>,
@@ -192,7 +198,7 @@ async function retryOn<T>(
   }
 }
 
-/** The parts of the change that publishes code which has passed its test run. */
+/** Returns the part of a catalog change that publishes code after it has passed its tests. */
 function publication(
   testRun: CodeTestReport,
 ): Pick<CodeChange, "publish" | "usedLibraries" | "testedImporters"> {

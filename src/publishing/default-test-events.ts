@@ -1,7 +1,5 @@
 import type { TestEvent } from "./publisher.ts";
 
-/** The events that code is tested with when the request brings none: a page and a track. */
-
 const context = {
   library: { name: "pixelmill", version: "1.0.0" },
   locale: "en-US",
@@ -27,6 +25,7 @@ const common = {
   request_ip: "203.0.113.7",
 };
 
+/** A page and a track event, with which code is tested when the request has no events. */
 export const defaultEvents: readonly TestEvent[] = [
   {
     ...common,

@@ -7,7 +7,7 @@ import { suiteOf } from "./testing/test-code.ts";
 import { truncateMessage } from "./testing/test-failures.ts";
 import type { CodeTestReport, TestRunPlan } from "./testing/test-run.ts";
 
-/** Plans the test run of drafts that are not stored: their revisions exist in memory alone. */
+/** Plans the test run of drafts. Their revisions exist only in memory and are not stored. */
 export function planDraftRun(
   catalog: Catalog,
   workspaceId: string,
@@ -26,7 +26,7 @@ export function planDraftRun(
   return { transformations: [{ revision, suites }], libraries, withImporters: false };
 }
 
-/** The result of a draft's test run. Pure. */
+/** Converts the report of a draft's test run to the result for the caller. Pure function. */
 export function toDraftRunResult({ transformations, libraries }: CodeTestReport): DraftRunResult {
   const [transformation] = transformations;
   const broken = libraries.find(({ error }) => error !== undefined);

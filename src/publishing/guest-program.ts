@@ -3,7 +3,10 @@ import type { LiveProgram } from "../catalog/live-view.ts";
 import type { Language, Revision } from "../catalog/model.ts";
 import type { GuestLanguage, LibraryCode, Program } from "../sandbox/program.ts";
 
-/** Languages that share libraries in the catalog run in the same kind of guest. */
+/**
+ * Returns the language of the guest that runs code of a catalog language. All catalog languages
+ * that share libraries run in the same kind of guest.
+ */
 export function guestLanguage(language: Language): GuestLanguage {
   return familyOf(language);
 }
@@ -16,7 +19,7 @@ export function libraryCode(revision: Revision): LibraryCode {
   };
 }
 
-/** The program of code and its libraries, for a guest. */
+/** Builds the program for a guest from a transformation and its libraries. */
 export function programOf(code: ProgramCode): Program {
   const { id, workspaceId, transformation, libraries, credentials } = code;
   return {
@@ -30,11 +33,11 @@ export function programOf(code: ProgramCode): Program {
   };
 }
 
-/** The live code of a destination, or code under test. */
+/** Code of which a program is built: the published code of a destination, or code under test. */
 type ProgramCode = Pick<
   LiveProgram,
   "id" | "workspaceId" | "transformation" | "libraries" | "credentials"
 >;
 
-/** The version of a program's transformation, with which the program's id begins. */
+/** Returns the versionId of the program's transformation. The id of a program begins with it. */
 export const transformationVersionOf = (programId: string) => programId.split("+", 1)[0] ?? "";

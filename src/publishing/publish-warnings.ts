@@ -6,8 +6,9 @@ import { failuresOf, truncateMessage } from "./testing/test-failures.ts";
 import type { CodeTestReport, TransformationTestReport } from "./testing/test-run.ts";
 
 /**
- * The warnings of a publish that succeeded: failing tests of code that was published before, and
- * code that drops every event. Pure.
+ * Returns the warnings of a publish that succeeded: about failing tests of code that had been
+ * published before, suites with an unexpected output, and code that drops every test event. Pure
+ * function.
  */
 export function warningsOf(testRun: CodeTestReport): string[] {
   const failures = failuresOf(testRun).map(({ revision, event, error }) => {
@@ -28,8 +29,9 @@ export function warningsOf(testRun: CodeTestReport): string[] {
 }
 
 /**
- * Tells whether code may be published although its tests fail: because it was published before, or
- * because it imports only libraries that were.
+ * Returns a function that tells whether a version may be published although its tests fail. It may
+ * if it was published before. Code that the request does not name may fail if all libraries that
+ * the request names were published before.
  */
 export function toleratesFailures(
   catalog: Catalog,
@@ -49,7 +51,7 @@ export function toleratesFailures(
   return (versionId) => tolerated.has(versionId);
 }
 
-/** Whether code drops every event, unless its tests expect that. */
+/** Whether code drops every test event, and no suite has an expected output. */
 function dropsAll({ runs }: TransformationTestReport): boolean {
   const outcomes = runs.flatMap(({ report }) => report.outcomes);
   const expected = runs.some(({ suite }) => suite.expectedOutput !== undefined);

@@ -3,14 +3,20 @@ import type { CodeKind, Language, Revision } from "../catalog/model.ts";
 import type { LogLine, UserError } from "../sandbox/program.ts";
 
 /**
- * Publishes revisions: each becomes a program (its imports are resolved), is tested in a throw-away
- * guest, and is committed. Also runs tests without publishing. Refuses with `ApiError`. When the
- * caller hangs up, its tests end and nothing is published.
+ * Publishes revisions. To publish a revision, it resolves its imports, tests it in a throw-away
+ * guest, and commits the change to the catalog. It also runs tests without publishing. Refused
+ * requests throw `ApiError`. When the caller hangs up, its tests end and nothing is published.
  */
 export interface Publisher {
-  /** Creates a resource; with `publish`, all or nothing (`invalid` with `details` when a test fails). */
+  /**
+   * Creates a transformation or library. With `publish`, it is stored only if its tests pass;
+   * otherwise throws `invalid` with `details`.
+   */
   create(workspaceId: string, kind: CodeKind, input: CreateCodeInput): Promise<StoredCode>;
-  /** Makes a new revision; with `publish`, all or nothing. Absent fields keep their value. */
+  /**
+   * Adds a revision to a transformation or library. Absent fields keep their value. With `publish`,
+   * the revision is stored only if its tests pass.
+   */
   update(
     workspaceId: string,
     kind: CodeKind,
@@ -18,35 +24,43 @@ export interface Publisher {
     input: UpdateCodeInput,
   ): Promise<StoredCode>;
   /**
-   * Publishes versions, all or nothing, after testing them and every published importer. For a
-   * version that was published before, failing tests are only warnings, since a rollback must
-   * always work.
+   * Publishes the selected versions, all or none, after testing them and all published code that
+   * imports them. Failing tests of a version that was published before are only warnings, since a
+   * rollback must always work.
    */
   publish(workspaceId: string, selection: CodeSelection): Promise<PublishResult>;
-  /** `POST /transformations/libraries/test`: runs without publishing. */
+  /**
+   * Answers `POST /transformations/libraries/test`: tests the selected versions without publishing
+   * them.
+   */
   test(workspaceId: string, selection: CodeSelection): Promise<TestResult>;
-  /** `POST /transformations/tests/run`: suites of input and expected output. */
+  /**
+   * Answers `POST /transformations/tests/run`: runs test suites, which have inputs and expected
+   * outputs.
+   */
   runSuites(workspaceId: string, selection: CodeSelection): Promise<ValidationResult>;
-  /** Runs drafts that are not stored. */
+  /** Runs drafts, without storing them. */
   run(workspaceId: string, input: DraftRunInput): Promise<DraftRunResult>;
 }
 
 export type TestEvent = Record<string, unknown>;
 
-/** The stored resource and revision, with warnings for the caller who published it. */
+/** The stored resource and its new revision, with warnings about the publication for the caller. */
 export interface StoredCode extends ResourceRevision {
   warnings: string[];
 }
 
-/** A request of a caller. */
+/** A request whose tests end when the caller hangs up. */
 interface CallerRequest {
-  /** Aborts when the caller hangs up. */
+  /** Signal that aborts when the caller hangs up. */
   caller?: AbortSignal;
 }
 
 interface PublishableInput extends CallerRequest {
   publish: boolean;
-  /** Test events, which are kept with the revision; without any the two default events run. */
+  /**
+   * Test events, which are stored with the revision. Without any, the two default events are used.
+   */
   events?: TestEvent[];
   destinationIds?: string[];
 }
@@ -56,7 +70,10 @@ export interface CreateCodeInput extends PublishableInput, RevisionInput {
 export interface UpdateCodeInput extends PublishableInput, Partial<RevisionInput> {}
 
 export interface CodeSelection extends CallerRequest {
-  /** `testInput` holds events alone; a suite may also have the expected outputs. */
+  /**
+   * Transformations by versionId, with test events. `testInput` has events only; a suite in
+   * `testSuite` may also have expected outputs.
+   */
   transformations: { versionId: string; testInput?: TestEvent[]; testSuite?: TestSuite[] }[];
   libraries: { versionId: string }[];
 }
@@ -65,42 +82,50 @@ export interface TestSuite {
   name: string;
   description?: string;
   input: TestEvent[];
-  /** Result of `metadata(event)` for each event, instead of the test metadata. */
+  /** Per event, fields that replace those of the test metadata that `metadata(event)` returns. */
   metadata?: Record<string, unknown>[];
   expectedOutput?: TestEvent[];
 }
 
-/** Drafts: a transformation to run over events, or libraries to load. */
+/**
+ * Drafts that are tested without being stored: a transformation to run on events, and libraries to
+ * load.
+ */
 export interface DraftRunInput extends CallerRequest {
   language: Language;
   transformation?: {
-    /** The code's name in error traces. */
+    /** Name of the transformation in error traces. */
     name: string;
     code: string;
-    /** Without any the two default events run. */
+    /** Test events. Without any, the two default events are used. */
     events: TestEvent[];
-    /** Result of `metadata(event)` for each event, instead of the test metadata. */
+    /** Per event, fields that replace those of the test metadata that `metadata(event)` returns. */
     metadata: Record<string, unknown>[];
   };
-  /** Libraries that stand in for the published ones of the same importName. */
+  /**
+   * Drafts of libraries. Each is used instead of the published library with the same importName.
+   */
   libraries: { name: string; code: string }[];
 }
 
 /**
- * Lines and columns count from 1; `library` is the importName of the library that an error happened
- * in.
+ * Result of a draft run. Lines and columns count from 1. The field `library` of an error is the
+ * importName of the library in which it occurred.
  */
 export interface DraftRunResult {
-  /** Set when the code did not load: no event ran. */
+  /** Set when the code did not load. No event has run then. */
   error?: UserError;
-  /** Module names that the transformation imports. */
+  /** Names of the modules that the transformation imports. */
   imports: string[];
-  /** One for each event, in their order: its outputs (none: dropped), or its error. */
+  /**
+   * One result per event, in order: the event's outputs (none when the code dropped it), or its
+   * error.
+   */
   results: ({ event: TestEvent } & ({ outputs: unknown[] } | { error: UserError }))[];
   logs: LogLine[];
 }
 
-/** One failure of a test run, with its code, event and position. */
+/** One failure in a test run: the code, the event, and the error with its position. */
 export interface TestFailure {
   kind: CodeKind;
   revision: Revision;
@@ -150,13 +175,16 @@ export interface SuiteResult {
 export type PublishResult =
   | { published: true; warnings?: string[] }
   | { published: false; message: string; validationOutput: ValidationOutput };
-/** Transformations and libraries that were tested; `error` is the first failure of each. */
+/**
+ * Test results: the transformations without an error, and the transformations and libraries with
+ * one. `error` is the first error of an item.
+ */
 export interface TestResult {
   successTestResults: (TestedItem & { result: TestOutput })[];
   failedTestResults: (TestedItem & { result: TestOutput & UserErrorText })[];
 }
 interface TestedItem {
-  /** Set for transformations only. */
+  /** versionId of a transformation; absent for a library. */
   transformerVersionID?: string;
   id: string;
   name: string;

@@ -5,8 +5,9 @@ import { truncateMessage } from "./testing/test-failures.ts";
 import type { CodeTestReport, TransformationTestReport } from "./testing/test-run.ts";
 
 /**
- * A test run as `/transformations/libraries/test` shows it. Code fails there when it does not load and
- * when any of its events fails, since RudderStack's GitHub Action reads nothing else. Pure.
+ * Converts a test report to the response of `/transformations/libraries/test`. Code counts as
+ * failed when it does not load and when any of its test events fails, because RudderStack's GitHub
+ * Action reads only whether the code failed. Pure function.
  */
 export function toTestResult({ transformations, libraries }: CodeTestReport): TestResult {
   const success: TestResult["successTestResults"] = [];

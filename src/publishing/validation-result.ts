@@ -10,8 +10,8 @@ import type {
 } from "./testing/test-run.ts";
 
 /**
- * A test run as `validationOutput` shows it; importers that the request does not name are listed when
- * they fail.
+ * Converts a test report to the response with `validationOutput`. Published code that imports the
+ * tested libraries, and that the request does not name, appears only when it fails.
  */
 export function toValidationResult(catalog: Catalog, testRun: CodeTestReport): ValidationResult {
   const libraries = testRun.libraries.map((it) => library(catalog, it));

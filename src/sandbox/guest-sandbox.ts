@@ -30,11 +30,15 @@ import { GuestPool } from "./scheduling/guest-pool.ts";
 import { GuestStarter, type SandboxStatus } from "./scheduling/guest-starter.ts";
 import { TestBudget } from "./test-budget.ts";
 
-/** Bytes of outputs of a live batch; beyond it, the caller runs the rest of the batch later. */
+/**
+ * Bytes of outputs above which a live batch ends early. Its caller runs the remaining events again.
+ */
 export const GUEST_BATCH_OUTPUT_BYTES_MAX = 2 << 20;
 
 export interface SandboxOptions extends HostFunctions {
-  /** Starts a guest; the language is appended: `[process.execPath, "guest"]`. */
+  /**
+   * Command that starts a guest, such as `[process.execPath, "guest"]`. The language is appended.
+   */
   guestCommand: readonly string[];
   /** Whether user code runs although the kernel cannot confine it. */
   insecure: boolean;
@@ -44,17 +48,22 @@ export interface SandboxOptions extends HostFunctions {
 }
 
 export interface GuestSandbox extends Sandbox {
-  /** Whether user code runs, for `/ready`. */
+  /**
+   * State of the sandbox, as `/ready` reports it: whether user code runs, and if not, the reason.
+   */
   status(): SandboxStatus;
-  /** Programs that do not run for a while because they only fail. */
+  /**
+   * Suspended programs. They are not run for a while, because all events of their last batches
+   * failed.
+   */
   suspended(): ProgramSuspension[];
-  /** Guests alive, and workspaces that wait for one. */
+  /** Number of running guests, and of workspaces that wait for a guest. */
   guestCounts(): { alive: number; awaited: number };
 }
 
 export type { ProgramSuspension, SandboxStatus };
 
-/** Creates a sandbox of locked-down child processes. Starts a warm spare at once. */
+/** Creates a sandbox whose guests are isolated child processes. Starts a spare guest at once. */
 export function createSandbox(options: SandboxOptions): GuestSandbox {
   const limits = { ...defaultLimits, ...options.limits };
   const metrics = createSandboxMetrics(options.metrics);
@@ -112,7 +121,7 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
     return counted(outcomes);
   }
 
-  /** Returns the outcomes after counting them in the metrics. */
+  /** Counts the outcomes in the metrics, and returns them. */
   function counted(outcomes: ProgramOutcome[]): ProgramOutcome[] {
     const counts = { failed: 0, dropped: 0, transformed: 0 };
     for (const outcome of outcomes) counts[nameOf(outcome)] += 1;
@@ -190,7 +199,10 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
     );
   }
 
-  /** Sends one request to a throw-away guest; the guest's end is an error of the code. */
+  /**
+   * Sends one request to a guest that serves nothing else and ends afterwards. When the guest ends
+   * before it replies, resolves with `failed` of the error, because the code is to blame.
+   */
   function requestOnce<T>(
     workspaceId: string,
     language: GuestLanguage,
@@ -217,8 +229,8 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
 }
 
 /**
- * Fails work for which no guest started because the request had used up its CPU time, with the error
- * of the work that ran when it did.
+ * Does the work. When no guest starts because the request has already used up its CPU time for
+ * tests, resolves with `failed` of the budget's error instead of rejecting.
  */
 async function failIfSpent<T>(
   budget: TestBudget,

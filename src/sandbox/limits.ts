@@ -9,25 +9,32 @@ import {
   THROW_AWAY_GUESTS_OF_WORKSPACE_MAX,
 } from "../settings/limits.ts";
 
-/** Time from the guest's own timeout to the host's SIGKILL. */
+/**
+ * Milliseconds that the host waits beyond a guest's time limit before it kills the guest with
+ * SIGKILL. The guest stops user code by itself at the limit.
+ */
 const GUEST_KILL_GRACE_MS = 500;
 /**
- * Guests that a workspace may lose without a delay; finding the event that is to blame takes up to
- * three.
+ * Guests that a workspace's code may end before its next guest is delayed. Finding the event that
+ * is to blame can take three guests.
  */
 const FREE_LOSSES = 4;
 
-/** Limits of a sandbox; tests lower them, so that sixty endless loops end in seconds. */
+/**
+ * Limits of a sandbox. Tests lower them so that, for example, sixty endless loops end in seconds.
+ */
 export interface SandboxLimits {
   cpuMs: number;
   graceMs: number;
   wallMs: number;
-  /** CPU time of a test without one good event after which its other events do not run. */
+  /** CPU time after which a test runs no further events, if no event has succeeded until then. */
   fruitlessTestCpuMs: number;
   guests: number;
-  /** Memory of all guests together. */
+  /** Memory in bytes that all guests together may use. */
   memoryBytes: number;
-  /** Guests that a workspace may lose within a short time before its next guest is delayed. */
+  /**
+   * Guests that a workspace's code may end within a short time before its next guest is delayed.
+   */
   freeLosses: number;
   throwAways: number;
   throwAwaysOfWorkspace: number;
@@ -45,7 +52,9 @@ export const defaultLimits: SandboxLimits = {
   throwAwaysOfWorkspace: THROW_AWAY_GUESTS_OF_WORKSPACE_MAX,
 };
 
-/** Memory in bytes of the container, or of the machine when that has less. */
+/**
+ * Returns the memory in bytes that the container may use, or that the machine has if this is less.
+ */
 function memoryOfMachine(): number {
   const constrained = process.constrainedMemory();
   return constrained > 0 ? Math.min(constrained, totalmem()) : totalmem();

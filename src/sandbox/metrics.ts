@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram, Registry } from "prom-client";
 
 export type SandboxMetrics = ReturnType<typeof createSandboxMetrics>;
 
-/** The sandbox's metrics, in a registry of their own when the server gives none. */
+/** Creates the sandbox's metrics in `registry`, or in a new registry when none is given. */
 export function createSandboxMetrics(registry = new Registry()) {
   const registers = [registry];
   return {
@@ -45,7 +45,10 @@ export function createSandboxMetrics(registry = new Registry()) {
       labelNames: ["cause"],
       registers,
     }),
-    /** Defines the gauge of workspaces that wait for a guest; `count` runs when it is read. */
+    /**
+     * Defines the gauge of workspaces that wait for a guest. `count` is called whenever the gauge
+     * is read.
+     */
     countWaiting(count: () => number) {
       new Gauge({
         name: "pixelmill_guests_awaited",
@@ -56,7 +59,10 @@ export function createSandboxMetrics(registry = new Registry()) {
         },
       });
     },
-    /** Defines the gauge of workspaces whose next guest is delayed; `count` runs when it is read. */
+    /**
+     * Defines the gauge of workspaces whose next guest is delayed. `count` is called whenever the
+     * gauge is read.
+     */
     countBackingOff(count: () => number) {
       new Gauge({
         name: "pixelmill_workspaces_paused",
@@ -67,7 +73,7 @@ export function createSandboxMetrics(registry = new Registry()) {
         },
       });
     },
-    /** Defines the gauge of suspended programs; `count` runs when it is read. */
+    /** Defines the gauge of suspended programs. `count` is called whenever the gauge is read. */
     countSuspended(count: () => number) {
       new Gauge({
         name: "pixelmill_programs_suspended",

@@ -1,12 +1,19 @@
-/** The sandbox's data model: programs, batches of events and their outcomes. */
+// The sandbox's data model: programs, batches of events and their outcomes.
 
-/** An error of user code, in the user's own coordinates (1-based line and column). */
+/**
+ * An error of user code, with its position in the user's own code. Lines and columns count from 1.
+ */
 export interface UserError {
-  /** `TypeError: x is not a function\n    at transformEvent (name:2:8)`; never a host path. */
+  /**
+   * Message and stack, such as `TypeError: x is not a function\n    at transformEvent (name:2:8)`.
+   * It never contains a path of the host.
+   */
   message: string;
   line?: number;
   column?: number;
-  /** importName of the library the error is in; absent for the transformation itself. */
+  /**
+   * importName of the library in which the error occurred; absent for the transformation itself.
+   */
   library?: string;
 }
 
@@ -18,31 +25,40 @@ export interface LibraryCode {
   code: string;
 }
 
-/** A transformation's code with the libraries that it imports: everything that a guest needs to run it. */
+/**
+ * A transformation's code with the libraries that it imports: all code that a guest needs to run
+ * it.
+ */
 export interface Program {
   /**
-   * Two programs with the same id have the same code throughout: `transformation versionId +
-   * library versionIds`.
+   * The versionId of the transformation and those of its libraries, joined by `+`. Programs with
+   * the same id have the same code.
    */
   id: string;
   workspaceId: string;
   language: GuestLanguage;
-  /** Label of the user's own file in error traces (the transformation's name). */
+  /** Name of the transformation, with which error traces refer to its code. */
   name: string;
   code: string;
   libraries: readonly LibraryCode[];
-  /** Named secrets that `getCredential` may read. */
+  /** Secrets by name, which user code reads with `getCredential`. */
   credentials: Readonly<Record<string, string>>;
 }
 
-/** Events as JSON text in UTF-8, each with the metadata that `metadata(event)` returns. */
+/**
+ * A batch of events as JSON texts in UTF-8, with the metadata that `metadata(event)` returns for
+ * each.
+ */
 export interface ProgramBatch {
   events: readonly Uint8Array[];
-  /** One JSON object text per event. */
+  /** One JSON object per event, as text in UTF-8, in the order of `events`. */
   metadata: readonly Uint8Array[];
 }
 
-/** Keys of the object that `metadata(event)` returns to user code; all are set, also without a value. */
+/**
+ * Keys of the object that `metadata(event)` returns to user code. Every key is present, even if it
+ * has no value.
+ */
 export const metadataKeys = [
   "sourceId",
   "sourceName",
@@ -61,15 +77,24 @@ export const metadataKeys = [
 ] as const;
 export type MetadataKey = (typeof metadataKeys)[number];
 
-/** A line of `log(...)` (`Log: a 1 true`) with its event and its position in the user's code. */
+/**
+ * A line that user code wrote with `log(...)`, such as `Log: a 1 true`, with its event and
+ * position.
+ */
 export interface LogLine {
   text: string;
-  /** Index of the event; absent when it is unknown (after an `await`, in `transformBatch`). */
+  /**
+   * Index of the event in the batch; absent when it is unknown: after an `await`, or in
+   * `transformBatch`.
+   */
   event?: number;
   line?: number;
-  /** importName of the library that logged; absent for the transformation itself. */
+  /** importName of the library that called `log`; absent for the transformation itself. */
   library?: string;
 }
 
-/** Outcome of one input event: its outputs (none when the code dropped it), or an error. */
+/**
+ * Outcome of one input event: its output events, or an error. Without an output, the code has
+ * dropped the event.
+ */
 export type ProgramOutcome = { events: readonly Uint8Array[] } | { error: UserError };

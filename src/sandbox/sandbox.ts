@@ -10,34 +10,38 @@ import type {
 import type { TestBudget } from "./test-budget.ts";
 
 export interface CheckReport {
-  /** Set when compiling, linking or loading failed: no event ran. */
+  /** Set when the code could not be compiled, linked or loaded. No event has run then. */
   error?: UserError;
-  /** One per input event when it loaded. */
+  /** One outcome per input event; empty when `error` is set. */
   outcomes: ProgramOutcome[];
   logs: LogLine[];
 }
 
 export interface ImportInspection {
-  /** Module names that the code imports, in code order; empty when it does not parse. */
+  /**
+   * Names of the modules that the code imports, in code order; empty when the code does not parse.
+   */
   imports: string[];
   error?: UserError;
 }
 
-/** Runs user code over events in locked-down child processes. */
+/** Runs user code on events, in child processes that are isolated from the system. */
 export interface Sandbox {
   /**
-   * Runs a live program. Resolves with one outcome per event, in input order, whatever the code
-   * does: for all events, or for the first ones (at least one) when the outputs of all are more
-   * than may be held; the caller runs the others again. Rejects with `SandboxUnavailable` only when
-   * no guest can be started; no event has an outcome then, and the caller tries again later.
+   * Runs a published program. Resolves with one outcome per event, in input order, whatever the
+   * code does. When the outputs of all events need too much memory, it resolves with the outcomes
+   * of the first ones only (at least one), and the caller runs the other events again. Rejects with
+   * `SandboxUnavailable` only when no guest can be started. Then no event has an outcome, and the
+   * caller tries again later.
    */
   run(program: Program, batch: ProgramBatch): Promise<ProgramOutcome[]>;
   /**
-   * Runs a program over test events in a guest that serves no live traffic and ends after it.
-   * This and the two calls below end with their budget, which all calls of one request share.
+   * Runs a program on test events, in a guest that processes no live events and ends afterwards.
+   * `check`, `inspect` and `checkLibrary` stop when `budget` ends; all calls of one request share
+   * one budget.
    */
   check(program: Program, batch: ProgramBatch, budget?: TestBudget): Promise<CheckReport>;
-  /** Parses code and lists what it imports, in a throw-away guest. */
+  /** Parses code in a guest that ends afterwards, and lists the modules that the code imports. */
   inspect(
     workspaceId: string,
     language: GuestLanguage,
@@ -45,8 +49,8 @@ export interface Sandbox {
     budget?: TestBudget,
   ): Promise<ImportInspection>;
   /**
-   * Loads a library alone; resolves with its error, or undefined when it is valid. `libraries` are
-   * those that it may import (Python).
+   * Loads a library without a transformation. Resolves with its error, or with undefined when it is
+   * valid. `libraries` are the other libraries that it may import (only in Python).
    */
   checkLibrary(
     workspaceId: string,
@@ -58,7 +62,7 @@ export interface Sandbox {
   close(): Promise<void>;
 }
 
-/** No guest could be started; the events are untouched. */
+/** No guest could be started. The events have no outcome and can be run again. */
 export class SandboxUnavailable extends Error {
   override readonly name = "SandboxUnavailable";
 }

@@ -4,18 +4,19 @@ import type { GuestEndCause } from "./process/guest-end.ts";
 import type { UserError } from "./program.ts";
 
 export interface TestLimits {
-  /** CPU time of the guests without their starts. */
+  /** CPU time of all guests of the request, without the CPU time of their starts. */
   cpuMs: number;
-  /** Clock time since the last guest began, or until the first one begins. */
+  /** Clock time that may pass until the first guest starts, and after the start of the last one. */
   wallMs: number;
 }
 
 const defaults: TestLimits = { cpuMs: TEST_CPU_MS_MAX, wallMs: TEST_WALL_MS_MAX };
 
 /**
- * Budget of CPU time, clock time and output that the tests of one request share, until the caller
- * hangs up. CPU time is the main bound, since a busy machine is no fault of the code. Clock time
- * ends code that sleeps; it restarts with each guest, since starts are slow on a busy machine.
+ * Budget of CPU time, clock time and bytes of output that all tests of one request share. It also
+ * ends when the caller hangs up. CPU time is the main limit, because code is not to blame for a
+ * busy machine. The limit of clock time ends code that sleeps. It restarts with each guest, because
+ * guests start slowly on a busy machine.
  */
 export class TestBudget implements Disposable {
   readonly #limits: TestLimits;
@@ -35,50 +36,54 @@ export class TestBudget implements Disposable {
     if (caller?.aborted) this.#handleHangUp();
   }
 
-  /** Aborts when the budget is over. */
+  /** Aborts when the budget ends. */
   get signal(): AbortSignal {
     return this.#end.signal;
   }
 
-  /** The error of tests that the budget did not allow; undefined while some budget is left. */
+  /** Error of the tests that cannot run because the budget has ended; undefined until then. */
   get error(): UserError | undefined {
     return this.#over && { message: this.#messageFor(this.#over) };
   }
 
-  /** Whether the tests have used all their CPU time: their own fault, unlike the other ends. */
+  /**
+   * Whether the budget has ended because the tests have used all their CPU time. The code is to
+   * blame only for this end.
+   */
   get cpuSpent(): boolean {
     return this.#over === "cpu";
   }
 
-  /** Whether the caller no longer waits for the result. */
+  /** Whether the caller has hung up, so that it no longer waits for the result. */
   get callerHungUp(): boolean {
     return this.#caller?.aborted ?? false;
   }
 
-  /** The cause with which running guests end when the budget is over. */
+  /** Cause for which running guests are killed when the budget ends. */
   get guestEnd(): GuestEndCause {
     return this.cpuSpent ? "timeout" : "retired";
   }
 
-  /** Called when a guest of the request begins. */
+  /** Restarts the limit of clock time. Called when a guest of the request has started. */
   restartClock(): void {
     this.#clock.refresh();
   }
 
-  /** Charges CPU time that a guest of the request has used. */
+  /** Adds CPU time that a guest of the request has used. Ends the budget when none is left. */
   charge(cpuMs: number): void {
     this.#cpuMs += cpuMs;
     if (this.#cpuMs >= this.#limits.cpuMs) this.#stop("cpu");
   }
 
   /**
-   * Bytes of outputs that the tests may still hold; the caller gets all of them in one answer.
+   * Bytes of outputs that the tests may still produce. They are kept in memory, since the caller
+   * gets all of them in one response.
    */
   get outputBytesLeft(): number {
     return Math.max(0, TEST_OUTPUT_BYTES_MAX - this.#outputBytes);
   }
 
-  /** Counts outputs that are held. */
+  /** Counts outputs that are kept in memory for the response. */
   holdOutput(bytes: number): void {
     assert(bytes >= 0, "Outputs of a test run have a size that is not negative");
     this.#outputBytes += bytes;

@@ -7,14 +7,17 @@ import type { ImportInspection } from "../../sandbox/sandbox.ts";
 import { guestLanguage } from "../guest-program.ts";
 import type { TestContext } from "./test-context.ts";
 
-/** Code with its imports, which a guest parsed; `error` is set when it does not parse. */
+/**
+ * Code with the names of the modules that it imports, as a guest has parsed them. `error` is set
+ * when the code does not parse.
+ */
 export interface InspectedCode extends ImportInspection {
   revision: Revision;
 }
 
 /**
- * Code with the libraries it runs with; `unresolved` is set when the code imports one that does not
- * exist.
+ * Code with the libraries that it runs with. `unresolved` is set when it imports a library that
+ * does not exist.
  */
 export interface ResolvedCode extends InspectedCode {
   libraries: Revision[];
@@ -34,7 +37,8 @@ export async function inspectImports(
 }
 
 /**
- * Resolves the imports of code: first among `own`, then among the published libraries of its language.
+ * Finds the libraries that code imports: first among `own`, the libraries of the same test run,
+ * then among the published libraries of its language.
  */
 export function resolveImports(
   catalog: Catalog,
@@ -66,8 +70,8 @@ function finder(
 }
 
 /**
- * The error of an import that is no library. In Python it may be a standard module, which only the
- * guest knows.
+ * Returns the error of an import that names no library. Returns undefined for all Python code,
+ * since a name may be that of a standard module, which only the guest knows.
  */
 function unresolvedOf(
   { revision, imports }: InspectedCode,
@@ -88,8 +92,8 @@ function unresolvedOf(
 }
 
 /**
- * Line and column of the name in the statement that imports it. A comment that looks like an import
- * may match first; a name that is written with escapes has no position.
+ * Returns line and column of a module name in the statement that imports it. A comment that looks
+ * like an import may match instead. Returns undefined for a name that is written with escapes.
  */
 function positionOf(name: string, code: string): { line: number; column: number } | undefined {
   const match = new RegExp(`\\b(?:from|import)\\s*(?=(["'])${RegExp.escape(name)}\\1)`).exec(code);

@@ -15,12 +15,12 @@ import { testImporter, testLibrary, testTransformation } from "./test-code.ts";
 import type { TestContext } from "./test-context.ts";
 import type { CodeTestReport, TestRunPlan } from "./test-run.ts";
 
-/** Concurrent throw-away guests of one request. */
+/** Maximum number of throw-away guests that one request uses at the same time. */
 const PUBLISH_CHECKS_AT_ONCE = 4;
 
 /**
- * Inspects, resolves and runs code in throw-away guests. Stores nothing; refuses when the caller has
- * hung up.
+ * Tests the code of a plan in throw-away guests: parses and resolves its imports, then runs it.
+ * Stores nothing. Throws `ApiError` when the caller has hung up, or when no guest can be started.
  */
 export async function runTests(
   context: TestContext,
@@ -68,8 +68,8 @@ export async function runTests(
 }
 
 /**
- * Published code that imports the libraries, also by way of other libraries, and that the request
- * does not name.
+ * Returns the published code that imports the libraries of the plan, directly or through other
+ * libraries, and that the plan does not contain.
  */
 function importersOf(catalog: Catalog, workspaceId: string, plan: TestRunPlan): InspectedCode[] {
   const { code } = catalog;
@@ -84,7 +84,7 @@ function importersOf(catalog: Catalog, workspaceId: string, plan: TestRunPlan): 
   return importers.map((revision) => ({ revision, imports: code.history(revision).imports ?? [] }));
 }
 
-/** The published libraries that the code ran with, without those of the plan. */
+/** Returns the published libraries that the tested code ran with, without those of the plan. */
 function seenBy(code: readonly ResolvedCode[], plan: TestRunPlan): CodeChange["usedLibraries"] {
   const own = new Set(plan.libraries.map(({ versionId }) => versionId));
   const used = code.flatMap(({ libraries }) => libraries).filter((it) => !own.has(it.versionId));

@@ -4,7 +4,7 @@ import type { CheckReport } from "../../sandbox/sandbox.ts";
 import type { SuiteResult, TestSuite } from "../publisher.ts";
 import { truncateMessage } from "./test-failures.ts";
 
-/** The result of a suite by the report of its run. Pure. */
+/** Converts the report of a suite's run to the suite's result. Pure function. */
 export function toSuiteResult(suite: TestSuite, report: CheckReport): SuiteResult {
   const actualOutput = report.outcomes.flatMap(outputsOf);
   const errors = report.outcomes.flatMap((outcome, eventIndex) => {
@@ -24,7 +24,10 @@ export function toSuiteResult(suite: TestSuite, report: CheckReport): SuiteResul
   };
 }
 
-/** Outputs in the order of the inputs, with an error in the place of each event that failed. */
+/**
+ * Returns the outputs of all events, in order. An event that failed has an object with its error
+ * instead.
+ */
 export function transformedEvents(outcomes: readonly ProgramOutcome[]): unknown[] {
   return outcomes.flatMap((outcome): unknown[] => {
     const error = errorOf(outcome);

@@ -10,8 +10,8 @@ import { testMetadata } from "./test-metadata.ts";
 import type { LibraryTestReport, TransformationTestReport } from "./test-run.ts";
 
 /**
- * A suite of the request's events, or of the default events when it has none: code would pass
- * untested without an event.
+ * Builds a test suite of `events`, or of the default events when there are none: without any event,
+ * code would pass untested.
  */
 export function suiteOf(events: readonly TestEvent[] = []): TestSuite {
   const input = [...(events.length > 0 ? events : defaultEvents)];
@@ -52,9 +52,10 @@ export async function testTransformation(
 }
 
 /**
- * Tests a published importer against new libraries, with the events it was published with. A
- * failure counts only if the importer passed with the libraries that are published now: code that
- * was published with events of its own may never have supported the default ones.
+ * Tests published code with new libraries that it imports (`after`), on the events that were stored
+ * when it was published. A failure counts only if the code passes with the published libraries
+ * (`before`), because code that was published with other events may never have supported the
+ * default ones.
  */
 export async function testImporter(
   context: TestContext,
@@ -86,7 +87,7 @@ function isFailure(outcome: ProgramOutcome): boolean {
   return "error" in outcome;
 }
 
-/** The field of an error, if there is one. */
+/** Returns an object with the field `error`; empty when there is no error. */
 function failed(error: UserError | undefined): { error?: UserError } {
   return error ? { error } : {};
 }

@@ -5,7 +5,9 @@ import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { TestBudget } from "../../sandbox/test-budget.ts";
 import { TEST_REQUESTS_MAX, TEST_REQUESTS_OF_WORKSPACE_MAX } from "../../settings/limits.ts";
 
-/** Catalog, sandbox and budget of the tests of one request. */
+/**
+ * Objects that the tests of one request use: the catalog, the sandbox, and the budget they share.
+ */
 export interface TestContext {
   catalog: Catalog;
   sandbox: Sandbox;
@@ -13,8 +15,9 @@ export interface TestContext {
 }
 
 /**
- * Admits requests that test code, each with its own budget, which ends when the caller hangs up. A
- * request keeps its body in memory while it waits for guests, so the number of requests is bounded.
+ * Returns a function that runs the tests of one request with a new budget, which ends when the
+ * caller hangs up. The number of concurrent requests is bounded, because a request keeps its body
+ * in memory while it waits for guests. Requests beyond the bound get `unavailable`.
  */
 export function createTests(parts: { catalog: Catalog; sandbox: Sandbox }) {
   const limiter = new ConcurrencyLimiter({

@@ -3,7 +3,7 @@ import { GUEST_ERROR_CHARS_MAX } from "../../settings/limits.ts";
 import type { TestFailure } from "../publisher.ts";
 import type { CodeTestReport } from "./test-run.ts";
 
-/** The failures of a test run, each with its code, event and position. Pure. */
+/** Returns the failures in a test report, each with its code, event and position. Pure function. */
 export function failuresOf(testRun: CodeTestReport): TestFailure[] {
   const libraries = testRun.libraries.flatMap(({ revision, error }): TestFailure[] =>
     error ? [{ kind: "library", revision, error }] : [],
@@ -19,8 +19,9 @@ export function failuresOf(testRun: CodeTestReport): TestFailure[] {
 }
 
 /**
- * Failures as details for the caller who sent `versionId`: those in that revision point into the
- * request (`/code`, `/events/0`), those in other code start with the code's name.
+ * Converts failures to details for the caller who sent the revision `versionId`. The path of a
+ * failure in this revision points into the request (`/code`, `/events/0`). The message of a failure
+ * in other code begins with the name of that code.
  */
 export function detailsOf(failures: readonly TestFailure[], versionId: string): Detail[] {
   return failures.map(({ revision, event, error }) => {
@@ -35,7 +36,8 @@ export function detailsOf(failures: readonly TestFailure[], versionId: string): 
 }
 
 /**
- * Cuts a long message: the sandbox bounds its errors, but an import may have a name of any length.
+ * Cuts a message to `GUEST_ERROR_CHARS_MAX` UTF-16 units. The sandbox limits its own messages, but
+ * the message about an import contains a name of any length.
  */
 export function truncateMessage(message: string): string {
   if (message.length <= GUEST_ERROR_CHARS_MAX) return message;

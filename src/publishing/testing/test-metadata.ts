@@ -4,8 +4,8 @@ import type { MetadataKey } from "../../sandbox/program.ts";
 import type { TestEvent } from "../publisher.ts";
 
 /**
- * The result of `metadata(event)` in a test. Every field has a value, as for a live event, so that
- * code which relies on a field does not fail its tests.
+ * Returns the object that `metadata(event)` returns in a test. Every field has a value, as for a
+ * live event, so that code which relies on a field does not fail its tests.
  */
 export function testMetadata(
   revision: Revision,

@@ -4,21 +4,32 @@ import type { UserError } from "../../sandbox/program.ts";
 import type { CheckReport } from "../../sandbox/sandbox.ts";
 import type { TestSuite } from "../publisher.ts";
 
-/** Code that is tested together: the transformations run with these libraries. */
+/**
+ * Code that is tested together. The transformations use these libraries instead of the published
+ * ones.
+ */
 export interface TestRunPlan {
   transformations: { revision: Revision; suites: TestSuite[] }[];
   libraries: Revision[];
-  /** Whether published code that imports the libraries is tested too, with its own test events. */
+  /**
+   * Whether published code that imports the libraries is tested too, with the events stored with
+   * it.
+   */
   withImporters: boolean;
 }
 
-/** The results of a test run. */
+/** Results of a test run, per revision. */
 export interface CodeTestReport {
   transformations: TransformationTestReport[];
   libraries: LibraryTestReport[];
-  /** Published libraries that the code used, for the commit. */
+  /**
+   * Published libraries that the tested code used. The commit is refused if they have changed
+   * meanwhile.
+   */
   seen: CodeChange["usedLibraries"];
-  /** Published importers that were tested although the request does not name them. */
+  /**
+   * Published code that was tested because it imports the libraries. The request does not name it.
+   */
   tested: { versionId: string }[];
 }
 export interface LibraryTestReport {
@@ -29,7 +40,7 @@ export interface LibraryTestReport {
 export interface TransformationTestReport {
   revision: Revision;
   imports: string[];
-  /** Set when the code did not load: no event ran. */
+  /** Set when the code did not load. No event has run then. */
   error?: UserError;
   runs: { suite: TestSuite; report: CheckReport }[];
 }

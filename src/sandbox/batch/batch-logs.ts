@@ -1,7 +1,7 @@
 import { GUEST_LOGS_CHARS_MAX, GUEST_LOGS_MAX } from "../../settings/limits.ts";
 import type { LogLine } from "../program.ts";
 
-/** The lines of `log(...)` that a batch keeps, over all attempts at its events. */
+/** Collects the lines of `log(...)` of a batch, from all attempts to run its events. */
 export class BatchLogs {
   readonly lines: LogLine[] = [];
   readonly #isKept: boolean;
@@ -19,7 +19,9 @@ export class BatchLogs {
     return Math.max(0, GUEST_LOGS_CHARS_MAX - this.#chars);
   }
 
-  /** Adds the lines of an attempt at `events`, which are indexes in the batch. */
+  /**
+   * Adds the lines of one attempt. `events` are the indexes in the batch of the events that it ran.
+   */
   add(lines: readonly LogLine[], events: readonly number[]): void {
     for (const line of lines) {
       this.#chars += line.text.length;

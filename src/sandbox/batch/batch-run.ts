@@ -17,74 +17,74 @@ import { firstFrameOf } from "./frame-events.ts";
 import { isResponsive, loadProgram, type RunAccounting } from "./load-program.ts";
 
 /**
- * An event that runs alone is blamed for its guest's death even if another program shared the
- * guest, once this many guests have died in a row.
+ * An event that runs alone is blamed for its guest's death, although another program was loaded in
+ * the guest, once more than this number of guests have died in a row.
  */
 const LOSSES_MAX = 3;
 /**
- * Attempts at an event for which the machine gave too little CPU; each attempt has twice the time
- * of the last.
+ * Attempts to run an event when the machine gives it too little CPU. Each attempt may take twice as
+ * long as the last.
  */
 const STARVED_ATTEMPTS_MAX = 3;
 
 export interface BatchRunResult {
-  /** Set when the program did not load: no event ran. */
+  /** Set when the program did not load. No event has run then. */
   error?: UserError;
   /**
-   * Outcomes of all events; of the first ones alone (at least one) when the outputs are more than
-   * `bytesMax`.
+   * Outcomes of all events, or of the first ones only (at least one) when the outputs have more
+   * than `bytesMax` bytes.
    */
   outcomes: ProgramOutcome[];
   logs: LogLine[];
-  /** Memory of the outcomes. */
+  /** Memory in bytes that the outcomes take. */
   bytes: number;
-  /** Causes for which guests ended, or used up their time, because of an event or a load. */
+  /** Causes for which an event, or the load of the program, ended a guest or used up its time. */
   culprits: readonly GuestEndCause[];
-  /** CPU time that the batch took, as measured by polling. */
+  /** CPU time of the guests during the batch, measured at intervals. */
   cpuMs: number;
 }
 
 export interface BatchRunOptions {
   limits: SandboxLimits;
-  /** Whether the lines of `log(...)` are kept. */
+  /** Whether lines of `log(...)` are kept. */
   logs: boolean;
-  /** Events of the batch that may each use up the whole CPU time. */
+  /** Events of the batch that may each use the whole CPU time. After them, events get less time. */
   culpritsMax: number;
-  /** CPU time without one good event after which the rest of the batch fails. */
+  /** CPU time after which the rest of the batch fails, if no event has succeeded until then. */
   fruitlessCpuMs: number;
-  /** The budget of a test run: when it is over, events that are still open fail with its error. */
+  /** Budget of a test run. When it ends, events that have no outcome fail with its error. */
   budget?: TestBudget;
-  /** Bytes of outputs that are held at the same time. */
+  /** Bytes of outputs above which the run ends early. */
   bytesMax: number;
   hostFunctions: HostFunctions;
 }
 
-/** `fresh`: the guest had run nothing else; `shared`: another program was loaded in it. */
+/** How a guest ended. `fresh`: it had run nothing before. `shared`: it held another program too. */
 type GuestLoss = { end: GuestEndCause; fresh: boolean; shared: boolean };
 type RunAnswer = RunReport | { error: UserError };
 
-/** The state of one batch over all its attempts. */
+/** Runs one batch in several attempts, and records the outcomes. */
 export class BatchRun {
   readonly #program: Program;
   readonly #batch: ProgramBatch;
   readonly #options: BatchRunOptions;
   readonly #logs: BatchLogs;
   readonly #outcomes: (ProgramOutcome | undefined)[];
-  /** Indexes of the events without an outcome, in order. */
+  /** Indexes of the events that have no outcome yet, in order. */
   #open: number[];
-  /** Whether events run one at a time. */
+  /** Whether each attempt runs only one event. */
   #isAlone = false;
   readonly #culprits: GuestEndCause[] = [];
-  /** CPU time of all guests of the batch, as measured by polling. */
+  /** CPU time of the guests during the batch, measured at intervals. */
   readonly #meter = { cpuMs: 0 };
-  /** Whether an event was transformed or dropped. */
+  /** Whether at least one event was transformed or dropped without an error. */
   #hasGoodEvent = false;
   #bytes = 0;
-  /** Attempts in a row for which the machine gave too little CPU. */
+  /** Attempts in a row to which the machine gave too little CPU. */
   #starvedAttempts = 0;
-  /** Guests lost since the last culprit was found. */
+  /** Guests that have died since an event was last blamed for a death. */
   #losses = 0;
-  /** Error of `transformBatch`, and until when its events may run alone. */
+  /** Error of `transformBatch`, and the time until which its events may still run one by one. */
   #failure: { error: UserError; until: number } | undefined;
 
   constructor(program: Program, batch: ProgramBatch, options: BatchRunOptions) {
@@ -96,7 +96,7 @@ export class BatchRun {
     this.#open = batch.events.map((_, index) => index);
   }
 
-  /** Whether events are left to run and there is time for them. */
+  /** Whether some events have no outcome yet, and there is time left to run them. */
   get hasWork(): boolean {
     if (this.#options.budget?.error || this.#isFruitless) return false;
     return this.#open.length > 0 && performance.now() < (this.#failure?.until ?? Infinity);
@@ -106,12 +106,12 @@ export class BatchRun {
     return !this.#hasGoodEvent && this.#meter.cpuMs >= this.#options.fruitlessCpuMs;
   }
 
-  /** Whether there are more outputs than may be held, and the first event has its outcome. */
+  /** Whether the outputs exceed `bytesMax` bytes, and the first event has its outcome. */
   get isFull(): boolean {
     return this.#bytes > this.#options.bytesMax && this.#outcomes[0] !== undefined;
   }
 
-  /** Runs as many events as fit a frame. Returns the error of a program that does not load. */
+  /** Runs as many open events as fit one frame. Returns the error of code that does not load. */
   async attempt(source: GuestSource): Promise<UserError | undefined> {
     const taken = this.#isAlone ? this.#open.slice(0, 1) : firstFrameOf(this.#open, this.#batch);
     const answer = await this.#askGuest(source, taken);
@@ -131,20 +131,20 @@ export class BatchRun {
     return undefined;
   }
 
-  /** Gives an event its outcome, once. */
+  /** Sets the outcome of an event. Throws `InvariantError` when the event already has one. */
   settle(index: number, outcome: ProgramOutcome): void {
     assert(this.#outcomes[index] === undefined, "A run settles each event of its batch once");
     this.#outcomes[index] = outcome;
   }
 
-  /** Outcomes up to the first event that has none. */
+  /** Returns the outcomes before the first event that has none. */
   finishPart(): BatchRunResult {
     const end = this.#outcomes.indexOf(undefined);
     const outcomes = end < 0 ? this.#outcomes : this.#outcomes.slice(0, end);
     return this.#result(outcomes as ProgramOutcome[]);
   }
 
-  /** All outcomes; events without one fail with `error`. */
+  /** Returns the outcomes of all events. Events that have none fail with `error`. */
   finish(
     error = this.#options.budget?.error ?? this.#failure?.error ?? FRUITLESS,
   ): Omit<BatchRunResult, "error"> {
@@ -254,7 +254,7 @@ export class BatchRun {
     else this.#blame(taken[culprit]!, "timeout");
   }
 
-  /** Blames an event for its guest's death only if it ran alone, in a guest of its own. */
+  /** Handles a guest's end. Blames an event only if it ran alone and nothing else is to blame. */
   #handleLoss(taken: readonly number[], { end, fresh, shared }: GuestLoss): undefined {
     // The host ended the guest for reasons of its own.
     if (end === "retired") return;
@@ -280,7 +280,7 @@ export class BatchRun {
   }
 }
 
-/** Bytes that an output takes beside its text, or an error takes. */
+/** Memory in bytes that an output or an error takes in addition to its text. */
 const OUTPUT_BYTES = 200;
 
 function heldBytes(outcome: ProgramOutcome): number {
@@ -292,7 +292,7 @@ const FRUITLESS: UserError = {
   message: "Not run: the code has used all its CPU time on events that failed",
 };
 
-/** Whether the guest had to stop the code in the middle, which may leave its state half changed. */
+/** Whether the guest stopped the code in the middle, which may leave its state half changed. */
 function isInterruption(stop: RunStop | undefined): boolean {
   return stop?.reason === "timeout" || stop?.reason === "starved";
 }

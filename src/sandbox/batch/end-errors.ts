@@ -18,12 +18,12 @@ const messages: Readonly<Record<GuestEndCause, string>> = {
   retired: "Guest was stopped",
 };
 
-/** Whether a guest ends in this way only when code has broken into it. */
+/** Whether a guest ends for this cause only when user code has taken control of its process. */
 export function isBreach(cause: GuestEndCause): boolean {
   return messages[cause] === BROKE_OUT;
 }
 
-/** The error of an event or of code that ended its guest. */
+/** Returns the error of an event, or of code, that has ended its guest for this cause. */
 export function endError(cause: GuestEndCause): UserError {
   return { message: messages[cause] };
 }

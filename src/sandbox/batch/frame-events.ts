@@ -1,11 +1,14 @@
 import type { ProgramBatch } from "../program.ts";
 
-/** Events of one frame to a guest; a larger batch goes in several frames. */
+/** Maximum events in one frame to a guest. A larger batch is sent in several frames. */
 const GUEST_INPUT_EVENTS_MAX = 500;
-/** Bytes of events of one frame to a guest, metadata included. */
+/** Maximum bytes of events and their metadata in one frame to a guest. */
 export const GUEST_INPUT_BYTES_MAX = 4 << 20;
 
-/** The first of the open events of a batch, as many as one frame holds and at least one. */
+/**
+ * Returns the indexes of the events for the next frame: the first ones of `open`, as many as one
+ * frame holds and at least one.
+ */
 export function firstFrameOf(open: readonly number[], batch: ProgramBatch): readonly number[] {
   let bytes = 0;
   const end = open.findIndex((index, position) => {

@@ -7,12 +7,13 @@ import { GuestEndedError } from "../process/guest-end.ts";
 import type { Program, UserError } from "../program.ts";
 import { parseInspectReply, parseLoadReply } from "../protocol/reply-parser.ts";
 
-/** The host functions that code may call during an exchange, and the meter of its CPU time. */
+/** Host functions that user code may call during an exchange, and the counter of its CPU time. */
 export type RunAccounting = Pick<ExchangeLimits, "hostCalls" | "meter">;
 
 /**
- * Loads a program into a guest unless it is loaded. Returns its number there, or the error that
- * keeps it from loading. Rejects with `GuestEndedError`.
+ * Loads a program into a guest, unless it is loaded already. Resolves with the program's number in
+ * the guest, or with the error that keeps it from loading. Rejects with `GuestEndedError` when the
+ * guest ends.
  */
 export async function loadProgram(
   guest: Guest,
@@ -37,7 +38,7 @@ export async function loadProgram(
   }
 }
 
-/** Whether a guest answers a question that costs nothing. */
+/** Whether a guest answers a request that takes almost no time. */
 export async function isResponsive(guest: Guest, limits: SandboxLimits): Promise<boolean> {
   const { cpuMs, wallMs } = limits;
   const exchangeLimits = { cpuMs, wallMs, replyBytesMax: GUEST_ANSWER_BYTES_MAX };
@@ -78,7 +79,10 @@ async function loadNew(
   return number;
 }
 
-/** Makes room for one program: numbers of the least recently used ones, which the guest forgets. */
+/**
+ * Removes the least recently used programs from the list of the guest's programs, until there is
+ * room for one more. Returns their numbers; the guest unloads these programs.
+ */
 function evictPrograms(guest: Guest): number[] {
   const drop: number[] = [];
   for (const [id, number] of guest.programs) {

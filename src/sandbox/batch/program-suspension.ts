@@ -10,48 +10,58 @@ import {
 import type { SandboxMetrics } from "../metrics.ts";
 import type { Program, ProgramOutcome, UserError } from "../program.ts";
 
-/** Failing programs whose cost is kept. */
+/**
+ * Maximum number of failing programs whose failures are recorded. Beyond it, the oldest record is
+ * deleted.
+ */
 const SUSPENDED_PROGRAMS_MAX = 10_000;
 
-/** A program that does not run for a while because none of its last batches had a good event. */
+/**
+ * A suspended program. It does not run for a while, because all events of its last batches failed.
+ */
 export interface ProgramSuspension {
   programId: string;
   workspaceId: string;
   name: string;
-  /** Milliseconds since the epoch. */
+  /** End of the suspension, in milliseconds since the epoch. */
   until: number;
-  /** The program's last error. */
+  /** First line of the program's last error. */
   reason: string;
 }
 
-/** Cost of a batch to its guests. */
+/** Cost that a batch caused in the sandbox. */
 export interface BatchCost {
-  /** Events that used up the time of a guest or ended it. */
+  /** Number of events that used up the time of a guest or ended it. */
   culprits: number;
   cpuMs: number;
-  /** Whether the code has broken into a guest. */
+  /** Whether the code has taken control of a guest's process. */
   isBroken: boolean;
 }
 
 interface FailureRecord {
   program: Program;
-  /** Cost of the failed batches since the last good event or suspension. */
+  /**
+   * Number of failed batches since the last event that succeeded. Expensive batches count several
+   * times.
+   */
   cost: number;
-  /** CPU time of those batches. */
+  /** CPU time of the failed batches since the last event that succeeded, or the last suspension. */
   cpuMs: number;
   batches: number;
-  /** Length of the last suspension; 0 before the first. */
+  /** Milliseconds of the last suspension; 0 before the first one. */
   periodMs: number;
   until: number;
   reason: string;
 }
 
 /**
- * Suspends programs that only fail, so that they do not use up their workspace's guest. After enough batches without
- * one good event a program is suspended; then one batch is tried, and if it fails too, the program
- * is suspended for twice as long. A batch that used up a guest's time or ended it counts as
- * several failed batches; CPU time alone also suffices, and so does one batch that breaks into its
- * guest. A new revision is a new program.
+ * Suspends programs that only fail, so that they do not use up their workspace's guest. A program
+ * is suspended after several batches in which all events failed. Then one batch is tried. If all
+ * its events fail too, the program is suspended for twice as long.
+ *
+ * A batch that used up the time of a guest, or ended it, counts as several failed batches. A
+ * program is also suspended when its failed batches use much CPU time, or when one batch takes
+ * control of its guest. A new revision is a new program, without earlier failures.
  */
 export class ProgramSuspensions {
   readonly #records = new Map<string, FailureRecord>();
@@ -66,7 +76,9 @@ export class ProgramSuspensions {
     metrics.countSuspended(() => this.list().length);
   }
 
-  /** The error of a suspended program's events; undefined when the program may run. */
+  /**
+   * Returns the error for the events of a suspended program; undefined when the program may run.
+   */
   errorFor(program: Program): UserError | undefined {
     const record = this.#records.get(program.id);
     if (!record || record.until <= this.#now()) return undefined;
@@ -75,12 +87,18 @@ export class ProgramSuspensions {
     return { message };
   }
 
-  /** CPU time that a program may still use without one good event. */
+  /**
+   * Returns the CPU time in ms that a program may still use before it is suspended, if no event
+   * succeeds.
+   */
   cpuMsLeft(program: Program): number {
     return SUSPENSION_CPU_MS - (this.#records.get(program.id)?.cpuMs ?? 0);
   }
 
-  /** Records the outcomes and the cost of a batch. */
+  /**
+   * Records the outcomes and the cost of a batch. Suspends the program when it has failed too
+   * often.
+   */
   record(program: Program, outcomes: readonly ProgramOutcome[], cost: BatchCost): void {
     assert(cost.cpuMs >= 0, "A batch costs a CPU time that is not negative");
     const last = outcomes.at(-1);
@@ -135,8 +153,8 @@ export class ProgramSuspensions {
 }
 
 /**
- * Log fields of a failing program. Its error is left out, since that is a text of user code and may
- * contain data of events.
+ * Returns the log fields of a failing program. They do not contain its error, because user code
+ * writes its text, which may contain data of events.
  */
 function logFieldsOf({ program: { workspaceId, id, name }, batches }: FailureRecord) {
   return { workspaceId, programId: id, transformation: name, failedBatches: batches };

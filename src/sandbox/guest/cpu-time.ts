@@ -6,7 +6,10 @@ const READING_MS_MAX = 5;
 let reading = 0;
 let readAt = Number.NEGATIVE_INFINITY;
 
-/** CPU time of this process in ms, of all threads: the compiler's work for user code counts. */
+/**
+ * Returns the CPU time in ms of all threads of this process. It includes the compiler's threads,
+ * which work for user code.
+ */
 export function cpuTimeMs(): number {
   const { user, system } = cpuUsage();
   reading = (user + system) / 1_000;
@@ -15,8 +18,9 @@ export function cpuTimeMs(): number {
 }
 
 /**
- * CPU time at most a few milliseconds ago, as a start to count from: a system call at each batch
- * takes a tenth of the time of a batch of one event.
+ * Returns the CPU time in ms of this process, as it was at most `READING_MS_MAX` ago. It is the
+ * start of a measurement. Reading the exact time for each batch would be a system call, which takes
+ * a tenth of the time of a batch of one event.
  */
 export function recentCpuTimeMs(): number {
   return performance.now() - readAt < READING_MS_MAX ? reading : cpuTimeMs();

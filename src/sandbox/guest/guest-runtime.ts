@@ -2,26 +2,26 @@ import type { GuestFrame } from "../protocol/guest-frames.ts";
 import type { GuestReply, HostRequest } from "../protocol/guest-protocol.ts";
 
 /**
- * One language inside a guest. A module `guest/<language>.ts` opens it before the guest is
- * confined (a Python runtime reads its snapshot then); no user code is seen until after.
+ * Runs user code of one language inside a guest. It is opened before the guest is confined, so that
+ * a Python runtime can still read its snapshot. User code arrives only afterwards.
  */
 export interface GuestRuntime {
   /**
-   * Answers a request as `guest-protocol.ts` defines for its kind; `loaded` with an error also when
-   * a program that was to run had to be loaded again and failed. Throws for a request that the host
-   * never sends: the guest ends.
+   * Answers a request with the reply that `guest-protocol.ts` defines for it. The answer to `run`
+   * is `loaded` with an error when the program had to be loaded again and that failed. Throws for a
+   * request that the host never sends; the guest ends then.
    */
   answer(request: GuestFrame & { header: HostRequest }): Promise<RuntimeAnswer> | RuntimeAnswer;
 }
 
 /**
- * An answer, which is sent before the next request is received. A `frame` is a complete one, with
- * its number.
+ * An answer to a request. It is sent before the next request is received. `frame` is a complete
+ * frame, which already contains the number of the exchange.
  */
 export type RuntimeAnswer = ReplyWithBody | { frame: Uint8Array };
 
 export interface ReplyWithBody {
   reply: GuestReply;
-  /** Outputs in input order, one line of JSON each. */
+  /** Outputs in the order of their input events, one line of JSON each. */
   body?: string | Uint8Array;
 }

@@ -14,29 +14,35 @@ const STDIN = 0;
 const STDOUT = 1;
 
 /**
- * Frames reuse these buffers, which grow to the largest frame: a new buffer of 200 KB costs its page
- * faults each time, a tenth of the time of a batch of a hundred events, and is collected late.
+ * Initial bytes of the buffers `input` and `output`. The buffers are reused and grow to the largest
+ * frame. A new buffer of 200 KB for each frame would cost page faults, a tenth of the time of a
+ * batch of a hundred events, and its memory would be freed late.
  */
 const BUFFER_BYTES = 1 << 20;
 let usualInput = Buffer.allocUnsafeSlow(BUFFER_BYTES);
 let output = Buffer.allocUnsafeSlow(BUFFER_BYTES);
-/** The buffer of a larger frame (a program with its libraries) is not kept. */
+/**
+ * Bytes up to which a grown input buffer is kept. The buffer for a larger frame, such as a program
+ * with its libraries, is used only once.
+ */
 const KEPT_BYTES_MAX = 8 << 20;
 
-/** Buffer whose bytes between `start` and `end` were read and not used yet. */
+/** Buffer whose bytes between `start` and `end` have been received but not used yet. */
 let input = usualInput;
 let start = 0;
 let end = 0;
-/** Requests that arrived while results of host calls were awaited. */
+/**
+ * Requests that arrived while the guest waited for results of host calls, and wait to be answered.
+ */
 const backlog: GuestFrame[] = [];
-/** Number of the exchange under way, which every frame repeats. */
+/** Number of the exchange under way. Every frame that the guest sends contains it. */
 let exchange = 0;
 
 /**
- * Reads the next request from the guest's end of its socket; undefined at the end of the input, when
- * the host is gone. The body is valid until the next call. Reads and writes block: a guest has no
- * other work, and it is 2.7 times as fast at one event a frame as an event loop (44,000 against
- * 16,000 a second).
+ * Reads the next request from the socket. Returns undefined when the host has closed its end or is
+ * gone. The body is valid until the next call. Reads and writes block, because a guest has no other
+ * work. With one event per frame this is 2.7 times as fast as an event loop (44,000 against 16,000
+ * a second).
  */
 export function receive(): GuestFrame | undefined {
   const frame = backlog.shift() ?? nextFrame();
@@ -45,8 +51,8 @@ export function receive(): GuestFrame | undefined {
 }
 
 /**
- * Waits for the results of the host calls that were sent with `wait`. The host's next request may
- * come before them.
+ * Waits for the results of the host calls that the guest has sent in a `wait` frame. Requests that
+ * arrive before the results are kept for `receive`. Returns undefined when the host is gone.
  */
 export function receiveResults(): GuestFrame | undefined {
   for (;;) {
@@ -71,7 +77,9 @@ function nextFrame(): GuestFrame | undefined {
   return decodeFrame(bytes);
 }
 
-/** Reads until `wanted` bytes are in the buffer; false at the end of the input. */
+/**
+ * Reads until the buffer contains `wanted` unused bytes. Returns false when the input has ended.
+ */
 function readUntil(wanted: number): boolean {
   if (start + wanted > input.length) {
     const room = wanted > input.length ? inputOf(wanted) : input;
@@ -107,7 +115,7 @@ export function send(header: object, body: string | Uint8Array = ""): void {
   write(end);
 }
 
-/** Sends header and body unchanged: their writer has set the number of the exchange. */
+/** Sends a header and a body unchanged. The header already contains the number of the exchange. */
 export function sendFrame(bytes: Uint8Array): void {
   makeRoom(bytes.length);
   output.set(bytes, LENGTH_BYTES);
@@ -119,7 +127,7 @@ function makeRoom(bytesMax: number): void {
   output = Buffer.allocUnsafeSlow(LENGTH_BYTES + bytesMax);
 }
 
-/** Writes the first `end` bytes of `output`. */
+/** Sets the length of the frame in `output`, and writes its first `end` bytes to the socket. */
 function write(end: number): void {
   output.writeUInt32LE(end - LENGTH_BYTES, 0);
   for (let written = 0; written < end; ) {

@@ -7,15 +7,18 @@ import { receive, send, sendFrame } from "./host-channel.ts";
 
 type RequestFrame = GuestFrame & { header: HostRequest };
 
-/** Opens the runtime of each language. A guest loads no other language's code. */
+/**
+ * Functions that open the runtime of each language. A guest loads the code of its own language
+ * only.
+ */
 const runtimes: Readonly<Record<string, () => Promise<GuestRuntime>>> = {
   javascript: async () => (await import("./javascript/javascript-runtime.ts")).openJavascript(),
   python: async () => (await import("./python/python-runtime.ts")).openPython(),
 };
 
 /**
- * The guest command: opens the language, confines this process for good, then answers the
- * host's requests one by one until its input ends. Resolves only then.
+ * Runs the guest command. Opens the language's runtime, confines this process permanently, and
+ * answers the host's requests one by one. Resolves when the input ends.
  */
 export async function startGuest(language: string | undefined): Promise<void> {
   const open = runtimes[language ?? ""];
@@ -24,7 +27,9 @@ export async function startGuest(language: string | undefined): Promise<void> {
   await serve(open, sealRealm);
 }
 
-/** `startGuest` with another runtime. `seal` is called once the process is confined. */
+/**
+ * Does what `startGuest` does, with a given runtime. `seal` is called once the process is confined.
+ */
 export async function serve(open: () => Promise<GuestRuntime>, seal: () => void): Promise<void> {
   // Without this handler Bun prints every rejection that user code does not handle, and runs user
   // code to show its value; but standard error is for the runtime's own errors.
@@ -45,8 +50,8 @@ export async function serve(open: () => Promise<GuestRuntime>, seal: () => void)
 }
 
 /**
- * Answers a request. When the stack overflows, which ends the guest, the last frame reports that to
- * the host.
+ * Answers a request. When the stack overflows, reports that to the host in a last frame and throws,
+ * so that the guest ends.
  */
 async function answerOf(runtime: GuestRuntime, request: RequestFrame): Promise<RuntimeAnswer> {
   try {

@@ -3,9 +3,10 @@ import { type CityResponse, Reader } from "mmdb-lib";
 import { codeOf, messageOf, StartError } from "../../errors.ts";
 
 /**
- * Opens a MaxMind-format file (GeoLite2, GeoIP2, DB-IP) for `geolocation(ip)` of user code, which
- * returns the file's record, or null for an address that is not in it. The file is read once; a new
- * one needs a restart.
+ * Opens a MaxMind-format file (GeoLite2, GeoIP2, DB-IP) and returns the function that answers
+ * `geolocation(ip)` of user code: with the file's record of an address, or null when it has none.
+ * The file is read once, so a new file takes effect after a restart. Throws `StartError` when it
+ * cannot be read.
  */
 export function openGeolocation(path: string): (ip: string) => object | null {
   let reader: Reader<CityResponse>;

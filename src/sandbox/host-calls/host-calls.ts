@@ -13,40 +13,55 @@ import { GuestFrameError, type JsonTexts } from "../protocol/guest-frames.ts";
 import { printable } from "../protocol/printable.ts";
 import type { GuestFetchRequest, GuestFetchResponse, HostFunctions } from "./host-functions.ts";
 
-/** UTF-16 units of all pending calls of a batch; beyond it the batch waits. */
+/**
+ * Maximum UTF-16 units of a batch's calls that have no result yet. Beyond it the guest gets no
+ * results, and so cannot send more calls, until some calls have ended.
+ */
 export const FETCH_REQUESTS_CHARS_MAX = 8 << 20;
-/** UTF-16 units of results that the guest has not taken; beyond it no call starts. */
+/**
+ * Maximum UTF-16 units of results that the guest has not received. Beyond it no further call
+ * starts.
+ */
 export const FETCH_ANSWERS_CHARS_MAX = 8 << 20;
 
-/** Bytes of results in one frame; further results wait for the next. */
+/** Maximum bytes of results in one frame. Further results go in the next frame. */
 const RESULTS_BYTES_MAX = 8 << 20;
 /**
- * Calls of one batch. A program may make as many again while it is loaded; only a guest whose code
- * has broken out makes more.
+ * Maximum calls that the host accepts for one batch: `FETCHES_MAX` while the program is loaded, and
+ * as many while it runs. Only user code that has taken control of its guest makes more.
  */
 const CALLS_MAX = 2 * FETCHES_MAX;
-/** UTF-8 bytes of the calls in one frame, as the runner bounds them, with a comma and brackets. */
+/**
+ * Maximum UTF-8 bytes of the calls in one frame: the limit in the guest's runner, plus a comma and
+ * two brackets, at three bytes per UTF-16 unit.
+ */
 const CALLS_BYTES_MAX = 3 * (FETCH_REQUEST_CHARS_MAX + 3);
 
-/** A host call of user code: a request, or the lookup of an IP address. */
+/**
+ * One host call of user code: an HTTP request, or the lookup of an IP address. `chars` is its size
+ * in UTF-16 units.
+ */
 type HostCall = { id: number; chars: number } & ({ request: GuestFetchRequest } | { ip: string });
 
 type HostCallResult = GuestFetchResponse | { location: object } | { error: string };
 
 /**
- * The host calls of one batch. The guest sends the calls of its code and sleeps; it is woken with
- * all results that are available by then.
+ * Performs the host calls of one batch. The guest sends the calls of its code and sleeps. It
+ * continues when the host sends all results that are available.
  */
 export class HostCalls {
   readonly #functions: HostFunctions;
   readonly #workspaceId: string;
   #abortController: AbortController | undefined;
   readonly #queue: HostCall[] = [];
-  /** Characters of all pending calls. */
+  /** UTF-16 units of all calls that have no result yet. */
   #pendingChars = 0;
-  /** Kept unescaped: as JSON, a body may take six times its memory. */
+  /**
+   * Results that the guest has not received. They become JSON only when they are sent, because JSON
+   * may take six times the memory of a body.
+   */
   readonly #results: (HostCallResult & { id: number })[] = [];
-  /** Characters of the results' bodies. */
+  /** UTF-16 units of the bodies in `#results`. */
   #resultsChars = 0;
   #activeCount = 0;
   #count = 0;
@@ -59,10 +74,10 @@ export class HostCalls {
   }
 
   /**
-   * Takes new calls (a JSON array). Resolves with the available results, at least one, once the
-   * pending calls are within their bound: until then the guest cannot send more. Throws
-   * `GuestFrameError` when the bytes are no list of calls, when there are too many, or when no call
-   * is pending.
+   * Starts new calls (`calls` is a JSON array). Resolves with the available results, at least one,
+   * once the calls without a result are within `FETCH_REQUESTS_CHARS_MAX`. Until then the guest
+   * cannot send more calls. Throws `GuestFrameError` when the bytes are no list of calls, when the
+   * batch has made too many calls, or when none of its calls is pending.
    */
   async exchange(calls: Buffer): Promise<JsonTexts> {
     for (const call of parseCalls(calls, this.#workspaceId)) {
@@ -95,15 +110,16 @@ export class HostCalls {
     return texts;
   }
 
-  /** Aborts the requests under way. */
+  /** Aborts the HTTP requests under way. */
   abort(): void {
     clearTimeout(this.#deadline);
     this.#abortController?.abort();
   }
 
   /**
-   * Whether the pending calls are over their bound. Without a call under way the batch must not
-   * wait: only taking results makes room then.
+   * Whether the calls without a result exceed `FETCH_REQUESTS_CHARS_MAX`. False when no call is
+   * under way, because then only the results that the guest receives make room, and it must not
+   * wait for them.
    */
   get #isOverloaded(): boolean {
     return this.#pendingChars > FETCH_REQUESTS_CHARS_MAX && this.#activeCount > 0;
@@ -162,7 +178,7 @@ export class HostCalls {
     return this.#abortController;
   }
 
-  /** The error texts are RudderStack's. */
+  /** Looks up an IP address. The error texts are those of RudderStack. */
   #locate(ip: string): { location: object } {
     if (isIP(ip) === 0) throw new Error("invalid ip address");
     try {

@@ -1,13 +1,15 @@
-/** Request of user code's `fetch` or `fetchV2`. Every field is untrusted input. */
+/**
+ * An HTTP request that user code makes with `fetch` or `fetchV2`. Every field is untrusted input.
+ */
 export interface GuestFetchRequest {
   workspaceId: string;
   url: string;
   method: string;
   headers: Readonly<Record<string, string>>;
   body: string;
-  /** At most `FETCH_MS_MAX`. */
+  /** Time limit of the request, at most `FETCH_MS_MAX`. */
   timeoutMs: number;
-  /** Largest body of the response; a longer one is an error. */
+  /** Maximum bytes of the response's body. A longer body makes the request fail. */
   answerBytesMax: number;
 }
 
@@ -19,8 +21,9 @@ export interface GuestFetchResponse {
 }
 
 /**
- * Performs a request for user code. Rejects with an error whose message the user may read: it has
- * no internal address and no stack. `signal` aborts it when its guest has ended.
+ * Performs an HTTP request for user code. Rejects with an error whose message may be shown to the
+ * user: it contains no internal address and no stack. `signal` aborts the request when its batch
+ * has ended or has used up its time for requests.
  */
 export type GuestFetch = (
   request: GuestFetchRequest,
@@ -28,12 +31,12 @@ export type GuestFetch = (
 ) => Promise<GuestFetchResponse>;
 
 /**
- * Looks up an IP address: a plain object, or null for an unknown address (user code gets an empty
- * object). Throws when the lookup is unavailable.
+ * Looks up an IP address. Returns a plain object, or null when the address is unknown; user code
+ * then gets an empty object. Throws when the lookup is unavailable.
  */
 export type GuestGeolocation = (ip: string) => object | null;
 
-/** Functions of the host that user code may call. Calls of an absent one fail. */
+/** Host functions that user code may call. A call of a function that is absent fails. */
 export interface HostFunctions {
   fetch?: GuestFetch | undefined;
   geolocation?: GuestGeolocation | undefined;

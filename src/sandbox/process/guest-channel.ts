@@ -16,20 +16,23 @@ export interface ExchangeLimits {
   cpuMs: number;
   wallMs: number;
   replyBytesMax: number;
-  /** Adds up the CPU time that the guest uses during the exchange. */
+  /** Counter to which the CPU time that the guest uses during the exchange is added. */
   meter?: { cpuMs: number };
-  /** Whether the time on the clock starts again whenever the guest uses CPU time. */
+  /** Whether `wallMs` counts from zero again each time the guest has used CPU time. */
   restartsClockOnCpu?: boolean;
-  /** Host functions that the code may call during the exchange; none when absent. */
+  /** Host functions that user code may call during the exchange. When absent, it may call none. */
   hostCalls?: HostCalls;
 }
 
 export interface GuestExchange extends ExchangeLimits {
   number: number;
   startedAt: number;
-  /** Usage of the guest when the monitor first measured during this exchange. */
+  /** Resource usage of the guest at the first measurement during this exchange. */
   usageAtStart?: ProcessUsage;
-  /** Since when the guest sleeps, waiting for results of host calls. */
+  /**
+   * Time since which the guest sleeps until it gets results of host calls; undefined while it does
+   * not.
+   */
   waitingSince?: number | undefined;
   resolve(frame: GuestFrame): void;
   reject(error: GuestEndedError | InvariantError): void;
@@ -39,18 +42,23 @@ const field = ({ header }: GuestFrame, name: string): unknown =>
   typeof header === "object" && header !== null ? Reflect.get(header, name) : undefined;
 
 /**
- * Requests to a guest and its replies, in order. The next request may be on its way while one is
- * being answered, so that neither end waits for the other.
+ * Sends requests to a guest, and receives its replies in the same order. The host may send the next
+ * request before the guest has answered the last one, so that neither process waits for the other.
  */
 export class GuestChannel {
   readonly #reader = new GuestFrameReader();
   readonly #writer = new GuestFrameWriter();
-  /** The exchanges under way: the guest works on the first, the others wait in the socket. */
+  /**
+   * Requests without a reply, in order. The guest is working on the first one; the others wait in
+   * the socket.
+   */
   readonly #exchanges: GuestExchange[] = [];
   readonly #send: (bytes: Buffer) => void;
   readonly #kill: (cause: GuestEndCause, fault?: InvariantError) => void;
 
-  /** `send` throws when the guest is gone; `kill` ends it, which calls `close`. */
+  /**
+   * `send` throws when the guest has closed its socket. `kill` kills the guest and calls `close`.
+   */
   constructor(
     send: (bytes: Buffer) => void,
     kill: (cause: GuestEndCause, fault?: InvariantError) => void,
@@ -59,12 +67,14 @@ export class GuestChannel {
     this.#kill = kill;
   }
 
-  /** The exchange that the guest works on. */
+  /** The exchange that the guest is working on; undefined while the guest has no request. */
   get current(): GuestExchange | undefined {
     return this.#exchanges[0];
   }
 
-  /** Leaves `ms` out of the guest's time, during which it could not work. */
+  /**
+   * Excludes `ms` from the time of the current exchange, since the guest could not run during it.
+   */
   extendDeadline(ms: number): void {
     const exchange = this.current;
     if (!exchange || exchange.waitingSince !== undefined) return;
@@ -92,7 +102,9 @@ export class GuestChannel {
     });
   }
 
-  /** Takes a chunk from the guest; throws `GuestFrameError` when it breaks the protocol. */
+  /**
+   * Processes bytes from the guest. Throws `GuestFrameError` when the guest breaks the protocol.
+   */
   receive(chunk: Uint8Array): void {
     if (!this.#mayReceive) throw new GuestFrameError("Expected no frame without a request");
     this.#reader.push(chunk);
@@ -132,13 +144,19 @@ export class GuestChannel {
       throw new GuestFrameError("Expected no bytes after a frame");
   }
 
-  /** Whether the guest may send a frame now. */
+  /**
+   * Whether the guest may send a frame: it has a request and does not wait for results of host
+   * calls.
+   */
   get #mayReceive(): boolean {
     const [exchange] = this.#exchanges;
     return exchange !== undefined && exchange.waitingSince === undefined;
   }
 
-  /** Performs the host calls of a guest that sleeps meanwhile; the wait does not count as its time. */
+  /**
+   * Performs the host calls of user code, and sends the results to the guest. The guest sleeps
+   * meanwhile, and this time does not count towards its time limit.
+   */
   async #answerHostCalls(exchange: GuestExchange, calls: Buffer): Promise<void> {
     const { hostCalls } = exchange;
     try {
@@ -157,8 +175,9 @@ export class GuestChannel {
   }
 
   /**
-   * Rejects all exchanges since the guest has ended, with the cause for the one under way alone. A
-   * fault of the host rejects that one with itself.
+   * Rejects all exchanges after the guest has ended. The exchange that the guest was working on is
+   * rejected with `fault` when the host is at fault, else with `cause`. The others are rejected
+   * with `retired`, since the guest had not started them.
    */
   close(cause: GuestEndCause, fault?: InvariantError): void {
     const [first, ...others] = this.#exchanges.splice(0);

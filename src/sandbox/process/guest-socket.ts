@@ -7,25 +7,28 @@ const AF_UNIX = 1;
 const SOCK_STREAM = 1;
 const SOCK_CLOEXEC = 0o2000000;
 
-/** Callbacks of a guest's socket, which must not throw. */
+/** Callbacks of a guest's socket. They must not throw. */
 export interface GuestSocketEvents {
-  /** Takes a chunk, whose memory belongs to the receiver. */
+  /**
+   * Called with each chunk that arrives. The callback may keep the chunk, since its memory is not
+   * reused.
+   */
   onChunk(chunk: Buffer): void;
-  /** The guest has closed its end, or is gone. */
+  /** Called when the guest has closed its end of the socket or has ended. */
   onEnd(): void;
 }
 
 /**
- * The host's end of the socket to a guest. It is a socket pair instead of `Bun.spawn`'s pipes:
- * their streams cost three calls of `epoll_ctl`, two empty reads and six promises for each
- * exchange, a third of its cost.
+ * The host's end of the socket to a guest. It is one of a pair of sockets. The pipes of `Bun.spawn`
+ * are not used, because for each exchange their streams cost three calls of `epoll_ctl`, two empty
+ * reads and six promises, a third of the cost of the exchange.
  */
 export class GuestSocket {
   #socket: Socket | undefined;
-  /** Bytes that the kernel did not take yet. */
+  /** Bytes that the kernel has not accepted yet, in order. */
   readonly #unsent: Buffer[] = [];
 
-  /** Takes a descriptor of `socketPair`, which it closes. */
+  /** `fd` is the host's descriptor from `socketPair`. This object closes it. */
   constructor(fd: number, events: GuestSocketEvents) {
     const options = {
       fd,
@@ -44,8 +47,8 @@ export class GuestSocket {
   }
 
   /**
-   * Sends bytes, which belong to the caller again at once. Throws when the guest has closed its
-   * end.
+   * Sends bytes. The caller may reuse `bytes` as soon as this returns. Throws when the guest has
+   * closed its end.
    */
   send(bytes: Buffer): void {
     const sent = this.#socket && this.#unsent.length === 0 ? this.#socket.write(bytes) : 0;
@@ -53,7 +56,7 @@ export class GuestSocket {
     if (sent < bytes.length) this.#unsent.push(Buffer.from(bytes.subarray(sent)));
   }
 
-  /** Closes at once; bytes that were not sent are dropped. */
+  /** Closes the socket at once. Bytes that were not sent yet are dropped. */
   close(): void {
     this.#socket?.terminate();
   }
@@ -72,8 +75,8 @@ export class GuestSocket {
 }
 
 /**
- * Creates two connected sockets, which a child process inherits only if it is given them. Throws
- * the system's error.
+ * Creates two connected sockets. A child process inherits a socket only when it is passed to it.
+ * Throws the system's error.
  */
 export function socketPair(): [host: number, guest: number] {
   libc ??= openLibc(functions);

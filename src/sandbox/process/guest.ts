@@ -12,35 +12,48 @@ import type { LanguageProfile } from "./language-profiles.ts";
 import { type ExitSignal, type GuestProcess, launchGuest } from "./launch-guest.ts";
 import { ResourceMonitor } from "./resource-monitor.ts";
 
-/** Bytes that are kept of a guest's standard error. */
+/** Bytes of a guest's standard error that are kept, from its beginning. */
 const GUEST_STDERR_BYTES_MAX = 8_192;
-/** A guest that writes more than this to standard error is killed; an honest runtime does not. */
+/**
+ * Bytes of standard error above which a guest is killed. A runtime without a fault writes far less.
+ */
 const GUEST_STDERR_FLOOD_BYTES = 1 << 20;
 
 const REPLY_BYTES_SMALL = 4_096;
 
-/** Gives work its guest: the same one until it dies, then a new one. */
+/** Provides the guest for some work: the same guest until it dies, then a new one. */
 export interface GuestSource {
   guest(): Promise<Guest> | Guest;
 }
 
-/** The host's end of one guest process: its life, its requests and its resource limits. */
+/**
+ * The host's side of one guest process. It starts and kills the process, sends requests to it, and
+ * enforces its resource limits.
+ */
 export class Guest {
   readonly startedAt = performance.now();
-  /** Numbers of the loaded programs in the guest by program id, least recently used first. */
+  /**
+   * Numbers of the programs that are loaded in the guest, by program id. The least recently used
+   * program comes first.
+   */
   readonly programs = new Map<string, number>();
-  /** Loads under way by program id. */
+  /**
+   * Programs that are being loaded, by program id. Each promise resolves with the program's number,
+   * or with the error that keeps the program from loading.
+   */
   readonly loads = new Map<string, Promise<number | UserError>>();
   eventCount = 0;
   softTimeouts = 0;
-  /** Set once the process is gone. */
+  /** How the process ended; undefined until it has ended. */
   ended: { end: GuestEndCause; code: number | null; signal: ExitSignal } | undefined;
-  /** Start of the guest's standard error, without control characters. */
+  /** Beginning of the guest's standard error, without control characters. */
   stderr = "";
-  /** The fault of the host for which it had to end the guest. */
+  /**
+   * The broken invariant of the host that made it kill this guest; undefined when there was none.
+   */
   hostFault: InvariantError | undefined;
   onEnd: () => void = () => {};
-  /** Resolves when the process is gone and its standard error is read. */
+  /** Resolves when the process has ended and its standard error was read to the end. */
   readonly exited: Promise<unknown>;
 
   readonly #language: GuestLanguage;
@@ -53,7 +66,7 @@ export class Guest {
     (bytes) => this.#socket.send(bytes),
     (cause, fault) => this.kill(cause, fault),
   );
-  /** The workspace whose code the guest has seen. */
+  /** The workspace whose code runs in the guest; undefined before any code has been sent to it. */
   #workspaceId: string | undefined;
   #lastProgram = 0;
   #isRetiring = false;
@@ -74,27 +87,27 @@ export class Guest {
     this.exited = Promise.all([this.#exit.promise, this.#readStderr()]);
   }
 
-  /** Whether the guest was near its memory limit at the last measurement. */
+  /** Whether the memory at the last measurement was so large that the guest should be replaced. */
   get isNearMemoryLimit(): boolean {
     return this.#monitor.isNearMemoryLimit;
   }
 
-  /** Memory in bytes that the guest's end would give back, at the last measurement. */
+  /** Memory in bytes that the system would get back if the guest ended, at the last measurement. */
   get memoryBytes(): number {
     return this.#monitor.anonymousBytes;
   }
 
-  /** Whether the guest computes, or wants to. */
+  /** Whether the guest is computing, or would compute if it were not paused. */
   get runnable(): boolean {
     return !this.dying && !this.#monitor.isIdle;
   }
 
-  /** Recent CPU time of the guest beyond its fair share. */
+  /** CPU time that the guest has recently used beyond its fair share. */
   get cpuDebtMs(): number {
     return this.#monitor.cpuDebtMs;
   }
 
-  /** Takes over the debt of an earlier guest of the same workspace. */
+  /** Sets the CPU debt. A new guest takes over the debt of the last guest of its workspace. */
   setCpuDebt(debtMs: number): void {
     this.#monitor.setCpuDebt(debtMs);
   }
@@ -103,7 +116,7 @@ export class Guest {
     return this.#profile.programsMax;
   }
 
-  /** A number for a program that is about to be loaded, used once. */
+  /** Returns a new number for a program that is about to be loaded. */
   nextProgramNumber(): number {
     this.#lastProgram += 1;
     return this.#lastProgram;
@@ -117,17 +130,20 @@ export class Guest {
     return this.#channel.current !== undefined;
   }
 
-  /** Whether the guest is killed, and perhaps not yet gone. */
+  /** Whether the guest has ended or been killed. The process of a killed guest may still exist. */
   get dying(): boolean {
     return this.ended !== undefined || this.#killCause !== undefined;
   }
 
-  /** Whether the guest ends once it has answered the requests under way. */
+  /** Whether the guest is killed once it has answered the requests under way. */
   get isRetiring(): boolean {
     return this.#isRetiring;
   }
 
-  /** Reserves the guest for the workspace and language of code that it is about to see. */
+  /**
+   * Reserves the guest for a workspace. Throws `InvariantError` when the guest is reserved for
+   * another workspace or runs another language.
+   */
   assign(workspaceId: string, language: GuestLanguage): void {
     this.#workspaceId ??= workspaceId;
     assert(
@@ -136,7 +152,9 @@ export class Guest {
     );
   }
 
-  /** First request to a guest: it confines itself and says whether it serves. */
+  /**
+   * Sends the first request: the guest confines itself and reports whether it can run user code.
+   */
   async start(insecure: boolean): Promise<StartReport> {
     const limits: ExchangeLimits = {
       cpuMs: GUEST_START_MS_MAX,
@@ -150,8 +168,9 @@ export class Guest {
   }
 
   /**
-   * Sends a request and parses its reply. Rejects with `GuestEndedError` when there is none or
-   * `parse` refuses it (`GuestFrameError`); the guest is dead then.
+   * Sends a request, and resolves with the parsed reply. Rejects with `GuestEndedError` when the
+   * guest ends before it replies. When `parse` throws `GuestFrameError`, the guest is killed, and
+   * the request is rejected with `GuestEndedError` too.
    */
   async request<T>(
     header: HostRequest,
@@ -174,7 +193,10 @@ export class Guest {
     }
   }
 
-  /** Sends SIGKILL and rejects the requests under way at once; the first one with `fault`, if any. */
+  /**
+   * Sends SIGKILL, and rejects all requests under way at once. The request that the guest is
+   * working on is rejected with `fault`, if there is one.
+   */
   kill(cause: GuestEndCause, fault?: InvariantError): void {
     if (this.dying) return;
     this.#killCause = cause;
@@ -184,15 +206,16 @@ export class Guest {
     this.#channel.close(cause, fault);
   }
 
-  /** Ends the guest once it has answered the requests under way. */
+  /** Kills the guest once it has answered the requests under way. */
   retire(): void {
     this.#isRetiring = true;
     if (!this.busy) this.kill("retired");
   }
 
   /**
-   * Kills the guest when it is over its memory, threads or time. `fairShare` is the part of a
-   * processor that it may use without debt.
+   * Kills the guest when it exceeds its limit of memory, threads or time. `graceMs` is added to the
+   * limit of time. `fairShare` is the part of a processor that the guest may use without incurring
+   * a CPU debt.
    */
   enforceLimits(graceMs: number, fairShare: number): void {
     const exchange = this.#channel.current;
@@ -208,12 +231,18 @@ export class Guest {
     }
   }
 
-  /** Leaves `ms` out of the guest's time, since the server stood still, most likely with it. */
+  /**
+   * Excludes `ms` from the time of the guest's current request, because the server stood still for
+   * that long, and most likely the guest did too. Pauses are excluded elsewhere, so this ignores
+   * paused guests.
+   */
   extendDeadline(ms: number): void {
     if (this.#pausedAt === undefined) this.#channel.extendDeadline(ms);
   }
 
-  /** Stops the guest where it is; the time until `resume` does not count as its own. */
+  /**
+   * Stops the process with SIGSTOP. The time until `resume` does not count towards its time limit.
+   */
   pause(): void {
     if (this.#pausedAt !== undefined || this.dying) return;
     this.#pausedAt = performance.now();

@@ -2,47 +2,65 @@ import { GUEST_MEMORY_BYTES_MAX, GUEST_PYTHON_MEMORY_BYTES_MAX } from "../../set
 import { GUEST_PROGRAMS_MAX, GUEST_THREADS_MAX } from "../guest-limits.ts";
 import type { GuestLanguage } from "../program.ts";
 
-/** Address space of a guest (`ulimit -v`): honest code needs 760 MB; the rest is room to grow. */
+/**
+ * Address space in KiB of a JavaScript guest (`ulimit -v`). Code within its memory limit needs 760
+ * MB; the rest is a reserve.
+ */
 const GUEST_ADDRESS_KIB_MAX = 900_000;
 /**
- * Memory above an idle guest's after which a guest is replaced between two batches, before it
- * reaches its limit.
+ * Memory in bytes, beyond that of an idle guest, above which a JavaScript guest is replaced between
+ * two batches, before it reaches the limit at which it is killed.
  */
 export const GUEST_RECYCLE_MEMORY_BYTES = 150 << 20;
 /**
- * CPU time that a guest may use without a request, beyond a twentieth of the time, before it is
- * killed.
+ * CPU time in ms that a guest may use while it has no request, in addition to a twentieth of the
+ * elapsed time. A guest that uses more is killed.
  */
 const GUEST_IDLE_CPU_MS_MAX = 2_000;
-/** Warm spare guests per language: started, confined and without work. */
+/** Number of spare guests per language. They are started and confined, and have no work yet. */
 const GUEST_WARM_SPARES = 1;
-/** Memory above an idle Python guest's after which a guest is replaced between two batches. */
+/**
+ * Memory in bytes, beyond that of an idle guest, above which a Python guest is replaced between two
+ * batches.
+ */
 export const GUEST_PYTHON_RECYCLE_MEMORY_BYTES = 192 << 20;
-/** Address space of a Python guest: two reservations of 4 GiB, 1.4 GiB, and 0.7 GiB to grow. */
+/**
+ * Address space in KiB of a Python guest: two reservations of 4 GiB for WebAssembly memory, 1.4 GiB
+ * for the rest of the process, and a reserve of 0.7 GiB.
+ */
 const GUEST_PYTHON_ADDRESS_KIB_MAX = 10_800_000;
-/** Programs in one Python guest; each has its own standard modules (1 to 3 MB). */
+/**
+ * Maximum number of programs in one Python guest. Each program has its own copies of the standard
+ * modules (1 to 3 MB).
+ */
 const GUEST_PYTHON_PROGRAMS_MAX = 32;
 
 const everyGuest = { idleCpuMsMax: GUEST_IDLE_CPU_MS_MAX, threadsMax: GUEST_THREADS_MAX };
 
-/** Environment and limits of the guests of one language. */
+/** Environment variables and resource limits of the guests of one language. */
 export interface LanguageProfile {
-  /** The whole environment of a guest. */
+  /** All environment variables of a guest. It inherits none of the server's. */
   environment: Readonly<Record<string, string>>;
-  /** `ulimit -v`. */
+  /** Address space in KiB (`ulimit -v`). */
   addressKibMax: number;
-  /** Resident memory above the idle guest's, at which it is killed. */
+  /** Resident memory, beyond that of an idle guest, above which a guest is killed. */
   memoryBytesMax: number;
-  /** Resident memory above the idle guest's, at which it is replaced between two batches. */
+  /**
+   * Resident memory, beyond that of an idle guest, above which a guest is replaced between two
+   * batches.
+   */
   recycleBytes: number;
-  /** CPU time of all threads of a guest without a request. */
+  /** CPU time of all threads that a guest may use while it has no request, before it is killed. */
   idleCpuMsMax: number;
   threadsMax: number;
-  /** Programs that one guest holds. */
+  /** Maximum number of programs that are loaded in one guest. */
   programsMax: number;
-  /** Warm spare guests. */
+  /** Number of spare guests, which are started and confined before work needs them. */
   spares: number;
-  /** Whether spares start with the sandbox instead of with the first use of the language. */
+  /**
+   * Whether spare guests start together with the sandbox. Otherwise the first use of the language
+   * starts them.
+   */
   sparesFromStart: boolean;
 }
 
@@ -57,8 +75,9 @@ export const languageProfiles: Readonly<Record<GuestLanguage, LanguageProfile>> 
       BUN_JSC_jitMemoryReservationSize: "67108864",
       // Tail calls would remove the caller from stack traces.
       BUN_JSC_useTailCalls: "0",
-      // Most of the engine's security faults were in its optimizing compilers. A batch of 1, 10 or 100 usual
-      // events costs the same without them, and a start a tenth less; hashing in loops does not.
+      // Most of the engine's security faults were in its optimizing compilers. Without them, a batch
+      // of 1, 10 or 100 usual events costs the same, and a start a tenth less. Code that hashes in
+      // loops becomes slower.
       BUN_JSC_useDFGJIT: "0",
       // User code does not need these.
       BUN_JSC_useWasm: "0",

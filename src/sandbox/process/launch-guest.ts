@@ -7,14 +7,17 @@ import type { LanguageProfile } from "./language-profiles.ts";
 
 export type GuestProcess = Subprocess<number, number, "pipe">;
 
-/** The name of a signal, or its number when Bun has no name for it. */
+/**
+ * Name of the signal that ended a process, or its number when Bun has no name for it; null when the
+ * process was not ended by a signal.
+ */
 export type ExitSignal = NodeJS.Signals | number | null;
 
 export const SHELL = "/bin/sh";
 
 /**
- * With this niceness, a guest that computes gets a third of the time that the server gets beside
- * it.
+ * Niceness of a guest relative to the server. When both compute, a guest gets a third of the
+ * processor time that the server gets.
  */
 const NICENESS = 5;
 const NICENESS_MAX = 19;
@@ -22,13 +25,16 @@ const NICENESS_MAX = 19;
 export interface LaunchedGuest {
   process: GuestProcess;
   /**
-   * The host's end of the socket that is the guest's standard input and output; the caller closes
-   * it.
+   * Descriptor of the host's end of the socket. The other end is the guest's standard input and
+   * output. The caller must close the descriptor.
    */
   fd: number;
 }
 
-/** Starts a guest process: in `/`, with an environment of its own. Throws the system's error. */
+/**
+ * Starts a guest process in the directory `/`, with only the environment variables of its language.
+ * Throws the system's error when the process cannot be created.
+ */
 export function launchGuest(
   command: readonly string[],
   language: GuestLanguage,
@@ -65,7 +71,10 @@ export function launchGuest(
   }
 }
 
-/** Lowers the priority also where the kernel does not schedule sessions as groups. */
+/**
+ * Lowers the priority of the process itself. This is needed where the kernel does not schedule
+ * sessions as groups.
+ */
 function lowerPriority(pid: number): void {
   try {
     setPriority(pid, Math.min(NICENESS_MAX, getPriority() + NICENESS));

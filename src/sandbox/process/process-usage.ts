@@ -1,27 +1,40 @@
 import { readFileSync } from "node:fs";
 
 /**
- * Resources that another process uses, as `/proc` reports them. The files stay readable when the
+ * Resources that another process uses, as read from `/proc`. The files stay readable when the
  * process is not dumpable.
  */
 export interface ProcessUsage {
   residentBytes: number;
-  /** Resident memory that is backed by no file: the process's end gives it back. */
+  /**
+   * Resident memory that is not backed by a file. The system gets it back when the process ends.
+   */
   anonymousBytes: number;
   threads: number;
-  /** CPU time of all its threads. */
+  /** CPU time of all threads of the process. */
   cpuMs: number;
-  /** CPU time of the main thread, where user code runs; the others collect garbage and compile. */
+  /**
+   * CPU time of the main thread, which runs user code. The other threads collect garbage and
+   * compile.
+   */
   mainCpuMs: number;
 }
 
-/** Length of a clock tick in `/proc` (USER_HZ is 100 on every Linux). */
+/**
+ * Milliseconds of a clock tick, the unit of CPU time in `/proc` (USER_HZ is 100 on every Linux).
+ */
 const TICK_MS = 10;
-/** utime and stime, counted from the field after the command name (proc(5), fields 14 and 15). */
+/**
+ * Index of the field `utime` in `/proc/…/stat`, counted from the field after the command name
+ * (field 14 in proc(5)). The field `stime` follows it.
+ */
 const UTIME = 11;
 const STIME = 12;
 
-/** Reads the usage of a process; undefined when it is gone or the system has no `/proc`. */
+/**
+ * Reads the resource usage of a process. Returns undefined when the process has ended or the system
+ * has no `/proc`.
+ */
 export function readProcessUsage(pid: number): ProcessUsage | undefined {
   try {
     const status = readFileSync(`/proc/${pid}/status`, "latin1");

@@ -5,35 +5,41 @@ import type { GuestEndCause } from "./guest-end.ts";
 import type { LanguageProfile } from "./language-profiles.ts";
 import { type ProcessUsage, readProcessUsage } from "./process-usage.ts";
 
-/** Time between two measurements of an idle guest. */
+/** Milliseconds between two measurements of a guest that has no request. */
 const GUEST_IDLE_POLL_MS = 1_000;
 
-/** Debt beyond this is forgiven. */
+/** Upper bound of a guest's CPU debt. A debt above it is reduced to it. */
 const DEBT_MS_MAX = 4 * GUEST_BURST_CPU_MS_MAX;
-/** Share of a processor that a runtime may use while it is idle. */
+/** Part of a processor that the language runtime may use while the guest has no request. */
 const IDLE_CPU_SHARE = 0.05;
-/** A guest that uses less than this share of a processor counts as asleep. */
+/** Part of a processor below which a guest without a request counts as idle. */
 const AWAKE_CPU_SHARE = 0.2;
-/** All threads together may use this multiple of the CPU time that user code has. */
+/**
+ * Multiple of the CPU time limit of user code that all threads of a guest together may use. User
+ * code runs in the main thread.
+ */
 const ALL_THREADS = 3;
 
-/** Measures the resources that a guest uses, and finds the limit that it is over. */
+/** Measures the resources that a guest uses, and reports which limit the guest exceeds. */
 export class ResourceMonitor {
-  /** Memory of the guest when it was idle, and at the last measurement. */
+  /**
+   * Resident memory of the guest after its start. The next field is the value at the last
+   * measurement.
+   */
   idleBytes = 0;
   residentBytes = 0;
-  /** Memory that the guest's end would give back. */
+  /** Memory that the system would get back if the guest ended, at the last measurement. */
   anonymousBytes = 0;
 
   readonly #pid: number;
   readonly #profile: LanguageProfile;
   #measuredAt = performance.now();
   #last: ProcessUsage | undefined;
-  /** The exchange that the guest worked on at the last measurement. */
+  /** The exchange that the guest was working on at the last measurement. */
   #exchange: GuestExchange | undefined;
-  /** CPU time beyond the fair share. */
+  /** CPU time that the guest has used beyond its fair share. */
   #cpuDebtMs = 0;
-  /** CPU time that was used while idle, beyond `IDLE_CPU_SHARE`. */
+  /** CPU time that the guest has used without a request, beyond `IDLE_CPU_SHARE`. */
   #idleDebtMs = 0;
   #isIdle = true;
 
@@ -42,7 +48,7 @@ export class ResourceMonitor {
     this.#profile = profile;
   }
 
-  /** Whether the guest was near its memory limit at the last measurement. */
+  /** Whether the memory at the last measurement was so large that the guest should be replaced. */
   get isNearMemoryLimit(): boolean {
     return this.residentBytes > this.idleBytes + this.#profile.recycleBytes;
   }
@@ -55,7 +61,10 @@ export class ResourceMonitor {
     return this.#cpuDebtMs;
   }
 
-  /** Takes over the debt of another guest of its workspace. */
+  /**
+   * Sets the CPU debt, bounded to 0 … `DEBT_MS_MAX`. A new guest takes over the debt of the last
+   * guest of its workspace.
+   */
   setCpuDebt(debtMs: number): void {
     const bounded = Math.min(DEBT_MS_MAX, Math.max(0, debtMs));
     // NaN fails this too.
@@ -63,7 +72,10 @@ export class ResourceMonitor {
     this.#cpuDebtMs = bounded;
   }
 
-  /** Begins to count once the guest has started: the CPU time of its start does not count. */
+  /**
+   * Begins the measurements. Called once the guest has started, so that the CPU time of its start
+   * does not count.
+   */
   start(): void {
     this.#last = readProcessUsage(this.#pid);
     this.#measuredAt = performance.now();
@@ -71,15 +83,18 @@ export class ResourceMonitor {
     this.anonymousBytes = this.#last?.anonymousBytes ?? 0;
   }
 
-  /** Whether to measure an idle guest: one with a debt is measured each time. */
+  /**
+   * Whether a guest without a request has to be measured now: at each call while it has a CPU debt,
+   * else every `GUEST_IDLE_POLL_MS`.
+   */
   isDue(now: number): boolean {
     return this.#cpuDebtMs > 0 || now - this.#measuredAt >= GUEST_IDLE_POLL_MS;
   }
 
   /**
-   * Returns the cause for which the guest has to end; undefined while it is within its limits.
-   * `fairShare` is the part of a processor that the guest may use without debt; 0 while it is
-   * paused.
+   * Measures the guest. Returns the cause for which it has to end, or undefined while it is within
+   * its limits. `graceMs` is added to the limits of time. `fairShare` is the part of a processor
+   * that the guest may use without incurring a CPU debt; it is 0 while the guest is paused.
    */
   measure(
     exchange: GuestExchange | undefined,

@@ -1,13 +1,16 @@
 import { assert } from "../../assert.ts";
 import { jsonEnd } from "./json-scanner.ts";
 
-/** Bytes of the header of a guest's frame: counts, errors, lines of `log(...)`. */
+/**
+ * Maximum bytes of the header of a frame from a guest. It contains the number of outputs, errors
+ * and lines of `log(...)`.
+ */
 const GUEST_HEADER_BYTES_MAX = 1 << 20;
 
 /**
- * Frames: u32 little-endian length, then a header of one line of JSON, a newline, and a body.
- * The length counts everything after itself. JSON texts hold no raw newline when
- * `JSON.stringify` wrote them, so the first newline ends the header.
+ * Bytes of the length with which a frame begins, a little-endian u32. The length counts all bytes
+ * after itself: a header (one line of JSON), a newline, and a body. `JSON.stringify` writes no raw
+ * newline, so the first newline ends the header.
  */
 export const LENGTH_BYTES = 4;
 export const NEWLINE = 10;
@@ -16,17 +19,17 @@ const OPENING_BRACKET = 91;
 const CLOSING_BRACKET = 93;
 
 export interface GuestFrame {
-  /** Parsed JSON of unknown shape: a guest may be hostile. */
+  /** Parsed JSON of unknown shape, since user code may control the guest that sent it. */
   header: unknown;
   body: Buffer;
-  /** Header and body as received. */
+  /** Header, newline and body as they were received. */
   bytes: Buffer;
 }
 
-/** JSON texts that a frame's body holds as one JSON array. */
+/** JSON texts that form one JSON array in the body of a frame. */
 export type JsonTexts = readonly Uint8Array[];
 
-/** Size of texts as a JSON array. */
+/** Returns the bytes of the JSON array that the texts form. */
 export function jsonArrayBytes(texts: JsonTexts): number {
   let bytes = 2 + Math.max(0, texts.length - 1);
   for (const text of texts) bytes += text.length;
@@ -34,8 +37,8 @@ export function jsonArrayBytes(texts: JsonTexts): number {
 }
 
 /**
- * Writes frames into one reused buffer, so that a frame is valid until the next one is written.
- * A new buffer of 200 KB for every batch takes a tenth of the host's time.
+ * Writes frames into one reused buffer. A frame is valid only until the next one is written.
+ * Creating a buffer of 200 KB for every batch would take a tenth of the host's time.
  */
 export class GuestFrameWriter {
   #buffer = Buffer.allocUnsafeSlow(WRITER_BYTES_MIN);
@@ -64,7 +67,7 @@ export class GuestFrameWriter {
 
 const WRITER_BYTES_MIN = 16 << 10;
 const WRITER_BYTES_MAX = 1 << 20;
-/** Longest UTF-8 form of one UTF-16 unit. */
+/** Maximum number of UTF-8 bytes for one UTF-16 unit. */
 export const BYTES_PER_CHAR_MAX = 3;
 
 function writeArray(buffer: Buffer, start: number, texts: JsonTexts): number {
@@ -80,7 +83,10 @@ function writeArray(buffer: Buffer, start: number, texts: JsonTexts): number {
   return end;
 }
 
-/** Splits a frame without its length. Throws `GuestFrameError` when it has no header of JSON. */
+/**
+ * Splits a frame, without its length, into header and body. Throws `GuestFrameError` when the
+ * header is missing or is no JSON.
+ */
 export function decodeFrame(bytes: Buffer): GuestFrame {
   const end = bytes.indexOf(NEWLINE);
   if (end < 0) throw new GuestFrameError("Expected a frame with a header");
@@ -93,8 +99,8 @@ export function decodeFrame(bytes: Buffer): GuestFrame {
 }
 
 /**
- * Decodes a frame of a guest: like `decodeFrame`, but parses only a small and flat header, since
- * parsing takes many times the memory of its text, and more for deeply nested text.
+ * Decodes a frame from a guest. Unlike `decodeFrame`, it throws `GuestFrameError` before it parses
+ * a header that is large or deeply nested, because parsing takes many times the memory of the text.
  */
 export function decodeGuestReply(bytes: Buffer): GuestFrame {
   const end = bytes.subarray(0, GUEST_HEADER_BYTES_MAX + 1).indexOf(NEWLINE);
@@ -105,20 +111,23 @@ export function decodeGuestReply(bytes: Buffer): GuestFrame {
   return decodeFrame(bytes);
 }
 
-/** Levels of a header: an object with a list of objects, and one more. */
+/**
+ * Maximum nesting of a guest's header. A valid header has three levels (an object with a list of
+ * objects); one more is allowed.
+ */
 const HEADER_LEVELS_MAX = 4;
 
-/** Assembles frames from the chunks of a socket. */
+/** Assembles frames from the chunks that arrive from a socket. */
 export class GuestFrameReader {
-  /** Received bytes of frames that are not complete: the first `#buffered` bytes of the buffer. */
+  /** Buffer whose first `#buffered` bytes were received and were not yet returned as a frame. */
   #bytes: Buffer = NOTHING;
   #buffered = 0;
-  /** Whether the buffer has room for the whole frame. */
+  /** Whether `#bytes` is large enough for the whole frame that is arriving. */
   #hasRoom = false;
-  /** Whether the header ended within its limit. */
+  /** Whether the header of the frame that is arriving has ended within its limit. */
   #hasHeader = false;
 
-  /** Received bytes of frames that are not complete. */
+  /** Number of received bytes that were not yet returned as a frame. */
   get bufferedBytes(): number {
     return this.#buffered;
   }
@@ -135,9 +144,10 @@ export class GuestFrameReader {
   }
 
   /**
-   * The next frame without its length, if it is complete. Throws `GuestFrameError` when it is longer
-   * than `bytesMax`. Its buffer is allocated once its length is known: chunks of one byte each, kept
-   * as received, would take hundreds of times their size.
+   * Returns the next frame without its length, or undefined while the frame is incomplete. Throws
+   * `GuestFrameError` when the frame is longer than `bytesMax`. The buffer for the frame is created
+   * once its length is known, because chunks of one byte each would take hundreds of times their
+   * size.
    */
   next(bytesMax: number): Buffer | undefined {
     if (this.#buffered < LENGTH_BYTES) return undefined;
@@ -155,7 +165,7 @@ export class GuestFrameReader {
     return bytes;
   }
 
-  /** Refuses a header that has become too long without an end. */
+  /** Throws `GuestFrameError` when the header has not ended within its limit. */
   #expectHeader(): void {
     const end = LENGTH_BYTES + GUEST_HEADER_BYTES_MAX;
     if (this.#hasHeader || this.#buffered <= end) return;
@@ -179,7 +189,7 @@ export class GuestFrameReader {
 
 const NOTHING = Buffer.alloc(0);
 
-/** The other end broke the protocol. */
+/** The process at the other end of the socket has broken the protocol. */
 export class GuestFrameError extends Error {
   override readonly name = "GuestFrameError";
 }

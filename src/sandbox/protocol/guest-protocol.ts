@@ -1,15 +1,17 @@
 import type { LogLine, UserError } from "../program.ts";
 
+// The protocol between host and guest. A frame consists of a header, which is one line of JSON, and
+// a body that the channel does not parse: events are sent as bytes.
+//
+// The host sends requests. The guest sends one reply to each, in order. The host may send the next
+// request before it has the reply to the last one. Before its reply, the guest may send the host
+// calls of its code (`wait`; the body is a JSON array of calls). It then sleeps until the host
+// sends at least one result (`answers`; the body is a JSON array). The host kills a guest that
+// sends a frame without a request, two replies to one request, or a frame of another shape.
+
 /**
- * The protocol of host and guest. A frame is a header, one line of JSON, and a body that the channel
- * does not parse: events travel as bytes.
- *
- * The host sends requests, and the guest replies once to each, in order; the host may send the next
- * request before it has the reply to the last. Before it replies, the guest may send the host calls
- * of its code (`wait`, body: a JSON array of calls) and sleep until the host returns results
- * (`answers`, body: a JSON array, at least one). A guest that sends a frame without a request, twice
- * or in another shape is killed: each request carries a random number, which its reply repeats, so
- * that no reply can be prepared for a request that is not known yet.
+ * A random number that the host gives to each request. All frames of the guest up to its reply
+ * repeat the number, so a guest cannot prepare a reply to a request that it has not received.
  */
 export interface ExchangeNumber {
   exchange: number;
@@ -21,50 +23,59 @@ export interface HostCallResults {
   kind: "answers";
 }
 
-/** First frame to every guest: it confines itself and replies `ready` or `unconfined`. */
+/** First request to every guest. The guest confines itself, and replies `ready` or `unconfined`. */
 export interface StartRequest {
   kind: "start";
-  /** Whether to serve although the confinement is incomplete. */
+  /** Whether the guest runs user code even if its confinement is incomplete. */
   insecure: boolean;
 }
 
-/** Compiles and evaluates a program; the reply is `loaded`. */
+/** Request to compile and evaluate a program. The guest replies `loaded`. */
 export interface LoadRequest {
   kind: "load";
-  /** The host's number for the program in this guest. */
+  /** Number of the program, which the host chooses and never reuses within one guest. */
   program: number;
   name: string;
   code: string;
   libraries: readonly { importName: string; code: string }[];
   credentials: Readonly<Record<string, string>>;
-  /** Programs to forget first. */
+  /** Numbers of programs that the guest unloads before it loads this one. */
   drop: readonly number[];
   budgetMs: number;
 }
 
-/** Body: a JSON array of events, then a JSON array of their metadata; the reply is `ran`. */
+/**
+ * Request to run events through a loaded program. The body consists of a JSON array of events and a
+ * JSON array of their metadata. The guest replies `ran`.
+ */
 export interface RunRequest {
   kind: "run";
   program: number;
   count: number;
-  /** Size of the array of events in the body; the array of metadata is the rest. */
+  /** Bytes of the array of events in the body. The array of metadata follows it. */
   eventsBytes: number;
-  /** Clock time after which the guest stops the code. */
+  /** Clock time in milliseconds after which the guest stops the code. */
   budgetMs: number;
-  /** CPU time from which a stop is the code's own fault; `budgetMs` unless the machine is busy. */
+  /**
+   * CPU time in milliseconds that the code may use. `budgetMs` is longer when a busy machine gave
+   * an earlier attempt too little CPU. A stop is the code's fault only if the code has used most of
+   * `cpuMs`.
+   */
   cpuMs: number;
-  /** Lines of `log(...)` that the batch may still keep, and their UTF-16 units of JSON. */
+  /** Maximum lines of `log(...)` in the reply, and maximum UTF-16 units of these lines as JSON. */
   logsMax: number;
   logsCharsMax: number;
 }
 
-/** Lists the imports of code; the reply is `inspected`. */
+/** Request to list the modules that code imports. The guest replies `inspected`. */
 export interface InspectRequest {
   kind: "inspect";
   code: string;
 }
 
-/** Compiles and evaluates a library alone; the reply is `loaded`. */
+/**
+ * Request to compile and evaluate a library without a transformation. The guest replies `loaded`.
+ */
 export interface LibraryRequest {
   kind: "library";
   importName: string;
@@ -81,13 +92,16 @@ export type GuestReply =
   | RunReply
   | InspectReply;
 
-/** The stack overflowed within the runtime, which is lost: the last frame of a guest. */
+/** Last frame of a guest whose language runtime overflowed its stack. The guest ends after it. */
 export interface StackOverflowReply {
   kind: "overflowed";
 }
 export interface ReadyReply {
   kind: "ready";
-  /** The part of the confinement that is missing, when `insecure` allows that. */
+  /**
+   * The part of the confinement that is missing. Set only if the request allowed that with
+   * `insecure`.
+   */
   reason?: string;
 }
 export interface UnconfinedReply {
@@ -99,15 +113,18 @@ export interface LoadReply {
   error?: UserError;
 }
 
-/** Body: the outputs in input order, each one line of JSON, without a final newline. */
+/**
+ * Reply to `run`. The body has the outputs in the order of their input events, one line of JSON
+ * each, without a newline at the end.
+ */
 export interface RunReply {
   kind: "ran";
-  /** Number of outputs per event, or `FAILED`, or `OPEN`. */
+  /** Per event: the number of its outputs, or `FAILED`, or `OPEN`. */
   counts: readonly number[];
-  /** One per `FAILED` event, in their order. */
+  /** One error per `FAILED` event, in the order of the events. */
   errors: readonly UserError[];
   logs: readonly LogLine[];
-  /** The reason why events stay `OPEN`; absent when none does. */
+  /** The reason why some events are `OPEN`; absent when none is. */
   stopped?: RunStop;
 }
 export interface InspectReply {
@@ -116,14 +133,17 @@ export interface InspectReply {
   error?: UserError;
 }
 
+/** Count of an event for which the code has failed. */
 export const FAILED = -1;
+/** Count of an event that has no outcome yet and has to run again. */
 export const OPEN = -2;
 
 /**
- * Why a run stopped. `timeout`: the budget was spent. `starved`: the clock time was spent while the
- * machine gave the guest too little CPU. `full`: the outputs reached the bound of one reply.
- * `failed`: `transformBatch` failed with `error`, and each event has to run alone. `culprit` is the
- * event that was running, when it is known and to blame.
+ * Why a run stopped before every event had an outcome. `timeout`: the code used up its time.
+ * `starved`: the time ended while the machine gave the guest too little CPU. `full`: the outputs
+ * reached the size limit of one reply. `failed`: `transformBatch` failed with `error`, so each
+ * event has to run alone. `culprit` is the index of the event that used up the time, when it is
+ * known.
  */
 export interface RunStop {
   reason: "timeout" | "starved" | "full" | "failed";

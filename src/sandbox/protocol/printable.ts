@@ -2,7 +2,10 @@ const CONTROL =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is removed.
   /\u001b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\))|[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 
-/** Removes terminal escapes and control characters from a guest's text; newlines and tabs stay. */
+/**
+ * Removes terminal escape sequences and control characters, except newlines and tabs, from a
+ * guest's text.
+ */
 export function printable(text: string): string {
   return text.replace(CONTROL, "");
 }

@@ -22,7 +22,7 @@ const OPENING_BRACE = 123;
 const tooDeep = { message: `Output is nested more than ${GUEST_OUTPUT_LEVELS_MAX} levels deep` };
 
 export interface RunReport {
-  /** Outcomes by event; undefined for an event that was left open. */
+  /** Outcome of each event; undefined for an event that has to run again. */
   outcomes: (ProgramOutcome | undefined)[];
   logs: LogLine[];
   stopped?: RunStop;
@@ -30,7 +30,7 @@ export interface RunReport {
 
 export interface StartReport {
   ready: boolean;
-  /** The part of the guest's confinement that is missing. */
+  /** The part of the confinement that the guest lacks; absent when the confinement is complete. */
   reason?: string;
 }
 
@@ -41,14 +41,17 @@ export function parseStartReply(frame: GuestFrame): StartReport {
   return reason === undefined ? { ready } : { ready, reason: text(reason, GUEST_ERROR_CHARS_MAX) };
 }
 
-/** Whether the frame is the last one of a guest whose stack overflowed. */
+/** Whether the frame is the last frame of a guest, which reports that its stack has overflowed. */
 export function isStackOverflow({ header }: GuestFrame): boolean {
   return (
     typeof header === "object" && header !== null && Reflect.get(header, "kind") === "overflowed"
   );
 }
 
-/** The error that kept the code from loading, if any. */
+/**
+ * Parses the reply to a load. Returns the error that keeps the code from loading; undefined when it
+ * has loaded.
+ */
 export function parseLoadReply(frame: GuestFrame): UserError | undefined {
   const { kind, error } = fields(frame.header);
   if (kind !== "loaded") throw new GuestFrameError("Expected loaded");
@@ -65,8 +68,9 @@ export function parseInspectReply(frame: GuestFrame): { imports: string[]; error
 }
 
 /**
- * Parses the reply for `count` events, with at most `logsMax` lines of `log(...)`. `loaded` instead
- * of `ran` reports that the program had to be loaded again and failed.
+ * Parses the reply to a run of `count` events, with at most `logsMax` lines of `log(...)`. Returns
+ * `error` when the guest had to load the program again and that failed (it then replies `loaded`
+ * instead of `ran`).
  */
 export function parseRunReply(
   frame: GuestFrame,
@@ -111,7 +115,10 @@ function readStop(value: unknown, outcomes: readonly unknown[]): RunStop {
   return { reason, culprit: index };
 }
 
-/** Lines of a body, each a JSON object: files and receivers get the same bytes. */
+/**
+ * Reads the outputs in the body of a reply, one JSON object per line. Their bytes are kept
+ * unchanged, so that files and receivers get exactly these bytes.
+ */
 class Outputs {
   readonly #body: Buffer;
   #offset = 0;

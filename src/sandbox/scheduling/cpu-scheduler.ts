@@ -1,33 +1,45 @@
 import { availableParallelism } from "node:os";
 import { GUEST_BURST_CPU_MS_MAX } from "../guest-limits.ts";
 
-/** Time slice of a guest while more guests with a debt compute than there are processors. */
+/**
+ * Milliseconds for which a guest may compute before its processor is given to another guest. Such
+ * time slices apply only while more guests with a CPU debt compute than there are processors.
+ */
 export const GUEST_TIME_SLICE_MS = 100;
 
-/** A guest that can be paused and resumed; both methods may be called repeatedly. */
+/** A guest that the scheduler can pause and resume. Repeated calls of either method do nothing. */
 export interface SchedulableGuest {
-  /** Whether it computes, or wants to. */
+  /** Whether the guest is computing, or would compute if it were not paused. */
   readonly runnable: boolean;
-  /** Recent CPU time beyond its fair share. */
+  /** CPU time that the guest has recently used beyond its fair share. */
   readonly cpuDebtMs: number;
   pause(): void;
   resume(): void;
 }
 
-/** The part of an equal share of the processors that a guest may use without debt. */
+/**
+ * The part of an equal share of the processors that a guest may use without incurring a CPU debt.
+ */
 const FREE_SHARE = 0.5;
 
 /**
- * Shares the processors among guests that compute a lot, so that any number of them leaves room for
- * the others: guests that compute little are never paused, and the guest with the smallest debt is
- * first. The more guests are runnable, the less debt each may have before it is paused; otherwise
- * fifty that begin at once would take all processors for ten seconds. No guest is paused as long as
- * there is a processor for each. Unlike a priority, which an ordinary user cannot raise again and
- * which the kernel's grouping by session ignores, a pause has no lasting effect on the guest.
+ * Shares the processors among guests, so that guests that compute a lot do not block the others. A
+ * guest that computes little is never paused. Among guests with a CPU debt, those with the smallest
+ * debt run first. No guest is paused while there is a processor for each.
+ *
+ * The more guests are runnable, the smaller is the debt at which a guest is paused. Otherwise fifty
+ * guests that begin to compute at once would take all processors for ten seconds.
+ *
+ * The scheduler pauses guests instead of lowering their priority, because a pause has no lasting
+ * effect. An ordinary user cannot raise a priority again, and the kernel ignores priorities between
+ * sessions that it schedules as groups.
  */
 export class CpuScheduler<T extends SchedulableGuest> {
   readonly #processors: number;
-  /** Guests with a debt: the first ones have a processor, the others are paused. */
+  /**
+   * Guests whose CPU debt is above the limit. The first ones, one per processor, run; the others
+   * are paused.
+   */
   #queue: T[] = [];
   #rotatedAt = 0;
   #runnableCount = 0;
@@ -36,12 +48,15 @@ export class CpuScheduler<T extends SchedulableGuest> {
     this.#processors = processors;
   }
 
-  /** The part of a processor that each guest may use without debt. */
+  /** The part of one processor that each guest may use without incurring a CPU debt. */
   get fairShare(): number {
     return Math.min(1, (FREE_SHARE * this.#processors) / Math.max(1, this.#runnableCount));
   }
 
-  /** Pauses and resumes guests by their debts; called every few milliseconds. */
+  /**
+   * Pauses and resumes guests according to their CPU debts. The caller calls this every few
+   * milliseconds.
+   */
   schedule(guests: Iterable<T>, now: number): void {
     const all = [...guests];
     this.#runnableCount = all.filter(({ runnable }) => runnable).length;
@@ -66,7 +81,7 @@ export class CpuScheduler<T extends SchedulableGuest> {
   }
 }
 
-/** Debt in whole time slices, so that guests with about the same debt alternate. */
+/** CPU debt in whole time slices. The rounding makes guests with similar debts alternate. */
 function debtInSlices({ cpuDebtMs }: SchedulableGuest): number {
   return Math.floor(cpuDebtMs / GUEST_TIME_SLICE_MS);
 }

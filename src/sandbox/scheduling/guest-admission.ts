@@ -1,45 +1,56 @@
 import { assert } from "../../assert.ts";
 
-/** Shortest time between two evictions of a guest in favour of a waiting workspace. */
+/**
+ * Shortest time between two evictions. An eviction ends the guest of one workspace so that another
+ * workspace, which waits, can have one.
+ */
 export const GUEST_EVICTION_INTERVAL_MS = 100;
 
-/** A workspace and language that has a guest, or waits for one. */
+/** One workspace and language that has a guest, or waits for the permission to have one. */
 export interface GuestHolder {
-  /** Since when the holder has no work; undefined while it has some. */
+  /**
+   * Time (`performance.now()`) since which the holder has had no work; undefined while it has work.
+   */
   readonly idleSince: number | undefined;
-  /** Memory of the guest. */
+  /** Memory in bytes that the holder's guest uses; 0 when it has no guest. */
   readonly memoryBytes: number;
-  /** Admits the holder: it may have a guest until it calls `release`. */
+  /**
+   * Called when the holder is admitted: it may have a guest from now on, until it calls `release`.
+   */
   onAdmit(): void;
   /**
-   * Asks the holder to begin no more work, and to call `release` once its guest is gone: when the
-   * work under way is done, or `immediately`.
+   * Asks the holder to start no more work, and to call `release` once its guest has exited. With
+   * `immediately` the holder kills its guest at once; otherwise it first finishes the work under
+   * way.
    */
   evict(immediately: boolean): void;
 }
 
 export interface AdmissionLimits {
   guestsMax: number;
-  /** Whether there is memory for one more guest. */
+  /** Whether there is enough memory for one more guest. */
   hasMemory(): boolean;
-  /** Whether the guests use more memory than they may. */
+  /** Whether all guests together use more memory than they may. */
   isOverMemory(): boolean;
 }
 
 /**
- * Bounds the number and memory of guests. Over the limit, workspaces queue. One guest at a time is
- * evicted for them, the longest idle one first, else the longest admitted one, and not more often
- * than `GUEST_EVICTION_INTERVAL_MS`: a start costs as much as a thousand events, so that guests
- * that came and went with each event would leave no time for events. Work of the waiting workspaces
- * accumulates meanwhile.
+ * Bounds the number of guests and their memory. While a bound is reached, further workspaces wait
+ * in a queue, and guests are evicted for them, one at a time: the guest that has been idle longest;
+ * if none is idle, the one that was admitted first, or the largest one when memory is short.
+ *
+ * At least `GUEST_EVICTION_INTERVAL_MS` pass between two evictions, because the start of a guest
+ * costs as much as a thousand events: without the interval, guests would be replaced for each
+ * event, and no time would be left for events. Meanwhile the work of the waiting workspaces
+ * accumulates.
  */
 export class GuestAdmission<T extends GuestHolder> {
   readonly #limits: AdmissionLimits;
-  /** Admitted holders, the longest admitted one first. */
+  /** Admitted holders, in the order of their admission. */
   readonly #holders = new Set<T>();
   readonly #evicted = new Set<T>();
   readonly #queue = new Set<T>();
-  /** The holder that is being evicted because memory is short. */
+  /** The holder that is being evicted because all guests together use too much memory. */
   #evictedForMemory: T | undefined;
   #evictionAt = Number.NEGATIVE_INFINITY;
   #timer: Timer | undefined;
@@ -48,18 +59,21 @@ export class GuestAdmission<T extends GuestHolder> {
     this.#limits = limits;
   }
 
-  /** Number of holders in the queue. */
+  /** Number of holders that wait for admission. */
   get waiting(): number {
     return this.#queue.size;
   }
 
-  /** Queues the holder and admits it when there is room, perhaps at once. */
+  /** Adds the holder to the queue. Admits it as soon as there is room, which may be at once. */
   request(holder: T): void {
     this.#queue.add(holder);
     this.#admit();
   }
 
-  /** Checks that a holder which is about to get a guest is admitted, and the bound is kept. */
+  /**
+   * Asserts that a holder that is about to get a guest is admitted, and that the number of admitted
+   * holders is within its bound.
+   */
   assertAdmitted(holder: T): void {
     assert(this.#holders.has(holder), "Only admitted workspaces get a guest");
     assert(
@@ -75,7 +89,10 @@ export class GuestAdmission<T extends GuestHolder> {
     this.#admit();
   }
 
-  /** Evicts one guest while all together use more memory than they may; called repeatedly. */
+  /**
+   * Evicts one guest if all guests together use more memory than they may, and no such eviction is
+   * under way. The caller calls this repeatedly.
+   */
   evictOverMemory(): void {
     if (!this.#limits.isOverMemory() || this.#evictedForMemory) return;
     this.#evictedForMemory = this.#longestIdle() ?? this.#largest();
@@ -102,7 +119,10 @@ export class GuestAdmission<T extends GuestHolder> {
     this.#makeRoom();
   }
 
-  /** Evicts one guest for the queue, now or when the interval has passed. */
+  /**
+   * Evicts one guest so that the first holder of the queue can be admitted, unless the last
+   * eviction was too recent. Checks again after `GUEST_EVICTION_INTERVAL_MS`.
+   */
   #makeRoom(): void {
     clearTimeout(this.#timer);
     if (this.#queue.size === 0) return;
@@ -136,7 +156,7 @@ export class GuestAdmission<T extends GuestHolder> {
     return this.#remaining().toSorted((a, b) => b.memoryBytes - a.memoryBytes)[0];
   }
 
-  /** Holders that are not being evicted. */
+  /** Admitted holders that are not being evicted. */
   #remaining(): T[] {
     return [...this.#holders].filter((holder) => !this.#evicted.has(holder));
   }

@@ -1,21 +1,25 @@
 import { backoffMs } from "../../concurrency/backoff.ts";
 
-/** Delay of the next guest after one loss too many, doubled with each further one. */
+/**
+ * Milliseconds of delay before the next guest, after the first loss that is not free. Each further
+ * loss doubles the delay, up to `DELAY_MS_MAX`.
+ */
 const DELAY_MS_MIN = 100;
 const DELAY_MS_MAX = 5_000;
-/** Time without a loss after which one loss is forgotten. */
+/** Milliseconds without a loss after which the count of losses decreases by one. */
 const FORGOTTEN_MS = 10_000;
 
 /**
- * Delays the guests of a workspace whose code has lost several recently, while its events wait.
- * Each loss costs all workspaces the start of a guest, however many good events come between them.
+ * Delays the next guest of a workspace whose code has recently ended several guests (losses). Its
+ * events wait meanwhile. After each loss a guest has to be started, which slows down all
+ * workspaces, even if many events succeed between two losses.
  */
 export class GuestLossBackoff {
   readonly #freeLosses: number;
   #count = 0;
   #at = Number.NEGATIVE_INFINITY;
 
-  /** `freeLosses`: losses within a short time that cause no delay. */
+  /** `freeLosses` is the number of recent losses that cause no delay. */
   constructor(freeLosses: number) {
     this.#freeLosses = freeLosses;
   }
@@ -25,12 +29,15 @@ export class GuestLossBackoff {
     this.#at = now;
   }
 
-  /** Recent losses. */
+  /** Returns the number of recent losses. */
   count(now = performance.now()): number {
     return Math.max(0, this.#count - Math.floor((now - this.#at) / FORGOTTEN_MS));
   }
 
-  /** Time until the workspace may have its next guest. */
+  /**
+   * Returns the milliseconds until the workspace may have its next guest; 0 when it may have one
+   * now.
+   */
   delayMs(now = performance.now()): number {
     const excess = this.#count - this.#freeLosses;
     if (excess <= 0) return 0;

@@ -13,13 +13,17 @@ import { ThrowAwayGuests } from "./throw-away-guests.ts";
 import { WorkspaceGuest } from "./workspace-guest.ts";
 
 const SWEEP_MS = 5_000;
-/** Memory of a guest that has just begun. */
+/**
+ * Memory in bytes that must be free for one more guest: the usual memory of a guest after its
+ * start.
+ */
 const NEW_GUEST_BYTES = 16 << 20;
 
 /**
- * Guests by workspace and language: no guest ever serves two of either. Work of one workspace and
- * language is done in order, beside that of the others. Throw-away guests have permits of their
- * own, so that tests of code delay no live event.
+ * Runs work in one guest for each workspace and language. A guest never runs code of two workspaces
+ * or of two languages. The work of one workspace and language is sent in order; other workspaces
+ * and languages work in parallel. Guests for tests of code (throw-away guests) have a semaphore of
+ * their own, so that tests delay no live event.
  */
 export class GuestPool {
   readonly #starter: GuestStarter;
@@ -44,8 +48,8 @@ export class GuestPool {
   }
 
   /**
-   * Does work in the guest of a workspace, to which about `bytes` are sent. Rejects with
-   * `SandboxUnavailable`.
+   * Does work in the guest of a workspace. `bytes` is the approximate size of what the work sends
+   * to the guest. Rejects with `SandboxUnavailable` when no guest can be started.
    */
   use<T>(
     workspaceId: string,
@@ -62,8 +66,8 @@ export class GuestPool {
   }
 
   /**
-   * Does work in a guest that serves nothing else and ends after it, or with the budget. Rejects
-   * with `SandboxUnavailable`.
+   * Does work in a guest that serves nothing else. The guest ends after the work, or earlier when
+   * the budget is used up. Rejects with `SandboxUnavailable` when no guest can be started.
    */
   async useThrowAway<T>(
     workspaceId: string,
@@ -82,12 +86,15 @@ export class GuestPool {
     }
   }
 
-  /** Number of workspaces and languages that wait for a guest. */
+  /** Number of pairs of workspace and language that wait for a guest. */
   get waitingCount(): number {
     return this.#admission.waiting;
   }
 
-  /** Number of workspaces and languages whose next guest is delayed because they lost several. */
+  /**
+   * Number of pairs of workspace and language whose next guest is delayed, because their code has
+   * recently ended several guests.
+   */
   get backingOffCount(): number {
     return [...this.#guests.values()].filter(({ isBackingOff }) => isBackingOff).length;
   }

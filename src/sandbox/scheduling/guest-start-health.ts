@@ -1,24 +1,33 @@
 import { backoffMs } from "../../concurrency/backoff.ts";
 
-/** Delay after a guest that failed to start, doubled each time. */
+/**
+ * Delay before the next start after one guest has failed to start. Each further failure in a row
+ * doubles the delay, up to `GUEST_RESTART_DELAY_MS_MAX`.
+ */
 const GUEST_RESTART_DELAY_MS_MIN = 100;
 const GUEST_RESTART_DELAY_MS_MAX = 30_000;
 
-/** Guests in a row that may fail to start before their language counts as unavailable. */
+/** Failed starts in a row after which the guests of a language count as unavailable. */
 const FAILURES_MAX = 3;
 
-/** Success and failure of the starts of one language's guests, with a backoff while they fail. */
+/** Records whether the guests of one language start, and delays further starts while they fail. */
 export class GuestStartHealth {
   #failures = 0;
   #retryAt = 0;
-  /** Reason of the last start's failure; undefined when it succeeded. */
+  /** Reason why the last start failed; undefined when it succeeded. */
   reason: string | undefined;
-  /** Whether a guest has started. */
+  /** Whether at least one guest has started. */
   ready = false;
-  /** The part of the confinement that the last guest lacks. */
+  /**
+   * Part of the confinement (the system's restrictions on a guest process) that could not be
+   * applied to the last guest; undefined when the confinement is complete.
+   */
   confinementGap: string | undefined;
 
-  /** Whether as many starts in a row have failed as may by accident. */
+  /**
+   * Whether the last `FAILURES_MAX` starts have failed, or a guest has reported that it cannot run
+   * code.
+   */
   get unavailable(): boolean {
     return this.#failures >= FAILURES_MAX;
   }
@@ -27,7 +36,7 @@ export class GuestStartHealth {
     return this.#failures > 0;
   }
 
-  /** Time until the next start may be tried. */
+  /** Milliseconds until the next start may be tried; 0 when it may be tried now. */
   get delayMs(): number {
     return Math.max(0, this.#retryAt - performance.now());
   }
@@ -39,7 +48,10 @@ export class GuestStartHealth {
     this.confinementGap = confinementGap;
   }
 
-  /** `final`: the guest itself reports that it cannot serve. */
+  /**
+   * Records a failed start. With `final`, guests count as unavailable at once: the guest itself has
+   * reported that it cannot run user code.
+   */
   onFailure(reason: string, final: boolean): void {
     const failures = this.#failures + 1;
     const delayMs = backoffMs(failures, GUEST_RESTART_DELAY_MS_MIN, GUEST_RESTART_DELAY_MS_MAX);

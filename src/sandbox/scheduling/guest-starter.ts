@@ -11,24 +11,25 @@ import { CpuScheduler } from "./cpu-scheduler.ts";
 import { GuestStartHealth } from "./guest-start-health.ts";
 import { describeStartFailure } from "./start-failure.ts";
 
-/** Time for reading the standard error of a guest that did not start. */
+/** Milliseconds to wait for the exit of a guest that did not start, to read its standard error. */
 const STDERR_READ_MS_MAX = 2_000;
 /**
- * Delay of the watch timer beyond which the server stood still: its container was paused, its
- * machine suspended, or it had no processor.
+ * Milliseconds of delay of the watch timer above which the whole server must have stood still: its
+ * container was paused, the machine was suspended, or the server got no processor. This time does
+ * not count towards the time limits of guests.
  */
 const STANDSTILL_MS_MIN = 500;
 
 export interface SandboxStatus {
   state: "starting" | "ready" | "unavailable";
-  /** The reason why user code does not run, or the part of its confinement that is missing. */
+  /** Reason why user code does not run, or the part of its confinement that is missing. */
   reason?: string;
-  /** User code runs although it is not confined. */
+  /** Whether user code may run without complete confinement. */
   insecure: boolean;
 }
 
 export interface GuestStarterOptions {
-  /** Starts a guest; the language is appended. */
+  /** Command that starts a guest process. The language is appended as the last argument. */
   guestCommand: readonly string[];
   insecure: boolean;
   log: Logger;
@@ -38,11 +39,11 @@ export interface GuestStarterOptions {
 }
 
 /**
- * Starts confined and verified guests. Keeps warm spares, enforces the limits of every guest, and
- * backs off while guests do not start.
+ * Starts guests, which are confined and verified before they are used. Keeps spare guests ready,
+ * enforces the limits of every guest, and delays further starts while starts fail.
  */
 export class GuestStarter {
-  /** Called each time the limits of all guests were enforced. */
+  /** Called every `watchMs`, after the limits of all guests were enforced. */
   onWatch: () => void = () => {};
   readonly #options: GuestStarterOptions;
   readonly #spares = new Map<GuestLanguage, Promise<Guest>[]>();
@@ -54,9 +55,9 @@ export class GuestStarter {
     python: new GuestStartHealth(),
   };
   /**
-   * Bounds the starts under way to the number of processors: a hundred at once would leave each
-   * start, and every guest that runs already, a hundredth of the machine. Code that has cost the
-   * fewest guests goes first.
+   * Bounds the concurrent starts of each language to the number of processors. With a hundred
+   * starts at once, each start, and every guest that already runs, would get only a hundredth of
+   * the machine. Code that has recently ended the fewest guests gets its permit first.
    */
   readonly #startPermits: Readonly<Record<GuestLanguage, PrioritySemaphore>> = {
     javascript: new PrioritySemaphore(availableParallelism()),
@@ -101,14 +102,15 @@ export class GuestStarter {
     };
   }
 
-  /** Memory of all guests at the last measurement. */
+  /** Memory in bytes of all guests together, at the last measurement. */
   get memoryBytes(): number {
     return [...this.#alive].reduce((sum, { memoryBytes }) => sum + memoryBytes, 0);
   }
 
   /**
-   * Resolves with a guest that has seen no code. `losses` are the guests that the code has lost
-   * recently: spares are for code that has lost none. Rejects with `SandboxUnavailable`.
+   * Resolves with a guest that has run no user code. `losses` is the number of guests that the code
+   * has recently ended. Only code without losses gets a spare guest. Rejects with
+   * `SandboxUnavailable` when guests do not start.
    */
   async acquire(language: GuestLanguage, losses = 0): Promise<Guest> {
     const health = this.#startHealth[language];
@@ -201,7 +203,10 @@ export class GuestStarter {
     health.onSuccess(confinementGap);
   }
 
-  /** Records a failed start; `guest` is undefined when the system did not create its process. */
+  /**
+   * Records a failed start, and returns the error for the caller. `guest` is undefined when the
+   * system did not create its process.
+   */
   #handleFailure(
     language: GuestLanguage,
     error: unknown,
@@ -220,7 +225,10 @@ export class GuestStarter {
     return refused ? error : new SandboxUnavailable(reason);
   }
 
-  /** Tries again without a request: the obstacle may pass while no work needs a guest. */
+  /**
+   * Schedules another start, although no work may need a guest then. So the language becomes
+   * available again once the cause of the failure is gone.
+   */
   #retry(language: GuestLanguage): void {
     clearTimeout(this.#retries.get(language));
     // Timers may fire a little early.

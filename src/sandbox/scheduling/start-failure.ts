@@ -3,18 +3,23 @@ import { GUEST_START_MS_MAX } from "../guest-limits.ts";
 import { GuestEndedError } from "../process/guest-end.ts";
 import { type ExitSignal, SHELL } from "../process/launch-guest.ts";
 
-/** The end of a guest that did not start. */
+/** How a guest ended that did not start, and what it printed. */
 export interface FailedGuest {
   ended: { code: number | null; signal: ExitSignal } | undefined;
-  /** The guest's standard error, made printable. */
+  /** The guest's standard error, without control characters. */
   stderr: string;
 }
 
-/** Exit codes by which a shell reports that a program is missing, or cannot be run. */
+/**
+ * Exit codes with which a shell reports that it cannot run a program (126) or cannot find it (127).
+ */
 const SHELL_CANNOT_RUN = [126, 127];
 const STDERR_CHARS_MAX = 300;
 
-/** The reason why a guest did not start, which completes "Guests do not start: …". Pure. */
+/**
+ * Returns the reason why a guest did not start, as the end of the sentence "Guests do not start:
+ * …". `guest` is undefined when the system created no process. Pure function.
+ */
 export function describeStartFailure(error: unknown, guest: FailedGuest | undefined): string {
   if (!guest) return describeSpawnFailure(error);
   if (!(error instanceof GuestEndedError)) return messageOf(error);
@@ -43,7 +48,10 @@ function describeEnd({ ended }: FailedGuest): string {
   return code === null ? "end at once" : `end with code ${code}`;
 }
 
-/** The first line of standard error; the shell puts the name of the program before it. */
+/**
+ * Returns standard error as the end of a sentence: on one line, cut to `STDERR_CHARS_MAX`
+ * characters, after a colon. Returns an empty text when nothing was printed.
+ */
 function firstLineOf(stderr: string): string {
   const line = stderr.trim().replaceAll(/\s+/g, " ").slice(0, STDERR_CHARS_MAX);
   return line === "" ? "" : `: ${line}`;

@@ -7,12 +7,15 @@ import type { TestBudget } from "../test-budget.ts";
 import type { GuestStarter } from "./guest-starter.ts";
 
 /**
- * CPU time that a guest needs to load code that does nothing; it is free, since many small tests
- * may share one request.
+ * CPU time in ms that a guest needs to load code that does nothing. It is not charged to the
+ * budget, since one request may contain many small tests.
  */
 const FREE_CPU_MS = 20;
 
-/** The guest of one test, and its successors when the test kills it. All are charged to the budget. */
+/**
+ * Provides the guest of one test, and a new one when the test has killed it. The CPU time of all
+ * these guests is charged to one budget.
+ */
 export class ThrowAwayGuests {
   readonly #starter: GuestStarter;
   readonly #language: GuestLanguage;
@@ -20,7 +23,10 @@ export class ThrowAwayGuests {
   readonly #meter: Timer;
   #guest: Guest | undefined;
   #losses = 0;
-  /** CPU time of the guest that was charged to the budget, the start included. */
+  /**
+   * CPU time in ms of the current guest that needs no more charging: the time of its start, which
+   * is free, and the time that was already charged to the budget.
+   */
   #chargedMs = 0;
 
   constructor(starter: GuestStarter, language: GuestLanguage, budget: TestBudget) {
@@ -43,7 +49,7 @@ export class ThrowAwayGuests {
     return guest;
   }
 
-  /** Ends the guest. */
+  /** Charges the remaining CPU time to the budget, and kills the guest. */
   close(): void {
     clearInterval(this.#meter);
     this.#budget.signal.removeEventListener("abort", this.#stop);
@@ -63,7 +69,10 @@ export class ThrowAwayGuests {
   readonly #stop = () => this.#guest?.kill(this.#budget.guestEnd);
 }
 
-/** Resolves with the guest; when the budget ends first, rejects and ends the guest. */
+/**
+ * Resolves with the guest that `start` provides. When the budget ends first, rejects with
+ * `SandboxUnavailable`, and kills the guest as soon as it has started.
+ */
 async function unlessOver(start: Promise<Guest>, budget: TestBudget): Promise<Guest> {
   const { signal } = budget;
   const over = Promise.withResolvers<never>();

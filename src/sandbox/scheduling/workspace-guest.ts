@@ -5,54 +5,65 @@ import type { GuestAdmission, GuestHolder } from "./guest-admission.ts";
 import type { GuestLossBackoff } from "./guest-loss-backoff.ts";
 import type { GuestStarter } from "./guest-starter.ts";
 
-/** Events after which a guest is replaced. */
+/** Number of events after which a guest process is replaced by a new one. */
 const GUEST_EVENTS_MAX = 1_000_000;
-/** Age at which a guest is replaced. */
+/** Age in milliseconds at which a guest process is replaced by a new one. */
 const GUEST_AGE_MS_MAX = 600_000;
 
 const SOFT_TIMEOUTS_MAX = 3;
 /**
- * Batches on their way to a guest, however large: the guest works on one, the other is being sent.
+ * Batches that may be under way to one guest at a time, whatever their size. The guest works on the
+ * first one while the host sends the second one.
  */
 const LARGE_BATCHES_MAX = 2;
 /**
- * Batches on their way to a guest while all of them together are small. A guest that finds its next
- * batch in its socket neither sleeps nor has to be woken: that takes as long as two events on an
- * idle machine, and far longer on a busy one.
+ * Batches that may be under way to one guest while they have at most `SMALL_BYTES_MAX` bytes
+ * together. A guest whose socket already contains the next batch does not sleep, so the kernel need
+ * not wake it. Waking it takes as long as two events on an idle machine, and far longer on a busy
+ * one.
  */
 const SMALL_BATCHES_MAX = 8;
-/** Bytes that the socket takes without waiting. */
+/** Bytes that the socket to a guest accepts at once, without making the sender wait. */
 const SMALL_BYTES_MAX = 64 << 10;
 
-/** Work for the guest of a workspace: a batch. */
+/** One batch for the guest of a workspace. */
 export interface GuestWork {
-  /** Approximate number of bytes that are sent to the guest. */
+  /** Approximate number of bytes that the host sends to the guest for this work. */
   bytes: number;
-  /** Resolves when the work is done or has failed. */
+  /**
+   * Does the work in the guest that `source` provides. Resolves when the work is done or has
+   * failed.
+   */
   perform(source: GuestSource): Promise<void>;
   reject(error: unknown): void;
 }
 
-/** One language of one workspace, with at most one guest and its work in order. */
+/**
+ * Queue of the work of one workspace in one language, and the guest that does it. There is at most
+ * one guest at a time.
+ */
 export class WorkspaceGuest implements GuestHolder {
   readonly #starter: GuestStarter;
   readonly #admission: GuestAdmission<WorkspaceGuest>;
   readonly #language: GuestLanguage;
   #guest: Guest | undefined;
-  /** The start of the next guest, while it is under way. */
+  /** Start of the next guest; undefined while no start is under way. */
   #start: Promise<Guest> | undefined;
-  /** Exit of the last guest: the next guest starts after it. */
+  /** Resolves when the last guest has exited. The next guest starts only after that. */
   #lastExit: Promise<unknown> = Promise.resolve();
   readonly #queue: GuestWork[] = [];
   #activeCount = 0;
   #activeBytes = 0;
   #state: "none" | "queued" | "admitted" | "leaving" = "none";
   #usedAt = performance.now();
-  /** CPU debt of the last guest when it ended, and the time of its end. */
+  /**
+   * CPU time in ms that the last guest had used beyond its fair share when it ended, and the time
+   * of that end. The next guest takes this debt over.
+   */
   #debt = { ms: 0, at: 0 };
   readonly #losses: GuestLossBackoff;
   #isClosed = false;
-  /** Ends the wait for the next guest; undefined while there is none. */
+  /** Ends the delay before the next guest starts; undefined while there is no delay. */
   #endBackoff: (() => void) | undefined;
 
   constructor(
@@ -75,12 +86,18 @@ export class WorkspaceGuest implements GuestHolder {
     return this.#guest?.memoryBytes ?? 0;
   }
 
-  /** Whether the object holds nothing that a new one would not have. */
+  /**
+   * Whether this object can be deleted: it has no guest, no work and no recently lost guests, so a
+   * new object would be equal to it.
+   */
   get isForgettable(): boolean {
     return this.#state === "none" && this.idleSince !== undefined && this.#losses.count() === 0;
   }
 
-  /** Whether the next guest has to wait because the code has lost several. */
+  /**
+   * Whether the start of the next guest is delayed because the code has recently ended several
+   * guests.
+   */
   get isBackingOff(): boolean {
     return this.#endBackoff !== undefined;
   }
@@ -90,7 +107,7 @@ export class WorkspaceGuest implements GuestHolder {
     this.#startWork();
   }
 
-  /** Rejects the queued work and ends the wait for the next guest. */
+  /** Rejects the queued work with `error`, and ends the delay before the next guest. */
   close(error: Error): void {
     for (const work of this.#queue.splice(0)) work.reject(error);
     this.#isClosed = true;
@@ -120,7 +137,7 @@ export class WorkspaceGuest implements GuestHolder {
     }
   }
 
-  /** Whether the next queued work may be sent to the guest. */
+  /** Whether the first batch of the queue may be sent to the guest now. */
   get #hasRoom(): boolean {
     if (this.#activeCount < LARGE_BATCHES_MAX) return true;
     const bytes = this.#activeBytes + this.#queue[0]!.bytes;
@@ -191,7 +208,9 @@ export class WorkspaceGuest implements GuestHolder {
     this.#guest = undefined;
   }
 
-  /** Releases the admission when there is no guest and no work for one. */
+  /**
+   * Gives the admission (the permission to have a guest) back when there is neither guest nor work.
+   */
   #leaveWithoutGuest(): void {
     if (this.#state !== "admitted" || this.#guest || this.idleSince === undefined) return;
     this.#state = "leaving";
@@ -208,8 +227,8 @@ export class WorkspaceGuest implements GuestHolder {
 }
 
 /**
- * Whether a guest is near a limit, or suspect; then it is replaced between two batches, before it
- * fails one.
+ * Whether a guest is close to one of its limits, or has often run out of time. Such a guest is
+ * replaced between two batches, before it makes a batch fail.
  */
 function isWornOut(guest: Guest): boolean {
   return (

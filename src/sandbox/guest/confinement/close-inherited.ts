@@ -5,9 +5,9 @@ import type { SyscallTable } from "./syscall-table.ts";
 const STDERR = 2;
 
 /**
- * Closes every open file, directory and socket but the three standard streams: an open one stays
- * usable behind Landlock and seccomp. The runtime's own anonymous descriptors (epoll,
- * eventfd) reach nothing and stay.
+ * Closes all open files, directories and sockets except the three standard streams, because
+ * Landlock and seccomp do not prevent the use of what is already open. The runtime's own anonymous
+ * descriptors (epoll, eventfd) stay open: they give access to nothing outside the process.
  */
 export function closeInherited(kernel: Kernel, table: SyscallTable): void {
   for (const name of readdirSync("/proc/self/fd")) {

@@ -13,19 +13,24 @@ const SIGKILL = 9;
 
 const SECCOMP_SET_MODE_FILTER = 1;
 /**
- * The filter binds all threads: Bun's pool threads are running already and would stay free
- * otherwise.
+ * Applies the filter to all threads. Without it, Bun's pool threads, which run already, would stay
+ * unrestricted.
  */
 const SECCOMP_FILTER_FLAG_TSYNC = 1;
 
 const LANDLOCK_CREATE_RULESET_VERSION = 1;
 const LANDLOCK_NET_BIND_CONNECT = 3n;
 const LANDLOCK_SCOPE_SOCKET_SIGNAL = 3n;
-/** Number of file system rights that each version of Landlock knows, from version 1 on. */
+/**
+ * Number of file system rights that Landlock knows, by its version. The first entry is for version
+ * 1.
+ */
 const LANDLOCK_FS_RIGHTS = [13n, 14n, 15n, 15n, 16n];
 
 /**
- * The order matters: a change of users undoes the parent-death signal, and Landlock closes `/proc`.
+ * Steps of the confinement, in the order of execution. A change of the user resets the parent-death
+ * signal, so `setProcess` follows it. Landlock makes `/proc` unreadable, so `closeInherited`
+ * precedes it.
  */
 const steps = [
   closeInherited,
@@ -37,9 +42,9 @@ const steps = [
 ];
 
 /**
- * Confines this process for good to computing and its open pipes, then tries every forbidden action.
- * Does as much of it as the system allows, and returns the parts that are missing; undefined when
- * the confinement is complete.
+ * Confines this process permanently: it can compute and use its open pipes, nothing else.
+ * Afterwards tries every forbidden action. Does as much as the system allows. Returns the parts of
+ * the confinement that are missing, or undefined when it is complete.
  */
 export async function confine(): Promise<string | undefined> {
   const table = process.platform === "linux" ? syscallTable(process.arch) : undefined;
@@ -71,7 +76,11 @@ function setProcess(kernel: Kernel, table: SyscallTable): void {
   }
 }
 
-/** Sets Landlock without a rule: no path, no port, no signal or abstract socket beyond this process. */
+/**
+ * Applies Landlock without any exception: this process can open no path and no port, and cannot
+ * send signals or connect to abstract sockets outside itself. Older kernels apply only a part of
+ * this.
+ */
 function restrictFiles(kernel: Kernel, table: SyscallTable): void {
   const { value: version } = kernel.syscall(
     table.landlockCreateRuleset,

@@ -1,4 +1,4 @@
-/** The reason why a guest is not confined, which completes "User code cannot run: …". */
+/** Reports why a guest is not confined. The message is the end of "User code cannot run: …". */
 export class ConfinementError extends Error {
   override readonly name = "Unconfined";
 }

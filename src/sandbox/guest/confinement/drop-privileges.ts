@@ -3,7 +3,10 @@ import { ConfinementError } from "./confinement-error.ts";
 import type { Kernel } from "./kernel.ts";
 import type { SyscallTable } from "./syscall-table.ts";
 
-/** `linux/capability.h`: version 3 has two words of each of the three sets. */
+/**
+ * Version of the capability structures in `linux/capability.h`. Each of the three sets has two
+ * words.
+ */
 const CAPABILITY_VERSION_3 = 0x20080522;
 const CAP_KILL = 5;
 const CAP_SETGID = 6;
@@ -17,16 +20,18 @@ const PR_CAP_AMBIENT_CLEAR_ALL = 4;
 const RLIMIT_NPROC = 6;
 
 /**
- * First of the user numbers that no system assigns: above those of containers, one per process id.
+ * First user id for guests; a guest's process id is added to it. No system assigns these ids to
+ * users, and they are above the ids that containers use.
  */
 const USERS_START = 0x7000_0000;
-/** The user of a guest in a user namespace that does not have these numbers. */
+/** User id of a guest in a user namespace that does not contain the ids from `USERS_START` on. */
 const OVERFLOW_USER = 65_534;
 
 /**
- * Drops root's privileges: the guest gets its own user where it may change users, and keeps no
- * capabilities. All threads change users, and so lose their capabilities; a guest that may not
- * change users has few to lose.
+ * Gives up root's privileges. The guest changes to a user of its own where it may, and gives up all
+ * capabilities. The change of the user applies to all threads and removes their capabilities. A
+ * guest that may not change its user has few capabilities. Throws `ConfinementError` when a
+ * privilege remains.
  */
 export function dropPrivileges(kernel: Kernel, table: SyscallTable): void {
   const header = new Uint32Array([CAPABILITY_VERSION_3, 0]);

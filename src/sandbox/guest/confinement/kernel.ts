@@ -1,14 +1,18 @@
 import { FFIType, ptr, read } from "bun:ffi";
 import { openLibc } from "../../../libc.ts";
 
-/** `syscall(2)` with the errno of a failure. Pointers are passed as views on live memory. */
+/**
+ * Makes system calls directly (`syscall`), or through functions of the C library. Pointers are
+ * passed as views of memory, which the caller keeps alive. A failed system call also returns its
+ * errno.
+ */
 export interface Kernel {
   syscall(number: number, ...args: SyscallArgument[]): SyscallResult;
-  /** Removes all threads from their supplementary groups; false when that fails. */
+  /** Removes the supplementary groups of all threads. Returns false when that fails. */
   dropGroups(): boolean;
-  /** Sets the user of all threads and its group; false when that fails. */
+  /** Sets the user and the group of all threads to the id `user`. Returns false when that fails. */
   setUser(user: number): boolean;
-  /** The address of a view's memory, which does not move while the view is alive. */
+  /** Returns the address of a view's memory, which does not move while the view is alive. */
   address(view: ArrayBufferView): bigint;
 }
 export type SyscallArgument = number | bigint | ArrayBufferView;
@@ -16,7 +20,7 @@ export type SyscallResult = { value: number; errno: number };
 
 const ARGUMENTS = 6;
 
-/** Binds the C library's functions. Throws where it cannot be loaded. */
+/** Loads the C library and binds its functions. Throws when it cannot be loaded. */
 export function openKernel(): Kernel {
   const { symbols } = openLibc(functions);
   return {

@@ -1,14 +1,16 @@
 import { writeSync } from "node:fs";
 import { isNativeError } from "node:util/types";
 
-/**
- * Seals the guest's own realm, in which `node:vm` and Python's WebAssembly run, around the realm of
- * user code. The engine leaks objects of it into user code (an error at a full stack), and so may a
- * mistake of ours. Sealed, such an object is useless: no function leads to a constructor of code, no
- * prototype can be changed, and the global object has no access to the system.
- */
+// Seals the guest's own realm (its global object and built-ins), in which `node:vm` and Python's
+// WebAssembly run. User code runs in another realm inside it. But the engine leaks objects of the
+// guest's realm to user code (an error when the stack is full), and a mistake of ours may do so
+// too. After the sealing such an object is useless: no function leads to a constructor of code, no
+// prototype can be changed, and the global object has no access to the system.
 
-/** Built-ins whose prototype is frozen. `Function` is replaced instead, since it compiles code. */
+/**
+ * Built-ins of the language that are frozen together with their prototypes. `Function` is missing
+ * here: it is replaced, since it compiles code.
+ */
 const language = `
   Object Array Iterator String Boolean Number BigInt Symbol RegExp Date Promise
   Error EvalError RangeError ReferenceError SyntaxError TypeError URIError AggregateError
@@ -21,15 +23,18 @@ const language = `
 const collections = "JSON Math Reflect";
 
 /**
- * Properties of the global object that compile code, start threads, open connections, print, or
- * wait for input.
+ * Properties of the global object that are removed: they compile code, start threads, open
+ * connections, print, or wait for input.
  */
 const powers = `
   eval Worker ShadowRealm fetch WebSocket EventSource BroadcastChannel MessageChannel
   HTMLRewriter console reportError alert confirm prompt require
 `;
 
-/** Properties of `Bun`, which cannot be deleted itself: system calls, programs, files, sockets. */
+/**
+ * Properties of `Bun` that are replaced by a function that throws, since `Bun` itself cannot be
+ * deleted. They make system calls, start programs, and open files and sockets.
+ */
 const powersOfBun = `
   FFI spawn spawnSync Terminal file write mmap build unsafe listen connect serve udpSocket
   generateHeapSnapshot inspect
@@ -40,8 +45,8 @@ const STDERR = 2;
 const prototypeOf = Object.getPrototypeOf as (value: object) => object;
 
 /**
- * Seals the guest's realm for good, before user code is read. Modules must take what they need from
- * it earlier.
+ * Seals the guest's realm permanently. Called before user code is received. The guest's modules
+ * must take the built-ins that they need before this call.
  */
 export function sealRealm(): void {
   printUncaughtSafely();
@@ -52,7 +57,9 @@ export function sealRealm(): void {
   for (const name of names(powers)) define(name, undefined);
 }
 
-/** Prints an uncaught value without running code of it, which Bun would do. */
+/**
+ * Prints uncaught values without running code of the value. Bun's own handler would run such code.
+ */
 function printUncaughtSafely(): void {
   const { exit } = process;
   process.on("uncaughtException", (thrown: unknown) => {
@@ -61,13 +68,19 @@ function printUncaughtSafely(): void {
   });
 }
 
-/** Shows a thrown value without running any of its code: a property with a getter is not shown. */
+/**
+ * Returns a thrown value as text without running any of its code. A property with a getter is not
+ * read.
+ */
 function shown(thrown: unknown): string {
   if (!isNativeError(thrown)) return "A value was thrown that is no error";
   return `${Reflect.getOwnPropertyDescriptor(thrown, "stack")?.value}`;
 }
 
-/** Removes the constructors of the four kinds of functions, which every function inherits. */
+/**
+ * Removes the property `constructor` of the four kinds of functions. Every function inherits it,
+ * and it leads to a constructor that compiles code.
+ */
 function removeFunctionConstructors(): void {
   NoFunction.prototype = Function.prototype;
   define("Function", Object.freeze(NoFunction));
@@ -84,7 +97,10 @@ function removeFunctionConstructors(): void {
   }
 }
 
-/** Stands in for `Function`, for `instanceof` and for its prototype's functions. */
+/**
+ * Replaces `Function`. It throws when it is called, but `instanceof Function` and the methods of
+ * `Function.prototype` keep working.
+ */
 function NoFunction(): never {
   throw new EvalError("Code generation from strings is not allowed");
 }
@@ -105,15 +121,15 @@ function freezeLanguage(): void {
 }
 
 /**
- * A `process` with the properties that Bun's own modules read when a call fails; without them those
- * modules would fail.
+ * Creates a `process` that has only the properties that Bun's own modules read when a call fails.
+ * Without these properties those modules would throw other errors.
  */
 function processWithoutPower(): object {
   const { arch, platform, version, nextTick } = process;
   return { arch, platform, version, nextTick, env: {}, argv: [], cwd: () => "/" };
 }
 
-/** Refuses as the system would, which Bun's modules turn into an error. */
+/** Throws the error of a call that the system refuses. Bun's modules handle this error. */
 function refuse(): never {
   throw Object.assign(new Error("Operation not permitted"), { code: "EPERM" });
 }

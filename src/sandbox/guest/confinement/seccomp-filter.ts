@@ -21,13 +21,16 @@ const ENOSYS = 38;
 
 type Instruction = [code: number, jumpTrue: number, jumpFalse: number, operand: number];
 
-/** A jump behind the instructions of an alternative. */
+/**
+ * Marks a jump that skips the remaining instructions of an alternative. `ruled` replaces it by
+ * their number.
+ */
 const NEXT = -1;
 
 /**
- * Encodes the allow-list as `struct sock_filter[]`. A call that is not listed fails with EPERM. A
- * healthy guest makes such calls too (JavaScriptCore opens `/proc/self/statm` when its heap grows),
- * so that killing the guest instead would kill honest code.
+ * Encodes the list of allowed system calls as `struct sock_filter[]`. A call that is not in the
+ * list fails with EPERM. The filter does not kill the guest, because a healthy guest makes such
+ * calls too (JavaScriptCore opens `/proc/self/statm` when its heap grows).
  */
 export function seccompFilter(table: SyscallTable, pid: number): Uint8Array {
   const program: Instruction[] = [
@@ -59,7 +62,10 @@ function ruled(rule: SyscallRule): Instruction[] {
   return [...alternatives, [RETURN, 0, 0, REFUSE | rule.refusal]];
 }
 
-/** Instructions that continue when the condition holds. Both architectures store the low word first. */
+/**
+ * Returns instructions that continue if the condition holds, and jump to `NEXT` if not. Both
+ * processor architectures store the low word of an argument first.
+ */
 function checked(condition: ArgumentCondition): Instruction[] {
   const low = DATA_ARGUMENTS + ARGUMENT_BYTES * condition.argument;
   if ("from" in condition) {

@@ -1,15 +1,17 @@
 /**
- * Bounds the arguments of an allowed system call that could do more than a guest needs. The low 32
- * bits of an argument decide; wider arguments are addresses.
+ * Limits the arguments of an allowed system call that could otherwise do more than a guest needs.
  */
 export interface SyscallRule {
-  /** The call is allowed when all conditions of one of these hold. */
+  /** Lists of conditions. The call is allowed when all conditions of one list hold. */
   alternatives: readonly (readonly ArgumentCondition[])[];
-  /** Error number of a refused call. */
+  /** Number of the error (errno) with which a refused call fails. */
   refusal: number;
 }
 
-/** An argument, or some bits of it, is one of these; or an address starts at `from`. */
+/**
+ * Condition on the argument at the index `argument`. Either its low 32 bits, or those of them in
+ * the mask `bits`, equal a number in `oneOf`; or it is an address that is at least `from`.
+ */
 export type ArgumentCondition =
   | { argument: number; bits?: number; oneOf: readonly number[] }
   | { argument: number; from: number };
@@ -18,7 +20,9 @@ const EPERM = 1;
 const ENOSYS = 38;
 
 const CLONE_THREAD = 0x0001_0000;
-/** Flags that glibc (0x3d0f00) and musl (0x7d0f00) pass to start a thread; no other may be set. */
+/**
+ * Flags that `clone` may have. glibc (0x3d0f00) and musl (0x7d0f00) pass them to start a thread.
+ */
 const CLONE_THREAD_FLAGS = 0x007d_0f00;
 const PR_SET_NAME = 15;
 const PR_SET_VMA = 0x5356_4d41;
@@ -32,26 +36,42 @@ const MAP_STACK = 0x2_0000;
 const MAP_FIXED_NOREPLACE = 0x10_0000;
 const MAP_AT = MAP_FIXED | MAP_FIXED_NOREPLACE;
 const MAP_FLAGS = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK | MAP_AT;
-/** Low addresses: kernel code that dereferences null by mistake looks for structures near null. */
+/**
+ * Lowest address at which a guest may place memory. A faulty kernel that follows a null pointer
+ * reads structures near address 0, so a guest must not be able to put any there.
+ */
 const LOW_ADDRESSES = 0x1_0000;
 const MREMAP_MAYMOVE = 1;
 
 /**
- * Advice about a guest's own memory, in its own process: NORMAL, RANDOM, SEQUENTIAL, WILLNEED,
- * DONTNEED, FREE, HUGEPAGE, NOHUGEPAGE, DONTDUMP, DODUMP, GUARD_INSTALL, GUARD_REMOVE. Left out:
- * merging with other processes' pages, pushing them out, poisoning them.
+ * Advice that a guest may give about its own memory with `madvise`: NORMAL, RANDOM, SEQUENTIAL,
+ * WILLNEED, DONTNEED, FREE, HUGEPAGE, NOHUGEPAGE, DONTDUMP, DODUMP, GUARD_INSTALL, GUARD_REMOVE.
+ * Advice that merges pages with those of other processes, pages memory out or poisons it is not
+ * allowed.
  */
 const ADVICE = [0, 1, 2, 3, 4, 8, 14, 15, 16, 17, 102, 103];
-/** FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME, which go with any operation. */
+/**
+ * FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME, which are allowed together with any allowed
+ * operation.
+ */
 const FUTEX_FLAGS = 0x180;
-/** WAIT, WAKE, REQUEUE, CMP_REQUEUE, WAKE_OP, WAIT_BITSET, WAKE_BITSET: none with inheritance. */
+/**
+ * Allowed operations of `futex`: WAIT, WAKE, REQUEUE, CMP_REQUEUE, WAKE_OP, WAIT_BITSET,
+ * WAKE_BITSET. Operations with priority inheritance are not allowed.
+ */
 const FUTEX_OPERATIONS = [0, 1, 3, 4, 5, 9, 10];
-/** QUERY, and of PRIVATE_EXPEDITED and its SYNC_CORE use and registration: none beyond itself. */
+/**
+ * Allowed commands of `membarrier`: QUERY, PRIVATE_EXPEDITED, PRIVATE_EXPEDITED_SYNC_CORE, and the
+ * registration of these two. They affect only the guest's own process.
+ */
 const BARRIERS = [0, 8, 16, 32, 64];
-/** A clock with this bit is another process's, by its id. */
+/** Bit that is set in the number of a clock which belongs to the process with a given id. */
 const CLOCK_OF_PROCESS = 0x8000_0000;
 
-/** The rules by the names of `syscall-table.ts`. */
+/**
+ * Returns the rules for arguments, by the names of system calls in `syscall-table.ts`. `pid` is the
+ * guest's process id.
+ */
 export function syscallRules(pid: number): Readonly<Record<string, SyscallRule>> {
   const ownClocks = all({ argument: 0, bits: CLOCK_OF_PROCESS, oneOf: [0] });
   // No new executable memory is allowed: the compilers have mapped theirs by now.

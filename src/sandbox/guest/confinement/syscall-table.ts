@@ -1,13 +1,19 @@
 /**
- * System call numbers, from the kernel's `arch/x86/entry/syscalls/syscall_64.tbl` and
- * `include/uapi/asm-generic/unistd.h` (arm64).
+ * Numbers of system calls on one processor architecture, from the kernel's
+ * `arch/x86/entry/syscalls/syscall_64.tbl` and `include/uapi/asm-generic/unistd.h` (arm64).
  */
 export interface SyscallTable {
-  /** AUDIT_ARCH_* of `linux/audit.h`, as the kernel reports it to a filter. */
+  /**
+   * Number of the architecture, as the kernel reports it to a filter (AUDIT_ARCH_* of
+   * `linux/audit.h`).
+   */
   auditArch: number;
-  /** Allowed: those that `syscall-rules.ts` names with some arguments, the others with any. */
+  /**
+   * Allowed system calls by name. Some are allowed only with the arguments that `syscall-rules.ts`
+   * names, the others with any.
+   */
   allowed: Readonly<Record<string, number>>;
-  /** Used by the lockdown itself and its verification. */
+  // The following calls only set up the confinement and verify it.
   capget: number;
   capset: number;
   clone3: number;
@@ -151,7 +157,7 @@ const arm64: SyscallTable = {
   socket: 198,
 };
 
-/** The table of a `process.arch`, or undefined where no filter is written for it. */
+/** Returns the table for a `process.arch`; undefined when this file has no table for it. */
 export function syscallTable(arch: string): SyscallTable | undefined {
   return { x64, arm64 }[arch];
 }

@@ -20,7 +20,7 @@ const MADV_MERGEABLE = 12;
 const FUTEX_LOCK_PI_PRIVATE = 0x86;
 const RULE_PATH = "/proc/self/status";
 
-/** Tries every forbidden action from inside; throws `ConfinementError` for one that succeeds. */
+/** Tries every forbidden action inside the guest. Throws `ConfinementError` when one succeeds. */
 export async function verify(kernel: Kernel, table: SyscallTable): Promise<void> {
   const path = Buffer.from(`${RULE_PATH}\0`);
   const none = new BigUint64Array(1);
@@ -54,7 +54,9 @@ export async function verify(kernel: Kernel, table: SyscallTable): Promise<void>
   if (opened) throw new ConfinementError("a thread of a guest can open a file");
 }
 
-/** Tries the forbidden arguments of calls that are allowed. */
+/**
+ * Makes allowed system calls with forbidden arguments. Throws `ConfinementError` when one succeeds.
+ */
 function verifyArguments(kernel: Kernel, { allowed }: SyscallTable): void {
   const map = (address: number, protection: number, flags: number) =>
     kernel.syscall(allowed.mmap!, address, PAGE_BYTES, protection, flags, -1, 0).value;
@@ -78,7 +80,8 @@ function verifyArguments(kernel: Kernel, { allowed }: SyscallTable): void {
 
 function verifyNoFork(kernel: Kernel, table: SyscallTable): void {
   const { value } = kernel.syscall(table.allowed.clone!, SIGCHLD, 0, 0, 0, 0);
-  if (value === 0) kernel.syscall(table.allowed.exit_group!, 0); // In the child, which must not exist.
+  // The child process, which must not exist, ends here.
+  if (value === 0) kernel.syscall(table.allowed.exit_group!, 0);
   if (value !== -1) throw new ConfinementError("a guest can start a process");
 }
 

@@ -2,12 +2,16 @@ import { receiveResults, send } from "../host-channel.ts";
 import type { Realm } from "./realm.ts";
 import type { TimeBudget } from "./time-budget.ts";
 
-/** Iterations of both event loops in which a promise may settle when no host call is awaited. */
+/**
+ * Iterations of the event loop without a host call after which pending promises count as never
+ * settling.
+ */
 const IDLE_ITERATIONS_MAX = 20;
 
 /**
- * Runs a realm's promises until `done`, or until they cannot settle. Sends the host calls that they
- * await to the host, and sleeps until the results are there. Throws `ScriptTimeout`.
+ * Runs the promises of a program until `done` returns true, or until they can no longer settle.
+ * Sends the host calls of user code to the host, and sleeps until their results arrive. Throws
+ * `ScriptTimeout` when the time is used up.
  */
 export async function settlePromises(
   realm: Realm,

@@ -16,7 +16,10 @@ import {
 } from "./program-module.ts";
 import { runEvents } from "./run-events.ts";
 
-/** JavaScript: one hardened context per program, ES modules, JavaScriptCore as it is. */
+/**
+ * Opens the JavaScript runtime. Each program consists of ES modules in a hardened context of its
+ * own. JavaScriptCore, the engine, is not modified.
+ */
 export async function openJavascript(): Promise<GuestRuntime> {
   const programs = new Map<number, LoadedProgram>();
 
@@ -75,7 +78,10 @@ async function answered(load: () => Promise<unknown>): Promise<ReplyWithBody> {
   }
 }
 
-/** The error of the code; throws what the code is not to blame for. */
+/**
+ * Returns the user error of a `LoadError`. Throws any other error again, since user code did not
+ * cause it.
+ */
 function faultOf(error: unknown): UserError {
   if (error instanceof LoadError) return error.userError;
   throw error;

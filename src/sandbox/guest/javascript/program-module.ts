@@ -23,11 +23,17 @@ export const NEVER_SETTLED = "Timed out";
 export interface LoadedProgram {
   source: LoadRequest;
   files: ProgramFiles;
-  /** Undefined after a timeout. */
+  /**
+   * Context in which the program runs; undefined after a timeout, until the program is compiled
+   * again.
+   */
   realm: Realm | undefined;
 }
 
-/** Code that does not load, with the reason in the user's coordinates. */
+/**
+ * Error of code that cannot be loaded. `userError` has the reason and its position in the user's
+ * code.
+ */
 export class LoadError extends Error {
   override readonly name = "LoadFailure";
 
@@ -36,7 +42,7 @@ export class LoadError extends Error {
   }
 }
 
-/** Compiles, links and evaluates a program in a realm of its own. Throws `LoadFailure`. */
+/** Compiles, links and evaluates a program in a new context. Throws `LoadError`. */
 export async function compile(source: LoadRequest): Promise<LoadedProgram> {
   const files = filesOf(source.name, source.code, source.libraries);
   const realm = createRealm();
@@ -62,7 +68,10 @@ export async function compile(source: LoadRequest): Promise<LoadedProgram> {
   return { source, files, realm };
 }
 
-/** Compiles and evaluates a library alone. Its error has no `Error: ` prefix. */
+/**
+ * Compiles and evaluates a library without a transformation. Throws `LoadError`, whose message does
+ * not begin with `Error: `.
+ */
 export async function loadLibrary(request: LibraryRequest): Promise<void> {
   try {
     await loadAlone(request);
@@ -87,7 +96,10 @@ async function loadAlone(request: LibraryRequest): Promise<void> {
   await evaluate(realm, module, request.budgetMs, files);
 }
 
-/** Module names that code imports, in code order. Throws `LoadFailure` when it does not parse. */
+/**
+ * Returns the names of the modules that code imports, in code order. Throws `LoadError` when the
+ * code does not parse.
+ */
 export function dependenciesOf(code: string): string[] {
   const module = parse(createRealm(), MAIN_FILE, { label: "code", code });
   const names = [...new Set(module.dependencySpecifiers)];
@@ -129,7 +141,10 @@ async function link(
   }
 }
 
-/** `Export named 'y' not found in module 'pixelmill:library/0'.`, in the words of the standard. */
+/**
+ * Translates a message of JavaScriptCore, such as `Export named 'y' not found in module
+ * 'pixelmill:library/0'.`, into V8's message for the same error.
+ */
 function linkMessage(message: string, files: ProgramFiles): string {
   const match = /named '(.*)' not found in module '(.*)'/.exec(message);
   if (!match) return `SyntaxError: ${message}`;
@@ -151,7 +166,7 @@ async function evaluate(
   } catch (thrown) {
     throw new LoadError(describe(realm, budget, thrown, files));
   }
-  // The promise's state is read by the engine: its `then` and `catch` may be functions of user code.
+  // `Bun.peek` reads the promise's state without `then` and `catch`, which user code may replace.
   const status = () => Bun.peek.status(evaluation);
   try {
     await settlePromises(realm, budget, () => status() !== "pending");
@@ -165,7 +180,10 @@ async function evaluate(
   }
 }
 
-/** Describes a thrown value, which belongs to user code: only the runner reads it, in limited time. */
+/**
+ * Describes a value that user code has thrown. Only the runner reads the value, within the time
+ * limit, because its getters may run user code.
+ */
 function describe(
   realm: Realm,
   budget: TimeBudget,

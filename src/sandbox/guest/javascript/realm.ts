@@ -2,12 +2,18 @@ import { isNativeError, isProxy } from "node:util/types";
 import vm from "node:vm";
 import { type RealmRunner, type RunnerStep, runnerSource } from "./runner/runner-source.ts";
 
-/** The context of one program: built-ins of the language and the runner, nothing else. */
+/**
+ * The context of one program. It contains the language's built-ins and the runner, which calls user
+ * code.
+ */
 export interface Realm {
   runner: RealmRunner;
-  /** Compiles a module. Throws its syntax error, whose line and column are those of `code`. */
+  /** Compiles a module. Throws its syntax error, whose line and column are positions in `code`. */
   module(code: string, file: string): vm.SourceTextModule;
-  /** Runs one step of the runner and all ready promises. Throws `ScriptTimeout` or `BrokenBuiltIns`. */
+  /**
+   * Runs one step of the runner and all promises that are ready. Throws `ScriptTimeout`,
+   * `OutOfMemoryError` or `BrokenBuiltIns`.
+   */
   step(name: RunnerStep, budgetMs: number): void;
 }
 
@@ -16,8 +22,8 @@ export class ScriptTimeout extends Error {
 }
 
 /**
- * User code threw through the runner, by built-ins that it has replaced; the thrown value is not
- * kept.
+ * Error of user code that made the runner throw, because it has replaced built-ins that the runner
+ * uses. The thrown value is discarded.
  */
 export class BrokenBuiltIns extends Error {
   override readonly name = "Broken";
@@ -28,8 +34,8 @@ export class BrokenBuiltIns extends Error {
 }
 
 /**
- * Memory ran out, perhaps because of memory that earlier code kept: this guest ends, and the host
- * tries again.
+ * Error of a guest that ran out of memory, perhaps because earlier code still holds memory. The
+ * guest ends, and the host tries again with another guest.
  */
 export class OutOfMemoryError extends Error {
   override readonly name = "OutOfMemory";
@@ -78,8 +84,8 @@ export function createRealm(): Realm {
 }
 
 /**
- * Whether the engine ended a script for its time limit. Looks at the thrown value, which may be
- * user code's, without running any code of it.
+ * Whether the engine stopped a script because its time was used up. The thrown value may come from
+ * user code, so it is examined without running any of its code.
  */
 export function isTimeout(thrown: unknown): boolean {
   if (!isNativeError(thrown)) return false;
@@ -90,8 +96,8 @@ export function isTimeout(thrown: unknown): boolean {
 }
 
 /**
- * Whether the engine's own error, thrown through the runner, says that memory ran out; looks at
- * the error as `isTimeout` does.
+ * Whether the engine has reported that memory ran out. The thrown value may come from user code, so
+ * it is examined without running any of its code.
  */
 function isOutOfMemory(thrown: unknown): boolean {
   if (!isNativeError(thrown)) return false;

@@ -15,11 +15,12 @@ import { TimeBudget } from "./time-budget.ts";
 import { callerIn, eventError, type ProgramFiles, shortened } from "./user-errors.ts";
 
 /**
- * Share of its CPU budget that a batch must have used before a timeout counts as the code's own.
+ * Part of its CPU time that a batch must have used for a timeout to be the code's fault. Below it,
+ * the machine was too busy.
  */
 const BUSY_SHARE_MIN = 0.75;
 
-/** Runs a program over a batch. `stopped` is the reason why events were left `OPEN`. */
+/** Runs a program on a batch. In the reply, `stopped` is the reason why some events are `OPEN`. */
 export async function runEvents(
   program: LoadedProgram,
   request: RunRequest,
@@ -90,8 +91,8 @@ async function spend(program: LoadedProgram, request: RunRequest): Promise<RunSt
 }
 
 /**
- * The event that used up the time: the one whose function was running, or else the only one whose
- * promise has not settled.
+ * Returns the index of the event that used up the time: the one whose function was running, or else
+ * the only one whose promise has not settled. Returns undefined when neither exists.
  */
 function culpritOf(runner: RealmRunner): number | undefined {
   if (runner.current() >= 0) return runner.current();

@@ -1,6 +1,7 @@
 /**
- * Column of the first syntax error in a line, 1-based. JavaScriptCore reports the line alone; Bun's
- * transpiler, another parser, finds the column of most errors. 1 when the two disagree.
+ * Returns the column (1-based) of the first syntax error of code, which is in `line`.
+ * JavaScriptCore reports only the line. Bun's transpiler, which is another parser, finds the column
+ * of most errors. Returns 1 when the two find different lines.
  */
 export function columnOfSyntaxError(code: string, line: number): number {
   try {

@@ -1,7 +1,9 @@
 import type { Realm } from "./realm.ts";
 import type { RunnerStep } from "./runner/runner-source.ts";
 
-/** Clock time of one request. Waiting for host calls does not count. */
+/**
+ * Clock time that one request may use. The time in which it waits for host calls does not count.
+ */
 export class TimeBudget {
   #leftMs: number;
 
@@ -9,12 +11,18 @@ export class TimeBudget {
     this.#leftMs = ms;
   }
 
-  /** Runs a step of the realm in the time that is left; throws `ScriptTimeout`. */
+  /**
+   * Runs a step of the runner within the remaining time. Throws `ScriptTimeout` when the step takes
+   * longer.
+   */
   step(realm: Realm, step: RunnerStep): void {
     this.spend((leftMs) => realm.step(step, leftMs));
   }
 
-  /** Runs a function that obeys a time limit in whole milliseconds. */
+  /**
+   * Calls `run` with the remaining time in whole milliseconds, and subtracts the time that the call
+   * takes. `run` has to stop in time by itself.
+   */
   spend<T>(run: (leftMs: number) => T): T {
     const start = performance.now();
     try {

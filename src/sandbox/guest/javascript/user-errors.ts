@@ -4,18 +4,23 @@ import type { UserError } from "../../program.ts";
 import { toV8Column, toV8Message } from "./v8-messages.ts";
 
 /**
- * Names of a program's files in stack traces. They have no whitespace, since a sourceURL ends there.
+ * Name of the transformation's file in stack traces. The names of files contain no whitespace,
+ * because a sourceURL ends there.
  */
 export const MAIN_FILE = "pixelmill:transformation";
 export const libraryFile = (index: number) => `pixelmill:library/${index}`;
 
-/** A program's files by these names. */
+/**
+ * Files of a program by their names in stack traces: `MAIN_FILE`, or the result of `libraryFile`.
+ */
 export type ProgramFiles = ReadonlyMap<string, SourceFile>;
 
 export interface SourceFile {
-  /** The user's name for the file: the transformation's name, or `library` and its importName. */
+  /**
+   * Name of the file in error messages: the transformation's name, or `library` and its importName.
+   */
   label: string;
-  /** importName of a library. */
+  /** importName of the library; absent for the transformation. */
   library?: string;
   code: string;
 }
@@ -48,8 +53,9 @@ const FRAMES_START = "\n    at ";
 const ENTRY_POINT = /^transform(?:Event|Batch)$/;
 
 /**
- * An error of an event: its first lines and the user's own frames, from the throw up to the entry
- * point. `stack` is empty for a value without one.
+ * Describes an error that an event has caused: the first lines of its message, and the stack frames
+ * in the user's files, from the one that threw to the entry point. `stack` is empty when the thrown
+ * value has none.
  */
 export function eventError(message: string, stack: string, files: ProgramFiles): UserError {
   const lines = [headOf(message, stack)];
@@ -66,12 +72,15 @@ export function eventError(message: string, stack: string, files: ProgramFiles):
   return located(lines.join("\n"), top);
 }
 
-/** An error that kept the code from loading: its first lines and its position. */
+/**
+ * Describes an error that keeps code from loading: the first lines of its message, and its
+ * position.
+ */
 export function loadError(message: string, stack: string, files: ProgramFiles): UserError {
   return { ...eventError(message, stack, files), message: cut(headOf(message, stack)) };
 }
 
-/** A syntax error: `SyntaxError: Unexpected token ';' [My T:2:13]`. */
+/** Describes a syntax error, such as `SyntaxError: Unexpected token ';' [My T:2:13]`. */
 export function syntaxError(
   message: string,
   file: SourceFile,
@@ -82,7 +91,10 @@ export function syntaxError(
   return located(`SyntaxError: ${toV8Message(message)} [${shown(place)}]`, place);
 }
 
-/** The line of the user's code in a stack; empty when no frame is the user's. */
+/**
+ * Returns the line and the library of the first stack frame in the user's files; an empty object
+ * when there is no such frame.
+ */
 export function callerIn(stack: string, files: ProgramFiles): { line?: number; library?: string } {
   for (const frame of stack.split("\n")) {
     const [, , name = "", line] = FRAME.exec(frame) ?? [];
@@ -111,10 +123,13 @@ function cut(message: string): string {
   return message.slice(0, GUEST_ERROR_CHARS_MAX);
 }
 
-/** Characters of an error when those before it have used up the room of an answer. */
+/** Characters that are kept of an error message, once earlier errors have filled a reply. */
 const SHORT_CHARS = 100;
 
-/** Errors of one answer: when there are many long ones, the later ones are cut to their start. */
+/**
+ * Limits the errors of one reply: once they have `GUEST_ERRORS_CHARS_MAX` UTF-16 units of JSON
+ * together, the following messages are cut to `SHORT_CHARS`.
+ */
 export function shortened(errors: readonly UserError[]): UserError[] {
   let chars = 0;
   return errors.map(({ library, ...error }) => {

@@ -1,6 +1,7 @@
 /**
- * JavaScriptCore's messages and their equivalents in V8, which runs RudderStack's transformations and
- * whose messages people search for. Messages that are not in the table stay unchanged.
+ * Patterns of JavaScriptCore's error messages, with the messages of V8 for the same errors.
+ * RudderStack runs transformations on V8, so people search for V8's messages. Other messages stay
+ * unchanged.
  */
 const translations: [pattern: RegExp, replace: (...groups: string[]) => string | undefined][] = [
   [
@@ -20,7 +21,7 @@ const translations: [pattern: RegExp, replace: (...groups: string[]) => string |
   [/^(Unexpected [^.]+)\. .*$/s, (same) => same],
 ];
 
-/** Translates a message, with or without the error's name before it. */
+/** Translates an error message, which may begin with the error's name (`TypeError: `). */
 export function toV8Message(message: string): string {
   const [, name = "", rest = ""] = /^([A-Za-z]*Error: )?(.*)$/s.exec(message) ?? [];
   for (const [pattern, replace] of translations) {
@@ -33,7 +34,10 @@ export function toV8Message(message: string): string {
 
 const PROPERTY = /(?:\.([\w$]+)|\[(?:(\d+)|'([^']*)'|"([^"]*)")\])(\s*=.*)?$/s;
 
-/** `e.a.b` of an undefined `e.a`; undefined when the property is not named in the expression. */
+/**
+ * Returns V8's message for the use of a property of undefined or null, such as `e.a.b` when `e.a`
+ * is undefined. Returns undefined when the expression does not name the property.
+ */
 function propertyMessage(value: string, expression: string): string | undefined {
   const match = PROPERTY.exec(expression);
   if (!match) return undefined;
@@ -47,8 +51,8 @@ function propertyMessage(value: string, expression: string): string | undefined 
 const CALLED = /(?:new\s+[\w$.]+|await\s+import|[\w$#]+)\s*$/;
 
 /**
- * The column that V8 reports for a position in a line, 1-based. JavaScriptCore points at the dot
- * of a property and at the parenthesis of a call, V8 at the names.
+ * Returns the column (1-based) that V8 reports for a position in a line. JavaScriptCore reports the
+ * dot before a property and the parenthesis of a call; V8 reports the names.
  */
 export function toV8Column(line: string, column: number): number {
   const at = line[column - 1];

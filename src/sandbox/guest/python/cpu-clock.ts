@@ -1,20 +1,20 @@
 import { cpuTimeMs, recentCpuTimeMs } from "../cpu-time.ts";
 
 const SIGINT = 2;
-/** Time between two signals, in which the runner ends the batch. */
+/** Milliseconds between two signals. The runner ends the batch in this time. */
 const REST_MS = 10;
 
 /**
- * Signals Python when its CPU time is used up. CPython on WebAssembly looks at element 0 of a signal
- * buffer at every 50th iteration of its evaluation loop (`Python/emscripten_signal.c`), which is
- * meant to be shared memory that another thread writes. A getter needs no other thread, and
- * costs one reading of the clock in 50 iterations.
+ * Sends SIGINT to Python when its CPU time is used up. CPython on WebAssembly reads element 0 of a
+ * signal buffer at every 50th iteration of its evaluation loop (`Python/emscripten_signal.c`). The
+ * buffer is meant to be shared memory that another thread writes. Here it is an object with a
+ * getter, which needs no other thread, and reads the clock once in 50 iterations.
  */
 export class CpuClock {
   #lookAt = Number.POSITIVE_INFINITY;
   #endMs = 0;
 
-  /** The number of a signal, or 0; CPython reads it. */
+  /** Number of the signal that Python has to handle, or 0. CPython reads it. */
   get 0(): number {
     const now = performance.now();
     if (now < this.#lookAt) return 0;
@@ -23,10 +23,13 @@ export class CpuClock {
     return leftMs > 0 ? 0 : SIGINT;
   }
 
-  /** Ignores CPython's reset of the signal: it comes again while the time is used up. */
+  /**
+   * Does nothing when CPython resets the signal: the getter returns it again while the time is used
+   * up.
+   */
   set 0(_: number) {}
 
-  /** Runs a step, which is signalled once it has used `budgetMs` of CPU time. */
+  /** Calls `step`, and signals Python once the step has used `budgetMs` of CPU time. */
   limit<T>(budgetMs: number, step: () => T): T {
     this.#endMs = recentCpuTimeMs() + budgetMs;
     this.#lookAt = performance.now() + budgetMs;

@@ -1,4 +1,7 @@
-/** Imports with `type: "file"`: the path, inside the executable too. */
+/**
+ * Types of imports with `type: "file"`. The default export is the path of the file, which is valid
+ * inside the compiled executable too.
+ */
 declare module "*.wasm" {
   const path: string;
   // biome-ignore lint/style/noDefaultExport: a file module has no other export.

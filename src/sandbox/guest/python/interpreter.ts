@@ -1,14 +1,20 @@
 import { CpuClock } from "./cpu-clock.ts";
 import type { CPython, RestoredPython } from "./pyodide.ts";
 
-/** CPU time for requests that run no user code. */
+/** CPU time in milliseconds for requests that run no user code. */
 const BUDGET_MS_DEFAULT = 2_000;
 
-/** The runner inside Python (`runner/dispatch.py`). */
+/**
+ * Opens an interpreter that calls the runner through CPython's C interface. Requests and replies
+ * are bytes in Python's heap. So no JavaScript object enters this heap, no string is converted
+ * character by character, and JavaScript's garbage collector, which lets 200 MB accumulate, has
+ * nothing large to free.
+ */
 export interface Interpreter {
   /**
-   * Takes a frame's header and body and returns those of its reply, within a budget of CPU time. The
-   * result is valid until the next call. Throws when Python failed: the guest is lost then.
+   * Passes a request to the runner and returns the reply, within a budget of CPU time. Both are
+   * frames without their length. The reply is valid until the next call. Throws when Python itself
+   * has failed; the guest cannot be used any more then.
    */
   ask(question: Uint8Array, budgetMs?: number): Uint8Array;
 }
@@ -40,7 +46,10 @@ export function openInterpreter({
   };
 }
 
-/** Calls a function of one bytes object; returns its result, a bytes object. */
+/**
+ * Calls a Python function with a bytes object. Returns the address of its result, also a bytes
+ * object.
+ */
 function called(python: CPython, callable: number, bytes: Uint8Array): number {
   const argument = checked(python, python._PyBytes_FromStringAndSize(0, bytes.length));
   python.HEAPU8.set(bytes, python._PyBytes_AsString(argument));
@@ -49,7 +58,9 @@ function called(python: CPython, callable: number, bytes: Uint8Array): number {
   return checked(python, result);
 }
 
-/** A view of Python's own memory, valid until Python runs again. */
+/**
+ * Returns a view of the content of a Python bytes object, which is valid until Python runs again.
+ */
 function contentOf(python: CPython, bytes: number): Uint8Array {
   const start = python._PyBytes_AsString(bytes);
   return python.HEAPU8.subarray(start, start + python._PyBytes_Size(bytes));
@@ -64,7 +75,7 @@ function attribute(python: CPython, object: number, name: string): number {
   return checked(python, named(python, name, get));
 }
 
-/** Calls with a C string. */
+/** Passes `name` to `call` as the address of a C string. */
 function named<T>(python: CPython, name: string, call: (address: number) => T): T {
   const bytes = Buffer.from(`${name}\0`);
   const address = python._malloc(bytes.length);

@@ -8,7 +8,10 @@ import { GUEST_PYTHON_HEAP_BYTES_MAX } from "../../../settings/limits.ts";
 export type Pyodide = Awaited<ReturnType<typeof loadPyodide>>;
 type Options = NonNullable<Parameters<typeof loadPyodide>[0]>;
 
-/** CPython's C interface and Emscripten's functions in Pyodide's module. */
+/**
+ * Functions of CPython's C interface and of Emscripten in Pyodide's module. The numbers are
+ * addresses in Python's heap, or sizes.
+ */
 export interface CPython {
   HEAPU8: Uint8Array;
   _malloc(size: number): number;
@@ -25,16 +28,16 @@ export interface CPython {
 
 export interface RestoredPython {
   python: CPython;
-  /** Where CPython looks for signals (`cpu-clock.ts`). */
+  /** Sets the object whose element 0 CPython reads as the number of a pending signal. */
   setSignalSource(source: { 0: number }): void;
-  /** Sets a function from text to text in a Python module. */
+  /** Defines a function of a Python module. It takes a text and returns a text. */
   provide(module: string, name: string, call: (text: string) => string): void;
-  /** Whether the heap has been at its limit: its objects may be broken since then. */
+  /** Whether the heap has reached its limit. Its objects may be broken since then. */
   exhausted(): boolean;
 }
 
 const WASM_PAGE_BYTES = 65_536;
-/** Bytes of a snapshot before its heap, when the heap holds no JavaScript object. */
+/** Bytes before the heap in a snapshot whose heap holds no JavaScript object. */
 const SNAPSHOT_HEADER_BYTES = 128;
 
 const ABI = { abi_version: "2026_0" };
@@ -57,12 +60,15 @@ const options: Options = {
   stderr: () => {},
 };
 
-/** A fresh interpreter that a snapshot can be made of. */
+/** Loads a new interpreter, of which a snapshot can be made. */
 export function loadForSnapshot(): Promise<Pyodide> {
   return loadPyodide({ ...options, _makeSnapshot: true });
 }
 
-/** An interpreter in the state of a snapshot, which must be of this very build of Pyodide. */
+/**
+ * Loads an interpreter in the state of a snapshot, which must have been made by this build of
+ * Pyodide.
+ */
 export async function restore(snapshot: Uint8Array): Promise<RestoredPython> {
   let exhausted = false;
   const pyodide = await loadPyodide({
@@ -95,14 +101,14 @@ export async function restore(snapshot: Uint8Array): Promise<RestoredPython> {
 
 interface Heap {
   memory: WebAssembly.Memory;
-  /** A snapshot may be larger than the memory that a module starts with. */
+  /** Grows the memory to `bytes`. A snapshot may be larger than a module's initial memory. */
   growMemory(bytes: number): void;
 }
 
 /**
- * Bounds Python's heap. Beyond the limit Python raises MemoryError, and does not always keep its
- * objects whole (`s += s` left a str without a type, Pyodide 314.0.7), so the interpreter
- * must not be used any more.
+ * Bounds Python's heap. `onLimit` is called when the limit is reached. Python raises MemoryError
+ * then, and may leave objects broken (in Pyodide 314.0.7, `s += s` left a str without a type). So
+ * the interpreter must not be used any more.
  */
 function limitMemory(memory: WebAssembly.Memory, onLimit: () => void): void {
   const grow = memory.grow.bind(memory);

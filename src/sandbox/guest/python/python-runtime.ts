@@ -5,15 +5,13 @@ import { receiveResults, send } from "../host-channel.ts";
 import { openInterpreter } from "./interpreter.ts";
 import { type RestoredPython, restore } from "./pyodide.ts";
 
-/**
- * Bytes of frames that pass through a Python guest between two collections of JavaScript's garbage.
- */
+/** Bytes of requests and replies after which a Python guest collects JavaScript's garbage again. */
 const GUEST_PYTHON_GARBAGE_BYTES = 32 << 20;
 
 /**
- * Python: CPython on WebAssembly (Pyodide), restored from a memory snapshot before the guest is
- * confined. Programs share the interpreter, each in its own realm (`runner/realms.py`); a
- * failure of the interpreter ends the guest.
+ * Opens the Python runtime: CPython on WebAssembly (Pyodide), restored from a memory snapshot
+ * before the guest is confined. Programs share the interpreter, but each has standard modules of
+ * its own (`runner/realms.py`). A failure of the interpreter ends the guest.
  */
 export async function openPython(): Promise<GuestRuntime> {
   const interpreter = await restored();
@@ -34,7 +32,10 @@ export async function openPython(): Promise<GuestRuntime> {
   };
 }
 
-/** CPU time that user code has for a request; undefined when the request runs none. */
+/**
+ * Returns the CPU time in ms that user code may use for a request; undefined when the request runs
+ * no user code.
+ */
 function budgetMs(request: HostRequest): number | undefined {
   switch (request.kind) {
     case "run":
@@ -49,15 +50,15 @@ function budgetMs(request: HostRequest): number | undefined {
 }
 
 /**
- * Collects JavaScript's garbage: 50 MB of the start, and frames. The engine itself does not collect
- * 200 MB of frames beside a heap of 40 MB.
+ * Collects JavaScript's garbage: 50 MB after the start, and later used frames. The engine by itself
+ * lets 200 MB of frames accumulate beside a heap of 40 MB.
  */
 function collectGarbage(): void {
   Bun.gc(true);
 }
 
 /**
- * Makes one host call and returns its result. This process sleeps meanwhile, which costs no CPU
+ * Performs one host call, and returns its result. This process sleeps meanwhile, which costs no CPU
  * time.
  */
 function callHost(call: string): string {
@@ -71,7 +72,10 @@ async function restored(): Promise<RestoredPython> {
   return restore(Bun.zstdDecompressSync(readFileSync(await snapshotPath())));
 }
 
-/** Path of the snapshot, which the executable embeds and a checkout makes when its inputs changed. */
+/**
+ * Returns the path of the snapshot. The executable contains a snapshot. In a source checkout, it is
+ * made when its inputs have changed.
+ */
 async function snapshotPath(): Promise<string> {
   if (!import.meta.path.startsWith("/$bunfs/")) {
     const { ensureSnapshot } = await import("./snapshot.ts");

@@ -1,8 +1,8 @@
 /**
- * Makes the memory snapshot that Python guests start from: CPython with its standard modules
- * imported and the runner loaded. It takes 3 s to make and 0.2 s to restore, and must be made
- * by the Bun that restores it. `bun src/sandbox/guest/python/snapshot.ts` makes it unless the
- * one there is of the same inputs; so does the first guest of a checkout.
+ * Makes the memory snapshot from which Python guests start: CPython with its standard modules
+ * imported and the runner loaded. It takes 3 s to make and 0.2 s to restore. The same version of
+ * Bun must make and restore it. `bun src/sandbox/guest/python/snapshot.ts` makes it, unless one of
+ * the same inputs exists. The first Python guest in a source checkout does the same.
  */
 import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -23,7 +23,7 @@ const SNAPSHOT = join(DIRECTORY, "snapshot.zst");
 const KEY = join(DIRECTORY, "snapshot.key");
 const ZSTD_LEVEL = 9;
 
-/** Python files of the runner by name, with the bounds that it shares with the host. */
+/** Returns the runner's Python files by name. `limits.py` is generated from limits of the host. */
 function runnerFiles(): [name: string, text: string][] {
   const names = readdirSync(RUNNER).filter((name) => name.endsWith(".py"));
   const bounds = [
@@ -65,7 +65,7 @@ function keyOnDisk(): string | undefined {
   }
 }
 
-/** Writes a file as a whole: several guests may make the snapshot at the same time. */
+/** Replaces a file atomically, because several guests may make the snapshot at the same time. */
 function put(path: string, content: string | Uint8Array): void {
   const temporary = `${path}.${process.pid}`;
   writeFileSync(temporary, content);

@@ -1,15 +1,15 @@
-/** Functions of user code that the host performs: `fetch`, `fetchV2`, `geolocation`. */
+/** Defines the functions of user code that the host performs: `fetch`, `fetchV2`, `geolocation`. */
 (own, limits) => {
   const { parse, stringify, ownKeys, create, provide, Fault, Promised } = own;
   const { questionsMax, questionCharsMax } = limits;
 
-  /** Host calls that the guest has not taken yet, as JSON texts separated by commas. */
+  /** Host calls that were not sent to the host yet, as JSON texts separated by commas. */
   let outgoing = "";
-  /** Results that the guest has received, as a JSON array. */
+  /** Results that the guest has received from the host, as a JSON array. */
   let arrived = "[]";
   let asked = 0;
   let awaited = 0;
-  /** The resolvers of pending calls by number. */
+  /** Functions that settle the promises of pending calls, by the number of the call. */
   const resolvers = create(null);
 
   function ask(question) {
@@ -83,7 +83,7 @@
     incoming(answers) {
       arrived = answers;
     },
-    /** Settles the promises of the results. Runs user code. */
+    /** Settles the promises whose results have arrived. This runs user code. */
     arrive() {
       const list = parse(arrived);
       for (let i = 0; i < list.length; i += 1) {

@@ -1,4 +1,6 @@
-/** Outcomes of the events of the run under way: outputs as lines of JSON, or an error. */
+/**
+ * Collects the outcomes of the events of the current run: outputs as lines of JSON, or an error.
+ */
 (own, limits) => {
   const { stringify, create, isArray, described, objectText } = own;
   const { errorCharsMax, failed, open } = limits;
@@ -8,13 +10,13 @@
   let outputChars = 0;
   let outputCount = 0;
   let full = false;
-  /** The error of the whole batch, as JSON `[message, stack]`. */
+  /** Error of the whole batch, as JSON `[message, stack]`; empty when there is none. */
   let failure = "";
   // Lists without a prototype: user code may have put setters on those of arrays and objects.
-  /** Number of outputs per event, or `failed`, or `open`. */
+  /** Per event: the number of its outputs, or `failed`, or `open`. */
   let counts = create(null);
   let lines = create(null);
-  /** Errors per event, as JSON `[message, stack]`. */
+  /** Per event that failed: its error, as JSON `[message, stack]`. */
   let faults = create(null);
 
   function keep(index, json) {
@@ -42,7 +44,7 @@
     setFault(index, described(thrown, errorCharsMax));
   }
 
-  /** Takes the value that `transformEvent` returned. */
+  /** Stores the outcome of an event: the value that `transformEvent` returned for it. */
   function accept(index, returned) {
     const before = outputChars;
     const countBefore = outputCount;
@@ -89,7 +91,10 @@
     for (let i = 0; i < length; i += 1) keep(index, items[i]);
   }
 
-  /** Refuses an output that is too large alone; beside others its event stays open to run again. */
+  /**
+   * Handles outputs that exceed the limit of one reply. An event whose outputs alone are too large
+   * fails. Otherwise the event stays open, and runs again for the next reply.
+   */
   function overflow(index) {
     if (outputChars === 0) {
       refuse(index, `Output of one event is larger than ${outputCharsMax} characters`);
@@ -99,16 +104,16 @@
     }
   }
 
-  /** Fails the batch, or its only event. */
+  /** Stores the error of the whole batch. If the batch has only one event, this event fails. */
   function failBatch(fault) {
     if (count === 1) setFault(0, fault);
     else failure = fault;
   }
 
   /**
-   * Takes the value that `transformBatch` returned. An output belongs to the input with its
-   * messageId, else to the input of the output before it. A value that is not an object belongs to
-   * the input at its index, which then fails.
+   * Stores the outcomes of all events: the value that `transformBatch` returned. An output belongs
+   * to the input event with the same messageId, or else to the input event of the output before it.
+   * A value that is not an object makes the input event at its index fail.
    */
   function acceptBatch(returned, ids) {
     if (!isArray(returned)) {
@@ -166,7 +171,7 @@
     },
     full: () => full,
     failure: () => failure,
-    /** Fails the events that are open. */
+    /** Fails all events that have no outcome, with `message`. */
     giveUp(message) {
       for (let i = 0; i < count; i += 1) if (counts[i] === open) refuse(i, message);
     },

@@ -1,9 +1,11 @@
 /**
- * The runner runs inside a program's context. It is not a security boundary (user code may corrupt
- * its own results); it keeps the realm clean, so that only strings and numbers cross it. Its files
- * are texts, each a function of its dependencies; none is a module, for user code could reach it.
+ * The runner is the code that calls user functions inside a program's context. It is not a security
+ * boundary, because user code may corrupt its own results. It keeps the context clean: only strings
+ * and numbers pass between the context and the guest. Each file of the runner is a text that
+ * contains one function of its dependencies. The files are not modules, because user code could
+ * reach a module.
  *
- * This file comes first: it removes the built-ins that lead out of the realm, and captures those
+ * This file comes first. It removes the built-ins that lead out of the context, and captures those
  * that the other files use, before user code can change them.
  */
 () => {
@@ -50,13 +52,16 @@
     return apply(slice, value, [0, chars]);
   }
 
-  /** Any value as text. May run user code, and throw. */
+  /** Returns any value as text. May run user code, which may throw. */
   function shown(value) {
     const shownText = typeof value === "object" && value !== null ? stringify(value) : value;
     return typeof shownText === "symbol" ? "Symbol()" : `${shownText}`;
   }
 
-  /** A thrown value as JSON `[message, stack]`. It can be any value, whose getters may throw again. */
+  /**
+   * Returns a thrown value as JSON `[message, stack]`. It may be any value, and its getters may
+   * throw too.
+   */
   function described(thrown, charsMax) {
     let message = "";
     let stack = "";
@@ -73,7 +78,9 @@
     return `[${stringify(cut(message, charsMax))},${stringify(cut(stack, charsMax))}]`;
   }
 
-  /** An object as JSON; undefined for another value, or when its JSON is no object. */
+  /**
+   * Returns an object as JSON; undefined for any other value, or when its JSON is not an object.
+   */
   function objectText(value) {
     if (apply(tag, value, []) !== "[object Object]") return undefined;
     const json = stringify(value);

@@ -1,6 +1,7 @@
 /**
- * Runs a program's events. The guest calls the functions of the result. Only the steps run user
- * code: the guest arms a step and then starts it from a script with a time limit.
+ * Runs the events of a program. The guest calls the functions of the returned object. Only the
+ * steps run user code: the guest selects a step with `arm`, and then starts it from a script with a
+ * time limit.
  */
 (own, calls, network, outcomes, limits) => {
   const { parse, create, defineProperty, freeze, described, Fault } = own;
@@ -9,15 +10,17 @@
 
   let transform;
   let batchwise = false;
-  /** JSON of the events, then the events. */
+  /** Events of the run: first as JSON text, then parsed. */
   let events = "[]";
   let count = 0;
   let ids = create(null);
-  /** Index of the event whose function is being called; −1 outside of it. */
+  /** Index of the event whose function is being called; −1 at other times. */
   let current = -1;
-  /** Promises of user code that have not settled. */
+  /** Number of promises of user functions that have not settled. */
   let pending = 0;
-  /** Number of the run; a promise of an earlier run may settle in a later one. */
+  /**
+   * Number of the current run. A promise of an earlier run may settle during it, and is ignored.
+   */
   let runNumber = 0;
 
   function runEvents() {
@@ -74,7 +77,7 @@
       if (batchwise) runBatch();
       else runEvents();
     },
-    /** Does nothing: ready promises continue after every step. */
+    /** Does nothing: after every step, promises that are ready continue. */
     drain() {},
     arrive: network.arrive,
     describe() {
@@ -96,7 +99,10 @@
   return freeze({
     __proto__: null,
     setCredentials: calls.setCredentials,
-    /** Names of the entry points that a module namespace exports as functions. */
+    /**
+     * Takes the entry point from a module namespace. Returns the names of the entry points that it
+     * exports as functions, separated by a comma.
+     */
     install(namespace) {
       const byEvent = typeof namespace.transformEvent === "function";
       const byBatch = typeof namespace.transformBatch === "function";

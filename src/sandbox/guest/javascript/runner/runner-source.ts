@@ -16,53 +16,68 @@ import run from "./run-events.realm.js" with { type: "text" };
 import calls from "./user-functions.realm.js" with { type: "text" };
 
 /**
- * The steps of the runner. `drain` itself does nothing: all promises that are ready go on after
- * every step.
+ * A step of the runner. `run` runs the events, `arrive` settles the promises of host calls,
+ * `describe` describes a thrown value. `drain` itself does nothing: after every step, ready
+ * promises continue.
  */
 export type RunnerStep = "run" | "drain" | "arrive" | "describe";
 
 /**
- * The interface of the runner to the guest. It takes and returns only text, numbers and objects of
- * the realm.
+ * Interface between the guest and the runner, which calls user functions inside a program's
+ * context. Only text, numbers and objects of this context are passed.
  */
 export interface RealmRunner {
-  /** A JSON object of named secrets. */
+  /** Sets the secrets that `getCredential` returns: a JSON object of texts by name. */
   setCredentials(json: string): void;
-  /** Takes the entry points of a module namespace and returns their names. */
+  /**
+   * Takes the entry point from a module namespace. Returns the names of all entry points that it
+   * exports, separated by a comma.
+   */
   install(namespace: object): string;
-  /** Sets the next run: JSON arrays of events and of their metadata. */
+  /**
+   * Sets the next run. `events` and `metadata` are JSON arrays. The run may log `logs` lines, with
+   * `logChars` UTF-16 units of JSON.
+   */
   take(events: string, metadata: string, count: number, logs: number, logChars: number): void;
   arm(step: RunnerStep): void;
-  /** A thrown value for `describe`, which makes it JSON `[message, stack]`. */
+  /**
+   * Stores a thrown value. The step `describe` turns it into JSON `[message, stack]` for
+   * `description`.
+   */
   hold(thrown: unknown): void;
   description(): string;
-  /** Number of events whose promises have not settled. */
+  /** Number of promises of user functions that have not settled. */
   pending(): number;
   /** Index of the event whose function is running; −1 when none is. */
   current(): number;
-  /** Number of host calls without a result. */
+  /** Number of host calls that have no result yet. */
   awaited(): number;
-  /** The host calls that were not sent yet, as a JSON array. */
+  /** Returns the host calls that were not sent yet, as a JSON array. They count as sent then. */
   outgoing(): string;
   incoming(answers: string): void;
-  /** Whether the run ended early because its output is large enough. */
+  /** Whether the run ended early because its outputs reached the limit of one reply. */
   full(): boolean;
   /**
-   * The error of a whole batch of several events, as JSON `[message, stack]`; empty without one.
+   * Error of the whole batch as JSON `[message, stack]`, when it has several events; otherwise an
+   * empty text.
    */
   failure(): string;
   giveUp(message: string): void;
   counts(): string;
   faults(): string;
-  /** JSON of lines: `[text, index of the event or −1, stack of the caller]`. */
+  /**
+   * Lines of `log(...)` as a JSON array of `[text, index of the event or −1, stack of the caller]`.
+   */
   logs(): string;
   outputs(): string;
 }
 
-/** Characters of an error's text that are kept before the frames of its stack are parsed. */
+/**
+ * Characters that are kept of a message, and of a stack, until the frames of the stack are parsed.
+ */
 const RAW_ERROR_CHARS_MAX = 4 * GUEST_ERROR_CHARS_MAX;
 
-/** Characters of a stack that are searched for the first frame of user code. */
+/** Characters of a stack in which the first frame of user code is searched. */
 const LOG_STACK_CHARS_MAX = 1_024;
 
 const limits = {
@@ -79,7 +94,9 @@ const limits = {
   open: OPEN,
 };
 
-/** A script whose value is the runner of the context it runs in. */
+/**
+ * Source of a script that creates the runner in the context where it runs. Its value is the runner.
+ */
 export const runnerSource = `"use strict";
 {
   const limits = ${JSON.stringify(limits)};
@@ -90,7 +107,7 @@ export const runnerSource = `"use strict";
   (${expression(run)})(own, calls, network, outcomes, limits);
 }`;
 
-/** The files end in a semicolon, as the formatter wants it. */
+/** Removes the semicolon at the end of a file, which the formatter requires. */
 function expression(text: string): string {
   return text.trim().replace(/;$/, "");
 }

@@ -1,4 +1,7 @@
-/** The runner is imported as text (`with { type: "text" }`): it runs in other realms. */
+/**
+ * Type of the runner's files. They are imported as text (`with { type: "text" }`), because they run
+ * in other contexts.
+ */
 declare module "*.realm.js" {
   const text: string;
   // biome-ignore lint/style/noDefaultExport: a text module has no other export.

@@ -1,4 +1,6 @@
-/** Functions of user code that need no host call: `log`, `getCredential`, `metadata`. */
+/**
+ * Defines the functions of user code that need no host call: `log`, `getCredential`, `metadata`.
+ */
 (own, limits) => {
   const { parse, stringify, ownKeys, create, provide, cut, shown, Fault, TypeFault } = own;
   const { logCharsMax, logStackCharsMax, metadataKeys } = limits;
@@ -9,7 +11,7 @@
   let logs = "";
   let logChars = 0;
   let logCount = 0;
-  /** Index of the event whose function is being called; −1 outside of it. */
+  /** Returns the index of the event whose function is being called; −1 at other times. */
   let current = () => -1;
   let metadataText = "[]";
   let metadataOf;
@@ -35,7 +37,7 @@
     logCount += 1;
   });
 
-  /** The stack of the caller. */
+  /** Returns the stack of the code that has called `log`. */
   function callers() {
     const { stack } = new Fault("");
     return typeof stack === "string" ? cut(stack, logStackCharsMax) : "";
@@ -47,8 +49,9 @@
   });
 
   /**
-   * Finds metadata by the messageId that the event had at first; the last of equal ones wins. An
-   * event without one, such as a test event, is found by its object identity.
+   * Finds the metadata of an event by the messageId that the event had when it arrived. When events
+   * have the same messageId, the metadata of the last one is returned. An event without a
+   * messageId, such as a test event, is found by its object identity.
    */
   function metadata(event) {
     if (metadataOf === undefined) {
@@ -90,7 +93,7 @@
       logCount = 0;
       current = currentEvent;
     },
-    /** messageIds of the events, by index, and the events. */
+    /** Sets the events of the run and their messageIds, both by index. */
     know(messageIds, events, eventCount) {
       ids = messageIds;
       count = eventCount;

@@ -1,5 +1,7 @@
-"""What runs inside the Python of a guest: realms, programs and the answers to the host's questions.
+"""The code that runs inside a guest's Python: it loads programs, runs them on events, and answers
+the host's requests.
 
-It is part of the memory snapshot. It is no boundary (Python's introspection leads anywhere in its
-heap; the operating system confines the process): it keeps the programs of one workspace apart.
+It is part of the memory snapshot. It is not a security boundary, because introspection gives Python
+code access to the whole heap; the operating system confines the process. It only keeps the programs
+of one workspace apart.
 """

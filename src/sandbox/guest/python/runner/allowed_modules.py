@@ -1,7 +1,7 @@
-"""Names of modules. What user code may import is a matter of the contract, not of safety."""
+"""Names of the modules that user code may import. The list serves compatibility, not security."""
 
-# RudderStack's list, but for what is not in the standard library (dateutil, requests), and what
-# computes only and costs little.
+# RudderStack's list without the modules that are not in the standard library (dateutil, requests),
+# and other modules that only compute and cost little.
 ALLOWED = frozenset(
     """
     __future__ _strptime abc array ast base64 binascii bisect calendar cmath collections
@@ -12,7 +12,7 @@ ALLOWED = frozenset(
     """.split()
 )
 
-# Modules that every realm shares: the interpreter's own, without which there is no import.
+# Modules that all programs share: the interpreter's own, without which no import works.
 FOUNDATION = frozenset(
     """
     sys builtins _frozen_importlib _frozen_importlib_external _imp zipimport marshal importlib

@@ -1,4 +1,4 @@
-"""Runs a program over the events of a batch and collects what becomes of each."""
+"""Runs a program on the events of a batch, and collects the outcome of each event."""
 
 import types
 
@@ -15,11 +15,14 @@ _NOT_A_LIST = "returned events from transformBatch(event) is not an array"
 
 
 class Batch:
-    """One run. `outcomes` has per event its outputs (bytes), its fault, or None: it is not done.
+    """One run of a program on a batch.
 
-    `stopped` says why some are None: "timeout", where `culprit` is the event that was running if
-    that is known, "full": the output of all together is too large, or "failed": transformBatch
-    did, with `failure`.
+    `outcomes` has one entry per event: its outputs (a list of bytes), its error (a dict, called
+    fault), or None while it has no outcome.
+
+    `stopped` is the reason why some entries are None. "timeout": the time was used up, and
+    `culprit` is the index of the event that was running, if that is known. "full": all outputs
+    together are too large for one reply. "failed": transformBatch has raised `failure`.
     """
 
     def __init__(self, program, events, metadata_json):
@@ -29,7 +32,7 @@ class Batch:
         self.failure = None
         self._program = program
         self._events = events
-        # Before user code changes them.
+        # Read before user code can change the events.
         self._ids = [event.get("messageId") if type(event) is dict else None for event in events]
         self._metadata_json = metadata_json
         self._metadata = None
@@ -55,8 +58,9 @@ class Batch:
                 self.outcomes[self.current] = None
 
     def metadata(self, event):
-        """By the messageId that the event had when it came in; the last of equal ones wins. An
-        event that came without one, as test events do, is known as the object that it is.
+        """Returns the metadata of an event, found by the messageId that the event had when it
+        arrived. When events have the same messageId, the metadata of the last one is returned. An
+        event without a messageId, such as a test event, is found by its object identity.
         """
         if self._metadata is None:
             every = decoded(self._metadata_json.decode())
@@ -82,19 +86,21 @@ class Batch:
             self.current = index
             try:
                 returned = transform(event, metadata)
-                # Most return a dict, and most code returns at once.
+                # The usual case is fast: the code returns a dict and is not async.
                 if type(returned) is dict:
                     outcome = [encoded(returned)]
                 else:
                     outcome = _outputs(_settled(returned))
             except BaseException as error:
                 outcome = self._fault(error)
-            # Also when user code caught it: this event has used up the time of all.
+            # User code may have caught Expired: this event has used up the time of the whole batch.
             if deadline.expired or not self._keep(index, outcome):
                 return
 
     def _keep(self, index, outcome):
-        """False when it has to be run again without the others."""
+        """Stores the outcome of an event. Returns False when the reply has no room for it, so that
+        the event has to run again for another reply.
+        """
         if isinstance(outcome, list):
             count = len(outcome)
             chars = sum(map(len, outcome)) + count
@@ -113,7 +119,8 @@ class Batch:
             else:
                 self._output_chars += chars
                 self._outputs += count
-                # Each by itself: one emoji would make all of them four bytes a character.
+                # Outputs are encoded one by one: joined to one text, a single emoji would make all of
+                # its characters take four bytes.
                 outcome = list(map(utf8, outcome))
         self.outcomes[index] = outcome
         return True
@@ -122,7 +129,7 @@ class Batch:
 
     def _run_batch(self):
         count = len(self._events)
-        # Alone it is to blame for its time.
+        # An event that runs alone is to blame when the time is used up.
         self.current = 0 if count == 1 else None
         try:
             returned = _settled(self._program.transform(list(self._events), self.metadata))
@@ -132,7 +139,7 @@ class Batch:
         if deadline.expired:
             return
         if isinstance(outcomes, dict):
-            # An error of the whole batch is an event's own only when that ran alone.
+            # An error of the whole batch is the error of an event only if that ran alone.
             if count > 1:
                 self.stopped = "failed"
                 self.failure = outcomes
@@ -144,9 +151,9 @@ class Batch:
                 return
 
     def _assigned(self, returned):
-        """Outputs by input, or the fault of all. An output belongs to the input with its
-        messageId, else to that of the output before it; what is not a dict, to the input at its
-        place, which fails.
+        """Returns the outputs of each input event, or one fault for the whole batch. An output
+        belongs to the input event with its messageId, or else to the input event of the output
+        before it. An item that is not a dict makes the input event at its index fail.
         """
         count = len(self._events)
         if not isinstance(returned, list):
@@ -154,7 +161,7 @@ class Batch:
         if len(returned) > OUTPUTS_MAX * count:
             return _too_many(len(returned))
         outcomes = [[] for _ in range(count)]
-        # Of equal ids the first has the place.
+        # The first of the events with the same id gets the outputs.
         places = {
             identity: index
             for index, identity in reversed([*enumerate(self._ids)])
@@ -178,7 +185,9 @@ class Batch:
 
 
 def _outputs(returned):
-    """What a transformEvent returned, as its outputs, or as the fault that it is."""
+    """Returns the outputs in the value that transformEvent returned, or a fault when the value is
+    invalid.
+    """
     if isinstance(returned, dict):
         return [encoded(returned)]
     if returned is None:
@@ -202,7 +211,9 @@ def _id_of(event):
 
 
 def _settled(returned):
-    """Runs an async function to its end. There is nothing to wait for but other coroutines."""
+    """Runs a coroutine to its end and returns its result. Returns any other value unchanged. Raises
+    TimeoutError for a coroutine that suspends, because there is nothing it could wait for.
+    """
     if type(returned) is not types.CoroutineType:
         return returned
     try:

@@ -1,14 +1,17 @@
-"""The soft time limit: `clock.ts` raises SIGINT when the time is up, until it is heard."""
+"""The time limit of user code. Once it is reached, `cpu-clock.ts` sends SIGINT repeatedly."""
 
 import signal
 
-# Whether time is limited, and whether it was up since `start`.
+# Whether the time is limited now.
 _running = False
+# Whether the time was used up since `start`.
 expired = False
 
 
 class Expired(BaseException):
-    """The time is up. User code that catches it meets the next one 10 ms later."""
+    """Raised in user code when its time is used up. If the code catches it, it is raised again
+    after 10 ms.
+    """
 
 
 def start():
@@ -23,7 +26,7 @@ def stop():
 
 
 def take_over():
-    """Makes SIGINT ours, for good."""
+    """Installs this module's handler of SIGINT permanently."""
     signal.signal(signal.SIGINT, _expire)
 
 

@@ -1,4 +1,6 @@
-"""Answers the host's questions in the words of `protocol.ts`: a line of JSON, then a body."""
+"""Answers the host's requests, as `guest-protocol.ts` defines them: frames of a JSON line and a
+body.
+"""
 
 import ast
 import gc
@@ -22,14 +24,16 @@ _recursion_limit = sys.getrecursionlimit()
 _int_digits_max = sys.get_int_max_str_digits()
 _TOOLS = range(6)
 _log = Log()
-# By the host's number: the request that a program came in, and the program, or None after it
-# was stopped in the middle of its work.
+# By the program's number: the request that loaded a program, and the program. The program is None
+# after a timeout, until it is loaded again.
 _requests = {}
 _programs = {}
 
 
 def answer(message):
-    """Takes and returns the bytes of a frame. Raises for what the host never asks."""
+    """Answers one request. Takes and returns a frame's bytes. Raises for a request that the host
+    never sends.
+    """
     header, _, body = message.partition(b"\n")
     request = decoded(header.decode())
     _settle()
@@ -40,10 +44,12 @@ def answer(message):
 
 
 def _settle():
-    """Undoes what a program may have set in the interpreter for all others of its guest."""
+    """Resets the interpreter's settings, which a program may have changed for all programs of the
+    guest.
+    """
     sys.setrecursionlimit(_recursion_limit)
     sys.set_int_max_str_digits(_int_digits_max)
-    # They would be shown the frames, and with them the events, of other programs.
+    # These functions would see the frames of other programs, and so their events.
     sys.settrace(None)
     sys.setprofile(None)
     for tool in _TOOLS:
@@ -56,7 +62,7 @@ def _load(request, _):
         _requests.pop(number, None)
         _programs.pop(number, None)
     if request["drop"]:
-        # A realm is full of cycles.
+        # The modules of a program refer to each other, so only the collector frees them.
         gc.collect()
     number = request["program"]
     fault = _loaded(number, request)
@@ -82,7 +88,7 @@ def _run(request, body):
     _log.begin(request["logsMax"], request["logsCharsMax"], batch)
     batch.run()
     if batch.stopped == "timeout":
-        # What it was doing is half done: it starts afresh.
+        # The stopped code may have left its state half changed, so the program is loaded again.
         _programs[number] = None
     return _ran_reply(batch), [line for it in batch.outcomes if isinstance(it, list) for line in it]
 
@@ -159,7 +165,7 @@ def _fault_of(load):
         fault = plain_fault(TIMED_OUT)
     finally:
         deadline.stop()
-    # Also when user code caught it.
+    # User code may have caught Expired.
     return plain_fault(TIMED_OUT) if deadline.expired else fault
 
 

@@ -1,16 +1,16 @@
-"""What user code may ask of the host in the middle of a batch. Python stands still meanwhile."""
+"""Functions with which user code calls the host during a batch. Python waits for the result."""
 
 from .json_text import decoded, encoded
 from .limits import QUESTIONS_MAX
 
-# Takes a question and returns its answer, JSON texts; set once the snapshot is restored.
+# Takes a host call and returns its result, both as JSON text. Set once the snapshot is restored.
 ask = None
 
 _asked = 0
 
 
 def begin():
-    """Another batch, or program: what was asked before does not count."""
+    """Resets the count of host calls at the start of a batch, or of the load of a program."""
     global _asked
     _asked = 0
 

@@ -1,24 +1,24 @@
-"""What code imports, from its syntax tree."""
+"""Finds the imports of code in its syntax tree."""
 
 import ast
 
 
 class Import:
-    """One imported module name as the code writes it, and where (1-based)."""
+    """One import: the module's name as the code writes it, and the line and column (1-based)."""
 
     __slots__ = ("name", "line", "column", "relative")
 
     def __init__(self, name, node, relative=False):
         self.name = name
         self.line = node.lineno
-        # Columns of the tree are bytes; an import that is preceded by more than ASCII on its
-        # line is not worth the conversion.
+        # The tree counts columns in bytes. They are wrong after other characters than ASCII on
+        # the same line, which is too rare to convert them.
         self.column = node.col_offset + 1
         self.relative = relative
 
 
 def imports_of(tree):
-    """Every import statement of a tree, functions' bodies included, in code order."""
+    """Returns all imports of a syntax tree, also those inside functions, in code order."""
     found = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

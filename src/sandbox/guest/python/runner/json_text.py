@@ -1,11 +1,16 @@
-"""JSON across the boundary. Bound here once: programs have their own `json` to patch."""
+"""Encodes and decodes JSON for requests and replies.
+
+The functions are bound when this module is loaded, so that programs which patch `json` do not
+change them.
+"""
 
 import json
 
 decoded = json.JSONDecoder().decode
 
 _join = "".join
-# Ids of the containers under way, to find a cycle; left over when the encoder raises.
+# Ids of the containers that are being encoded, by which the encoder finds a cycle. They remain when
+# the encoder raises.
 _under_way = {}
 
 
@@ -13,7 +18,7 @@ def _refuse(value):
     raise TypeError(f"Object of type {type(value).__name__} is not JSON serializable")
 
 
-# What json.dumps makes anew at each call with these settings.
+# The encoder that json.dumps creates at each call with these settings.
 _encode = json.encoder.c_make_encoder(
     _under_way,
     _refuse,
@@ -28,7 +33,9 @@ _encode = json.encoder.c_make_encoder(
 
 
 def encoded(value):
-    """Compact JSON text, not limited to ASCII. Raises what `json.dumps` raises."""
+    """Returns compact JSON text, which may contain other characters than ASCII. Raises what
+    `json.dumps` raises.
+    """
     try:
         return _join(_encode(value, 0))
     except BaseException:
@@ -37,12 +44,12 @@ def encoded(value):
 
 
 def utf8(text):
-    """A lone surrogate becomes the escape that JSON has for it."""
+    """Encodes text in UTF-8. A lone surrogate becomes its escape sequence in JSON."""
     return text.encode("utf-8", "backslashreplace")
 
 
 def cut(text, units_max):
-    """At most so many UTF-16 units, which the host counts in."""
+    """Cuts a text to `units_max` UTF-16 units, in which the host counts."""
     if len(text) * 2 <= units_max:
         return text
     return text.encode("utf-16-le", "surrogatepass")[: units_max * 2].decode(

@@ -1,4 +1,4 @@
-"""The last steps before the memory snapshot is made, and the first after it is restored."""
+"""Steps before the memory snapshot is made (`prepare`), and after it is restored (`restored`)."""
 
 import gc
 import random
@@ -10,23 +10,23 @@ GARBAGE_OBJECTS = 50_000
 
 
 def prepare():
-    """Does everything that a first program would wait for."""
+    """Does all work for which the first program of a guest would otherwise have to wait."""
     deadline.take_over()
     realms.keep_codes()
     realms.make_spare()
     gc.collect()
-    # The collector need not walk what never goes away.
+    # The objects that exist now are never freed, so the collector need not visit them.
     gc.freeze()
-    # A batch of 100 events holds 4,000 containers, none of them in a cycle: at the usual 2,000
-    # collecting takes an eighth of the time.
+    # A batch of 100 events holds 4,000 containers, none of them in a cycle. With the usual
+    # threshold of 2,000, collecting takes an eighth of the time.
     gc.set_threshold(GARBAGE_OBJECTS)
 
 
 def restored(_):
-    """A snapshot holds the state of the random generators, the same in every guest.
+    """Seeds the random generators again, because a snapshot holds the same state for every guest.
 
-    It holds the secret of `hash` too, which cannot change while dicts exist. That lets a sender
-    collide keys, at most 1,000 in an event (32 KB): milliseconds.
+    The snapshot also holds the secret of `hash`, which cannot change while dicts exist. So a sender
+    can choose keys with equal hashes, at most 1,000 in an event (32 KB), which cost milliseconds.
     """
     random.seed()
     realms.reseed_spare()

@@ -1,4 +1,4 @@
-"""A program: the user's transformation and libraries, loaded into a realm of their own."""
+"""A program: the user's transformation and libraries, loaded with standard modules of their own."""
 
 import ast
 import sys
@@ -24,14 +24,15 @@ ENTRY_POINTS = ("transformEvent", "transformBatch")
 
 
 class LoadFailure(Exception):
-    """Code that does not load, and why (the host's `UserError`)."""
+    """Raised for code that cannot be loaded. `fault` is the reason, with the fields of `UserError`.
+    """
 
     def __init__(self, fault):
         self.fault = fault
 
 
 class Program:
-    """The files of a program, in a realm of its own. `libraries` is code by import name."""
+    """One program, loaded into a realm of its own. `libraries` is code by import name."""
 
     def __init__(self, name, code, libraries, credentials, log):
         self.sources = Sources(name, code, libraries)
@@ -48,7 +49,7 @@ class Program:
         self._realm.enter()
 
     def load(self):
-        """Runs the transformation's module and finds its one entry point."""
+        """Runs the transformation's module and finds its only entry point. Raises LoadFailure."""
         self.enter()
         module = self._module("transformation", self._main_only)
         self._run(module, MAIN_FILE, self._code)
@@ -67,12 +68,12 @@ class Program:
         self.transform = names[found[0]]
 
     def load_library(self, import_name):
-        """The module of a library; it runs when it is first asked for."""
+        """Returns the module of a library, which runs when it is imported for the first time."""
         module = self._libraries.get(import_name)
         if module is None:
             self.enter()
             module = self._module(f"libraries.{import_name}", {})
-            # Before it runs: libraries may import each other.
+            # Stored before the library runs, because libraries may import each other.
             self._libraries[import_name] = module
             try:
                 self._run(module, library_file(import_name), self._library_codes[import_name])
@@ -84,7 +85,7 @@ class Program:
     def _module(self, name, provided):
         module = types.ModuleType(name)
         module.__dict__.update(provided, __builtins__=self._realm.builtins)
-        # Where dataclasses and typing look for the names in annotations.
+        # dataclasses and typing look up the names in annotations here.
         sys.modules[name] = module
         return module
 

@@ -1,4 +1,4 @@
-"""Errors of user code in the user's own coordinates: the fields of the host's `UserError`."""
+"""Turns errors of user code into faults: dicts with the fields of the host's `UserError`."""
 
 from .json_text import cut, encoded
 from .limits import ERROR_CHARS_MAX, ERRORS_CHARS_MAX
@@ -8,7 +8,7 @@ LIBRARY_PREFIX = "<library "
 
 _ENTRY_POINTS = ("transformEvent", "transformBatch")
 _FRAMES_MAX = 10
-# Of an error, when those before it have used up the room of an answer.
+# Characters that are kept of an error, once earlier errors have filled a reply.
 _SHORT_CHARS = 100
 
 
@@ -17,7 +17,7 @@ def library_file(import_name):
 
 
 class Sources:
-    """The files of a program: what each is called in messages, and its lines."""
+    """The files of a program: their names in error messages, and their lines."""
 
     def __init__(self, name, code, libraries):
         self.label = name
@@ -26,12 +26,13 @@ class Sources:
             self.lines[library_file(import_name)] = text.split("\n")
 
     def place(self, file, line, column):
-        """`My T:2:13`, or `library x:2:13`."""
+        """Returns a position as text, such as `My T:2:13`, or `library x:2:13`."""
         label = self.label if file == MAIN_FILE else file.strip("<>")
         return f"{label}:{line}:{column}"
 
     def column(self, file, line, offset):
-        """1-based characters for an offset in bytes of UTF-8, as CPython counts."""
+        """Converts a byte offset in UTF-8, as CPython counts, to a column in characters (1-based).
+        """
         if offset is None:
             return 1
         lines = self.lines[file]
@@ -40,7 +41,9 @@ class Sources:
 
 
 def event_fault(error, sources):
-    """An error that an event met: its first line, and the user's frames up to the entry point."""
+    """Describes an error that an event has caused: its first line, and the stack frames in the
+    user's files up to the entry point.
+    """
     frames = _frames(error, sources)
     shown = []
     for frame in frames:
@@ -55,20 +58,24 @@ def event_fault(error, sources):
 
 
 def load_fault(error, sources):
-    """An error that kept the code from loading: its first line, and where it is."""
+    """Describes an error that keeps code from loading: its first line and its position."""
     return _located(_head(error), _frames(error, sources))
 
 
 def placed_fault(kind, message, file, line, column, sources):
-    """`SyntaxError: '(' was never closed [My T:1:20]`."""
+    """Describes an error with its position, such as `SyntaxError: '(' was never closed [My
+    T:1:20]`.
+    """
     place = sources.place(file, line, column)
     return _located(f"{kind}: {message} [{place}]", [(file, "", line, column)])
 
 
 def syntax_fault(error, file, sources):
-    """An error of the compiler. What it cannot place (a null byte) is at the start."""
+    """Describes an error of the compiler. An error without a position is placed at the start of the
+    file.
+    """
     if not isinstance(error, SyntaxError):
-        # The parser's own limits: too deeply nested, too many symbols.
+        # A null byte, or a limit of the parser: too deeply nested, too many symbols.
         return placed_fault(type(error).__name__, str(error), file, 1, 1, sources)
     line = max(error.lineno or 1, 1)
     column = max(error.offset or 1, 1)
@@ -76,7 +83,9 @@ def syntax_fault(error, file, sources):
 
 
 def caller_place(frame):
-    """The line of the user's code that called, and its library; nothing when nobody's did."""
+    """Returns the line and library of the innermost user code in the stack; an empty dict without
+    any.
+    """
     while frame is not None:
         file = frame.f_code.co_filename
         if file == MAIN_FILE:
@@ -88,7 +97,9 @@ def caller_place(frame):
 
 
 def shortened(faults):
-    """Faults of one answer: when there are many long ones, the later ones are cut."""
+    """Limits the faults of one reply: once they have `ERRORS_CHARS_MAX` characters of JSON
+    together, the following messages are cut to `_SHORT_CHARS`.
+    """
     chars = 0
     whole = []
     for fault in faults:
@@ -115,7 +126,9 @@ def _head(error):
 
 
 def _frames(error, sources):
-    """Frames of the user's files, the innermost first: (file, function, line, column)."""
+    """Returns the stack frames in the user's files, innermost first, as (file, function, line,
+    column).
+    """
     frames = []
     step = error.__traceback__
     while step is not None:
@@ -131,7 +144,9 @@ def _frames(error, sources):
 
 
 def _position(code, step):
-    """Line and byte offset of the very expression; an instruction is two bytes."""
+    """Returns line and byte offset of the expression that has raised. An instruction takes two
+    bytes.
+    """
     for index, (line, _, offset, _) in enumerate(code.co_positions()):
         if index == step.tb_lasti // 2:
             return line or step.tb_lineno, offset

@@ -1,4 +1,4 @@
-"""Functions that a program finds as names of its own: log and getCredential."""
+"""Functions that a program can call without an import: log and getCredential."""
 
 from sys import _getframe
 
@@ -8,7 +8,8 @@ from .limits import LOG_CHARS_MAX
 
 
 class Log:
-    """The first lines of `log(...)`, as many as are wanted, and as much of them."""
+    """Collects the first lines of `log(...)`, up to a number of lines and a number of characters.
+    """
 
     def __init__(self):
         self._lines_max = 0
@@ -23,7 +24,7 @@ class Log:
         self._batch = batch
 
     def log(self, *values):
-        """Texts as they are, dicts and lists as JSON, the rest as Python shows it."""
+        """Logs texts as they are, dicts and lists as JSON, and other values as `str` shows them."""
         if len(self._lines) >= self._lines_max:
             return
         line = cut(" ".join(["Log:", *map(_shown, values)]), LOG_CHARS_MAX)
