@@ -182,8 +182,8 @@ export function createPublisher(parts: { catalog: Catalog; sandbox: Sandbox }): 
 }
 
 /**
- * Calls `attempt`, and repeats it when it throws a `refusal`: other requests have changed the code
- * meanwhile. Throws the last refusal after `PUBLISH_ATTEMPTS_MAX` attempts.
+ * Calls `attempt` again when it throws an error of the class `refusal`, because other requests have
+ * changed the code meanwhile. Throws this error after `PUBLISH_ATTEMPTS_MAX` attempts.
  */
 async function retryOn<T>(
   refusal: typeof PublicationConflict | typeof RevisionConflict,

@@ -3,9 +3,10 @@ import type { CodeKind, Language, Revision } from "../catalog/model.ts";
 import type { LogLine, UserError } from "../sandbox/program.ts";
 
 /**
- * Publishes revisions. To publish a revision, it resolves its imports, tests it in a throw-away
- * guest, and commits the change to the catalog. It also runs tests without publishing. Refused
- * requests throw `ApiError`. When the caller hangs up, its tests end and nothing is published.
+ * Publishes revisions of transformations and libraries. Before a revision is published, its imports
+ * are resolved, and it is tested in a throw-away guest, which ends after the test. Also runs tests
+ * without publishing. Refused requests throw `ApiError`. When the caller hangs up, the tests of its
+ * request end and nothing is published.
  */
 export interface Publisher {
   /**

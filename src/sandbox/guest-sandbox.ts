@@ -40,7 +40,7 @@ export interface SandboxOptions extends HostFunctions {
    * Command that starts a guest, such as `[process.execPath, "guest"]`. The language is appended.
    */
   guestCommand: readonly string[];
-  /** Whether user code runs although the kernel cannot confine it. */
+  /** Whether user code may run even if the kernel cannot confine it completely. */
   insecure: boolean;
   log: Logger;
   metrics?: Registry;

@@ -29,7 +29,7 @@ export interface ProgramSuspension {
   reason: string;
 }
 
-/** Cost that a batch caused in the sandbox. */
+/** Guests and CPU time that one batch has cost the sandbox. */
 export interface BatchCost {
   /** Number of events that used up the time of a guest or ended it. */
   culprits: number;

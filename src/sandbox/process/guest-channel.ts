@@ -30,8 +30,8 @@ export interface GuestExchange extends ExchangeLimits {
   /** Resource usage of the guest at the first measurement during this exchange. */
   usageAtStart?: ProcessUsage;
   /**
-   * Time since which the guest sleeps until it gets results of host calls; undefined while it does
-   * not.
+   * Time at which the guest began to wait for results of host calls; undefined while it does not
+   * wait.
    */
   waitingSince?: number | undefined;
   resolve(frame: GuestFrame): void;
@@ -67,13 +67,17 @@ export class GuestChannel {
     this.#kill = kill;
   }
 
-  /** The exchange that the guest is working on; undefined while the guest has no request. */
+  /**
+   * The exchange (request and reply) that the guest is working on; undefined when it has no
+   * request.
+   */
   get current(): GuestExchange | undefined {
     return this.#exchanges[0];
   }
 
   /**
-   * Excludes `ms` from the time of the current exchange, since the guest could not run during it.
+   * Excludes `ms` from the time of the current exchange, because the guest could not run for that
+   * long.
    */
   extendDeadline(ms: number): void {
     const exchange = this.current;

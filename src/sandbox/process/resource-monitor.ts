@@ -8,7 +8,9 @@ import { type ProcessUsage, readProcessUsage } from "./process-usage.ts";
 /** Milliseconds between two measurements of a guest that has no request. */
 const GUEST_IDLE_POLL_MS = 1_000;
 
-/** Upper bound of a guest's CPU debt. A debt above it is reduced to it. */
+/**
+ * Upper bound in milliseconds of a guest's CPU debt, which is the CPU time beyond its fair share.
+ */
 const DEBT_MS_MAX = 4 * GUEST_BURST_CPU_MS_MAX;
 /** Part of a processor that the language runtime may use while the guest has no request. */
 const IDLE_CPU_SHARE = 0.05;
@@ -22,13 +24,11 @@ const ALL_THREADS = 3;
 
 /** Measures the resources that a guest uses, and reports which limit the guest exceeds. */
 export class ResourceMonitor {
-  /**
-   * Resident memory of the guest after its start. The next field is the value at the last
-   * measurement.
-   */
+  /** Resident memory in bytes of the guest after its start, when it was idle. */
   idleBytes = 0;
+  /** Resident memory in bytes of the guest at the last measurement. */
   residentBytes = 0;
-  /** Memory that the system would get back if the guest ended, at the last measurement. */
+  /** Memory in bytes that the system would get back if the guest ended, at the last measurement. */
   anonymousBytes = 0;
 
   readonly #pid: number;
@@ -37,7 +37,7 @@ export class ResourceMonitor {
   #last: ProcessUsage | undefined;
   /** The exchange that the guest was working on at the last measurement. */
   #exchange: GuestExchange | undefined;
-  /** CPU time that the guest has used beyond its fair share. */
+  /** CPU time in ms that the guest has used beyond its fair share; 0 when it has used less. */
   #cpuDebtMs = 0;
   /** CPU time that the guest has used without a request, beyond `IDLE_CPU_SHARE`. */
   #idleDebtMs = 0;

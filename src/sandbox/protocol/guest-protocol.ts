@@ -62,8 +62,9 @@ export interface RunRequest {
    * `cpuMs`.
    */
   cpuMs: number;
-  /** Maximum lines of `log(...)` in the reply, and maximum UTF-16 units of these lines as JSON. */
+  /** Maximum lines of `log(...)` in the reply. */
   logsMax: number;
+  /** Maximum UTF-16 units that the lines of `log(...)` in the reply have as JSON. */
   logsCharsMax: number;
 }
 

@@ -8,9 +8,7 @@ export const GUEST_EVICTION_INTERVAL_MS = 100;
 
 /** One workspace and language that has a guest, or waits for the permission to have one. */
 export interface GuestHolder {
-  /**
-   * Time (`performance.now()`) since which the holder has had no work; undefined while it has work.
-   */
+  /** Time (`performance.now()`) at which the holder last had work; undefined while it has work. */
   readonly idleSince: number | undefined;
   /** Memory in bytes that the holder's guest uses; 0 when it has no guest. */
   readonly memoryBytes: number;

@@ -1,8 +1,8 @@
 import { backoffMs } from "../../concurrency/backoff.ts";
 
 /**
- * Delay before the next start after one guest has failed to start. Each further failure in a row
- * doubles the delay, up to `GUEST_RESTART_DELAY_MS_MAX`.
+ * Milliseconds of delay before the next start after one guest has failed to start. Each further
+ * failure in a row doubles the delay, up to `GUEST_RESTART_DELAY_MS_MAX`.
  */
 const GUEST_RESTART_DELAY_MS_MIN = 100;
 const GUEST_RESTART_DELAY_MS_MAX = 30_000;

@@ -4,12 +4,7 @@ import type { CPython, RestoredPython } from "./pyodide.ts";
 /** CPU time in milliseconds for requests that run no user code. */
 const BUDGET_MS_DEFAULT = 2_000;
 
-/**
- * Opens an interpreter that calls the runner through CPython's C interface. Requests and replies
- * are bytes in Python's heap. So no JavaScript object enters this heap, no string is converted
- * character by character, and JavaScript's garbage collector, which lets 200 MB accumulate, has
- * nothing large to free.
- */
+/** Calls the runner, the Python code that answers requests (`runner/dispatch.py`). */
 export interface Interpreter {
   /**
    * Passes a request to the runner and returns the reply, within a budget of CPU time. Both are
@@ -20,9 +15,10 @@ export interface Interpreter {
 }
 
 /**
- * Calls the runner through CPython's C interface. Requests and replies are bytes in Python's
- * heap: no JavaScript object ever enters it, no string is converted character by character, and the
- * garbage collector, which lets 200 MB accumulate, has nothing large to collect.
+ * Opens an interpreter that calls the runner through CPython's C interface. Requests and replies
+ * are bytes in Python's heap. So no JavaScript object enters this heap, no string is converted
+ * character by character, and JavaScript's garbage collector, which lets 200 MB accumulate, has
+ * nothing large to free.
  */
 export function openInterpreter({
   python,

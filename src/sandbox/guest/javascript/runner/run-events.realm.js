@@ -77,7 +77,7 @@
       if (batchwise) runBatch();
       else runEvents();
     },
-    /** Does nothing: after every step, promises that are ready continue. */
+    /** Does nothing by itself. After every step, promises that are ready continue. */
     drain() {},
     arrive: network.arrive,
     describe() {

@@ -139,7 +139,7 @@ def _inspect(request, _):
 
 
 def _loaded(number, request):
-    """Loads a program under its number; returns the fault when it does not load."""
+    """Loads a program under its number. Returns the error of code that does not load, else None."""
     host_calls.begin()
     program = Program(
         request["name"], request["code"], _codes(request), request["credentials"], _log.log
