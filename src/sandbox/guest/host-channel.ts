@@ -32,7 +32,8 @@ let input = usualInput;
 let start = 0;
 let end = 0;
 /**
- * Requests that arrived while the guest waited for results of host calls, and wait to be answered.
+ * Requests that arrived while the guest waited for results of host calls. `receive` returns them
+ * first.
  */
 const backlog: GuestFrame[] = [];
 /** Number of the exchange under way. Every frame that the guest sends contains it. */

@@ -22,8 +22,8 @@ const ENOSYS = 38;
 type Instruction = [code: number, jumpTrue: number, jumpFalse: number, operand: number];
 
 /**
- * Marks a jump that skips the remaining instructions of an alternative. `ruled` replaces it by
- * their number.
+ * Marks a jump that skips the rest of an alternative. `ruled` replaces the mark by the number of
+ * instructions to skip.
  */
 const NEXT = -1;
 

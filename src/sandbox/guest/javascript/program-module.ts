@@ -69,8 +69,8 @@ export async function compile(source: LoadRequest): Promise<LoadedProgram> {
 }
 
 /**
- * Compiles and evaluates a library without a transformation. Throws `LoadError`, whose message does
- * not begin with `Error: `.
+ * Compiles and evaluates a library without a transformation. Throws `LoadError`. Its message does
+ * not begin with the error's name (`TypeError: `).
  */
 export async function loadLibrary(request: LibraryRequest): Promise<void> {
   try {
@@ -181,8 +181,8 @@ async function evaluate(
 }
 
 /**
- * Describes a value that user code has thrown. Only the runner reads the value, within the time
- * limit, because its getters may run user code.
+ * Describes a value that user code has thrown. The value is read only inside the program's context
+ * and within the time limit, because its getters may run user code.
  */
 function describe(
   realm: Realm,

@@ -11,8 +11,8 @@ export interface Realm {
   /** Compiles a module. Throws its syntax error, whose line and column are positions in `code`. */
   module(code: string, file: string): vm.SourceTextModule;
   /**
-   * Runs one step of the runner and all promises that are ready. Throws `ScriptTimeout`,
-   * `OutOfMemoryError` or `BrokenBuiltIns`.
+   * Runs one step of the runner (the code that calls user functions), and all promises that are
+   * ready. Throws `ScriptTimeout`, `OutOfMemoryError` or `BrokenBuiltIns`.
    */
   step(name: RunnerStep, budgetMs: number): void;
 }
@@ -22,8 +22,8 @@ export class ScriptTimeout extends Error {
 }
 
 /**
- * Error of user code that made the runner throw, because it has replaced built-ins that the runner
- * uses. The thrown value is discarded.
+ * Thrown when user code has replaced built-ins that the runner (the code that calls user functions)
+ * needs. The value that was thrown is discarded.
  */
 export class BrokenBuiltIns extends Error {
   override readonly name = "Broken";

@@ -12,8 +12,8 @@ export class TimeBudget {
   }
 
   /**
-   * Runs a step of the runner within the remaining time. Throws `ScriptTimeout` when the step takes
-   * longer.
+   * Runs a step of the runner (the code that calls user functions) within the remaining time.
+   * Throws `ScriptTimeout` when the step takes longer.
    */
   step(realm: Realm, step: RunnerStep): void {
     this.spend((leftMs) => realm.step(step, leftMs));

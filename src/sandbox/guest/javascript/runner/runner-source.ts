@@ -16,9 +16,9 @@ import run from "./run-events.realm.js" with { type: "text" };
 import calls from "./user-functions.realm.js" with { type: "text" };
 
 /**
- * A step of the runner. `run` runs the events, `arrive` settles the promises of host calls,
- * `describe` describes a thrown value. `drain` itself does nothing: after every step, ready
- * promises continue.
+ * A step of the runner, the code that calls user functions inside a program's context. `run` runs
+ * the events, `arrive` settles the promises of host calls, and `describe` describes a thrown value.
+ * `drain` itself does nothing: after every step, promises that are ready continue.
  */
 export type RunnerStep = "run" | "drain" | "arrive" | "describe";
 

@@ -185,8 +185,7 @@ class Batch:
 
 
 def _outputs(returned):
-    """Returns the outputs in the value that transformEvent returned, or a fault when the value is
-    invalid.
+    """Returns the outputs in the value that transformEvent returned, or a fault if it is invalid.
     """
     if isinstance(returned, dict):
         return [encoded(returned)]

@@ -9,8 +9,7 @@ expired = False
 
 
 class Expired(BaseException):
-    """Raised in user code when its time is used up. If the code catches it, it is raised again
-    after 10 ms.
+    """Raised in user code when its time is used up, and again 10 ms later if the code catches it.
     """
 
 

@@ -31,9 +31,7 @@ _programs = {}
 
 
 def answer(message):
-    """Answers one request. Takes and returns a frame's bytes. Raises for a request that the host
-    never sends.
-    """
+    """Answers one request. Takes and returns a frame's bytes. Raises for an unknown request."""
     header, _, body = message.partition(b"\n")
     request = decoded(header.decode())
     _settle()
@@ -44,9 +42,7 @@ def answer(message):
 
 
 def _settle():
-    """Resets the interpreter's settings, which a program may have changed for all programs of the
-    guest.
-    """
+    """Resets the interpreter's settings, which a program may have changed for all programs."""
     sys.setrecursionlimit(_recursion_limit)
     sys.set_int_max_str_digits(_int_digits_max)
     # These functions would see the frames of other programs, and so their events.

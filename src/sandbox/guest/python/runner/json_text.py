@@ -33,9 +33,7 @@ _encode = json.encoder.c_make_encoder(
 
 
 def encoded(value):
-    """Returns compact JSON text, which may contain other characters than ASCII. Raises what
-    `json.dumps` raises.
-    """
+    """Returns compact JSON text, not limited to ASCII. Raises the same errors as `json.dumps`."""
     try:
         return _join(_encode(value, 0))
     except BaseException:

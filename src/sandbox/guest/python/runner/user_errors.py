@@ -63,15 +63,13 @@ def load_fault(error, sources):
 
 
 def placed_fault(kind, message, file, line, column, sources):
-    """Describes an error with its position, such as `SyntaxError: '(' was never closed [My
-    T:1:20]`.
-    """
+    """Describes an error with its position: `SyntaxError: '(' was never closed [My T:1:20]`."""
     place = sources.place(file, line, column)
     return _located(f"{kind}: {message} [{place}]", [(file, "", line, column)])
 
 
 def syntax_fault(error, file, sources):
-    """Describes an error of the compiler. An error without a position is placed at the start of the
+    """Describes an error of the compiler; one without a position is placed at the start of the
     file.
     """
     if not isinstance(error, SyntaxError):
@@ -83,8 +81,7 @@ def syntax_fault(error, file, sources):
 
 
 def caller_place(frame):
-    """Returns the line and library of the innermost user code in the stack; an empty dict without
-    any.
+    """Returns line and library of the innermost user code in the stack; an empty dict without any.
     """
     while frame is not None:
         file = frame.f_code.co_filename
@@ -126,9 +123,7 @@ def _head(error):
 
 
 def _frames(error, sources):
-    """Returns the stack frames in the user's files, innermost first, as (file, function, line,
-    column).
-    """
+    """Returns the user's stack frames, innermost first, as (file, function, line, column)."""
     frames = []
     step = error.__traceback__
     while step is not None:
@@ -144,9 +139,7 @@ def _frames(error, sources):
 
 
 def _position(code, step):
-    """Returns line and byte offset of the expression that has raised. An instruction takes two
-    bytes.
-    """
+    """Returns line and byte offset of the expression that raised. An instruction has two bytes."""
     for index, (line, _, offset, _) in enumerate(code.co_positions()):
         if index == step.tb_lasti // 2:
             return line or step.tb_lineno, offset
