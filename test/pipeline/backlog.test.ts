@@ -63,7 +63,7 @@ function watchingKind(taken: { count: number }, heap: number[]): DestinationKind
 }
 
 test(
-  "a backlog that is worked off leaves nothing of its events in memory",
+  "a delivered backlog leaves none of its events in memory",
   async () => {
     const directory = mkdtempSync(join(tmpdir(), "backlog-"));
     const live = new FakeLive();

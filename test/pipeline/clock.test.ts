@@ -25,8 +25,8 @@ function machine() {
   };
 }
 
-describe("the age of an event", () => {
-  test("is the time that passed, and never negative", () => {
+describe("event age", () => {
+  test("an age is the time that has passed, and never negative", () => {
     const { age, wall, pass } = machine();
     const at = wall();
     pass(5_000);
@@ -35,7 +35,7 @@ describe("the age of an event", () => {
     ]);
   });
 
-  test.each([2 * HOUR, -2 * HOUR])("does not follow a clock that is set by %d ms", (step) => {
+  test.each([2 * HOUR, -2 * HOUR])("an age does not follow a wall clock that is set by %d ms", (step) => {
     const { age, wall, pass, set } = machine();
     const before = wall();
     pass(60_000);
@@ -51,7 +51,7 @@ describe("the age of an event", () => {
     expect(age(after)).toBe(HOUR / 2 + 5_000);
   });
 
-  test("stays right when a clock is set forth and back, and corrected bit by bit", () => {
+  test("an age stays right while the wall clock is set forward and back and corrected gradually", () => {
     const { age, wall, pass, set } = machine();
     for (const step of [2 * HOUR, -4 * HOUR, 2 * HOUR]) {
       const at = wall();
@@ -69,7 +69,7 @@ describe("the age of an event", () => {
     expect(age(at)).toBe(90_000);
   });
 
-  test("goes back beyond the start of this process, for events that waited for it", () => {
+  test("an age counts the time before the start of the process", () => {
     const { age } = machine();
     expect(age(STARTED - 3 * HOUR)).toBe(3 * HOUR);
   });

@@ -38,7 +38,7 @@ function moody(events: Received[]): Response {
 }
 
 test.each(numbersTo(rounds))(
-  "killed again and again, every event ends in exactly one way, at least once (round %d)",
+  "every event of a pipeline that is killed repeatedly has one outcome, at least once (round %d)",
   async () => {
     const directory = mkdtempSync(join(tmpdir(), "crash-"));
     const sink = new Sink();

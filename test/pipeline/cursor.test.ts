@@ -15,8 +15,8 @@ function readOn(cursor: Cursor, count: number, connectionId = "a"): number[] {
   return taken;
 }
 
-describe("a cursor", () => {
-  test("after a restart takes what was pending, then what is new", () => {
+describe("cursor", () => {
+  test("a restarted cursor takes pending records, then new ones", () => {
     const cursor = new Cursor({ next: 10, pending: [3, 7] });
     expect(cursor.position).toBe(3);
     expect(readOn(cursor, 9)).toEqual([3, 7, 10, 11]);
@@ -27,13 +27,13 @@ describe("a cursor", () => {
     expect(cursor.low).toBe(12);
   });
 
-  test("forgets what was pending and is not there any more", () => {
+  test("a cursor forgets pending records that the log no longer has", () => {
     const cursor = new Cursor({ next: 10, pending: [3] });
     cursor.advanceTo(20);
     expect(cursor.record()).toEqual({ next: 20, pending: [] });
   });
 
-  test("goes back for a late connection, and only for that one", () => {
+  test("a cursor goes back for a late connection, and for that one only", () => {
     const cursor = new Cursor({ next: 0, pending: [] });
     readOn(cursor, 10);
     for (let sequence = 0; sequence < 9; sequence++) cursor.settle(sequence);
@@ -53,7 +53,7 @@ describe("a cursor", () => {
     expect(cursor.record().next).toBe(12);
   });
 
-  test("a connection that is late and starts once more gives up nothing between", () => {
+  test("a late connection that starts again loses no record between its starts", () => {
     const cursor = new Cursor({ next: 0, pending: [] });
     readOn(cursor, 10);
     cursor.backfill("b", 2);
@@ -62,7 +62,7 @@ describe("a cursor", () => {
     expect(readOn(cursor, 5, "b")).toEqual([5, 6, 7, 8, 9]);
   });
 
-  test("what is taken late while a record is being written is not given up for trimming", () => {
+  test("a backfill that begins during a commit keeps its records from trimming", () => {
     const cursor = new Cursor({ next: 0, pending: [] });
     readOn(cursor, 10);
     for (let sequence = 0; sequence < 10; sequence++) cursor.settle(sequence);
@@ -72,7 +72,7 @@ describe("a cursor", () => {
     expect(cursor.durableLow).toBe(4);
   });
 
-  test("what is to be taken late is not given up for trimming, although all was passed before", () => {
+  test("a backfill keeps its records from trimming although the cursor had passed them", () => {
     const cursor = new Cursor({ next: 0, pending: [] });
     readOn(cursor, 10);
     for (let sequence = 0; sequence < 10; sequence++) cursor.settle(sequence);
@@ -82,14 +82,14 @@ describe("a cursor", () => {
     expect(cursor.durableLow).toBe(4);
   });
 
-  test("a connection that starts where nothing was read yet is not late", () => {
+  test("a connection that starts at the cursor needs no backfill", () => {
     const cursor = new Cursor({ next: 5, pending: [] });
     cursor.backfill("b", 5);
     expect(cursor.isBackfilling("b")).toBe(false);
     expect(cursor.position).toBe(5);
   });
 
-  test("whatever settles, and however often it restarts, each record settles once", () => {
+  test("each record settles once, in any order and over any restarts", () => {
     const step = fc.oneof(
       fc.record({ kind: fc.constant("read" as const), count: fc.integer({ min: 1, max: 20 }) }),
       fc.record({ kind: fc.constant("settle" as const), pick: fc.nat() }),

@@ -33,7 +33,7 @@ function letter(n: number, over: Partial<StoredLetter> = {}): StoredLetter {
 const lettersOf = (count: number, over: Partial<StoredLetter> = {}) =>
   numbersTo(count).map((n) => letter(n, over));
 
-test("letters are counted with each change, and not when a ledger is opened", async () => {
+test("dead letters are counted with each change, and not when a ledger opens", async () => {
   const directory = freshDirectory();
   let ledger = openLedger(directory, logger);
   const letters = [...lettersOf(3), ...lettersOf(2, { destinationId: "e" })];
@@ -69,7 +69,7 @@ test("letters are counted with each change, and not when a ledger is opened", as
   await ledger.close();
 });
 
-test("letters that an earlier version left uncounted are counted once", async () => {
+test("dead letters that an earlier version left uncounted are counted once", async () => {
   const directory = freshDirectory();
   const store = openStore({ path: directory, tablesMax: 8, name: "The ledger", logger });
   const letters = store.table<StoredLetter, string[]>("letters");
@@ -88,7 +88,7 @@ test("letters that an earlier version left uncounted are counted once", async ()
   }
 });
 
-test("replays that are under way are passed over once, and a lower one is found", async () => {
+test("requeued letters in flight are skipped, and an older one that arrives later is found", async () => {
   const ledger = openLedger(freshDirectory(), logger);
   const letters = lettersOf(40);
   await commitLetters(ledger, letters);
@@ -112,7 +112,7 @@ test("replays that are under way are passed over once, and a lower one is found"
   await ledger.close();
 });
 
-test("many letters are replayed, purged and removed in several transactions, all of them", async () => {
+test("many dead letters are replayed, purged and removed completely in several transactions", async () => {
   const ledger = openLedger(freshDirectory(), logger);
   const letters = lettersOf(3_500);
   for (let i = 0; i < letters.length; i += 500)
@@ -136,7 +136,7 @@ test("many letters are replayed, purged and removed in several transactions, all
   await ledger.close();
 });
 
-test("beyond the operator's bounds the oldest letters are dropped, counted and told", async () => {
+test("the oldest dead letters beyond the operator's bounds are dropped, counted and logged", async () => {
   const ledger = openLedger(freshDirectory(), logger);
   await commitLetters(ledger, [...lettersOf(1_500), ...lettersOf(30, { destinationId: "e" })]);
   const lines: string[] = [];
@@ -179,7 +179,7 @@ test("beyond the operator's bounds the oldest letters are dropped, counted and t
   await ledger.close();
 });
 
-test("the operator's bound of a destination is of all ledgers together", async () => {
+test("the operator's bound for a destination holds over all ledgers together", async () => {
   const ledgers = [openLedger(freshDirectory(), logger), openLedger(freshDirectory(), logger)];
   await commitLetters(ledgers[0]!, lettersOf(300));
   await commitLetters(ledgers[1]!, lettersOf(100));
@@ -197,7 +197,7 @@ test("the operator's bound of a destination is of all ledgers together", async (
   for (const ledger of ledgers) await ledger.close();
 });
 
-test("letters are grouped by reason, whatever numbers and ids of the event are in it", async () => {
+test("dead letters are grouped by reason, whatever numbers and ids the reason contains", async () => {
   const ledger = openLedger(freshDirectory(), logger);
   const reasons = [
     "The receiver answered 422",
@@ -232,7 +232,7 @@ test("letters are grouped by reason, whatever numbers and ids of the event are i
   await ledger.close();
 });
 
-test("code that makes up a reason for each event makes no more groups than are kept", async () => {
+test("code that gives each event a reason of its own makes a bounded number of groups", async () => {
   const ledger = openLedger(freshDirectory(), logger);
   const made = numbersTo(300).map((n) =>
     letter(n, { reason: `No ${String.fromCharCode(97 + (n % 26), 97 + n / 26)}` }),
@@ -254,7 +254,7 @@ test("code that makes up a reason for each event makes no more groups than are k
   await ledger.close();
 });
 
-test("letters of an earlier version, which has no groups, are grouped when it is opened", async () => {
+test("dead letters of an earlier version without groups are grouped when the ledger opens", async () => {
   const directory = freshDirectory();
   const before = openLedger(directory, logger);
   await commitLetters(before, lettersOf(2_500, { reason: "Old" }));

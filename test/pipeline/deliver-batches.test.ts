@@ -14,7 +14,7 @@ afterEach(() => rig.end());
 
 const users = ["ann", "bob", "cid", "dan", "eve", "fay", "gus", "hal", "ivy", "jon"];
 
-describe("delivery", () => {
+describe("batches", () => {
   test("every event reaches every destination, each user's in order", async () => {
     const sinks = [rig.webhook("one"), rig.webhook("many", undefined, { batchSize: 100 })];
     rig.start();
@@ -30,7 +30,7 @@ describe("delivery", () => {
     expect(sinks[1]!.requests).toBeLessThan(1_000);
   });
 
-  test("a batch of which code makes too much is run in parts, and nothing is lost", async () => {
+  test("a batch whose outputs are too large runs in parts, and loses no event", async () => {
     const sink = rig.webhook("one", undefined, { batchSize: 100 });
     rig.sandbox.codes.set("twice", (event) => [event, event]);
     rig.live.publish("one", "twice", "version");
@@ -72,7 +72,7 @@ describe("delivery", () => {
     expect(sink.numbers()).toEqual([5, 6, 7, 9]);
   });
 
-  test("a batch runs beside one that takes long, and none overtakes it", async () => {
+  test("a batch runs beside a slow one and does not overtake it", async () => {
     const sink = rig.webhook("one");
     rig.sandbox.codes.set("code", (event) => event);
     rig.live.publish("one", "code", "v1");
@@ -92,7 +92,7 @@ describe("delivery", () => {
     }
   });
 
-  test("code is applied: replaced, expanded in order, dropped, and failed", async () => {
+  test("code replaces, expands, drops and fails events", async () => {
     const sink = rig.webhook("one");
     rig.sandbox.codes.set("code", (event) => {
       if (event.n === 1) return null;
@@ -133,7 +133,7 @@ describe("delivery", () => {
     expect(sink.taken.map(({ by }) => by)).toEqual(["first", "second"]);
   });
 
-  test("a lane waits for a sandbox that cannot be had, and loses nothing", async () => {
+  test("a lane waits for an unavailable sandbox, and loses no event", async () => {
     const sink = rig.webhook("one");
     rig.sandbox.codes.set("code", (event) => event);
     rig.live.publish("one", "code", "v1");

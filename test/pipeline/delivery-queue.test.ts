@@ -41,14 +41,14 @@ async function waits(count: number, verdicts: DeliveryResult["kind"][]): Promise
 }
 
 test.each(["delivered", "rejected"] as const)(
-  "waits grow with each failure, and start from the shortest after an answer (%s)",
+  "retry delays grow with each failure, and restart from the shortest after an answer (%s)",
   async (answer) => {
     const asked = await waits(2, ["retry", "retry", "retry", answer, "retry", "delivered"]);
     expect(asked.map((ms) => ms / RETRY_DELAY_MS_MIN)).toEqual([1, 2, 4, 1]);
   },
 );
 
-test("of a delivery that went through, events that were refused are dead letters, and no others", async () => {
+test("only the refused events of a delivery become dead letters", async () => {
   const ended: string[] = [];
   const queue = new DeliveryQueue({
     ...quiet,

@@ -33,7 +33,7 @@ function setUp(close: () => Promise<void>, verdict: DeliveryResult = { kind: "de
   return { receiver, change, lines };
 }
 
-test("a close that fails is logged, and ends neither the process nor the next delivery", async () => {
+test("a failed close of a destination is logged, and the next delivery goes on", async () => {
   const { receiver, change, lines } = setUp(() => Promise.reject(new Error("EIO")));
   await receiver.deliver([]);
   change(1);
@@ -45,7 +45,7 @@ test("a close that fails is logged, and ends neither the process nor the next de
   expect(lines).toHaveLength(2);
 });
 
-test("the end waits for a close that an earlier config has brought", async () => {
+test("closing a destination client waits for the destination of an earlier config to close", async () => {
   const closed = Promise.withResolvers<void>();
   const { receiver, change } = setUp(() => closed.promise);
   await receiver.deliver([]);
@@ -60,7 +60,7 @@ test("the end waits for a close that an earlier config has brought", async () =>
   await end;
 });
 
-test("a new config speaks for itself: failures of the one before are forgotten", async () => {
+test("a new config clears the failures of the one before", async () => {
   const { receiver, change } = setUp(async () => {}, { kind: "retry", reason: "Nobody there" });
   await receiver.deliver([]);
   expect(receiver.failure).toMatchObject({ reason: "Nobody there" });

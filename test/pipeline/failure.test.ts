@@ -17,8 +17,8 @@ afterEach(() => rig.end());
 
 const refuse = (status: number) => () => new Response("no", { status });
 
-describe("failures", () => {
-  test("a rejected event is a dead letter at once", async () => {
+describe("failed attempts", () => {
+  test("a rejected event becomes a dead letter at once", async () => {
     const sink = rig.webhook(
       "one",
       ([event]) => new Response("", { status: event!.n === 1 ? 400 : 200 }),
@@ -37,7 +37,7 @@ describe("failures", () => {
     expect(deadLetters.find("elsewhere", { count: 10 }).letters).toEqual([]);
   });
 
-  test("of a rejected batch only the culprit is given up, and order is kept", async () => {
+  test("only the wrong event of a rejected batch is given up, and order is kept", async () => {
     const sink = rig.webhook(
       "one",
       (events) => new Response("", { status: events.some(({ n }) => n === 7) ? 422 : 200 }),
@@ -49,7 +49,7 @@ describe("failures", () => {
     expect(sink.numbers()).toEqual(numbersTo(20).filter((n) => n !== 7));
   });
 
-  test("a failing destination is tried again until it works", async () => {
+  test("a failing destination is retried until it works", async () => {
     let failures = 0;
     const sink = rig.webhook("one", () => new Response("", { status: failures++ < 5 ? 503 : 200 }));
     const { deadLetters } = rig.start({ clock: hurried(100), retryWindowMs: 1e12 });
@@ -59,7 +59,7 @@ describe("failures", () => {
     expect(deadLetters.count("workspace")).toBe(0);
   });
 
-  test("an event that never gets through while others do is given up and blocks no other user", async () => {
+  test("an event that alone keeps failing is given up, and blocks no other user", async () => {
     const sink = rig.webhook(
       "one",
       ([event]) => new Response("", { status: event!.n === 0 ? 500 : 200 }),
@@ -78,7 +78,7 @@ describe("failures", () => {
     expect(letter!.attempts).toBeGreaterThanOrEqual(8);
   });
 
-  test("an event that a receiver fails on takes no other of its requests along", async () => {
+  test("an event that makes its receiver fail does not fail the others of its request", async () => {
     const sink = rig.webhook(
       "one",
       (events) => new Response("", { status: events.some(({ n }) => n === 7) ? 500 : 200 }),
@@ -96,7 +96,7 @@ describe("failures", () => {
     expect(sorted(sink.numbers())).toEqual(numbersTo(n).filter((it) => it !== 7));
   });
 
-  test("a dead destination gives up what is older than the window, and takes later events", async () => {
+  test("events older than the retry window of a dead destination are given up, later ones are not", async () => {
     const clock = hurried(1_000);
     const sink = rig.webhook("one", refuse(500));
     const { deadLetters } = rig.start({ clock, retryWindowMs: 60_000 });
@@ -112,7 +112,7 @@ describe("failures", () => {
     expect(sink.numbers()).toEqual([300]);
   });
 
-  test("events past the window are sent after a long stop, although one of them is poison", async () => {
+  test("events past the retry window are sent after a long stop, although one of them always fails", async () => {
     const clock = hurried(1_000);
     const sink = rig.webhook(
       "one",
@@ -129,7 +129,7 @@ describe("failures", () => {
     expect(sink.taken.length).toBe(1_980);
   });
 
-  test("Retry-After is honoured", async () => {
+  test("a Retry-After header delays the next attempt", async () => {
     const at: number[] = [];
     rig.webhook("one", () => {
       at.push(performance.now());
@@ -146,7 +146,7 @@ describe("failures", () => {
 });
 
 describe("dead letters", () => {
-  test("a replay sends the output as it was when the code is the same", async () => {
+  test("a replayed dead letter sends its output unchanged while the code is the same", async () => {
     let status = 400;
     const sink = rig.webhook("one", () => new Response("", { status }));
     rig.sandbox.codes.set("code", (event) => ({ ...event, n: event.n + 100 }));
@@ -164,7 +164,7 @@ describe("dead letters", () => {
     expect(deadLetters.count("workspace")).toBe(0);
   });
 
-  test("live events go on, and none is lost, while the ledger cannot be read for replays", async () => {
+  test("live events go on, and none is lost, while dead letters cannot be read for replays", async () => {
     let status = 400;
     const sink = rig.webhook("one", () => new Response("", { status }));
     const ledger = openLedger(join(rig.directory, "delivery"), pino({ level: "silent" }));
@@ -192,7 +192,7 @@ describe("dead letters", () => {
     expect(sink.numbers()).toEqual([1, 2, 3, 0]);
   });
 
-  test("a replay runs the new code over the event as it came", async () => {
+  test("a replayed dead letter runs the new code over the received event", async () => {
     const sink = rig.webhook("one", ([e]) => new Response("", { status: e!.bad ? 400 : 200 }));
     rig.sandbox.codes.set("bad", (event) => [
       { ...event, bad: 1 },
@@ -212,7 +212,7 @@ describe("dead letters", () => {
     expect(sink.taken[0]).not.toHaveProperty("bad");
   });
 
-  test("a replay that fails again is a dead letter again; purged ones are gone", async () => {
+  test("a replay that fails again makes a dead letter again, and purged letters are gone", async () => {
     rig.webhook("one", refuse(400));
     const { deadLetters } = rig.start();
     rig.log.append(record(0), record(1));
@@ -226,7 +226,7 @@ describe("dead letters", () => {
     expect(deadLetters.find("workspace", { count: 10 }).letters).toEqual([after[1]!]);
   });
 
-  test("a replay survives a restart, and a restart keeps letters and their count", async () => {
+  test("a restart keeps replays, dead letters and their count", async () => {
     const sink = rig.webhook("one", refuse(400));
     let { deadLetters } = rig.start();
     rig.log.append(record(0), record(1));

@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => rig.end());
 
-test("a backlog goes out in full requests, each user's events in order", async () => {
+test("a backlog is sent in full requests, each user's events in order", async () => {
   const sink = rig.webhook("one", undefined, { batchSize: 100 });
   rig.log.append(...numbersTo(6_000).map((n) => record(n, `user ${n % 501}`)));
   // Waits last long: not the clock but the backlog's end sends what is not full.
@@ -26,7 +26,7 @@ test("a backlog goes out in full requests, each user's events in order", async (
   }
 });
 
-test("what came together goes out in one request, whoever it is of", async () => {
+test("events of several users that arrive together are sent in one request", async () => {
   const sink = rig.webhook("one", undefined, { batchSize: 100 });
   rig.log.append(...numbersTo(40).map((n) => record(n, `user ${n}`)));
   rig.start();
@@ -35,7 +35,7 @@ test("what came together goes out in one request, whoever it is of", async () =>
   expect(sink.numbers()).toEqual(numbersTo(40));
 });
 
-test("an event that is tried again holds up its own user, and hardly another", async () => {
+test("an event that is retried delays its own user, and hardly any other", async () => {
   const sink = rig.webhook("one", ([event]) => {
     return new Response("", { status: event!.anonymousId === "bad" ? 503 : 200 });
   });
@@ -74,7 +74,7 @@ function pausedClock() {
   return { clock, pauses, advance };
 }
 
-test("a success after a dark time wakes all that waits for its next attempt", async () => {
+test("a success after an outage resumes all queues that wait for their next attempt", async () => {
   let isDown = true;
   const sink = rig.webhook("one", () => new Response("", { status: isDown ? 503 : 200 }));
   const { clock, pauses, advance } = pausedClock();
@@ -88,7 +88,7 @@ test("a success after a dark time wakes all that waits for its next attempt", as
   await until(() => sink.taken.length >= 200, "the siblings");
 });
 
-test("what a receiver asks all to wait is kept, although a sibling got through", async () => {
+test("a queue waits as long as its receiver asked, although another queue succeeded", async () => {
   let isDown = true;
   const later = { status: 503, headers: { "retry-after": "60" } };
   const sink = rig.webhook("one", () => (isDown ? new Response("", later) : new Response("")));
@@ -104,7 +104,7 @@ test("what a receiver asks all to wait is kept, although a sibling got through",
   expect(pauses.size).toBe(LANE_DELIVERIES_MAX - 1);
 });
 
-test("live events go before replays, which go on beside them", async () => {
+test("live events go before replays, which continue beside them", async () => {
   let isRefused = true;
   const sink = rig.webhook("one", async () => {
     if (isRefused) return new Response("", { status: 400 });

@@ -8,7 +8,7 @@ const count = 1_500;
 const blocks = 8_000;
 
 test.skipIf(process.platform !== "linux").each([false, true])(
-  "a full disk makes the lanes wait, and with room they go on (restarted meanwhile: %p)",
+  "lanes wait while the disk is full, and go on once it has room (restarted meanwhile: %p)",
   async (restart) => {
     const directory = mkdtempSync(join(tmpdir(), "full-"));
     const limited = `trap "" XFSZ; ulimit -S -f ${blocks}; exec "$@"`;

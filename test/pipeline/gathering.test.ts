@@ -72,8 +72,8 @@ const append = (from: number, to: number) => {
   for (let n = from; n < to; n++) rig.log.append(record(n, `user ${n % 7}`));
 };
 
-describe("events are gathered", () => {
-  test("until their number makes a delivery; the others wait", async () => {
+describe("batched delivery", () => {
+  test("a batched delivery begins at its number of events, and the others wait", async () => {
     const store = new Store();
     start(store, { batchSize: 100 });
     append(0, 250);
@@ -82,7 +82,7 @@ describe("events are gathered", () => {
     expect([...store.objects.values()]).toEqual([numbersTo(100), numbersTo(200).slice(100)]);
   });
 
-  test("until their bytes make a delivery", async () => {
+  test("a batched delivery begins at its number of bytes", async () => {
     const store = new Store();
     start(store, { bytes: 10_000 });
     append(0, 500);
@@ -91,7 +91,7 @@ describe("events are gathered", () => {
     for (const size of bytes) expect(size).toBeLessThan(10_001);
   });
 
-  test("and all that one event became goes together", async () => {
+  test("all outputs of one event go in one batched delivery", async () => {
     const store = new Store();
     rig.sandbox.codes.set("triple", ({ n }) => [{ n }, { n }, { n }]);
     start(store, { batchSize: 4 });
@@ -104,7 +104,7 @@ describe("events are gathered", () => {
     ]);
   });
 
-  test("until the first one has waited for long enough", async () => {
+  test("a batched delivery begins when its first event has waited for its maximum age", async () => {
     const store = new Store();
     const started = performance.now();
     start(store, { ageMs: 400 });
@@ -114,7 +114,7 @@ describe("events are gathered", () => {
     expect(store.numbers()).toEqual(numbersTo(3));
   });
 
-  test("and are not settled before they are delivered: the next run delivers them", async () => {
+  test("events that were gathered and not delivered are delivered after a restart", async () => {
     const store = new Store();
     start(store);
     append(0, 50);
@@ -126,7 +126,7 @@ describe("events are gathered", () => {
     expect(store.numbers()).toEqual(numbersTo(50));
   });
 
-  test("no longer than other lanes of the workspace have room", async () => {
+  test("a batched delivery begins when other lanes of the workspace need its memory", async () => {
     const store = new Store();
     const text = "x".repeat(64 << 10);
     rig.sandbox.codes.set("swell", ({ n }) => ({ n, text }));
@@ -142,8 +142,8 @@ describe("events are gathered", () => {
   }, 300_000);
 });
 
-describe("an attempt that fails", () => {
-  test("is repeated as a whole under its name", async () => {
+describe("failed batched delivery", () => {
+  test("a failed batched delivery is repeated as a whole under its name", async () => {
     const store = new Store();
     let failures = 4;
     const sizes = new Set<number>();
@@ -158,7 +158,7 @@ describe("an attempt that fails", () => {
     expect(new Set(store.names).size).toBe(1);
   }, 300_000);
 
-  test("for good makes dead letters of all at once", async () => {
+  test("a rejected batched delivery makes dead letters of all its events", async () => {
     const store = new Store();
     store.before = () => ({ kind: "rejected", reason: "No" });
     const pipeline = start(store, { batchSize: 40 });
@@ -175,7 +175,7 @@ describe.each([
   ["moody", "replay"],
 ])("killed again and again, with %s code, of a %s", (code, mode) => {
   test.each(numbersTo(ROUNDS))(
-    "every event is in one object, and in no other (round %d)",
+    "every event is in exactly one object (round %d)",
     async () => {
       const { objects, kills, repeated } = await livesOf(code, mode);
       const all = [...objects.values()].flat();

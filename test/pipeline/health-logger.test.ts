@@ -34,8 +34,8 @@ const retry = { kind: "retry", reason: "Answered 503" } as const;
 const delivered = { kind: "delivered" } as const;
 const deadLetter = { kind: "dead-letter", stage: "deliver", reason: "Answered 400" } as const;
 
-describe("the health log reports", () => {
-  test("once that a destination fails, once that it is down, once that it recovered", () => {
+describe("health log", () => {
+  test("a destination that fails, is down and recovers is logged once each", () => {
     const { announcements, told, pass } = begin();
     for (let seconds = 0; seconds < 30; seconds++) {
       announcements.recordAttempt(retry);
@@ -65,7 +65,7 @@ describe("the health log reports", () => {
     ]);
   });
 
-  test("of a destination that flaps once a minute", () => {
+  test("a destination that flaps is logged once a minute", () => {
     const { announcements, told, pass } = begin();
     for (let seconds = 0; seconds < 120; seconds++) {
       announcements.recordAttempt(seconds % 2 === 0 ? retry : delivered);
@@ -79,7 +79,7 @@ describe("the health log reports", () => {
     ]);
   });
 
-  test("of the first dead letter with its reason, of the others by their number", () => {
+  test("the first dead letter is logged with its reason, the others by their number", () => {
     const { announcements, told } = begin();
     announcements.recordOutcome(1, deadLetter);
     announcements.recordOutcome(3, {

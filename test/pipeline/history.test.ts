@@ -8,7 +8,7 @@ const MINUTE = 60_000;
 const start = 1_000 * 60 * MINUTE;
 
 describe("counts by time", () => {
-  test("are those of the last spans, whatever the clock does", () => {
+  test("a counter ring counts the last intervals, whatever the clock does", () => {
     const adds = fc.array(fc.record({ pass: fc.integer({ min: -50, max: 300 }), by: fc.nat(5) }));
     fc.assert(
       fc.property(adds, (steps) => {
@@ -35,8 +35,8 @@ describe("counts by time", () => {
   });
 });
 
-describe("a lane's history", () => {
-  test("has the last hour by minutes, with the times of attempts", () => {
+describe("lane history", () => {
+  test("a lane's history has the last hour by minutes, with the times of attempts", () => {
     const history = new LaneHistories().get("d");
     expect(lastHour(history.minutes(start), start)).toHaveLength(60);
     for (let n = 0; n < 100; n += 1) {
@@ -65,7 +65,7 @@ describe("a lane's history", () => {
     ).toBe(true);
   });
 
-  test("has the rates of each connection over the last minute", () => {
+  test("a lane's history has the rates of each connection over the last minute", () => {
     const history = new LaneHistories().get("d");
     for (let second = 0; second < 60; second += 1) {
       for (let n = 0; n < 5; n += 1) history.recordReceived("a", start + second * 1_000);
@@ -79,7 +79,7 @@ describe("a lane's history", () => {
   });
 });
 
-test("histories of many lanes are bounded, and idle ones make room", () => {
+test("the histories of many lanes are bounded, and idle ones make room", () => {
   const histories = new LaneHistories();
   for (let n = 0; n <= LANE_HISTORIES_MAX; n += 1) histories.get(`${n}`).recordReceived("s", start);
   const late = `${LANE_HISTORIES_MAX}`;
@@ -92,7 +92,7 @@ test("histories of many lanes are bounded, and idle ones make room", () => {
   expect(histories.get("1").rates(later)).toEqual([]);
 });
 
-test("histories that gave back their room have some again only while there is any", () => {
+test("an evicted history records again only while there is room", () => {
   const histories = new LaneHistories();
   const all = Array.from({ length: LANE_HISTORIES_MAX }, (_, n) => histories.get(`${n}`));
   for (const history of all) history.recordReceived("s", start);
@@ -102,7 +102,7 @@ test("histories that gave back their room have some again only while there is an
   expect(all.filter(({ connections }) => connections > 0).length).toBe(LANE_HISTORIES_MAX - 1);
 });
 
-test("connections of all lanes are bounded, and those of a lane that ended make room", () => {
+test("the connections of all histories are bounded, and those of a removed lane make room", () => {
   const histories = new LaneHistories();
   for (let n = 0; n < LANE_HISTORY_CONNECTIONS_MAX; n += 1)
     histories.get("a").recordReceived(`${n}`, start);

@@ -10,7 +10,7 @@ const lane = (next: number, known = {}): LaneRecord => ({
   known,
 });
 
-test("a log's numbers are known up to the furthest cursor or connection or replay", () => {
+test("the known position of a log is that of its furthest cursor, connection or replay", () => {
   const live = new FakeLive();
   const jobs: ReplayJob[] = [];
   const reads = { running: () => jobs } as Ledger["jobs"];

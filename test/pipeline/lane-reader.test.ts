@@ -46,7 +46,7 @@ async function drain(reader: LaneReader): Promise<number[]> {
   }
 }
 
-describe("a connection that is enabled again, below what its lane has read", () => {
+describe("re-enabled connection below the cursor", () => {
   /** Ten events it got, ten of a pause, ten of it again; the lane read all before it knew. */
   async function late() {
     const { log, logs } = rig(30);
@@ -61,7 +61,7 @@ describe("a connection that is enabled again, below what its lane has read", () 
     return { log, logs, reader, again, routes };
   }
 
-  test("gets what it is owed once, and a restart meanwhile goes back no further", async () => {
+  test("a re-enabled connection gets its events once, also over a restart", async () => {
     const { logs, reader, again, routes } = await late();
     reader.setRoutes(routes(again));
     const stored = reader.record();
@@ -72,7 +72,7 @@ describe("a connection that is enabled again, below what its lane has read", () 
     expect(await drain(new LaneReader(logs, routes(again), reader.record()))).toEqual([]);
   });
 
-  test("gets all of it when it is paused and enabled once more before that", async () => {
+  test("a connection that is paused and enabled twice gets all its events", async () => {
     const { logs, reader, again, routes } = await late();
     reader.setRoutes(routes(again));
     const stored = reader.record();
@@ -84,7 +84,7 @@ describe("a connection that is enabled again, below what its lane has read", () 
     expect(await drain(reader)).toEqual(owed);
   });
 
-  test("gets what it is owed when it comes while its lane reads on", async () => {
+  test("a connection that is re-enabled during a read gets its events", async () => {
     const { log, reader, again, routes } = await late();
     const reading = Promise.withResolvers<void>();
     const mayRead = Promise.withResolvers<void>();
@@ -108,8 +108,8 @@ describe("a connection that is enabled again, below what its lane has read", () 
   });
 });
 
-describe("reading for lanes", () => {
-  test("lanes at the same place share one read and its events", async () => {
+describe("shared reads", () => {
+  test("lanes at the same position share one read and its events", async () => {
     const { reader, reads } = rig(100);
     const lanes = numbersTo(50).map(() => reader());
     const taken = await Promise.all(lanes.map((lane) => lane.take(100, 1e9)));
@@ -118,7 +118,7 @@ describe("reading for lanes", () => {
     expect(taken[0]![0]!.input.event).toBe(taken[49]![0]!.input.event);
   });
 
-  test("a lane that is behind reads what it takes once, whatever others read", async () => {
+  test("a lane that is behind reads each record once, whatever other lanes read", async () => {
     const { reader, logs, reads } = rig(5_000);
     const lane = reader();
     const taken: number[] = [];
@@ -131,7 +131,7 @@ describe("reading for lanes", () => {
     expect(reads()).toBe(1 + KEPT_READS_MAX);
   });
 
-  test("events that become large are not all kept, and are the same when built again", async () => {
+  test("large events are not all cached, and are equal when built again", async () => {
     const text = "x".repeat(1_000);
     let built = 0;
     const large = (one: PixelRecord) => {
@@ -154,7 +154,7 @@ describe("reading for lanes", () => {
     expect(first.event).toEqual(before);
   });
 
-  test("records that are larger than their events count as well", async () => {
+  test("the event cache counts records that are larger than their events", async () => {
     let built = 0;
     const small = (one: PixelRecord) => {
       built += 1;
@@ -169,7 +169,7 @@ describe("reading for lanes", () => {
     expect(built).toBe(41);
   });
 
-  test("a read that fails loses nothing", async () => {
+  test("a failed read loses no event", async () => {
     const { reader, log } = rig(1_200);
     const lane = reader();
     const { read } = log;
@@ -181,7 +181,7 @@ describe("reading for lanes", () => {
     expect(taken).toEqual(numbersTo(1_200));
   });
 
-  test("bytes bound what is taken, but one item always goes", async () => {
+  test("bytes bound a batch, which has at least one event", async () => {
     const { reader } = rig(10);
     const lane = reader();
     expect(numbers(await lane.take(100, 1))).toEqual([0]);

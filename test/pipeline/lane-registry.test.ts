@@ -49,7 +49,7 @@ async function rig(
   rmSync(directory, { recursive: true });
 }
 
-test("what a destination of an unknown type is owed is not trimmed", () =>
+test("the log keeps the events of a destination of an unknown type", () =>
   rig((live, lanes) => {
     live.putDestination("one", { type: "of a later version" });
     const connection = live.connect("one");
@@ -60,7 +60,7 @@ test("what a destination of an unknown type is owed is not trimmed", () =>
     expect(lanes.durableLow("0")).toBeUndefined();
   }));
 
-test("what a destination has no part in is trimmed, although nothing of its own has settled", () =>
+test("records of other sources are trimmed although a lane has settled no event", () =>
   rig(async (live, lanes) => {
     live.putDestination("one", { type: "known" });
     live.connect("one", {}, { sourceId: "another" });
@@ -72,7 +72,7 @@ test("what a destination has no part in is trimmed, although nothing of its own 
     });
   }));
 
-test("nothing is trimmed while the catalog cannot be read", () =>
+test("the log is not trimmed while the catalog cannot be read", () =>
   rig((live, lanes) => {
     const { topology } = live;
     const broken = () => {
@@ -89,7 +89,7 @@ test("nothing is trimmed while the catalog cannot be read", () =>
     expect(lanes.durableLow("0")).toBe(0);
   }));
 
-test("a destination that is connected again at once keeps what was known of it", () =>
+test("a destination that is reconnected at once keeps its cursor", () =>
   rig(async (live, lanes, ledger) => {
     live.putDestination("one", { type: "known" });
     const before = live.connect("one", {}, { sourceId: "another" });

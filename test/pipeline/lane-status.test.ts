@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => rig.end());
 
-test("a lane tells what came and went, by source and by minute", async () => {
+test("a lane's status counts received and delivered events by source and by minute", async () => {
   rig.webhook("one", ([event]) => new Response("", { status: event!.n === 2 ? 400 : 200 }));
   const pipeline = rig.start();
   expect(pipeline.status("nobody")).toBeUndefined();
@@ -32,7 +32,7 @@ test("a lane tells what came and went, by source and by minute", async () => {
   expect([sum("delivered"), sum("failed"), sum("attempts")]).toEqual([2, 1, 3]);
 });
 
-test("a lane whose receiver does not take events says since when, and why, until it does", async () => {
+test("a lane's status shows since when and why its receiver fails, until it recovers", async () => {
   let isUp = false;
   rig.webhook("one", () => new Response("", { status: isUp ? 200 : 503 }));
   const pipeline = rig.start();
@@ -52,7 +52,7 @@ test("a lane whose receiver does not take events says since when, and why, until
   expect(retried).toBeGreaterThan(0);
 });
 
-test("a receiver that refuses all events fails, with the reason, until it takes one", async () => {
+test("a lane's status shows why its receiver refuses all events, until it accepts one", async () => {
   let status = 422;
   const sink = rig.webhook("one", ([event]) => {
     return new Response("", { status: event!.n < 0 ? 400 : status });
@@ -78,7 +78,7 @@ test("a receiver that refuses all events fails, with the reason, until it takes 
   await until(() => failure() === undefined);
 });
 
-test("what was refused is forgotten when the settings change", async () => {
+test("changed settings clear a lane's refusals", async () => {
   const sink = rig.webhook("one", () => new Response("", { status: 401 }));
   const pipeline = rig.start();
   rig.log.append(record(1));

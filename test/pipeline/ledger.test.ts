@@ -30,7 +30,7 @@ function largeLetters(): StoredLetter[] {
   }));
 }
 
-test("large letters come in shorter pages, and their replays in smaller lots", async () => {
+test("large dead letters come in shorter pages, and their replays in smaller batches", async () => {
   const deadLetters = createDeadLetters(
     ledger,
     () => {},
@@ -66,7 +66,7 @@ test("large letters come in shorter pages, and their replays in smaller lots", a
   expect(ledger.waitingLetters("d", new Set(ids.slice(0, 2)), 100).length).toBe(7);
 });
 
-test("after letters that could not be written, the end writes no later cursor over them", async () => {
+test("a ledger that could not write dead letters writes no later cursor when it closes", async () => {
   const path = join(directory, "refusing");
   const logger = pino({ level: "silent" });
   const refusing = openLedger(path, logger);
@@ -90,7 +90,7 @@ test("after letters that could not be written, the end writes no later cursor ov
   await again.close();
 });
 
-test("a lane that cannot read the ledger, which LMDB has just given up, is asked again", async () => {
+test("a lane that cannot read the ledger after an LMDB failure is collected again", async () => {
   const change = {
     destinationId: "x",
     record: { logs: {}, known: {} },

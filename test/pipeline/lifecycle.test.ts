@@ -22,7 +22,7 @@ const reasons = () =>
 const down = () => new Response("", { status: 503 });
 
 describe("restart", () => {
-  test("a clean restart repeats nothing", async () => {
+  test("a clean restart repeats no event", async () => {
     const sink = rig.webhook("one");
     for (const round of [0, 1, 2]) {
       rig.start();
@@ -35,7 +35,7 @@ describe("restart", () => {
     expect(sorted(sink.numbers())).toEqual(numbersTo(900));
   });
 
-  test("what waits for a retry is pending after a restart, and the rest is not repeated", async () => {
+  test("events that wait for a retry are sent after a restart, and no others", async () => {
     const sink = rig.webhook("one", ([event]) => (event!.anonymousId === "bad" ? down() : ok()));
     rig.start();
     const user = (n: number) => (n % 50 === 0 ? "bad" : `user ${n % 7}`);
@@ -54,7 +54,7 @@ describe("restart", () => {
     expect(bad).toEqual(sorted(bad));
   });
 
-  test("user code that runs holds up no stop, and its events come again", async () => {
+  test("a stop does not wait for running user code, whose events are repeated", async () => {
     const sink = rig.webhook("one");
     rig.sandbox.codes.set("code", (event) => event);
     rig.live.publish("one", "code", "v1");
@@ -74,7 +74,7 @@ describe("restart", () => {
 const ok = () => new Response("ok");
 
 describe("disabling", () => {
-  test("a disabled destination gets nothing more; what was owed is a dead letter", async () => {
+  test("a disabled destination gets no more events, and its pending ones become dead letters", async () => {
     const sink = rig.webhook("one", down);
     rig.start({ clock: hurried(10) });
     rig.log.append(...numbersTo(40).map((n) => record(n, `user ${n}`)));
@@ -94,7 +94,7 @@ describe("disabling", () => {
     expect(sink.requests).toBe(requests + 1);
   });
 
-  test("a disabled connection owes what came before it was disabled", async () => {
+  test("a disabled connection is owed the events from before it was disabled", async () => {
     const sink = rig.webhook("one", down);
     rig.start({ clock: hurried(10) });
     rig.log.append(...numbersTo(5).map((n) => record(n, `user ${n}`)));
@@ -105,7 +105,7 @@ describe("disabling", () => {
     expect(new Set(reasons())).toEqual(new Set(["Connection is disabled"]));
   });
 
-  test("what a paused and resumed connection owes is still sent", async () => {
+  test("a paused and resumed connection gets the events from before the pause", async () => {
     const sink = rig.webhook("one");
     const id = connectionOf("one");
     rig.log.append(...numbersTo(10).map((n) => record(n)));
@@ -115,7 +115,7 @@ describe("disabling", () => {
     expect(sink.numbers()).toEqual([2, 3, 4, 8, 9]);
   });
 
-  test("a deleted destination's lane, cursor and dead letters go", async () => {
+  test("the lane, cursor and dead letters of a deleted destination are removed", async () => {
     const sink = rig.webhook("one", () => new Response("", { status: 400 }));
     const { deadLetters } = rig.start();
     rig.log.append(record(0), record(1));
@@ -136,7 +136,7 @@ describe("disabling", () => {
   });
 });
 
-describe("changes", () => {
+describe("changed settings", () => {
   test("a changed config is used from the next delivery on", async () => {
     const first = rig.webhook("one");
     const second = new Sink();
@@ -150,7 +150,7 @@ describe("changes", () => {
     expect(first.numbers()).toEqual([0]);
   });
 
-  test("a batch that waits for a retry is cut when its destination takes one event from now on", async () => {
+  test("a batch that waits for a retry is split when its destination's batch size becomes one", async () => {
     const sink = rig.webhook("one", down, { batchSize: 50 });
     rig.start();
     rig.log.append(...numbersTo(20).map((n) => record(n)));
@@ -161,7 +161,7 @@ describe("changes", () => {
     expect(sink.numbers()).toEqual(numbersTo(20));
   });
 
-  test("a connection that appears late gets its events from its start on, once, others no repeat", async () => {
+  test("a late connection gets its events from its start on once, and the others repeat none", async () => {
     const sink = rig.webhook("one");
     rig.live.addSource("other");
     rig.start();
@@ -182,7 +182,7 @@ describe("changes", () => {
     expect(sorted(sink.numbers())).toEqual(sorted([...own, ...others]));
   });
 
-  test("a new log is read too", async () => {
+  test("a log that is added is read", async () => {
     const sink = rig.webhook("one");
     const readers = new Map([["0", rig.log]]);
     rig.start({ readers });
@@ -200,7 +200,7 @@ describe("changes", () => {
 });
 
 describe("file destination", () => {
-  test("events are lines of the file", async () => {
+  test("a file destination writes events as lines", async () => {
     rig.live.putDestination("disk", { type: "file", config: { path: "out/events.jsonl" } });
     rig.live.connect("disk");
     rig.start();
@@ -218,8 +218,8 @@ describe("file destination", () => {
   });
 });
 
-describe("tap", () => {
-  test("shows what is received and how it ended, of the own workspace only", async () => {
+describe("live tail", () => {
+  test("the live tail shows received events and their outcomes of its own workspace only", async () => {
     rig.webhook("one", ([event]) => new Response("", { status: event!.n === 2 ? 400 : 200 }));
     rig.sandbox.codes.set("code", (event) => (event.n === 1 ? null : event));
     rig.live.publish("one", "code", "v1");
@@ -253,7 +253,7 @@ describe("tap", () => {
 });
 
 describe("metadata", () => {
-  test("user code is told where an event comes from and goes to", async () => {
+  test("user code gets an event's source and destination as metadata", async () => {
     const sink = rig.webhook("one");
     rig.sandbox.codes.set("code", (_, metadata) => ({ n: 0, metadata }));
     rig.live.publish("one", "code", "v1");

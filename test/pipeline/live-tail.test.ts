@@ -3,7 +3,7 @@ import { LiveTail } from "../../src/pipeline/live-tail.ts";
 import { FakeLive, feedOf, MemoryLog, record } from "./doubles.ts";
 import { numbersTo } from "./rig.ts";
 
-test("who comes while the log is read for one that left sees nothing older", async () => {
+test("a subscriber that joins during a read for one that left sees no older events", async () => {
   const log = new MemoryLog();
   const live = new FakeLive();
   live.addSource();

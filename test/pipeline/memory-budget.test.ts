@@ -25,8 +25,8 @@ function take(lane: LaneBudget, bytes: number): LaneEvent {
   return taken;
 }
 
-describe("a lane's budget", () => {
-  test("bounds the events that have not settled, and those whose outcome is not on disk", () => {
+describe("lane budget", () => {
+  test("a lane's budget bounds unsettled events and uncommitted ones", () => {
     const lane = new MemoryBudget().openLane("w");
     const half = LANE_IN_FLIGHT_EVENTS_MAX / 2;
     const events = () => lane.room.events;
@@ -55,7 +55,7 @@ describe("a lane's budget", () => {
     expect(lane.oldest).toBe(first[3]);
   });
 
-  test("bounds bytes, and gives them back when their events are on disk", () => {
+  test("a lane's budget bounds bytes, and frees those of committed events", () => {
     const memory = new MemoryBudget();
     const lane = memory.openLane("w");
     const large = take(lane, LANE_IN_FLIGHT_BYTES_MAX - 1);
@@ -70,7 +70,7 @@ describe("a lane's budget", () => {
     expect(memory.bytes).toBe(0);
   });
 
-  test("lets a lane take one event where other lanes of its workspace hold all memory", () => {
+  test("an empty lane may take one event while other lanes of its workspace hold all memory", () => {
     const memory = new MemoryBudget();
     take(memory.openLane("w"), 4 * WORKSPACE_HELD_BYTES_MAX);
     const lane = memory.openLane("w");
@@ -96,7 +96,7 @@ describe("a lane's budget", () => {
         lane.commit([taken]);
       },
     ],
-  ])("stops a lane that %s", (_, breakIt) => {
+  ])("a lane's budget stops a lane that %s", (_, breakIt) => {
     expect(() => breakIt(new MemoryBudget().openLane("w"))).toThrow(InvariantError);
   });
 });
@@ -125,7 +125,7 @@ test("outputs are dispatched where there is room, or where they are small and no
   expect(large).toMatchObject({ bytes: 10, isLarge: false });
 });
 
-test("a lane that gathers much has to flush when others of its workspace wait for memory", () => {
+test("a lane that gathers large deliveries flushes when others of its workspace wait for memory", () => {
   const memory = new MemoryBudget();
   const gathering = memory.openLane("w", true);
   let flushes = 0;

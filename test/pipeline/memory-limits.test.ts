@@ -50,7 +50,7 @@ function patientKind(answers: Promise<void>, quick: string, taken: string[]): De
   };
 }
 
-test("what code makes for receivers that never answer is bounded, and all of it comes in the end", async () => {
+test("outputs for receivers that never answer are bounded, and all arrive in the end", async () => {
   const { promise: answers, resolve: answer } = Promise.withResolvers<void>();
   const taken: string[] = [];
   const metrics = createMetrics();
@@ -87,7 +87,7 @@ test("what code makes for receivers that never answer is bounded, and all of it 
   expect(rig.pipeline.deadLetters.count("hostile")).toBe(0);
 }, 300_000);
 
-test("an ordinary event that found no room behind others of its lane finds it once they are delivered", async () => {
+test("an event without room is dispatched once the events before it are delivered", async () => {
   const taken: string[] = [];
   const memory = new MemoryBudget();
   const logger = pino({ level: "silent" });
@@ -126,7 +126,7 @@ interface Model {
   held: LaneEvent[];
 }
 
-test("no lane goes over its bounds, and some lane of each workspace can always go on", () => {
+test("no lane exceeds its bounds, and some lane of each workspace can always go on", () => {
   const bytes = fc.oneof(fc.nat(4_096), fc.nat(LANE_HELD_BYTES_MIN), fc.nat(16 * MIB));
   const step = fc.record({ lane: fc.nat(11), emits: fc.boolean(), bytes });
   fc.assert(
@@ -170,14 +170,14 @@ test("no lane goes over its bounds, and some lane of each workspace can always g
   );
 });
 
-test("many empty outputs take what they take", () => {
+test("empty outputs count with their overhead", () => {
   const event = laneEvent();
   const outputs = numbersTo(100_000).map(() => createOutput(event, new Uint8Array(2)));
   // Measured: 13.6 MB of heap without what the allocator needs for their bytes.
   expect(outputBytes(outputs)).toBeGreaterThan(13 * MIB);
 });
 
-test("a lane without room is woken when another one gives some back", () => {
+test("a lane without room wakes when another one frees memory", () => {
   const memory = new MemoryBudget();
   const dispatch = (lane: LaneBudget, bytes: number) => {
     const event = laneEvent();

@@ -23,7 +23,7 @@ async function shown(metrics: Registry): Promise<string[]> {
     .sort();
 }
 
-test("what lanes did is counted, and forgotten with the lane", async () => {
+test("metrics count what lanes did, and forget a lane that is removed", async () => {
   const metrics = new Registry();
   const sink = rig.webhook(
     "one",
@@ -76,7 +76,7 @@ test("what lanes did is counted, and forgotten with the lane", async () => {
   ]);
 });
 
-test("a renamed destination and a new revision are shown alone; no dead letters are 0", async () => {
+test("metrics show only the new name and the new revision, and zero dead letters as 0", async () => {
   const metrics = new Registry();
   const sink = rig.webhook("one");
   rig.live.publish("one", "same", "v1");

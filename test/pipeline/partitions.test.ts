@@ -55,7 +55,7 @@ function twoLines() {
   return { sink, lines, open, end, ledgers, a: logs[0]!, b: logs[1]! };
 }
 
-test("a line delivers what its own logs hold, and stops when it is closed", async () => {
+test("a partition delivers the events of its own logs, and stops when it closes", async () => {
   const { sink, lines, open, end, a, b } = twoLines();
   const first = open(0);
   a.append(record(1));
@@ -87,7 +87,7 @@ function letter(n: number, chars: number): StoredLetter {
   };
 }
 
-test("the dead letters of several ledgers are those of one", async () => {
+test("the dead letters of several ledgers are listed as those of one", async () => {
   const huge = 3 << 20;
   const shapes = fc.array(fc.record({ at: fc.nat(2), huge: fc.integer({ min: 0, max: 19 }) }), {
     maxLength: 25,

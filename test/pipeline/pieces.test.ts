@@ -50,7 +50,7 @@ async function ledgerWith(letters: readonly StoredLetter[]): Promise<Ledger> {
 }
 
 describe("dead letters", () => {
-  test("are shown to their workspace alone, and by destination where that is asked", async () => {
+  test("dead letters are listed for their workspace only, on request by destination", async () => {
     const ledger = await ledgerWith([
       ...[letter(1), letter(2), letter(3, { destinationId: "e" })],
       letter(4, { workspaceId: "v", destinationId: "f" }),
@@ -89,7 +89,7 @@ describe("dead letters", () => {
     await ledger.close();
   });
 
-  test("of a lane that is forgotten stay unless they go with it", async () => {
+  test("dead letters of a removed lane stay unless they are removed with it", async () => {
     const ledger = await ledgerWith([letter(1), letter(2), letter(3, { destinationId: "e" })]);
     expect(await ledger.remove("d", false)).toBe(0);
     expect(ledger.lane("d")).toBeUndefined();
@@ -107,7 +107,7 @@ describe("dead letters", () => {
     ["5", "", ""],
     ['"text"', "", ""],
     ["no JSON", "", ""],
-  ])("are sent again with the ids of what came first: %s", (text, userId, anonymousId) => {
+  ])("dead letters are requeued with the ids of the received event: %s", (text, userId, anonymousId) => {
     for (const over of [{ text }, { text: "{}", original: text }]) {
       const { input } = createRequeuedEvent({ letter: letter(1, over), replayedAt: 7 });
       expect(input.event).toMatchObject({ userId, anonymousId });
@@ -164,8 +164,8 @@ function receiverOf() {
 const delivered: DeliveryResult = { kind: "delivered" };
 const retry: DeliveryResult = { kind: "retry", reason: "Answered 503" };
 
-describe("a receiver", () => {
-  test("stays open between deliveries, and one of an old config until its deliveries end", async () => {
+describe("destination client", () => {
+  test("a destination stays open between deliveries, that of an old config until its deliveries end", async () => {
     const { receiver, calls, running, answer, change } = receiverOf();
     await answer(delivered);
     await answer(delivered);
@@ -188,7 +188,7 @@ describe("a receiver", () => {
     expect(calls.slice(5)).toEqual(["close 3"]);
   });
 
-  test("counts what got through, and how often it came back from the dark", async () => {
+  test("a destination client counts deliveries and recoveries", async () => {
     const { receiver, answer, pass } = receiverOf();
     await answer(retry);
     expect(receiver.failure).toMatchObject({ since: 0, at: 0, reason: "Answered 503" });
@@ -206,7 +206,7 @@ describe("a receiver", () => {
   });
 });
 
-test("the log tells how long a destination was down, in seconds", () => {
+test("the log line of a recovery has the seconds of the outage", () => {
   const told: number[] = [];
   const write = (line: string) => void told.push(JSON.parse(line).seconds);
   let now = 0;
@@ -222,7 +222,7 @@ test("the log tells how long a destination was down, in seconds", () => {
   expect(told.slice(1)).toEqual([5_000, 7_000]);
 });
 
-test("an attempt that took longer than any span that is told apart counts among the longest", () => {
+test("an attempt longer than the last histogram bucket counts in that bucket", () => {
   const history = new LaneHistories().get("d");
   history.recordAttempt(false, 1e9, 1e12);
   const longest = Math.round(1.5 ** 27);
@@ -265,8 +265,8 @@ function queueOf({ batchSize = 100, verdicts = [] as DeliveryResult[], isFilling
 }
 const nameOf = ({ bytes }: Output) => String.fromCharCode(bytes[0]!);
 
-describe("a delivery", () => {
-  test("takes what is pushed together, up to its size", async () => {
+describe("delivery queue", () => {
+  test("a delivery takes outputs that are pushed together, up to the batch size", async () => {
     const { queue, push, deliveries, ended } = queueOf({ batchSize: 3 });
     push(..."abcdefgh");
     expect(queue).toMatchObject({ load: 8, isTrying: false });
@@ -279,7 +279,7 @@ describe("a delivery", () => {
     expect(deliveries.at(-1)).toBe("i");
   });
 
-  test("takes so many bytes, and one output of any size", async () => {
+  test("a delivery takes a bounded number of bytes, and one output of any size", async () => {
     const { queue, push, deliveries } = queueOf();
     const half = DELIVERY_BYTES_MAX / 2;
     const large = (name: string, bytes: number) => name.padEnd(bytes, ".");
@@ -289,7 +289,7 @@ describe("a delivery", () => {
     expect(deliveries).toEqual(["ab", "c", "de", "f", "g"]);
   });
 
-  test("that fails is made again, whole at first, then in parts that grow", async () => {
+  test("a failed delivery is repeated whole at first, then in parts that grow", async () => {
     const verdicts = Array<DeliveryResult>(SPLIT_ATTEMPTS_MIN).fill(retry);
     const { queue, push, deliveries, ended } = queueOf({ verdicts });
     push(..."abcdefgh");
@@ -299,7 +299,7 @@ describe("a delivery", () => {
     expect(ended.length).toBe(8);
   });
 
-  test("that is rejected is made one by one, and what is rejected alone is given up", async () => {
+  test("a rejected delivery is repeated event by event, and an event rejected alone is given up", async () => {
     const rejected: DeliveryResult = { kind: "rejected", reason: "Answered 400" };
     const verdicts = [rejected, delivered, rejected, retry];
     const { queue, push, deliveries, ended, slept } = queueOf({ verdicts });
@@ -310,7 +310,7 @@ describe("a delivery", () => {
     expect(slept.length).toBe(1);
   });
 
-  test("waits for others to fill it while more are on their way, and not when it is full", async () => {
+  test("a delivery waits for more outputs while they are expected, unless it is full", async () => {
     const { queue, push, deliveries, slept } = queueOf({ batchSize: 2, isFilling: true });
     push("a", "b", "c");
     await queue.ended();
@@ -318,7 +318,7 @@ describe("a delivery", () => {
     expect(slept).toEqual([100]);
   });
 
-  test("is not made once the lane stops, and what has not ended stays", async () => {
+  test("a stopped lane delivers no more, and its unsettled outputs stay pending", async () => {
     const { queue, push, deliveries, ended, stop } = queueOf();
     push("a");
     stop();
@@ -327,7 +327,7 @@ describe("a delivery", () => {
   });
 });
 
-test("a queue whose attempts fail is the longest of all, and none that is filled", async () => {
+test("a queue whose attempts fail has the highest load, and no room", async () => {
   const paused = Promise.withResolvers<void>();
   const answers: PromiseWithResolvers<DeliveryResult>[] = [];
   const queue = new DeliveryQueue({

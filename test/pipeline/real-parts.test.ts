@@ -144,7 +144,7 @@ test("pixels go from the log through published code to the destination", async (
   expect(sink.taken.at(-1)).toMatchObject({ n: 500, version: "two" });
 }, 300_000);
 
-test("a destination that is switched off and on, and a restart in between", async () => {
+test("a destination that is disabled and enabled, over a restart, gets all its events", async () => {
   const destination = await connect("Hook");
   await append([0, 1]);
   await until(() => sink.taken.length === 2);
@@ -175,7 +175,7 @@ export function transformEvent(event) {
   return n === 1 ? { ...event, n } : { n, header, appendPath };
 }`;
 
-test("code says where an event goes, and with which headers; a pixel cannot", async () => {
+test("code sets the path and headers of a request, and a pixel cannot", async () => {
   const requests: unknown[] = [];
   sink.answer = ([event], request) => {
     const { pathname } = new URL(request.url);

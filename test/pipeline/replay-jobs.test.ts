@@ -43,8 +43,8 @@ const start = (job: EventJob) => ledger.changeJobs((jobs) => jobs.start(job));
 const end = (job: EventJob) =>
   ledger.changeJobs((jobs) => jobs.end(job.workspaceId, job.id, { state: "done", endedAt: 9 }));
 
-describe("jobs", () => {
-  test("run at most so many of a workspace, and so many in all", async () => {
+describe("replay jobs", () => {
+  test("running jobs are bounded in each workspace and in all", async () => {
     for (const n of numbersTo(REPLAYS_OF_WORKSPACE_MAX)) await start(eventJob(n));
     expect(start(eventJob(90))).rejects.toThrow("to run in a workspace");
     await end(eventJob(0));
@@ -55,7 +55,7 @@ describe("jobs", () => {
     expect(start(eventJob(900, { workspaceId: "other" }))).rejects.toThrow("to run in all");
   });
 
-  test("that have ended are kept up to a number, the newest", async () => {
+  test("the newest ended jobs are kept, up to a number", async () => {
     const count = REPLAYS_KEPT_OF_WORKSPACE_MAX + 7;
     await start(eventJob(0));
     for (const n of numbersTo(count)) {
@@ -69,7 +69,7 @@ describe("jobs", () => {
     expect(ids.at(-1)).toBe(idOf(0));
   });
 
-  test("that have ended stay as they are, but for what was on its way", async () => {
+  test("ended jobs change only by the outcomes of events in flight", async () => {
     const job = eventJob(1);
     await start(job);
     await ledger.changeJobs((jobs) => jobs.end("w", job.id, { state: "cancelled", endedAt: 5 }));
@@ -80,7 +80,7 @@ describe("jobs", () => {
     expect(ledger.jobs.running()).toEqual([]);
   });
 
-  test("fail when their destination is gone, or when they take too long", async () => {
+  test("jobs fail when their destination is gone, or when they take too long", async () => {
     const live = new FakeLive();
     for (const id of ["d1", "d2"]) live.putDestination(id);
     await start(eventJob(1, { createdAt: 1_000 }));
@@ -103,7 +103,7 @@ describe("jobs", () => {
   });
 });
 
-describe("how much of a job is done", () => {
+describe("job progress", () => {
   test.each([
     [{}, {}, {}, 1],
     [{ a: 0 }, { a: 100 }, { a: { next: 50, pending: [] } }, 0.5],
@@ -111,20 +111,20 @@ describe("how much of a job is done", () => {
     [{ a: 1_000 }, { a: 1_100 }, {}, 0],
     // Numbers of partitions have gaps: what lies behind the end counts for nothing.
     [{ a: 0, b: 10 }, { a: 10, b: 20 }, { a: { next: 64, pending: [] } }, 0.5],
-  ])("from %j to %j, at %j: %d", (starts, ends, logs, share) => {
+  ])("the progress of a job from %j to %j, at %j, is %d", (starts, ends, logs, share) => {
     expect(fractionDone(eventJob(1, { starts, ends, logs } as Partial<EventJob>))).toBe(share);
   });
 
-  test("of dead letters, by their number", () => {
+  test("the progress of a job over dead letters goes by their number", () => {
     const job = { kind: "purge", seen: 30, total: 120 } as LetterJob;
     expect(fractionDone(job)).toBe(0.25);
     expect(fractionDone({ ...job, total: 0 })).toBe(1);
   });
 });
 
-describe("a job of several ledgers", () => {
+describe("job over several ledgers", () => {
   const delivered = (count: number) => ({ ...noCounts, delivered: count });
-  test("runs while one of them runs, and has done what all have", () => {
+  test("a job over several ledgers runs while one of them runs, and sums their counts", () => {
     const one = eventJob(1, {
       ...{ state: "done", endedAt: 5, counts: delivered(2), reachedAt: 70 },
       logs: { a: { next: 9, pending: [] }, b: { next: 0, pending: [] } },

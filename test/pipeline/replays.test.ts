@@ -43,8 +43,8 @@ function expectOrder(taken: readonly Received[], users = 5): void {
   }
 }
 
-describe("a replay", () => {
-  test("sends what was received in its time again, each event once, in order per user", async () => {
+describe("replay", () => {
+  test("a replay sends the events of its time range once, each user's in order", async () => {
     const sink = rig.webhook("one");
     rig.start();
     append(600);
@@ -65,7 +65,7 @@ describe("a replay", () => {
     expect(job(id).missingBefore).toBeUndefined();
   });
 
-  test("sends what was received before the clock was set back", async () => {
+  test("a replay sends events received before the clock was set back", async () => {
     const sink = rig.webhook("one");
     rig.start();
     const minutesAgo = [60, ...Array(20).fill(50), ...Array(200).fill(55)];
@@ -78,7 +78,7 @@ describe("a replay", () => {
     expect(sink.numbers()).toEqual(numbersTo(21).slice(1));
   });
 
-  test("reaches a destination without a connection, and those of before its connection", async () => {
+  test("a replay reaches a destination without a connection, with events from before its connection", async () => {
     rig.start();
     append(20);
     const sink = rig.webhook("one");
@@ -88,7 +88,7 @@ describe("a replay", () => {
     expect(sorted(sink.numbers())).toEqual(numbersTo(20));
   });
 
-  test("runs the code that is live now, and what fails becomes dead letters", async () => {
+  test("a replay runs the live code, and failed events become dead letters", async () => {
     const sink = rig.webhook("one");
     const pipeline = rig.start();
     append(30);
@@ -108,7 +108,7 @@ describe("a replay", () => {
     expect(lettersOf(pipeline).length).toBe(3);
   });
 
-  test("keeps the messageId of its events", async () => {
+  test("a replay keeps the messageId of its events", async () => {
     const ids: string[][] = [[], []];
     rig.webhook("one", (_, request) => {
       ids[round]!.push(request.headers.get("x-pixelmill-message-id") ?? "");
@@ -129,7 +129,7 @@ describe("a replay", () => {
     [{ event: "seen", anonymousId: "user 1", type: "track" }, (n: number) => n % 10 === 1],
     [{ event: "other" }, () => false],
     [{ userId: "nobody" }, () => false],
-  ])("sends those alone that its filter finds: %j", async (filter, holds) => {
+  ])("a replay sends only events that match its filter: %j", async (filter, holds) => {
     const sink = rig.webhook("one");
     rig.start();
     for (const n of numbersTo(100)) {
@@ -142,7 +142,7 @@ describe("a replay", () => {
     expect(sorted(sink.numbers())).toEqual(numbersTo(100).filter(holds));
   });
 
-  test("sends events of its sources alone", async () => {
+  test("a replay sends only events of its sources", async () => {
     const sink = rig.webhook("one");
     rig.live.addSource("other");
     rig.live.addSource("strange", "another workspace");
@@ -162,7 +162,7 @@ describe("a replay", () => {
     expect(replay({ sourceId: "strange" })).rejects.toThrow("Source not found");
   });
 
-  test("goes on after a stop where it was, and sends nothing twice", async () => {
+  test("a replay resumes after a stop, and sends no event twice", async () => {
     const sink = rig.webhook("one");
     rig.start();
     append(400);
@@ -181,7 +181,7 @@ describe("a replay", () => {
     expect(job(id).counts.delivered).toBe(400);
   });
 
-  test("goes at its rate", async () => {
+  test("a replay keeps to its rate", async () => {
     const sink = rig.webhook("one");
     rig.start();
     append(300);
@@ -193,7 +193,7 @@ describe("a replay", () => {
     expect(performance.now() - started).toBeGreaterThan(850);
   });
 
-  test("that is cancelled sends nothing more", async () => {
+  test("a cancelled replay sends no more events", async () => {
     const sink = rig.webhook("one");
     rig.start();
     append(400);
@@ -215,7 +215,7 @@ describe("a replay", () => {
     expect(sink.taken.length).toBe(sent + 400);
   });
 
-  test("that is cancelled while its destination is down is over at once", async () => {
+  test("a replay that is cancelled while its destination is down ends at once", async () => {
     const sink = rig.webhook("one");
     const pipeline = rig.start();
     append(100);
@@ -230,7 +230,7 @@ describe("a replay", () => {
     expect(sink.taken.length + discarded()).toBeLessThanOrEqual(100 + LANE_REPLAYS_EVENTS_MAX);
   });
 
-  test("lets live events go first", async () => {
+  test("a replay lets live events go first", async () => {
     const sink = rig.webhook("one");
     rig.start();
     append(3_000);
@@ -250,7 +250,7 @@ describe("a replay", () => {
     await rig.pipeline.replays.cancel("workspace", id);
   });
 
-  test("keeps what it still has to read, and tells what was gone before", async () => {
+  test("a replay keeps its unread records from trimming, and reports those trimmed before", async () => {
     const sink = rig.webhook("one");
     const pipeline = rig.start();
     append(300);
@@ -266,7 +266,7 @@ describe("a replay", () => {
   });
 });
 
-test("a replay needs the log from where it has not settled on, until it ends", async () => {
+test("a replay keeps the log from its first unsettled record on, until it ends", async () => {
   const log = new MemoryLog();
   for (const n of numbersTo(50)) log.append(record(n, "ann", { receivedAt: 1_000 + n }));
   const replay = new EventReplay({
@@ -305,18 +305,18 @@ test("a replay needs the log from where it has not settled on, until it ends", a
   expect(replay.durableLow("0")).toBeUndefined();
 });
 
-describe("a replay is refused", () => {
+describe("refused replay", () => {
   test.each([
     ["to a destination that is not there", { destinationId: "two" }, "Destination not found"],
-    ["of no time", { from: 5, to: 5 }, "Expected `from` to be before `to`"],
+    ["of an empty time range", { from: 5, to: 5 }, "Expected `from` to be before `to`"],
     ["of the future", { from: Date.now() + HOUR }, "Expected `from` to be before `to`"],
-  ])("%s", async (_, over, message) => {
+  ])("a replay %s is refused", async (_, over, message) => {
     rig.webhook("one");
     rig.start();
     expect(replay(over)).rejects.toThrow(message);
   });
 
-  test("of another workspace", async () => {
+  test("a replay of another workspace is refused", async () => {
     rig.webhook("one");
     const { replays } = rig.start();
     const asked = { destinationId: "one", from: 0 };
@@ -327,7 +327,7 @@ describe("a replay is refused", () => {
     expect(job(id).state).toBe("running");
   });
 
-  test("while another one to the same destination runs", async () => {
+  test("a replay is refused while another one to the same destination runs", async () => {
     rig.webhook("one");
     rig.start();
     append(50);
@@ -336,7 +336,7 @@ describe("a replay is refused", () => {
   });
 });
 
-describe("a job over dead letters", () => {
+describe("job over dead letters", () => {
   /** Events that the destination refused, each for a reason with its number. */
   async function refuse(count: number) {
     const sink = rig.webhook("one", () => new Response("", { status: 400 }));
@@ -349,7 +349,7 @@ describe("a job over dead letters", () => {
   const state = (id: string) => rig.pipeline.replays.get("workspace", id)!;
   const over = (id: string) => until(() => state(id).state !== "running", "the job");
 
-  test("replays all that its filter finds, and not what fails again", async () => {
+  test("a job replays all dead letters that match its filter, and none that fail again", async () => {
     const { sink, pipeline } = await refuse(600);
     sink.answer = (events) => new Response("", { status: events[0]!.n % 100 === 7 ? 400 : 200 });
     const asked = { kind: "dead-letters", filter: { destinationId: "one" }, rate: 50_000 } as const;
@@ -366,7 +366,7 @@ describe("a job over dead letters", () => {
     expectOrder(sink.taken);
   });
 
-  test("goes on after a stop, and is cancelled", async () => {
+  test("a job over dead letters resumes after a stop, and can be cancelled", async () => {
     const { sink, pipeline } = await refuse(600);
     const asked = { kind: "dead-letters", filter: {}, rate: 200 } as const;
     const { id } = await pipeline.replays.startLetters("workspace", asked);
@@ -383,7 +383,7 @@ describe("a job over dead letters", () => {
     expect(state(id).state).toBe("cancelled");
   });
 
-  test("purges what its filter finds", async () => {
+  test("a job purges the dead letters that match its filter", async () => {
     const { pipeline } = await refuse(300);
     const all = lettersOf(pipeline);
     const to = all[200]!.createdAt;
@@ -398,8 +398,8 @@ describe("a job over dead letters", () => {
   });
 });
 
-describe("dead letters are found", () => {
-  test("by their reason, the revision that ran, and the time", async () => {
+describe("dead letter filters", () => {
+  test("dead letters are found by reason, revision and time", async () => {
     rig.webhook("one");
     const pipeline = rig.start();
     rig.sandbox.codes.set("fails", ({ n }) => {
@@ -425,7 +425,7 @@ describe("dead letters are found", () => {
     expect(found({ from: between, to: between })).toBe(0);
   });
 
-  test("page by page, also where few of many are meant", async () => {
+  test("dead letters are found page by page, also where few of many match", async () => {
     rig.webhook("one", () => new Response("", { status: 400 }));
     const pipeline = rig.start();
     append(2_500);

@@ -92,7 +92,7 @@ const minutes = (from: number, to: number) =>
   Array.from({ length: to - from }, (_, i) => (from + i) * 60_000);
 
 describe("retention", () => {
-  test("without a bound keeps nothing, and reads nothing", async () => {
+  test("retention without a bound keeps no events, and reads none", async () => {
     const log = new TimesLog().add(...minutes(0, 40));
     const { trim } = rig({ ageMsMax: 0, bytesMax: 0 }, { log });
     await trim({ log: 30 });
@@ -100,7 +100,7 @@ describe("retention", () => {
     expect(log.reads).toEqual([]);
   });
 
-  test("by age keeps no part whose first event is older", async () => {
+  test("retention by age keeps no part whose first event is older", async () => {
     const log = new TimesLog().add(...minutes(0, 120));
     const { trim, clock } = rig({ ageMsMax: HOUR_MS, bytesMax: 0 }, { log });
     for (let minute = 0; minute <= 120; minute++) {
@@ -111,7 +111,7 @@ describe("retention", () => {
     }
   });
 
-  test("by bytes keeps the newest of all logs", async () => {
+  test("retention by bytes keeps the newest events of all logs", async () => {
     const busy = new TimesLog().add(...minutes(0, 400));
     const left = new TimesLog().add(...minutes(100, 120));
     const { trim, clock } = rig({ ageMsMax: 0, bytesMax: 10 * PART_BYTES }, { busy, left });
@@ -122,7 +122,7 @@ describe("retention", () => {
     expect(busy.first()).toBe(400 - 9 * PART_RECORDS);
   });
 
-  test("both bounds hold", async () => {
+  test("retention by age and bytes holds both bounds", async () => {
     const log = new TimesLog().add(...minutes(0, 400));
     const { trim, clock } = rig({ ageMsMax: HOUR_MS, bytesMax: 10 * PART_BYTES }, { log });
     clock.at = 400 * 60_000;
@@ -133,7 +133,7 @@ describe("retention", () => {
     expect(log.first()).toBe(380);
   });
 
-  test("gives kept events up for the disk, the oldest first and no more than it lacks", async () => {
+  test("retention deletes kept events for a full disk, the oldest first and no more than needed", async () => {
     const log = new TimesLog().add(...minutes(0, 400));
     const disk = { sizeBytes: 10_000, freeBytes: 2_000 };
     const { trim, clock, givenUp, lines } = rig(
@@ -154,7 +154,7 @@ describe("retention", () => {
     expect(log.first()).toBe(20);
   });
 
-  test("a disk's least free space is a share of a small one", () => {
+  test("the least free space of a small disk is a fraction of its size", () => {
     const sizeBytes = 100 * 2 ** 30;
     expect(lackingBytes({ sizeBytes, freeBytes: RETENTION_FREE_BYTES_MIN })).toBe(0);
     expect(lackingBytes({ sizeBytes, freeBytes: 1 })).toBe(RETENTION_FREE_BYTES_MIN - 1);
@@ -162,7 +162,7 @@ describe("retention", () => {
     expect(lackingBytes({ sizeBytes: 1_000, freeBytes: 90 })).toBe(10);
   });
 
-  test("a part that a wrong clock put into the future is as old as the one behind it", async () => {
+  test("a part that a wrong clock put into the future is as old as the part after it", async () => {
     const log = new TimesLog().add(...minutes(0, 8), ...Array(8).fill(1e12), ...minutes(8, 100));
     const { trim, clock } = rig({ ageMsMax: HOUR_MS, bytesMax: 0 }, { log });
     clock.at = 69 * 60_000;
@@ -170,7 +170,7 @@ describe("retention", () => {
     expect(log.first()).toBe(20);
   });
 
-  test("a part that a wrong clock put into the past waits for those before it", async () => {
+  test("a part that a wrong clock put into the past waits for the parts before it", async () => {
     const log = new TimesLog().add(...minutes(1_000, 1_008), ...Array(8).fill(0), 61e6, 61e6);
     const { trim, clock } = rig({ ageMsMax: HOUR_MS, bytesMax: 0 }, { log });
     clock.at = 1_050 * 60_000;
@@ -181,7 +181,7 @@ describe("retention", () => {
     expect(log.first()).toBe(16);
   });
 
-  test("what cannot be read is taken for new", async () => {
+  test("a part that cannot be read counts as new", async () => {
     const log = new TimesLog().add(...minutes(0, 100));
     const { trim, clock, lines } = rig({ ageMsMax: HOUR_MS, bytesMax: 0 }, { log });
     clock.at = 1e9;
@@ -194,7 +194,7 @@ describe("retention", () => {
     expect(log.first()).toBe(96);
   });
 
-  test("metrics tell what is kept, since when, and up to which bounds", async () => {
+  test("metrics show the kept bytes, the oldest event and the bounds", async () => {
     const one = new TimesLog().add(...minutes(5, 9));
     const two = new TimesLog().add(...minutes(3, 9));
     const shown = async (logs: Record<string, TimesLog>) => {
@@ -213,7 +213,7 @@ describe("retention", () => {
     expect(await shown(logs)).toEqual([10 * RECORD_BYTES, 300, ...bounds]);
   });
 
-  test("reads the time of each part once", async () => {
+  test("retention reads the time of each part once", async () => {
     const log = new TimesLog().add(...minutes(0, 400));
     const { trim, clock } = rig({ ageMsMax: HOUR_MS, bytesMax: 0 }, { log });
     for (let minute = 300; minute < 400; minute++) {
@@ -244,7 +244,7 @@ const step = fc.oneof(
   }),
 );
 
-test("bounds hold, and nothing goes that a lane needs or that both bounds keep", async () => {
+test("retention deletes no part that a lane needs or that both bounds keep", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
       const logs = { a: new TimesLog(), b: new TimesLog() };
@@ -301,7 +301,7 @@ test("bounds hold, and nothing goes that a lane needs or that both bounds keep",
   );
 });
 
-test("segments span a sixteenth of the bounds, within reason", () => {
+test("segments span a sixteenth of the retention bounds, between limits", () => {
   const MIB = 1 << 20;
   expect(segmentBounds({ ageMsMax: 0, bytesMax: 0 }, 1)).toEqual({});
   expect(segmentBounds({ ageMsMax: 16_000_000, bytesMax: 0 }, 4)).toEqual({

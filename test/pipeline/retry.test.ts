@@ -11,25 +11,25 @@ import {
   RETRY_DELAY_MS_MIN,
 } from "../../src/settings/limits.ts";
 
-describe("the delay before the next attempt", () => {
+describe("retry delay", () => {
   test.each([
     { attempts: 1, ceiling: 500 },
     { attempts: 2, ceiling: 1_000 },
     { attempts: 5, ceiling: 8_000 },
     { attempts: 8, ceiling: 60_000 },
     { attempts: 1_000_000, ceiling: 60_000 },
-  ])("after $attempts failures it is at most $ceiling ms", ({ attempts, ceiling }) => {
+  ])("a retry delay after $attempts failures is at most $ceiling ms", ({ attempts, ceiling }) => {
     expect(retryDelayMs(attempts, 1)).toBe(ceiling);
     expect(retryDelayMs(attempts, 0)).toBe(0);
     expect(retryDelayMs(attempts, 0.5)).toBe(ceiling / 2);
   });
 
-  test("a wish of the receiver is a lower bound", () => {
+  test("a retry delay is at least what the receiver asks for", () => {
     expect(retryDelayMs(1, 0.5, 7_000)).toBe(7_000);
     expect(retryDelayMs(8, 1, 7_000)).toBe(RETRY_DELAY_MS_MAX);
   });
 
-  test("it keeps its bounds", () => {
+  test("a retry delay keeps its bounds", () => {
     const random = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
     fc.assert(
       fc.property(fc.integer({ min: 1 }), random, (attempts, chance) => {

@@ -17,7 +17,7 @@ const connection: Connection = {
   ...{ from: { "0": 10 }, createdAt: 0, updatedAt: 0 },
 };
 
-describe("what a connection covers", () => {
+describe("connection windows", () => {
   const paused = { ...connection, until: { "0": 20 } };
   const resumed = {
     ...connection,
@@ -27,46 +27,46 @@ describe("what a connection covers", () => {
   test.each([
     { what: "before its start", of: connection, log: "0", sequence: 9, covered: false },
     { what: "at its start", of: connection, log: "0", sequence: 10, covered: true },
-    { what: "any later one", of: connection, log: "0", sequence: 1e12, covered: true },
-    { what: "a log that came later", of: connection, log: "1", sequence: 0, covered: true },
+    { what: "long after its start", of: connection, log: "0", sequence: 1e12, covered: true },
+    { what: "of a log that was added later", of: connection, log: "1", sequence: 0, covered: true },
     { what: "before a pause", of: paused, log: "0", sequence: 19, covered: true },
     { what: "in a pause", of: paused, log: "0", sequence: 20, covered: false },
-    { what: "a log that came in a pause", of: paused, log: "1", sequence: 0, covered: false },
+    { what: "of a log that was added in a pause", of: paused, log: "1", sequence: 0, covered: false },
     { what: "before a pause that is over", of: resumed, log: "0", sequence: 19, covered: true },
     { what: "in a pause that is over", of: resumed, log: "0", sequence: 29, covered: false },
     { what: "after a pause", of: resumed, log: "0", sequence: 30, covered: true },
-  ])("$what: $covered", ({ of, log, sequence, covered }) => {
+  ])("a connection covers a record $what: $covered", ({ of, log, sequence, covered }) => {
     expect(covers(of, log, sequence)).toBe(covered);
   });
 
-  test("where it starts", () => {
+  test("the first covered record of a connection is its start", () => {
     expect(firstCovered(connection, "0")).toBe(10);
     expect(firstCovered(resumed, "0")).toBe(10);
     expect(firstCovered(connection, "1")).toBe(0);
   });
 
-  test("where what is new of it starts", () => {
+  test("the first covered record of a resumed connection is the end of its pause", () => {
     expect(firstCovered(resumed, "0", connection.from)).toBe(30);
     expect(firstCovered(resumed, "0", resumed.from)).toBe(Number.POSITIVE_INFINITY);
     expect(firstCovered(resumed, "0", {})).toBe(10);
   });
 });
 
-describe("what is to be done with an event", () => {
+describe("route decisions", () => {
   const taken = { log: "0", sequence: 15, connectionId: "c" };
   const off = { ...destination, enabled: false };
   const refused = (what: string) => ({ kind: "refused" as const, reason: `${what} is disabled` });
   const paused = { ...connection, enabled: false, until: { "0": 20 } };
   test.each([
-    { what: "live", routes: createRoutes(destination, [connection]), expected: { kind: "send" } },
-    { what: "unconnected", routes: createRoutes(destination, []), expected: { kind: "discard" } },
+    { what: "of a live connection", routes: createRoutes(destination, [connection]), expected: { kind: "send" } },
+    { what: "without a connection", routes: createRoutes(destination, []), expected: { kind: "discard" } },
     {
-      what: "connected anew",
+      what: "of a connection that was deleted and made again",
       routes: createRoutes(destination, [{ ...connection, id: "other" }]),
       expected: { kind: "discard" },
     },
     {
-      what: "not owed",
+      what: "after the end of its connection",
       routes: createRoutes(off, [{ ...connection, until: { "0": 15 } }]),
       expected: { kind: "discard" },
     },
@@ -80,7 +80,7 @@ describe("what is to be done with an event", () => {
       routes: createRoutes(off, [{ ...connection, until: { "0": 20 } }]),
       expected: refused("Destination"),
     },
-  ])("$what", ({ routes, expected }) => {
+  ])("an event $what is routed as $expected.kind", ({ routes, expected }) => {
     expect(decideRoute(routes, "s", taken)).toEqual(expected as never);
   });
 

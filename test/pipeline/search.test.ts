@@ -85,14 +85,14 @@ async function all(
 
 const idOf = ({ messageId }: { messageId: Uint8Array }) => Buffer.from(messageId).toString("hex");
 
-describe("a search", () => {
-  test("finds nothing in empty logs", async () => {
+describe("search", () => {
+  test("a search of empty logs finds no events", async () => {
     const find = searchOf(await logsOf([[], []]));
     expect(await find()).toEqual({ events: [], reachedAt: undefined });
     expect(await find({ from: 5, to: 9 })).toEqual({ events: [], reachedAt: 5 });
   });
 
-  test("finds the newest events of all logs first, and goes on where it stopped", async () => {
+  test("a search finds the newest events of all logs first, and continues where it stopped", async () => {
     const logs: PixelRecord[][] = [[], [], []];
     for (let n = 0; n < 300; n++) logs[(n * n) % 3]!.push(record(1_000 + n, `event=E${n}`));
     const find = searchOf(await logsOf(logs));
@@ -105,7 +105,7 @@ describe("a search", () => {
     expect(pages[0]!.reachedAt).toBeLessThanOrEqual(1_293);
   });
 
-  test("finds no event of a source that is not the caller's", async () => {
+  test("a search finds no event of another workspace's source", async () => {
     const readers = await logsOf([
       [record(1, "userId=u"), record(2, "userId=u", { sourceId: "theirs" }), record(3, "userId=u")],
     ]);
@@ -113,7 +113,7 @@ describe("a search", () => {
     expect(events.map(({ receivedAt }) => receivedAt)).toEqual([3, 1]);
   });
 
-  test("stops at the size of the answer, and answers one event however large it is", async () => {
+  test("a search stops at the size of a response, which has at least one event", async () => {
     const large = record(1, `properties.text=${"%01".repeat(10_000)}`);
     const size = eventOf(large).json.length;
     const fitting = Math.floor(SEARCH_ANSWER_BYTES_MAX / size);
@@ -126,7 +126,7 @@ describe("a search", () => {
     expect(second.events.map(({ receivedAt }) => receivedAt)).toEqual([5, 4, 3, 2, 1]);
   });
 
-  test("stops when it took too long, and still comes to the end", async () => {
+  test("a search that stops at its time limit reaches the end page by page", async () => {
     const logs = [0, 1].map((log) =>
       Array.from({ length: 5_000 }, (_, n) => record(2 * n + log, `userId=${n % 1_000}`)),
     );
@@ -142,7 +142,7 @@ describe("a search", () => {
     expect(reached).toEqual([...reached].sort((a, b) => b - a));
   });
 
-  test("reads no further than it has to, and says how far", async () => {
+  test("a search reads no further than it has to, and returns its position", async () => {
     const logs = [Array.from({ length: 20_000 }, (_, n) => record(n, `event=E${n}`))];
     const readers = await logsOf(logs, 500);
     const reader = readers.get("0")!;
@@ -160,7 +160,7 @@ describe("a search", () => {
     expect(lowest).toBeGreaterThan(15_000);
   });
 
-  test("stops when it has looked through enough, and says where to go on", async () => {
+  test("a search stops after a number of records, and returns where to continue", async () => {
     const bytes = new Uint8Array(1 << 20);
     const count = SEARCH_BYTES_MAX / bytes.length + 100;
     const steps: number[] = [];
@@ -189,21 +189,21 @@ describe("a search", () => {
     expect(Math.max(...steps)).toBe(rest["0"]! - 1);
   });
 
-  test("goes on within the time that is looked for", async () => {
+  test("a search continues within its time range", async () => {
     const logs = [Array.from({ length: 100 }, (_, n) => record(n, ""))];
     const { pages } = await all(searchOf(await logsOf(logs)), { from: 20, to: 50, limit: 7 });
     const times = pages.flatMap(({ events }) => events.map(({ receivedAt }) => receivedAt));
     expect(times).toEqual(Array.from({ length: 30 }, (_, n) => 49 - n));
   });
 
-  test("ends when it is broken off", async () => {
+  test("a search ends when it is aborted", async () => {
     const readers = await logsOf([[record(1, "")]]);
     const search = new Search({ readers, clock: { elapsed: () => 0 } });
     const signal = AbortSignal.abort(new Error("gone"));
     expect(search.find({ limit: 1, isSource }, signal)).rejects.toThrow("gone");
   });
 
-  test("goes on from a place that was trimmed meanwhile", async () => {
+  test("a search continues from a position that was trimmed meanwhile", async () => {
     const logs = [Array.from({ length: 500 }, (_, n) => record(n, `event=E${n}`))];
     const readers = await logsOf(logs);
     const find = searchOf(readers);
@@ -213,7 +213,7 @@ describe("a search", () => {
     expect(await find({ rest: first.stopped!.rest })).toEqual({ events: [], reachedAt: undefined });
   });
 
-  test("goes on from anything that a caller may send", async () => {
+  test("a search accepts any position that a caller sends", async () => {
     const find = searchOf(await logsOf([[record(1, "")], [record(2, "")]]));
     const times = async (rest: Record<string, number>) =>
       (await find({ rest })).events.map(({ receivedAt }) => receivedAt);
@@ -278,7 +278,7 @@ const asked = fc.record(
   { requiredKeys: [] },
 );
 
-test("pages of a search hold each event that fits, once, as looking at every event finds them", async () => {
+test("the pages of a search hold each matching event once, as a full scan does", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(stored, { maxLength: 60 }),
@@ -311,7 +311,7 @@ test("pages of a search hold each event that fits, once, as looking at every eve
   );
 });
 
-test("where clocks are set back, each event is still found once", async () => {
+test("a search finds each event once although clocks were set back", async () => {
   const moved = fc.record({ log: fc.nat(2), passes: fc.integer({ min: -20, max: 20 }) });
   await fc.assert(
     fc.asyncProperty(

@@ -29,7 +29,7 @@ function rig(logCount: number) {
 
 const numberOf = (item: LaneEvent) => JSON.parse(Buffer.from(item.input.event.json).toString()).n;
 
-test("events sent one after the other keep their order, whichever process takes each", async () => {
+test("consecutive events keep their order, whichever process receives each", async () => {
   const step = fc.record({
     log: fc.nat({ max: 3 }),
     // Of another source, which the lane passes over.
@@ -67,15 +67,15 @@ test("a batch is filled from several logs", async () => {
   expect(taken.length).toBeGreaterThan(90);
 });
 
-describe("ends that are not true", () => {
-  test("beyond a log's end are its end", async () => {
+describe("wrong ends of other logs", () => {
+  test("an end beyond a log's end counts as its end", async () => {
     const { logs, reader } = rig(2);
     logs[0]!.append(record(0, "ann", { after: [{ log: 1, sequence: 1_000 }] }));
     logs[0]!.append(record(1, "ann", { after: [{ log: 9, sequence: 1_000 }] }));
     expect((await reader().take(10, 1e9)).map(numberOf)).toEqual([0, 1]);
   });
 
-  test("that wait for each other stop nothing", async () => {
+  test("records of two logs that wait for each other are read all the same", async () => {
     const { logs, reader } = rig(2);
     for (const n of numbersTo(6)) {
       logs[n % 2]!.append(record(n, "ann", { after: [{ log: (n + 1) % 2, sequence: 3 }] }));
@@ -91,7 +91,7 @@ describe("ends that are not true", () => {
   });
 });
 
-test("what was taken is not lost in the failing read of another log", async () => {
+test("events that were taken are not lost when another log cannot be read", async () => {
   const { logs, reader, endsBeside } = rig(2);
   logs[0]!.append(record(0));
   logs[1]!.append(record(1, "ann", { after: endsBeside(1) }));

@@ -18,7 +18,7 @@ const hostile = (one: Parameters<typeof eventOf>[0]) => {
   return { ...built, json: Buffer.from(JSON.stringify({ ...event, ...more })) };
 };
 
-test("events of a batch whose requests differ go apart, each user's in order", async () => {
+test("events whose requests differ are sent separately, each user's in order", async () => {
   const paths: string[] = [];
   const sink = rig.webhook(
     "one",
@@ -41,7 +41,7 @@ test("events of a batch whose requests differ go apart, each user's in order", a
   }
 });
 
-test("events that ask for the same request share it", async () => {
+test("events with equal requests share one", async () => {
   const sink = rig.webhook("one", undefined, { batchSize: 100 });
   rig.sandbox.codes.set("code", (event) => ({ ...event, header: { "x-a": "b" } }));
   rig.live.publish("one", "code", "v1");
@@ -51,7 +51,7 @@ test("events that ask for the same request share it", async () => {
   expect(sink.requests).toBe(1);
 });
 
-test("a wrong request of one event is its dead letter, and the others of the batch arrive", async () => {
+test("an event with an invalid request becomes a dead letter, and the others of its batch arrive", async () => {
   const sink = rig.webhook("one", undefined, { batchSize: 100 });
   rig.sandbox.codes.set("code", (event) =>
     event.n === 3 ? { ...event, header: { host: "evil" } } : event,
@@ -68,7 +68,7 @@ test("a wrong request of one event is its dead letter, and the others of the bat
   ]);
 });
 
-test("what a pixel holds shapes no request, with code or without", async () => {
+test("the members of a pixel shape no request, with code or without", async () => {
   const targets: string[] = [];
   const note = (_: unknown, request: Request) => {
     targets.push(new URL(request.url).pathname + (request.headers.get("authorization") ?? ""));
@@ -87,7 +87,7 @@ test("what a pixel holds shapes no request, with code or without", async () => {
   expect(coded.taken[0]).not.toHaveProperty("appendPath");
 });
 
-test("code may give what a pixel held as well", async () => {
+test("code may set request members that a pixel also has", async () => {
   const targets: string[] = [];
   const sink = rig.webhook("one", (_, request) => {
     targets.push(new URL(request.url).pathname);
@@ -101,7 +101,7 @@ test("code may give what a pixel held as well", async () => {
   expect(targets).toEqual(["/admin"]);
 });
 
-test("only members of the event itself are withheld, and other events stay the same object", () => {
+test("the member filter removes top-level members only, and returns other events unchanged", () => {
   const withhold = createMemberFilter(["header", "appendPath"]);
   const plain = Buffer.from('{"a":{"b":"header"}}');
   expect(withhold(Buffer.from('{"a":{"header":1},"header":{"x":"\\""},"b":[]}')).toString()).toBe(

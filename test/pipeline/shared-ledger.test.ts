@@ -108,8 +108,8 @@ function commit(ledger: Ledger, change: LaneChange): Promise<void> {
 
 const nextOf = (ledger: Ledger) => ledger.lane("d")?.logs.k0?.next;
 
-describe("a ledger that nodes share", () => {
-  test("is written by the lanes of the last node that claimed it alone", async () => {
+describe("shared ledger", () => {
+  test("a shared ledger takes commits only of the last node that claimed it", async () => {
     const log = new MemoryLog({ delayMs: () => 0 });
     const [first, second] = [openNode(log), openNode(log)];
     const one = await own(first, "one");
@@ -135,7 +135,7 @@ describe("a ledger that nodes share", () => {
     await Promise.all([first.close(), second.close()]);
   });
 
-  test("never takes the commit of a node that lost it and does not know", async () => {
+  test("a shared ledger refuses the commit of a node that has lost it unawares", async () => {
     const log = new MemoryLog({ delayMs: () => 0 });
     const paused = new Deafening(log);
     const [first, second] = [openNode(paused), openNode(log)];
@@ -154,7 +154,7 @@ describe("a ledger that nodes share", () => {
     await Promise.all([first.close(), second.close()]);
   });
 
-  test("lets any node replay and purge, and tells the owner of replays", async () => {
+  test("a shared ledger lets any node replay and purge, and notifies its owner of replays", async () => {
     const log = new MemoryLog({ delayMs: () => 0 });
     const [first, second] = [openNode(log), openNode(log)];
     const owner = await own(first, "one");
@@ -179,7 +179,7 @@ describe("a ledger that nodes share", () => {
     await Promise.all([first.close(), second.close()]);
   });
 
-  test("asks nobody where the log ends before a lane's commit", async () => {
+  test("a shared ledger commits without reading the end of its log", async () => {
     const log = new MemoryLog({ delayMs: () => 0 });
     const store = openNode(log);
     const owner = await own(store, "one");
@@ -198,7 +198,7 @@ describe("a ledger that nodes share", () => {
     await store.close();
   });
 
-  test("writes a commit once whose outcome was not known, also when others went on from it", async () => {
+  test("a shared ledger writes a commit of unknown outcome once, also when later changes follow it", async () => {
     let answered = true;
     const fate = () => (answered ? ("kept" as const) : ("unanswered" as const));
     const log = new MemoryLog({ delayMs: () => 0, fate });

@@ -220,7 +220,7 @@ function judge(world: World): void {
 const AT_ONCE = 3;
 
 test.concurrent.each(Array.from({ length: AT_ONCE }, (_, n) => n + 1))(
-  "whatever happens, every event that is owed ends delivered, dropped by code, or a dead letter (%i)",
+  "every routed event ends delivered, dropped by code or as a dead letter (%i)",
   async () => {
     const seen = { taken: 0, letters: 0 };
     await fc.assert(

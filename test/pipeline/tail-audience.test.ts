@@ -32,7 +32,7 @@ function audiences(): [RemoteTail, RemoteTail] {
   return [audience(0), audience(1)];
 }
 
-test("who looks at one node sees what came in at another", async () => {
+test("a subscriber at one node sees events that another node received", async () => {
   const live = new FakeLive();
   live.addSource();
   const logs = [new MemoryLog(), new MemoryLog()];

@@ -3,7 +3,7 @@ import { pino } from "pino";
 import { transform } from "../../src/pipeline/transforming/transform.ts";
 import { FakeLive, FakeSandbox, laneEvent } from "./doubles.ts";
 
-test("an output that waits does not hold the answer of the guest that contains it", async () => {
+test("an output that waits does not keep the guest's whole answer in memory", async () => {
   const live = new FakeLive();
   live.putDestination("one");
   live.publish("one", "code", "version");

@@ -37,7 +37,7 @@ function rig(low: () => number | undefined, bounds = none) {
 }
 
 describe("trimming", () => {
-  test("what every lane has passed goes, once it is old", async () => {
+  test("records that every lane has passed are trimmed once they are old", async () => {
     let low = 0;
     const { log, trimmer, pass, checkpoints } = rig(() => low);
     log.append(...numbersTo(100).map((n) => record(n)));
@@ -55,7 +55,7 @@ describe("trimming", () => {
     expect(checkpoints()).toBe(4);
   });
 
-  test("what every lane has passed at once stays for a minute all the same", async () => {
+  test("records that every lane passed at once stay for a minute", async () => {
     const { log, trimmer, pass } = rig(() => 10);
     log.append(...numbersTo(10).map((n) => record(n)));
     await trimmer.run();
@@ -67,7 +67,7 @@ describe("trimming", () => {
     expect(log.first()).toBe(10);
   });
 
-  test("without lanes all goes that was there a minute ago, and nothing younger", async () => {
+  test("a log without lanes is trimmed up to its end of a minute ago", async () => {
     const { log, trimmer, pass } = rig(() => undefined);
     log.append(...numbersTo(10).map((n) => record(n)));
     await trimmer.run();
@@ -83,7 +83,7 @@ describe("trimming", () => {
     expect(log.first()).toBe(11);
   });
 
-  test("what is kept goes once it is too old, and what a lane needs stays", async () => {
+  test("kept events are trimmed once they are too old, and records that a lane needs stay", async () => {
     let low = 100;
     const ageMsMax = 3_600_000;
     const { log, trimmer, pass, now } = rig(() => low, { ageMsMax, bytesMax: 0 });
@@ -104,7 +104,7 @@ describe("trimming", () => {
     expect(log.first()).toBe(99);
   });
 
-  test("a failing log does not stop the others", async () => {
+  test("a log that cannot be trimmed does not stop the others", async () => {
     const { log, other, trimmer, pass } = rig(() => undefined);
     log.append(record(0));
     other.append(record(0));
@@ -116,7 +116,7 @@ describe("trimming", () => {
     expect(other.first()).toBe(1);
   });
 
-  test("a long trimming holds up no other log and no checkpoint, is not begun twice, and ends at the stop", async () => {
+  test("a long trim blocks no other log and no checkpoint, runs once, and ends at the stop", async () => {
     const { log, other, trimmer, pass, checkpoints } = rig(() => undefined);
     log.append(record(0));
     other.append(record(0));

@@ -12,7 +12,7 @@ afterEach(() => rig.end());
 
 const other = { sourceId: "other" };
 
-test("pixels of another source cost nothing, however many destinations wait", async () => {
+test("events of another source wake no lane, however many lanes are idle", async () => {
   const sink = new Sink();
   rig.sinks.push(sink);
   for (const n of numbersTo(200)) {
@@ -34,7 +34,7 @@ test("pixels of another source cost nothing, however many destinations wait", as
   await until(() => sink.taken.length === 400);
 });
 
-test("a lane that was not woken has passed what came, durably", async () => {
+test("an idle lane commits its cursor past events of other sources", async () => {
   const sink = rig.webhook("one");
   const metrics = createMetrics();
   rig.start({ metrics });
@@ -54,7 +54,7 @@ test("a lane that was not woken has passed what came, durably", async () => {
   expect(rig.log.looks - looks).toBeLessThan(50);
 });
 
-test("a connection that is made while its lane is idle gets what came since", async () => {
+test("a connection that is made while its lane is idle gets the events since its start", async () => {
   const sink = rig.webhook("one");
   rig.start();
   rig.log.append(record(0));
@@ -75,7 +75,7 @@ test("a connection that is made while its lane is idle gets what came since", as
   expect(sink.numbers().toSorted((a, b) => a - b)).toEqual([0, 1, 20, 21, 22]);
 });
 
-test("what comes of other sources while a lane looks is passed too", async () => {
+test("an idle lane passes events of other sources that arrive during its read", async () => {
   const sink = rig.webhook("one");
   const metrics = createMetrics();
   rig.start({ metrics });
