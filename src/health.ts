@@ -24,7 +24,7 @@ interface ReadinessSources {
   backend: Pick<Backend, "catalog" | "logs" | "checks" | "warnings">;
   ingest: Pick<Ingest, "healthy">;
   sandbox: Pick<GuestSandbox, "status">;
-  pipeline: Pick<Pipeline, "trouble">;
+  pipeline: Pick<Pipeline, "failure">;
 }
 
 /**
@@ -45,7 +45,7 @@ export function readiness({
     ingest: check(ingest.healthy() ? undefined : ingestTrouble),
     sandbox: check(state === "ready" ? undefined : (reason ?? "Not started yet")),
     catalog: check(backend.catalog.trouble()),
-    delivery: check(pipeline.trouble()),
+    delivery: check(pipeline.failure()),
     ...backend.checks(),
   };
   return {

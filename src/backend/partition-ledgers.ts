@@ -87,7 +87,7 @@ export class PartitionLedgers {
 
   /** Why some ledger is not read or written; undefined while all are. */
   trouble(): string | undefined {
-    const troubles = this.#ledgers.values().map(({ ledger }) => ledger.trouble());
+    const troubles = this.#ledgers.values().map(({ ledger }) => ledger.failure());
     return troubles.find((trouble) => trouble !== undefined);
   }
 

@@ -1,5 +1,6 @@
 /**
- * Condition variable: waiters resume at the next notification; a notification without waiters is lost.
+ * Condition variable: waiters resume at the next notification; a notification without waiters is
+ * lost.
  */
 export class Notifier {
   readonly #waiters = new Set<() => void>();
@@ -36,7 +37,8 @@ export interface Clock {
   /** Monotonic milliseconds: changes of the wall clock do not affect them. */
   elapsed(): number;
   /**
-   * Milliseconds since the wall clock, of this process or another, showed this time: at least 0. Steps of the clock during the life of this process do not add to the age.
+   * Milliseconds since the wall clock, of this process or another, showed this time: at least 0.
+   * Steps of the clock during the life of this process do not add to the age.
    */
   age(at: number): number;
   /** From 0 inclusive to 1 exclusive. */
@@ -46,7 +48,7 @@ export interface Clock {
 }
 
 /** How often the wall clock is checked for a step. */
-const LOOK_MS = 1_000;
+const STEP_CHECK_MS = 1_000;
 /** Smallest difference that counts as a step; smaller ones are gradual corrections. */
 const STEP_MS_MIN = 2_000;
 /** Steps that are remembered. */
@@ -61,15 +63,15 @@ const STEPS_MAX = 16;
 export function createAges(wall: () => number, elapsed: () => number): (at: number) => number {
   let distances = [wall() - elapsed()];
 
-  function look(): void {
+  function checkStep(): void {
     const distance = wall() - elapsed();
     const isStep = Math.abs(distance - distances.at(-1)!) >= STEP_MS_MIN;
     distances = [...(isStep ? distances : distances.slice(0, -1)), distance].slice(-STEPS_MAX);
   }
 
-  setInterval(look, LOOK_MS).unref();
+  setInterval(checkStep, STEP_CHECK_MS).unref();
   return (at) => {
-    look();
+    checkStep();
     const ages = distances.map((distance) => elapsed() + distance - at).filter((age) => age >= 0);
     return ages.length === 0 ? 0 : Math.min(...ages);
   };

@@ -60,7 +60,8 @@ export class LaneRegistry {
   }
 
   /**
-   * Wakes the lanes that have new records to read. The catalog is read first: a lane that starts too
+   * Wakes the lanes that have new records to read. The catalog is read first: a lane that starts
+   * too
    * late would have to read many records again.
    */
   wake(range?: DurableRange): void {

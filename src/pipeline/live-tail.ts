@@ -27,16 +27,23 @@ type Receive = (message: TailMessage) => void;
 
 /** Exchange of tail messages with other nodes: they see events of this node, and vice versa. */
 export interface RemoteTail {
-  isWanted(workspaceId: string): boolean;
-  readonly isAnyWanted: boolean;
-  show(workspaceId: string, message: TailMessage): void;
-  look(workspaceId: string, see: Receive): () => void;
+  /** Whether another node has a subscriber of the workspace. */
+  hasSubscriber(workspaceId: string): boolean;
+  readonly hasSubscribers: boolean;
+  publish(workspaceId: string, message: TailMessage): void;
+  subscribe(workspaceId: string, receive: Receive): () => void;
   /** Calls the listener when a subscription begins at another node. */
-  onWanted(listener: () => void): void;
+  onSubscribed(listener: () => void): void;
 }
 
 /**
- * Sends events to subscribers as they are received and settle. Without a subscriber of the workspace no message is built, and the tail costs one map read. `received` messages come from the tail's own log cursor, which runs only while there is a subscriber, at this node or another, and starts at the end of the log.
+ * Sends events to subscribers as they are received and settle. Without a subscriber of the
+ * workspace
+ * no message is built, and the tail costs one map read. `received` messages come from the tail's
+ * own
+ * log cursor, which runs only while there is a subscriber, at this node or another, and starts at
+ * the
+ * end of the log.
  */
 export class LiveTail implements TailSubscriptions {
   readonly #subscribers = new Map<string, Set<Receive>>();
@@ -49,9 +56,9 @@ export class LiveTail implements TailSubscriptions {
   constructor(
     readonly logs: LogSet,
     readonly live: Pick<Live, "sourceById">,
-    readonly audience?: RemoteTail | undefined,
+    readonly remote?: RemoteTail | undefined,
   ) {
-    audience?.onWanted(() => this.#follow());
+    remote?.onSubscribed(() => this.#follow());
   }
 
   subscribe(workspaceId: string, receive: Receive): () => void {
@@ -60,9 +67,9 @@ export class LiveTail implements TailSubscriptions {
     // A new function, so that one receiver may subscribe twice.
     const subscription: Receive = (message) => receive(message);
     this.#subscribers.set(workspaceId, receivers.add(subscription));
-    const lookAway = this.audience?.look(workspaceId, subscription);
+    const unsubscribe = this.remote?.subscribe(workspaceId, subscription);
     return () => {
-      lookAway?.();
+      unsubscribe?.();
       receivers.delete(subscription);
       if (receivers.size === 0 && this.#subscribers.get(workspaceId) === receivers) {
         this.#subscribers.delete(workspaceId);
@@ -72,7 +79,7 @@ export class LiveTail implements TailSubscriptions {
 
   hasSubscriber(workspaceId: string): boolean {
     if (this.#subscribers.size > 0 && this.#subscribers.has(workspaceId)) return true;
-    return this.audience?.isWanted(workspaceId) ?? false;
+    return this.remote?.hasSubscriber(workspaceId) ?? false;
   }
 
   publish(workspaceId: string, message: TailMessage): void {
@@ -83,7 +90,7 @@ export class LiveTail implements TailSubscriptions {
         // A subscriber's error must not stop the events.
       }
     }
-    if (this.audience?.isWanted(workspaceId)) this.audience.show(workspaceId, message);
+    if (this.remote?.hasSubscriber(workspaceId)) this.remote.publish(workspaceId, message);
   }
 
   /** Publishes the outcome of an output. */
@@ -124,7 +131,7 @@ export class LiveTail implements TailSubscriptions {
   }
 
   get #isWanted(): boolean {
-    return this.#subscribers.size > 0 || (this.audience?.isAnyWanted ?? false);
+    return this.#subscribers.size > 0 || (this.remote?.hasSubscribers ?? false);
   }
 
   /** Starts to read `received` messages, at the end of the logs. */

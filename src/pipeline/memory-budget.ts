@@ -15,7 +15,8 @@ import type { LaneEvent } from "./model/lane-event.ts";
 const WORKSPACE_HELD_BYTES_MIN = 2 << 20;
 
 /**
- * Events of one lane that were read and whose outcome is not on disk: a crash repeats at most these.
+ * Events of one lane that were read and whose outcome is not on disk: a crash repeats at most
+ * these.
  */
 export const LANE_UNCOMMITTED_EVENTS_MAX = 8_192;
 

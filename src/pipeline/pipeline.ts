@@ -47,7 +47,7 @@ export interface Pipeline {
   /** Bytes of all event logs, and the time of receipt of their oldest event. */
   keptEvents(): Promise<{ bytes: number; oldestAt: number | undefined }>;
   /** Why cursors and dead letters are not written at the moment; undefined while they are. */
-  trouble(): string | undefined;
+  failure(): string | undefined;
   /** Lets attempts under way end, commits the cursors, and closes. */
   close(): Promise<void>;
 }
@@ -177,10 +177,10 @@ export function createPipelineHost(parts: PipelineHostParts): PipelineHost {
     },
     minuteCounts: (destinationId) => metrics.histories.minutes(destinationId, clock.now()),
     keptEvents: () => kept.keptEvents(),
-    trouble: () =>
+    failure: () =>
       ledgers()
         .values()
-        .map((ledger) => ledger.trouble())
+        .map((ledger) => ledger.failure())
         .find((trouble) => trouble !== undefined),
     async close() {
       stopListening();

@@ -45,21 +45,21 @@ describeWith(brokersMissing)("what nodes tell each other", () => {
     const nodes = await Promise.all([open("shown"), open("shown")]);
     const [here, there] = nodes.map((node: NodeBus) => createTailRelay<number>(node));
     let begun = 0;
-    there!.onWanted(() => {
+    there!.onSubscribed(() => {
       begun += 1;
     });
-    expect(there!.isAnyWanted).toBe(false);
+    expect(there!.hasSubscribers).toBe(false);
     const seen: number[] = [];
-    const end = here!.look("one", (shown) => seen.push(shown));
-    await until(() => there!.isWanted("one"));
+    const end = here!.subscribe("one", (shown) => seen.push(shown));
+    await until(() => there!.hasSubscriber("one"));
     expect(begun).toBeGreaterThan(0);
-    expect(there!.isWanted("two")).toBe(false);
-    there!.show("two", 2);
-    there!.show("one", 1);
+    expect(there!.hasSubscriber("two")).toBe(false);
+    there!.publish("two", 2);
+    there!.publish("one", 1);
     await until(() => seen.length > 0);
     expect(seen).toEqual([1]);
     end();
-    await until(() => !there!.isWanted("one"));
+    await until(() => !there!.hasSubscriber("one"));
     here!.close();
     there!.close();
     await Promise.all(nodes.map((node) => node.close()));

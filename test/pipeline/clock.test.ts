@@ -35,21 +35,24 @@ describe("event age", () => {
     ]);
   });
 
-  test.each([2 * HOUR, -2 * HOUR])("an age does not follow a wall clock that is set by %d ms", (step) => {
-    const { age, wall, pass, set } = machine();
-    const before = wall();
-    pass(60_000);
-    // Between two looks a clock steps; nothing was asked meanwhile.
-    set(step);
-    pass(10);
-    const after = wall();
-    pass(5_000);
-    expect(age(before)).toBe(65_010);
-    expect(age(after)).toBe(5_000);
-    pass(HOUR / 2);
-    expect(age(before)).toBe(HOUR / 2 + 65_010);
-    expect(age(after)).toBe(HOUR / 2 + 5_000);
-  });
+  test.each([2 * HOUR, -2 * HOUR])(
+    "an age does not follow a wall clock that is set by %d ms",
+    (step) => {
+      const { age, wall, pass, set } = machine();
+      const before = wall();
+      pass(60_000);
+      // Between two looks a clock steps; nothing was asked meanwhile.
+      set(step);
+      pass(10);
+      const after = wall();
+      pass(5_000);
+      expect(age(before)).toBe(65_010);
+      expect(age(after)).toBe(5_000);
+      pass(HOUR / 2);
+      expect(age(before)).toBe(HOUR / 2 + 65_010);
+      expect(age(after)).toBe(HOUR / 2 + 5_000);
+    },
+  );
 
   test("an age stays right while the wall clock is set forward and back and corrected gradually", () => {
     const { age, wall, pass, set } = machine();

@@ -160,7 +160,7 @@ test("the oldest dead letters beyond the operator's bounds are dropped, counted 
   expect(ledger.letters.countOf("w", { destinationId: "e" })).toBe(30);
   const oldest = ledger.letters.get(
     "w",
-    ledger.letters.look("w", { destinationId: "d" }, { after: "", before: "~", count: 1 }).ids[0]!,
+    ledger.letters.scan("w", { destinationId: "d" }, { after: "", before: "~", count: 1 }).ids[0]!,
   )!;
   expect(oldest.createdAt).toBe(1_460_000);
   await sweep(0, 20_000);

@@ -20,7 +20,7 @@ export class MemoryLog implements LogReader {
   readonly #listeners = new Set<(news?: DurableRange) => void>();
   #first = 0;
   /** Calls of `end`: lanes that look ask for it. */
-  looks = 0;
+  endCalls = 0;
   #end = 0;
 
   constructor(readonly name = "0") {}
@@ -47,7 +47,7 @@ export class MemoryLog implements LogReader {
 
   first = () => this.#first;
   end = () => {
-    this.looks += 1;
+    this.endCalls += 1;
     return this.#end;
   };
   advance(): void {}

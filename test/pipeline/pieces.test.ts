@@ -107,13 +107,16 @@ describe("dead letters", () => {
     ["5", "", ""],
     ['"text"', "", ""],
     ["no JSON", "", ""],
-  ])("dead letters are requeued with the ids of the received event: %s", (text, userId, anonymousId) => {
-    for (const over of [{ text }, { text: "{}", original: text }]) {
-      const { input } = createRequeuedEvent({ letter: letter(1, over), replayedAt: 7 });
-      expect(input.event).toMatchObject({ userId, anonymousId });
-      expect(Buffer.from(input.event.json).toString()).toBe(text);
-    }
-  });
+  ])(
+    "dead letters are requeued with the ids of the received event: %s",
+    (text, userId, anonymousId) => {
+      for (const over of [{ text }, { text: "{}", original: text }]) {
+        const { input } = createRequeuedEvent({ letter: letter(1, over), replayedAt: 7 });
+        expect(input.event).toMatchObject({ userId, anonymousId });
+        expect(Buffer.from(input.event.json).toString()).toBe(text);
+      }
+    },
+  );
 });
 
 /** A receiver that takes as long as the test likes. */

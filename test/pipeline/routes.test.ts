@@ -31,7 +31,13 @@ describe("connection windows", () => {
     { what: "of a log that was added later", of: connection, log: "1", sequence: 0, covered: true },
     { what: "before a pause", of: paused, log: "0", sequence: 19, covered: true },
     { what: "in a pause", of: paused, log: "0", sequence: 20, covered: false },
-    { what: "of a log that was added in a pause", of: paused, log: "1", sequence: 0, covered: false },
+    {
+      what: "of a log that was added in a pause",
+      of: paused,
+      log: "1",
+      sequence: 0,
+      covered: false,
+    },
     { what: "before a pause that is over", of: resumed, log: "0", sequence: 19, covered: true },
     { what: "in a pause that is over", of: resumed, log: "0", sequence: 29, covered: false },
     { what: "after a pause", of: resumed, log: "0", sequence: 30, covered: true },
@@ -58,8 +64,16 @@ describe("route decisions", () => {
   const refused = (what: string) => ({ kind: "refused" as const, reason: `${what} is disabled` });
   const paused = { ...connection, enabled: false, until: { "0": 20 } };
   test.each([
-    { what: "of a live connection", routes: createRoutes(destination, [connection]), expected: { kind: "send" } },
-    { what: "without a connection", routes: createRoutes(destination, []), expected: { kind: "discard" } },
+    {
+      what: "of a live connection",
+      routes: createRoutes(destination, [connection]),
+      expected: { kind: "send" },
+    },
+    {
+      what: "without a connection",
+      routes: createRoutes(destination, []),
+      expected: { kind: "discard" },
+    },
     {
       what: "of a connection that was deleted and made again",
       routes: createRoutes(destination, [{ ...connection, id: "other" }]),

@@ -10,14 +10,14 @@ function audiences(): [RemoteTail, RemoteTail] {
   const audience = (mine: 0 | 1): RemoteTail => {
     const other = mine === 0 ? 1 : 0;
     return {
-      isWanted: (key) => (looks[other]!.get(key)?.size ?? 0) > 0,
-      get isAnyWanted() {
+      hasSubscriber: (key) => (looks[other]!.get(key)?.size ?? 0) > 0,
+      get hasSubscribers() {
         return looks[other]!.size > 0;
       },
-      show(key, message) {
+      publish(key, message) {
         for (const see of looks[other]!.get(key) ?? []) see(message);
       },
-      look(key, see) {
+      subscribe(key, see) {
         const sees = looks[mine]!.get(key) ?? new Set();
         looks[mine]!.set(key, sees.add(see));
         for (const listener of listeners[other]!) listener();
@@ -26,7 +26,7 @@ function audiences(): [RemoteTail, RemoteTail] {
           if (sees.size === 0) looks[mine]!.delete(key);
         };
       },
-      onWanted: (listener) => void listeners[mine]!.add(listener),
+      onSubscribed: (listener) => void listeners[mine]!.add(listener),
     };
   };
   return [audience(0), audience(1)];

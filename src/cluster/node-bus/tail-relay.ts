@@ -2,14 +2,14 @@ import type { NodeBus } from "./node-bus.ts";
 
 /** Relays messages to nodes with a subscriber, by a key such as a workspace; some may be lost. */
 export interface TailRelay<T> {
-  /** Whether somebody looks at another node. */
-  isWanted(key: string): boolean;
-  readonly isAnyWanted: boolean;
-  show(key: string, shown: T): void;
-  /** Somebody looks here: `see` gets what other nodes show. Returns what ends this. */
-  look(key: string, see: (shown: T) => void): () => void;
-  /** Calls the listener when another node begins to look. */
-  onWanted(listener: () => void): void;
+  /** Whether another node has a subscriber of the key. */
+  hasSubscriber(key: string): boolean;
+  readonly hasSubscribers: boolean;
+  publish(key: string, message: T): void;
+  /** Begins a subscription to messages of other nodes, and returns the function that ends it. */
+  subscribe(key: string, receive: (message: T) => void): () => void;
+  /** Calls the listener when another node announces its subscriptions. */
+  onSubscribed(listener: () => void): void;
   close(): void;
 }
 
@@ -48,12 +48,12 @@ export function createTailRelay<T>(exchange: NodeBus): TailRelay<T> {
   });
 
   return {
-    isWanted: (key) => (wanted.get(key) ?? 0) > performance.now(),
-    get isAnyWanted() {
+    hasSubscriber: (key) => (wanted.get(key) ?? 0) > performance.now(),
+    get hasSubscribers() {
       return wanted.size > 0;
     },
-    show: (key, shown) => exchange.publish(["shown", key, shown] satisfies Message),
-    look(key, see) {
+    publish: (key, shown) => exchange.publish(["shown", key, shown] satisfies Message),
+    subscribe(key, see) {
       const sees = looking.get(key) ?? new Set();
       looking.set(key, sees);
       // A new function, so that one may look twice.
@@ -65,7 +65,7 @@ export function createTailRelay<T>(exchange: NodeBus): TailRelay<T> {
         if (sees.size === 0 && looking.get(key) === sees) looking.delete(key);
       };
     },
-    onWanted: (listener) => void listeners.add(listener),
+    onSubscribed: (listener) => void listeners.add(listener),
     close() {
       clearInterval(saying);
       stop();

@@ -45,16 +45,16 @@ export function createDeadLetters(
 ): DeadLetters {
   return {
     find(workspaceId, { after = "", count, ...filter }) {
-      const looked = ledger.letters.look(workspaceId, filter, { after, before: LAST_KEY, count });
-      const found = looked.ids.map((id) => ledger.letters.get(workspaceId, id));
+      const scanned = ledger.letters.scan(workspaceId, filter, { after, before: LAST_KEY, count });
+      const found = scanned.ids.map((id) => ledger.letters.get(workspaceId, id));
       const letters = found.filter((letter) => letter !== undefined);
       const page = takeChars(DEAD_LETTERS_PAGE_CHARS_MAX, letterChars, letters);
-      const reached = page.length < letters.length ? page.at(-1)?.id : looked.reached;
-      return { letters: page.map(shown), reached };
+      const reached = page.length < letters.length ? page.at(-1)?.id : scanned.reached;
+      return { letters: page.map(parseLetter), reached };
     },
     get(workspaceId, id) {
       const letter = ledger.letters.get(workspaceId, id);
-      return letter && shown(letter);
+      return letter && parseLetter(letter);
     },
     count: (workspaceId, filter) => ledger.letters.countOf(workspaceId, filter),
     groups(workspaceId, destinationId) {
@@ -71,7 +71,7 @@ export function createDeadLetters(
         .toArray()
         .sort((one, other) => other.count - one.count || other.lastAt - one.lastAt);
     },
-    ids: (workspaceId, filter, part) => ledger.letters.look(workspaceId, filter, part),
+    ids: (workspaceId, filter, part) => ledger.letters.scan(workspaceId, filter, part),
     async replay(workspaceId, ids) {
       let replayed = 0;
       await inLots(ids, async (rest) => {
@@ -103,7 +103,7 @@ async function inLots(
   while (rest.length > 0) rest = rest.slice(await step(rest));
 }
 
-function shown(letter: StoredLetter): DeadLetter {
+function parseLetter(letter: StoredLetter): DeadLetter {
   const { text, original, programId, user, type, name, ...rest } = letter;
   return { ...rest, event: parseJsonOrText(text) };
 }

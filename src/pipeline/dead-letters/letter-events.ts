@@ -44,7 +44,9 @@ export function createDeadLetter(
   };
 }
 
-/** Creates the lane event of a requeued letter: the original event runs through the live code again. */
+/**
+ * Creates the lane event of a requeued letter: the original event runs through the live code again.
+ */
 export function createRequeuedEvent({ letter, replayedAt }: RequeuedLetter): LaneEvent {
   const { messageId, sourceId, receivedAt, type, user, name } = letter;
   const text = letter.original ?? letter.text;
@@ -61,9 +63,9 @@ export function createRequeuedEvent({ letter, replayedAt }: RequeuedLetter): Lan
 
 function idsOf(text: string): { userId: string; anonymousId: string } {
   const value = parseJsonOrText(text);
-  const id = (name: string) => {
-    const found = typeof value === "object" && value !== null ? Reflect.get(value, name) : "";
-    return typeof found === "string" ? found : "";
+  const idOf = (name: string) => {
+    const id = typeof value === "object" && value !== null ? Reflect.get(value, name) : "";
+    return typeof id === "string" ? id : "";
   };
-  return { userId: id("userId"), anonymousId: id("anonymousId") };
+  return { userId: idOf("userId"), anonymousId: idOf("anonymousId") };
 }

@@ -6,9 +6,9 @@ export function mergeDeadLetters(all: () => readonly DeadLetters[]): DeadLetters
   return {
     find(workspaceId, options) {
       const parts = all().map((one) => one.find(workspaceId, options));
-      const letters = parts.map(({ letters, reached }) => ({ items: letters, reached }));
-      const { items, reached } = page(letters, options.count, ({ id }) => id);
-      return { letters: items, reached };
+      const letters = parts.map(({ letters, reached }) => ({ values: letters, reached }));
+      const { values, reached } = page(letters, options.count, ({ id }) => id);
+      return { letters: values, reached };
     },
     get: (workspaceId, id) =>
       all()
@@ -18,14 +18,14 @@ export function mergeDeadLetters(all: () => readonly DeadLetters[]): DeadLetters
     count: (workspaceId, filter) => sum(all().map((one) => one.count(workspaceId, filter))),
     groups(workspaceId, destinationId) {
       const groups = all().flatMap((one) => one.groups(workspaceId, destinationId));
-      return [...Map.groupBy(groups, ({ id }) => id).values()].map(together).sort(byCount);
+      return [...Map.groupBy(groups, ({ id }) => id).values()].map(mergeGroups).sort(byCount);
     },
     ids(workspaceId, filter, part) {
       const parts = all().map((one) => one.ids(workspaceId, filter, part));
-      const ids = parts.map(({ ids, reached }) => ({ items: ids, reached }));
+      const ids = parts.map(({ ids, reached }) => ({ values: ids, reached }));
       const seen = sum(parts.map((one) => one.seen));
-      const { items, reached } = page(ids, part.count, (id) => id);
-      return { ids: items, seen, reached };
+      const { values, reached } = page(ids, part.count, (id) => id);
+      return { ids: values, seen, reached };
     },
     async replay(workspaceId, ids) {
       const lots = await Promise.all(all().map((one) => one.replay(workspaceId, ids)));
@@ -39,28 +39,24 @@ export function mergeDeadLetters(all: () => readonly DeadLetters[]): DeadLetters
 }
 
 /** One ledger's part of a page: letters after `reached` were not scanned. */
-interface Part<Item> {
-  items: Item[];
+interface Part<T> {
+  values: T[];
   reached: string | undefined;
 }
 
 /** Merges parts by id, up to the smallest `reached`. */
-function page<Item>(
-  parts: readonly Part<Item>[],
-  count: number,
-  idOf: (item: Item) => string,
-): Part<Item> {
+function page<T>(parts: readonly Part<T>[], count: number, idOf: (value: T) => string): Part<T> {
   const ends = parts.flatMap(({ reached }) => reached ?? []);
   const end = ends.sort()[0];
-  const items = parts
-    .flatMap((part) => part.items)
-    .filter((item) => end === undefined || idOf(item) <= end)
+  const values = parts
+    .flatMap((part) => part.values)
+    .filter((value) => end === undefined || idOf(value) <= end)
     .sort((one, other) => (idOf(one) < idOf(other) ? -1 : 1));
-  if (items.length <= count) return { items, reached: end };
-  return { items: items.slice(0, count), reached: idOf(items[count - 1]!) };
+  if (values.length <= count) return { values, reached: end };
+  return { values: values.slice(0, count), reached: idOf(values[count - 1]!) };
 }
 
-function together(groups: readonly LetterGroup[]): LetterGroup {
+function mergeGroups(groups: readonly LetterGroup[]): LetterGroup {
   const latest = groups.reduce((one, other) => (other.lastAt > one.lastAt ? other : one));
   return { ...latest, count: sum(groups.map(({ count }) => count)) };
 }

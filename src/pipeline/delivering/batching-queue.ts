@@ -62,7 +62,10 @@ export class BatchingQueue {
     if (this.#isFull()) this.#wake.notify();
   }
 
-  /** Delivers all queued outputs now: there is no room for more, or the recovered delivery is complete. */
+  /**
+   * Delivers all queued outputs now: there is no room for more, or the recovered delivery is
+   * complete.
+   */
   flush(): void {
     if (this.#recovered !== undefined && this.#queue.length === 0) {
       // All events of the delivery ended without an output this time.
@@ -111,7 +114,10 @@ export class BatchingQueue {
     return this.#queue.length >= batchSize() || this.#queuedBytes >= batchLimits().bytes;
   }
 
-  /** Takes the next delivery. All outputs of one event stay together: an event is pending as a whole. */
+  /**
+   * Takes the next delivery. All outputs of one event stay together: an event is pending as a
+   * whole.
+   */
   #take(): Output[] {
     const isRecovered = this.#recovered !== undefined;
     const count = isRecovered ? this.#flushed : this.#context.batchSize();

@@ -71,7 +71,8 @@ export class DeliveryPolicy {
   }
 
   /**
-   * The reason of the last failure while the destination counts as down: all attempts have failed for
+   * The reason of the last failure while the destination counts as down: all attempts have failed
+   * for
    * a while, and the last was made just now.
    */
   #downReason(): string | undefined {

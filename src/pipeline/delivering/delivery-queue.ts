@@ -61,7 +61,8 @@ export class DeliveryQueue {
   push(output: Output): void {
     this.#queue.push(output);
     this.#queuedBytes += output.bytes.length;
-    // The work starts later in this turn of the event loop, so that outputs that are pushed together
+    // The work starts later in this turn of the event loop, so that outputs that are pushed
+    // together
     // are delivered together.
     this.#working ??= Promise.resolve()
       .then(() => this.#work())
@@ -94,7 +95,9 @@ export class DeliveryQueue {
     if (!this.#isPaused) this.#wake.notify();
   }
 
-  /** Retries now, since the destination takes events again. Returns whether the queue was waiting. */
+  /**
+   * Retries now, since the destination takes events again. Returns whether the queue was waiting.
+   */
   resume(): boolean {
     const waited = this.#mayRetryEarlier;
     if (waited) this.#wake.notify();

@@ -138,7 +138,8 @@ export class DestinationClient {
   }
 
   /**
-   * Whether no attempt succeeded for a while. One wrong event that fails between others that succeed
+   * Whether no attempt succeeded for a while. One wrong event that fails between others that
+   * succeed
    * does not count.
    */
   #wasUnreachable(): boolean {
@@ -162,7 +163,8 @@ export class DestinationClient {
       client.deliveries += 1;
       return await client.destination.deliver(events, this.#abort.signal, name);
     } catch (error) {
-      // A destination returns results and never throws; this is a fault of pixelmill, and the events
+      // A destination returns results and never throws; this is a fault of pixelmill, and the
+      // events
       // wait until it is fixed.
       this.#parts.logger.error({ ...this.#labels, err: error }, "delivery threw an error");
       return { kind: "retry", reason: "The delivery failed to run" };
@@ -196,7 +198,9 @@ export class DestinationClient {
     this.#closing.add(closing);
   }
 
-  /** Closes a destination. No caller waits for it after a new config, so a failure is only logged. */
+  /**
+   * Closes a destination. No caller waits for it after a new config, so a failure is only logged.
+   */
   async #close({ destination }: OpenClient): Promise<void> {
     try {
       await destination.close();

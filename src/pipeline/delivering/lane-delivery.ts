@@ -61,7 +61,8 @@ export class LaneDelivery {
 
   /**
    * Queues outputs of a user. While some outputs of the user have not settled, further ones go
-   * through the same queue, which keeps their order; otherwise through the queue that fills requests
+   * through the same queue, which keeps their order; otherwise through the queue that fills
+   * requests
    * best.
    */
   push(user: string, outputs: readonly Output[]): void {
@@ -130,7 +131,8 @@ export class LaneDelivery {
 
   /**
    * Chooses the queue for a user without open outputs. Requests are filled one after the other: if
-   * each user had a fixed queue by a hash, each queue would send only a few events at a time. Queues
+   * each user had a fixed queue by a hash, each queue would send only a few events at a time.
+   * Queues
    * that wait for their next attempt are avoided.
    */
   #choose(): DeliveryQueue {
@@ -144,7 +146,8 @@ export class LaneDelivery {
   }
 
   /**
-   * Resumes one waiting queue for each answer of a receiver that was unreachable, so that the queues
+   * Resumes one waiting queue for each answer of a receiver that was unreachable, so that the
+   * queues
    * come back quickly and not all at once.
    */
   #resume(): void {

@@ -18,7 +18,7 @@ export function retryDelayMs(attempts: number, random: number, afterMs = 0): num
 export interface FailedAttempts {
   /** Attempts made so far, all failed. */
   attempts: number;
-  /** Time since the event was received, or since its replay was asked for. */
+  /** Time since the event was received, or since its replay was requested. */
   ageMs: number;
   /** Attempts of the lane's other events since this event first failed. */
   othersDelivered: number;
@@ -26,7 +26,8 @@ export interface FailedAttempts {
 }
 
 /**
- * Whether an event is given up. While a destination is down or overloaded, an event is tried for the
+ * Whether an event is given up. While a destination is down or overloaded, an event is tried for
+ * the
  * whole retry window. When most other events get through meanwhile, the event itself is wrong, and
  * is given up sooner, so that it stops blocking its user's other events.
  */

@@ -93,7 +93,8 @@ export class BatchLoop {
     const { scheduler, dispatcher, decide, work } = this.#parts;
     let results: Map<LaneEvent, TransformResult> | undefined;
     let decisions = new Map<LaneEvent, RouteDecision>();
-    // The events are kept until they are dispatched, so that an error on the way does not lose them.
+    // The events are kept until they are dispatched, so that an error on the way does not lose
+    // them.
     while (results === undefined && this.#isRunning) {
       results = await this.#try(() => {
         decisions = decide(events);
@@ -118,7 +119,8 @@ export class BatchLoop {
   }
 
   /**
-   * Runs a step; undefined after an error. A broken invariant stops the lane; another error is logged
+   * Runs a step; undefined after an error. A broken invariant stops the lane; another error is
+   * logged
    * and followed by a pause.
    */
   async #try<T>(step: () => T | Promise<T>): Promise<T | undefined> {

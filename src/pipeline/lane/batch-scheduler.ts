@@ -80,7 +80,9 @@ export class BatchScheduler {
     this.#bytesPerEvent = Math.max(bytesPerEvent, this.#bytesPerEvent / 2);
   }
 
-  /** The next batch; empty when there is nothing to run, or no room for it: then `work` notifies. */
+  /**
+   * The next batch; empty when there is nothing to run, or no room for it: then `work` notifies.
+   */
   async take(): Promise<LaneEvent[]> {
     if (this.#wasIdle) await this.#waitForMore();
     const events = await this.#take();

@@ -35,7 +35,8 @@ export class EventDispatcher {
   }
 
   /**
-   * Dispatches events in order, until one has no result yet or its outputs have no room. Events that
+   * Dispatches events in order, until one has no result yet or its outputs have no room. Events
+   * that
    * must not be sent have no result: they were not transformed.
    */
   dispatch(

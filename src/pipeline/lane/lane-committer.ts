@@ -133,7 +133,9 @@ export class LaneCommitter implements LaneCommitSource {
     this.#scheduleSoon();
   }
 
-  /** Schedules a commit, also when no event settled: the log is trimmed up to the cursor on disk. */
+  /**
+   * Schedules a commit, also when no event settled: the log is trimmed up to the cursor on disk.
+   */
   schedule(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;

@@ -17,7 +17,10 @@ export class LaneRoutes {
     this.#current = createRoutes(destination, connections);
   }
 
-  /** The routes; another object after every change, so that an event can tell by which it was checked. */
+  /**
+   * The routes; another object after every change, so that an event can tell by which it was
+   * checked.
+   */
   get current(): Routes {
     return this.#current;
   }
@@ -26,7 +29,10 @@ export class LaneRoutes {
     return this.#current.destination;
   }
 
-  /** Replaces the routes. Returns the ids of the connections that ended; undefined if nothing changed. */
+  /**
+   * Replaces the routes. Returns the ids of the connections that ended; undefined if nothing
+   * changed.
+   */
   update(destination: Destination, connections: readonly Connection[]): string[] | undefined {
     const routes = createRoutes(destination, connections);
     if (Bun.deepEquals(routes, this.#current)) return undefined;
@@ -36,7 +42,7 @@ export class LaneRoutes {
     return ended;
   }
 
-  /** Has all events checked again that were checked before. */
+  /** Makes the lane decide again about events that it has decided to send. */
   invalidate(): void {
     this.#current = { ...this.#current };
   }

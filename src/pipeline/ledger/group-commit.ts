@@ -18,7 +18,7 @@ export interface CommitSource<Change> {
 export interface GroupCommitParts<Change> {
   /**
    * Writes changes, all or nothing; rejects when it is not known that they are written, and with
-   * `Lost` when they never will be. `number` tells commits apart, from 1 on.
+   * `ClaimLostError` when they never will be. `number` tells commits apart, from 1 on.
    */
   write(changes: readonly Change[], number: number): Promise<void>;
   /** Called when another node has claimed the ledger: nothing more is written. */
@@ -27,7 +27,8 @@ export interface GroupCommitParts<Change> {
 }
 
 /**
- * Writes the changes of lanes. One transaction holds the changes of all lanes that have any, and the
+ * Writes the changes of lanes. One transaction holds the changes of all lanes that have any, and
+ * the
  * next one starts as soon as it is on disk (natural group commit).
  */
 export class GroupCommit<Change> {

@@ -35,14 +35,14 @@ export class JobTables {
     return this.#jobs.get([workspaceId, id]);
   }
 
-  /** Newest first. */
+  /** Jobs of a workspace, newest first. */
   list(workspaceId: string): ReplayJob[] {
     return [...this.#jobs.getRange(keyRange(workspaceId))].map(({ value }) => value).reverse();
   }
 
   /** Running jobs of all workspaces. */
   running(): ReplayJob[] {
-    return [...this.#running.getRange({})].flatMap(({ key, value }) => this.#found(key, value));
+    return [...this.#running.getRange({})].flatMap(({ key, value }) => this.#stored(key, value));
   }
 
   /** Destinations of running event jobs. */
@@ -53,7 +53,7 @@ export class JobTables {
   /** Running event jobs of a destination. */
   runningOf(destinationId: string): EventJob[] {
     return [...this.#running.getRange(keyRange(destinationId))]
-      .flatMap(({ key, value }) => this.#found(key, value))
+      .flatMap(({ key, value }) => this.#stored(key, value))
       .filter((job) => job.kind === "events");
   }
 
@@ -101,7 +101,7 @@ export class JobTables {
     this.#jobs.put([job.workspaceId, job.id], job);
   }
 
-  #found([, id]: PairKey, workspaceId: string): ReplayJob[] {
+  #stored([, id]: PairKey, workspaceId: string): ReplayJob[] {
     const job = this.get(workspaceId, id);
     return job === undefined ? [] : [job];
   }

@@ -22,7 +22,8 @@ const OWNER = "owner";
 export const OWNERS = "owners";
 
 /**
- * The claim to the lanes of a shared ledger: only the last one counts. Each commit checks the claim in its own transaction, so that a node that was replaced and has not noticed writes nothing more.
+ * The claim to the lanes of a shared ledger: only the last one counts. Each commit checks the claim
+ * in its own transaction, so that a node that was replaced and has not noticed writes nothing more.
  */
 export class LedgerClaims {
   readonly #owners: Table<LedgerOwner, string>;
@@ -40,7 +41,7 @@ export class LedgerClaims {
     this.#owners.put(OWNER, { node, claim, commits: 0 });
   }
 
-  /** Throws `Lost` when another claim came later. */
+  /** Throws `ClaimLostError` when another claim came later. */
   expect(claim: string): LedgerOwner {
     const owner = this.owner();
     if (owner?.claim !== claim) throw new ClaimLostError(owner);
@@ -48,7 +49,9 @@ export class LedgerClaims {
   }
 
   /**
-   * Applies a commit unless it was applied before: commits are numbered from 1, and one whose result is not known is tried again before the next. Other nodes may have changed its writes meanwhile.
+   * Applies a commit unless it was applied before: commits are numbered from 1, and one whose
+   * result is not known is tried again before the next. Other nodes may have changed its writes
+   * meanwhile.
    */
   applyOnce(claim: string, number: number, apply: () => void): void {
     const owner = this.expect(claim);

@@ -35,7 +35,7 @@ export interface ClaimListener {
 }
 
 type JobReads = "get" | "list" | "running" | "runningOf";
-type LetterReads = "get" | "look" | "groups" | "counts" | "countOf";
+type LetterReads = "get" | "scan" | "groups" | "counts" | "countOf";
 
 /** Tables of a ledger's store; a shared ledger stores its position in the log in one more. */
 export const LEDGER_TABLES_MAX = 16;
@@ -47,7 +47,9 @@ export function openLedger(directory: string, logger: Logger): Ledger {
   return new Ledger(store, logger);
 }
 
-/** Cursors, dead letters and replays in a store of their own, which the ledger closes with itself. */
+/**
+ * Cursors, dead letters and replays in a store of their own, which the ledger closes with itself.
+ */
 export class Ledger {
   readonly letters: Pick<LetterTables, LetterReads>;
   readonly jobs: Pick<JobTables, JobReads>;
@@ -86,7 +88,8 @@ export class Ledger {
   }
 
   /**
-   * Claims a shared ledger for the lanes of this node. Once it resolves, all changes by the lanes of
+   * Claims a shared ledger for the lanes of this node. Once it resolves, all changes by the lanes
+   * of
    * other nodes can be read, and these write nothing more. A shared ledger is claimed once at most,
    * before it has lanes; the ledger of a standalone server never is.
    */
@@ -141,7 +144,8 @@ export class Ledger {
   }
 
   /**
-   * Requeues dead letters, so that their lanes send them again: the first `done` of `ids`, as many as
+   * Requeues dead letters, so that their lanes send them again: the first `done` of `ids`, as many
+   * as
    * one transaction should. Returns the destinations of the letters that were found.
    */
   async requeue(workspaceId: string, ids: readonly string[], now: number) {
@@ -218,7 +222,7 @@ export class Ledger {
   }
 
   /** Why cursors and dead letters are not written at the moment; undefined while they are. */
-  trouble(): string | undefined {
+  failure(): string | undefined {
     return this.#store.trouble();
   }
 

@@ -17,7 +17,8 @@ const REACHED: PairKey = ["", ""];
 const DONE = "done";
 
 /**
- * Counts dead letters by reason, in the transactions that put and take them: a million letters are too many to read on demand.
+ * Counts dead letters by reason, in the transactions that put and take them: a million letters are
+ * too many to read on demand.
  */
 export class LetterGroups {
   /** [destination, group] → group. */

@@ -5,7 +5,10 @@ export type PairKey = [string, string];
 /** Sorts after every id: ids are ASCII. */
 export const LAST_KEY = "\uffff";
 
-/** The range of keys that start with `first`, after `after`. A new object each time: lmdb writes into it. */
+/**
+ * The range of keys that start with `first`, after `after`. A new object each time: lmdb writes
+ * into it.
+ */
 export function keyRange(first: string, after = "", limit = Number.MAX_SAFE_INTEGER) {
   const start: PairKey = [first, after];
   const end: PairKey = [first, LAST_KEY];

@@ -29,10 +29,10 @@ export interface DropRange {
 
 /** Characters of events that one transaction takes or moves, besides its first letter. */
 const LOT_CHARS_MAX = 8 << 20;
-/** Dead letters that one transaction takes out or moves. */
+/** Dead letters that one transaction removes or moves. */
 const LOT_LETTERS_MAX = 1_000;
-/** Letters that one call of `look` scans. */
-const LOOK_LETTERS_MAX = 1_000;
+/** Letters that one call of `scan` reads. */
+const SCAN_LETTERS_MAX = 1_000;
 /** Key of a marker that letters are counted; earlier versions did not count them. */
 const COUNTED: PairKey = ["", ""];
 
@@ -86,8 +86,9 @@ export class LetterTables {
   }
 
   /**
-   * Takes letters out, in the order of `ids`, as many as one transaction should. `done` is how many
-   * ids were looked at, at least one. Unknown ids, and those of other workspaces, are skipped.
+   * Removes and returns letters, in the order of `ids`, as many as one transaction should. `done`
+   * is how many
+   * ids were processed, at least one. Unknown ids, and those of other workspaces, are skipped.
    */
   take(workspaceId: string, ids: readonly string[]): { taken: StoredLetter[]; done: number } {
     const taken: StoredLetter[] = [];
@@ -105,7 +106,7 @@ export class LetterTables {
   }
 
   /**
-   * Takes out the oldest letters of a destination, at most `count` and perhaps fewer; returns how
+   * Removes the oldest letters of a destination, at most `count` and perhaps fewer; returns how
    * many.
    */
   dropOldest(
@@ -132,9 +133,10 @@ export class LetterTables {
   }
 
   /**
-   * Ids of the letters that match a filter, oldest first. Scans at most `LOOK_LETTERS_MAX` letters: no index covers the fields of a letter itself.
+   * Ids of the letters that match a filter, oldest first. Scans at most `SCAN_LETTERS_MAX` letters:
+   * no index covers the fields of a letter itself.
    */
-  look(
+  scan(
     workspaceId: string,
     filter: LetterFilter,
     { after, before, count }: LetterScan,
@@ -142,16 +144,16 @@ export class LetterTables {
     const { reason, transformationVersionId, from = 0, to } = filter;
     const start = [after, firstIdAt(from)].sort().at(-1)!;
     const end = to === undefined ? before : [before, firstIdAt(to)].sort()[0]!;
-    const looks = reason !== undefined || transformationVersionId !== undefined;
+    const readsLetters = reason !== undefined || transformationVersionId !== undefined;
     const ids: string[] = [];
     let seen = 0;
     let reached: string | undefined;
     for (const id of this.#idsOf(workspaceId, filter, start)) {
       if (id >= end) break;
-      if (ids.length >= count || seen >= LOOK_LETTERS_MAX) return { ids, seen, reached };
+      if (ids.length >= count || seen >= SCAN_LETTERS_MAX) return { ids, seen, reached };
       seen += 1;
       reached = id;
-      if (!looks || isMeant(this.get(workspaceId, id), filter)) ids.push(id);
+      if (!readsLetters || isMeant(this.get(workspaceId, id), filter)) ids.push(id);
     }
     return { ids, seen, reached: undefined };
   }
@@ -226,20 +228,20 @@ export class LetterTables {
   }
 }
 
-/** The first items, until together they have more than `charsMax` characters; at least one. */
+/** The first values, until together they have more than `charsMax` characters; at least one. */
 export function takeChars<T>(
   charsMax: number,
-  sizeOf: (item: T) => number,
-  items: Iterable<T>,
+  sizeOf: (value: T) => number,
+  values: Iterable<T>,
 ): T[] {
-  const found: T[] = [];
+  const taken: T[] = [];
   let chars = 0;
-  for (const item of items) {
-    found.push(item);
-    chars += sizeOf(item);
+  for (const value of values) {
+    taken.push(value);
+    chars += sizeOf(value);
     if (chars >= charsMax) break;
   }
-  return found;
+  return taken;
 }
 
 function isMeant(letter: StoredLetter | undefined, filter: LetterFilter): boolean {

@@ -5,9 +5,9 @@ import type { LetterTables } from "./letter-tables.ts";
 
 /** Result of one step of a job over dead letters. */
 export interface MovedLetters {
-  /** Letters that were looked at. */
+  /** Letters that were scanned. */
   seen: number;
-  /** Letters that are to be sent again; none of a purge. */
+  /** Letters to requeue; none of a purge. */
   requeued: RequeuedLetter[];
   /** Whether the job has ended. */
   isOver: boolean;
@@ -21,7 +21,8 @@ export interface MoveStep {
 }
 
 /**
- * Takes the next letters of a job out of the tables, as many as one transaction should, and advances
+ * Takes the next letters of a job out of the tables, as many as one transaction should, and
+ * advances
  * the job. Only inside a change: both are done, or neither is.
  */
 export function moveLetters(
@@ -33,11 +34,11 @@ export function moveLetters(
   if (job === undefined || job.kind === "events" || job.state !== "running") {
     return { seen: 0, requeued: [], isOver: true };
   }
-  const looked = letters.look(workspaceId, job.filter, { ...job, count });
-  const { taken, done } = letters.take(workspaceId, looked.ids);
-  const isCut = done < looked.ids.length;
-  const reached = isCut ? looked.ids[done - 1] : looked.reached;
-  const seen = isCut ? done : looked.seen;
+  const scanned = letters.scan(workspaceId, job.filter, { ...job, count });
+  const { taken, done } = letters.take(workspaceId, scanned.ids);
+  const isCut = done < scanned.ids.length;
+  const reached = isCut ? scanned.ids[done - 1] : scanned.reached;
+  const seen = isCut ? done : scanned.seen;
   const moved = job.counts.moved + taken.length;
   const advanced: LetterJob = { ...job, seen: job.seen + seen, counts: { ...job.counts, moved } };
   jobs.put({ ...advanced, after: reached ?? job.after });

@@ -80,7 +80,9 @@ export class RequeuedLetters {
     return keys.length;
   }
 
-  /** Reads letters from the start again where some were added; call after the change is committed. */
+  /**
+   * Reads letters from the start again where some were added; call after the change is committed.
+   */
   added(letters: readonly StoredLetter[]): void {
     for (const { destinationId, id } of letters) {
       const skipped = this.#skipped.get(destinationId);
@@ -88,7 +90,9 @@ export class RequeuedLetters {
     }
   }
 
-  /** Reads letters from the start again: of a destination, or of all when others have changed them. */
+  /**
+   * Reads letters from the start again: of a destination, or of all when others have changed them.
+   */
   rescan(destinationId?: string): void {
     if (destinationId === undefined) this.#skipped.clear();
     else this.#skipped.delete(destinationId);

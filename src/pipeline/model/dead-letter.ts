@@ -18,11 +18,11 @@ export interface DeadLetter {
   createdAt: number;
 }
 
-/** A dead letter with all that a replay needs. Events are stored as their JSON text. */
+/** A dead letter with the data that a replay needs. Events are stored as their JSON text. */
 export interface StoredLetter extends Omit<DeadLetter, "event"> {
   /** The event as it entered the stage that failed. */
   text: string;
-  /** The event as it first came, when that is another text. */
+  /** The event as it was received, when its text differs. */
   original?: string;
   /** The program that made `text` out of `original`. */
   programId?: string;

@@ -13,8 +13,8 @@ export interface BuiltEvent {
 }
 
 /**
- * One event as it enters a lane. Lanes share the object; what is costly to make is made once, when
- * it is first asked for.
+ * One event as it enters a lane. Lanes share the object; its costly fields are built once, at their
+ * first use.
  */
 export interface InputEvent {
   readonly messageId: string;
@@ -23,8 +23,8 @@ export interface InputEvent {
   readonly type: string;
   readonly event: BuiltEvent;
   /**
-   * Where the other logs ended when the event came: their records below these ends come before the
-   * event.
+   * Ends of the other logs when the event was received: their records below these ends come before
+   * the event.
    */
   readonly after?: readonly LogEnd[] | undefined;
 }

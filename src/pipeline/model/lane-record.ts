@@ -8,7 +8,9 @@ export interface CursorRecord {
   pending: number[];
 }
 
-/** A batched delivery that may be under way: written before it begins, removed when it has ended. */
+/**
+ * A batched delivery that may be under way: written before it begins, removed when it has ended.
+ */
 export interface DeliveryIntent {
   name: string;
   /** By log: pending records below this position belong to the delivery. */

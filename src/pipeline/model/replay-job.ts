@@ -4,7 +4,7 @@ import type { CursorRecord } from "./lane-record.ts";
 
 /** Filter of replayed events, besides their source and time of receipt. */
 export interface EventFilter {
-  /** In RudderStack's words: `page`, `track`, … */
+  /** RudderStack event type: `page`, `track`, … */
   type?: string;
   /** Event name of a track event, page name of a page. */
   event?: string;
@@ -16,13 +16,13 @@ export interface EventFilter {
 export interface JobCounts {
   /** At least one output reached the destination. */
   delivered: number;
-  /** Code made nothing of them. */
+  /** User code returned no event for them. */
   dropped: number;
   /** They became dead letters. */
   failed: number;
-  /** Their job was cancelled while they were on their way. */
+  /** Their job was cancelled while they were in flight. */
   discarded: number;
-  /** Dead letters that were handed to their lanes again, or deleted. */
+  /** Dead letters that were requeued to their lanes, or deleted. */
   moved: number;
 }
 
@@ -32,7 +32,7 @@ interface JobBase {
   state: "running" | "done" | "cancelled" | "failed";
   /** Why the job failed, as a sentence. */
   error?: string;
-  /** Events a second, at most. */
+  /** Maximum events per second. */
   rate: number;
   createdAt: number;
   endedAt?: number;
@@ -50,10 +50,10 @@ export interface EventJob extends JobBase {
   from: number;
   to: number;
   filter?: EventFilter;
-  /** Where each log is read from, and up to. */
+  /** Start and end of the range in each log. */
   starts: Positions;
   ends: Positions;
-  /** How far the job is, by log. */
+  /** Cursors of the job, by log. */
   logs: Record<string, CursorRecord>;
   /** Time of receipt of the last event that was taken. */
   reachedAt?: number;
@@ -61,14 +61,14 @@ export interface EventJob extends JobBase {
   missingBefore?: number;
 }
 
-/** Replays, or purges, the dead letters that a filter found when the job was made. */
+/** Replays or purges the dead letters that matched a filter when the job was created. */
 export interface LetterJob extends JobBase {
   kind: "dead-letters" | "purge";
   filter: LetterFilter;
-  /** The last letter that was looked at, and the id before which all were made. */
+  /** The last letter that was scanned, and the id below which all letters existed at the start. */
   after: string;
   before: string;
-  /** Letters looked at, and how many there were to look at when the job was made. */
+  /** Letters that were scanned, and how many there were to scan when the job was created. */
   seen: number;
   total: number;
 }
@@ -78,7 +78,7 @@ export type ReplayJob = EventJob | LetterJob;
 /** Progress of an event job in one lane, as absolute numbers. */
 export interface JobProgress
   extends Pick<EventJob, "id" | "workspaceId" | "logs" | "counts" | "reachedAt" | "missingBefore"> {
-  /** Nothing is left to do; the time when that was so. */
+  /** Time at which the job was complete. */
   doneAt?: number;
 }
 

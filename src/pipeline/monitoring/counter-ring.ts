@@ -7,7 +7,7 @@ export class CounterRing {
   readonly #ms: number;
   readonly #width: number;
   readonly #counts: Uint32Array;
-  /** Number of the newest span since the epoch. */
+  /** Number of the newest slot since the epoch. */
   #newest = 0;
 
   constructor(count: number, ms: number, width: number) {
@@ -17,13 +17,13 @@ export class CounterRing {
     this.#counts = new Uint32Array(count * width);
   }
 
-  add(now: number, place: CounterIndex, by = 1): void {
+  add(now: number, index: CounterIndex, by = 1): void {
     this.#advance(now);
-    const at = (this.#newest % this.#count) * this.#width + place;
+    const at = (this.#newest % this.#count) * this.#width + index;
     this.#counts[at] = (this.#counts[at] ?? 0) + by;
   }
 
-  /** Oldest first, with when each began; the last one is under way. */
+  /** The slots, oldest first, each with its start; the last one is incomplete. */
   *rows(now: number): Generator<{ at: number; counts: Uint32Array }> {
     this.#advance(now);
     for (let number = this.#newest - this.#count + 1; number <= this.#newest; number += 1) {
@@ -32,18 +32,21 @@ export class CounterRing {
     }
   }
 
-  /** Sums of all slots, and the time that they span. */
+  /** Sums of all slots, and the milliseconds that they span. */
   total(now: number): { sums: number[]; ms: number } {
     const sums = new Array<number>(this.#width).fill(0);
     let start = now;
     for (const { at, counts } of this.rows(now)) {
       start = Math.min(start, at);
-      for (const [place, count] of counts.entries()) sums[place] = (sums[place] ?? 0) + count;
+      for (const [index, count] of counts.entries()) sums[index] = (sums[index] ?? 0) + count;
     }
     return { sums, ms: Math.max(1, now - start) };
   }
 
-  /** A clock that was set back a little counts on in the newest slot; far back the ring is cleared. */
+  /**
+   * Moves to the slot of `now`. A clock that was set back a little stays in the newest slot; one
+   * that was set back far clears the ring.
+   */
   #advance(now: number): void {
     const number = Math.floor(now / this.#ms);
     const passed = number - this.#newest;

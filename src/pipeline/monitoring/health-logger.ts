@@ -19,13 +19,15 @@ export interface HealthLoggerParts {
 }
 
 /**
- * Logs the health of one lane: its destination fails, is down, and recovers, once each; and events became dead letters, the first at once and later ones summed up per minute. Errors of user code are not logged, since they may hold personal data.
+ * Logs the health of one lane: its destination fails, is down, and recovers, once each; and events
+ * became dead letters, the first at once and later ones summed up per minute. Errors of user code
+ * are not logged, since they may hold personal data.
  */
 export class HealthLogger {
   readonly #parts: HealthLoggerParts;
   #toldAt = Number.NEGATIVE_INFINITY;
   /** The outage since the last success, once it was logged. */
-  #trouble: { since: number; attempts: number; isDown: boolean } | undefined;
+  #outage: { since: number; attempts: number; isDown: boolean } | undefined;
   #letters = { transform: 0, deliver: 0 };
   #summary: ReturnType<typeof setTimeout> | undefined;
 
@@ -36,7 +38,7 @@ export class HealthLogger {
   /** Records the result of an attempt. */
   recordAttempt(verdict: DeliveryResult): void {
     if (verdict.kind === "retry") this.#failed(verdict.reason);
-    if (verdict.kind === "delivered" && this.#trouble !== undefined) this.#recovered(this.#trouble);
+    if (verdict.kind === "delivered" && this.#outage !== undefined) this.#recovered(this.#outage);
   }
 
   recordOutcome(count: number, ending: EventOutcome): void {
@@ -56,24 +58,24 @@ export class HealthLogger {
 
   #failed(reason: string): void {
     const now = this.#parts.clock.elapsed();
-    if (this.#trouble === undefined) {
+    if (this.#outage === undefined) {
       if (now - this.#toldAt < TELL_MS_MIN) return;
       this.#toldAt = now;
-      this.#trouble = { since: now, attempts: 0, isDown: false };
+      this.#outage = { since: now, attempts: 0, isDown: false };
       this.#parts.logger.warn({ ...this.#about(), reason }, "destination fails; retrying");
     }
-    const trouble = this.#trouble;
-    trouble.attempts += 1;
-    if (trouble.isDown || now - trouble.since < DOWN_MS_MIN) return;
-    trouble.isDown = true;
-    const { attempts } = trouble;
-    const seconds = Math.round((now - trouble.since) / 1_000);
+    const outage = this.#outage;
+    outage.attempts += 1;
+    if (outage.isDown || now - outage.since < DOWN_MS_MIN) return;
+    outage.isDown = true;
+    const { attempts } = outage;
+    const seconds = Math.round((now - outage.since) / 1_000);
     const about = { ...this.#about(), reason, attempts, seconds };
     this.#parts.logger.error(about, "destination is down");
   }
 
   #recovered({ since, attempts }: { since: number; attempts: number }): void {
-    this.#trouble = undefined;
+    this.#outage = undefined;
     const seconds = Math.round((this.#parts.clock.elapsed() - since) / 1_000);
     this.#parts.logger.info({ ...this.#about(), attempts, seconds }, "destination recovered");
   }

@@ -6,16 +6,16 @@
  */
 export interface LaneLabels {
   destination: string;
-  /** The destination's name, as people know it. */
+  /** The destination's display name. */
   name: string;
   kind: string;
 }
 
-/** Start and reason of a failure that lasts. */
+/** Start and reason of a failure that goes on. */
 export interface FailureState {
   /** Time of `clock.elapsed`, which is never set back. */
   since: number;
-  /** Milliseconds since the epoch, to be shown. */
+  /** Milliseconds since the epoch, for display. */
   startedAt: number;
   reason: string;
 }

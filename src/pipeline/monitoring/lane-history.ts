@@ -12,13 +12,13 @@ export interface ConnectionRates extends Rates {
 
 /** One minute of a lane. */
 export interface MinuteStats {
-  /** When it began. */
+  /** Start of the minute, in milliseconds since the epoch. */
   at: number;
   delivered: number;
   dropped: number;
   /** Dead letters. */
   failed: number;
-  /** Attempts that failed and were to be tried again. */
+  /** Failed attempts that were retried. */
   retried: number;
   attempts: number;
   /** Median time of an attempt; absent without attempts. */
@@ -28,7 +28,7 @@ export interface MinuteStats {
 
 /** Counters of one minute, by index; nodes exchange them. */
 export interface MinuteCounts {
-  /** When it began. */
+  /** Start of the minute, in milliseconds since the epoch. */
   at: number;
   counts: number[];
 }
@@ -36,7 +36,7 @@ export interface MinuteCounts {
 const MINUTE_MS = 60_000;
 const MINUTES = 60;
 const RATE_SLOT_MS = 10_000;
-/** The one that is being filled, and a minute before it. */
+/** The slot that is being filled, and a minute before it. */
 const RATE_SLOTS = 7;
 
 const counterNames: readonly CounterName[] = ["received", "delivered", "dropped", "failed"];
@@ -47,11 +47,12 @@ const DROPPED = 1;
 const FAILED = 2;
 const RETRIED = 3;
 const TIMES = 4;
-/** Upper ends of the buckets that attempts' times fall into: each a half more than the last. */
+/** Upper ends of the buckets of attempt times: each is half as large again as the last. */
 const BUCKETS_MS = Array.from({ length: 28 }, (_, at) => 1.5 ** at);
 
 /**
- * Recent activity of one lane: minutes of the last hour, and rates of its connections. Memory is allocated at the first event, within a bound for all lanes.
+ * Recent activity of one lane: minutes of the last hour, and rates of its connections. Memory is
+ * allocated at the first event, within a bound for all lanes.
  */
 export class LaneHistory {
   readonly #histories: LaneHistories;
@@ -90,7 +91,7 @@ export class LaneHistory {
     minutes?.add(now, TIMES + (bucket < 0 ? BUCKETS_MS.length - 1 : bucket));
   }
 
-  /** Minutes of the last hour in which something happened. */
+  /** Minutes of the last hour that have counts. */
   minutes(now: number): MinuteCounts[] {
     return [...(this.#minutes?.rows(now) ?? [])].flatMap(({ at, counts }) =>
       counts.some((count) => count > 0) ? [{ at, counts: [...counts] }] : [],
@@ -137,7 +138,10 @@ export class LaneHistory {
   }
 }
 
-/** The histories of all lanes, by destination; idle ones are cleared after an hour when room is short. */
+/**
+ * The histories of all lanes, by destination; idle ones are cleared after an hour when room is
+ * short.
+ */
 export class LaneHistories {
   readonly #all = new Map<string, LaneHistory>();
   readonly #open = new Set<LaneHistory>();
@@ -199,7 +203,7 @@ export function lastHour(counted: Iterable<MinuteCounts>, now: number): MinuteSt
     // Another node's clock may be a little ahead.
     const number = Math.floor(at / MINUTE_MS) - (at === (newest + 1) * MINUTE_MS ? 1 : 0);
     const before = sums.get(number);
-    sums.set(number, before ? before.map((sum, place) => sum + (counts[place] ?? 0)) : counts);
+    sums.set(number, before ? before.map((sum, index) => sum + (counts[index] ?? 0)) : counts);
   }
   return Array.from({ length: MINUTES }, (_, index) => {
     const number = newest - MINUTES + 1 + index;
@@ -222,8 +226,8 @@ function minuteStats(at: number, counts: readonly number[]): MinuteStats {
 }
 
 /** The upper end of the bucket that the quantile falls into. */
-function quantile(times: readonly number[], share: number): number {
-  const rank = Math.ceil(share * times.reduce((sum, count) => sum + count, 0));
+function quantile(times: readonly number[], fraction: number): number {
+  const rank = Math.ceil(fraction * times.reduce((sum, count) => sum + count, 0));
   let seen = 0;
   const bucket = times.findIndex((count) => {
     seen += count;

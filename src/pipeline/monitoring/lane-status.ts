@@ -4,7 +4,7 @@ import type { FailureState, LaneGauges } from "./lane-gauges.ts";
 import type { ConnectionRates } from "./lane-history.ts";
 import type { LaneMetrics } from "./metrics.ts";
 
-/** Current state of a lane, to be shown. */
+/** Current state of a lane, for the API and the console. */
 export interface LaneStatus {
   /** Events that have not settled, and the age of the oldest one. */
   lagEvents: number;
@@ -12,7 +12,8 @@ export interface LaneStatus {
   /** Whether the lane waits for a guest to run its code. */
   isWaiting: boolean;
   /**
-   * No attempt succeeded since then (milliseconds since the epoch): the receiver does not answer, or refuses everything, which does not count as down.
+   * No attempt succeeded since then (milliseconds since the epoch): the receiver does not answer,
+   * or refuses everything, which does not count as down.
    */
   failure?: { since: number; reason: string; isDown: boolean };
   rates: ConnectionRates[];

@@ -4,7 +4,7 @@ import type { Metrics } from "../../observe/metrics.ts";
 import type { ProgramOutcome } from "../../sandbox/program.ts";
 
 /** Most transformations with metrics; beyond it the least recently run is removed. */
-const SHOWN_MAX = 10_000;
+const TRANSFORMATIONS_MAX = 10_000;
 
 const outcomes = ["passed", "dropped", "failed"] as const;
 const labelNames = ["workspace", "transformation", "version"] as const;
@@ -28,10 +28,9 @@ export function createTransformationMetrics(registry: Metrics) {
     registers,
   });
   /**
-   * The labels that are shown, by transformation, in the order of the transformations' last
-   * batches.
+   * The labels of each transformation, in the order of the transformations' last batches.
    */
-  const shown = new Map<string, Labels>();
+  const current = new Map<string, Labels>();
 
   function forget(labels: Labels): void {
     for (const outcome of outcomes) events.remove({ ...labels, outcome });
@@ -41,15 +40,15 @@ export function createTransformationMetrics(registry: Metrics) {
   /** The labels of a revision, which replaces the transformation's earlier revision. */
   function show({ workspaceId, transformation }: LiveProgram): Labels {
     const { id, versionId } = transformation;
-    const known = shown.get(id);
-    shown.delete(id);
+    const known = current.get(id);
+    current.delete(id);
     if (known !== undefined && known.version !== versionId) forget(known);
     const same = known?.version === versionId ? known : undefined;
     const labels = same ?? { workspace: workspaceId, transformation: id, version: versionId };
-    shown.set(id, labels);
-    if (shown.size > SHOWN_MAX) {
-      const [oldest, its] = shown.entries().next().value!;
-      shown.delete(oldest);
+    current.set(id, labels);
+    if (current.size > TRANSFORMATIONS_MAX) {
+      const [oldest, its] = current.entries().next().value!;
+      current.delete(oldest);
       forget(its);
     }
     return labels;

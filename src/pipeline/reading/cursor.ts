@@ -2,8 +2,10 @@ import { assert } from "../../assert.ts";
 import type { CursorRecord } from "../model/lane-record.ts";
 
 /**
- * A lane's position in one log. Records are taken in order and settle in any order. `next` is stored
- * together with the sequence numbers below it that are still pending, so that a restart repeats only
+ * A lane's position in one log. Records are taken in order and settle in any order. `next` is
+ * stored
+ * together with the sequence numbers below it that are still pending, so that a restart repeats
+ * only
  * those.
  */
 export class Cursor {

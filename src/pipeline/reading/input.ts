@@ -8,7 +8,9 @@ import type { BuiltEvent, InputEvent } from "../model/input-event.ts";
 const KEPT_EVENTS_BYTES_MAX = 8 << 20;
 
 /**
- * Builds events, and caches the last ones, since lanes at the same position share them. The cache is bounded by the bytes of events and of records together: either can be hundreds of times the other.
+ * Builds events, and caches the last ones, since lanes at the same position share them. The bytes
+ * of
+ * events and of records together are bounded: either can be hundreds of times the other.
  */
 export class EventCache {
   readonly #build: (record: PixelRecord) => BuiltEvent;
@@ -25,10 +27,10 @@ export class EventCache {
   }
 
   get(record: PixelRecord): BuiltEvent {
-    return this.#young.get(record) ?? this.#old.get(record) ?? this.#made(record);
+    return this.#young.get(record) ?? this.#old.get(record) ?? this.#buildAndCache(record);
   }
 
-  #made(record: PixelRecord): BuiltEvent {
+  #buildAndCache(record: PixelRecord): BuiltEvent {
     const event = this.#build(record);
     this.#young.set(record, event);
     this.#youngBytes += event.json.length + record.query.length;

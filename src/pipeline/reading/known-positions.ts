@@ -5,8 +5,10 @@ import type { Ledger } from "../ledger/ledger.ts";
 import type { LaneRecord } from "../model/lane-record.ts";
 
 /**
- * The highest position in each event log that a lane, a connection or a replay refers to. A log that ends below it, because it was damaged or restored from an older copy,
- * must go on from it: a record with a lower number would count as taken.
+ * The highest position in each event log that a lane, a connection or a replay refers to. A log
+ * that
+ * ends below it, because it was damaged or restored from an older copy, must continue from it: a
+ * record with a lower number would count as taken.
  */
 export function knownPositions(live: Live, ledger: Pick<Ledger, "lanes" | "jobs">): Positions {
   const known: Record<string, number> = {};

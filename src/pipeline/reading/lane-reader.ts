@@ -20,15 +20,16 @@ export class LaneReader {
    */
   readonly #knownBefore = new Map<string, Positions>();
   /**
-   * Chunks that were read in part: a lane that is behind would read them again for each batch.
+   * Chunks that were taken in part: a lane that is behind would read them again for each batch.
    */
   readonly #chunks = new Map<string, LogChunk>();
   /** During recovery, only the events of the delivery before the crash are taken. */
   #recovering: DeliveryIntent | undefined;
   #routes: Routes;
-  #turn = 0;
+  #nextLog = 0;
   /**
-   * Whether the lane is at the end of all logs and was not woken since: newer records are of other sources.
+   * Whether the lane is at the end of all logs and was not woken since: newer records have other
+   * sources.
    */
   #isIdle = false;
 
@@ -82,28 +83,28 @@ export class LaneReader {
 
   /** Notes that there may be something to take. */
   wake(): void {
-    this.#pass();
+    this.#skipAnnounced();
     this.#isIdle = false;
   }
 
   /**
-   * Up to `count` items; the logs take turns. Before an event come all events of other logs that
-   * had been answered when it was received, so that a user's events keep their order whichever
-   * process took them. Empty when the lane is at the end of all logs.
+   * Takes up to `count` events from the logs, round robin. Before an event come all events of other
+   * logs that had been acknowledged when it was received, so that a user's events keep their order
+   * whichever process received them. Empty when the lane is at the end of all logs.
    */
   async take(count: number, bytesMax: number): Promise<LaneEvent[]> {
     this.wake();
     const logs = this.#logs.names();
     let triedAt: number | undefined;
     for (;;) {
-      const items = await this.#takeInTurn(count, bytesMax);
-      // From here on, news that concern the lane wake it, and others move an idle lane on. News
-      // that came during the look were not heard; so the lane looks again, unless the look finds
-      // nothing new.
+      const events = await this.#takeRoundRobin(count, bytesMax);
+      // From here on, new records of the lane's sources wake it, and an idle lane skips the others.
+      // Records that were announced during the read woke no lane; so the lane reads again, unless
+      // the read has not moved it.
       const isAhead = this.#recovering === undefined && logs.every((log) => this.#isAhead(log));
-      this.#isIdle = items.length === 0 && isAhead;
+      this.#isIdle = events.length === 0 && isAhead;
       const at = logs.reduce((sum, log) => sum + this.#cursor(log).position, 0);
-      if (items.length > 0 || this.#isIdle || at === triedAt) return items;
+      if (events.length > 0 || this.#isIdle || at === triedAt) return events;
       triedAt = at;
     }
   }
@@ -113,30 +114,30 @@ export class LaneReader {
     return this.#logs.announcedEnd(log) <= this.#cursor(log).position;
   }
 
-  async #takeInTurn(count: number, bytesMax: number): Promise<LaneEvent[]> {
-    const items: LaneEvent[] = [];
+  async #takeRoundRobin(count: number, bytesMax: number): Promise<LaneEvent[]> {
+    const events: LaneEvent[] = [];
     const logs = this.#logs.names();
     let bytes = 0;
     // Logs in a row that gave nothing and did not move.
-    for (let still = 0; still < 2 * logs.length && items.length < count; still++) {
+    for (let still = 0; still < 2 * logs.length && events.length < count; still++) {
       // All logs can wait for each other only when ends are wrong, as those of a damaged log are.
       const inOrder = still < logs.length;
-      if (!inOrder && items.length > 0) break;
-      const log = logs[this.#turn++ % logs.length]!;
+      if (!inOrder && events.length > 0) break;
+      const log = logs[this.#nextLog++ % logs.length]!;
       const from = this.#cursor(log).position;
       try {
-        const taken = await this.#takeFrom(log, count - items.length, bytesMax - bytes, inOrder);
-        for (const item of taken.items) bytes += item.bytes;
-        items.push(...taken.items);
-        if (items.length > 0 && (!taken.isHeld || bytes >= bytesMax)) break;
+        const taken = await this.#takeFrom(log, count - events.length, bytesMax - bytes, inOrder);
+        for (const event of taken.events) bytes += event.bytes;
+        events.push(...taken.events);
+        if (events.length > 0 && (!taken.isHeld || bytes >= bytesMax)) break;
       } catch (error) {
         // Items that were taken must not be lost because a later read fails.
-        if (items.length === 0) throw error;
+        if (events.length === 0) throw error;
         break;
       }
       if (this.#cursor(log).position !== from) still = -1;
     }
-    return items;
+    return events;
   }
 
   settle(log: string, sequence: number): void {
@@ -144,7 +145,7 @@ export class LaneReader {
   }
 
   record(): LaneRecord {
-    this.#pass();
+    this.#skipAnnounced();
     const logs: Record<string, CursorRecord> = { ...this.#stored };
     for (const [log, cursor] of this.#cursors) logs[log] = cursor.record();
     const known: Record<string, Positions> = {};
@@ -173,7 +174,7 @@ export class LaneReader {
 
   /** Records between the lowest that has not settled and the end of the logs. */
   lagEvents(): number {
-    this.#pass();
+    this.#skipAnnounced();
     const lags = this.#logs.names().map((log) => {
       const low = this.#cursors.get(log)?.low ?? 0;
       return this.#logs.countBetween(log, low, this.#logs.end(log));
@@ -181,12 +182,12 @@ export class LaneReader {
     return lags.reduce((sum, lag) => sum + lag, 0);
   }
 
-  /** Moves an idle lane past what came meanwhile. */
-  #pass(): void {
+  /** Moves an idle lane past records that were announced, since none is of its sources. */
+  #skipAnnounced(): void {
     if (!this.#isIdle) return;
     for (const [log, cursor] of this.#cursors) {
-      const passed = this.#logs.announcedEnd(log);
-      if (passed > cursor.position) cursor.advanceTo(passed);
+      const announced = this.#logs.announcedEnd(log);
+      if (announced > cursor.position) cursor.advanceTo(announced);
     }
   }
 
@@ -205,20 +206,20 @@ export class LaneReader {
     return cursor;
   }
 
-  /** Takes items from one log. `isHeld`: the next record waits for another log. */
+  /** Takes events from one log. `isHeld`: the next record waits for another log. */
   async #takeFrom(
     log: string,
     count: number,
     bytesMax: number,
     inOrder: boolean,
-  ): Promise<{ items: LaneEvent[]; isHeld: boolean }> {
-    const items: LaneEvent[] = [];
+  ): Promise<{ events: LaneEvent[]; isHeld: boolean }> {
+    const events: LaneEvent[] = [];
     const cursor = this.#cursor(log);
     const end = this.#recovering ? (this.#recovering.ends[log] ?? 0) : Number.POSITIVE_INFINITY;
     let isHeld = false;
-    // At most one chunk gives items: what is taken must not be lost because the read of the next
+    // At most one chunk gives events: what is taken must not be lost because the read of the next
     // fails.
-    while (items.length === 0 && !isHeld) {
+    while (events.length === 0 && !isHeld) {
       const at = cursor.position;
       const chunk = this.#held(log, at) ?? (await this.#logs.read(log, at));
       if (chunk === undefined || chunk.next <= at) break;
@@ -230,7 +231,7 @@ export class LaneReader {
       }
       let bytes = 0;
       let index = firstAtOrAfter(chunk.inputs, at);
-      for (; index < chunk.inputs.length && items.length < count && bytes < bytesMax; index++) {
+      for (; index < chunk.inputs.length && events.length < count && bytes < bytesMax; index++) {
         const { sequence, input } = chunk.inputs[index]!;
         if (sequence >= end) {
           isHeld = true;
@@ -244,7 +245,7 @@ export class LaneReader {
         if (size === undefined) continue;
         cursor.take(sequence);
         bytes += size;
-        items.push({
+        events.push({
           input,
           origin: { log, sequence, connectionId: connection.id },
           retryWindowStart: input.receivedAt,
@@ -258,10 +259,10 @@ export class LaneReader {
       else this.#chunks.set(log, chunk);
       cursor.advanceTo(stopped?.sequence ?? chunk.next);
     }
-    return { items, isHeld };
+    return { events, isHeld };
   }
 
-  /** Whether another log holds something that comes before. */
+  /** Whether another log holds events that come before, which the lane has not taken. */
   #waits(after: readonly LogEnd[] = []): boolean {
     return after.some(({ log, sequence }) => {
       const end = Math.min(sequence, this.#logs.end(String(log)));

@@ -44,13 +44,15 @@ export type LogSet = Pick<
 >;
 
 /**
- * Reads the event logs for all lanes. Most lanes are at the end of the log: they share one read, its decoded records, and the events built from them.
+ * Reads the event logs for all lanes. Most lanes are at the end of the log: they share one read,
+ * its
+ * decoded records, and the events built from them.
  */
 export class SharedReader {
   readonly #parts: SharedReaderParts;
   readonly #events: EventCache;
   readonly #kept = new Map<string, LogChunk[]>();
-  readonly #passed = new Map<string, number>();
+  readonly #announced = new Map<string, number>();
   readonly #reading = new Map<string, Promise<LogChunk>>();
 
   constructor(parts: SharedReaderParts) {
@@ -63,11 +65,11 @@ export class SharedReader {
    */
   setAnnouncedEnd(log: string, sequence: number): void {
     assert(sequence <= this.end(log), "An announced end is at or below the durable end of its log");
-    this.#passed.set(log, sequence);
+    this.#announced.set(log, sequence);
   }
 
   announcedEnd(log: string): number {
-    return this.#passed.get(log) ?? 0;
+    return this.#announced.get(log) ?? 0;
   }
 
   /** A view of these logs alone. */
@@ -167,7 +169,8 @@ export class SharedReader {
   }
 
   /**
-   * Skips a record that cannot be decoded although its checksum is right: another version wrote it, or pixelmill has a bug.
+   * Counts and logs a record that cannot be decoded although its checksum is right: another version
+   * wrote it, or pixelmill has a bug. It is skipped.
    */
   #unreadable(log: string, sequence: number, error: unknown): void {
     this.#parts.metrics.unreadable.inc({ log });

@@ -22,7 +22,7 @@ export interface EventReplayParts {
   clock: Clock;
   logger: Logger;
   destination: Destination;
-  /** Replayed events that may be on their way to the destination at the same time. */
+  /** Maximum number of replayed events in flight to the destination. */
   inFlightMax: number;
   /** Ends of the job's events in the delivery before a crash; they come before all others. */
   recovered: Positions | undefined;
@@ -59,7 +59,7 @@ export class EventReplay {
   #isWaking = false;
   #counts: JobCounts;
   #reachedAt: number | undefined;
-  /** The last progress, to see whether there is news. */
+  /** The last progress, which shows whether it has changed. */
   #lastProgress = "";
 
   constructor(parts: EventReplayParts) {
@@ -82,7 +82,7 @@ export class EventReplay {
     return !this.#isEnded;
   }
 
-  /** Whether the job has ended, and no event of it is on its way. */
+  /** Whether the job has ended, and none of its events is in flight. */
   get isOver(): boolean {
     return this.#isEnded && this.#inFlight === 0;
   }

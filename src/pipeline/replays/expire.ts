@@ -27,7 +27,9 @@ export async function endJob(
   return ended;
 }
 
-/** Fails the jobs of a ledger that cannot complete: their destination is gone, or they are too old. */
+/**
+ * Fails the jobs of a ledger that cannot complete: their destination is gone, or they are too old.
+ */
 export async function expireJobs(parts: ExpireParts): Promise<void> {
   try {
     for (const job of parts.ledger.jobs.running()) {

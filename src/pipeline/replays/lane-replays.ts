@@ -27,7 +27,8 @@ export class LaneReplays {
   }
 
   /**
-   * Begins to read ahead. Events of the delivery before a crash, `recovered`, come first. `schedule`
+   * Begins to read ahead. Events of the delivery before a crash, `recovered`, come first.
+   * `schedule`
    * has new progress written soon.
    */
   start(recovered: DeliveryIntent | undefined, schedule: () => void): void {
@@ -48,7 +49,7 @@ export class LaneReplays {
     return hasEnded;
   }
 
-  /** Whether events are to be taken now. While the destination is disabled they wait. */
+  /** Whether events may be taken now. While the destination is disabled they wait. */
   get isDue(): boolean {
     return this.#parts.destination().enabled && this.#replays.values().some((it) => it.isDue);
   }

@@ -23,7 +23,8 @@ export interface LetterJobRunnerParts {
 }
 
 /**
- * Runs a ledger's jobs over dead letters, step by step. A step is one transaction together with the job's progress, so that the progress is exact after a cancel or a crash.
+ * Runs a ledger's jobs over dead letters, step by step. A step is one transaction together with the
+ * job's progress, so that the progress is exact after a cancel or a crash.
  */
 export class LetterJobRunner {
   readonly #parts: LetterJobRunnerParts;

@@ -1,7 +1,8 @@
 import type { ReplayJob } from "../model/replay-job.ts";
 
 /**
- * The fraction of a job that is done, from 0 to 1: by positions of the log, which may have gaps, or by dead letters.
+ * The fraction of a job that is done, from 0 to 1: by positions of the log, which may have gaps, or
+ * by dead letters.
  */
 export function fractionDone(job: ReplayJob): number {
   if (job.kind !== "events") return job.total === 0 ? 1 : Math.min(1, job.seen / job.total);

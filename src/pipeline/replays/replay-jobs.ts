@@ -12,16 +12,16 @@ import { type EventJob, type LetterJob, noCounts, type ReplayJob } from "../mode
 import { endJob } from "./expire.ts";
 import { mergeJobs } from "./merge-jobs.ts";
 
-/** A part of the log that is to be sent again. Times are milliseconds since the epoch. */
+/** Request to send a range of the log again. Times are milliseconds since the epoch. */
 export interface EventReplayRequest
   extends Pick<EventJob, "destinationId" | "sourceId" | "from" | "filter"> {
-  /** Absent, or later than now: up to now. */
+  /** The end of the range; absent, or later than now, is now. */
   to?: number;
   /** Events a second. */
   rate?: number;
 }
 
-/** Dead letters that are to be sent again, or deleted. */
+/** Request to send dead letters again, or to delete them. */
 export interface LetterReplayRequest {
   kind: LetterJob["kind"];
   filter: LetterFilter;
@@ -30,10 +30,13 @@ export interface LetterReplayRequest {
 }
 
 export interface ReplayJobs {
-  /** Starts an event replay. Refuses jobs above the limits, and destinations and sources of other workspaces. */
-  start(workspaceId: string, asked: EventReplayRequest): Promise<ReplayJob>;
+  /**
+   * Starts an event replay. Refuses jobs above the limits, and destinations and sources of other
+   * workspaces.
+   */
+  start(workspaceId: string, request: EventReplayRequest): Promise<ReplayJob>;
   /** Replays or purges all dead letters that match a filter now. */
-  startLetters(workspaceId: string, asked: LetterReplayRequest): Promise<ReplayJob>;
+  startLetters(workspaceId: string, request: LetterReplayRequest): Promise<ReplayJob>;
   get(workspaceId: string, id: string): ReplayJob | undefined;
   /** Running jobs and the last that ended, newest first. */
   list(workspaceId: string): ReplayJob[];
@@ -55,7 +58,7 @@ export interface ReplayJobsParts {
 
 /** Sources of one replay. */
 const REPLAY_SOURCES_MAX = 1_000;
-/** Largest backward step of the clock that is allowed for when times become positions. */
+/** Largest backward step of the clock that the search for positions allows for. */
 const CLOCK_STEP_MS_MAX = 600_000;
 
 /** Creates and ends jobs that send events of the log, or dead letters, again. */
@@ -64,20 +67,20 @@ export function createReplayJobs(parts: ReplayJobsParts): ReplayJobs {
   const get = (workspaceId: string, id: string) =>
     mergeJobs(ledgers().flatMap((ledger) => ledger.jobs.get(workspaceId, id) ?? []));
   return {
-    async start(workspaceId, asked) {
-      const job = await eventJob(parts, workspaceId, asked);
+    async start(workspaceId, request) {
+      const job = await eventJob(parts, workspaceId, request);
       for (const ledger of ledgers()) await ledger.changeJobs((jobs) => jobs.start(job));
       wake([job.destinationId]);
       return job;
     },
-    async startLetters(workspaceId, asked) {
-      const job = letterJob(workspaceId, asked, parts.clock.now());
+    async startLetters(workspaceId, request) {
+      const job = letterJob(workspaceId, request, parts.clock.now());
       const all = ledgers().map((ledger) => {
-        return { ledger, total: ledger.letters.countOf(workspaceId, asked.filter) };
+        return { ledger, total: ledger.letters.countOf(workspaceId, request.filter) };
       });
       const sum = all.reduce((letters, { total }) => letters + Math.max(1, total), 0);
       for (const { ledger, total } of all) {
-        // All ledgers together keep to the rate.
+        // The rate holds for all ledgers together.
         const rate = (job.rate * Math.max(1, total)) / sum;
         await ledger.changeJobs((jobs) => jobs.start({ ...job, total, rate }));
       }
@@ -103,8 +106,8 @@ export function createReplayJobs(parts: ReplayJobsParts): ReplayJobs {
   };
 }
 
-function letterJob(workspaceId: string, asked: LetterReplayRequest, now: number): LetterJob {
-  const { kind, filter, rate = REPLAY_RATE_DEFAULT } = asked;
+function letterJob(workspaceId: string, request: LetterReplayRequest, now: number): LetterJob {
+  const { kind, filter, rate = REPLAY_RATE_DEFAULT } = request;
   return {
     id: Bun.randomUUIDv7("hex", now),
     workspaceId,
@@ -124,10 +127,10 @@ function letterJob(workspaceId: string, asked: LetterReplayRequest, now: number)
 async function eventJob(
   parts: ReplayJobsParts,
   workspaceId: string,
-  asked: EventReplayRequest,
+  request: EventReplayRequest,
 ): Promise<EventJob> {
   const { live, clock } = parts;
-  const { destinationId, sourceId, from, filter, rate = REPLAY_RATE_DEFAULT } = asked;
+  const { destinationId, sourceId, from, filter, rate = REPLAY_RATE_DEFAULT } = request;
   const destination = live.destination(destinationId);
   if (destination?.workspaceId !== workspaceId) {
     throw new ApiError("missing", "Destination not found");
@@ -136,11 +139,11 @@ async function eventJob(
     throw new ApiError("conflict", "Expected a destination that is enabled, got a disabled one");
   }
   const now = clock.now();
-  const to = Math.min(asked.to ?? now, now);
+  const to = Math.min(request.to ?? now, now);
   if (from >= to) {
     throw new ApiError("invalid", "Expected `from` to be before `to`, and in the past");
   }
-  const sources = sourcesOf(parts, workspaceId, asked);
+  const sources = sourcesOf(parts, workspaceId, request);
   const { starts, ends } = await positionRange(parts, { from, to, now });
   const cursors = Object.entries(starts).map(([log, next]) => [log, { next, pending: [] }]);
   return {
@@ -182,7 +185,7 @@ function sourcesOf(
   throw new ApiError("invalid", message);
 }
 
-/** The part of each log that holds all records of a time. */
+/** The range of positions in each log that holds all records of a time range. */
 async function positionRange(
   { readers, timeOf, logEnds }: ReplayJobsParts,
   { from, to, now }: { from: number; to: number; now: number },

@@ -4,7 +4,7 @@ import { firstTime, type TimeOf } from "../../log/time-search.ts";
 import type { Metrics } from "../../observe/metrics.ts";
 import type { RetentionBounds } from "./retention.ts";
 
-/** Shows what the event logs hold, and up to which bounds. */
+/** Registers metrics of the bytes and the age that the event logs hold, and of their bounds. */
 export function createRetentionMetrics(
   metrics: Metrics,
   readers: ReadonlyMap<string, LogReader>,
@@ -57,7 +57,7 @@ export function createRetentionMetrics(
   };
 }
 
-/** Undefined also when the log cannot be read: other metrics are still wanted. */
+/** Undefined also when the log cannot be read, so that the other metrics are still collected. */
 async function timeOfFirst(reader: LogReader, timeOf: TimeOf): Promise<number | undefined> {
   try {
     return await firstTime(reader, timeOf);

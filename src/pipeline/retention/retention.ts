@@ -4,8 +4,8 @@ import type { Logger } from "../../observe/log.ts";
 import type { Clock } from "../clock.ts";
 
 /**
- * For how long, and up to how many bytes of all event logs, events are kept that every lane has
- * passed; 0 is no bound. Without either bound none are kept.
+ * Bounds of the events that are kept after every lane has passed them: their age, and the bytes of
+ * all event logs; 0 is no bound. Without either bound none are kept.
  */
 export interface RetentionBounds {
   ageMsMax: number;
@@ -21,8 +21,8 @@ export interface Disk {
 }
 
 /**
- * Kept events are given up, the oldest first, where the disk has less left than this, or than a
- * share of its size: a pixel that cannot be written is lost, and a kept event was delivered.
+ * Least free bytes of a disk, or a fraction of a small one: below it the oldest kept events are
+ * deleted, since a pixel that cannot be written is lost, and a kept event was delivered.
  */
 export const RETENTION_FREE_BYTES_MIN = 1 << 30;
 const RETENTION_FREE_SHARE_MIN = 0.1;
@@ -38,7 +38,7 @@ export interface RetentionParts {
   readers: ReadonlyMap<string, LogReader>;
   timeOf: TimeOf;
   clock: Pick<Clock, "now" | "age">;
-  /** Absent where the logs lie on the disks of others. */
+  /** Absent when the logs are on the disks of other machines. */
   disk?: (() => Disk) | undefined;
   /** Called with bytes that were deleted although they were within the bounds. */
   onGivenUp?(bytes: number): void;
@@ -65,9 +65,10 @@ export class Retention {
   }
 
   /**
-   * Where each log may be trimmed. `below` tells for each log what no lane needs any more; all of
-   * that goes unless a bound keeps it. A part goes as a whole, when its first record is too old, or
-   * as the oldest of all logs when these take too much.
+   * Positions up to which each log may be trimmed. `below` is the position in each log below which
+   * no lane needs a record; all parts below it are trimmed unless a bound keeps them. A part is
+   * trimmed as a whole: when its first record is too old, or when it is the oldest of all logs and
+   * these take too much.
    */
   async trimmable(below: ReadonlyMap<string, number>): Promise<ReadonlyMap<string, number>> {
     const { ageMsMax, bytesMax } = this.#parts.bounds;
@@ -114,8 +115,9 @@ export class Retention {
   }
 
   /**
-   * How old the first record of the next part is. A part that a wrong clock put into the future is
-   * as old as the one behind it. What cannot be read is taken for new.
+   * Age of the first record of the next part. A part that a wrong clock put into the future is as
+   * old
+   * as the part after it. A part that cannot be read counts as new.
    */
   async #age(cut: Cut): Promise<number> {
     const { clock, logger } = this.#parts;

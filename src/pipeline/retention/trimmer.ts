@@ -15,12 +15,12 @@ interface TrimParts {
 }
 
 /**
- * Deletes what every lane has passed, durably, and what retention does not keep. A connection starts at the log's end as it was when
- * the request came in, but its lane appears a moment later. So only records that were there a
- * minute ago are deleted, and the start of the new lane is still there.
+ * Deletes records that every lane has passed durably and that retention does not keep. A connection
+ * starts at the end that the log had at the request, and its lane appears a moment later. So only
+ * records that were there a minute ago are deleted, and the start of a new lane is still there.
  */
 export function createTrimmer({ readers, lanes, retention, clock, logger }: TrimParts) {
-  /** Ends of each log that were seen, oldest first, with the time when. */
+  /** Ends that each log had, oldest first, each with its time. */
   const seen = new Map<string, { at: number; end: number }[]>();
   const trimming = new Map<string, Promise<void>>();
   const stop = new AbortController();
@@ -33,7 +33,7 @@ export function createTrimmer({ readers, lanes, retention, clock, logger }: Trim
     return old.at(-1)?.end ?? 0;
   }
 
-  /** Where a log's records begin that are needed, or too young. */
+  /** Position of a log's first record that a lane needs, or that is too young. */
   function passed(log: string, reader: LogReader): number {
     const end = agedEnd(log, reader.end());
     return Math.min(end, lanes.durableLow(log) ?? end);

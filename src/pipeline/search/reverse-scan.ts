@@ -4,10 +4,10 @@ import type { TimeOf } from "../../log/time-search.ts";
 
 /** Approximate bytes of a stride; after it the next log is chosen. */
 const STRIDE_BYTES = 512 << 10;
-/** A stride that reads more, because of large records, is begun again, shorter. */
+/** A stride that reads more, because of large records, is repeated with a shorter one. */
 const STRIDE_BYTES_MAX = 4 << 20;
 const READ_BYTES = 256 << 10;
-/** Positions of the first stride; the next ones are as long as their bytes say. */
+/** Positions of the first stride; the length of the next ones follows from their bytes. */
 const FIRST_STRIDE = 1_024;
 const GROWTH_MAX = 8;
 
@@ -19,11 +19,11 @@ export interface ScanHit {
 
 export interface ReverseScanOptions {
   reader: LogReader;
-  /** Where to begin, from the end, and where to stop. */
+  /** Positions: the scan begins at the higher and stops at the lower one. */
   range: { low: number; high: number };
   isWanted(record: Uint8Array): boolean;
   timeOf: TimeOf;
-  /** Hits of one stride that are kept, the newest. */
+  /** Hits of one stride that are kept: the newest. */
   countMax: number;
   slicer: TimeSlicer;
 }
@@ -42,7 +42,7 @@ export class ReverseScan {
   #stride = FIRST_STRIDE;
   /** Hits that were not taken yet, the newest last. */
   readonly #hits: ScanHit[] = [];
-  /** The time down to which the log was looked through; Infinity before the first stride. */
+  /** Time down to which the log was scanned; Infinity before the first stride. */
   reachedAt = Number.POSITIVE_INFINITY;
   bytes = 0;
 
@@ -60,7 +60,7 @@ export class ReverseScan {
     return this.#hits.at(-1);
   }
 
-  /** Where to go on later, so that no hit is missed that was not taken; undefined at the end. */
+  /** Position to continue from, so that no hit is missed; undefined at the beginning of the log. */
   get rest(): number | undefined {
     if (this.head !== undefined) return this.head.sequence + 1;
     return this.isDone ? undefined : this.#high;
@@ -70,7 +70,7 @@ export class ReverseScan {
     this.#hits.pop();
   }
 
-  /** Looks through the records of one stride, unless that turns out to be too long. */
+  /** Scans the records of one stride, unless they turn out to be too large. */
   async step(signal: AbortSignal): Promise<void> {
     const { reader, countMax } = this.#options;
     const high = this.#high;
@@ -81,7 +81,7 @@ export class ReverseScan {
       const { records, next } = await reader.read(at, READ_BYTES);
       if (next <= at) break;
       const within = records.filter(({ sequence }) => sequence < high);
-      await this.#look(within, seen, signal);
+      await this.#scan(within, seen, signal);
       const beyond = seen.hits.length - countMax;
       if (seen.bytes > STRIDE_BYTES_MAX && high - start > 1) {
         this.bytes += seen.bytes;
@@ -106,15 +106,15 @@ export class ReverseScan {
     return Math.max(range.low, reader.first());
   }
 
-  async #look(records: readonly LogRecord[], seen: Seen, signal: AbortSignal): Promise<void> {
+  async #scan(records: readonly LogRecord[], seen: Seen, signal: AbortSignal): Promise<void> {
     const { isWanted, timeOf, slicer } = this.#options;
-    const look = ({ sequence, bytes }: LogRecord) => {
+    const scan = ({ sequence, bytes }: LogRecord) => {
       const time = timeOf(bytes);
       if (time < seen.oldestAt) seen.oldestAt = time;
       seen.bytes += bytes.length;
-      // The bytes are a view into what was read.
+      // The bytes are a view into the block that was read.
       if (isWanted(bytes)) seen.hits.push({ sequence, time, record: new Uint8Array(bytes) });
     };
-    await slicer.each(records, look, signal);
+    await slicer.each(records, scan, signal);
   }
 }

@@ -15,9 +15,9 @@ export type SearchStopReason = "limit" | "size" | "bytes" | "time";
 export interface SearchQuery extends EventQuery {
   /** Whether the search includes events of a source. */
   isSource(sourceId: string): boolean;
-  /** Most events to find. */
+  /** Maximum number of events. */
   limit: number;
-  /** Where an earlier search stopped; absent: at the end of all logs. */
+  /** Position at which an earlier search stopped; absent at the end of all logs. */
   rest?: Positions;
 }
 
@@ -29,11 +29,11 @@ export interface FoundEvent {
 }
 
 export interface SearchResult {
-  /** The newest first. */
+  /** Events, newest first. */
   events: FoundEvent[];
-  /** Why the search stopped, and where to go on; absent when all was looked through. */
+  /** Why the search stopped, and the position to continue from; absent when it is complete. */
   stopped?: { by: SearchStopReason; rest: Positions };
-  /** The time down to which all was looked through; undefined when it is not even one event's. */
+  /** Time down to which the logs were scanned; undefined before the first event. */
   reachedAt: number | undefined;
 }
 
@@ -44,10 +44,14 @@ export interface SearchParts {
 }
 
 /**
- * Finds events that the logs hold, the newest first. The log that was looked through least far into
- * the past is always next, so that no event is found before a newer one of another log; that order
- * holds as far as clocks do not step. What one search may take is bounded: a search that meets a
- * bound tells where to go on. Each looks through something new, so that going on ends.
+ * Finds events that the logs hold, the newest first. The next log to scan is always the one that
+ * was
+ * scanned least far into the past, so that no event is found before a newer one of another log;
+ * that
+ * order holds as far as clocks do not step. The cost of one search is bounded: a search that meets
+ * a
+ * bound returns the position to continue from. Each search scans new records, so that a sequence of
+ * searches ends.
  */
 export class Search {
   readonly #parts: SearchParts;
@@ -109,8 +113,8 @@ async function rangeOf(name: string, reader: LogReader, { from, to, rest }: Sear
 }
 
 /**
- * Takes what no log can have anything newer than; says which bound of the answer ended that, if one
- * did.
+ * Takes the hits that no log can have a newer event than; returns the bound of the response that
+ * ended this, if one did.
  */
 function emit(
   logs: ReadonlyMap<string, ReverseScan>,
@@ -131,7 +135,7 @@ function emit(
   }
 }
 
-/** The events of one answer. */
+/** The events of one response. */
 class Page {
   readonly events: FoundEvent[] = [];
   #bytes = 0;

@@ -5,7 +5,8 @@ import type { MetadataKey } from "../../sandbox/program.ts";
 import type { InputEvent } from "../model/input-event.ts";
 
 /**
- * Creates the JSON text that `metadata(event)` returns in user code. Most of it is the same for all events of a batch, and written only once.
+ * Creates the JSON text that `metadata(event)` returns in user code. Most of it is the same for all
+ * events of a batch, and written only once.
  */
 export function createMetadata(
   destination: Destination,

@@ -87,7 +87,8 @@ function resultOf(event: LaneEvent, made: ProgramOutcome, live: LiveProgram): Tr
 }
 
 /**
- * Runs the code that is live now. Undefined when there is none, or the lane stops. While no guest is
+ * Runs the code that is live now. Undefined when there is none, or the lane stops. While no guest
+ * is
  * available it waits, and then reads the live code again; the events are safe in the log meanwhile.
  */
 async function runLive(context: TransformContext, events: readonly LaneEvent[]) {
