@@ -51,8 +51,8 @@ export interface App {
    */
   broken: Promise<string>;
   /**
-   * Closes the app: stops accepting, finishes the requests and batches in flight, and flushes the
-   * logs.
+   * Closes the app: stops accepting requests, finishes the requests and batches in flight, and
+   * flushes what is buffered.
    */
   close(): Promise<void>;
 }
@@ -88,8 +88,8 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
   const { pipeline, kinds } = openPipeline(opening, backend, sandbox);
   const api = openApi(opening, { backend, sandbox, publishing, ingest, pipeline, kinds, disk });
 
-  // Binds both ports first: after a failed start, secrets that are shown only once would be
-  // lost.
+  // Listens on both ports before it creates secrets. A start that fails later would lose secrets
+  // that are shown only once.
   const controlPlaneUrl = await api.start({
     host: config["admin.host"],
     port: config["admin.port"],

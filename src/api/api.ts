@@ -79,8 +79,8 @@ export function createApi(given: ApiDeps): Api {
     );
     if (file) return file;
     const notFound = noRouteResponse(pathname);
-    // Bun ignores a connection after a CONNECT request: the next request of a proxy that reuses the
-    // connection would hang.
+    // After a CONNECT request, Bun no longer reads the connection. The next request of a proxy that
+    // reuses it would hang.
     if (request.method === "CONNECT") notFound.headers.set("Connection", "close");
     return notFound;
   });
@@ -100,7 +100,8 @@ export function createApi(given: ApiDeps): Api {
   return {
     app,
     async start({ host, port }) {
-      // `maxHeaderSize` is writable despite its type; Bun reads it when it listens.
+      // `maxHeaderSize` is writable, although its type says otherwise. Bun reads it when it
+      // listens.
       Object.assign(http, { maxHeaderSize: HTTP_HEAD_BYTES_MAX });
       try {
         // By default, Elysia lets two servers share a port.

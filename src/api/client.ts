@@ -17,8 +17,8 @@ import type { RouteTable } from "./route-table.ts";
  */
 export interface Client {
   /**
-   * Resolves with the answer's body; rejects with `RequestRefused` when the answer is not a
-   * success.
+   * Sends a request and resolves with the answer's body. Rejects with `RequestRefused` when the
+   * answer is not a success.
    */
   call<Key extends ClientKey>(key: Key, ...input: InputOf<Key>): Promise<AnswerOf<Key>>;
   /** Yields the messages of the live tail until `signal` aborts or the server ends the stream. */
@@ -26,7 +26,7 @@ export interface Client {
     filter?: { sourceId?: string; destinationId?: string },
     signal?: AbortSignal,
     /**
-     * Called once, when the server has opened the stream. The client gets all events from then on.
+     * Called once, when the server has opened the stream. Earlier events are not in the stream.
      */
     onOpen?: () => void,
   ): AsyncGenerator<FollowedMessage>;
@@ -34,8 +34,8 @@ export interface Client {
 
 export interface FollowedMessage {
   /**
-   * Kind of the message: `received`, `delivered`, `dropped` or `dead-letter`; `missed` when the
-   * server skipped messages because the client read too slowly.
+   * Kind of the message: `received`, `delivered`, `dropped` or `dead-letter`. The kind `missed`
+   * means that the server skipped messages, because the client read too slowly.
    */
   name: string;
   data: Record<string, unknown>;

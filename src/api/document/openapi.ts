@@ -140,7 +140,7 @@ function operation(route: Route, path: string, schemas: Record<string, unknown>)
   };
 }
 
-/** The permissions that a route needs, as sentences of the document. */
+/** The permissions that a route needs, as sentences for the document. */
 function neededPermissions({ needs, alsoNeeds = [] }: Route): string[] {
   const named = (permissions: readonly string[]) =>
     permissions.map((permission) => `\`${permission}\``).join(" and ");

@@ -30,8 +30,8 @@ export function runCode({ kind, newest, code, trial, events }: TestRun): Promise
 }
 
 /**
- * Parses one event object or an array of them; an empty text is an empty array. Throws when the
- * text is anything else.
+ * Parses the text of the test events: one event object, or an array of them. An empty text is an
+ * empty array. Throws when the text is anything else.
  */
 export function parseEvents(text: string): Events {
   if (text.trim() === "") return [];
@@ -83,7 +83,7 @@ export const isFailed = ({ error, results }: TestRunReport) =>
   error !== undefined || results.some((it) => it.error !== undefined);
 
 /**
- * The warning for code that drops every test event; undefined for other code. The server gives a
+ * Returns a warning when the code drops every test event, else undefined. The server gives a
  * similar warning on publishing.
  */
 export function warningOf({ results }: TestRunReport): string | undefined {

@@ -42,8 +42,8 @@ interface ConfirmationRequest {
   /** Label of the button that confirms the action. */
   action: string;
   /**
-   * Whether the confirming button is styled as dangerous. Default true; false for an action that
-   * deletes no data.
+   * Whether the confirming button is styled as dangerous (default true). An action that deletes no
+   * data passes false.
    */
   danger?: boolean;
   /**
@@ -90,8 +90,8 @@ interface DeleteButtonProps {
 }
 
 /**
- * Button that deletes one item after a confirmation. With `isIcon` it shows an icon, as in a table
- * row; otherwise it shows the verb.
+ * Button that deletes one item after a confirmation. It shows an icon with `isIcon`, such as in a
+ * table row, and otherwise the verb.
  */
 export function DeleteButton(props: DeleteButtonProps & { isIcon?: boolean }) {
   const { verb = "Delete", noun, name, consequence, needs = "workspace:admin" } = props;

@@ -4,8 +4,8 @@ import { ErrorNotice } from "./error-notice.tsx";
 import { Skeleton } from "./layout.tsx";
 
 /**
- * Shows a fetched value. While the value is loading, it shows a placeholder; after a failure, the
- * error with a button to retry.
+ * Shows a fetched value. It shows a placeholder while the value is loading, and an error with a
+ * button to retry after a failure.
  */
 export function Loaded<T>(props: {
   resource: LoadedResource<T>;

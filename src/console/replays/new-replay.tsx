@@ -20,7 +20,9 @@ interface ReplayForm {
   rate: string;
 }
 
-/** Form that starts a replay. It sends the events of a time range to one destination again. */
+/**
+ * Form that starts a replay. The replay sends the events of a time range to one destination again.
+ */
 export function NewReplay({ destinationId }: { destinationId: string }) {
   const names = useNames();
   const empty = { sourceId: "", from: "", to: "", event: "", userId: "", rate: "1000" };

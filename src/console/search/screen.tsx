@@ -121,8 +121,8 @@ function userOf({ userId, anonymousId }: FoundEvent["event"]): string {
 }
 
 /**
- * Shows the number of events found and the time back to which the search got, with a button to
- * search further back.
+ * Footer of the search result. It shows the number of events and how far back the search got. Its
+ * button searches further back.
  */
 function SearchFooter({ result: { events = [], last, loadOlder } }: { result: EventSearch }) {
   if (last === undefined) return null;

@@ -9,7 +9,7 @@ export type FoundEvent = SearchAnswer["events"][number];
 interface SearchState {
   /** Events of all answers so far. Undefined until the first answer. */
   events?: readonly FoundEvent[];
-  /** The last answer. Its `reachedAt` is the time back to which the search got. */
+  /** The last answer. Its `reachedAt` is the time of the oldest event that the search has read. */
   last?: SearchAnswer;
   error?: unknown;
 }

@@ -6,7 +6,7 @@ import { client, session } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
 import { PermissionBadges } from "./permissions.tsx";
 
-/** Shows the workspace, and the member, token and permissions of the current session. */
+/** Shows the workspace and the current session with its member, token and permissions. */
 export function WorkspaceFacts() {
   const resource = useResource(async () => (await client.call("GET /v2/workspace")).workspace, []);
   const { member, token, expiresAt, permissions = [] } = session.value ?? {};

@@ -5,9 +5,7 @@ export interface DestinationOutcome {
   destinationId: string;
   stage: "delivered" | "dropped" | "dead-letter";
   at: string;
-  /**
-   * The event that was delivered or that failed. Undefined when the destination dropped the event.
-   */
+  /** The event as it was sent to the destination, or as it was when it failed. */
   event?: unknown;
   reason?: string;
 }

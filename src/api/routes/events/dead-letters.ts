@@ -39,7 +39,7 @@ const DeadLetter = Type.Object(
   { $id: "DeadLetter" },
 );
 
-/** Dead letters in one read. Between two reads, the event loop runs other requests. */
+/** Most dead letters in one read. Between two reads, the event loop runs other requests. */
 const LETTERS_AT_ONCE = 10;
 
 /**

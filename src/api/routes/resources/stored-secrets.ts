@@ -111,8 +111,9 @@ function retainInObject(
 
 /**
  * Returns a list in which items without a secret get a stored one. An item gets the secret of a
- * stored item whose other fields are equal; among several equal items, each secret is used once, in
- * order. A list with too many items is returned unchanged, and validation refuses it later.
+ * stored item whose other fields are equal. Among several equal items, each stored secret is used
+ * once, in order. A list with too many items is returned unchanged, and validation refuses it
+ * later.
  */
 function retainInList(
   items: unknown,

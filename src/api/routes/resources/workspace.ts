@@ -57,8 +57,8 @@ const catalogues = [
 ] as const satisfies RouteKey[];
 
 /**
- * A route that lists no accounts, such as those of warehouses, which pixelmill does not have.
- * RudderStack's clients request the list and read this envelope.
+ * Answers with an empty list of accounts, in the envelope that RudderStack's clients read. The
+ * clients request the list, but pixelmill has no accounts (of a warehouse, for example).
  */
 const accountsRoute = route("GET /v2/accounts", {
   summary: "Empty: rudder-cli and the Terraform provider ask for it",
