@@ -194,8 +194,8 @@ export function pixel(server: Server, type: "page" | "track", query: Record<stri
   return fetch(`${server.dataPlane}/pixel/v1/${type}?${new URLSearchParams(query)}`);
 }
 
-/** Returns child processes of `pid` whose command line contains `word`, from /proc. */
-export function childrenOf(pid: number, word = ""): number[] {
+/** Child processes of `pid` that have `argument` among their arguments, from /proc. */
+export function childrenOf(pid: number, argument?: string): number[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
     .map(Number)
@@ -204,8 +204,8 @@ export function childrenOf(pid: number, word = ""): number[] {
         const parent = readFileSync(`/proc/${candidate}/stat`, "utf8")
           .split(") ")[1]!
           .split(" ")[1];
-        const command = readFileSync(`/proc/${candidate}/cmdline`, "utf8");
-        return Number(parent) === pid && command.includes(word);
+        const argv = readFileSync(`/proc/${candidate}/cmdline`, "utf8").split("\0");
+        return Number(parent) === pid && (argument === undefined || argv.includes(argument));
       } catch {
         return false;
       }
