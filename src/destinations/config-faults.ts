@@ -3,10 +3,15 @@ import { Value } from "@sinclair/typebox/value";
 import { EgressRefused } from "../egress/egress.ts";
 import { type Detail, describeValue } from "../errors.ts";
 
-/** Schema errors that are read: each item of a long array may have one. */
+/**
+ * Number of schema errors that are read from one config. A long array may have one error per item.
+ */
 const ERRORS_MAX = 100;
 
-/** Faults of a config against its schema: one for each wrong key, with the expected value. */
+/**
+ * Checks a config against its schema. Returns one fault for each wrong key, with the expected
+ * value.
+ */
 export function configFaults(schema: TObject, config: Record<string, unknown>): Detail[] {
   const faults = new Map<string, Detail>();
   for (const { path } of Iterator.from(Value.Errors(schema, config)).take(ERRORS_MAX)) {
@@ -19,7 +24,10 @@ export function configFaults(schema: TObject, config: Record<string, unknown>): 
   return [...faults.values()];
 }
 
-/** The fault at `path` when `check` throws `EgressRefused`; empty when it returns. */
+/**
+ * Calls `check`. Returns one fault at `path` when it throws `EgressRefused`, and an empty list when
+ * it returns.
+ */
 export function egressFaults(path: string, check: () => unknown): Detail[] {
   try {
     check();

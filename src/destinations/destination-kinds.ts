@@ -8,12 +8,15 @@ import { s3Kind } from "./s3/s3.ts";
 import { webhookKind } from "./webhook/webhook.ts";
 
 export interface DestinationKindsOptions {
-  /** The directory below which file destinations write. */
+  /** Directory that contains the files of file destinations. */
   directory: string;
   egress: Egress;
 }
 
-/** Every kind of destination by the name that `/v2/destinations` uses. */
+/**
+ * Creates every kind of destination. A key of the result is the name of the kind in the API
+ * `/v2/destinations`.
+ */
 export function destinationKinds({ directory, egress }: DestinationKindsOptions) {
   const kinds: DestinationKind[] = [
     webhookKind(egress),

@@ -2,72 +2,78 @@ import type { TSchema } from "@sinclair/typebox";
 import type { Detail } from "../errors.ts";
 import type { TestStep } from "./test-steps.ts";
 
-/** The result of a delivery. */
+/** The result of one attempt to deliver events. */
 export type DeliveryResult =
   /**
-   * All events were delivered, except those in `refused`, which maps an event's index to a reason:
-   * these become dead letters at once.
+   * The events were delivered, except those in `refused`: it maps the index of an event to the
+   * reason for which the receiver refused it. Refused events become dead letters at once.
    */
   | { kind: "delivered"; refused?: ReadonlyMap<number, string> }
   /**
-   * The receiver will never accept the delivery (a 4xx), so its events become dead letters. Several
-   * events are first tried one by one, which isolates the wrong one.
+   * The receiver will never accept this delivery (for example, it responded with a 4xx status), so
+   * its events become dead letters. When the delivery has several events, each is first delivered
+   * alone, so that only the events that cause the refusal become dead letters.
    */
   | { kind: "rejected"; reason: string }
-  /** The delivery may succeed later; `afterMs` is the delay that the receiver asks for. */
+  /**
+   * A later attempt may succeed. `afterMs` is the delay in milliseconds that the receiver asks for.
+   */
   | { kind: "retry"; reason: string; afterMs?: number };
 
-/** The origin of an event: its properties at ingestion, which user code cannot change. */
+/** Properties of an event at its ingestion. User code cannot change them. */
 export interface EventOrigin {
   /**
-   * A UUID, shared by all outputs of user code for one event, and by all attempts to deliver
-   * them.
+   * A UUID. All events that user code produces from one ingested event have the same messageId, in
+   * all attempts to deliver them.
    */
   readonly messageId: string;
   readonly sourceId: string;
-  /** Milliseconds since the epoch. */
+  /** Time of receipt, in milliseconds since the epoch. */
   readonly receivedAt: number;
-  /** RudderStack's event type: `page`, `track`, … */
+  /** Type of the event as in RudderStack: `page`, `track`, … */
   readonly type: string;
 }
 
 /** One event of a delivery. */
 export interface OutgoingEvent {
-  /** JSON text in UTF-8: an output of user code, or the event as ingested. */
+  /** JSON text in UTF-8: the value that user code returned, or the event as ingested. */
   readonly bytes: Uint8Array;
   readonly input: EventOrigin;
-  /** Whether user code produced the event; otherwise a client sent it. */
+  /** True when user code produced the event; false when it is the event that a client sent. */
   readonly byCode: boolean;
 }
 
-/** Bounds of a batch that a kind accumulates into one large delivery. */
+/** Bounds of a batch, for kinds that accumulate events into large deliveries. */
 export interface BatchLimits {
-  /** Bytes of JSON of one delivery, not counting its first event. */
+  /** Largest size of a delivery in bytes of JSON. Its first event is not counted. */
   bytes: number;
   /**
-   * Longest time for which an event waits for others of its delivery. With 0, waiting events are
-   * delivered at once, and deliveries have no names.
+   * Longest time, in milliseconds, that an event waits for more events of its delivery. With 0,
+   * waiting events are delivered at once, and deliveries have no names.
    */
   ageMs: number;
 }
 
-/** An open destination. Deliveries may run concurrently; each settles within the kind's timeout. */
+/**
+ * An open destination. It may have several deliveries at a time. Each delivery settles within the
+ * timeout of the destination's kind.
+ */
 export interface OpenDestination {
   /**
-   * Delivers events in their order, all or none as far as the receiver allows. Never rejects:
-   * failures are results. `signal` ends the delivery early with `retry`.
+   * Delivers events in order; delivers all or none, if the receiver supports that. Never rejects: a
+   * failure is a result. When `signal` is aborted, the delivery ends early with `retry`.
    *
-   * An event may be delivered again, after a crash together with other events; its `input` stays the
-   * same.
+   * An event may be delivered again. After a crash, it may be delivered together with other events.
+   * Its `input` stays the same.
    *
-   * A kind with `batchLimits` has one delivery at a time, each with a unique name: ASCII letters,
-   * digits, `.`, `_` and `-`, ascending with time. A further attempt at a delivery, also after a
-   * crash, has the same name and holds all events of the attempts before it, except events that have
-   * settled otherwise since; after a crash it may hold more. While an attempt may have succeeded,
-   * its events get no other name. So an attempt that writes to a path made of the name and of its
-   * events' `input` replaces what earlier attempts wrote there, and each event is stored once.
-   * `rejected` settles all events of such a delivery: they are not tried one by one. Other kinds get
-   * no name.
+   * Kinds with `batchLimits` have one delivery at a time, and each delivery gets a unique `name`:
+   * ASCII letters, digits, `.`, `_` and `-`. Names ascend with time. Every further attempt at a
+   * delivery, also after a crash, gets the same name and contains all events of the earlier
+   * attempts, except events that were settled in another way since. After a crash it may contain
+   * more events. An event gets no other name as long as an attempt may have succeeded. So a kind
+   * that writes to a path made of the name and of the events' `input` overwrites the files of
+   * earlier attempts, and stores each event once. For these kinds, `rejected` makes all events of
+   * the delivery dead letters, without trying them one by one. Other kinds get no name.
    */
   deliver(
     events: readonly OutgoingEvent[],
@@ -78,64 +84,77 @@ export interface OpenDestination {
 }
 
 /**
- * A write-only key of a config: never returned, and kept when an update omits it and sends it to no
- * other audience.
+ * A secret key of a config, such as a password. The API never returns its value. An update that
+ * omits the key keeps the stored value, unless the update adds a receiver of the secret.
  */
 export interface SecretKey<Config = Record<string, unknown>> {
   /**
-   * `password`; `headers.to` is the key `to` of each item of the array `headers`: returned empty,
-   * kept when it is empty; `oauth.clientSecret` is the key `clientSecret` of the object `oauth`.
+   * Path of the key in the config. `password` is a key of the config. `oauth.clientSecret` is the
+   * key `clientSecret` of the object `oauth`. `headers.to` is the key `to` of each item of the
+   * array `headers`: the API returns it as an empty text, and an update with an empty text keeps
+   * the stored value.
    */
   path: string;
   /**
-   * The receivers of the secret, or of what it signs. Throws when a config, such as one of an
-   * earlier version, does not name them.
+   * Returns the receivers of the secret, or of requests that are signed with it. Throws when they
+   * cannot be read from the config, as may happen with a config of an earlier version.
    */
   audiences(config: Config): SecretAudience[];
 }
 
 /** A receiver of a secret. */
 export interface SecretAudience {
-  /** `db.example.com:5432`, in lower case. */
+  /** Host and port in lower case, such as `db.example.com:5432`. */
   host: string;
-  /** Whether TLS protects the secret on its way. */
+  /** Whether TLS encrypts the connection over which the secret is sent. */
   isTls: boolean;
-  /** Purpose of the secret, where a config has several audiences; purposes are not interchangeable. */
+  /**
+   * Purpose of the secret at this receiver, for configs with several receivers. A receiver with
+   * another purpose counts as another receiver.
+   */
   use?: string;
 }
 
 /**
- * One kind of destination: `webhook`, `file`. A factory of plain objects. Only `validate` gets an
- * unchecked config; all other functions get one that it has accepted.
+ * A kind of destination, such as `webhook` or `file`. `validate` is the only function that gets an
+ * unchecked config. The other functions get configs that `validate` accepted.
  */
 export interface DestinationKind<Config = Record<string, unknown>> {
   kind: string;
-  /** Schema of `config`; unknown keys are refused. */
+  /** JSON schema of a config. A config with unknown keys is refused. */
   configSchema: TSchema;
-  /** All faults of a config, those of the schema included; paths are JSON pointers inside it. */
+  /**
+   * Returns all faults of a config, including violations of the schema. The path of a fault is a
+   * JSON pointer into the config.
+   */
   validate(config: Record<string, unknown>): Detail[];
   secretKeys: readonly SecretKey<Config>[];
-  /** Most events of one delivery, at least 1. */
+  /** Largest number of events in one delivery, at least 1. */
   batchSize(config: Config): number;
-  /** Concurrent deliveries, from 1 to `LANE_DELIVERIES_MAX`. */
+  /** Largest number of deliveries at a time, from 1 to `LANE_DELIVERIES_MAX`. */
   concurrency(config: Config): number;
   /**
-   * Members of an event with which user code overrides its request. User code does not see those
-   * that a client sent, since pixels are unauthenticated.
+   * Keys of an event with which user code overrides the request that delivers the event. Pixelmill
+   * removes these keys from events of clients before user code sees them, because pixels are
+   * unauthenticated.
    */
   overrideMembers?: readonly string[];
-  /** Events share a delivery only if their keys are equal; without this function all events may. */
+  /**
+   * Returns a key for an event. Only events with equal keys may share a delivery. Without this
+   * function, all events may.
+   */
   batchKey?(event: OutgoingEvent): string;
   /**
-   * Events accumulate up to `batchSize` or these bounds, whichever is reached first, or until the
-   * lane or others need the memory. Such a kind has a concurrency of 1. Without this function,
-   * waiting events are delivered at once.
+   * Bounds of one delivery. Events accumulate until they reach `batchSize` or one of these bounds,
+   * or until their memory is needed. A kind with this function must have a concurrency of 1.
+   * Without this function, waiting events are delivered at once.
    */
   batchLimits?(config: Config): BatchLimits;
   open(config: Config, workspaceId: string): OpenDestination;
   /**
-   * Tests a config, step by step up to the first failure, and deletes what it wrote where possible.
-   * Never rejects; `signal` ends the test early with a failed step.
+   * Tests the connection with a config. Resolves with the steps up to the first one that failed.
+   * Deletes what it wrote, where possible. Never rejects. When `signal` is aborted, the test ends
+   * early with a failed step.
    */
   test(config: Config, workspaceId: string, signal: AbortSignal): Promise<TestStep[]>;
 }

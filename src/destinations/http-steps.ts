@@ -8,7 +8,7 @@ import {
 } from "../egress/egress.ts";
 import type { TestStepName, TestSteps } from "./test-steps.ts";
 
-/** Describes a network error in one line, with its code of node:net, node:dns or node:tls. */
+/** Describes a network error in one line, with its error code of node:net, node:dns or node:tls. */
 export function networkReason(error: unknown): string {
   if (!(error instanceof Error)) return "The request failed";
   const code = "code" in error && typeof error.code === "string" ? ` (${error.code})` : "";
@@ -19,8 +19,9 @@ export function networkReason(error: unknown): string {
 }
 
 /**
- * Sends the request of a connection test and records the steps before `decided`, the step that the
- * response decides. Resolves with undefined when a step failed.
+ * Sends the request of a connection test. Records the steps `resolve`, `connect` and `tls` as they
+ * pass, or the step that failed. The caller decides from the response whether the last step,
+ * `decided`, passed. Resolves with undefined when a step failed.
  */
 export async function requestInSteps(
   egress: Egress,

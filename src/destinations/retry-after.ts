@@ -1,8 +1,8 @@
 import { RETRY_AFTER_MS_MAX } from "../settings/limits.ts";
 
 /**
- * Parses a `Retry-After` header, seconds or an HTTP date (RFC 9110 §10.2.3), into milliseconds from
- * now. Undefined when the header is missing or malformed.
+ * Parses a `Retry-After` header: seconds or an HTTP date (RFC 9110 §10.2.3). Returns the delay in
+ * milliseconds from `now`. Returns undefined when the header is missing or malformed.
  */
 export function retryAfterMs(header: string | undefined, now: number): number | undefined {
   if (header === undefined) return undefined;

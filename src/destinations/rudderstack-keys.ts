@@ -4,8 +4,9 @@ const ignored = () =>
   Type.Optional(Type.Unknown({ description: "Kept for RudderStack's clients; has no effect" }));
 
 /**
- * Settings that RudderStack's clients (Terraform provider, dashboard exports) send for any
- * destination: consent categories and connection modes of its SDKs. They have no effect here.
+ * Config keys that RudderStack's clients (the Terraform provider, dashboard exports) send for every
+ * destination: consent categories and connection modes of RudderStack's SDKs. Pixelmill accepts and
+ * ignores them.
  */
 export const rudderstackKeys = {
   connectionMode: ignored(),

@@ -1,13 +1,16 @@
 import type { SecretAudience } from "./destination.ts";
 
-/** The host of a URL as the audience of a secret. Throws when the text is no URL. */
+/** Returns the host of a URL as the receiver of a secret. Throws when the text is no URL. */
 export function audienceOfUrl(text: unknown): SecretAudience {
   const { protocol, hostname, port } = new URL(String(text));
   const isTls = protocol === "https:";
   return { host: `${hostname}:${port || (isTls ? 443 : 80)}`, isTls };
 }
 
-/** Audiences of `after` that are not in `before`: new ones, and known ones that lost TLS. */
+/**
+ * Returns the receivers in `after` that are missing in `before`. A receiver that had TLS in
+ * `before` and has none in `after` counts as missing.
+ */
 export function addedAudiences(
   before: readonly SecretAudience[],
   after: readonly SecretAudience[],

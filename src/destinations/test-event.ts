@@ -1,6 +1,6 @@
 import type { OutgoingEvent } from "./destination.ts";
 
-/** Makes the event that a connection test sends; its name and ids mark it as such. */
+/** Creates the event that a connection test sends. Its name and ids show that it is a test. */
 export function testEvent(): OutgoingEvent {
   const messageId = crypto.randomUUID();
   const receivedAt = Date.now();

@@ -1,4 +1,7 @@
-/** Steps of a connection test, in their order; a kind omits those that it does not have. */
+/**
+ * Names of the steps of a connection test, in their order. Each kind of destination has only some
+ * of them.
+ */
 export const testSteps = ["resolve", "connect", "tls", "sign-in", "write", "clean-up"] as const;
 export type TestStepName = (typeof testSteps)[number];
 
@@ -6,13 +9,16 @@ export type TestStepName = (typeof testSteps)[number];
 export interface TestStep {
   step: TestStepName;
   ok: boolean;
-  /** Why the step failed, or a remark on a step that passed; one sentence. */
+  /** One sentence: why the step failed, or a remark on a step that passed. */
   message?: string;
-  /** Whole milliseconds. */
+  /** Duration of the step in whole milliseconds. */
   durationMs: number;
 }
 
-/** Records the steps of one connection test; each begins when the one before it ends. */
+/**
+ * Collects the results of the steps of one connection test. A step's duration is counted from the
+ * end of the step before it.
+ */
 export class TestSteps {
   readonly done: TestStep[] = [];
   #startedAt = performance.now();
@@ -23,7 +29,7 @@ export class TestSteps {
     this.done.push({ step, ok: true, ...(message !== undefined && { message }), durationMs });
   }
 
-  /** Records the step that failed, which is the last one. */
+  /** Records a step that failed. It is the last step of the test. */
   failed(step: TestStepName, message: string): void {
     this.done.push({ step, ok: false, message, durationMs: this.#duration() });
   }

@@ -9,11 +9,17 @@ import { ClickhouseConfig, clickhouseFaults } from "./config.ts";
 import { ClickhouseDatabase } from "./database.ts";
 import { failureOf } from "./failures.ts";
 
-/** Characters of a name: ClickHouse stores a column as a file, whose name may have 255 bytes. */
+/**
+ * Longest name of a table or column, in characters. ClickHouse stores a column as a file, and file
+ * names have at most 255 bytes.
+ */
 const NAME_CHARS_MAX = 127;
 const rules = { charsMax: NAME_CHARS_MAX, escapesWords: false };
 
-/** Writes events to tables of ClickHouse, which it creates and widens as the events require. */
+/**
+ * The kind of destination that writes events to ClickHouse tables. It creates tables and adds
+ * columns when events need them.
+ */
 export function clickhouseKind(egress: Egress): DestinationKind<ClickhouseConfig> {
   const databaseOf = (config: ClickhouseConfig, workspaceId: string) =>
     new ClickhouseDatabase(config, workspaceId, egress);
@@ -23,7 +29,7 @@ export function clickhouseKind(egress: Egress): DestinationKind<ClickhouseConfig
     secretKeys: [{ path: "password", audiences: ({ url }) => [audienceOfUrl(url)] }],
     validate: clickhouseFaults,
     batchSize: (config) => config.batchSize ?? DATABASE_BATCH_EVENTS_MAX,
-    // ClickHouse is slowest at many small concurrent inserts.
+    // ClickHouse is slow when it gets many small inserts at a time.
     concurrency: () => 1,
     open: (config, workspaceId) => openTables(config, rules, databaseOf(config, workspaceId)),
     test: (config, workspaceId, signal) =>

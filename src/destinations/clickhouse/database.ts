@@ -7,7 +7,10 @@ import type { ClickhouseConfig } from "./config.ts";
 import { failureOf, failureOfNetwork } from "./failures.ts";
 import * as sql from "./sql.ts";
 
-/** ClickHouse over its HTTP interface: one statement per request, in the body. */
+/**
+ * A ClickHouse server, accessed over its HTTP interface. Each request has one statement in its
+ * body.
+ */
 export class ClickhouseDatabase implements TableConnection {
   readonly #config: ClickhouseConfig;
   readonly #workspaceId: string;
@@ -15,7 +18,7 @@ export class ClickhouseDatabase implements TableConnection {
   readonly #name: string;
   readonly #timeoutMs: number;
   #signal = AbortSignal.abort();
-  /** Time of `performance.now()` at which the delivery ends. */
+  /** Time of `performance.now()` at which the current delivery must end. */
   #deadline = 0;
 
   constructor(config: ClickhouseConfig, workspaceId: string, egress: Egress) {
@@ -67,14 +70,17 @@ export class ClickhouseDatabase implements TableConnection {
     await this.#run(sql.addColumns(this.#qualified(table), columns));
   }
 
-  /** Inserts table by table: each insert is atomic, and a repeated one is known by its token. */
+  /**
+   * Inserts the records of each table with one atomic statement. ClickHouse recognizes a repeated
+   * insert by its token and ignores it.
+   */
   async insert(loads: readonly TableLoad[]): Promise<void> {
     for (const load of loads) await this.#run(sql.insertRows(this.#qualified(load.table), load));
   }
 
   close(): void {}
 
-  /** Creates a table and writes into it, for a connection test. */
+  /** Creates `table` and writes a row to it, as a connection test. */
   async testWrite(table: string): Promise<void> {
     const columns = new Map([["id", "string" as const]]);
     await this.createTable(table, "id", columns);
@@ -124,14 +130,16 @@ export class ClickhouseDatabase implements TableConnection {
   }
 }
 
-/** Parses name, type and kind of default of a column from a line of JSON. */
+/**
+ * Parses a line of JSON that describes a column: its name, its type, and the kind of its default.
+ */
 function columnOfLine(line: string): [string, string, string] {
   try {
     const parts: unknown = JSON.parse(line);
     if (Array.isArray(parts) && parts.length === 3)
       return parts.map(String) as [string, string, string];
   } catch {
-    // The failure below covers lines that are not JSON.
+    // The error that is thrown below also covers lines that are not JSON.
   }
   throw new DatabaseFailure("later", "The server does not answer as ClickHouse does");
 }

@@ -4,7 +4,10 @@ import { DatabaseFailure } from "../tables/table-loader.ts";
 
 const MESSAGE_CHARS_MAX = 300;
 
-/** Meaning of an error code for the person who configures the destination (ErrorCodes.cpp). */
+/**
+ * Explanations of ClickHouse error codes (ErrorCodes.cpp) for the user who configures the
+ * destination.
+ */
 const meanings = new Map<number, string>([
   [516, "The database does not accept the user or the password"],
   [192, "The database does not know the user"],
@@ -23,18 +26,26 @@ const meanings = new Map<number, string>([
   [81, "There is no such database"],
 ]);
 
-/** Error codes of the rows: values that cannot be parsed, or fit no column or constraint. */
+/**
+ * Error codes that are caused by the inserted rows: a value cannot be parsed, or does not fit its
+ * column or a constraint. A retry cannot help.
+ */
 const refusing = new Set([6, 26, 27, 38, 41, 53, 69, 70, 72, 117, 131, 349, 469]);
-/** Error codes that a changed schema can cause. */
+/**
+ * Error codes that may be caused by outdated cached columns, because someone changed the tables.
+ */
 const stale = new Set([...refusing, 8, 16, 36, 44, 47, 60, 81]);
 
-/** The error code in a response; undefined if there is none. */
+/** Returns the ClickHouse error code of a response; undefined when it has none. */
 export function codeOf({ headers, body }: EgressResponse): number | undefined {
   const code = headers["x-clickhouse-exception-code"] ?? /^Code: (\d+)/.exec(textOf(body))?.[1];
   return code === undefined ? undefined : Number(code);
 }
 
-/** The failure in a response, in words for people; undefined when the statement succeeded. */
+/**
+ * Returns the error in a response, with a message for users; undefined when the statement
+ * succeeded.
+ */
 export function failureOf(answer: EgressResponse): DatabaseFailure | undefined {
   const code = codeOf(answer);
   if (code === undefined && answer.status >= 200 && answer.status < 300) return undefined;
@@ -57,7 +68,7 @@ export function failureOfNetwork(error: unknown): DatabaseFailure {
   return new DatabaseFailure(kind, networkReason(error));
 }
 
-/** The first line of a response, which holds the error. */
+/** Returns the first line of a response body, which contains the error message. */
 function textOf(body: Uint8Array): string {
   const text = Buffer.from(body.subarray(0, 4 * MESSAGE_CHARS_MAX)).toString();
   return (text.split("\n", 1)[0] ?? "").slice(0, MESSAGE_CHARS_MAX);

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { ColumnType, TableColumn } from "../tables/column-values.ts";
 import type { TableLoad } from "../tables/table-loader.ts";
 
-/** A name, quoted for SQL. */
+/** Quotes and escapes a name for use in SQL. */
 export function quoted(name: string): string {
   return `\`${name.replace(/[\\`]/g, "\\$&")}\``;
 }
@@ -31,17 +31,23 @@ export function tableCountQuery(database: string): string {
   return `select count() from system.tables where database = ${literal(database)}`;
 }
 
-/** Times that a type can hold; ClickHouse silently stores another time for those beyond. */
+/**
+ * For each ClickHouse type, the earliest and latest time that it can store, in milliseconds since
+ * the epoch. ClickHouse silently stores a wrong time for any other.
+ */
 const times: Record<string, readonly [number, number]> = {
   DateTime: [0, (2 ** 32 - 1) * 1_000],
   DateTime64: [Date.UTC(1900, 0, 1), Date.UTC(2262, 0, 1)],
 };
 const FLOAT32_MAX = 3.4e38;
 
-/** The column of a type as `system.columns` names it. */
+/**
+ * Describes a column by its ClickHouse type and the kind of its default, as `system.columns`
+ * returns them.
+ */
 export function columnOf(sqlType: string, defaultKind: string): TableColumn {
   const other: TableColumn = { type: "other", sqlType };
-  // A computed column cannot be written.
+  // A computed column cannot be written to.
   if (defaultKind === "MATERIALIZED" || defaultKind === "ALIAS") return other;
   const bare = sqlType
     .replace(/^LowCardinality\((.*)\)$/, "$1")
@@ -61,9 +67,15 @@ export function columnOf(sqlType: string, defaultKind: string): TableColumn {
   return other;
 }
 
-/** Rows with the same time and key become one row when parts are merged or a query uses `final`. */
+/**
+ * Column that is part of each table's sorting key. ClickHouse replaces rows with the same sorting
+ * key by one row when it merges parts, or when a query uses `final`.
+ */
 const timeKey = "received_at";
-/** Insert tokens that ClickHouse remembers; it ignores an insert with a known token. */
+/**
+ * Number of insert tokens that ClickHouse remembers for a table. It ignores an insert whose token
+ * it remembers.
+ */
 const TOKENS_KEPT = 1_000;
 
 export function createTable(
@@ -89,7 +101,10 @@ export function addColumns(table: string, columns: ReadonlyMap<string, ColumnTyp
   return `alter table ${table} ${lines.join(", ")}`;
 }
 
-/** The insert statement with its rows. Its settings override those of the user's profile. */
+/**
+ * Builds the statement that inserts records into a table. Its settings override those of the
+ * ClickHouse user's profile.
+ */
 export function insertRows(table: string, { columns, records }: TableLoad): Uint8Array {
   const used = new Set<string>();
   for (const record of records) for (const name in record) used.add(name);

@@ -4,8 +4,8 @@ import { withSafePath } from "./safe-path.ts";
 const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW;
 
 /**
- * Writes a file atomically: it exists as a whole or not at all, and replaces a file of the same name.
- * Resolves when file and name are durable. Rejects with the error of the file system.
+ * Writes a whole file atomically: readers see the complete file or none. Replaces an existing file.
+ * Resolves when the file and its name are durable. Rejects with file system errors.
  */
 export async function writeAtomically(
   root: string,
@@ -13,7 +13,8 @@ export async function writeAtomically(
   bytes: Uint8Array,
 ): Promise<void> {
   await withSafePath(root, path, async (resolved, directory) => {
-    // A hidden file, with the same name each time: crashes leave one of them at most.
+    // The temporary file is hidden and always has the same name, so crashes leave at most one
+    // behind.
     const slash = resolved.lastIndexOf("/") + 1;
     const unfinished = `${resolved.slice(0, slash)}.${resolved.slice(slash)}.unfinished`;
     try {

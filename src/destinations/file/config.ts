@@ -14,10 +14,13 @@ import {
   FILES_KEPT_MAX,
 } from "./limits.ts";
 
-/** Time for which events accumulate for a Parquet file, unless the config sets it. */
+/** Default time, in milliseconds, that events accumulate for one Parquet file. */
 const PARQUET_AGE_MS_DEFAULT = 60_000;
 
-/** Bytes of a file name to which rotation adds a time; file systems allow 255. */
+/**
+ * Longest file name in bytes that can be rotated. Rotation adds a time to the name, and file
+ * systems allow 255 bytes.
+ */
 const ROTATED_NAME_BYTES_MAX = 180;
 
 export const FileConfig = Type.Object({
@@ -63,7 +66,7 @@ export type FileConfig = Static<typeof FileConfig>;
 
 const expectedPath = `Expected a relative path of at most ${FILE_PATH_CHARS_MAX} characters without . or .. as a name`;
 
-/** Faults of a config; paths are JSON pointers inside it. */
+/** Returns all faults of a config. The path of a fault is a JSON pointer into the config. */
 export function fileFaults(config: Record<string, unknown>): Detail[] {
   const { path, ...others } = config;
   const isGood = Value.Check(FileConfig.properties.path, path) && isRelative(path);
@@ -74,13 +77,16 @@ export function fileFaults(config: Record<string, unknown>): Detail[] {
   return faults.length > 0 ? faults : contradictions(config as FileConfig);
 }
 
-/** Describes an invalid path by its fault, since most have a valid type and length. */
+/**
+ * Describes what is wrong with an invalid path. Most invalid paths are texts of a valid length, so
+ * the schema's message would not help.
+ */
 function cameOfPath(path: unknown): string {
   if (typeof path !== "string" || path === "") return describeValue(path);
   return path.startsWith("/") ? "an absolute path" : "another path";
 }
 
-/** Faults of settings that exclude each other. */
+/** Returns a fault for each setting that cannot be combined with another one. */
 function contradictions({ format, rotateAgeMs, rotateBytes, path, ...rest }: FileConfig): Detail[] {
   const faults: Detail[] = [];
   const isRotated = format === "parquet" || rotateAgeMs !== undefined || rotateBytes !== undefined;
@@ -110,7 +116,10 @@ function isRelative(path: string): boolean {
   });
 }
 
-/** Parquet files are written as a whole; JSON lines are appended to the current file at once. */
+/**
+ * Returns the bounds of one delivery. Events accumulate for a Parquet file, which is written as a
+ * whole. JSON lines are appended to the current file at once.
+ */
 export function batchLimitsOf({ format, rotateBytes, rotateAgeMs }: FileConfig): BatchLimits {
   if (format !== "parquet") return { bytes: DELIVERY_BYTES_MAX, ageMs: 0 };
   return {

@@ -14,8 +14,9 @@ import { deleteExpiredFiles, rotatedPath } from "./rotated-files.ts";
 import { openSafely, withSafePath } from "./safe-path.ts";
 
 /**
- * Appends events as JSON lines to a file below `root`, in the directory of the workspace, or writes
- * them there in batches as Parquet files.
+ * The kind of destination that writes events to files below `root`, in a directory for each
+ * workspace. It appends events to a file of JSON lines, or writes batches of events as Parquet
+ * files.
  */
 export function fileKind(root: string): DestinationKind<FileConfig> {
   // Destinations with the same path share one object, so that their writes do not interleave.
@@ -58,7 +59,10 @@ export function fileKind(root: string): DestinationKind<FileConfig> {
   };
 }
 
-/** Writes each delivery to a file of its own; another attempt replaces the file. */
+/**
+ * Opens a destination that writes each delivery to a separate Parquet file. A repeated attempt at a
+ * delivery replaces its file.
+ */
 function openParquet(root: string, path: string, settings: FileConfig): OpenDestination {
   return {
     deliver: (events, signal, name = crypto.randomUUID()) =>
@@ -81,7 +85,10 @@ async function attempt(write: () => Promise<void>, signal: AbortSignal): Promise
   }
 }
 
-/** Error codes for a path that is no regular file: a symbolic link, a directory, a device. */
+/**
+ * Error codes of opening a path that is not a regular file, but a symbolic link, a directory or a
+ * device.
+ */
 const notRegular = new Set(["ELOOP", "ENOTDIR", "EISDIR", "ENXIO", "EINVAL", "ENAMETOOLONG"]);
 
 function unwritable(error: unknown): string {
@@ -89,7 +96,9 @@ function unwritable(error: unknown): string {
   return `The file cannot be written (${cause})`;
 }
 
-/** Tests the connection: writes a file beside the destination's file, and deletes it. */
+/**
+ * Tests a file destination: writes a temporary file to the directory of its file, and deletes it.
+ */
 async function testFile(root: string, path: string): Promise<TestStep[]> {
   const steps = new TestSteps();
   const probe = `${path.split("/").slice(0, -1).join("/")}/.connection-test-${crypto.randomUUID()}`;

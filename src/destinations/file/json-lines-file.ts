@@ -9,27 +9,31 @@ import { openSafely } from "./safe-path.ts";
 const newline = 10;
 const brace = 0x7b;
 const sectorBytes = 512;
-/** Bytes at the end of a file that are searched for unwritten sectors: a batch and its last event. */
+/**
+ * Number of bytes at the end of a file in which unwritten sectors are searched. It covers the last
+ * append.
+ */
 const unwrittenBytesMax = 2 * DELIVERY_BYTES_MAX;
-/** Bytes of one read of the last line. */
+/** Size in bytes of one read while the start of the last line is searched. */
 const stepBytes = 64 << 10;
 
-/** When a file is rotated, and how long rotated files are kept. */
+/** Size and age at which a file is rotated, and the number and age of rotated files to keep. */
 export interface FileRotation extends FileRetention {
   rotateBytes?: number | undefined;
   rotateAgeMs?: number | undefined;
 }
 
 /**
- * A growing file of JSON lines: one write per append, durable when the append resolves. A file that
- * is large or old enough is rotated: it is renamed, and the next append makes a new one.
+ * A file to which events are appended as JSON lines, with one write per append. An append is
+ * durable when its promise resolves. A file that reaches the rotation size or age is renamed, and
+ * the next append creates a new file.
  */
 export class JsonLinesFile {
   #handle: FileHandle | undefined;
   #size = 0;
   /** Creation time of the open file, in milliseconds since the epoch. */
   #createdAt = 0;
-  /** Rotates the file at its age, even if nothing is appended. */
+  /** Timer that rotates the file at its rotation age, even when no event is appended. */
   #rotationTimer: Timer | undefined;
   #last: Promise<unknown> = Promise.resolve();
 
@@ -38,7 +42,9 @@ export class JsonLinesFile {
     readonly path: string,
   ) {}
 
-  /** Appends events after the appends before it. Rejects with the error of the file system. */
+  /**
+   * Appends events to the file. Waits for earlier appends first. Rejects with file system errors.
+   */
   append(events: readonly OutgoingEvent[], rotation: FileRotation = {}): Promise<void> {
     const appended = this.#last.then(async () => {
       await this.#append(events);
@@ -64,14 +70,18 @@ export class JsonLinesFile {
       await handle.datasync();
       this.#size += lines.length;
     } catch (error) {
-      // Part of a line may have been written: truncate it, so that the next line is complete.
+      // Part of a line may have been written. Truncating it makes the next append begin on a new
+      // line.
       await handle.truncate(this.#size).catch(() => {});
       await this.#closeHandle();
       throw error;
     }
   }
 
-  /** Rotates the file when it is due. The appended events are durable: a failure is retried later. */
+  /**
+   * Rotates the file if it has reached the rotation size or age. Never rejects: the events are
+   * durable, so a failed rotation is retried at a later append.
+   */
   async #rotate(rotation: FileRotation): Promise<void> {
     const { rotateBytes = Number.POSITIVE_INFINITY, rotateAgeMs } = rotation;
     const left = rotateAgeMs === undefined ? 1 : this.#createdAt + rotateAgeMs - Date.now();
@@ -86,7 +96,8 @@ export class JsonLinesFile {
       await rotateFile(this.root, this.path);
       await deleteExpiredFiles(this.root, this.path, rotation);
     } catch {
-      // A full disk or a conflicting file: the file grows until that is repaired.
+      // The disk is full, or a file has the rotated name. The current file grows until this is
+      // repaired.
     }
   }
 
@@ -102,7 +113,7 @@ export class JsonLinesFile {
     }, ms).unref();
   }
 
-  /** The open file; a new one when it was moved or deleted since. */
+  /** Returns the open file. Opens or creates the file when it was moved or deleted. */
   async #current(): Promise<FileHandle> {
     if (this.#handle !== undefined && !(await this.#isInPlace(this.#handle)))
       await this.#closeHandle();
@@ -136,9 +147,9 @@ export class JsonLinesFile {
 }
 
 /**
- * Makes the file end with a newline and returns its size. Deletes a last line that is an incomplete
- * object: a crash cut it, and its event was never acknowledged and is delivered again. Any other
- * text is foreign and stays as a line of its own.
+ * Makes the file end with a newline, and returns its size in bytes. Deletes the last line if it is
+ * an incomplete JSON object: a crash cut it off, so its event was not acknowledged and will be
+ * delivered again. Any other last line was not written by pixelmill and stays.
  */
 async function repairTail(handle: FileHandle): Promise<number> {
   const size = await truncateUnwritten(handle, (await handle.stat()).size);
@@ -154,9 +165,11 @@ async function repairTail(handle: FileHandle): Promise<number> {
 }
 
 /**
- * Truncates an append that a power loss interrupted: its length reached the disk before its sectors
- * did, and the missing sectors are zeros, up to the end of a sector or of the file. Its events were
- * never acknowledged and are delivered again. Zeros that end elsewhere are foreign and stay.
+ * Removes the zeros at the end of a file that a power loss left, and returns the new size in bytes.
+ * When power fails during an append, the file's length may reach the disk before its sectors do,
+ * and the missing sectors read as zeros up to the end of a sector or of the file. The events of
+ * that append were not acknowledged and will be delivered again. Zeros that end elsewhere were not
+ * left by a power loss and stay.
  */
 async function truncateUnwritten(handle: FileHandle, size: number): Promise<number> {
   const from = Math.max(0, size - unwrittenBytesMax);
@@ -172,7 +185,7 @@ async function truncateUnwritten(handle: FileHandle, size: number): Promise<numb
   return whole;
 }
 
-/** The text after the last newline; undefined when it is too long for an event. */
+/** Returns the text after the last newline; undefined when it is longer than an event can be. */
 async function lastLine(handle: FileHandle, size: number): Promise<Buffer | undefined> {
   const parts: Buffer[] = [];
   let from = size;

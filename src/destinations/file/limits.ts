@@ -1,5 +1,5 @@
 // File destinations
-/** Events of one write to a file. */
+/** Events in one write to a file. */
 export const FILE_BATCH_EVENTS_MAX = 1_000;
 /**
  * Longest incomplete last line that opening a file repairs; an event is 3 MiB at most.

@@ -2,13 +2,15 @@ import { readdir, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { withSafePath } from "./safe-path.ts";
 
-/** Number and age of rotated files that are kept. */
+/** Bounds of the rotated files that are kept: their number, and their age in milliseconds. */
 export interface FileRetention {
   keepFiles?: number | undefined;
   keepAgeMs?: number | undefined;
 }
 
-/** `a/events.jsonl` → `events` and `.jsonl`. */
+/**
+ * Splits a path into folder, name and extension: `a/events.jsonl` → `a/`, `events` and `.jsonl`.
+ */
 function partsOf(path: string): { folder: string; stem: string; extension: string } {
   const slash = path.lastIndexOf("/") + 1;
   const name = path.slice(slash);
@@ -17,13 +19,16 @@ function partsOf(path: string): { folder: string; stem: string; extension: strin
   return { folder: path.slice(0, slash), stem: name.slice(0, end), extension: name.slice(end) };
 }
 
-/** The path of a rotated file: the path with `name` before the extension. */
+/** Returns the path of a rotated file: `path` with `name` inserted before the extension. */
 export function rotatedPath(path: string, name: string): string {
   const { folder, stem, extension } = partsOf(path);
   return `${folder}${stem}-${name}${extension}`;
 }
 
-/** Time in the name of a rotated file, in milliseconds; undefined for any other file. */
+/**
+ * Parses the time in the name of a rotated file, in milliseconds since the epoch. Undefined when
+ * the name is not that of a rotated file.
+ */
 function rotatedAt(path: string, name: string): number | undefined {
   const { stem, extension } = partsOf(path);
   if (!name.startsWith(`${stem}-`) || !name.endsWith(extension)) return undefined;
@@ -34,14 +39,15 @@ function rotatedAt(path: string, name: string): number | undefined {
   return Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}.${ms}Z`);
 }
 
-/** `20260216T011111586Z` */
+/** Formats a time for a file name: `20260216T011111586Z`. */
 function timeName(ms: number): string {
   return new Date(ms).toISOString().replace(/[-:.]/g, "");
 }
 
 /**
- * Renames the file at the path to a name that sorts after all rotated ones, even if the clock was
- * set back. The name is durable when this resolves; a crash leaves the old name or the new.
+ * Renames a file to a rotated name, which contains the current time. The name sorts after those of
+ * all earlier rotated files, even when the clock was set back. The new name is durable when the
+ * promise resolves. After a crash, the file has either the old or the new name.
  */
 export async function rotateFile(root: string, path: string): Promise<void> {
   await withSafePath(root, path, async (resolved, directory) => {
@@ -54,7 +60,7 @@ export async function rotateFile(root: string, path: string): Promise<void> {
   });
 }
 
-/** Deletes rotated files beyond the number and the age to keep. */
+/** Deletes the rotated files that exceed the number or the age to keep. */
 export async function deleteExpiredFiles(
   root: string,
   path: string,

@@ -4,10 +4,12 @@ import { makeDirectory } from "../../disk/sync.ts";
 import { codeOf } from "../../errors.ts";
 
 /**
- * Calls `use` with a path below `root` that is resolved without following symbolic links, also links
- * that are swapped in meanwhile, as openat2(2) with RESOLVE_NO_SYMLINKS would. Each component is
- * opened relative to the directory already open (`/proc/self/fd/N/name`) with O_NOFOLLOW. Makes
- * missing directories. `use` gets the resolved path and the open directory that holds it.
+ * Opens the directory of `path` below `root` without following symbolic links, even links that are
+ * created at the same time. Then calls `use` with a path for the file that is safe to open, and
+ * with the open directory. Creates missing directories.
+ *
+ * Each component is opened with O_NOFOLLOW, relative to the directory that is already open
+ * (`/proc/self/fd/N/name`). The effect is that of openat2(2) with RESOLVE_NO_SYMLINKS.
  */
 export async function withSafePath<T>(
   root: string,
@@ -37,7 +39,7 @@ export async function withSafePath<T>(
   }
 }
 
-/** Opens or makes a file below `root`, without following symbolic links. */
+/** Opens a file below `root`, or creates it, without following symbolic links. */
 export function openSafely(root: string, path: string): Promise<FileHandle> {
   return withSafePath(root, path, async (resolved, directory) => {
     const file = await open(resolved, fileFlags, 0o640);
@@ -57,8 +59,9 @@ const fileFlags =
   constants.O_NONBLOCK;
 
 /**
- * The path of an entry of an open directory. Only Linux lets a path start at a file descriptor;
- * elsewhere O_NOFOLLOW checks each component on its own.
+ * Returns the path of the entry `name` of an open directory. On Linux, the path begins at the
+ * directory's file descriptor. Other systems do not support that: there the path begins with
+ * `here`, and O_NOFOLLOW protects each component only when it is opened.
  */
 function join(directory: FileHandle, here: string, name: string): string {
   return platform === "linux" ? `/proc/self/fd/${directory.fd}/${name}` : `${here}/${name}`;

@@ -7,8 +7,8 @@ const newline = 10;
 const space = 0x20;
 
 /**
- * Encodes events as one line each. Line breaks in JSON text stand only between tokens, where spaces
- * can replace them.
+ * Encodes events as JSON lines. Replaces line breaks inside an event by spaces: in JSON text, line
+ * breaks stand only between tokens.
  */
 export function jsonLines(events: readonly OutgoingEvent[]): Buffer {
   const length = events.reduce((sum, { bytes }) => sum + bytes.length + 1, 0);
@@ -29,7 +29,10 @@ export function jsonLines(events: readonly OutgoingEvent[]): Buffer {
 
 const compress = promisify(gzip);
 
-/** Encodes `jsonLines` with gzip on another thread: 10 MiB take 100 ms. */
+/**
+ * Encodes events as JSON lines and compresses them with gzip. The compression runs on another
+ * thread, because it takes 100 ms for 10 MiB.
+ */
 export function gzipJsonLines(events: readonly OutgoingEvent[]): Promise<Buffer> {
   return compress(jsonLines(events), { level: 4 });
 }

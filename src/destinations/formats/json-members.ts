@@ -1,14 +1,14 @@
 /**
- * Reads a member of an object or an item of an array. Gets its name (for an item its index as text),
- * the offset of its value and its own offset. Returns the offset after the value, which `valueEnd`
- * finds.
+ * Callback that reads a member of an object or an item of an array. `key` is the member's name, or
+ * the item's index as text. `valueStart` is the offset of the value, and `start` that of the whole
+ * member. Returns the offset after the value, which `valueEnd` computes.
  */
 type ReadMember = (key: string, valueStart: number, start: number) => number;
 
 /**
- * Calls `read` for each member of the object, or each item of the array, at offset `at` of a JSON
- * text, once and in order; returns the offset after it. Values are not parsed: a number of any length
- * stays as written. Throws a SyntaxError when the text ends early.
+ * Calls `read` in order for each member of the object, or each item of the array, that begins at
+ * offset `at` of a JSON text. Returns the offset after the object or array. Values are not parsed,
+ * so long numbers keep all their digits. Throws a SyntaxError when the text ends early.
  */
 export function readMembers(text: string, at: number, read: ReadMember): number {
   const opening = text[at];
@@ -24,21 +24,29 @@ export function readMembers(text: string, at: number, read: ReadMember): number 
   return start + 1;
 }
 
-/** Searches a `Uint8Array` without making a `Buffer` over its memory. */
+/**
+ * `Buffer`'s search method. It also works on a `Uint8Array`, so no `Buffer` has to be created for
+ * it.
+ */
 const { includes } = Buffer.prototype;
 
 /**
- * Returns a fast test whether a JSON text may have members of these names at any depth; most texts
- * have none. Does not find names that are written with escapes.
+ * Returns a fast function that checks whether a JSON text may contain a member with one of these
+ * names, at any depth. It returns false for most texts. It does not find names that are written
+ * with escapes.
  */
 export function mayContainMembers(names: readonly string[]): (json: Uint8Array) => boolean {
-  // One search finds all names with the same ending: each search costs time for every event.
+  // One search finds all names with the same ending. Fewer searches matter, because each event is
+  // searched.
   const ends = new Set(names.map((name) => `${name.slice(-4)}"`));
   const needles = [...ends].map((end) => Buffer.from(end));
   return (json) => needles.some((needle) => includes.call(json, needle));
 }
 
-/** Removes members from the JSON text of an object; the other members stay as written. */
+/**
+ * Removes members by name from the JSON text of an object. The text of the other members does not
+ * change.
+ */
 export function withoutMembers(text: string, names: ReadonlySet<string>): string {
   const members: string[] = [];
   readMembers(text, tokenAt(text, 0), (key, valueStart, start) => {
@@ -49,7 +57,7 @@ export function withoutMembers(text: string, names: ReadonlySet<string>): string
   return `{${members.join(",")}}`;
 }
 
-/** The offset of the next token. */
+/** Returns the offset of the first character at or after `start` that is not white space. */
 export function tokenAt(text: string, start: number): number {
   let at = start;
   while (isBlank(text.charCodeAt(at))) at += 1;
@@ -57,7 +65,7 @@ export function tokenAt(text: string, start: number): number {
   return at;
 }
 
-/** The offset after the value that begins at `start`. */
+/** Returns the offset after the JSON value that begins at `start`. */
 export function valueEnd(text: string, start: number): number {
   let depth = 0;
   let at = start;
@@ -82,12 +90,15 @@ export function valueEnd(text: string, start: number): number {
   return at;
 }
 
-/** A number, true, false or null. */
+/** Matches a number, true, false or null. */
 const word = /[^\s,\]}]+/y;
-/** Text inside a container other than strings and containers. */
+/**
+ * Matches text inside an object or array up to the next string, object or array, or the closing
+ * bracket.
+ */
 const betweenStrings = /[^"{}[\]]+/y;
 
-/** The offset after the string that begins at `start`. */
+/** Returns the offset after the JSON string that begins at `start`. */
 function stringEnd(text: string, start: number): number {
   for (let at = start + 1; ; at += 1) {
     at = text.indexOf('"', at);

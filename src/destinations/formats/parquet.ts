@@ -1,9 +1,9 @@
 import type { OutgoingEvent } from "../destination.ts";
 
 /**
- * The schema of every Parquet file: the origin of an event, the columns that most queries filter by,
- * and the whole event as JSON. It never changes: properties of events come and go, but readers of
- * many files need one schema.
+ * The schema of every Parquet file: the event's properties at ingestion, the columns that most
+ * queries filter by, and the whole event as JSON. The schema never changes: events have varying
+ * properties, but queries over many files need one schema.
  */
 const schema = [
   { name: "root", num_children: 7 },
@@ -26,12 +26,14 @@ function text(name: string, repetition: Repetition) {
   return column(name, repetition, { type: "BYTE_ARRAY", converted_type: "UTF8" });
 }
 
-/** Events of a row group; encoding one blocks the event loop for about 10 ms. */
+/**
+ * Number of events in one row group. Encoding a row group blocks the event loop for about 10 ms.
+ */
 const GROUP_EVENTS = 1_000;
 
-/** Encodes events in their order as a Parquet file, compressed with Zstandard. */
+/** Encodes events, in their order, as a Parquet file that is compressed with Zstandard. */
 export async function parquet(events: readonly OutgoingEvent[]): Promise<Uint8Array> {
-  // Loaded on first use: most servers write no Parquet.
+  // The encoder is loaded at its first use, because most servers write no Parquet files.
   const { ByteWriter, ParquetWriter } = await import("hyparquet-writer");
   const writer = new ByteWriter();
   const file = new ParquetWriter({
@@ -46,8 +48,8 @@ export async function parquet(events: readonly OutgoingEvent[]): Promise<Uint8Ar
     await file.write({ columnData, rowGroupSize: GROUP_EVENTS });
     await new Promise((resolve) => setImmediate(resolve));
   }
-  // Some readers know only the older JSON annotation. It is added at the end, because the writer
-  // would otherwise encode the texts once more.
+  // Some readers support only the older JSON annotation. It is added to the finished file, because
+  // the writer would otherwise encode the texts a second time.
   file.schema = schema.map((it) =>
     it.name === "payload" ? { ...it, converted_type: "JSON" as const } : it,
   );
@@ -58,7 +60,8 @@ export async function parquet(events: readonly OutgoingEvent[]): Promise<Uint8Ar
 function columnsOf(events: readonly OutgoingEvent[]) {
   const parsed = events.map(({ bytes }) => objectOf(bytes));
   const texts = (key: string) => parsed.map((event) => textOf(event[key]));
-  // If all values differ, a dictionary or min and max values only add bytes.
+  // When all values of a column differ, a dictionary and minimum and maximum values only make the
+  // file larger.
   const plain = { encoding: "PLAIN" as const, statistics: false };
   const ids = events.map(({ input }, at) => textOf(parsed[at]!.messageId) ?? input.messageId);
   return [
@@ -72,7 +75,10 @@ function columnsOf(events: readonly OutgoingEvent[]) {
   ];
 }
 
-/** Parses an event; user code may return values that are no objects, which have no keys. */
+/**
+ * Parses the JSON text of an event. Returns an empty object when user code returned a value that is
+ * no object.
+ */
 function objectOf(bytes: Uint8Array): Record<string, unknown> {
   const value: unknown = JSON.parse(
     Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString(),
@@ -80,7 +86,10 @@ function objectOf(bytes: Uint8Array): Record<string, unknown> {
   return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }
 
-/** An id as text, even if user code made it a number, so that joins on it work. */
+/**
+ * Converts an id to text. User code may have made it a number; with text in all rows, joins on the
+ * id work.
+ */
 function textOf(value: unknown): string | undefined {
   if (typeof value === "string") return value;
   return value === undefined || value === null ? undefined : JSON.stringify(value);

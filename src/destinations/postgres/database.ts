@@ -12,14 +12,15 @@ import { query, simpleQuery, sslRequest } from "./protocol.ts";
 import * as sql from "./sql.ts";
 
 /**
- * Longest wait for the lock of a table; then the delivery is retried later, since a waiting ALTER
- * TABLE blocks all readers of the table.
+ * Longest time in milliseconds that a statement waits for the lock of a table. Then the delivery is
+ * retried later: a waiting ALTER TABLE blocks all readers of the table.
  */
 const LOCK_MS_MAX = 5_000;
 
 /**
- * The single connection of a destination: opened when it is first needed, closed when it has been
- * idle for a while. Calls must come one after the other.
+ * A PostgreSQL server, accessed over one connection per destination. The connection is opened at
+ * its first use and closed after some idle time. A caller must wait for one call before it makes
+ * the next.
  */
 export class PostgresDatabase implements TableConnection {
   readonly #config: PostgresConfig;
@@ -39,7 +40,10 @@ export class PostgresDatabase implements TableConnection {
     this.#timeoutMs = config.timeoutMs ?? DATABASE_TIMEOUT_MS_DEFAULT;
   }
 
-  /** Runs the calls of one delivery, which end at its timeout or when the signal is aborted. */
+  /**
+   * Runs `work`, which makes the calls of one delivery. The calls fail when the delivery's timeout
+   * is over or `signal` is aborted.
+   */
   async within<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     clearTimeout(this.#idle);
     this.#deadline = new Deadline(this.#timeoutMs, signal);
@@ -90,13 +94,13 @@ export class PostgresDatabase implements TableConnection {
     await this.#run(query(...statements));
   }
 
-  /** Creates a table, writes into it, and rolls both back, for a connection test. */
+  /** Creates a table, writes a row to it, and rolls both back, as a connection test. */
   async testWrite(): Promise<void> {
     const schemas = await this.#run(query([sql.schemaQuery, this.#schema]));
     await this.#run(simpleQuery(sql.testStatements(this.#schema, schemas.length > 0)));
   }
 
-  /** Opens the connection and signs in, unless that is done. */
+  /** Opens the connection and signs in, unless the connection is already open. */
   async signIn(onStage: OnStage): Promise<void> {
     try {
       this.#session ??= await this.#open(this.#deadline!, onStage);
@@ -111,7 +115,10 @@ export class PostgresDatabase implements TableConnection {
     this.#session = undefined;
   }
 
-  /** Runs a statement that creates something; ignores the error if it exists already. */
+  /**
+   * Runs a statement that creates a schema, table or column. Ignores the error when that exists
+   * already.
+   */
   async #create(text: string): Promise<void> {
     try {
       await this.#send(simpleQuery(text));
@@ -136,7 +143,8 @@ export class PostgresDatabase implements TableConnection {
     try {
       return await this.#sendOver(this.#session, deadline, messages);
     } catch (error) {
-      // An idle connection may have closed unnoticed; every statement here may be sent twice.
+      // The server may have closed an idle connection unnoticed. Sending a statement a second time
+      // is harmless for every statement here.
       if (idle === undefined || !(error instanceof SessionLost)) throw error;
       deadline.throwIfOver();
       this.#session = await this.#open(deadline);
@@ -190,5 +198,5 @@ export class PostgresDatabase implements TableConnection {
 
 const noTls = "The database does not offer TLS; set `tls` to `off` when its network is trusted";
 
-/** SQLSTATEs for a table, schema, object, or row of the catalog that exists already. */
+/** SQLSTATE codes of the errors that a table, schema, object or catalog row exists already. */
 const alreadyExists = new Set(["42P07", "42P06", "42710", "23505"]);

@@ -3,8 +3,8 @@ import { DatabaseFailure } from "../tables/table-loader.ts";
 import { PostgresError } from "./postgres-session.ts";
 
 /**
- * Meaning of a SQLSTATE or its class for the person who configures the destination (PostgreSQL,
- * appendix A).
+ * Explanations of SQLSTATE codes, or of their classes (PostgreSQL manual, appendix A), for the user
+ * who configures the destination.
  */
 const meanings: Record<string, string> = {
   "28P01": "The database does not accept the user or the password",
@@ -28,12 +28,20 @@ const meanings: Record<string, string> = {
   "23": "A constraint of the table is not met",
 };
 
-/** Error classes of the rows: data, constraints, limits of a row or an index. */
+/**
+ * Classes of SQLSTATE codes that are caused by the inserted rows: data errors, violated
+ * constraints, exceeded limits of a row or an index. A retry cannot help.
+ */
 const refusing = /^(22|23|54)/;
-/** Error codes that a changed schema can cause: tables, columns, types, and values of a type. */
+/**
+ * SQLSTATE codes that may be caused by outdated cached columns, because someone changed the tables.
+ */
 const stale = /^(42P01|42703|42804|42846|42P10|22|3F000)/;
 
-/** Converts an error into a failure in words for people; returns other failures unchanged. */
+/**
+ * Converts a PostgreSQL or network error into a `DatabaseFailure` with a message for users. Returns
+ * any other error unchanged.
+ */
 export function failureOf(error: unknown): unknown {
   if (error instanceof DatabaseFailure || !(error instanceof Error)) return error;
   if (error instanceof EgressRefused) return new DatabaseFailure("refused", error.message);

@@ -11,10 +11,10 @@ import {
 } from "./protocol.ts";
 import { type PostgresCredentials, PostgresSignIn } from "./sign-in.ts";
 
-/** An error that PostgreSQL reports, with its own message. */
+/** An error that the PostgreSQL server sent. The message is the server's. */
 export class PostgresError extends Error {
   override readonly name = "PostgresError";
-  /** SQLSTATE. */
+  /** The error's SQLSTATE code. */
   readonly code: string;
   readonly column: string | undefined;
   readonly constraint: string | undefined;
@@ -27,7 +27,7 @@ export class PostgresError extends Error {
   }
 }
 
-/** The connection closed before the response was complete. */
+/** The connection was closed before the response was complete. */
 export class SessionLost extends Error {
   override readonly name = "SessionLost";
 }
@@ -38,19 +38,24 @@ export type ResultRow = (string | null)[];
 
 interface PendingQuery {
   rows: ResultRow[];
-  /** Bytes that the response may still take. */
+  /**
+   * Number of bytes that the response may still have; when it has more, the connection is closed.
+   */
   bytesLeft: number;
   error: PostgresError | undefined;
   resolve: (rows: ResultRow[]) => void;
   reject: (error: unknown) => void;
 }
 
-/** An authenticated connection that carries one query after the other. */
+/** An authenticated connection to PostgreSQL, which runs one query at a time. */
 export class PostgresSession {
   readonly #socket: Socket;
   readonly #messages = new PostgresMessageReader(DATABASE_ANSWER_BYTES_MAX);
   #signIn: PostgresSignIn | undefined;
-  /** Messages are handled in order: a proof of the password is computed on another thread. */
+  /**
+   * Resolves when all messages so far were handled. Messages are handled one after the other, and
+   * handling may wait: the proof of the password is computed on another thread.
+   */
   #handled: Promise<unknown> = Promise.resolve();
   #pending: PendingQuery | undefined;
   #isOpen = true;
@@ -61,7 +66,7 @@ export class PostgresSession {
     socket.once("close", () => this.destroy(new SessionLost("The database ended the connection")));
   }
 
-  /** Signs in over a new connection, which belongs to the session from then on. */
+  /** Signs in over a new connection. From then on, the session owns the socket and closes it. */
   static async open(
     socket: Socket,
     account: PostgresCredentials & { database: string },
@@ -79,12 +84,12 @@ export class PostgresSession {
     return this.#isOpen;
   }
 
-  /** Sends statements and resolves with the rows of all; rejects with the first error. */
+  /** Runs statements. Resolves with the rows of all statements, or rejects with the first error. */
   async run(query: Buffer): Promise<ResultRow[]> {
     return await this.#send(query);
   }
 
-  /** Closes the connection at once; a query under way fails with the error. */
+  /** Closes the connection at once. A query that is running rejects with `error`. */
   destroy(error: unknown): void {
     this.#isOpen = false;
     this.#socket.destroy();
@@ -93,7 +98,7 @@ export class PostgresSession {
     pending?.reject(error);
   }
 
-  /** Ends the session with a Terminate message. */
+  /** Ends the session: sends a Terminate message and closes the connection. */
   close(): void {
     this.#isOpen = false;
     this.#socket.end(terminate, () => this.#socket.destroy());
@@ -115,7 +120,8 @@ export class PostgresSession {
   }
 
   #receive(piece: Buffer): void {
-    // A message without a query is a notice, or announces a shutdown; too many bytes are no response.
+    // A message that arrives without a running query is a notice, or announces a shutdown. A
+    // response with too many bytes is treated as no valid response.
     const pending = this.#pending;
     if (pending !== undefined) pending.bytesLeft -= piece.length;
     if (pending === undefined || pending.bytesLeft < 0) {
@@ -139,7 +145,7 @@ export class PostgresSession {
     this.destroy(new SessionLost("The database sent an unexpected message"));
   }
 
-  /** Handles a message during, or just after, signing in. */
+  /** Handles a message that arrives while the session signs in, or just after that. */
   async #handleSignIn(message: PostgresMessage): Promise<void> {
     const signIn = this.#signIn;
     if (signIn === undefined || signIn.isDone || message.type !== "R") return this.#handle(message);
@@ -158,7 +164,8 @@ export class PostgresSession {
 
   #refused(pending: PendingQuery, error: PostgresError): void {
     pending.error ??= error;
-    // After an error during signing in, or one that ends the session, no message follows.
+    // After an error during signing in, or an error that ends the session, the server sends no
+    // further message.
     const isLast = this.#signIn !== undefined || /^(08|57P0)/.test(error.code);
     if (isLast) this.destroy(error);
   }
@@ -176,7 +183,7 @@ export class PostgresSession {
 }
 
 /**
- * Messages of a response that are ignored: parameter status, key of the backend, notice, parse and
- * bind complete, command complete, empty query, row description, no data.
+ * Types of messages in a response that are ignored: parameter status, backend key data, notice,
+ * parse complete, bind complete, command complete, empty query, row description and no data.
  */
 const ignoredTypes = new Set([..."SKN12CTnI"]);

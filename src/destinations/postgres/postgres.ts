@@ -7,11 +7,17 @@ import { type TestStep, type TestStepName, TestSteps } from "../test-steps.ts";
 import { PostgresConfig } from "./config.ts";
 import { PostgresDatabase } from "./database.ts";
 
-/** Bytes of an identifier; PostgreSQL truncates longer ones, so that two could become one. */
+/**
+ * Longest identifier in bytes. PostgreSQL truncates longer identifiers, so two of them could become
+ * equal.
+ */
 const NAME_CHARS_MAX = 63;
 const rules = { charsMax: NAME_CHARS_MAX, escapesWords: true };
 
-/** Writes events to tables of PostgreSQL, which it creates and widens as the events require. */
+/**
+ * The kind of destination that writes events to PostgreSQL tables. It creates tables and adds
+ * columns when events need them.
+ */
 export function postgresKind(egress: Egress): DestinationKind<PostgresConfig> {
   const databaseOf = (config: PostgresConfig, workspaceId: string) =>
     new PostgresDatabase(config, workspaceId, egress);
@@ -21,7 +27,7 @@ export function postgresKind(egress: Egress): DestinationKind<PostgresConfig> {
     secretKeys: [{ path: "password", audiences: (config) => [audienceOf(config)] }],
     validate: (config) => configFaults(PostgresConfig, config),
     batchSize: (config) => config.batchSize ?? DATABASE_BATCH_EVENTS_MAX,
-    // One connection per destination, since a database allows few.
+    // Each destination uses one connection, because a PostgreSQL server allows only few.
     concurrency: () => 1,
     open: (config, workspaceId) => openTables(config, rules, databaseOf(config, workspaceId)),
     test: (config, workspaceId, signal) => {

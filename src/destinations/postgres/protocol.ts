@@ -1,18 +1,20 @@
 import { assert } from "../../assert.ts";
 
 /**
- * A message of PostgreSQL's protocol 3.0. The protocol is implemented here because the server is not
- * trusted: any member chooses the server of a destination. Of the maintained client libraries,
- * `postgres` ends the process at a short or unexpected message, and computes any number of SCRAM
- * iterations on the main thread (10 s for 30 million); `pg` throws errors that cannot be caught.
+ * A message of the PostgreSQL protocol 3.0.
+ *
+ * The protocol is implemented here because the server is not trusted: any member chooses the server
+ * of a destination. Maintained client libraries do not withstand a hostile server: `postgres` ends
+ * the process at a short or unexpected message, and computes any number of SCRAM iterations on the
+ * main thread (30 million take 10 s); `pg` throws errors that cannot be caught.
  */
 export interface PostgresMessage {
-  /** The type of the message, a letter. */
+  /** The message type, one letter. */
   type: string;
   body: Buffer;
 }
 
-/** The peer does not speak the protocol of PostgreSQL. */
+/** The server sent bytes that are not the PostgreSQL protocol. */
 export class NotPostgres extends Error {
   override readonly name = "NotPostgres";
 
@@ -21,7 +23,10 @@ export class NotPostgres extends Error {
   }
 }
 
-/** Splits the data of a server into messages of at most `bytesMax` bytes. */
+/**
+ * Splits the bytes that a server sends into messages. Throws when a message has more than
+ * `bytesMax` bytes.
+ */
 export class PostgresMessageReader {
   readonly #bytesMax: number;
   #rest: Buffer = Buffer.alloc(0);
@@ -30,7 +35,7 @@ export class PostgresMessageReader {
     this.#bytesMax = bytesMax;
   }
 
-  /** Yields the messages that are complete with this piece. */
+  /** Adds received bytes, and yields each message that is now complete. */
   *read(piece: Buffer): Generator<PostgresMessage> {
     let bytes = this.#rest.length === 0 ? piece : Buffer.concat([this.#rest, piece]);
     while (bytes.length >= 5) {
@@ -42,25 +47,34 @@ export class PostgresMessageReader {
       bytes = bytes.subarray(1 + length);
       yield { type, body };
     }
-    // Copied, so that the memory of a large piece is released.
+    // The rest is copied, so that the memory of a large piece can be freed.
     this.#rest = Buffer.from(bytes);
     assert(this.#rest.length <= this.#bytesMax, "An incomplete message never exceeds its bound");
   }
 }
 
-/** Reads a number at an offset of a message; throws `NotPostgres` when the message is too short. */
+/**
+ * Reads a 32-bit number at offset `at` of a message. Throws `NotPostgres` when the message is too
+ * short.
+ */
 export function int32(body: Buffer, at: number): number {
   if (body.length < at + 4) throw new NotPostgres();
   return body.readInt32BE(at);
 }
 
-/** Reads a number as `int32` does. */
+/**
+ * Reads a 16-bit number at offset `at` of a message. Throws `NotPostgres` when the message is too
+ * short.
+ */
 export function int16(body: Buffer, at: number): number {
   if (body.length < at + 2) throw new NotPostgres();
   return body.readInt16BE(at);
 }
 
-/** Parses the fields of an error, by their letters. */
+/**
+ * Parses an error message. The keys of the result are the one-letter field codes of the protocol,
+ * such as `C` for the SQLSTATE.
+ */
 export function errorFields(body: Buffer): Map<string, string> {
   const fields = new Map<string, string>();
   for (const field of body.toString().split("\0")) {
@@ -69,7 +83,7 @@ export function errorFields(body: Buffer): Map<string, string> {
   return fields;
 }
 
-/** Parses the columns of a row as text. */
+/** Parses a row: the text of each column, or null. */
 export function rowOf(body: Buffer): (string | null)[] {
   const row: (string | null)[] = [];
   let at = 2;
@@ -106,12 +120,12 @@ export function saslResponse(text: string): Buffer {
   return frame("p", text);
 }
 
-/** A message with statements without parameters. */
+/** Encodes the message that runs SQL statements without parameters. */
 export function simpleQuery(sql: string): Buffer {
   return frame("Q", `${sql}\0`);
 }
 
-/** Messages that run statements with parameters as text, in one transaction. */
+/** Encodes the messages that run statements in one transaction. Parameters are sent as text. */
 export function query(...statements: (readonly [sql: string, ...parameters: string[]])[]): Buffer {
   return Buffer.concat([...statements.map(([sql, ...given]) => statement(sql, given)), sync]);
 }

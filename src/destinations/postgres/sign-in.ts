@@ -14,17 +14,20 @@ export interface PostgresCredentials {
   password: string;
 }
 
-/** The database refuses the user, or asks for the password in an unsafe way. */
+/** The sign-in failed: the database refuses the user, or asks for the password in an unsafe way. */
 export class SignInRefused extends Error {
   override readonly name = "SignInRefused";
 }
 
-/** Most SCRAM iterations, fifty times the default: 80 ms on another thread. */
+/**
+ * Largest number of SCRAM iterations that a server may request: fifty times PostgreSQL's default.
+ * They take 80 ms on another thread.
+ */
 const ITERATIONS_MAX = 200_000;
 const mechanism = "SCRAM-SHA-256";
 const derive = promisify(pbkdf2);
 
-/** Responds to the authentication messages of a server, until it accepts. */
+/** Answers the authentication messages of a server until the server accepts the user. */
 export class PostgresSignIn {
   isDone = false;
   readonly #account: PostgresCredentials;
@@ -38,12 +41,15 @@ export class PostgresSignIn {
     this.#isSecure = isSecure;
   }
 
-  /** The response to a message of type `R`; undefined when it needs none. */
+  /**
+   * Returns the response to an authentication message (type `R`); undefined when none is needed.
+   */
   async respond({ body }: PostgresMessage): Promise<Buffer | undefined> {
     const { user, password } = this.#account;
     switch (int32(body, 0)) {
       case 0:
-        // A server that began a SCRAM exchange must have proved that it knows the password.
+        // A server that began a SCRAM exchange must prove that it knows the password before it
+        // accepts.
         if (this.#serverSignature !== undefined && !this.#isProved) throw new NotPostgres();
         this.isDone = true;
         return undefined;
@@ -71,7 +77,10 @@ export class PostgresSignIn {
     }
   }
 
-  /** Computes the client's proof from the server's nonce, salt and iterations (RFC 5802 §3). */
+  /**
+   * Computes the proof that the client knows the password, from the nonce, salt and iteration count
+   * in the server's `challenge` (RFC 5802 §3).
+   */
   async #prove(challenge: string): Promise<string> {
     const match = /^r=([\x21-\x2b\x2d-\x7e]+),s=([A-Za-z0-9+/=]+),i=(\d{1,9})$/.exec(challenge);
     if (match === null || !match[1]!.startsWith(this.#nonce)) throw new NotPostgres();
@@ -96,7 +105,10 @@ export class PostgresSignIn {
     return `${final},p=${proof.toString("base64")}`;
   }
 
-  /** Checks the proof of the server that it knows the password too. */
+  /**
+   * Checks the server's proof that it knows the password, in its last SCRAM message. Throws when
+   * the proof is wrong.
+   */
   #check(final: string): void {
     const match = /^v=([A-Za-z0-9+/=]+)$/.exec(final);
     const theirs = Buffer.from(match?.[1] ?? "", "base64");

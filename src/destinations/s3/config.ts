@@ -7,7 +7,7 @@ import { configFaults, egressFaults } from "../config-faults.ts";
 import { rudderstackKeys } from "../rudderstack-keys.ts";
 import { S3_TIMEOUT_MS_DEFAULT, S3_TIMEOUT_MS_MAX } from "./limits.ts";
 
-/** Time for which events accumulate for an object, unless the config sets it. */
+/** Default time, in milliseconds, that events accumulate for one object. */
 const AGE_MS_DEFAULT = 60_000;
 
 export const S3Config = Type.Object({
@@ -92,7 +92,7 @@ export const S3Config = Type.Object({
 });
 export type S3Config = Static<typeof S3Config>;
 
-/** Faults of a config; paths are JSON pointers inside it. */
+/** Returns all faults of a config. The path of a fault is a JSON pointer into the config. */
 export function s3Faults(config: Record<string, unknown>): Detail[] {
   if (!Value.Check(S3Config, config)) return configFaults(S3Config, config);
   const { endpoint, prefix = "" } = config;
@@ -112,12 +112,12 @@ function endpointFaults(endpoint: string): Detail[] {
   });
 }
 
-/** Bounds of the events of one object. */
+/** Returns the bounds of the events that are written to one object. */
 export function batchLimitsOf({ batchBytes, batchAgeMs }: S3Config) {
   return { bytes: batchBytes ?? GATHERED_BYTES_MAX, ageMs: batchAgeMs ?? AGE_MS_DEFAULT };
 }
 
-/** The URL of the bucket, with a slash at its end. */
+/** Returns the URL of the bucket, which ends with a slash. */
 export function bucketUrl({ endpoint, region = "us-east-1", bucket, pathStyle }: S3Config): string {
   const { protocol, host } = new URL(endpoint ?? `https://s3.${region}.amazonaws.com`);
   const inPath = pathStyle ?? endpoint !== undefined;

@@ -1,10 +1,12 @@
 import type { EgressResponse } from "../../egress/egress.ts";
 import { retryAfterMs } from "../retry-after.ts";
 
-/** Meaning of a store's error code, for the person who configures the destination. */
+/**
+ * Explanations of the error codes of an object store, for the user who configures the destination.
+ */
 const meanings: Record<string, string> = {
   InvalidAccessKeyId: "The store does not know the access key",
-  // The code of versitygw.
+  // versitygw sends this code.
   XAdminUserNotFound: "The store does not know the access key",
   SignatureDoesNotMatch: "The secret access key does not fit the access key",
   RequestTimeTooSkewed: "The clocks of this server and of the store differ too much",
@@ -26,7 +28,7 @@ const meanings: Record<string, string> = {
   XMinioStorageFull: "The store is full",
 };
 
-/** Error codes of a store that does not accept the credentials. */
+/** Error codes for credentials that the store does not accept. */
 const signInCodes = new Set([
   "InvalidAccessKeyId",
   "XAdminUserNotFound",
@@ -42,10 +44,13 @@ export interface StoreFailure {
   afterMs?: number;
 }
 
-/** Reads the failure from a response of a store; undefined when the request succeeded. */
+/**
+ * Returns the failure that a response of an object store reports; undefined when the request
+ * succeeded.
+ */
 export function failureOf({ status, headers, body }: EgressResponse): StoreFailure | undefined {
   if (status >= 200 && status < 300) return undefined;
-  // The body is XML, unless a proxy in front of the store responds.
+  // The body is XML, unless a proxy in front of the store sent the response.
   const code = /<Code>(\w{1,64})<\/Code>/.exec(Buffer.from(body).toString("latin1"))?.[1];
   const meaning = (code && meanings[code]) ?? "The store refuses";
   const region = headers["x-amz-bucket-region"];

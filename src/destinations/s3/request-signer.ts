@@ -3,7 +3,10 @@ import type { EgressRequest } from "../../egress/egress.ts";
 import { bucketUrl, type S3Config } from "./config.ts";
 import { S3_TIMEOUT_MS_DEFAULT } from "./limits.ts";
 
-/** Bytes of a store's response that are read; error texts have a few hundred bytes. */
+/**
+ * Number of bytes of an object store's response that are read. Error messages have a few hundred
+ * bytes.
+ */
 const ANSWER_BYTES_MAX = 16_384;
 
 export interface ObjectRequest {
@@ -14,11 +17,14 @@ export interface ObjectRequest {
   signal: AbortSignal;
 }
 
-/** Returns a function that makes signed requests for objects of the bucket (AWS Signature Version 4). */
+/**
+ * Returns a function that creates requests for objects of the bucket, signed with AWS Signature
+ * Version 4.
+ */
 export function requestSigner(config: S3Config, workspaceId: string) {
   const base = bucketUrl(config);
   const { accessKeyId, secretAccessKey, region = "us-east-1", timeoutMs } = config;
-  // Caches the signing keys, each valid for a day.
+  // Signing keys are cached. Each is valid for one day.
   let cache = new Map<string, ArrayBuffer>();
 
   return async ({
@@ -38,7 +44,7 @@ export function requestSigner(config: S3Config, workspaceId: string) {
       service: "s3",
       cache,
       headers: {
-        // The store checks the body against the hash and refuses an incomplete one.
+        // The store compares the body with this hash and refuses an incomplete body.
         "x-amz-content-sha256": new Bun.CryptoHasher("sha256").update(body).digest("hex"),
         ...(contentType !== undefined && { "content-type": contentType }),
       },

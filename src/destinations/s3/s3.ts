@@ -17,13 +17,16 @@ import { batchLimitsOf, S3Config, s3Faults } from "./config.ts";
 import { failureOf } from "./failures.ts";
 import { requestSigner } from "./request-signer.ts";
 
-/** Encoder and content type of each format. */
+/** For each file format, its encoder and its content type. */
 const formats = {
   "jsonl.gz": { encode: gzipJsonLines, contentType: "application/gzip" },
   parquet: { encode: parquet, contentType: "application/vnd.apache.parquet" },
 } as const;
 
-/** Writes batches of events to objects of an S3-compatible store: `prefix/source/date/hour/name.format`. */
+/**
+ * The kind of destination that writes batches of events as objects to an S3-compatible store, under
+ * the key `prefix/source/date/hour/name.format`.
+ */
 export function s3Kind(egress: Egress): DestinationKind<S3Config> {
   return {
     kind: "s3",
@@ -38,7 +41,10 @@ export function s3Kind(egress: Egress): DestinationKind<S3Config> {
   };
 }
 
-/** One audience for all of Amazon's hosts, which differ by region and bucket. */
+/**
+ * Returns the receiver of the secret key. All hosts of Amazon count as one receiver, although their
+ * names differ by region and bucket.
+ */
 function audienceOf(endpoint: string | undefined): SecretAudience {
   return audienceOfUrl(endpoint ?? "https://amazonaws.com");
 }
@@ -50,9 +56,10 @@ function openS3(egress: Egress, config: S3Config, workspaceId: string): OpenDest
 
   return {
     /**
-     * Writes an object per source and hour. Every failure concerns the store or the settings, never
-     * an event: all are retried until the retry window ends, so that a key that was revoked by
-     * mistake costs no event. A further attempt replaces the objects of the one before.
+     * Writes one object for each source and hour. Every failure is retried until the retry window
+     * ends, because its cause is the store or the config and never an event. So no event is lost
+     * when a key was revoked by mistake. A repeated attempt overwrites the objects of earlier
+     * attempts.
      */
     async deliver(events, signal, name = crypto.randomUUID()): Promise<DeliveryResult> {
       try {
@@ -74,13 +81,16 @@ function openS3(egress: Egress, config: S3Config, workspaceId: string): OpenDest
   };
 }
 
-/** The folder of an event, `source/2026-02-16/01` in UTC, which is the same in each attempt. */
+/**
+ * Returns the folder of an event: its source, date and hour in UTC, such as `source/2026-02-16/01`.
+ * It is the same in each attempt to deliver the event.
+ */
 function folderOf({ input: { sourceId, receivedAt } }: OutgoingEvent): string {
   const time = new Date(receivedAt).toISOString();
   return `${sourceId}/${time.slice(0, 10)}/${time.slice(11, 13)}`;
 }
 
-/** Tests the connection: writes an object below the prefix, and deletes it. */
+/** Tests a config: writes an object whose key begins with the prefix, and deletes the object. */
 async function testS3(
   egress: Egress,
   config: S3Config,

@@ -7,7 +7,10 @@ import {
   DATABASE_TIMEOUT_MS_MAX,
 } from "../limits.ts";
 
-/** Schema of a text for a database or a broker: without NUL. */
+/**
+ * Returns the schema of a text in the config of a database or broker. The text must not contain
+ * NUL.
+ */
 export const databaseText = (description: string) =>
   Type.String({
     minLength: 1,
@@ -16,7 +19,10 @@ export const databaseText = (description: string) =>
     description,
   });
 
-/** Config keys of any database or broker: certificates, batch size and timeout. */
+/**
+ * Schemas of the config keys that every database and broker has: certificate authorities, batch
+ * size and timeout.
+ */
 export const databaseKeys = {
   tlsCa: Type.Optional(
     Type.String({
@@ -50,7 +56,7 @@ export const databaseKeys = {
   ),
 };
 
-/** Config keys that choose the tables of events. */
+/** Schemas of the config keys that choose to which tables events are written. */
 export const tableKeys = {
   mode: Type.Optional(
     Type.Union([Type.Literal("columns"), Type.Literal("raw")], {

@@ -3,25 +3,30 @@ import type { OutgoingEvent } from "../destination.ts";
 import { MESSAGE_ID_BYTES_MAX, TABLE_EVENT_COLUMNS_MAX, TABLE_LEVELS_MAX } from "./limits.ts";
 import type { WarehouseNames } from "./warehouse-names.ts";
 
-/** The values of one row of a table. */
+/** The values of one table row that is made from an event. */
 export interface EventRow {
   table: string;
-  /** Index of the event in its delivery. */
+  /** Index of the row's event in its delivery. */
   index: number;
-  /** Values by column: non-empty texts, numbers, booleans, arrays, nested objects. */
+  /**
+   * Values by column name. A value is a non-empty text, a number, a boolean, an array or an object.
+   */
   cells: Map<string, unknown>;
-  /** Values without a column, by the path of their keys. */
+  /**
+   * Values that have no column of their own, by the path of their keys. They are written to the
+   * column `rest__json`.
+   */
   rest: Record<string, unknown>;
 }
 
-/** An event that has no row in any table; the message says why. */
+/** No row can be made from an event. The message says why. */
 export class NoRowError extends Error {
   override readonly name = "NoRowError";
 }
 
 type JsonObject = Record<string, unknown>;
 
-/** Table, and the part of the event whose keys become columns, by type of event. */
+/** For each type of event, its table, and the part of the event whose keys become columns. */
 const types: Record<string, { table: string; part: string }> = {
   track: { table: "tracks", part: "properties" },
   page: { table: "pages", part: "properties" },
@@ -31,7 +36,10 @@ const types: Record<string, { table: string; part: string }> = {
   alias: { table: "aliases", part: "traits" },
 };
 
-/** Columns of every table that no property fills. */
+/**
+ * Columns that every table has, and functions that compute their values from an event. Properties
+ * of an event never fill these columns.
+ */
 const fixed: Record<string, (event: JsonObject, outgoing: OutgoingEvent) => unknown> = {
   anonymous_id: (event) => event.anonymousId,
   user_id: (event) => event.userId,
@@ -57,8 +65,9 @@ const sources = new Map(
 );
 
 /**
- * Makes the rows of an event as in RudderStack's warehouse: one in the table of the event's type and,
- * with `eventTables`, one with the properties in the table of the event's name.
+ * Makes the rows of an event as RudderStack's warehouse does. The first row is for the table of the
+ * event's type. With `eventTables`, a second row holds the properties and is for the table of the
+ * event's name.
  */
 export function rowsOf(
   outgoing: OutgoingEvent,
@@ -91,7 +100,9 @@ export function rowsOf(
   return hasOwnTable ? [row, target] : [row];
 }
 
-/** Makes the row of mode `raw`: the identity of the event, and the whole event as JSON text. */
+/**
+ * Makes the row of an event in mode `raw`: the ids of the event, and the whole event as JSON text.
+ */
 export function rawRow(outgoing: OutgoingEvent, index: number, table: string): EventRow {
   const event = parsed(outgoing);
   const row = emptyRow(table, index, [["message_id", messageIdOf(event, outgoing)]]);
@@ -115,15 +126,18 @@ function put(
   value: unknown,
 ): void {
   const name = names.column(path);
-  // Different keys may give the same column, such as keys that differ in case: the first key gets
-  // it.
+  // Different keys may give the same column name, for example keys that differ only in case. Then
+  // the first key gets the column.
   if (name === "" || isKey(name) || cells.has(name)) {
     if (cells.get(name) !== value) rest[path] = value;
   } else if (cells.size >= TABLE_EVENT_COLUMNS_MAX) rest[path] = value;
   else cells.set(name, value);
 }
 
-/** Calls `onValue` with each value that becomes a column, and with its keys joined by `_`. */
+/**
+ * Calls `onValue` for each value of `input` and its nested objects that becomes a column, with the
+ * names of its keys joined by `_`.
+ */
 function flatten(
   input: JsonObject,
   prefix: string,
@@ -144,13 +158,16 @@ function parsed({ bytes }: OutgoingEvent): JsonObject {
   try {
     event = JSON.parse(text);
   } catch {
-    // Text that is not JSON is no object either.
+    // A text that is not valid JSON contains no object.
   }
   if (!isObject(event)) throw new NoRowError("Expected an event that is a JSON object");
   return event;
 }
 
-/** The messageId of an event; a hash if user code removed it, so that each attempt has the same id. */
+/**
+ * Returns the messageId of an event. When user code removed it, returns a hash instead, so that the
+ * row has the same id in each attempt.
+ */
 function messageIdOf({ messageId }: JsonObject, { bytes, input }: OutgoingEvent): string {
   if (isBlank(messageId)) {
     return createHash("sha256").update(input.messageId).update(bytes).digest("hex");
@@ -174,7 +191,7 @@ function isText(value: unknown): value is string {
   return typeof value === "string";
 }
 
-/** Whether a value gets no column, as in RudderStack. */
+/** Whether a value gets no column, by RudderStack's rules. */
 function isBlank(value: unknown): boolean {
   if (value === null || value === undefined || value === "") return true;
   return typeof value === "object" && Object.keys(value).length === 0;

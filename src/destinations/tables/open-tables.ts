@@ -2,21 +2,24 @@ import type { OpenDestination } from "../destination.ts";
 import { type TableDatabase, TableLoader } from "./table-loader.ts";
 import { type NameRules, WarehouseNames } from "./warehouse-names.ts";
 
-/** The config of `tableKeys`. */
+/** The part of a config that chooses to which tables events are written. */
 export interface TableConfig {
   mode?: "columns" | "raw";
   eventTables?: boolean;
   rawTable?: string;
 }
 
-/** An open database. */
+/** An open database to which tables are written. */
 export interface TableConnection extends TableDatabase {
-  /** Runs the calls of one delivery, which end at its timeout or when the signal is aborted. */
+  /**
+   * Runs `work`, which makes the calls of one delivery. The calls fail when the delivery's timeout
+   * is over or `signal` is aborted.
+   */
   within<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T>;
   close(): void;
 }
 
-/** Opens a destination that writes to the tables of a database, one delivery after the other. */
+/** Opens a destination that writes events to the tables of a database, one delivery at a time. */
 export function openTables(
   { mode = "columns", eventTables = false, rawTable = "events" }: TableConfig,
   rules: NameRules,

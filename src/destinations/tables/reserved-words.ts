@@ -1,4 +1,4 @@
-/** Reserved words of PostgreSQL, and of RudderStack for it, in lower case. */
+/** Words, in lower case, that PostgreSQL or RudderStack's PostgreSQL warehouse reserves. */
 export const reservedWords: ReadonlySet<string> = new Set(
   `all analyse analyze and any array as asc asymmetric authorization between binary both case cast
   check collate column constraint create cross current_date current_role current_time

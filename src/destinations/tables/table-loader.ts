@@ -13,35 +13,42 @@ import {
 } from "./table-records.ts";
 import type { WarehouseNames } from "./warehouse-names.ts";
 
-/** Records for one table. */
+/** Records to insert into one table. */
 export interface TableLoad {
   table: string;
   columns: TableColumns;
   records: TableRecord[];
-  /** Events whose rows the table cannot hold, by index, with the reason. */
+  /**
+   * Events that were left out because the table cannot hold their rows: the index of the event, and
+   * the reason.
+   */
   refused?: ReadonlyMap<number, string>;
 }
 
-/** The operations of a database that the loader needs. Methods reject with `DatabaseFailure`. */
+/**
+ * The database operations that the table loader uses. The methods reject with `DatabaseFailure`.
+ */
 export interface TableDatabase {
-  /** The columns of a table; undefined when the table does not exist. */
+  /** Returns the columns of a table; undefined when the table does not exist. */
   columns(table: string): Promise<TableColumns | undefined>;
-  /** Counts the tables in the schema. */
+  /** Returns the number of tables in the schema. */
   countTables(): Promise<number>;
   /** Creates the table, unless it exists. */
   createTable(table: string, key: string, columns: ReadonlyMap<string, ColumnType>): Promise<void>;
-  /** Adds the columns that do not exist yet. */
+  /** Adds those of the columns that do not exist yet. */
   addColumns(table: string, columns: ReadonlyMap<string, ColumnType>): Promise<void>;
-  /** Inserts all records or none; skips a record whose key exists already. */
+  /** Inserts all records or none. Skips a record whose value in the column `key` exists already. */
   insert(loads: readonly TableLoad[], key: string): Promise<void>;
 }
 
-/** A failure of the database, with a message for people. */
+/** An error of the database, with a message for users. */
 export class DatabaseFailure extends Error {
   override readonly name = "DatabaseFailure";
-  /** `later`: a retry may succeed. `refused`: the database will never accept these rows. */
+  /**
+   * `later`: a retry may succeed. `refused`: the database will never accept the rows of this batch.
+   */
   readonly kind: "later" | "refused";
-  /** Whether the cached columns of the tables may be stale. */
+  /** Whether the cached columns of the tables may be outdated, so that they must be read again. */
   readonly isStale: boolean;
 
   constructor(kind: "later" | "refused", message: string, isStale = false) {
@@ -53,21 +60,27 @@ export class DatabaseFailure extends Error {
 
 export interface TableLoaderOptions {
   mode: "columns" | "raw";
-  /** Whether each name of a track event gets a table of its own. */
+  /** Whether track events are also written to a table for each event name. */
   eventTables: boolean;
-  /** The table that mode `raw` writes to. */
+  /** Name of the table to which mode `raw` writes. */
   rawTable: string;
   names: WarehouseNames;
 }
 
-/** Attempts at a batch, or at a table, while others change the same tables. */
+/**
+ * Number of attempts to write a batch, or to add columns to a table, when other writers change the
+ * same tables.
+ */
 const ATTEMPTS_MAX = 3;
 
-/** Writes batches of events to tables, which it creates and widens as the events require. */
+/**
+ * Writes batches of events to the tables of a database. Creates tables and adds columns when events
+ * need them.
+ */
 export class TableLoader {
   readonly #options: TableLoaderOptions;
   readonly #key: string;
-  /** Cached columns by table. */
+  /** Cached columns by table name. */
   readonly #tables = new Map<string, TableColumns>();
   #tableCount: number | undefined;
 
@@ -76,7 +89,7 @@ export class TableLoader {
     this.#key = options.mode === "raw" ? "message_id" : "id";
   }
 
-  /** Delivers a batch. Rejects only with errors other than `DatabaseFailure`. */
+  /** Delivers a batch of events. A `DatabaseFailure` becomes a result; any other error rejects. */
   async load(events: readonly OutgoingEvent[], database: TableDatabase): Promise<DeliveryResult> {
     const refused = new Map<number, string>();
     const rows = events.flatMap((event, index) => {
@@ -101,13 +114,17 @@ export class TableLoader {
       : rowsOf(event, index, names, eventTables);
   }
 
-  /** Writes rows. Returns the events whose rows fit no table, by index, with the reason. */
+  /**
+   * Writes rows to their tables. Returns the events whose rows cannot be written: the index of the
+   * event, and the reason.
+   */
   async #write(rows: readonly EventRow[], database: TableDatabase): Promise<Map<number, string>> {
     for (let attempt = 1; ; attempt++) {
       try {
         return await this.#attempt(rows, database);
       } catch (error) {
-        // The failed transaction may have rolled back new tables and columns.
+        // The failed transaction may have rolled back new tables and columns, so the cache may be
+        // wrong.
         this.#tables.clear();
         this.#tableCount = undefined;
         const isStale = error instanceof DatabaseFailure && error.isStale;
@@ -135,7 +152,10 @@ export class TableLoader {
     return refused;
   }
 
-  /** The rows as records of the cached columns; undefined if a value fits no column. */
+  /**
+   * Converts rows into records of a table whose columns are cached. Undefined when the table is not
+   * cached or a value fits no column.
+   */
   #loadIntoKnown(table: string, rows: readonly EventRow[]): TableLoad | undefined {
     const columns = this.#tables.get(table);
     if (columns === undefined) return undefined;
@@ -148,7 +168,10 @@ export class TableLoader {
     return { table, columns, records };
   }
 
-  /** The rows as records of the table, after adding the columns that they need. */
+  /**
+   * Adds the columns that the rows need to a table, or creates the table. Then converts the rows
+   * into records.
+   */
   async #loadIntoWidened(
     table: string,
     rows: readonly EventRow[],
@@ -169,7 +192,7 @@ export class TableLoader {
     database: TableDatabase,
   ): Promise<TableColumns> {
     let columns = this.#tables.get(table) ?? (await database.columns(table));
-    // Another writer may add a missing column at the same time, with another type.
+    // Another writer may add the same column with another type at the same time.
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
       const missing = missingColumns(rows, columns ?? new Map(), this.#options.names);
       if (columns !== undefined && missing.size === 0) break;
@@ -196,7 +219,10 @@ export class TableLoader {
   }
 }
 
-/** Returns the result of `make`; on `NoRowError` or `NoColumnError` records the event as refused. */
+/**
+ * Returns the result of `make`. When `make` throws `NoRowError` or `NoColumnError`, adds the event
+ * to `refused` and returns undefined.
+ */
 function orRefused<T>(refused: Map<number, string>, index: number, make: () => T): T | undefined {
   try {
     return make();

@@ -12,10 +12,10 @@ import { TABLE_COLUMNS_MAX } from "./limits.ts";
 import { restColumn, type WarehouseNames } from "./warehouse-names.ts";
 
 export type TableColumns = Map<string, TableColumn>;
-/** A row to write: cells by column. */
+/** A row in the form that is written to the database: values by column name. */
 export type TableRecord = { [column: string]: Cell };
 
-/** Types of the fixed columns, whatever their first value is. */
+/** Types of columns that do not depend on their first value. */
 const knownTypes = new Map<string, ColumnType>([
   ...["id", "anonymous_id", "user_id", "event", "event_text", "name", "channel", "message_id"].map(
     (column): [string, ColumnType] => [column, "string"],
@@ -28,9 +28,10 @@ const knownTypes = new Map<string, ColumnType>([
 ]);
 
 /**
- * Columns that the rows need and the table lacks, each with the common type of its new values; the
- * text column of a column that some value does not fit; and the column for the rest. A full table
- * gets only the latter.
+ * Returns the columns that must be added to a table before rows can be written to it: a column for
+ * each new key, with a type that fits all its new values; the text column beside a column that some
+ * value does not fit; and the column `rest__json`, when a value has no other column. When the table
+ * has the largest number of columns, returns only `rest__json`.
  */
 export function missingColumns(
   rows: readonly EventRow[],
@@ -53,7 +54,7 @@ export function missingColumns(
       if (existing === undefined) {
         const type = knownTypes.get(column) ?? typeOf(value);
         want(column, type);
-        // The fixed type may not fit this value.
+        // The column has a fixed type, which this value may not fit.
         if (knownTypes.has(column) && !isFitting(value, type))
           want(names.textColumn(column), "string");
       } else if (fit(value, existing) === undefined) {
@@ -71,14 +72,14 @@ function isFitting(value: unknown, type: ColumnType): boolean {
   return fit(value, { type, sqlType: "" }) !== undefined;
 }
 
-/** A value fits no column; the message names the column. */
+/** A value fits no column of a table. The message names the column. */
 export class NoColumnError extends Error {
   override readonly name = "NoColumnError";
 }
 
 /**
- * Converts a row into a record: each value in its column, or in the text column beside it. Undefined
- * when some value fits neither.
+ * Converts a row into a record. Each value goes into its column or, if it does not fit there, into
+ * the text column beside it. Returns undefined when a value fits neither.
  */
 export function wholeRecord(
   { cells, rest }: EventRow,
@@ -93,7 +94,10 @@ export function wholeRecord(
   return record;
 }
 
-/** Converts a row into a record like `wholeRecord`; puts values without a column into the rest. */
+/**
+ * Converts a row into a record. Each value goes into its column, into the text column beside it,
+ * or, if it fits neither, into the column `rest__json`.
+ */
 export function recordOf(
   { table, cells, rest }: EventRow,
   columns: TableColumns,

@@ -2,25 +2,34 @@ import { createHash } from "node:crypto";
 import snakeCase from "lodash/snakeCase.js";
 import { reservedWords } from "./reserved-words.ts";
 
-/** Rules of a database for names. */
+/** Rules of a database for the names of tables and columns. */
 export interface NameRules {
   charsMax: number;
-  /** Whether reserved words get an underscore in front, as in RudderStack for PostgreSQL. */
+  /**
+   * Whether names that are reserved words begin with an added underscore, as in RudderStack's
+   * PostgreSQL warehouse.
+   */
   escapesWords: boolean;
 }
 
-/** Tables of event types; tables of events with these names get an underscore in front. */
+/**
+ * Names of the tables for event types. The table of an event with such a name begins with an added
+ * underscore.
+ */
 const typeTables = new Set([
   ...["tracks", "pages", "screens", "aliases", "groups", "accounts", "users", "identifies"],
 ]);
 
-/** Keys whose names are cached: making a name is the most expensive part of a row. */
+/**
+ * Number of keys whose names are cached. Making a name is the most expensive part of making a row.
+ */
 const CACHED_NAMES_MAX = 10_000;
 const CACHED_CHARS_MAX = 256;
 
 /**
- * Makes names of tables and columns as RudderStack's warehouse does: snake_case of ASCII letters and
- * digits. They never have a double underscore inside, so that names with one are free for pixelmill.
+ * Makes the names of tables and columns as RudderStack's warehouse does: snake_case with ASCII
+ * letters and digits. These names never contain a double underscore, so pixelmill's own columns
+ * have names with one, such as `rest__json`.
  */
 export class WarehouseNames {
   readonly #rules: NameRules;
@@ -31,12 +40,15 @@ export class WarehouseNames {
     this.#rules = rules;
   }
 
-  /** The column of a path whose keys are joined by `_`; empty when no character is usable. */
+  /**
+   * Returns the column name for a path of keys that are joined by `_`; empty when no character can
+   * be used.
+   */
   column(path: string): string {
     return cached(this.#columns, path, () => this.#safe(snake(path)));
   }
 
-  /** The table of an event's name; empty when no character is usable. */
+  /** Returns the table name for an event name; empty when no character can be used. */
   table(event: string): string {
     return cached(this.#tables, event, () => {
       const name = this.#safe(snake(event));
@@ -44,7 +56,7 @@ export class WarehouseNames {
     });
   }
 
-  /** The text column for values that do not fit into a column. */
+  /** Returns the name of the text column for values that do not fit `column`. */
   textColumn(column: string): string {
     return this.#cut(column, textSuffix);
   }
@@ -55,7 +67,10 @@ export class WarehouseNames {
     return this.#cut(isWord ? `_${name}` : name, "");
   }
 
-  /** Cuts a name, and adds a hash of the whole name to keep it unique. */
+  /**
+   * Adds `suffix` to a name. Shortens a name that would be too long, and adds a hash of the whole
+   * name to keep it unique.
+   */
   #cut(name: string, suffix: string): string {
     const room = this.#rules.charsMax - suffix.length;
     if (name.length <= room) return name + suffix;
@@ -76,19 +91,24 @@ function cached(known: Map<string, string>, key: string, make: () => string): st
 
 const HASH_CHARS = 8;
 const textSuffix = "__text";
-/** The column for values without a column, as a JSON object. */
+/**
+ * The column that holds, as a JSON object, all values of an event that have no column of their own.
+ */
 export const restColumn = "rest__json";
 
-/** Characters of a key that make its name; a longer key gets a hash. */
+/** Number of characters of a key that are used for its name. A hash is added to a longer key. */
 const KEY_CHARS_MAX = 1_024;
 
-/** Converts a key to snake_case: `CamelCase123Key`, `ome$ga`, `9mega` → `camel_case_123_key`, `ome_ga`, `_9_mega`. */
+/**
+ * Converts a key to snake_case: `CamelCase123Key` → `camel_case_123_key`, `ome$ga` → `ome_ga`,
+ * `9mega` → `_9_mega`.
+ */
 export function snake(key: string): string {
   const head = key.length > KEY_CHARS_MAX ? hashed(key) : key;
   const leading = /^_*/.exec(head)![0];
   const name = snakeCase(head.replace(/[^A-Za-z0-9]+/g, "_"));
   if (name === "") return "";
-  // Leading underscores stay, so that a property `_timestamp` differs from `timestamp`.
+  // Leading underscores are kept, so that the property `_timestamp` differs from `timestamp`.
   return leading === "" && /^[0-9]/.test(name) ? `_${name}` : leading + name;
 }
 

@@ -15,11 +15,14 @@ import {
 } from "./limits.ts";
 import { retryableStatuses } from "./response-status.ts";
 
-/** An access token could not be had; the message is for people and holds no secret. */
+/** No access token could be obtained. The message is for users and contains no secret. */
 export class AccessTokenError extends Error {
   override readonly name = "AccessTokenError";
 
-  /** `isFinal`: only another config helps. `afterMs`: the delay that the token server asks for. */
+  /**
+   * `isFinal`: true when only a change of the config helps. `afterMs`: the delay in milliseconds
+   * that the token server asks for.
+   */
   constructor(
     readonly isFinal: boolean,
     message: string,
@@ -31,17 +34,28 @@ export class AccessTokenError extends Error {
 
 interface AccessToken {
   text: string;
-  /** Time of `performance.now` until which the token is used. */
+  /** Time of `performance.now()` until which the token is used. */
   freshUntil: number;
 }
 
-/** Time before its expiry at which a token is replaced, but at most a tenth of its lifetime. */
+/**
+ * Milliseconds before its expiry at which a token is replaced, but at most a tenth of its lifetime.
+ */
 const MARGIN_MS_MAX = 30_000;
-/** Shortest time between two tokens that are requested because a receiver refused the one before. */
+/**
+ * Shortest time in milliseconds between two tokens that are requested because the receiver refused
+ * the previous one.
+ */
 const REFUSED_MS_MIN = 30_000;
-/** Time after a final failure before the next request for a token. */
+/**
+ * Milliseconds until the next token request after a failure that only a change of the config can
+ * end.
+ */
 const FINAL_MS = 10_000;
-/** Time after a temporary failure before the next request, unless the server sends one. */
+/**
+ * Milliseconds until the next token request after a temporary failure, unless the server asks for
+ * another delay.
+ */
 const TEMPORARY_MS = 1_000;
 
 interface AccessTokensOptions {
@@ -52,9 +66,9 @@ interface AccessTokensOptions {
 }
 
 /**
- * Requests the access tokens of one open destination by OAuth 2 client credentials (RFC 6749 §4.4).
- * A token is requested when it is first needed, by one request at a time, and used until shortly
- * before it expires.
+ * Obtains the access tokens of one open destination with OAuth 2 client credentials (RFC 6749
+ * §4.4). The first token is requested when it is needed. Only one request runs at a time, and all
+ * callers share its result. A token is used until shortly before it expires.
  */
 export class AccessTokens {
   readonly #parts: AccessTokensOptions;
@@ -62,14 +76,17 @@ export class AccessTokens {
   #token: AccessToken | undefined;
   #fetching: Promise<AccessToken> | undefined;
   #failure: { error: AccessTokenError; until: number } | undefined;
-  /** Time before which a refused token is not replaced. */
+  /** Time of `performance.now()` before which a refused token is not replaced. */
   #heldUntil = Number.NEGATIVE_INFINITY;
 
   constructor(parts: AccessTokensOptions) {
     this.#parts = parts;
   }
 
-  /** Resolves with a valid token. Rejects with `AccessTokenError`, or when the signal is aborted. */
+  /**
+   * Resolves with a valid token. Rejects with `AccessTokenError`, or with the reason of `signal`
+   * when it is aborted.
+   */
   async acquire(signal: AbortSignal): Promise<string> {
     const now = performance.now();
     if (this.#token !== undefined && now < this.#token.freshUntil) return this.#token.text;
@@ -79,8 +96,9 @@ export class AccessTokens {
   }
 
   /**
-   * Discards a token that the receiver refused. Returns whether `acquire` may give another one; it
-   * does so at intervals, so that a receiver that refuses every token causes few requests.
+   * Discards a token that the receiver refused. Returns true when the next `acquire` may return
+   * another token. To limit the number of requests, a refused token is discarded at most once per
+   * `REFUSED_MS_MIN`.
    */
   invalidate(text: string): boolean {
     if (this.#token?.text !== text) return true;
@@ -99,7 +117,7 @@ export class AccessTokens {
     const fetching = this.#fetch().finally(() => {
       this.#fetching = undefined;
     });
-    // All waiting callers may be aborted when it fails.
+    // No caller may be left when the request fails: all of them may have been aborted.
     fetching.catch(() => {});
     return fetching;
   }
@@ -146,7 +164,7 @@ export class AccessTokens {
         ...(!isPost && { authorization: `Basic ${Buffer.from(pair).toString("base64")}` }),
       },
       body: Buffer.from(form.toString()),
-      // One byte more than allowed shows that a response is too long.
+      // One byte more than allowed is read, to detect a response that is too long.
       answerBytesMax: OAUTH_ANSWER_BYTES_MAX + 1,
       isRepeatable: true,
       signal: this.#closed.signal,
@@ -154,12 +172,18 @@ export class AccessTokens {
   }
 }
 
-/** Encodes a text as a form value, as RFC 6749 §2.3.1 requires before base64. */
+/**
+ * Encodes a text as `application/x-www-form-urlencoded`. RFC 6749 §2.3.1 requires that before
+ * base64.
+ */
 function formText(text: string): string {
   return new URLSearchParams({ "": text }).toString().slice(1);
 }
 
-/** Error codes of RFC 6749 §5.2. The server's error texts are not shown: they may hold the secret. */
+/**
+ * OAuth error codes (RFC 6749 §5.2) that are shown to users. The server's own error texts are not
+ * shown, because they may contain the secret.
+ */
 const codes = new Set([
   "invalid_request",
   "invalid_client",
@@ -213,7 +237,10 @@ function objectOf(body: Uint8Array): Record<string, unknown> | undefined {
   }
 }
 
-/** Settles as the promise does, or rejects when the signal is aborted; the promise continues. */
+/**
+ * Settles as `promise` does, but rejects as soon as `signal` is aborted. The work behind `promise`
+ * continues in that case.
+ */
 async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   signal.throwIfAborted();
   const { promise: aborted, reject } = Promise.withResolvers<never>();

@@ -124,10 +124,10 @@ const expectations: Record<string, string> = {
   "/oauth/authStyle": "Expected one of basic, post",
 };
 
-/** Schema errors that are read: each of many wrong headers is one. */
+/** Number of schema errors that are read from one config. Each wrong header is one error. */
 const ERRORS_MAX = 100;
 
-/** Faults of a webhook's config; paths are JSON pointers inside it. */
+/** Returns all faults of a config. The path of a fault is a JSON pointer into the config. */
 export function webhookFaults(config: Record<string, unknown>): Detail[] {
   const shape = new Map<string, Detail>();
   for (const { path } of Iterator.from(Value.Errors(WebhookConfig, config)).take(ERRORS_MAX)) {
@@ -155,12 +155,15 @@ function otherExpectation(path: string): string {
     : "Expected another value";
 }
 
-/** Whether events are sent in the query of the URL. */
+/** Whether events are sent in the query string of the URL instead of in a body. */
 export function sendsQuery({ webhookMethod }: WebhookConfig): boolean {
   return webhookMethod === "GET" || webhookMethod === "DELETE";
 }
 
-/** Faults of settings that require a request with a body. */
+/**
+ * Returns a fault for each setting that needs a request body, when the config sends events in the
+ * query string.
+ */
 function queryFaults(config: WebhookConfig): Detail[] {
   const without = (path: string, what: string) => [
     { path, message: `Expected ${what} with ${config.webhookMethod}, which has no body` },

@@ -1,13 +1,16 @@
 import { reservedHeaders } from "../../egress/egress.ts";
 import { WEBHOOK_HEADER_NAME_CHARS_MAX, WEBHOOK_HEADER_VALUE_CHARS_MAX } from "./limits.ts";
 
-/** Headers, in lower case, that pixelmill sets itself, or that describe the connection. */
+/**
+ * Names of headers, in lower case, that a config must not set: pixelmill sets them itself, or they
+ * describe the connection.
+ */
 const reservedNames = new Set([
   ...reservedHeaders,
   ...["webhook-id", "webhook-timestamp", "webhook-signature", "content-encoding"],
 ]);
 
-/** The fault of a header name; undefined when the header may be set. */
+/** Returns why a header name is not allowed; undefined when it is. */
 export function headerNameFault(name: string): string | undefined {
   if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) return "Expected a header name";
   if (name.length > WEBHOOK_HEADER_NAME_CHARS_MAX) {
@@ -18,9 +21,10 @@ export function headerNameFault(name: string): string | undefined {
     : undefined;
 }
 
-/** The fault of a header value; undefined when it may be sent. */
+/** Returns why a header value is not allowed; undefined when it is. */
 export function headerValueFault(value: string): string | undefined {
-  // Visible ASCII, spaces and tabs: a line break would end the header (RFC 9110 §5.5).
+  // Visible ASCII characters, spaces and tabs are allowed. A line break would end the header (RFC
+  // 9110 §5.5).
   if (!/^[\t\x20-\x7e]*$/.test(value)) return "Expected printable ASCII characters";
   return value.length > WEBHOOK_HEADER_VALUE_CHARS_MAX
     ? `Expected at most ${WEBHOOK_HEADER_VALUE_CHARS_MAX} characters`

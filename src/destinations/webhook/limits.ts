@@ -5,7 +5,7 @@ export const WEBHOOK_BATCH_EVENTS_MAX = 1_000;
 export const WEBHOOK_TIMEOUT_MS_DEFAULT = 10_000;
 /** Longest time for one request that a webhook's config may set. */
 export const WEBHOOK_TIMEOUT_MS_MAX = 60_000;
-/** Bytes of a webhook's response that are read. */
+/** Bytes of a webhook's response that are read. The rest is ignored. */
 export const WEBHOOK_ANSWER_BYTES_MAX = 65_536;
 /** Headers that a webhook's config may add. */
 export const WEBHOOK_HEADERS_MAX = 50;
@@ -17,27 +17,42 @@ export const WEBHOOK_SECRET_CHARS_MAX = 256;
 export const WEBHOOK_HEADER_NAME_CHARS_MAX = 128;
 /** Length of the value of a webhook's header. */
 export const WEBHOOK_HEADER_VALUE_CHARS_MAX = 4_096;
-/** Length of a path that user code appends to a webhook's URL, or of the URL that it gives. */
+/**
+ * Length of a path that user code appends to a webhook's URL, or of a URL by which user code
+ * replaces it.
+ */
 export const WEBHOOK_PATH_CHARS_MAX = 4_096;
-/** Length of a webhook's template of one event, or of the one around several. */
+/** Length of a webhook's template for one event, or of its template for a batch. */
 export const WEBHOOK_TEMPLATE_CHARS_MAX = 16_384;
 /** Placeholders of a webhook's template. */
 export const WEBHOOK_TEMPLATE_PLACES_MAX = 200;
 /** Keys in one path of a webhook's template. */
 export const WEBHOOK_TEMPLATE_LEVELS_MAX = 64;
-/** Body that a webhook's template produces, before compression; a longer one makes a dead letter. */
+/**
+ * Body that a webhook's template produces, before compression. Events with a longer body become
+ * dead letters.
+ */
 export const WEBHOOK_BODY_BYTES_MAX = 8 << 20;
 /** Length of each text in the OAuth settings: URL, client id, client secret, scope and audience. */
 export const OAUTH_TEXT_CHARS_MAX = 2_048;
-/** Bytes of a response that holds an access token. */
+/** Bytes of a token server's response. A longer response is an error. */
 export const OAUTH_ANSWER_BYTES_MAX = 65_536;
-/** Length of an access token. */
+/** Length of an access token. A longer token is an error. */
 export const OAUTH_TOKEN_CHARS_MAX = 8_192;
-/** Lifetime of an access token whose response does not give one. */
+/** Lifetime of an access token when the token server's response does not state one. */
 export const OAUTH_TOKEN_MS_DEFAULT = 300_000;
-/** Longest time for which an access token is used, whatever its response says. */
+/**
+ * Longest time for which an access token is used, even if the token server states a longer
+ * lifetime.
+ */
 export const OAUTH_TOKEN_MS_MAX = 86_400_000;
-/** Length of a URL that has an event in its query; a longer one makes a dead letter. */
+/**
+ * Length of a URL that contains an event in its query string. An event with a longer URL becomes a
+ * dead letter.
+ */
 export const WEBHOOK_QUERY_URL_CHARS_MAX = 65_536;
-/** Levels of properties that go into the query of a URL; more make a dead letter. */
+/**
+ * Levels of nested properties in the query string of a URL. An event with more levels becomes a
+ * dead letter.
+ */
 export const WEBHOOK_QUERY_LEVELS_MAX = 64;

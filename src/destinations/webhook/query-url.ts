@@ -2,9 +2,10 @@ import { WEBHOOK_QUERY_LEVELS_MAX, WEBHOOK_QUERY_URL_CHARS_MAX } from "./limits.
 import { RequestBuildError } from "./request-build-error.ts";
 
 /**
- * Adds the event to the query of the URL, as RudderStack does: the properties of the event, or the
- * traits of an identify call, by their paths (`items[0].price`). Null becomes `<nil>`, and empty
- * objects and lists become `{}` and `[]`.
+ * Adds an event to the query string of a webhook's URL, as RudderStack does. The parameters are the
+ * properties of the event, or the traits of an identify event, named by their paths
+ * (`items[0].price`). Null is written as `<nil>`, an empty object as `{}`, and an empty array as
+ * `[]`.
  */
 export function queryUrl(webhookUrl: string, event: Uint8Array): string {
   const url = new URL(webhookUrl);
@@ -14,7 +15,7 @@ export function queryUrl(webhookUrl: string, event: Uint8Array): string {
     expectFits(chars);
     url.searchParams.append(name, value);
   }
-  // Percent-encoding makes the URL longer.
+  // The URL is checked again here, because percent-encoding makes it longer.
   expectFits(url.href.length);
   return url.href;
 }
@@ -31,7 +32,7 @@ function parametersOf(event: Uint8Array): unknown {
   return type === "identify" ? (traits ?? context?.traits) : properties;
 }
 
-/** Yields each value without members, with its path. */
+/** Yields the path and the text of each value that is not a non-empty object or array. */
 function* leaves(value: unknown, path: string, level: number): Generator<[string, string]> {
   if (level > WEBHOOK_QUERY_LEVELS_MAX) {
     throw new RequestBuildError(

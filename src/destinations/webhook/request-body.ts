@@ -4,9 +4,12 @@ import type { WebhookConfig } from "./config.ts";
 import { WEBHOOK_BODY_BYTES_MAX } from "./limits.ts";
 import { bodyTooLong, parseTemplate, render, type Template } from "./template.ts";
 
-/** Largest body that is compressed synchronously; a larger one is compressed on another thread. */
+/**
+ * Largest body, in bytes, that is compressed synchronously. A larger body is compressed on another
+ * thread.
+ */
 const GZIP_SYNC_BYTES_MAX = 64 << 10;
-/** Compression options: the fastest level, since a body is sent once. */
+/** Options of gzip. The fastest level is used, because each body is sent only once. */
 const options = { level: 1 };
 const compress = promisify(gzip);
 
@@ -15,20 +18,25 @@ export function compressBody(body: Uint8Array): Uint8Array | Promise<Uint8Array>
   return body.length > GZIP_SYNC_BYTES_MAX ? compress(body, options) : gzipSync(body, options);
 }
 
-/** Whether requests carry a list of events, even if there is only one event. */
+/** Whether the body of a request is a list of events, even when the list has one event. */
 export function sendsList({ batchSize = 1, batchTemplate }: WebhookConfig): boolean {
   return batchSize > 1 || batchTemplate !== undefined;
 }
 
-/** Builds bodies from the JSON texts of events: of one event unless requests carry lists. */
+/** Builds request bodies from the JSON texts of events. */
 export interface BodyBuilder {
-  /** The JSON text of the one event, or of the list. */
+  /**
+   * Returns the JSON text of the events: a list if requests carry lists, otherwise the only event.
+   */
   join(events: readonly Uint8Array[]): Uint8Array;
-  /** The body by the templates; without a template it is `joined`. */
+  /**
+   * Returns the body that the config's templates produce from the events. Without a template, it is
+   * `joined`, the result of `join`.
+   */
   render(events: readonly Uint8Array[], joined: Uint8Array): Uint8Array;
 }
 
-/** Returns the body builder of a config. */
+/** Returns the body builder for a config. */
 export function bodyBuilder(config: WebhookConfig): BodyBuilder {
   const join = sendsList(config) ? jsonArray : ([event]: readonly Uint8Array[]) => event!;
   const eventTemplate = templateOf(config.template, "event");

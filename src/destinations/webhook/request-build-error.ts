@@ -1,4 +1,7 @@
-/** No request can be built from an event; the message is the reason of its dead letter. */
+/**
+ * No request can be built from an event. The event becomes a dead letter with the message as its
+ * reason.
+ */
 export class RequestBuildError extends Error {
   override readonly name = "RequestBuildError";
 }

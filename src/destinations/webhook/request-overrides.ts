@@ -10,22 +10,22 @@ import { headerNameFault, headerValueFault } from "./headers.ts";
 import { WEBHOOK_HEADERS_MAX } from "./limits.ts";
 import { RequestBuildError } from "./request-build-error.ts";
 
-/** Parts of a request that user code sets in the event, as in RudderStack. */
+/** Changes to the request that user code requested with keys of the event, as in RudderStack. */
 export interface RequestOverrides {
-  /** URL that replaces the destination's. */
+  /** URL that replaces the webhook's URL. */
   fullPath?: string;
-  /** Text that is appended to the URL. */
+  /** Text that is appended to the webhook's URL. */
   appendPath?: string;
-  /** Headers by name in lower case; they replace those of the destination. */
+  /** Headers by name in lower case. They replace headers of the config with the same names. */
   headers: Readonly<Record<string, string>>;
 }
 
-/** Members of an event that override its request. */
+/** Keys of an event with which user code overrides the request that delivers the event. */
 export const overrideMembers = ["header", "appendPath", "fullPath"] as const;
 
-/** An event that overrides its request. */
+/** An event that overrides the request that delivers it. */
 export interface OverriddenEvent {
-  /** JSON text of the event without the members that override the request. */
+  /** JSON text of the event without the keys that override the request. */
   text: string;
   overrides: RequestOverrides;
 }
@@ -33,10 +33,10 @@ export interface OverriddenEvent {
 const mayOverride = mayContainMembers(overrideMembers);
 
 /**
- * Reads the overrides of an event, as RudderStack's transformer does. Removes `header` from the event
- * if it is not empty, and `appendPath` and `fullPath` if they are texts; the paths may also be in
- * `integrations.Webhook`, where they stay. Undefined when there are no overrides. Throws
- * `RequestBuildError`.
+ * Reads how an event overrides its request, as RudderStack's transformer does. Removes `header`
+ * from the event if it is not empty, and `appendPath` and `fullPath` if they are texts. Both paths
+ * may also be in `integrations.Webhook`, from which they are not removed. Returns undefined when
+ * the event overrides nothing. Throws `RequestBuildError` when an override is invalid.
  */
 export function overridesOf(event: OutgoingEvent): OverriddenEvent | undefined {
   // Only user code may override a request: clients are unauthenticated.
@@ -60,13 +60,13 @@ export function overridesOf(event: OutgoingEvent): OverriddenEvent | undefined {
   return { text: withoutMembers(text, removed), overrides };
 }
 
-/** The batch key of an event: equal for events that can share a request. */
+/** Returns the batch key of an event. Events with equal keys can share a request. */
 export function overridesKey(event: OutgoingEvent): string {
   try {
     const overrides = overridesOf(event)?.overrides;
     return overrides === undefined ? "" : JSON.stringify(overrides);
   } catch {
-    // Events with invalid overrides are refused together.
+    // Events with invalid overrides share one key, so they are refused together.
     return "refused";
   }
 }
@@ -82,7 +82,10 @@ function overrideMembersOf(text: string): Record<string, unknown> {
   return members;
 }
 
-/** The member `Webhook` of `integrations`, which RudderStack writes in any case. */
+/**
+ * Returns the object `Webhook` in an event's `integrations`. As in RudderStack, the name may be
+ * written in upper or lower case.
+ */
 function webhookOf(integrations: unknown): Record<string, unknown> | undefined {
   if (typeof integrations !== "object" || integrations === null) return undefined;
   for (const [key, value] of Object.entries(integrations)) {
@@ -94,7 +97,10 @@ function webhookOf(integrations: unknown): Record<string, unknown> | undefined {
 
 const isText = (value: unknown): value is string => typeof value === "string" && value !== "";
 
-/** Reads headers: skips empty texts, and writes other values as JSON. */
+/**
+ * Reads the headers that an event sets. Skips empty texts. A value that is no text is written as
+ * JSON.
+ */
 function headersOf(header: unknown): Record<string, string> {
   const headers: Record<string, string> = {};
   if (typeof header !== "object" || header === null) return headers;

@@ -10,15 +10,15 @@ import { requestId, signatureHeaders, signingKey } from "./signature.ts";
 import { appendToUrl, replaceUrl } from "./url-overrides.ts";
 
 /**
- * Returns a function that builds the request for events that share one; it throws
- * `RequestBuildError` when it cannot.
+ * Returns a function that builds the request for events with equal batch keys. That function throws
+ * `RequestBuildError` when it cannot build one.
  */
 export function requestBuilder(config: WebhookConfig, workspaceId: string) {
   const key = config.secret === undefined ? undefined : signingKey(config.secret);
   const inQuery = sendsQuery(config);
   const bodies = bodyBuilder(config);
-  // Other requests hold the `messageId` in their bodies; a header as well would add a twelfth to the
-  // cost of an event.
+  // Without a template, the JSON body contains the `messageId`. Sending it in a header too would
+  // raise the CPU cost of an event by a twelfth.
   const isOther = config.template !== undefined || config.batchTemplate !== undefined || inQuery;
   const hasId = key !== undefined || isOther;
   const fixed: Record<string, string> = {
@@ -36,7 +36,7 @@ export function requestBuilder(config: WebhookConfig, workspaceId: string) {
     let headers = overrides === undefined ? fixed : { ...fixed, ...overrides.headers };
     if (hasId) {
       const id = requestId(events, joined);
-      // The signature covers the uncompressed body, which is what the receiver's code reads.
+      // The signature covers the uncompressed body, because the receiver's code checks that one.
       const signed = key && signatureHeaders(key, id, body, Date.now());
       headers = { ...headers, "webhook-id": id, ...signed };
     }
@@ -49,7 +49,7 @@ export function requestBuilder(config: WebhookConfig, workspaceId: string) {
       method: config.webhookMethod ?? "POST",
       timeoutMs: config.timeoutMs ?? WEBHOOK_TIMEOUT_MS_DEFAULT,
       answerBytesMax: WEBHOOK_ANSWER_BYTES_MAX,
-      // Deliveries are at least once, with the same `messageId` each time.
+      // An event may be delivered more than once, always with the same `messageId`.
       isRepeatable: true,
     };
     return config.gzip ? compressed(request) : request;
@@ -60,7 +60,7 @@ async function compressed(request: EgressRequest): Promise<EgressRequest> {
   return { ...request, body: await compressBody(request.body) };
 }
 
-/** The JSON texts of events and their common overrides, read from the first event. */
+/** Returns the JSON texts of events with equal batch keys, and the overrides that they share. */
 function textsAndOverrides(events: readonly OutgoingEvent[]): {
   texts: Uint8Array[];
   overrides?: RequestOverrides;

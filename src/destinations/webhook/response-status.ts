@@ -2,12 +2,15 @@ import type { EgressResponse } from "../../egress/egress.ts";
 import type { DeliveryResult } from "../destination.ts";
 import { retryAfterMs } from "../retry-after.ts";
 
-/** Statuses below 500 that ask for a retry: RFC 9110 §15.5.9, RFC 8470 §5.2, RFC 6585 §4. */
+/**
+ * HTTP statuses below 500 after which the request is retried (RFC 9110 §15.5.9, RFC 8470 §5.2, RFC
+ * 6585 §4).
+ */
 export const retryableStatuses: ReadonlySet<number> = new Set([408, 425, 429]);
 
 /**
- * The result of a delivery by the status of the response, whatever its body. A redirect is a
- * failure: its target was never checked, and most clients would turn the request into a GET.
+ * Returns the result of a delivery from the status of its response. The body is ignored. A redirect
+ * is a failure: its target was never checked, and most clients would send a GET there.
  */
 export function resultOfStatus({ status, headers }: EgressResponse): DeliveryResult {
   if (status >= 200 && status < 300) return { kind: "delivered" };

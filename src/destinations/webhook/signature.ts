@@ -2,9 +2,10 @@ import { createHmac } from "node:crypto";
 import type { OutgoingEvent } from "../destination.ts";
 
 /**
- * The id of a request, made from its first event and the text of all events: the same for each
- * attempt at the same events, whatever their template, and different for other events. It begins
- * with the `messageId`, which alone identifies an event as ingested.
+ * Returns the id of a request, computed from its first event and the text of all its events. Each
+ * attempt at the same events has the same id, whatever the template, and other events have another
+ * id. The id begins with the first event's `messageId`. A request with a single unchanged event has
+ * only the `messageId` as its id.
  */
 export function requestId(events: readonly OutgoingEvent[], joined: Uint8Array): string {
   const { bytes, input, byCode } = events[0]!;
@@ -15,7 +16,10 @@ export function requestId(events: readonly OutgoingEvent[], joined: Uint8Array):
   return `${id}_${hash.toString(36)}`;
 }
 
-/** Headers of Standard Webhooks (standardwebhooks.com): HMAC-SHA256 over `id.timestamp.body`. */
+/**
+ * Returns the headers that sign a request by Standard Webhooks (standardwebhooks.com): HMAC-SHA256
+ * over `id.timestamp.body`.
+ */
 export function signatureHeaders(
   key: Uint8Array,
   id: string,
@@ -42,8 +46,8 @@ export function signature(
 const prefix = "whsec_";
 
 /**
- * Decodes a signing secret: `whsec_` and base64 of 24 to 64 bytes, as in Standard Webhooks; any other
- * text is the key itself. Undefined when the base64 is not valid.
+ * Decodes a signing secret into a key. As in Standard Webhooks, `whsec_` is followed by the base64
+ * of 24 to 64 bytes; any other text is the key itself. Undefined when the base64 is invalid.
  */
 export function signingKey(secret: string): Uint8Array | undefined {
   if (!secret.startsWith(prefix)) return Buffer.from(secret);

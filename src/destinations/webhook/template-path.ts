@@ -1,8 +1,9 @@
 const step = /\.([\p{ID_Start}$_][\p{ID_Continue}$-]*|\d+)|\[(\d+)\]|\['([^'\\\n]*)'\]/uy;
 
 /**
- * Parses a path such as `event.items[0].price` or `event.properties['a b']` into its keys, without
- * the leading `root`. Undefined when the text is no such path.
+ * Parses a path such as `event.items[0].price` or `event.properties['a b']` into a list of keys.
+ * The path must begin with `root`, which is not part of the list. Undefined when the path is
+ * invalid.
  */
 export function parseTemplatePath(text: string, root: string): string[] | undefined {
   if (!text.startsWith(root)) return undefined;

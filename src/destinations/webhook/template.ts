@@ -7,37 +7,46 @@ import {
 import { RequestBuildError } from "./request-build-error.ts";
 import { parseTemplatePath } from "./template-path.ts";
 
-/** A template is invalid; the message says where and what was expected. */
+/** A template is invalid. The message says at which position, and what was expected there. */
 export class TemplateError extends Error {
   override readonly name = "TemplateError";
 }
 
-/** A placeholder of a template. */
+/** A place in a template for a value of the event, such as `{{event.properties.price}}`. */
 interface Placeholder {
   path: readonly string[];
-  /** Whether it is within a string, where it stands for the text of a value and not its JSON. */
+  /**
+   * Whether the placeholder is inside a string. There it is replaced by the text of the value,
+   * elsewhere by the value's JSON.
+   */
   isInString: boolean;
 }
 
-/** A parsed template: `texts[0] placeholders[0] texts[1] …`. */
+/** A parsed template. Its parts alternate: `texts[0] placeholders[0] texts[1] …`. */
 export interface Template {
   texts: readonly string[];
   placeholders: readonly Placeholder[];
   tree: PlaceholderTree;
 }
 
-/** Placeholders by the keys of their paths; `placeholders` holds the indexes of those that end here. */
+/**
+ * Placeholders as a tree of the keys in their paths. `placeholders` of a tree node lists the
+ * placeholders whose path ends at that node.
+ */
 interface PlaceholderTree {
   placeholders: number[];
   members: Map<string, PlaceholderTree>;
 }
 
-/** JSON texts by index of placeholder. */
+/**
+ * JSON text of the value of each placeholder, by the placeholder's index; undefined when the event
+ * has no such value.
+ */
 type PlaceholderValues = (string | undefined)[];
 
 /**
- * Parses a template: JSON in which `{{event.properties.price}}` stands for a value. Each path begins
- * with `root`. Throws `TemplateError`.
+ * Parses a template: JSON in which placeholders such as `{{event.properties.price}}` stand for
+ * values. Each path must begin with `root`. Throws `TemplateError` when the template is invalid.
  */
 export function parseTemplate(text: string, root: string): Template {
   const { texts, placeholders } = split(text, root);
@@ -63,7 +72,10 @@ export function parseTemplate(text: string, root: string): Template {
   return { texts, placeholders, tree };
 }
 
-/** Fills a template with values of a JSON text. A missing value is null, or empty within a string. */
+/**
+ * Replaces the placeholders of a template by values from a JSON text. A missing value becomes null,
+ * or an empty text inside a string.
+ */
 export function render({ texts, placeholders, tree }: Template, json: string): string {
   const values: PlaceholderValues = [];
   collect(json, tokenAt(json, 0), tree, values);
@@ -71,7 +83,8 @@ export function render({ texts, placeholders, tree }: Template, json: string): s
   const parts: string[] = [];
   const add = (part: string) => {
     length += part.length;
-    // A character is at least a byte; the caller counts the bytes of the whole body.
+    // A character has at least one byte, so the length in characters is a cheap lower bound. The
+    // caller checks the bytes of the whole body.
     if (length > WEBHOOK_BODY_BYTES_MAX) throw bodyTooLong();
     parts.push(part);
   };
@@ -90,8 +103,9 @@ export const bodyTooLong = () =>
   );
 
 /**
- * Collects the JSON texts of the placeholders from the value at offset `at`, reading each part once;
- * returns the offset after the value. Of a repeated name the last one counts, as in JSON.parse.
+ * Stores the JSON texts of the placeholders' values, which are inside the value at offset `at`.
+ * Reads each part of the JSON once. Returns the offset after the value. When an object has a name
+ * twice, the last one counts, as in JSON.parse.
  */
 function collect(
   json: string,
@@ -116,10 +130,13 @@ function forget(tree: PlaceholderTree, values: PlaceholderValues): void {
   for (const inner of tree.members.values()) forget(inner, values);
 }
 
-/** A value as part of a string: texts as they are, a missing value empty, all others as JSON. */
+/**
+ * Converts a JSON text for use inside a string. A text loses its quotes, a missing value becomes
+ * empty, and any other value becomes escaped JSON.
+ */
 function insideString(json: string | undefined): string {
   if (json === undefined || json === "null") return "";
-  // The characters of a string are escaped already.
+  // The content of a JSON string is already escaped.
   if (json.startsWith('"')) return json.slice(1, -1);
   return json.startsWith("{") || json.startsWith("[") ? JSON.stringify(json).slice(1, -1) : json;
 }
@@ -148,8 +165,8 @@ function split(text: string, root: string) {
 }
 
 /**
- * Yields the offset of each `{{`, and whether it is inside a string. Outside strings two braces in a
- * row are not JSON; inside, `\u007b{` writes them.
+ * Yields the offset of each `{{` in a template, and whether it is inside a string. Outside strings,
+ * `{{` cannot be JSON. Inside a string, a template can write a literal `{{` as `\u007b{`.
  */
 function* openings(text: string): Generator<{ at: number; isInString: boolean }> {
   let isInString = false;
@@ -164,9 +181,13 @@ function* openings(text: string): Generator<{ at: number; isInString: boolean }>
   }
 }
 
-/** Checks that a template filled with simple values is JSON, and that no name holds a placeholder. */
+/**
+ * Throws `TemplateError` unless the template is JSON when simple values replace its placeholders,
+ * and no placeholder is inside the name of a member.
+ */
 function expectJson(texts: readonly string[], placeholders: readonly Placeholder[]): void {
-  // Begins with a letter that is no hexadecimal digit, so that it cannot become part of an escape.
+  // The value begins with a letter that is no hexadecimal digit, so that it cannot become part of
+  // an escape.
   const mark = `z${crypto.randomUUID()}`;
   const fillings = placeholders.map(({ isInString }) => (isInString ? mark : "null"));
   let isInName = false;

@@ -2,8 +2,9 @@ import { WEBHOOK_PATH_CHARS_MAX } from "./limits.ts";
 import { RequestBuildError } from "./request-build-error.ts";
 
 /**
- * Appends a text from user code to the configured URL: more of the path and perhaps a query. Keeps
- * scheme, host and port, and a path below the configured one. Joins two slashes into one.
+ * Appends a text from user code to the webhook's URL: more of the path, and perhaps a query string.
+ * The result keeps the scheme, host and port, and its path is below the webhook's path. Where two
+ * slashes meet, one is removed.
  */
 export function appendToUrl(webhookUrl: string, appended: string): string {
   expectPlain("appendPath", appended);
@@ -15,21 +16,25 @@ export function appendToUrl(webhookUrl: string, appended: string): string {
   return below(base, `${base.origin}${start}${end}`, "appendPath");
 }
 
-/** Replaces the configured URL by one from user code, which must begin with the configured one. */
+/**
+ * Returns the URL that user code requests instead of the webhook's URL. Throws unless it begins
+ * with the webhook's URL.
+ */
 export function replaceUrl(webhookUrl: string, requested: string): string {
   expectPlain("fullPath", requested);
   const base = new URL(webhookUrl);
   const target = URL.parse(requested);
   const isSame = target?.origin === base.origin && target.username === "" && target.password === "";
   if (!isSame) throw notBelow();
-  // Only the text after the origin, which has several spellings.
+  // Only the text after the origin is compared, because an origin has several spellings.
   expectNoDotSegments("fullPath", requested.replace(/^[^:]*:[/\\]*[^/\\?]*/, ""));
   return below(base, requested, "fullPath");
 }
 
 /**
- * Parses a URL and checks that its path is below that of `base`. With `fullPath` the rest of the
- * path must begin a new segment; `appendPath` may continue the last one.
+ * Parses a URL and returns it. Throws unless its path begins with the path of `base`. With
+ * `fullPath`, the rest must begin a new path segment; with `appendPath`, it may continue the last
+ * one.
  */
 function below(base: URL, text: string, field: "appendPath" | "fullPath"): string {
   const url = new URL(text);
@@ -64,7 +69,10 @@ function expectPlain(field: string, text: string): void {
   }
 }
 
-/** A segment . or .., also escaped or with parameters, as some servers read it. */
+/**
+ * Matches a path segment `.` or `..`. Some servers also treat an escaped one, or one with
+ * parameters, as such a segment.
+ */
 const dotSegment = /^(\.|%2e){1,2}(;.*)?$/i;
 
 function expectNoDotSegments(field: string, text: string): void {

@@ -25,7 +25,10 @@ import { RequestBuildError } from "./request-build-error.ts";
 import { overrideMembers, overridesKey } from "./request-overrides.ts";
 import { resultOfStatus } from "./response-status.ts";
 
-/** Sends events as JSON over HTTP: one object per request, or an array when `batchSize` is above 1. */
+/**
+ * The kind of destination that sends events as JSON over HTTP. A request has one object, or an
+ * array when `batchSize` is above 1.
+ */
 export function webhookKind(egress: Egress): DestinationKind<WebhookConfig> {
   return {
     kind: "webhook",
@@ -50,7 +53,7 @@ export function webhookKind(egress: Egress): DestinationKind<WebhookConfig> {
 
 const audiences = ({ webhookUrl }: WebhookConfig) => [audienceOfUrl(webhookUrl)];
 
-/** The token server gets the client secret, and the webhook the token that it issues. */
+/** Returns the receiver of the OAuth client secret: the token server. */
 function tokenAudiences({ oauth }: WebhookConfig): SecretAudience[] {
   return [{ ...audienceOfUrl(oauth!.tokenUrl), use: "token" }];
 }
@@ -97,7 +100,10 @@ function resultOfError(error: unknown): DeliveryResult {
   return { kind: "retry", reason, ...(afterMs !== undefined && { afterMs }) };
 }
 
-/** Sends a request with an access token, and once more with a new one if the receiver refuses it. */
+/**
+ * Sends a request with an access token. When the receiver refuses the token, sends the request once
+ * more with a new one.
+ */
 async function requestWithToken(
   egress: Egress,
   tokens: AccessTokens,
@@ -113,7 +119,10 @@ function withToken(request: EgressRequest, token: string): EgressRequest {
   return { ...request, headers: { ...request.headers, authorization: `Bearer ${token}` } };
 }
 
-/** Tests the connection with one test event: only an event shows that the receiver accepts events. */
+/**
+ * Tests the connection by sending a test event: nothing else shows that the receiver accepts
+ * events.
+ */
 async function testWebhook(
   egress: Egress,
   config: WebhookConfig,
@@ -134,7 +143,7 @@ async function testWebhook(
   return withSignIn(steps.done, signIn.done);
 }
 
-/** Requests the access token of a connection test, before its request begins. */
+/** Requests the access token of a connection test, before the test's own request. */
 async function signInToTest(
   tokens: AccessTokens | undefined,
   steps: TestSteps,
@@ -156,7 +165,7 @@ async function signInToTest(
   }
 }
 
-/** Inserts the steps of signing in before the step `write`. */
+/** Inserts the steps `signIn` before the step `write`. */
 function withSignIn(steps: TestStep[], signIn: TestStep[]): TestStep[] {
   const write = steps.findIndex(({ step }) => step === "write");
   return write < 0 ? steps : steps.toSpliced(write, 0, ...signIn);
