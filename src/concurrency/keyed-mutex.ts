@@ -1,8 +1,14 @@
-/** Runs calls with the same key one after another, in their order; other keys do not wait. */
+/**
+ * Runs calls with the same key one after another, in the order of the calls. Calls with different
+ * keys run concurrently.
+ */
 export class KeyedMutex {
   readonly #last = new Map<string, Promise<unknown>>();
 
-  /** Resolves or rejects as `work` does; a call that fails does not stop the next one. */
+  /**
+   * Calls `work` when all earlier calls with the same key have ended, and settles as `work` does. A
+   * call that fails does not stop the next one.
+   */
   async run<T>(key: string, work: () => Promise<T>): Promise<T> {
     const before = this.#last.get(key) ?? Promise.resolve();
     const call = before.catch(() => {}).then(work);

@@ -1,6 +1,6 @@
 import { assert } from "../assert.ts";
 
-/** Right to use one unit of a semaphore or limiter until it is released, which happens once. */
+/** The right to use one unit of a semaphore or limiter. It must be released exactly once. */
 export class Permit implements Disposable {
   readonly #onRelease: () => void;
   #isHeld = true;

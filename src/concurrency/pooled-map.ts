@@ -1,4 +1,7 @@
-/** Maps items with at most `concurrency` calls under way; results in the order of the items. */
+/**
+ * Maps items with an asynchronous function, of which at most `concurrency` calls run at a time. The
+ * results have the order of the items.
+ */
 export async function pooledMap<T, R>(
   items: readonly T[],
   concurrency: number,

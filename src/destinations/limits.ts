@@ -1,15 +1,18 @@
 // Databases and brokers
-/** Events of one batch for a database or a broker. */
+/** Events in one batch for a database or a broker. */
 export const DATABASE_BATCH_EVENTS_MAX = 1_000;
 /** Time for a batch into a database or a broker, unless its config says otherwise. */
 export const DATABASE_TIMEOUT_MS_DEFAULT = 30_000;
 /** Longest time for a batch that the config of a database or a broker may set. */
 export const DATABASE_TIMEOUT_MS_MAX = 120_000;
-/** Response of a database to one statement, or of a broker to one request; more ends the connection. */
+/**
+ * Response of a database to one statement, or of a broker to one request. A longer response ends
+ * the connection.
+ */
 export const DATABASE_ANSWER_BYTES_MAX = 1 << 20;
 /** Length of a host, user, password or name in the config of a database or a broker. */
 export const DATABASE_TEXT_CHARS_MAX = 1_024;
-/** Length of the certificate authorities in the config of a database or a broker. */
+/** Length of the certificate authorities (PEM) in the config of a database or a broker. */
 export const DATABASE_CA_CHARS_MAX = 65_536;
 /** Idle time after which a connection to a database or a broker is closed. */
 export const DATABASE_IDLE_MS_MAX = 60_000;

@@ -8,9 +8,9 @@ const NOT_BLOCKING = 4;
 const RETRY_MS = 50;
 
 /**
- * Locks a file, which is created when it is missing, in exclusive or shared mode. Returns the
- * function that unlocks it, or undefined when other processes hold the lock. The kernel unlocks when
- * the process dies.
+ * Locks a file, and creates it when it is missing. Any number of processes may hold a shared lock,
+ * or one process an exclusive lock. Returns the function that unlocks the file, or undefined when
+ * another process holds a conflicting lock. The kernel releases the lock of a process that dies.
  */
 export function lockFile(path: string, how: keyof typeof operations): (() => void) | undefined {
   libc ??= openLibc(functions);
@@ -22,8 +22,8 @@ export function lockFile(path: string, how: keyof typeof operations): (() => voi
 }
 
 /**
- * Gives a file that a command of root created in another user's directory to that user, whose server
- * must be able to open it.
+ * Changes the owner of a file to the owner of its directory. Without this, the server's user could
+ * not open a lock file that root created by a command.
  */
 function giveToOwner(fd: number, directory: string): void {
   if (process.getuid?.() !== 0) return;
@@ -32,11 +32,14 @@ function giveToOwner(fd: number, directory: string): void {
   try {
     fchownSync(fd, uid, gid);
   } catch {
-    // The change of owner fails for a root without that right, and on a file system without owners.
+    // Changing the owner fails when root lacks that right, and on a file system without owners.
   }
 }
 
-/** Locks a file as `lockFile` does, and waits up to `waitMs` for other processes to unlock it. */
+/**
+ * Locks a file like `lockFile`, but waits up to `waitMs` milliseconds for other processes to unlock
+ * it. Resolves with undefined when they do not.
+ */
 export async function waitForFile(path: string, how: keyof typeof operations, waitMs: number) {
   const deadline = performance.now() + waitMs;
   for (;;) {

@@ -12,26 +12,32 @@ import {
 import { codeOf } from "../errors.ts";
 import { openLibc } from "../libc.ts";
 
-/** `ioctl` requests and a flag of Linux (`linux/fs.h`), the same on x86-64 and arm64. */
+/**
+ * Request of `ioctl` that reads the flags of a file. This constant and the next two are from
+ * `linux/fs.h`, with the same values on x86-64 and arm64.
+ */
 const FS_IOC_GETFLAGS = 0x80086601;
 const FS_IOC_SETFLAGS = 0x40086602;
 const FS_NOCOW_FL = 0x00800000;
 
 /**
- * Creates a file that may be mapped and stored to, unless it exists. A store to a
- * mapped page for which the disk has no space is a bus error, which ends the process; so every page
- * must have its space before. Therefore the zeros are written instead of extending the file; and on
- * a file system that copies what it writes (btrfs), where even a written page needs new space,
- * copying is turned off for this file.
+ * Creates a file that processes can map into memory and write through the mapping. Does nothing
+ * when the file exists.
+ *
+ * Writing to a mapped page without disk space kills the process with a bus error. So the whole
+ * content is written here, which allocates the space. On a file system that copies a page when it
+ * is overwritten (btrfs), that copy would need new space, so copy-on-write is turned off for the
+ * file.
  */
 export function makeMappable(path: string, content: Uint8Array): void {
   if (existsSync(path)) return;
-  // A random name: in a container, a process has the same number as the one that crashed before it.
+  // The temporary file has a random name. A process id is not enough: in a container, a process may
+  // have the same id as the one that crashed before it.
   const made = `${path}.${randomUUID()}`;
   try {
     writeWhole(made, content);
-    // The finished file gets its name in one step: a process that made the file first may be using
-    // it.
+    // The finished file gets its name in one step, and only if no file has that name: another
+    // process may already use such a file.
     linkSync(made, path);
   } catch (error) {
     if (codeOf(error) !== "EEXIST") throw error;
@@ -40,7 +46,7 @@ export function makeMappable(path: string, content: Uint8Array): void {
   }
 }
 
-/** Creates a file whose content is on disk when it returns. */
+/** Creates a file. Its content is durable when the function returns. */
 function writeWhole(path: string, content: Uint8Array): void {
   const fd = openSync(path, "wx", 0o640);
   try {
@@ -52,7 +58,9 @@ function writeWhole(path: string, content: Uint8Array): void {
   }
 }
 
-/** Turns off copy-on-write for an empty file, on file systems that have it. */
+/**
+ * Turns off copy-on-write for an empty file. Does nothing on file systems without copy-on-write.
+ */
 function writeInPlace(fd: number): void {
   libc ??= openLibc(symbols);
   const flags = new BigUint64Array(1);

@@ -2,8 +2,8 @@ import { closeSync, fsyncSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 
 /**
- * Makes a file durable, or the names that a directory holds: syncing a file alone does not keep its
- * name.
+ * Makes the content of a file durable or, for a directory, the names of its files. A new file needs
+ * both: syncing the file does not make its name durable.
  */
 export function syncPath(path: string): void {
   const fd = openSync(path, "r");
@@ -14,7 +14,9 @@ export function syncPath(path: string): void {
   }
 }
 
-/** Makes a directory and those above that are missing; their names are durable when it returns. */
+/**
+ * Creates a directory and its missing parents. Their names are durable when the function returns.
+ */
 export function makeDirectory(directory: string, mode?: number): void {
   const first = mkdirSync(directory, { recursive: true, ...(mode !== undefined && { mode }) });
   if (first === undefined) return;
