@@ -6,9 +6,9 @@ type IpAddress = ipaddr.IPv4 | ipaddr.IPv6;
 type AddressRange = [IpAddress, number];
 
 /**
- * Address ranges that a destination must not be in: the union of the ranges that
- * rudder-transformer, Svix and stripe/smokescreen refuse. Addresses are compared as bytes, never as
- * text, because an address has many spellings.
+ * Address ranges that destinations must not connect to, with the reason for each. They are the
+ * union of the ranges that rudder-transformer, Svix and stripe/smokescreen refuse. Addresses are
+ * compared as bytes and never as text, because an address can be written in many ways.
  */
 const forbidden: { reason: string; ranges: AddressRange[] }[] = [
   entry("this network", "0.0.0.0/8", "::/128"),
@@ -20,12 +20,12 @@ const forbidden: { reason: string; ranges: AddressRange[] }[] = [
   entry("documentation", "192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32"),
   entry("documentation", "3fff::/20"),
   entry("benchmarking", "198.18.0.0/15"),
-  // These look public: Azure's wire server, and the internal network of IBM Cloud. The metadata
-  // servers of other clouds are in other ranges: 169.254.169.254, fd00:ec2::254, 100.100.100.200,
-  // 192.0.0.192.
+  // These addresses look public, but are Azure's wire server and the internal network of IBM Cloud.
+  // The metadata servers of other clouds are in other forbidden ranges: 169.254.169.254,
+  // fd00:ec2::254, 100.100.100.200, 192.0.0.192.
   entry("the inside of a cloud", "168.63.129.16/32", "161.26.0.0/16", "166.8.0.0/14"),
   entry("reserved", "192.0.0.0/24", "192.88.99.0/24", "240.0.0.0/4", "100::/64", "5f00::/16"),
-  // Addresses of these ranges embed an IPv4 address, to which a gateway forwards packets.
+  // An address in these ranges contains an IPv4 address, to which a gateway may forward packets.
   entry("an embedded IPv4 address", "::/96", "64:ff9b::/96", "64:ff9b:1::/48"),
   entry("an embedded IPv4 address", "::ffff:0:0:0/96", "2001::/23", "2002::/16"),
 ];
@@ -35,16 +35,22 @@ function entry(reason: string, ...cidrs: string[]) {
 }
 
 export interface AddressRules {
-  /** Why an address must not be reached; undefined when it may be. Takes any textual form. */
+  /**
+   * Returns why destinations must not connect to an address, given as text in any notation.
+   * Undefined when they may.
+   */
   refusal(address: string): string | undefined;
   /**
-   * Whether an address is outside the forbidden ranges, or in an allowed one. Ignores the machine's
-   * own addresses: the answer for an address never changes.
+   * Whether the ranges permit an address: it is in no forbidden range, or in an allowed one. Does
+   * not check for the machine's own addresses, so the result for an address never changes.
    */
   allows(address: string): boolean;
 }
 
-/** `allow`: forbidden CIDRs that may be reached all the same. Throws on a malformed one. */
+/**
+ * Creates address rules. `allow` lists CIDRs to which destinations may connect although they are in
+ * a forbidden range. Throws when one of them is malformed.
+ */
 export function createAddressRules(
   allow: readonly string[],
   ownAddresses: () => readonly string[] = interfaceAddresses,
@@ -72,9 +78,13 @@ export function createAddressRules(
   };
 }
 
-/** Parses an address; `::ffff:a.b.c.d` becomes IPv4, so that one table serves both spellings. */
+/**
+ * Parses an address. An IPv4 address in IPv6 notation (`::ffff:a.b.c.d`) becomes IPv4, so that the
+ * same ranges apply. Undefined when the text is no address.
+ */
 function parse(text: string): IpAddress | undefined {
-  // A zone (`fe80::1%eth0`) names an interface, not another address.
+  // A zone (`fe80::1%eth0`) names a network interface. It is removed, because it does not change
+  // the address.
   const bare = text.split("%", 1)[0] ?? "";
   return isIP(bare) === 0 ? undefined : ipaddr.process(bare);
 }

@@ -3,45 +3,65 @@ import { FairSemaphore, fewerThanFree } from "../concurrency/fair-semaphore.ts";
 import type { AddressRules } from "./address-rules.ts";
 import type { ResolvedAddresses, ResolveHost } from "./dns-resolver.ts";
 
-/** Longest time that checked addresses of a host name are used, whatever the TTL of its records. */
+/**
+ * Longest time in seconds that the checked addresses of a host name are cached, even if its DNS
+ * records have a longer TTL.
+ */
 const EGRESS_RESOLVED_SECONDS_MAX = 30;
-/** Shortest time that checked addresses of a host name are used, whatever the TTL of its records. */
+/**
+ * Shortest time in seconds that the checked addresses of a host name are cached, even if its DNS
+ * records have a shorter TTL.
+ */
 const EGRESS_RESOLVED_SECONDS_MIN = 1;
-/** Concurrent DNS resolutions. A workspace gets as many as it leaves to others; the rest wait. */
+/**
+ * Number of DNS resolutions at a time. A workspace gets another one only while it has fewer than
+ * are free; its further requests wait.
+ */
 export const EGRESS_LOOKUPS_MAX = 256;
-/** Host names whose checked addresses are cached. */
+/** Number of host names whose checked addresses are cached. */
 const EGRESS_NAMES_MAX = 10_000;
 
-/** The egress policy refuses the request; another attempt would be refused as well. */
+/**
+ * A request is not allowed: its URL, its headers or the addresses of its host break a rule. Another
+ * attempt would be refused as well.
+ */
 export class EgressRefused extends Error {
   override readonly name = "EgressRefused";
 }
 
-/** The request that waited for the permit has ended; others may still wait for the same name. */
+/**
+ * A request ended before it got a permit to resolve its host name. Other requests may still wait
+ * for the same name.
+ */
 class PermitAbandoned extends Error {}
 
 export interface CheckedAddresses {
-  /** The cached addresses; undefined when the host has to be resolved. */
+  /** Returns the cached addresses of a host; undefined when the host must be resolved first. */
   cached(host: string): string[] | undefined;
-  /** The addresses of the host that the rules allow; rejects with `EgressRefused` if there is none. */
+  /**
+   * Resolves a host to those of its addresses that the address rules permit. Rejects with
+   * `EgressRefused` when there is none. `owner` is the workspace that the resolution counts for.
+   */
   addresses(host: string, owner: string, signal: AbortSignal): Promise<string[]>;
-  /** Moves an address that could not be connected to behind the other addresses of the host. */
+  /**
+   * Moves an address to the end of the host's cached addresses, because a connection to it failed.
+   */
   demote(host: string, address: string): void;
 }
 
 export interface CheckedAddressesOptions {
   rules: AddressRules;
   resolve: ResolveHost;
-  /** The setting that allows refused addresses, for error messages. */
+  /** Name of the setting that permits forbidden addresses. Error messages mention it. */
   setting: string;
-  /** The clock, in milliseconds. */
+  /** Returns the current time in milliseconds; `Date.now` when absent. */
   now?: () => number;
 }
 
 /**
- * Resolves host names, checks their addresses and caches them while they are valid: at 1,000
- * requests a second, resolving the name for each would be the most expensive part. Callers connect
- * to the checked addresses, so that a name that changes meanwhile (DNS rebinding) has no effect.
+ * Resolves host names, checks the addresses, and caches them. Without the cache, resolving would be
+ * the most expensive part of 1,000 requests per second. Callers connect to a checked address
+ * instead of the name, so it has no effect if the name changes after the check (DNS rebinding).
  */
 export function createCheckedAddresses({
   rules,
@@ -50,7 +70,10 @@ export function createCheckedAddresses({
   now = Date.now,
 }: CheckedAddressesOptions): CheckedAddresses {
   const cache = new Map<string, { addresses: string[]; until: number }>();
-  /** Resolutions under way by owner and name: no workspace waits for a permit of another one. */
+  /**
+   * Resolutions under way, by owner and host name. Owners do not share a resolution, because it may
+   * wait until its owner gets a permit.
+   */
   const resolving = new Map<string, Promise<string[]>>();
   const resolutions = new FairSemaphore(EGRESS_LOOKUPS_MAX, fewerThanFree);
 

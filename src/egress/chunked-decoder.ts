@@ -1,27 +1,27 @@
 import { assert } from "../assert.ts";
 
 /**
- * Decodes the chunked transfer coding (RFC 9112 §7.1) of a body that arrives in pieces. Sizes and
- * line ends are read strictly; extensions and trailers are skipped.
+ * Decodes the chunked transfer coding (RFC 9112 §7.1) of a body that is received in pieces.
+ * Malformed sizes and line ends throw. Chunk extensions and trailers are skipped.
  */
 export class ChunkedDecoder {
   #state: ChunkState = "size";
-  /** Remaining bytes of the current chunk. */
+  /** Number of bytes of the current chunk that were not received yet. */
   #left = 0;
   #digits = 0;
-  /** The extensions of a chunk size, or the trailer, as far as it was read. */
+  /** The part of a chunk's extensions, or of the trailers, that was received so far. */
   #text = "";
-  /** Bytes that the trailers may still take. */
+  /** Number of bytes that the trailers may still have; more are an error. */
   #trailersLeft: number;
 
-  /** `trailersMax`: most bytes of all trailers. */
+  /** `trailersMax` is the largest size of all trailers in bytes. */
   constructor(trailersMax: number) {
     this.#trailersLeft = trailersMax;
   }
 
   /**
-   * Calls `onData` with the data in the piece until it returns false. Returns the offset at which
-   * the body ends in the piece; undefined when it does not end there.
+   * Decodes a received piece. Calls `onData` with each part of the body until it returns false.
+   * Returns the offset in the piece after the body; undefined when the body continues.
    */
   read(piece: Buffer, onData: (data: Buffer) => boolean): number | undefined {
     for (let at = 0; at < piece.length; ) {
@@ -40,7 +40,7 @@ export class ChunkedDecoder {
     return undefined;
   }
 
-  /** Reads one byte of the framing and returns the state after it. */
+  /** Processes one byte outside the chunks' data, and returns the decoder's next state. */
   #next(byte: number): ChunkState {
     switch (this.#state) {
       case "size":
@@ -102,7 +102,10 @@ export class ChunkedDecoder {
 }
 
 const trailer = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t\x20-\x7e\x80-\xff]*$/;
-/** Extensions of a chunk size: each has a name and an optional, perhaps quoted, value (RFC 9112 §7.1.1). */
+/**
+ * Matches the extensions of a chunk size. Each has a name and an optional value, which may be
+ * quoted (RFC 9112 §7.1.1).
+ */
 const extensions =
   /^(;[!#$%&'*+.^_`|~0-9A-Za-z-]+(=([!#$%&'*+.^_`|~0-9A-Za-z-]+|"([\t !#-[\]-~\x80-\xff]|\\[\t -~\x80-\xff])*"))?)+$/;
 

@@ -4,42 +4,51 @@ import type { Deadline } from "./deadline.ts";
 import { type Endpoint, type OnStage, openSocket, secureSocket } from "./socket.ts";
 
 export interface EgressTls {
-  /** Certificate authorities (PEM) that replace the known ones. */
+  /** Certificate authorities (PEM) to trust instead of the default ones. */
   ca?: string | undefined;
-  /** The name that the certificate must be for, when it is not the host. */
+  /** Host name that the peer's certificate must contain, if it differs from `host`. */
   serverName?: string | undefined;
 }
 
 export interface ConnectTls extends EgressTls {
-  /** ALPN names of the protocol inside TLS. */
+  /** ALPN names of the protocol to use inside TLS. */
   protocols?: string[];
   /**
-   * The protocol's own exchange before TLS (PostgreSQL's SSLRequest): `request` is sent unencrypted,
-   * and TLS begins when the peer responds with exactly `accept`. Any other response fails the
-   * connection with the message `refusal`.
+   * An exchange before TLS, for protocols that need one (PostgreSQL's SSLRequest). `request` is
+   * sent unencrypted, and TLS begins when the peer responds with exactly `accept`. Any other
+   * response fails the connection with the message `refusal`.
    */
   upgrade?: { request: Uint8Array; accept: Uint8Array; refusal: string };
 }
 
 export interface EgressConnectRequest {
-  /** The workspace that owns the connection: workspaces share resolutions and connections fairly. */
+  /**
+   * The workspace that the connection counts for. The numbers of resolutions and connections are
+   * bounded for each workspace.
+   */
   workspaceId: string;
-  /** A host name or a literal address. */
+  /** A host name or an IP address. */
   host: string;
   port: number;
-  /** TLS settings; without them the connection is not encrypted. */
+  /** TLS settings. Without them, the connection is not encrypted. */
   tls?: ConnectTls | undefined;
-  /** Time from the first DNS query until the connection is ready, TLS included. */
+  /**
+   * Longest time in milliseconds from the first DNS query until the connection is ready, including
+   * TLS.
+   */
   timeoutMs: number;
   onStage?: OnStage | undefined;
-  /** Aborts the attempt; does not close a connection that is ready. */
+  /** Ends the attempt to connect when it is aborted. Does not close a connection that is ready. */
   signal: AbortSignal;
 }
 
-/** Idle time after which TCP probes the peer, to notice one that has vanished. */
+/** Idle time in milliseconds after which TCP checks whether the peer still exists. */
 const keepAliveMs = 15_000;
 
-/** Opens a connection that is ready for its protocol. */
+/**
+ * Opens a connection to an endpoint. Resolves with the socket after the TLS handshake, or after the
+ * TCP connection was made when there is no TLS.
+ */
 export function connectTo(
   endpoint: Endpoint,
   tls: ConnectTls | undefined,
@@ -53,7 +62,7 @@ export function connectTo(
     };
     const watch = (watched: Socket) => {
       socket = watched;
-      // This listener stays: without a listener, an error before the caller adds its own would end
+      // This listener stays. Without it, an error before the caller adds its own listener would end
       // the process.
       socket.on("error", fail);
       socket.once("close", () =>
@@ -83,8 +92,9 @@ export function connectTo(
 }
 
 /**
- * Requests TLS in the protocol's own way. Refuses bytes after the response: TLS would take them for
- * its own, although a man in the middle could have injected them (CVE-2021-23222).
+ * Asks the peer to begin TLS, with the request and response of `ConnectTls.upgrade`. Fails when
+ * more bytes follow the response: a man in the middle may have injected them, and TLS would treat
+ * them as encrypted data (CVE-2021-23222).
  */
 function requestTls(
   socket: Socket,
@@ -99,14 +109,15 @@ function requestTls(
   socket.write(request);
 }
 
-/** The peer does not offer TLS, which the caller requires. */
+/** The connection failed because the caller requires TLS and the peer does not offer it. */
 export class TlsRefused extends Error {
   override readonly name = "TlsRefused";
 }
 
 /**
- * Normalizes a host as URLs do, so that HTTP and other protocols read all spellings of an address
- * alike; an IPv6 address gets no brackets. Throws `EgressRefused` for any other text.
+ * Normalizes a host name or address in the same way as a URL does, so that HTTP and other protocols
+ * treat every notation of an address alike. An IPv6 address gets no brackets. Throws
+ * `EgressRefused` when the text is no host.
  */
 export function checkedHost(text: string): string {
   const host = isIP(text) === 6 ? `[${text}]` : text;
@@ -115,12 +126,15 @@ export function checkedHost(text: string): string {
   return hostOf(url);
 }
 
-/** The host of a URL, without the brackets of an IPv6 address. */
+/** Returns the host of a URL. An IPv6 address has no brackets. */
 export function hostOf({ hostname }: URL): string {
   return hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
 }
 
-/** The name that the certificate must have: the host without the final dot of a full name. */
+/**
+ * Returns the host name that the peer's certificate must contain: `host` without the dot at the end
+ * of a fully qualified name.
+ */
 export function tlsHostOf(host: string, address: string): string {
   return isIP(host) === 0 ? host.replace(/\.$/, "") : address;
 }

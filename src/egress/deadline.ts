@@ -1,10 +1,11 @@
 /**
- * The time limit of one request, combined with its caller's abort signal. It needs one timer and one
- * listener: `AbortSignal.any` would add a follower to the caller's signal for each request, and an
- * `AbortController` costs more than all else that a request does here.
+ * The time limit of one request, combined with the abort signal of its caller. For speed, it uses
+ * one timer and one event listener per request. An `AbortController` per request would cost more
+ * than everything else that a request does here, and `AbortSignal.any` would attach another signal
+ * to the caller's for each request.
  */
 export class Deadline {
-  /** The thing that the request waits for, named in the error of a timeout. */
+  /** What the request currently waits for, as a noun. The error of a timeout mentions it. */
   awaited = "complete answer";
   readonly #outer: AbortSignal;
   readonly #timer: Timer;
@@ -23,13 +24,16 @@ export class Deadline {
     if (this.#isOver) throw this.#reason;
   }
 
-  /** Sets the function to call with the reason when the time is over or the caller aborts. */
+  /**
+   * Sets the function that is called when the time is over or the caller aborts. It gets the error
+   * or the abort reason.
+   */
   onEnd(end: (reason: unknown) => void): void {
     if (this.#isOver) end(this.#reason);
     else this.#end = end;
   }
 
-  /** Returns a signal that is aborted when the time is over. */
+  /** Returns a signal that is aborted when the time is over or the caller aborts. */
   signal(): AbortSignal {
     const cut = new AbortController();
     this.onEnd((reason) => cut.abort(reason));
@@ -37,8 +41,8 @@ export class Deadline {
   }
 
   /**
-   * Settles as `work` does, or rejects with the reason when the time is over, whether or not `work`
-   * obeys the signal.
+   * Calls `work` and settles as it does. Rejects when the time is over or the caller aborts, even
+   * if `work` ignores its signal.
    */
   async bound<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const cut = new AbortController();

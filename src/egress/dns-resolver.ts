@@ -3,7 +3,10 @@ import { codeOf } from "../errors.ts";
 import { EGRESS_LOOKUP_MS_MAX } from "./limits.ts";
 import { followFile, parseHosts, parseResolverSettings } from "./resolver-files.ts";
 
-/** The addresses of a name, the preferred one first, and their time to live. */
+/**
+ * The addresses of a host name, in order of preference, and the number of seconds for which they
+ * are valid.
+ */
 export interface ResolvedAddresses {
   addresses: string[];
   seconds: number;
@@ -12,7 +15,7 @@ export interface ResolvedAddresses {
 /** Resolves a host name to all its addresses. Rejects with `ResolutionFailed`. */
 export type ResolveHost = (host: string) => Promise<ResolvedAddresses>;
 
-/** A host name could not be resolved. The message holds no internal address. */
+/** A host name could not be resolved. The message contains no address of the internal network. */
 export class ResolutionFailed extends Error {
   override readonly name = "ResolutionFailed";
   /** The error code of node:dns: `ENOTFOUND`, `ETIMEOUT`, `ESERVFAIL`, … */
@@ -25,11 +28,16 @@ export class ResolutionFailed extends Error {
 }
 
 export interface ResolverOptions {
-  /** `ADDRESS` or `ADDRESS:PORT` of name servers; by default those of `/etc/resolv.conf`. */
+  /**
+   * Name servers to use, as `ADDRESS` or `ADDRESS:PORT`. When absent, those in `/etc/resolv.conf`.
+   */
   servers?: readonly string[] | undefined;
-  /** Milliseconds after which an unanswered query is sent again, or to the next name server. */
+  /**
+   * Milliseconds without a response after which a query is sent again, to the next name server if
+   * there is one.
+   */
   tryMs?: number;
-  /** Milliseconds to wait for IPv6 addresses once the IPv4 addresses have arrived. */
+  /** Milliseconds to wait for IPv6 addresses after the IPv4 addresses have arrived. */
   sixMs?: number;
   resolverFile?: string;
   hostsFile?: string;
@@ -37,12 +45,12 @@ export interface ResolverOptions {
 
 interface DnsAnswer {
   addresses: { address: string; ttl: number }[];
-  /** The error code of a query that failed; absent when the name just has no address. */
+  /** Error code of a failed query. Absent when the query succeeded or the name has no address. */
   failure?: string;
 }
 
 const tries = 2;
-/** Error codes for a name that does not exist or has no address. */
+/** Error codes of node:dns for a name that does not exist or has no address. */
 const absent = new Set(["ENOTFOUND", "ENODATA"]);
 
 const reasons: Record<string, string> = {
@@ -53,21 +61,25 @@ const reasons: Record<string, string> = {
 };
 
 /**
- * Resolves names as getaddrinfo(3) does with `hosts: files dns`, but with c-ares. getaddrinfo blocks
- * Bun's few worker threads, which file I/O needs as well: 16 names whose name server hung blocked
- * all files and all other names for a minute.
+ * Creates a resolver of host names. It follows the rules of getaddrinfo(3) with `hosts: files dns`,
+ * but uses c-ares. getaddrinfo blocks Bun's few worker threads, which also do file I/O: 16 names on
+ * a name server that did not respond blocked all file access and all other names for a minute.
  */
 export function createResolver(options: ResolverOptions = {}): ResolveHost {
   // RFC 8305 §3 recommends 50 ms for IPv6.
   const { tryMs = 2_000, sixMs = 50 } = options;
   const settings = followFile(options.resolverFile ?? "/etc/resolv.conf", parseResolverSettings);
   const hosts = followFile(options.hostsFile ?? "/etc/hosts", parseHosts);
-  /** Number of servers to query last, because they delayed an earlier query. */
+  /**
+   * Number of name servers, counted from the first, that are queried last because they delayed an
+   * earlier query.
+   */
   let demoted = 0;
 
   async function query(name: string): Promise<DnsAnswer> {
     const servers = options.servers?.length ? options.servers : settings().servers;
-    // Each query has its own resolver: a shared one would cache every record for its whole TTL.
+    // Each query has its own c-ares resolver, because a shared one would cache each record for its
+    // whole TTL.
     const resolver = new dns.Resolver({ timeout: tryMs, tries });
     resolver.setServers(servers.length > 0 ? rotated(servers, demoted) : ["127.0.0.1"]);
     const started = performance.now();
@@ -92,14 +104,17 @@ export function createResolver(options: ResolverOptions = {}): ResolveHost {
     for (const candidate of host.endsWith(".") ? [host] : candidates(name, settings())) {
       const { addresses, failure } = await query(candidate);
       if (addresses.length > 0) return found(addresses);
-      // A name of the search list must not replace a name whose query failed.
+      // After a failed query, the search list is not used: its result could be another host than
+      // the name.
       if (failure !== undefined || performance.now() > end) throw failed(failure ?? "ETIMEOUT");
     }
     throw failed("ENOTFOUND");
   };
 }
 
-/** Whether a name always means this machine (RFC 6761 §6.3). */
+/**
+ * Whether a host name is `localhost` or below it, which always means this machine (RFC 6761 §6.3).
+ */
 function isLocal(name: string): boolean {
   return name === "localhost" || name.endsWith(".localhost");
 }

@@ -26,59 +26,68 @@ export { reservedHeaders } from "./request-head.ts";
 export type { ConnectStage, OnStage } from "./socket.ts";
 
 /**
- * Connections of destinations that keep them open (databases, brokers), but at most an eighth of the
- * process's file descriptors. A workspace gets as many as it leaves to others; its other
- * destinations wait.
+ * Connections that destinations such as databases and brokers keep open. An eighth of the process's
+ * file descriptors is the bound when that is fewer. A workspace gets another one only while it has
+ * fewer than are free; its further destinations wait.
  */
 export const EGRESS_CONNECTIONS_MAX = 512;
 
 export interface EgressRequest extends HttpRequest {
-  /** The workspace that owns the request: workspaces share resolutions and connections fairly. */
+  /**
+   * The workspace that the request counts for. The numbers of resolutions and connections are
+   * bounded for each workspace.
+   */
   workspaceId: string;
   url: string;
-  /** Time from the first DNS query to the last byte of the response. */
+  /** Longest time in milliseconds from the first DNS query to the last byte of the response. */
   timeoutMs: number;
   tls?: EgressTls | undefined;
   /**
-   * Called with each stage that the request has passed. The request gets a new connection.
+   * Called after each stage of a new connection (`resolve`, `connect`, `tls`). With this function,
+   * the request uses a new connection and no idle one.
    */
   onStage?: OnStage | undefined;
   signal: AbortSignal;
 }
 
 /**
- * The only way to the network: connects to checked addresses only, follows no redirects, and bounds
- * responses in size and time.
+ * All outgoing connections of destinations and user code go through this interface. It connects
+ * only to addresses that the address rules permit, does not follow redirects, and bounds the size
+ * and time of responses.
  */
 export interface Egress {
   /**
-   * Sends a request and resolves with the response, whatever its status. Rejects with
-   * `EgressRefused` (policy) or a network error.
+   * Sends a request. Resolves with the response, whatever its status. Rejects with `EgressRefused`
+   * when the request is not allowed, or with a network error.
    */
   request(request: EgressRequest): Promise<EgressResponse>;
   /**
-   * A connection for a protocol other than HTTP. It takes a place of its workspace until it is
-   * closed, and tells later errors by `close`. Rejects as `request` does, and with `TlsRefused`.
+   * Opens a connection for a protocol other than HTTP. It counts against its workspace's bound
+   * until it is closed. Later errors are only visible in the socket's `close` event. Rejects with
+   * `EgressRefused`, with `TlsRefused`, or with a network error.
    */
   connect(request: EgressConnectRequest): Promise<Socket>;
   close(): void;
 }
 
 export interface EgressOptions {
-  /** Forbidden CIDRs that may be reached. */
+  /** CIDRs of forbidden address ranges to which connections are permitted all the same. */
   allow: readonly string[];
-  /** The setting that holds them, for error messages. */
+  /** Name of the setting that contains `allow`. Error messages mention it. */
   allowSetting?: string;
-  /** Name servers; those of the system by default. */
+  /** Addresses of the name servers to use. When absent, those of the operating system. */
   nameServers?: readonly string[];
   resolve?: ResolveHost;
-  /** Certificate authorities (PEM) that replace the known ones. */
+  /** Certificate authorities (PEM) to trust instead of the default ones. */
   ca?: string;
-  /** File descriptors of the process, of which concurrent requests may take an eighth. */
+  /**
+   * Number of file descriptors that the process may open. An eighth of them is a bound on
+   * concurrent requests.
+   */
   descriptorsMax?: number;
 }
 
-/** Connection errors after which another address of the host may work. */
+/** Error codes of a failed connection after which the host's next address is tried. */
 const unreachable = new Set(["ECONNREFUSED", "EHOSTUNREACH", "ENETUNREACH", "EADDRNOTAVAIL"]);
 
 export function createEgress(options: EgressOptions): Egress {
@@ -113,7 +122,10 @@ export function createEgress(options: EgressOptions): Egress {
     return await deadline.bound((signal) => names.addresses(host, workspaceId, signal));
   }
 
-  /** Tries the addresses of the host one after the other until one can be connected to. */
+  /**
+   * Resolves a host and calls `connect` with its addresses, one after the other, until a connection
+   * succeeds. Rejects with the last error.
+   */
   async function reach<T>(
     host: string,
     { workspaceId, onStage }: Pick<EgressRequest, "workspaceId" | "onStage">,
@@ -157,7 +169,7 @@ export function createEgress(options: EgressOptions): Egress {
       const endpoint = { address, rules, port, tlsHost, ca: tls?.ca ?? options.ca, onStage };
       return connectTo(endpoint, tls, deadline);
     });
-    // The socket may be closed already; then no further event follows.
+    // If the socket is already closed, no further event follows.
     if (socket.destroyed) throw new Error("The connection was closed at once");
     sockets.add(socket);
     socket.once("close", () => {
@@ -201,7 +213,10 @@ export function createEgress(options: EgressOptions): Egress {
   };
 }
 
-/** The parsed URL; refuses forms other than http or https without credentials. */
+/**
+ * Parses a URL. Throws `EgressRefused` unless it is an http or https URL without user name and
+ * password.
+ */
 export function checkedUrl(text: string): URL {
   const url = URL.parse(text);
   if (url === null) throw new EgressRefused("Expected an absolute URL");

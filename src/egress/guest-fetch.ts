@@ -6,18 +6,19 @@ import {
   reservedHeaders,
 } from "./egress.ts";
 
-/** A request of user code as its guest sent it, with a body of text. */
+/** A request that user code made with `fetch`. Its body is a text. */
 export interface GuestEgressRequest
   extends Omit<EgressRequest, "body" | "isRepeatable" | "signal"> {
   body: string;
 }
 
-/** Idempotent methods (RFC 9110 §9.2.2). */
+/** HTTP methods that are idempotent (RFC 9110 §9.2.2), so that a request may be sent twice. */
 const idempotent = new Set(["GET", "HEAD", "OPTIONS", "PUT", "DELETE"]);
 
 /**
- * Makes the `fetch` of user code, over an egress with an allow-list of its own. A redirect is a
- * response like any other; when the code follows it, that request is checked like the first.
+ * Returns the `fetch` function of user code. It sends requests through `egress`, whose allow-list
+ * is separate from that of destinations. A redirect is an ordinary response. When user code follows
+ * it, the new request is checked like any other.
  */
 export function guestFetch(egress: Egress) {
   return async (request: GuestEgressRequest, signal: AbortSignal) => {
@@ -31,13 +32,13 @@ export function guestFetch(egress: Egress) {
         signal,
         headers: withoutReservedHeaders(request.headers),
         body: Buffer.from(request.body),
-        // One byte more than allowed shows that a body is too long.
+        // One byte more than allowed is read, to detect a body that is too long.
         answerBytesMax: answerBytesMax + 1,
         isRepeatable: idempotent.has(method.toUpperCase()),
       })
       .catch((error: unknown) => {
-        // Network errors may hold internal addresses and are not passed on. Errors of the policy and
-        // of DNS hold none.
+        // The message of a network error may contain internal addresses, so user code does not get
+        // it. The messages of `EgressRefused` and `ResolutionFailed` contain none.
         const isPublic = error instanceof EgressRefused || error instanceof ResolutionFailed;
         throw isPublic ? error : new Error("The request failed");
       });
@@ -53,7 +54,9 @@ export function guestFetch(egress: Egress) {
   };
 }
 
-/** Removes reserved headers silently, as browsers do. */
+/**
+ * Removes headers that callers must not set (`reservedHeaders`), without an error, as browsers do.
+ */
 function withoutReservedHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(headers).filter(([name]) => !reservedHeaders.has(name.toLowerCase())),

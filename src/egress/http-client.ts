@@ -8,69 +8,80 @@ import type { Endpoint } from "./socket.ts";
 
 export interface EgressResponse {
   status: number;
-  /** Names in lower case; values of a repeated name are joined with commas. */
+  /**
+   * Response headers by name in lower case. The values of a repeated header are joined with commas.
+   */
   headers: Readonly<Record<string, string>>;
-  /** The body as received, never decompressed. */
+  /** The body as received. A compressed body is not decompressed. */
   body: Uint8Array;
 }
 
-/** The HTTP part of a request. */
+/** The part of a request that does not depend on how the connection is made. */
 export interface HttpRequest {
   method: string;
-  /** Headers of the request; those in `reservedHeaders` are refused. */
+  /** Request headers. A request with a header in `reservedHeaders` is refused. */
   headers: Readonly<Record<string, string>>;
   body: Uint8Array;
-  /** Bytes of the response body that are read; a longer body is cut and its connection closed. */
+  /**
+   * Number of bytes of the response body that are read. A longer body is cut off, and its
+   * connection is closed.
+   */
   answerBytesMax: number;
   /**
-   * Whether the receiver may get the request twice. Such a request is sent again when an idle
-   * connection turns out to be closed, since the receiver may or may not have read it.
+   * Whether the receiver may get the request twice. Such a request is sent again when the receiver
+   * has closed the idle connection that was used: the receiver may have read the request before
+   * that.
    */
   isRepeatable: boolean;
 }
 
-/** One attempt at a request. */
+/** A request with its parsed URL and its time limit. */
 export interface HttpAttempt extends HttpRequest {
   target: URL;
   deadline: Deadline;
 }
 
-/** An attempt with the bytes to send. */
+/** A request with its encoded bytes, which is sent over a connection to its endpoint. */
 interface PreparedRequest {
   attempt: HttpAttempt;
-  /** Key of the idle connections that the attempt may use. */
+  /** Key of the request's endpoint. The request may use idle connections with the same key. */
   key: string;
-  /** The method in capitals. */
+  /** The HTTP method in capital letters. */
   method: string;
   bytes: readonly Uint8Array[];
 }
 
 export interface HttpClient {
-  /** Sends a request to an endpoint and resolves with the response, whatever its status. */
+  /** Sends a request to an endpoint. Resolves with the response, whatever its status. */
   send(endpoint: Endpoint, attempt: HttpAttempt): Promise<EgressResponse>;
   close(): void;
 }
 
-/** Error codes of a connection that the peer has closed. */
+/** Error codes of writing to a connection that the peer has closed. */
 const closed = new Set(["ECONNRESET", "EPIPE"]);
 
-/** Longest body that is copied behind its head; a longer one is written separately. */
+/**
+ * Size of a body, in bytes, up to which head and body are copied into one buffer. A larger body is
+ * written separately.
+ */
 const copiedBytesMax = 64 << 10;
 
 /**
- * Makes an HTTP/1.1 client. `fetch` obeys `HTTP_PROXY`, cannot connect to a given address, and allows
- * 256 concurrent requests in the whole process, so that a few dead receivers would stop all others;
- * node:http costs three times the CPU. Idle connections are kept by address and TLS name, so that
- * each leads to a checked address. `idleMax`: most idle connections, if fewer than
- * `EGRESS_IDLE_CONNECTIONS_MAX`.
+ * Creates an HTTP/1.1 client. It keeps at most `idleMax` idle connections, and never more than
+ * `EGRESS_IDLE_CONNECTIONS_MAX`. Idle connections are identified by address and TLS host name, so
+ * that every connection leads to a checked address.
+ *
+ * The alternatives do not fit: `fetch` obeys `HTTP_PROXY`, cannot connect to a given address, and
+ * allows 256 requests at a time in the whole process, so that a few receivers that do not respond
+ * would stop all others. node:http takes three times the CPU.
  */
 export function createHttpClient(idleMax: number): HttpClient {
   const idle = new IdleConnections(idleMax);
   const busy = new Set<ReceiverConnection>();
 
   /**
-   * Sends a request over this connection, and keeps the connection for the next request if
-   * possible. Resolves with undefined when an idle connection turns out to be closed.
+   * Sends a request over `connection`. Keeps the connection for another request, if possible.
+   * Resolves with undefined when `connection` was idle before and turns out to be closed.
    */
   async function sendOver(
     connection: ReceiverConnection,
@@ -103,7 +114,8 @@ export function createHttpClient(idleMax: number): HttpClient {
       const response = kept && (await sendOver(kept, ready));
       if (response !== undefined) return response;
       attempt.deadline.throwIfOver();
-      // Only an idle connection can turn out to be closed: a new one gives a response or an error.
+      // A new connection gives a response or an error. Only a connection that was idle can give
+      // undefined.
       return (await sendOver(new ReceiverConnection(endpoint), ready))!;
     },
     close() {
@@ -113,7 +125,10 @@ export function createHttpClient(idleMax: number): HttpClient {
   };
 }
 
-/** The head and the body as buffers; a small body shares one with the head, for one system call. */
+/**
+ * Encodes a request. Head and body become one buffer, which needs one system call, unless the body
+ * is large.
+ */
 function bytesOf(method: string, { target, headers, body }: HttpAttempt): Uint8Array[] {
   const head = requestHead({ method, target, headers, bodyBytes: body.byteLength });
   if (body.byteLength > copiedBytesMax) return [Buffer.from(head, "latin1"), body];
@@ -123,7 +138,11 @@ function bytesOf(method: string, { target, headers, body }: HttpAttempt): Uint8A
   return [whole];
 }
 
-/** Time for which the receiver keeps idle connections, less a second for its FIN to arrive. */
+/**
+ * Returns the milliseconds for which an idle connection may be used, by the response's `Keep-Alive`
+ * header. It is one second less than the receiver's timeout, because the receiver's FIN needs time
+ * to arrive. Undefined when the header has no timeout.
+ */
 export function keepMs(keepAlive = ""): number | undefined {
   const seconds = /\btimeout=(\d{1,9})/i.exec(keepAlive)?.[1];
   return seconds === undefined ? undefined : (Number(seconds) - 1) * 1_000;

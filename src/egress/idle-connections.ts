@@ -1,9 +1,12 @@
 import { assert } from "../assert.ts";
 import type { ReceiverConnection } from "./receiver-connection.ts";
 
-/** Longest time for which an idle connection is kept. */
+/** Longest time in milliseconds for which an idle connection is kept. */
 const EGRESS_IDLE_MS_MAX = 60_000;
-/** Idle connections to all receivers, and as many of user code; beyond it the oldest is closed. */
+/**
+ * Number of idle connections that destinations keep to all receivers. User code may have as many
+ * again. Beyond it, the connection that has been idle longest is closed.
+ */
 export const EGRESS_IDLE_CONNECTIONS_MAX = 256;
 
 interface IdleConnection {
@@ -16,12 +19,12 @@ interface IdleConnection {
 const sweepMs = 1_000;
 
 /**
- * Idle connections, each kept for another request to its endpoint. Beyond the bound, the connection
- * that has been idle longest is closed, whichever workspace opened it: user code can have any number
- * of endpoints.
+ * Idle connections, which are kept for further requests to the same endpoint. When there are too
+ * many, the connection that has been idle longest is closed, whichever workspace uses it. The bound
+ * is needed because user code can connect to any number of endpoints.
  */
 export class IdleConnections {
-  /** Connections in the order in which they became idle. */
+  /** All idle connections. The one that has been idle longest is first. */
   readonly #all = new Set<IdleConnection>();
   readonly #byKey = new Map<string, IdleConnection[]>();
   readonly #max: number;
@@ -31,7 +34,10 @@ export class IdleConnections {
     this.#max = Math.min(max, EGRESS_IDLE_CONNECTIONS_MAX);
   }
 
-  /** Takes the most recently used connection to an endpoint. */
+  /**
+   * Removes and returns the most recently used connection to an endpoint; undefined when there is
+   * none.
+   */
   take(key: string): ReceiverConnection | undefined {
     const kept = this.#byKey.get(key)?.at(-1);
     if (kept === undefined) return undefined;
@@ -39,7 +45,10 @@ export class IdleConnections {
     return kept.connection;
   }
 
-  /** Keeps an open connection for at most `ms` milliseconds. Closes the oldest beyond the bound. */
+  /**
+   * Keeps an open connection for at most `ms` milliseconds. When there are too many connections,
+   * closes the one that has been idle longest.
+   */
   keep(key: string, connection: ReceiverConnection, ms = EGRESS_IDLE_MS_MAX): void {
     const until = performance.now() + Math.min(ms, EGRESS_IDLE_MS_MAX);
     const kept: IdleConnection = { connection, key, until };

@@ -3,7 +3,7 @@ import { assert } from "../assert.ts";
 import type { ResponseReader } from "./response-reader.ts";
 import { type Endpoint, openSocket } from "./socket.ts";
 
-/** The receiver closed the connection. */
+/** The receiver closed the connection before its response was complete. */
 export class ConnectionClosed extends Error {
   override readonly name = "ConnectionClosed";
 }
@@ -15,19 +15,19 @@ interface PendingRequest {
 }
 
 /**
- * A connection to a receiver that carries one request after the other. It uses node:net: an attempt
- * of `Bun.connect` cannot be aborted, so that a receiver that drops packets would hold its socket
- * for two minutes.
+ * A connection to a receiver. It carries one request at a time. It uses node:net, because
+ * `Bun.connect` cannot be aborted: when a receiver drops packets, the socket would stay in use for
+ * two minutes.
  */
 export class ReceiverConnection {
-  /** Whether the connection has carried a request. */
+  /** Whether a request was sent over the connection before. */
   isUsed = false;
-  /** Called once, when the connection ends. */
+  /** Called once, when the connection is closed. */
   onEnd: () => void = () => {};
   readonly #socket: Socket;
   #isReady = false;
   #isOpen = true;
-  /** Bytes to write once the connection is ready. */
+  /** Bytes of the request that are written as soon as the connection is ready. */
   #unsent: readonly Uint8Array[] = [];
   #pending: PendingRequest | undefined;
 
@@ -42,12 +42,15 @@ export class ReceiverConnection {
     this.#socket.on("close", () => this.#end());
   }
 
-  /** Whether the connection can carry a request; `onEnd` is called when it no longer can. */
+  /** Whether the connection can carry another request. When that ends, `onEnd` is called. */
   get isOpen(): boolean {
     return this.#isOpen;
   }
 
-  /** Sends a request and reads its response. The next request must wait until then. */
+  /**
+   * Sends a request, and resolves when `reader` has the complete response. The caller must not send
+   * another request before that.
+   */
   send(request: readonly Uint8Array[], reader: ResponseReader): Promise<void> {
     return new Promise((resolve, reject) => {
       assert(this.#pending === undefined, "A connection carries one request at a time");
@@ -58,7 +61,7 @@ export class ReceiverConnection {
     });
   }
 
-  /** Closes the connection at once; a request under way fails with the error. */
+  /** Closes the connection at once. A request that waits for its response rejects with `error`. */
   destroy(error?: unknown): void {
     this.#isOpen = false;
     this.#socket.destroy();
@@ -83,7 +86,7 @@ export class ReceiverConnection {
   #receive(piece: Buffer): void {
     const pending = this.#pending;
     try {
-      // The receiver sent bytes without a request.
+      // The receiver sent bytes although no request was sent.
       if (pending === undefined) this.destroy();
       else if (pending.reader.push(piece)) this.#complete(pending);
     } catch (error) {
@@ -94,12 +97,12 @@ export class ReceiverConnection {
   #complete({ reader, resolve }: PendingRequest): void {
     this.#pending = undefined;
     this.isUsed = true;
-    // If part of the request was never sent, the receiver would read the next request as that part.
+    // If part of the request was not sent, the receiver would read the next request as that part.
     if (!reader.isReusable || this.#socket.writableLength > 0) this.destroy();
     resolve();
   }
 
-  /** The receiver has closed its side. */
+  /** Handles that the receiver closed its side of the connection. */
   #end(): void {
     const pending = this.#pending;
     if (pending?.reader.end()) this.#complete(pending);

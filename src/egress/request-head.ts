@@ -1,9 +1,9 @@
 import { EgressRefused } from "./checked-addresses.ts";
 
 /**
- * Headers that describe the connection or the body, in lower case; a caller must not set them. With
- * two lengths of a body, a caller could smuggle a request into a connection that others share
- * (RFC 9112 §11.2).
+ * Names, in lower case, of headers that describe the connection or the body. Callers must not set
+ * them: with a second body length, a caller could smuggle another request into a connection that
+ * others use too (RFC 9112 §11.2).
  */
 export const reservedHeaders: ReadonlySet<string> = new Set([
   "host",
@@ -20,13 +20,18 @@ export const reservedHeaders: ReadonlySet<string> = new Set([
 
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const text = /^[\t\x20-\x7e\x80-\xff]*$/;
-/** Methods that are meant for proxies, or that echo the request. */
+/**
+ * HTTP methods that are refused: they are meant for proxies, or the response repeats the request.
+ */
 const refusedMethods = new Set(["CONNECT", "TRACE", "TRACK"]);
-/** Methods that have no `Content-Length` when they have no body (RFC 9110 §8.6). */
+/**
+ * HTTP methods whose requests have no `Content-Length` header when they have no body (RFC 9110
+ * §8.6).
+ */
 const bodiless = new Set(["GET", "HEAD", "DELETE", "OPTIONS"]);
 
 export interface RequestHead {
-  /** The method in capitals. */
+  /** The HTTP method in capital letters. */
   method: string;
   target: URL;
   headers: Readonly<Record<string, string>>;
@@ -34,8 +39,8 @@ export interface RequestHead {
 }
 
 /**
- * The head of an HTTP/1.1 request, one byte per character. Throws `EgressRefused` for characters
- * that would begin a new line.
+ * Returns the head of an HTTP/1.1 request as a string with one character per byte. Throws
+ * `EgressRefused` when a value contains characters that could begin a new header line.
  */
 export function requestHead({ method, target, headers, bodyBytes }: RequestHead): string {
   if (!token.test(method) || refusedMethods.has(method))

@@ -1,23 +1,23 @@
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { isIP } from "node:net";
 
-/** The settings of `/etc/resolv.conf` (resolv.conf(5)). */
+/** The settings in `/etc/resolv.conf` (resolv.conf(5)). */
 export interface ResolverSettings {
-  /** Addresses of name servers, in the order in which they are queried. */
+  /** Addresses of the name servers, in the order in which they are queried. */
   servers: string[];
   /**
-   * Domains to append to a name: tried before the name itself when that has fewer dots than `dots`,
-   * otherwise after it.
+   * Domains that are appended to a host name to resolve it. They are tried before the name itself
+   * when the name has fewer dots than `dots`, otherwise after it.
    */
   search: string[];
   dots: number;
 }
 
-/** Name servers that are used, as in glibc. */
+/** Number of name servers that are used; further ones are ignored, as in glibc. */
 const serversMax = 3;
 const searchMax = 6;
 const dotsMax = 15;
-/** Bytes of a file that are read; the rest is ignored. */
+/** Number of bytes of a configuration file that are read. The rest is ignored. */
 const fileBytesMax = 1 << 20;
 
 export function parseResolverSettings(text: string): ResolverSettings {
@@ -32,12 +32,12 @@ export function parseResolverSettings(text: string): ResolverSettings {
     if (dots !== undefined) settings.dots = Math.min(Number(dots.slice(6)), dotsMax);
   }
   settings.servers = settings.servers.slice(0, serversMax);
-  // Appending the root domain does not change a name.
+  // The root domain is skipped, because appending it does not change a name.
   settings.search = settings.search.filter((domain) => domain !== ".").slice(0, searchMax);
   return settings;
 }
 
-/** Parses a hosts(5) file into addresses by name in lower case. */
+/** Parses a hosts(5) file. Returns the addresses of each host name in lower case. */
 export function parseHosts(text: string): Map<string, string[]> {
   const hosts = new Map<string, string[]>();
   for (const line of text.split("\n")) {
@@ -53,9 +53,9 @@ export function parseHosts(text: string): Map<string, string[]> {
 }
 
 /**
- * Returns a function that returns the parsed file and reads it again after each change; a missing
- * file counts as empty. It reads synchronously, without the worker threads, which may all be
- * waiting for a disk.
+ * Returns a function that returns the parsed content of a file. The file is read again after it
+ * changed; a missing file counts as empty. Reading is synchronous, because all of Bun's worker
+ * threads may be waiting for a disk.
  */
 export function followFile<T>(path: string, parse: (text: string) => T): () => T {
   let seen = "";

@@ -11,39 +11,43 @@ const headerLine = /([!#$%&'*+.^_`|~0-9A-Za-z-]+):[\t ]*([\t\x20-\x7e\x80-\xff]*
 const notHttp = () => new Error("Expected a response of HTTP/1.1");
 
 /**
- * States of the reader:
- * - head: reads the status line and the headers, also those of an interim response;
- * - length, chunks, close: reads a body that ends after its length, with its last chunk, or with
- *   the connection;
+ * State of a response reader.
+ *
+ * - head: it reads the status line and the headers, also those of an interim (1xx) response.
+ * - length, chunks, close: it reads the body. The body ends after its length, with its last
+ *   chunk, or when the connection is closed.
  * - done: the response is complete.
  */
 type ResponseState = "head" | "length" | "chunks" | "close" | "done";
 
 /**
- * Reads one response (RFC 9112) from pieces as they arrive. Strict where parsers disagree: no bare
- * CR or LF, no folded lines, no space before a colon, one length or `chunked` alone, never both.
+ * Reads one HTTP response (RFC 9112) that is received in pieces. It refuses responses that parsers
+ * read in different ways: with a bare CR or LF, a folded line, a space before a colon, two lengths,
+ * or a length together with `chunked`.
  */
 export class ResponseReader {
   status = 0;
-  /** Names in lower case; values of a repeated name are joined with commas. */
+  /** Headers by name in lower case. The values of a repeated header are joined with commas. */
   headers: Record<string, string> = {};
-  /** Whether any byte has arrived. */
+  /** Whether a byte of the response was received. */
   hasBegun = false;
-  /** Whether the connection may carry another request. */
+  /** Whether the connection may carry another request after this response. */
   isReusable = false;
   readonly #isHead: boolean;
   readonly #bytesMax: number;
   #state: ResponseState = "head";
   #head: Buffer | undefined;
-  /** Bytes of all heads so far, those of interim responses and trailers included. */
+  /** Number of bytes of all heads so far, including interim (1xx) responses and trailers. */
   #headBytes = 0;
-  /** Remaining bytes of the body in state `length`. */
+  /** In state `length`: number of bytes of the body that were not received yet. */
   #left = 0;
   #chunks: ChunkedDecoder | undefined;
   #body: Buffer = nothing;
   #bodyBytes = 0;
 
-  /** `method`: that of the request. `bytesMax`: bytes of the body that are kept. */
+  /**
+   * `method` is the method of the request. `bytesMax` is the number of bytes of the body to keep.
+   */
   constructor(method: string, bytesMax: number) {
     this.#isHead = method === "HEAD";
     this.#bytesMax = bytesMax;
@@ -54,8 +58,8 @@ export class ResponseReader {
   }
 
   /**
-   * Reads the next piece, whose memory then belongs to the reader; returns whether the response is
-   * complete. Throws when the bytes are no HTTP/1.1 response.
+   * Reads a received piece and returns whether the response is complete. The caller must not change
+   * the piece afterwards. Throws when the bytes are no HTTP/1.1 response.
    */
   push(piece: Buffer): boolean {
     this.hasBegun = true;
@@ -63,18 +67,21 @@ export class ResponseReader {
     while (this.#state === "head" && rest !== undefined) rest = this.#readHead(rest);
     if (rest !== undefined && this.#state !== "done") rest = this.#readBody(rest);
     if (this.#state !== "done") return false;
-    // Bytes after the response must not be read as the response to the next request.
+    // Bytes after the response must not be read as the response to another request.
     if (rest !== undefined && rest.length > 0) this.isReusable = false;
     return true;
   }
 
-  /** Ends the response when the receiver closes its side; returns whether it is complete. */
+  /** Handles that the receiver closed its side. Returns whether the response is complete. */
   end(): boolean {
     if (this.#state === "close") this.#state = "done";
     return this.#state === "done";
   }
 
-  /** Reads a head once all of it has arrived; returns the bytes after it. */
+  /**
+   * Parses the head once all of it was received, and returns the bytes after it. Returns undefined
+   * while the head is incomplete.
+   */
   #readHead(piece: Buffer): Buffer | undefined {
     const known = this.#head?.length ?? 0;
     const head = this.#head === undefined ? piece : Buffer.concat([this.#head, piece]);
@@ -84,7 +91,7 @@ export class ResponseReader {
       throw new Error(`Expected a head of at most ${EGRESS_HEAD_BYTES_MAX} bytes`);
     }
     if (end < 0) {
-      // A receiver of another protocol may never send the end of a head.
+      // A receiver that speaks another protocol may never send the end of a head.
       const start = head.subarray(0, headStart.length);
       if (!headStart.subarray(0, start.length).equals(start)) throw notHttp();
       this.#head = head;
@@ -96,7 +103,7 @@ export class ResponseReader {
     return head.subarray(end + headEnd.length);
   }
 
-  /** Parses the status line and the headers; `head` ends with its last line. */
+  /** Parses the status line and the headers. `head` ends after the last header line. */
   #parseHead(head: string): void {
     statusLine.lastIndex = 0;
     const line = statusLine.exec(head);
@@ -116,7 +123,7 @@ export class ResponseReader {
     if (this.status >= 200) this.#chooseFraming(line[1] === "1");
   }
 
-  /** Decides how the body ends (RFC 9112 §6.3). */
+  /** Determines from the headers how the body ends (RFC 9112 §6.3). */
   #chooseFraming(isNew: boolean): void {
     const { connection, "content-length": length, "transfer-encoding": coding } = this.headers;
     this.isReusable = isNew && !/(^|,)[\t ]*close[\t ]*(,|$)/i.test(connection ?? "");
@@ -143,7 +150,10 @@ export class ResponseReader {
     }
   }
 
-  /** Reads the part of the body in a piece; returns the bytes after the body, if there are any. */
+  /**
+   * Reads the part of the body in a piece. Returns the bytes after the body; undefined when the
+   * body continues.
+   */
   #readBody(piece: Buffer): Buffer | undefined {
     if (this.#chunks !== undefined) {
       const end = this.#chunks.read(piece, (part) => this.#keep(part));
@@ -161,7 +171,10 @@ export class ResponseReader {
     return isMore ? piece.subarray(part.length) : undefined;
   }
 
-  /** Keeps a part of the body; returns false when the bound is reached, which ends the response. */
+  /**
+   * Stores a part of the body. Returns false when the body reaches `bytesMax`, which ends the
+   * response.
+   */
   #keep(part: Buffer): boolean {
     const room = this.#bytesMax - this.#bodyBytes;
     if (part.length > room) {

@@ -3,28 +3,28 @@ import { connect as connectTls, type TLSSocket } from "node:tls";
 import { assert } from "../assert.ts";
 import type { AddressRules } from "./address-rules.ts";
 
-/** Stages that a connection passes before it is ready. */
+/** The stages of opening a connection, in their order. */
 export type ConnectStage = "resolve" | "connect" | "tls";
 export type OnStage = (stage: ConnectStage) => void;
 
-/** The peer of a connection; requests to the same endpoint may share connections. */
+/** The peer of a connection. Requests to the same endpoint may use the same idle connections. */
 export interface Endpoint {
-  /** A literal address, so that connecting sends no DNS query. */
+  /** IP address of the peer. It is no host name, so connecting sends no DNS query. */
   address: string;
-  /** The rules by which the address was checked. */
+  /** The rules that the address was checked against. */
   rules: AddressRules;
   port: number;
-  /** The host that the certificate must name; undefined without TLS. */
+  /** Host name that the peer's certificate must contain; undefined for a connection without TLS. */
   tlsHost?: string | undefined;
-  /** Certificate authorities (PEM) that replace the known ones. */
+  /** Certificate authorities (PEM) to trust instead of the default ones. */
   ca?: string | undefined;
-  /** Called with each stage that a new connection has passed. */
+  /** Called after each stage of a new connection. */
   onStage?: OnStage | undefined;
 }
 
 /**
- * Opens a socket, with TLS if the endpoint has a TLS host. Calls `ready` when the socket carries
- * data, or with an error when the certificate is not valid. The socket emits all other errors.
+ * Opens a socket, with TLS if the endpoint has a TLS host. Calls `ready` when data can be sent, or
+ * with an error when the peer's certificate is invalid. All other errors are events of the socket.
  */
 export function openSocket(
   endpoint: Endpoint,
@@ -49,7 +49,10 @@ export function openSocket(
   return socket;
 }
 
-/** Starts TLS over a connected socket, which belongs to the returned socket from then on. */
+/**
+ * Starts TLS on a connected socket and returns the TLS socket. Closing the TLS socket closes the
+ * connected one.
+ */
 export function secureSocket(
   socket: Socket,
   endpoint: Endpoint,
@@ -63,7 +66,7 @@ export function secureSocket(
 function tlsOptions({ address, tlsHost, ca }: Endpoint, protocols: string[] | undefined) {
   return {
     servername: tlsHost === address ? "" : tlsHost,
-    // Without this, NODE_TLS_REJECT_UNAUTHORIZED could disable the check.
+    // Without this option, NODE_TLS_REJECT_UNAUTHORIZED could disable the check of the certificate.
     rejectUnauthorized: true,
     ...(ca !== undefined && { ca }),
     ...(protocols !== undefined && { ALPNProtocols: protocols }),

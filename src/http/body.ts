@@ -8,27 +8,31 @@ const SIZE_DIGITS_MAX = 8;
 const LINE_BYTES_MAX = 1_024;
 
 /**
- * Most bytes of a chunked body on the wire. Chunks of one byte make a body six times as long, so a
- * client that sends such chunks may send a smaller body.
+ * Largest size in bytes of a chunked body as it is received, including the framing of the chunks.
+ * Framing makes a body of one-byte chunks six times as long, so a client with very small chunks
+ * reaches this bound with a smaller body.
  */
 export const ENCODED_BODY_BYTES_MAX = 2 * HTTP_BODY_BYTES_MAX;
 
 /**
- * Finds where the body of a request ends (RFC 9112 §6, §7). The body itself is ignored, but the next
- * request begins after it. The rules are as strict as those for heads: sizes are hexadecimal
- * digits alone, lines end with CRLF, and each chunk ends where its size says.
+ * Finds the end of a request's body (RFC 9112 §6, §7). The content of the body is ignored, but the
+ * next request begins after it. Malformed framing is refused: chunk sizes must be hexadecimal
+ * digits, lines must end with CRLF, and each chunk must have its size.
  */
 export class Body {
-  /** Status that refuses the body, 400 or 413; 0 while the body is valid. */
+  /** HTTP status with which the body is refused: 400 or 413. It is 0 while the body is valid. */
   status = 0;
   readonly headBytes: number;
   readonly #isChunked: boolean;
-  /** Offset at which the search continues, from the start of the request. */
+  /** Number of bytes of the request that were searched already. The next search continues there. */
   #at: number;
   #bytes = 0;
   #isTrailer = false;
 
-  /** A body that follows a head of `headBytes`: chunks, or `length` bytes. */
+  /**
+   * Creates a search for the end of a body that follows a head of `headBytes` bytes. The body is
+   * either chunked or has `length` bytes.
+   */
   constructor(headBytes: number, framing: { isChunked: boolean; length: number }) {
     this.headBytes = headBytes;
     this.#isChunked = framing.isChunked;
@@ -39,8 +43,9 @@ export class Body {
   }
 
   /**
-   * Looks at the request in `bytes[start, end)`. Returns the request's length, head and body; 0
-   * while the request is not complete, or when it is refused.
+   * Searches the request that begins at `start` of `bytes` and was received up to `end`. Returns
+   * the length in bytes of the whole request, head and body. Returns 0 while the body is
+   * incomplete, or when it is refused (then `status` is set).
    */
   find(bytes: Buffer, start: number, end: number): number {
     if (this.status !== 0) return 0;
@@ -89,8 +94,8 @@ export class Body {
 }
 
 /**
- * The size in a chunk's first line, or -1 when it has none. Text after a semicolon is an extension
- * and ignored.
+ * Parses the size in the first line of a chunk; -1 when it is malformed. Ignores chunk extensions,
+ * which follow a semicolon.
  */
 function readSize(bytes: Buffer, from: number, stop: number): number {
   let size = 0;

@@ -1,37 +1,55 @@
 import { assert } from "../assert.ts";
 
-/** A connection as far as its eviction depends on it. */
+/**
+ * The properties of a connection that decide whether it is evicted (closed to admit a new
+ * connection).
+ */
 export interface EvictableConnection {
-  /** Requests that the connection has made so far. */
+  /** Number of requests that were received over the connection so far. */
   readonly requests: number;
-  /** Whether a response is owed. */
+  /**
+   * Whether the connection has a request that was not responded to yet. Such a connection is not
+   * evicted.
+   */
   isBusy(): boolean;
-  /** Ends the connection, whose owner then calls `remove`. */
+  /** Closes the connection. Its owner must then call `OpenConnections.remove`. */
   end(): void;
 }
 
 export interface OpenConnectionsOptions {
-  /** Most connections in all. */
+  /** Number of open connections beyond which a new connection evicts another one. */
   max: number;
-  /** Most connections of one network; 0 is no limit. */
+  /**
+   * Number of open connections of one network beyond which a new one evicts another one of that
+   * network. 0 means no limit.
+   */
   perNetworkMax: number;
-  /** Called when a connection is evicted or refused because its network, or all, are at the bound. */
+  /**
+   * Called when a connection is evicted or refused. The reason is the reached bound: that of one
+   * network, or that of all connections.
+   */
   onEvicted?(reason: "network" | "all"): void;
 }
 
 /**
- * Connections accepted beyond the bound: for each, the connection chosen for eviction made another
- * request at that moment.
+ * Number of connections that may exceed `max` for a short time. A connection that was chosen for
+ * eviction may receive a request at that moment; then it is not evicted, and the new connection is
+ * admitted all the same.
  */
 const CONNECTIONS_BEYOND_MAX = 16;
 
 /**
- * The open connections, and which of them a new one evicts: one that waits for its client, of the
- * same network where the network is at its bound, of any network where all are at theirs, and of a
- * proxy last. While connections that never made a request are the majority, they go first, since a
- * flood is silent; otherwise the connection goes that has waited longest since its last request, so
- * that a newcomer may make its first. The choice costs the same however many connections there are:
- * an entry is examined again only after its connection made a request.
+ * The open connections. Decides which connection is evicted (closed) when a new one exceeds a
+ * bound. Connections with a request that was not responded to are never evicted.
+ *
+ * When the bound of one network is reached, a connection of that network is evicted. When the bound
+ * of all connections is reached, any connection may be evicted, but those of trusted proxies last.
+ * If most connections have never sent a request, one of these is evicted, because attackers open
+ * many silent connections. Otherwise the connection is evicted whose last request is the oldest, so
+ * that new clients have time for their first request.
+ *
+ * The choice takes the same time for any number of connections: a connection is examined again only
+ * after it sent a request.
  */
 export class OpenConnections<T extends EvictableConnection> {
   readonly #options: OpenConnectionsOptions;
@@ -52,7 +70,10 @@ export class OpenConnections<T extends EvictableConnection> {
     return this.#entries.keys();
   }
 
-  /** Whether one more connection may be accepted; evicts one where no room is left at all. */
+  /**
+   * Whether another connection may be accepted. When the number of connections exceeds the bound by
+   * `CONNECTIONS_BEYOND_MAX`, first evicts connections.
+   */
   hasRoom(): boolean {
     const { max } = this.#options;
     if (this.size < max) return true;
@@ -62,8 +83,9 @@ export class OpenConnections<T extends EvictableConnection> {
   }
 
   /**
-   * Adds a connection, and evicts others for it; false when every connection of its network is owed
-   * a response. A connection without a network is a proxy's, which speaks for many clients.
+   * Adds a connection, and evicts others if a bound is reached. Returns false, without adding it,
+   * when its network is full and all connections of the network wait for responses. `network` is
+   * undefined for the connection of a trusted proxy, which has requests of many clients.
    */
   tryAdd(connection: T, network: string | undefined): boolean {
     const own = network === undefined ? undefined : this.#networkOf(network);
@@ -75,12 +97,16 @@ export class OpenConnections<T extends EvictableConnection> {
       all: (own === undefined ? this.#proxies : this.#strangers).add(connection),
       own: own?.add(connection),
     });
-    // The eviction may have removed the network's last connection, and with it the network.
+    // The eviction may have removed the last connection of the network, and with it the network's
+    // entry.
     if (own !== undefined) this.#networks.set(network!, own);
     return true;
   }
 
-  /** Notes that the connection made its first request. */
+  /**
+   * Must be called when a connection received its first request. From then on, the connection does
+   * not count as silent.
+   */
   onFirstRequest(connection: T): void {
     const entries = this.#entries.get(connection);
     if (entries === undefined) return;
@@ -88,7 +114,7 @@ export class OpenConnections<T extends EvictableConnection> {
     entries.own?.onFirstRequest();
   }
 
-  /** Forgets a connection that has ended. */
+  /** Removes a connection that was closed. */
   remove(connection: T): void {
     const entries = this.#entries.get(connection);
     if (entries === undefined) return;
@@ -122,14 +148,17 @@ export class OpenConnections<T extends EvictableConnection> {
   }
 }
 
-/** A connection's entries in the order of all connections and in that of its network. */
+/**
+ * The list entries of one connection: in the order of all connections (`all`) and in the order of
+ * its network (`own`).
+ */
 interface ConnectionEntries<T extends EvictableConnection> {
   network: string | undefined;
   all: ListEntry<T>;
   own: ListEntry<T> | undefined;
 }
 
-/** Connections in the order in which they are evicted. */
+/** A set of connections in the order in which they would be evicted. */
 class EvictionOrder<T extends EvictableConnection> {
   readonly #silent = new LinkedList<T>();
   readonly #active = new LinkedList<T>();
@@ -144,7 +173,7 @@ class EvictionOrder<T extends EvictableConnection> {
     return entry;
   }
 
-  /** The connection to evict first; undefined while every connection is owed a response. */
+  /** Returns the connection to evict first. Undefined when all connections wait for responses. */
   next(): T | undefined {
     const list = this.#silent.size > this.#active.size ? this.#silent : this.#active;
     for (let looks = list.size; looks > 0; looks--) {
@@ -158,11 +187,14 @@ class EvictionOrder<T extends EvictableConnection> {
   }
 }
 
-/** A connection's entry in a linked list. */
+/** Entry of a connection in a linked list. */
 class ListEntry<T extends EvictableConnection> {
   readonly connection: T;
   readonly #active: LinkedList<T>;
-  /** Requests that the connection had made when the entry was put at the end of its list. */
+  /**
+   * Number of requests of the connection when the entry was moved to the end of its list. A higher
+   * number now means that the entry must move again.
+   */
   requests: number;
   list: LinkedList<T> | undefined;
   before: ListEntry<T> | undefined;
@@ -184,13 +216,16 @@ class ListEntry<T extends EvictableConnection> {
   }
 }
 
-/** A doubly linked list: a Set steps over all the entries it has deleted to find its first. */
+/**
+ * A doubly linked list. A `Set` is too slow here: to find its first entry, it steps over all
+ * deleted ones.
+ */
 class LinkedList<T extends EvictableConnection> {
   size = 0;
   first: ListEntry<T> | undefined;
   #last: ListEntry<T> | undefined;
 
-  /** Puts an entry at the end, after it was removed from the list that it was in. */
+  /** Moves an entry to the end of this list, from whichever list contains it. */
   push(entry: ListEntry<T>): void {
     entry.remove();
     entry.list = this;

@@ -9,46 +9,60 @@ import { InputBuffer } from "./input-buffer.ts";
 import type { HttpResponse } from "./response.ts";
 import type { ServerState } from "./server-state.ts";
 
-/** Kept as bytes, which are found five times as fast as a string. */
+/**
+ * The empty line after a request's head. A search for these bytes is five times as fast as one for
+ * a string.
+ */
 const HEAD_END = Buffer.from("\r\n\r\n");
 const CONTINUE = Buffer.from("HTTP/1.1 100 Continue\r\n\r\n");
 const CR = 0x0d;
 const LF = 0x0a;
-/** Most bytes of one request; bytes beyond that belong to the next request. */
+/** Largest size of one request in bytes. Bytes beyond it belong to the next request. */
 const REQUEST_BYTES_MAX = HTTP_HEAD_BYTES_MAX + ENCODED_BODY_BYTES_MAX;
 const METHOD_GET = 0x20544547; // "GET " in little endian
 
 /**
- * - reading: waits for a whole request
- * - handling: a response is owed
- * - sending: a response waits for the client to read
- * - closing: our side is closed; further bytes are read and dropped, so that the client can read
- *   our response before its own bytes are refused
+ * State of a connection.
+ *
+ * - reading: it waits for a complete request.
+ * - handling: a request is complete and its response was not sent yet.
+ * - sending: part of a response waits until the client reads more.
+ * - closing: the server's side is closed. Received bytes are dropped, so that the client can read
+ *   the last response before its own bytes are refused.
  */
 type State = "reading" | "handling" | "sending" | "closing" | "closed";
 
-/** One client's connection, which handles its requests one after the other. */
+/** The connection of one client. It handles one request at a time. */
 export class HttpConnection implements HttpExchange, EvictableConnection {
   readonly peer: string;
   method = "";
   path = "";
   query = "";
   targetBytes = 0;
-  /** Requests that were complete. */
+  /** Number of complete requests that were received so far. */
   requests = 0;
   readonly #socket: Socket<HttpConnection>;
   readonly #server: ServerState<HttpConnection>;
   #state: State = "reading";
-  /** When the connection began to wait for the client, in `seconds`. */
+  /**
+   * Time, in seconds since the server started, at which the connection began to wait for its
+   * client.
+   */
   #since: number;
   readonly #input = new InputBuffer();
-  /** The body of the request at the start of the input, whose head is complete. */
+  /**
+   * Search for the end of the current request's body; undefined while the request's head is
+   * incomplete.
+   */
   #body: Body | undefined;
-  /** This connection's part of `bufferedBytes`. */
+  /** Number of bytes that this connection has added to `ServerState.bufferedBytes`. */
   #counted = 0;
   #paused = false;
   #unsent: Buffer = Buffer.alloc(0);
-  /** Whether the connection ends with the response under way; further bytes are dropped. */
+  /**
+   * Whether the connection is closed after the current response. Bytes received meanwhile are
+   * dropped.
+   */
   #isLast = false;
   #clientEnded = false;
   #running = false;
@@ -80,7 +94,7 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
     this.#send(bytes);
   }
 
-  /** Takes received bytes; the connection may change them. */
+  /** Handles received bytes. The connection takes over the buffer and may change it. */
   receive(chunk: Buffer): void {
     if (this.#isLast) return;
     this.#input.append(chunk);
@@ -88,12 +102,12 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
     this.#countBuffer();
   }
 
-  /** The client takes bytes again. */
+  /** Called when the client can receive more bytes: continues to send the response. */
   drained(): void {
     if (this.#state === "sending") this.#send(this.#unsent);
   }
 
-  /** The client has closed its side. */
+  /** Called when the client has closed its side of the connection. */
   ended(): void {
     this.#clientEnded = true;
     if (this.#state === "reading" || this.#state === "closing") this.#close();
@@ -104,37 +118,46 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
     this.#stopReading();
   }
 
-  /** Whether a response is owed. */
+  /** Whether the connection has a request that was not responded to yet. */
   isBusy(): boolean {
     return this.#state === "handling";
   }
 
-  /** Ends the connection if the client has kept it waiting for longer; returns whether it did. */
+  /**
+   * Closes the connection if it has waited for its client for more than `seconds` seconds. Returns
+   * whether it did.
+   */
   expire(seconds: number): boolean {
     if (this.#state === "handling" || this.#server.seconds - this.#since <= seconds) return false;
     this.end();
     return true;
   }
 
-  /** Ends the connection; at once where the client does not read. */
+  /** Closes the connection. Drops unsent bytes when the client does not read. */
   end(): void {
     if (this.#state === "reading") this.#socket.end();
     else this.#socket.terminate();
   }
 
-  /** Ends the connection after the response that is owed, or at once when none is. */
+  /**
+   * Closes the connection: after the response to the current request or, without a request, at
+   * once.
+   */
   stop(): void {
     if (this.#state === "reading") this.#close();
   }
 
-  /** Handles the complete requests, until a response has to wait. */
+  /** Handles the complete requests in the input, until one does not get its response at once. */
   #run(): void {
     this.#running = true;
     while (this.#state === "reading" && this.#input.length > 0 && this.#next());
     this.#running = false;
   }
 
-  /** Handles the next request, or refuses it; false when the request is not complete. */
+  /**
+   * Handles or refuses the next request in the input. Returns false when that request is
+   * incomplete.
+   */
   #next(): boolean {
     if (this.#body !== undefined) return this.#readBody(this.#body);
     this.#skipEmptyLines();
@@ -155,7 +178,8 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
   }
 
   /**
-   * Keeps a request's body, unread, until it is complete, so that its bytes are counted.
+   * Keeps a request with a body in the input until all of the body was received. Its bytes count as
+   * buffered; their content is ignored.
    */
   #readBody(body: Body): boolean {
     const { bytes, at, end } = this.#input;
@@ -163,12 +187,15 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
     if (body.status !== 0) return this.#refuse(body.status);
     if (length === 0) return false;
     this.#body = undefined;
-    // The shared `head` holds another connection's request by now.
+    // The shared object `head` may meanwhile describe a request of another connection.
     readHead(bytes, at, at + body.headBytes);
     return this.#take(at + length);
   }
 
-  /** Skips empty lines: some clients end a body with a line too much (RFC 9112 §2.2). */
+  /**
+   * Skips empty lines before a request: some clients send one too many after a body (RFC 9112
+   * §2.2).
+   */
   #skipEmptyLines(): void {
     const input = this.#input;
     const { bytes } = input;
@@ -177,7 +204,7 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
     }
   }
 
-  /** Handles the request whose head was read and that ends at `end`. */
+  /** Handles a request whose head is in `head` and whose last byte is before `end`. */
   #take(end: number): true {
     const { bytes } = this.#input;
     assert(end <= this.#input.end, "A request ends within the bytes that came");
@@ -193,13 +220,17 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
     this.query = bytes.toString("latin1", head.queryStart, head.targetEnd);
     this.targetBytes = head.targetEnd - head.pathStart;
     this.#server.handle(this);
-    // A connection that waits keeps no text of its last request alive.
+    // The texts of the request are cleared, so that a waiting connection does not keep them in
+    // memory.
     this.path = "";
     this.query = "";
     return true;
   }
 
-  /** Keeps the start of a head until more comes; refuses bytes that cannot become a head. */
+  /**
+   * Keeps an incomplete head in the input until more bytes are received. Refuses the request when
+   * the bytes cannot become a valid head.
+   */
   #keepPartialHead(): boolean {
     const { bytes, at, end, searched, length } = this.#input;
     if (length === 0) return false;
@@ -220,8 +251,9 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
   }
 
   /**
-   * Counts the bytes that this connection keeps, and stops reading from the socket while they are
-   * more than one request: the network's buffers hold the rest.
+   * Updates the number of buffered bytes. Pauses reading from the socket while the input has more
+   * bytes than one request may have, so that the rest waits in the network's buffers. Refuses the
+   * request when all connections together buffer too many bytes.
    */
   #countBuffer(): void {
     const rest = this.#isLast ? 0 : this.#input.length;
@@ -241,14 +273,17 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
     else this.#socket.resume();
   }
 
-  /** Refuses the partial request for want of memory; a response that is owed is still sent. */
+  /**
+   * Refuses an incomplete request because the connections buffer too many bytes. When a complete
+   * request waits for its response, the response is still sent.
+   */
   #refuseForRoom(): void {
     if (this.#state === "sending") this.#socket.terminate();
     else if (this.#state === "reading") this.#refuse(503);
     this.#stopReading();
   }
 
-  /** Reads no further request, and frees the buffer. */
+  /** Stops reading requests, and frees the input's memory. */
   #stopReading(): void {
     this.#isLast = true;
     this.#countBuffer();
@@ -270,7 +305,7 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
   }
 
   #resume(): void {
-    // A response sent inside the loop of `#run`: the loop's next turn goes on.
+    // When the response is sent during `#run`, the loop there continues with the next request.
     if (this.#running) return;
     this.#run();
     if (this.#state === "reading" && this.#clientEnded) this.#close();

@@ -1,15 +1,24 @@
 import { readFileSync } from "node:fs";
 
-/** Descriptors kept for files, the catalog and the event loop, at most half of all. */
+/**
+ * Number of file descriptors that are reserved for files, the catalog and the event loop, but at
+ * most half of all.
+ */
 const OTHER_DESCRIPTORS_MAX = 128;
 
-/** The most descriptors of this process, and the most of them that connections may use. */
+/**
+ * How many file descriptors this process may open (`max`), and how many of these connections may
+ * use (`connectionsMax`).
+ */
 export interface DescriptorLimits {
   max: number;
   connectionsMax: number;
 }
 
-/** Reads the limits of this process; infinite where the system does not tell them. */
+/**
+ * Reads the limits of this process. They are infinite when the operating system does not state
+ * them.
+ */
 export function readDescriptorLimits(): DescriptorLimits {
   const max = softLimit();
   return { max, connectionsMax: max - Math.min(OTHER_DESCRIPTORS_MAX, Math.floor(max / 2)) };

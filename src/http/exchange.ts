@@ -1,18 +1,26 @@
 import type { HttpResponse } from "./response.ts";
 
-/** A request and the means to respond to it. Its values are valid until the handler returns. */
+/**
+ * A request, and the function that responds to it. The request's properties are valid only until
+ * the handler returns.
+ */
 export interface HttpExchange {
   readonly method: string;
-  /** The path of the target as it was sent. */
+  /** The path of the request target, not decoded. */
   readonly path: string;
-  /** Raw query without `?`, a character per byte. */
+  /**
+   * The query string of the request target without `?`, not decoded, with one character per byte.
+   */
   readonly query: string;
-  /** Length of path and query as they were sent. */
+  /** Length in bytes of the path and the query string. */
   readonly targetBytes: number;
-  /** Address of the other end. */
+  /** IP address of the connection's other end, which may be a proxy. */
   readonly peer: string;
-  /** All lines of `X-Forwarded-For` as one list. */
+  /** Returns the values of all `X-Forwarded-For` headers, joined with commas. */
   forwardedFor(): string;
-  /** Sends the response, at once or later. Does nothing when the client has gone. */
+  /**
+   * Sends the response. It may be called after the handler has returned. Does nothing when the
+   * connection is closed.
+   */
   respond(response: HttpResponse): void;
 }

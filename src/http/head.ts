@@ -1,31 +1,44 @@
 import { HTTP_HEADERS_MAX, HTTP_METHOD_CHARS_MAX } from "../settings/limits.ts";
 
 /**
- * Reads the head of a request (RFC 9112) from bytes, without allocating. Strict where parsers
- * disagree, since that is how requests are smuggled: no bare CR or LF, no folded lines, no space
- * before a colon, one `Host`, at most one `Content-Length`, digits alone, never with a transfer
- * coding.
+ * Parses the head of an HTTP request (RFC 9112) without allocating memory.
+ *
+ * It refuses heads that parsers read in different ways, because these make request smuggling
+ * possible. There must be no bare CR or LF, no folded line, and no space before a colon. There must
+ * be one `Host`, and at most one `Content-Length`, which has only digits and no transfer coding
+ * beside it.
  */
 
-/** The last head that `readHead` read, as offsets into its bytes. */
+/**
+ * The head that `readHead` parsed last. Positions are offsets into the bytes that `readHead` got.
+ */
 export const head = {
   methodStart: 0,
   methodEnd: 0,
-  /** Path of the target; an absolute target's scheme and authority are left out. */
+  /**
+   * Offset of the path of the request target. When the target is a URL, the path begins after its
+   * host.
+   */
   pathStart: 0,
   pathEnd: 0,
-  /** Where the query begins, behind the `?`; the target's end if there is no query. */
+  /**
+   * Offset of the query string, after the `?`. It is the end of the target when there is no query
+   * string.
+   */
   queryStart: 0,
   targetEnd: 0,
-  /** Whether the client says that no further request follows on the connection. */
+  /** Whether the client will send no further request over the connection. */
   isLast: false,
-  /** Length of the body that follows. */
+  /** Length of the body in bytes, by `Content-Length`. */
   bodyBytes: 0,
-  /** Whether the body comes in chunks, of a length that is not known before. */
+  /** Whether the body is chunked, so that its length is unknown. */
   isChunked: false,
-  /** Whether the client waits to be asked for its body (`Expect: 100-continue`). */
+  /** Whether the client sends its body only after an interim response (`Expect: 100-continue`). */
   expectsContinue: false,
-  /** Lines of `X-Forwarded-For`: start and end of the value of each. */
+  /**
+   * Number of `X-Forwarded-For` headers. The array `forwarded` holds the start and end offset of
+   * each value.
+   */
   forwardedLines: 0,
   forwarded: new Int32Array(2 * HTTP_HEADERS_MAX),
 };
@@ -44,7 +57,10 @@ const LOWER = 0x20;
 const LETTER_MIN = 0x61;
 const LENGTH_DIGITS_MAX = 15;
 
-/** Bits of a byte: the parts of a head in which it may occur. */
+/**
+ * Bit in `classes` for bytes that a token, such as a method or a header name, may contain. The next
+ * constants are bits for other parts of a head.
+ */
 const TOKEN = 1;
 const TARGET = 2;
 const VALUE = 4;
@@ -56,10 +72,10 @@ const mark = (kind: number, pattern: RegExp) => {
     if (pattern.test(String.fromCharCode(byte))) classes[byte]! |= kind;
   }
 };
-// Every method that is registered (RFC 9110 §16.1).
+// All registered methods consist of capital letters and hyphens (RFC 9110 §16.1).
 mark(METHOD, /[A-Z-]/);
 mark(TOKEN, /[!#$%&'*+.^_`|~0-9A-Za-z-]/);
-// Raw UTF-8 is not allowed in a URL, yet browsers and scripts send it in queries.
+// A URL must not contain UTF-8 bytes, but browsers and scripts send them in query strings.
 mark(TARGET, /[\x21-\x7e\x80-\xff]/);
 mark(VALUE, /[\t\x20-\x7e\x80-\xff]/);
 mark(HOST, /[A-Za-z0-9._~%:[\]-]/);
@@ -78,12 +94,15 @@ const CONTINUE = ascii("100-continue");
 const CLOSE = ascii("close");
 const CHUNKED = ascii("chunked");
 
-/** Whether a head can begin with this byte, when no more than the byte has come. */
+/** Whether a request's head can begin with this byte. */
 export function canBeginHead(byte: number): boolean {
   return (classes[byte]! & METHOD) !== 0;
 }
 
-/** Whether a line of the incomplete head in `bytes[from, end)` does not end with CRLF. */
+/**
+ * Whether the bytes of an incomplete head contain a line that does not end with CRLF. Such a head
+ * is refused before it is complete.
+ */
 export function hasBareFeed(bytes: Buffer, from: number, end: number): boolean {
   let at = bytes.indexOf(LF, from);
   while (at >= 0 && at < end) {
@@ -93,14 +112,15 @@ export function hasBareFeed(bytes: Buffer, from: number, end: number): boolean {
   return false;
 }
 
-/** Whether this byte may be part of a header's value. */
+/** Whether a header's value may contain this byte. */
 export function isValueByte(byte: number): boolean {
   return (classes[byte]! & VALUE) !== 0;
 }
 
 /**
- * Reads the head in `bytes[from, end)`, which ends with an empty line, into `head`. Returns 0, or
- * the status to refuse it with: 400, 431 or 505.
+ * Parses the bytes from `from` to `end`, which are a complete head with the empty line at its end,
+ * and stores the result in `head`. Returns 0, or the HTTP status with which the request must be
+ * refused: 400, 431 or 505.
  */
 export function readHead(bytes: Uint8Array, from: number, end: number): number {
   let at = from;
@@ -117,12 +137,15 @@ export function readHead(bytes: Uint8Array, from: number, end: number): number {
   at += VERSION.length;
   const minor = bytes[at]!;
   if (minor < ZERO || minor > NINE || bytes[at + 1] !== CR || bytes[at + 2] !== LF) return 505;
-  // A connection of HTTP/1.0 ends after the answer unless its client asks for more.
+  // An HTTP/1.0 connection is closed after the response, unless its client asks to keep it open.
   head.isLast = minor === ZERO;
   return readHeaders(bytes, at + 3, end - 2, minor >= ONE);
 }
 
-/** Reads the target at `from`, and returns its end; -1 when it is neither a path nor a URL. */
+/**
+ * Parses the request target at offset `from`. Returns the offset after it; -1 when it is neither a
+ * path nor a URL.
+ */
 function readTarget(bytes: Uint8Array, from: number): number {
   let at = from;
   if (bytes[at] !== SLASH) {
@@ -131,7 +154,7 @@ function readTarget(bytes: Uint8Array, from: number): number {
     at += scheme.length;
     const host = at;
     while (classes[bytes[at]!]! & HOST) at++;
-    // A URL without a path means `/` (RFC 9112 §3.2.1).
+    // A URL without a path has the path `/` (RFC 9112 §3.2.1).
     if (at === host || (bytes[at] !== SLASH && bytes[at] !== QUESTION && bytes[at] !== SPACE)) {
       return -1;
     }
@@ -145,7 +168,10 @@ function readTarget(bytes: Uint8Array, from: number): number {
   return at;
 }
 
-/** Reads the lines in `[from, end)`; returns 0 or the status to refuse them with. */
+/**
+ * Parses the header lines between two offsets. Returns 0, or the HTTP status with which the request
+ * must be refused. `isNew` is true for HTTP/1.1.
+ */
 function readHeaders(bytes: Uint8Array, from: number, end: number, isNew: boolean): number {
   let hosts = 0;
   let lengths = 0;
@@ -169,7 +195,8 @@ function readHeaders(bytes: Uint8Array, from: number, end: number, isNew: boolea
     while (start < stop && isBlank(bytes[stop - 1]!)) stop--;
     at += 2;
 
-    // The six header names that matter here differ in their length.
+    // The six headers that are evaluated have names of different lengths, so the length selects the
+    // name.
     switch (nameEnd - name) {
       case HOST_NAME.length:
         if (!isWord(bytes, name, HOST_NAME)) break;
@@ -199,7 +226,7 @@ function readHeaders(bytes: Uint8Array, from: number, end: number, isNew: boolea
         head.expectsContinue = isWhole(bytes, start, stop, CONTINUE);
     }
   }
-  // HTTP/1.0 has no `Host`, and health checks of proxies speak HTTP/1.0.
+  // An HTTP/1.0 request may have no `Host`. Health checks of proxies use HTTP/1.0.
   if (hosts === 0 && isNew) return 400;
   return lengths + codings <= 1 ? 0 : 400;
 }
@@ -209,7 +236,7 @@ function startsWith(bytes: Uint8Array, at: number, text: Uint8Array): boolean {
   return true;
 }
 
-/** Whether this scheme, its letters in any case, begins at `at`. */
+/** Whether `scheme` begins at offset `at`, in upper or lower case. */
 function isScheme(bytes: Uint8Array, at: number, scheme: Uint8Array): boolean {
   for (let i = 0; i < scheme.length; i++) {
     const wanted = scheme[i]!;
@@ -219,7 +246,7 @@ function isScheme(bytes: Uint8Array, at: number, scheme: Uint8Array): boolean {
   return true;
 }
 
-/** Whether the letters and hyphens at `at` are this word, in any case. */
+/** Whether the letters and hyphens at offset `at` are exactly `word`, in upper or lower case. */
 function isWord(bytes: Uint8Array, at: number, word: Uint8Array): boolean {
   for (let i = 0; i < word.length; i++) {
     if ((bytes[at + i]! | LOWER) !== word[i]) return false;
@@ -240,7 +267,10 @@ function isHost(bytes: Uint8Array, start: number, stop: number): boolean {
   return stop > start;
 }
 
-/** Whether the bytes are a length in decimal digits that a number holds exactly. */
+/**
+ * Whether the bytes between two offsets are a decimal length that a JavaScript number represents
+ * exactly.
+ */
 function isLength(bytes: Uint8Array, start: number, stop: number): boolean {
   for (let at = start; at < stop; at++) {
     if (bytes[at]! < ZERO || bytes[at]! > NINE) return false;
@@ -254,9 +284,10 @@ function numberIn(bytes: Uint8Array, start: number, stop: number): number {
   return number;
 }
 
-/** Whether a list of connection options contains `close`. */
+/** Whether the value of a `Connection` header contains the option `close`. */
 function asksToClose(bytes: Uint8Array, start: number, stop: number): boolean {
-  // Around the list stand blanks, a colon and the line's end, none of which is part of a word.
+  // The bytes around the list are spaces, a colon or the end of the line. None of them is part of a
+  // word.
   for (let at = start; at + CLOSE.length <= stop; at++) {
     const isStart = !(classes[bytes[at - 1]!]! & TOKEN);
     const isEnd = !(classes[bytes[at + CLOSE.length]!]! & TOKEN);

@@ -1,19 +1,25 @@
 const EMPTY: Buffer = Buffer.alloc(0);
 
-/** The bytes of one connection that no request has consumed: `[at, end)` of `bytes`. */
+/**
+ * Received bytes of one connection that were not handled yet. They are between the offsets `at` and
+ * `end` of `bytes`.
+ */
 export class InputBuffer {
   bytes: Buffer = EMPTY;
   at = 0;
   end = 0;
-  /** Offset before which no head ends. */
+  /** Offset in `bytes` up to which the end of a head was searched without result. */
   searched = 0;
 
-  /** Bytes that wait. */
+  /** Number of bytes that were not handled yet. */
   get length(): number {
     return this.end - this.at;
   }
 
-  /** Takes bytes that came, without a copy where none wait; the buffer may change them. */
+  /**
+   * Adds received bytes. Takes over `chunk` without copying it when no other bytes wait, so the
+   * caller must not use it afterwards.
+   */
   append(chunk: Buffer): void {
     const { length } = this;
     if (length === 0) {
@@ -30,13 +36,16 @@ export class InputBuffer {
     this.end += chunk.length;
   }
 
-  /** Lets go of the memory when less than half of it holds the `needed` bytes that wait. */
+  /**
+   * Frees memory: when the `needed` bytes fill less than half of the buffer, moves them into a
+   * smaller one.
+   */
   shrink(needed: number): void {
     if (needed === 0) this.bytes = EMPTY;
     else if (needed < this.bytes.length / 2) this.#moveTo(needed);
   }
 
-  /** Moves the bytes that wait into a buffer of this length. */
+  /** Moves the bytes that were not handled yet into a new buffer of `length` bytes. */
   #moveTo(length: number): void {
     const moved = Buffer.allocUnsafeSlow(length);
     this.bytes.copy(moved, 0, this.at, this.end);

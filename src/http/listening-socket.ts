@@ -1,7 +1,7 @@
 import { FFIType } from "bun:ffi";
 import { openLibc } from "../libc.ts";
 
-/** A listening TCP socket by its descriptor, which the holder closes. */
+/** A listening TCP socket. Its owner must close the file descriptor `fd`. */
 export interface ListeningSocket {
   fd: number;
   port: number;
@@ -11,20 +11,23 @@ const DUPLICATE_CLOSED_ON_EXEC = 1030; // F_DUPFD_CLOEXEC
 const FD_MIN = 3;
 
 /**
- * Listens without accepting. Connections wait in the kernel's queue until a process accepts them
- * from the descriptor, this process or one that inherits it, and they outlive the process that
- * accepts. Port 0 takes a free port. Throws the error of the system when it cannot listen.
+ * Opens a TCP socket that listens, but accepts no connections. Connections wait in the kernel's
+ * queue until a process accepts them over the file descriptor: this process, or one that inherits
+ * the descriptor. The queue survives the end of an accepting process. With port 0, the operating
+ * system chooses a free port. Throws the operating system's error when it cannot listen.
  */
 export function openListeningSocket(address: { host: string; port: number }): ListeningSocket {
   const { host: hostname, port } = address;
   const listener = Bun.listen({ hostname, port, socket: { data() {} } });
-  // The event loop does not run between `listen` and this line, so Bun accepts nothing here.
+  // The event loop does not run between `listen` and this line, so Bun accepts no connection here.
   const fd = duplicate((listener as unknown as { fd: number }).fd);
   listener.stop(true);
   return { fd, port: listener.port };
 }
 
-/** Another descriptor of the same socket. Throws when the process has no descriptor left. */
+/**
+ * Duplicates the file descriptor of a socket. Throws when the process has no free file descriptor.
+ */
 export function duplicate(fd: number): number {
   libc ??= openLibc(functions);
   const copy = libc.symbols.fcntl(fd, DUPLICATE_CLOSED_ON_EXEC, FD_MIN);

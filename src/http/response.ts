@@ -1,27 +1,29 @@
 import { STATUS_CODES } from "node:http";
 
-/** The request that a response is sent to, as far as the bytes depend on it. */
+/** The properties of a request and its connection that change the encoded bytes of the response. */
 export interface ResponseContext {
-  /** Time of the response as HTTP writes dates. */
+  /** Current time in the format of the `Date` header. */
   date: string;
-  /** Whether the connection ends after this response. */
+  /** Whether the connection is closed after this response. */
   isLast: boolean;
-  /** Whether the request was a HEAD. */
+  /** Whether the response has no body because the request's method is HEAD. */
   withoutBody: boolean;
 }
 
-/** A status, headers and a whole body; the same object may be sent any number of times. */
+/** A response with status, headers and a complete body. The same object may be sent many times. */
 export class HttpResponse {
   readonly #head: string;
   readonly #body: Buffer;
-  /** The encoded response at `#date`, which serves every request within that second. */
+  /**
+   * The encoded response with the date `#date`. It is reused for all requests in the same second.
+   */
   #bytes: Buffer | undefined;
   #date = "";
 
   constructor(status: number, headers: Record<string, string>, body: string | Uint8Array = "") {
     this.#body = Buffer.from(body);
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
-    // 204 has no body, and no length of one either (RFC 9110 §8.6).
+    // A 204 response has no body and no `Content-Length` header (RFC 9110 §8.6).
     if (status !== 204) lines.push(`Content-Length: ${this.#body.length}\r\n`);
     this.#head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join("")}`;
   }

@@ -1,20 +1,23 @@
 import type { HttpExchange } from "./exchange.ts";
 import type { HttpResponse } from "./response.ts";
 
-/** State that the connections of one server share. */
+/** State that all connections of one HTTP server share. */
 export interface ServerState<Connection> {
-  /** Must respond to each exchange once, and must not throw. */
+  /** Handles a request. It must respond to the exchange exactly once, and must not throw. */
   handle(exchange: HttpExchange): void;
-  /** Called when a connection makes its first request. */
+  /** Called when a connection received its first request. */
   onFirstRequest(connection: Connection): void;
-  /** The response to a request that is refused unread: 400, 413, 431, 503 or 505. */
+  /**
+   * Returns the response to a request that is refused before it is handled. `status` is 400, 413,
+   * 431, 503 or 505.
+   */
   refusal(status: number): HttpResponse;
-  /** Seconds since the server started. */
+  /** Current time in seconds since the server started. */
   seconds: number;
-  /** The same time as HTTP writes dates. */
+  /** Current time in the format of the `Date` header. */
   date: string;
-  /** Whether the server stops: then every response ends its connection. */
+  /** Whether the server is stopping, so that each connection is closed after its next response. */
   isStopping: boolean;
-  /** Bytes of requests that connections hold. */
+  /** Number of received bytes that all connections together keep in memory. */
   bufferedBytes: number;
 }

@@ -7,44 +7,53 @@ import { OpenConnections, type OpenConnectionsOptions } from "./connection-evict
 import { duplicate, type ListeningSocket } from "./listening-socket.ts";
 import type { ServerState } from "./server-state.ts";
 
-/** Pause between two looks at connections that keep the server waiting. */
+/** Milliseconds between two checks for connections that have waited too long for their clients. */
 const SWEEP_MS = 1_000;
 const STOP_POLL_MS = 5;
-/** Pause between two attempts to accept again while there is no room. */
+/** Milliseconds between two attempts to accept connections while no further one can be admitted. */
 const FULL_MS = 10;
-/** Connections accepted in one turn of the event loop, so that other work comes in between. */
+/**
+ * Number of connections that are accepted in one iteration of the event loop. A bound is needed so
+ * that other work gets its turn.
+ */
 const ACCEPTS_PER_TURN_MAX = 16;
 
 export interface HttpServerOptions
   extends Pick<ServerState<HttpConnection>, "handle" | "refusal">,
     Pick<OpenConnectionsOptions, "onEvicted"> {
-  /** The socket to accept from; the server closes it when it stops. */
+  /** The socket from which connections are accepted. The server closes it when it stops. */
   socket: ListeningSocket;
   /**
-   * The network that an address's connections count for; undefined for a proxy, whose connections
-   * count for no network.
+   * Returns the network of a client's IP address, for the bound `connectionsPerNetworkMax`. It
+   * returns undefined for a trusted proxy, whose connections are not bounded by network.
    */
   networkOf?(address: string): string | undefined;
-  /** Open connections beyond which a new one evicts a connection that waits for its client. */
+  /**
+   * Number of open connections beyond which a new one evicts (closes) a connection that waits for
+   * its client.
+   */
   connectionsMax?: number;
-  /** The same bound for one network; 0 is no limit. */
+  /**
+   * Number of open connections of one network beyond which a new one evicts another one of that
+   * network. 0 means no limit.
+   */
   connectionsPerNetworkMax?: number;
-  /** Called when a connection met a broken invariant, and is ended for it. */
+  /** Called when an assertion failed while a connection was handled. That connection is closed. */
   onFault?(error: InvariantError): void;
 }
 
 export interface HttpServer {
   readonly port: number;
-  /** Number of open connections. */
+  /** Returns the number of open connections. */
   connections(): number;
-  /** Takes no more connections and waits for the responses that are owed. */
+  /** Stops accepting connections. Resolves when all requests were responded to. */
   stop(): Promise<void>;
 }
 
 /**
- * Serves HTTP/1.1 (and 1.0) without TLS over Bun's TCP sockets. A connection on which the client
- * lets the server wait for a whole request, or for its response to be read, is closed after
- * `IDLE_CONNECTION_SECONDS_MAX`.
+ * Starts an HTTP/1.1 (and 1.0) server without TLS on Bun's TCP sockets. A connection is closed when
+ * it has waited `IDLE_CONNECTION_SECONDS_MAX` for its client to send a complete request or to read
+ * a response.
  */
 export function serveHttp(options: HttpServerOptions): HttpServer {
   const { socket, networkOf = (address) => address } = options;
@@ -98,7 +107,7 @@ export function serveHttp(options: HttpServerOptions): HttpServer {
 }
 
 interface AcceptorHandlers {
-  /** Takes an accepted connection; returns whether there is room for another. */
+  /** Called with an accepted connection. Returns whether another connection can be accepted. */
   onOpen(socket: Socket<HttpConnection>): boolean;
   onClose(connection: HttpConnection): void;
   hasRoom(): boolean;
@@ -106,11 +115,13 @@ interface AcceptorHandlers {
 }
 
 /**
- * Accepts connections, but no more in one turn of the event loop than `ACCEPTS_PER_TURN_MAX`, and
- * none while there is no room. Bun alone accepts as long as connections come, and a crowd that
- * reconnects as soon as it is refused would let nothing else happen. Connections that are not
- * accepted wait in the kernel's queue. Bun can stop accepting only by closing its descriptor; the
- * queue belongs to the socket behind the descriptor, and stays.
+ * Accepts connections from the file descriptor `fd`: at most `ACCEPTS_PER_TURN_MAX` in one
+ * iteration of the event loop, and none while no further connection can be admitted. Connections
+ * that are not accepted wait in the kernel's queue.
+ *
+ * Without these bounds, Bun accepts as long as connections arrive, and many clients that reconnect
+ * at once would stop all other work. To stop accepting, Bun must close its file descriptor.
+ * Therefore it gets a duplicate, and the socket with its queue stays open.
  */
 function createAcceptor(fd: number, handlers: AcceptorHandlers): { close(): void } {
   let listener: TCPSocketListener<HttpConnection> | undefined;
@@ -121,7 +132,7 @@ function createAcceptor(fd: number, handlers: AcceptorHandlers): { close(): void
   function listen(): void {
     listener = Bun.listen<HttpConnection>({
       fd: duplicate(fd),
-      // A client may close its side after its last request.
+      // A client may close its side after its last request and still read the responses.
       allowHalfOpen: true,
       socket: socketHandlers,
     } as never);
@@ -138,7 +149,7 @@ function createAcceptor(fd: number, handlers: AcceptorHandlers): { close(): void
     try {
       if (handlers.hasRoom()) listen();
     } catch {
-      // The process has no descriptor left.
+      // The process has no free file descriptor.
     }
     if (listener === undefined) retry = setTimeout(beginTurn, FULL_MS);
   }
@@ -156,7 +167,10 @@ function createAcceptor(fd: number, handlers: AcceptorHandlers): { close(): void
       socket.data.closed();
       handlers.onClose(socket.data);
     },
-    /** Called for a reset, which closes the socket next, and for exceptions of other handlers. */
+    /**
+     * Called when the client resets the connection, which is then closed, and for exceptions in
+     * other handlers.
+     */
     error(socket: Socket<HttpConnection>, error: Error) {
       if (!(error instanceof InvariantError)) return;
       handlers.onFault(error);

@@ -3,28 +3,33 @@ import ipaddr from "ipaddr.js";
 import type { HttpExchange } from "../http/exchange.ts";
 import { FORWARDED_HOPS_MAX } from "../settings/limits.ts";
 
-/** Peers remembered with their address and trust; one more clears them all. */
+/** Number of peers whose parsed address is cached. When one more comes, the cache is cleared. */
 const PEERS_REMEMBERED_MAX = 4_096;
 
 export interface ClientAddresses {
   /**
-   * The address of a request's client: the peer's address or, when the peer is a trusted proxy, the
-   * last entry of `X-Forwarded-For` that is not a trusted proxy's. Each proxy appends the address it
-   * saw, so entries that a client forged stand before those that are believed. An entry that is no
-   * address ends the search.
+   * Returns the IP address of a request's client. This is the address of the connection's peer,
+   * unless the peer is a trusted proxy. Then it is the last entry in `X-Forwarded-For` that is not
+   * the address of a trusted proxy. Each proxy appends the address that it sees, so entries that a
+   * client forged come earlier. The search ends at an entry that is no address.
    */
   of(request: Pick<HttpExchange, "peer" | "forwardedFor">): string;
   /**
-   * The network whose addresses may belong to one client: an IPv4 address, or the first half of an
-   * IPv6 address. Undefined for a trusted proxy.
+   * Returns the network of a peer's address, whose addresses may all belong to one client: the
+   * address itself for IPv4, its first 64 bits for IPv6. Undefined when the peer is a trusted
+   * proxy.
    */
   networkOf(peer: string): string | undefined;
 }
 
-/** Resolves clients' addresses behind trusted proxies (CIDRs). */
+/**
+ * Creates the functions that find clients' addresses. `trustedProxies` lists the CIDRs of proxies
+ * whose `X-Forwarded-For` header is trusted.
+ */
 export function createClientAddresses(trustedProxies: readonly string[]): ClientAddresses {
   const ranges = trustedProxies.map((cidr) => ipaddr.parseCIDR(cidr));
-  // Parsing an address costs half as much as a request, and most requests come from known peers.
+  // Parsing an address costs half as much as handling a request, and most requests come from known
+  // peers. So results are cached.
   const known = new Map<string, KnownPeer>();
 
   function resolve(text: string): KnownPeer {
@@ -68,7 +73,9 @@ interface KnownPeer {
   trusted: boolean;
 }
 
-/** The last entries of a list, from its end on, at most `FORWARDED_HOPS_MAX`. */
+/**
+ * Yields at most `FORWARDED_HOPS_MAX` entries of a comma-separated list, beginning with the last.
+ */
 function* lastEntries(list: string): Generator<string> {
   let end = list.length;
   for (let hops = 0; hops < FORWARDED_HOPS_MAX && end >= 0; hops++) {
@@ -78,7 +85,7 @@ function* lastEntries(list: string): Generator<string> {
   }
 }
 
-/** `1.2.3.4:80` and `[::1]:80` without the port and the brackets. */
+/** Removes port and brackets from an address: `1.2.3.4:80` → `1.2.3.4`, `[::1]:80` → `::1`. */
 function withoutPort(entry: string): string {
   const [, bracketed, plain] = /^(?:\[([^\]]*)\](?::\d+)?|([^:]*):\d+)$/.exec(entry) ?? [];
   return bracketed ?? plain ?? entry;
@@ -92,9 +99,10 @@ function networkText(address: ipaddr.IPv4 | ipaddr.IPv6): string {
 }
 
 /**
- * Reads an address; an IPv4 address inside an IPv6 one (`::ffff:a.b.c.d`) counts as IPv4. An
- * address with a zone is refused, since a zone means something on one machine alone and has any
- * length; so is `010.1`, which ipaddr.js would read.
+ * Parses an IP address; undefined when the text is none. An IPv4 address in IPv6 notation
+ * (`::ffff:a.b.c.d`) becomes IPv4. An address with a zone is refused, because a zone is valid on
+ * one machine only and can have any length. Short forms such as `010.1`, which ipaddr.js accepts,
+ * are refused too.
  */
 function parse(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
   return isIP(text) !== 0 && !text.includes("%") ? ipaddr.process(text) : undefined;

@@ -2,18 +2,19 @@ import type { HttpExchange } from "../http/exchange.ts";
 import type { HttpResponse } from "../http/response.ts";
 
 export interface FlushResponsesOptions {
-  /** The response to an exchange whose record is durable. */
+  /** Returns the response to a request whose record is durable. */
   stored(): HttpResponse;
-  /** The response to an exchange whose record could not be stored. */
+  /** Returns the response to a request whose record could not be stored. */
   failed(error: unknown): HttpResponse;
 }
 
 /**
- * Responds to exchanges once their records are durable. All records of one flush share the log's
- * promise, so they share one callback here.
+ * Creates a function that responds to requests when their records are durable. All records of one
+ * flush have the same promise, so the function adds one callback per flush instead of one per
+ * request.
  */
 export function createFlushResponses({ stored, failed }: FlushResponsesOptions) {
-  /** Exchanges whose records are written together, by the promise that they share. */
+  /** Requests that wait for a flush, by the promise that the records of the flush share. */
   const flushes = new Map<Promise<void>, HttpExchange[]>();
 
   return function respondWhenStored(flush: Promise<void>, exchange: HttpExchange): void {

@@ -24,20 +24,23 @@ export interface IngestListenerOptions
   extends Pick<HttpServerOptions, "connectionsMax" | "connectionsPerNetworkMax">,
     Pick<PixelEndpointOptions, "source" | "log" | "recordClientAddress">,
     Partial<Pick<PixelEndpointOptions, "pixelsPerSecondMax">> {
-  /** CIDRs of proxies whose `X-Forwarded-For` is believed. */
+  /** CIDRs of proxies whose `X-Forwarded-For` header is trusted. */
   trustedProxies: readonly string[];
   logger: Logger;
   metrics?: Metrics;
 }
 
 export interface IngestListener {
-  /** Accepts from this socket, which the listener closes when it stops. */
+  /** Starts to accept connections from `socket`. The listener closes the socket when it stops. */
   start(socket: ListeningSocket): void;
-  /** Takes no more connections and waits for the responses under way. */
+  /** Stops accepting connections. Resolves when all requests were responded to. */
   stop(): Promise<void>;
 }
 
-/** The data plane's listener: routes requests to their endpoints and answers what has none. */
+/**
+ * Creates the HTTP listener that receives pixels. It passes each request to the endpoint for its
+ * path, and responds to requests for unknown paths.
+ */
 export function createIngestListener(options: IngestListenerOptions): IngestListener {
   const { logger, metrics } = options;
   const clients = createClientAddresses(options.trustedProxies);
@@ -63,8 +66,8 @@ export function createIngestListener(options: IngestListenerOptions): IngestList
         return pixelResponse;
       },
       failed(err) {
-        // The log itself reports once that the disk fails; a line for each event would fill the
-        // disk further.
+        // The event log reports a failed disk once. A log line for each event would fill the disk
+        // further.
         if (!(err instanceof LogUnavailable)) logger.error({ err }, "event log refused an event");
         const message = "The event could not be stored, try again later";
         return refuse(503, message, { "Retry-After": "1" });
@@ -82,7 +85,7 @@ export function createIngestListener(options: IngestListenerOptions): IngestList
     }
   }
 
-  /** The response; undefined when the endpoint responds later. */
+  /** Handles a request. Returns the response; undefined when the endpoint responds later. */
   function route(exchange: HttpExchange): HttpResponse | undefined {
     switch (exchange.path) {
       case "/pixel/v1/page":
@@ -120,12 +123,18 @@ export function createIngestListener(options: IngestListenerOptions): IngestList
   };
 }
 
-/** A POST counts as a pixel because `navigator.sendBeacon` sends POST; the body is ignored. */
+/**
+ * Whether a request's method is one that sends a pixel. POST is accepted because
+ * `navigator.sendBeacon` uses it; the body is ignored.
+ */
 const isPixel = ({ method }: HttpExchange) => method === "GET" || method === "POST";
 
 const isRead = ({ method }: HttpExchange) => method === "GET" || method === "HEAD";
 
-/** Two ports are easily confused: the API and the console are not here. */
+/**
+ * Message for unknown paths. It mentions the API and the console, which are on another port,
+ * because the two ports are easily confused.
+ */
 const NOT_FOUND =
   "There is nothing at this path: expected /pixel/v1/page or /pixel/v1/track; the API and the console have a port of their own";
 

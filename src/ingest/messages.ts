@@ -1,4 +1,4 @@
-/** Messages between the server and an ingest process, as JSON over Bun's IPC. */
+/** Messages between the server and an ingest process. They are sent as JSON over Bun's IPC. */
 
 import type { MetricObjectWithValues, MetricValue } from "prom-client";
 import type { Gap } from "../log/loss-report.ts";
@@ -6,54 +6,75 @@ import type { SegmentBounds } from "../log/writer-options.ts";
 
 export type ProcessMetrics = MetricObjectWithValues<MetricValue<string>>[];
 
-/** The settings of an ingest process, which reads neither configuration nor environment. */
+/**
+ * The settings of an ingest process. The server sends them, because the process reads neither the
+ * configuration file nor environment variables.
+ */
 export interface IngestSettings {
   index: number;
   log: IngestLogSettings;
   catalogDirectory: string;
   /**
-   * The data plane's port. Its socket is the descriptor `INGEST_SOCKET_FD`, which all processes
-   * share.
+   * Port on which pixels are received. The process inherits the listening socket as file descriptor
+   * `INGEST_SOCKET_FD`; all ingest processes accept from it.
    */
   port: number;
   trustedProxies: readonly string[];
   recordClientAddress: boolean;
-  /** This process's share of the rate per write key; 0 is no limit. */
+  /**
+   * Largest number of pixels per second and write key that this process accepts; 0 means no limit.
+   * It is the configured rate divided by the number of processes.
+   */
   pixelsPerSecondMax: number;
-  /** Open connections of one client address; 0 is no limit. */
+  /** Largest number of open connections of one client network; 0 means no limit. */
   connectionsPerNetworkMax: number;
   logLevel: string;
 }
 
-/** The event log that a process appends to. */
+/** Settings of the event log to which an ingest process appends records. */
 export type IngestLogSettings =
   | FileLogSettings
-  /** Partitions, which all processes of all machines write; `OpenPartitions` reads the settings. */
+  /**
+   * A log of partitions, to which the processes of all nodes append. Only `OpenPartitions` reads
+   * `settings`.
+   */
   | { kind: "partitions"; settings: object };
 
-/** An event log that one process alone writes. */
+/** Settings of a log directory that only this process writes. */
 export interface FileLogSettings extends SegmentBounds {
   kind: "files";
   directory: string;
-  /** First sequence number that the process may assign. */
+  /** Lowest sequence number that the process may assign. */
   firstSequence: number;
-  /** The event logs of other processes, whose ends each record notes. */
+  /** Event logs of the other ingest processes. Each record contains their ends. */
   otherLogs: readonly OtherFileLog[];
 }
 
-/** The event logs of the processes, as the server sees them. Processes are named by their index. */
+/**
+ * The event logs of all ingest processes, as seen from the server. `index` is the number of an
+ * ingest process, counted from 0.
+ */
 export interface IngestLogs {
-  /** Settings with which a process that starts now opens its log. */
+  /** Returns the log settings for an ingest process that starts now. */
   settings(index: number): IngestLogSettings;
-  /** Called when the process has opened its own log, for the first time or again. */
+  /**
+   * Called each time an ingest process has opened its own log. `durable` is the sequence number
+   * after the log's last durable record.
+   */
   opened?(index: number, durable: number): void;
-  /** Called when the log is durable below `end`; the new records are of `sources`, or of any. */
+  /**
+   * Called when all records below `end` are durable. `sources` lists the source ids of the new
+   * records; when it is undefined, they may have any source.
+   */
   written?(index: number, end: number, sources: readonly string[] | undefined): void;
-  /** Called when the log ends before records that it should hold. */
+  /**
+   * Called when the log ends before records that were durable earlier. `gap` holds the sequence
+   * numbers of the missing records.
+   */
   missing?(index: number, gap: Gap): void;
 }
 
-/** The descriptor under which an ingest process inherits the data plane's socket. */
+/** File descriptor of the listening socket in each ingest process. */
 export const INGEST_SOCKET_FD = 3;
 
 export interface OtherFileLog {
@@ -64,22 +85,31 @@ export interface OtherFileLog {
 export type ServerMessage =
   | ({ type: "serve" } & IngestSettings)
   | { type: "metrics"; id: number }
-  /** Every log is open: the process may take pixels. */
+  /** All logs are open, so the process may accept pixels now. */
   | { type: "listen" }
-  /** Stop accepting, answer the requests under way, flush, and exit. */
+  /** The process must stop accepting, respond to its requests, flush its log, and exit. */
   | { type: "close" };
 
 export type IngestMessage =
-  /** The process's log can be written; a log of its own is durable up to `durable`. */
+  /**
+   * The process has opened its log. `durable` is the sequence number after the last durable record,
+   * when the process has a log of its own.
+   */
   | { type: "opened"; durable?: number }
   | { type: "listening" }
-  /** The process could not start, and exits. */
+  /** The process could not start, and exits now. */
   | { type: "failed"; message: string }
-  /** `sources` holds the sources of the new records, and perhaps others; absent when too many. */
+  /**
+   * All records below `sequence` are durable. `sources` contains the source ids of the new records,
+   * and may contain others. It is absent when there are too many.
+   */
   | { type: "durable"; sequence: number; sources?: string[] }
-  /** The process's log ends before records that it should hold. */
+  /**
+   * The process's log ends before records that were durable earlier. Their sequence numbers are
+   * from `from` (inclusive) to `to` (exclusive).
+   */
   | { type: "missing"; from: number; to: number }
   | { type: "health"; healthy: boolean }
-  /** Sent every `INGEST_PULSE_MS`: the process responds. */
+  /** Sent every `INGEST_PULSE_MS` to show that the process is not blocked. */
   | { type: "pulse" }
   | { type: "metrics"; id: number; metrics: ProcessMetrics };

@@ -3,8 +3,9 @@ import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
 
 /**
- * Counts responses by status. The counts are plain numbers until the metrics are read: a labelled
- * `inc` for each request would cost a tenth of the request.
+ * Returns a function that counts a response by its status. The counts are transferred to the metric
+ * when the metrics are read: calling `inc` with a label for each request would cost a tenth of the
+ * request.
  */
 export function createStatusCounter(metrics: Metrics | undefined): (status: number) => void {
   const counts = new Map<number, { status: number; answers: number }>();
@@ -27,7 +28,10 @@ export function createStatusCounter(metrics: Metrics | undefined): (status: numb
   };
 }
 
-/** Pause between two log lines about evicted connections: one for each would serve a flood. */
+/**
+ * Milliseconds between two log lines about evicted connections. A line for each one would let an
+ * attacker fill the log.
+ */
 const EVICTION_LINE_MS = 60_000;
 
 const boundOf = {
@@ -35,7 +39,10 @@ const boundOf = {
   all: "connections of this process",
 };
 
-/** Counts connections that were evicted or refused because a bound was reached. */
+/**
+ * Returns a function that counts a connection that was evicted or refused because a bound was
+ * reached.
+ */
 export function createEvictionCounter(
   metrics: Metrics | undefined,
   logger: Logger,
@@ -63,7 +70,7 @@ export function createEvictionCounter(
   };
 }
 
-/** Registers the gauge of open connections. */
+/** Registers the metric of open connections. Each reading of the metrics calls `connections`. */
 export function registerConnectionGauge(metrics: Metrics, connections: () => number): void {
   new Gauge({
     name: "pixelmill_pixel_connections",

@@ -1,23 +1,30 @@
 import { HttpResponse } from "../http/response.ts";
 
-/** One transparent pixel, 43 bytes, the same GIF as RudderStack's. */
+/** A transparent GIF image of one pixel, 43 bytes. It is the same as RudderStack's. */
 const GIF = Buffer.from("R0lGODlhAQABAIAAAAAAAAAAACH5BAEAAAAALAAAAAABAAEAAAICRAEAOw==", "base64");
 
-/** Forbids every cache: a cached pixel is a lost event. */
+/**
+ * Value of `Cache-Control` that forbids caching, because the server gets no event for a cached
+ * pixel.
+ */
 const NO_STORE = "no-store, no-cache, must-revalidate, private";
 const SHARED = {
   "Cache-Control": NO_STORE,
   Expires: "0",
   "Access-Control-Allow-Origin": "*",
-  // A page that requires consent of embedded resources (COEP) may embed a pixel, and time it.
+  // A page that requires consent of embedded resources (COEP) may embed a pixel and measure its
+  // time.
   "Cross-Origin-Resource-Policy": "cross-origin",
   "Timing-Allow-Origin": "*",
 };
 
-/** 200: the event is on disk. */
+/** The response to a pixel whose event is durable. */
 export const pixelResponse = new HttpResponse(200, { "Content-Type": "image/gif", ...SHARED }, GIF);
 
-/** A response that is not 2xx: one sentence, which never repeats the caller's input. */
+/**
+ * Creates an error response whose body is one sentence. The sentence must not contain the client's
+ * input.
+ */
 export function errorResponse(
   status: number,
   message: string,
@@ -42,7 +49,7 @@ export const readOnlyResponse = errorResponse(405, "Expected the method GET or H
   Allow: READING_METHODS,
 });
 
-/** 204 to a CORS preflight. */
+/** The response to a CORS preflight request. */
 export const preflightResponse = new HttpResponse(204, {
   Allow: METHODS,
   "Access-Control-Allow-Origin": "*",
@@ -57,7 +64,7 @@ export const healthResponse = new HttpResponse(
   JSON.stringify({ status: "ok" }),
 );
 
-/** Keeps search engines away from every path. */
+/** The response to `/robots.txt`. It asks search engines to read no path of this host. */
 export const robotsResponse = new HttpResponse(
   200,
   { "Content-Type": "text/plain;charset=utf-8" },

@@ -11,10 +11,13 @@ interface FileLogParts extends IngestLogContext {
   send(message: IngestMessage): void;
 }
 
-/** Pause between two reports to the server of how far the log is durable. */
+/** Shortest time in milliseconds between two reports to the server about durable records. */
 const INGEST_DURABLE_MS = 5;
 
-/** Opens the process's own event log, and reports written records to the server. */
+/**
+ * Opens the log directory of this ingest process for writing, and reports durable records to the
+ * server.
+ */
 export async function openFileLog(
   { directory, firstSequence, otherLogs, segmentBytesMax, segmentMsMax }: FileLogSettings,
   { logger, metrics, send, onHealth }: FileLogParts,
@@ -33,7 +36,7 @@ export async function openFileLog(
     segmentBytesMax,
     segmentMsMax,
     codec: pixelRecordCodec,
-    // The mark holds what was durable: a log that ends below it has lost records.
+    // The mark holds the end of the durable records. A log that ends below it has lost records.
     first: Math.max(firstSequence, readStoredMark(mark)),
     onMissing: (gap) => send({ type: "missing", ...gap }),
   });
@@ -43,12 +46,15 @@ export async function openFileLog(
   return { ...written.wrap(log), otherLogs: watchOtherLogEnds(otherLogs) };
 }
 
-/** Sources that one report names; with more, it names none and the server reads the records. */
+/**
+ * Largest number of source ids in one report. A report about more sources lists none, and the
+ * server reads them from the records.
+ */
 const REPORTED_SOURCES_MAX = 100;
 
 /**
- * Reports to the server how far the log is durable: at once after a pause, else at most once per
- * `INGEST_DURABLE_MS`.
+ * Returns a function that reports to the server how far the log is durable. The first report after
+ * a pause is sent at once; further ones at most once per `INGEST_DURABLE_MS`.
  */
 function createReporter(
   log: LogWriter<unknown>,

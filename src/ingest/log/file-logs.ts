@@ -14,36 +14,43 @@ import type { Metrics } from "../../observe/metrics.ts";
 import type { IngestLogs } from "../messages.ts";
 
 export interface FileLogsOptions {
-  /** Holds one event log directory per process, named by its number. */
+  /**
+   * Directory that contains one log directory for each ingest process, named by the process's
+   * number.
+   */
   directory: string;
-  /** Number of processes that write. */
+  /** Number of ingest processes that write logs. */
   count: number;
   /**
-   * By name of the event log: sequence numbers below were read by a lane or named by a connection,
-   * even if the log ends before them.
+   * For each event log, by its name: a sequence number below which all numbers may be in use
+   * already, because a lane has read them or a connection's stored position refers to them. New
+   * records get higher numbers, even if the log on disk ends earlier.
    */
   known?: Positions;
-  /** Bounds of the segments that the processes write. */
+  /** Bounds at which the ingest processes start a new segment. */
   segments?: SegmentBounds;
   logger: Logger;
   metrics?: Metrics;
 }
 
-/** Event logs in directories, written by the ingest processes of this server. */
+/** The event logs of this server's ingest processes, one directory for each. */
 export type FileLogs = EventLogs & Required<IngestLogs>;
 
 interface Log {
   directory: string;
   reader: LogReader;
-  /** Set once a process of this server writes the log. */
+  /**
+   * The log's durable mark. Undefined until an ingest process of this server has opened the log.
+   */
   mark: DurableMark | undefined;
-  /** Whether the log is empty and no process of this server writes it. */
+  /** Whether the log has no records and no ingest process of this server writes it. */
   isEmpty: boolean;
 }
 
 /**
- * Opens the logs of the processes to start, and those that earlier processes left behind. Waits for
- * processes of an earlier server that still write a log, since these also hold the port.
+ * Opens the logs of the ingest processes to start, and the logs that earlier processes left. Waits
+ * until the ingest processes of an earlier server have stopped writing, because these also use the
+ * port.
  */
 export async function openFileLogs(options: FileLogsOptions): Promise<FileLogs> {
   const losses = new LossReport(options);
@@ -131,7 +138,7 @@ async function sealLeftLog(
   const end = await sealLog({ directory, logger });
   if (known > end) losses.missing(directory, { from: end, to: known }, known - end);
   reader.advance(Math.max(end, known));
-  // The last writer's mark may be gone after a power loss.
+  // A power loss may have removed the mark of the log's last writer.
   openMark(directory).set(reader.end());
   log.isEmpty = reader.end() <= reader.first();
 }

@@ -2,29 +2,36 @@ import type { LogEnd, PixelRecord } from "../../event/record.ts";
 import type { Logger } from "../../observe/log.ts";
 import type { Metrics } from "../../observe/metrics.ts";
 
-/** The event log that an ingest process appends to: its own, or one that all nodes share. */
+/**
+ * The event log to which an ingest process appends records: a log of its own, or one that all nodes
+ * write.
+ */
 export interface IngestLog {
   /**
-   * Settles as `LogWriter.append` does. `user` is the hash of the event's user, by which a log of
-   * partitions keeps a user's records in one of them; 0 unless `isPartitionedByUser`.
+   * Appends a record. Resolves when the record is durable, and rejects when it was not stored.
+   * `user` is the hash of the event's user, which chooses the partition, so that a user's records
+   * keep their order. It is 0 unless `isPartitionedByUser`.
    */
   append(record: PixelRecord, user: number): Promise<void>;
-  /** Whether `append` needs the hash of the user. */
+  /** Whether `append` needs the hash of the event's user. */
   isPartitionedByUser?: boolean;
-  /** Whether records can be appended. */
+  /** Whether records can be appended now. */
   healthy(): boolean;
-  /** Sequence number after the last durable record, of a log that this process alone writes. */
+  /**
+   * Returns the sequence number after the last durable record. Absent when other processes write
+   * the log too.
+   */
   durable?(): number;
-  /** Ends of the event logs of other processes; absent when there are none. */
+  /** Returns the ends of the other ingest processes' event logs. Absent when there are none. */
   otherLogs?: (() => readonly LogEnd[]) | undefined;
-  /** Flushes the waiting records, then closes. */
+  /** Writes the records that wait, then closes the log. */
   close(): Promise<void>;
 }
 
-/** Parts of an ingest process that its log uses. */
+/** The parts of an ingest process that its log needs. */
 export interface IngestLogContext {
   logger: Logger;
   metrics: Metrics;
-  /** Called when `healthy` may have changed. */
+  /** Called when the value of `IngestLog.healthy` may have changed. */
   onHealth(healthy: boolean): void;
 }

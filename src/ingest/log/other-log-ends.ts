@@ -3,10 +3,13 @@ import { openMark } from "../../log/durable-mark.ts";
 import type { OtherFileLog } from "../messages.ts";
 
 /**
- * Returns a function that reads the ends of the event logs of other processes from their marks,
- * which their writers set before they respond: a client that has a response of another process and
- * then asks this one is known to come later. The list is the same object until an end has moved.
- * Undefined when there are no other logs.
+ * Returns a function that reads the ends of other ingest processes' event logs from their durable
+ * marks. Undefined when there are no other logs. The function returns the same array until an end
+ * has changed.
+ *
+ * The ends give events of one client an order across the logs: a process sets its mark before it
+ * responds. So when a client has a response of another process and then sends a pixel to this one,
+ * the ends stored with this pixel are beyond the first pixel's record.
  */
 export function watchOtherLogEnds(
   others: readonly OtherFileLog[],

@@ -2,15 +2,16 @@ import type { PixelRecord } from "../../event/record.ts";
 import type { LogWriter } from "../../log/event-log.ts";
 
 /**
- * Sources of the records appended since the last report to the server. Two reports in a row may name
- * a source: a record that is being written may become durable with either.
+ * Collects the source ids of appended records for the next report to the server. A source id may be
+ * in two consecutive reports, because a record that is being written may become durable before or
+ * after the next report.
  */
 export class WrittenSources {
-  /** Sources by flush, and whether that flush has ended. */
+  /** Source ids of each flush that was not reported yet, and whether its records are durable. */
   #flushes: { sources: Set<string>; hasEnded: boolean }[] = [];
   #writing: Promise<void> | undefined;
 
-  /** Wraps a log writer so that the sources of its records are noted here. */
+  /** Returns a log writer that appends to `log` and stores the source id of each record here. */
   wrap(log: LogWriter<PixelRecord>): LogWriter<PixelRecord> {
     return {
       append: (record) => {
@@ -24,14 +25,19 @@ export class WrittenSources {
     };
   }
 
-  /** Sources of the records written since the last call, and of those being written. */
+  /**
+   * Returns the source ids of the records that were written since the last call, and of records
+   * that are being written.
+   */
   take(): Set<string> {
     const sources = new Set(this.#flushes.flatMap((flush) => [...flush.sources]));
     this.#flushes = this.#flushes.filter(({ hasEnded }) => !hasEnded);
     return sources;
   }
 
-  /** Notes the source of a record; records with the same promise belong to one flush. */
+  /**
+   * Stores the source id of a record. Records with the same promise `stored` belong to one flush.
+   */
   #note(stored: Promise<void>, sourceId: string): void {
     if (stored !== this.#writing) {
       this.#writing = stored;

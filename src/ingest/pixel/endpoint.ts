@@ -10,23 +10,33 @@ import type { IngestLog } from "../log/ingest-log.ts";
 import { createMessageId } from "../message-id.ts";
 
 export interface PixelEndpointOptions {
-  /** The source of a write key, enabled or not. */
+  /**
+   * Returns the source with a write key, whether or not it is enabled; undefined when there is
+   * none.
+   */
   source(writeKey: string): Source | undefined;
   log: Pick<IngestLog, "append" | "isPartitionedByUser" | "otherLogs">;
   clients: ClientAddresses;
-  /** Whether events carry `request_ip`. */
+  /** Whether the client's IP address is recorded, as `request_ip` of the event. */
   recordClientAddress: boolean;
-  /** Pixels per second and source beyond which 429 is answered; 0 is no limit. */
+  /**
+   * Number of pixels per second and source beyond which pixels are refused with status 429; 0 means
+   * no limit.
+   */
   pixelsPerSecondMax: number;
-  /** The response to a pixel that is refused. */
+  /** Returns the response to a pixel that is refused. */
   refuse(status: number, message: string, headers?: Record<string, string>): HttpResponse;
-  /** Responds to the exchange once `stored` resolves, or with 503 when it rejects. */
+  /**
+   * Responds to the request with a pixel when `stored` resolves, and with status 503 when it
+   * rejects.
+   */
   respondWhenStored(stored: Promise<void>, exchange: HttpExchange): void;
 }
 
 /**
- * Admits a pixel and appends its record to the log. Returns the response to a pixel that is refused;
- * undefined when the record is on its way to the disk.
+ * Returns the function that handles pixel requests. It checks the request and appends a record to
+ * the event log. It returns the response to a pixel that is refused; undefined when the record is
+ * being written and the response follows later.
  */
 export function createPixelEndpoint(
   options: PixelEndpointOptions,

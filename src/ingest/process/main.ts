@@ -17,10 +17,13 @@ import {
   type ServerMessage,
 } from "../messages.ts";
 
-/** Time in which an ingest process whose server died must send its responses and flush its log. */
+/**
+ * Milliseconds in which an ingest process must send its responses and flush its log after the
+ * server has died.
+ */
 const INGEST_ORPHAN_MS_MAX = 2_000;
 
-/** Opens the log of partitions; only this function reads the settings. */
+/** Opens an event log of partitions. Only this function knows the format of `settings`. */
 export type OpenPartitions = (settings: object, parts: PartitionsContext) => Promise<IngestLog>;
 
 export interface PartitionsContext extends IngestLogContext {
@@ -28,12 +31,12 @@ export interface PartitionsContext extends IngestLogContext {
 }
 
 /**
- * Runs the hidden command `ingest`: appends pixels to an event log until the server sends `close` or
- * is gone. Returns the exit code.
+ * Runs the internal command `ingest`: accepts pixels and appends them to an event log until the
+ * server sends `close` or dies. Resolves with the exit code.
  */
 export async function runIngestProcess(openPartitions: OpenPartitions): Promise<number> {
-  // Ctrl-C and a service's stop signal every process of the group, but the server decides when this
-  // process ends.
+  // Ctrl-C and the stop command of a service manager signal all processes of the group. The signals
+  // are ignored here, because the server decides when this process ends.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGUSR1", "SIGUSR2"] as const) {
     process.on(signal, () => {});
   }
@@ -52,8 +55,8 @@ export async function runIngestProcess(openPartitions: OpenPartitions): Promise<
     const late = Bun.sleep(waitMs).then(() => "late" as const);
     return (await Promise.race([close(), late])) === "late" ? 1 : 0;
   } catch (error) {
-    // The server prints the message of a `StartError`; any other error is a defect, and its stack
-    // is needed.
+    // The server prints only the message of a `StartError`. Any other error is a defect, so the
+    // message contains the stack.
     if (!(error instanceof StartError)) {
       logger.error({ err: error }, "ingest process could not start");
     }
@@ -66,7 +69,10 @@ interface OpenContext extends Omit<IngestLogContext, "onHealth"> {
   openPartitions: OpenPartitions;
 }
 
-/** Opens catalog, log and listener, and returns how to close them in reverse order. */
+/**
+ * Opens the catalog, the log and the listener. Returns a function that closes them in reverse
+ * order.
+ */
 async function open(
   settings: IngestSettings,
   { send, listen }: Pick<ReturnType<typeof connect>, "send" | "listen">,
@@ -107,7 +113,7 @@ async function open(
   return () => opened.disposeAsync();
 }
 
-/** Reports each change of the log's health to the server. */
+/** Returns a function that gets the log's health and reports each change to the server. */
 function createHealthReporter(send: (message: IngestMessage) => void): (healthy: boolean) => void {
   let reported = true;
   return (healthy) => {
@@ -116,7 +122,10 @@ function createHealthReporter(send: (message: IngestMessage) => void): (healthy:
   };
 }
 
-/** The most connections of this process: the limit, or fewer where descriptors do not suffice. */
+/**
+ * Returns the largest number of connections of this process: the limit, or fewer when the process
+ * may not open enough file descriptors.
+ */
 function connectionsMax(logger: Logger): number {
   const { max, connectionsMax } = readDescriptorLimits();
   if (connectionsMax >= HTTP_CONNECTIONS_MAX) return HTTP_CONNECTIONS_MAX;
@@ -127,7 +136,10 @@ function connectionsMax(logger: Logger): number {
   return connectionsMax;
 }
 
-/** The channel to the server: the server's requests as promises, and the end of the channel. */
+/**
+ * Opens the IPC channel to the server. Returns promises for the server's messages and for the end
+ * of the channel.
+ */
 function connect() {
   const serve = Promise.withResolvers<IngestSettings>();
   const listen = Promise.withResolvers<void>();

@@ -12,39 +12,60 @@ import type {
 } from "../messages.ts";
 import { hasProgressed, readMainThread, type ThreadState } from "./thread-state.ts";
 
-/** Time in which a started process must listen; it may wait for its log's lock. */
+/**
+ * Milliseconds in which a started ingest process must listen. It may have to wait for its log's
+ * lock.
+ */
 export const INGEST_START_MS_MAX = 20_000;
-/** Shortest delay of a restart, doubled each time a process dies young. */
+/**
+ * Delay in milliseconds before the first restart of an ingest process. It doubles each time the
+ * process dies young.
+ */
 const INGEST_RESTART_MS_MIN = 50;
-/** Longest delay of a restart. */
+/** Longest delay in milliseconds before a restart. */
 const INGEST_RESTART_MS_MAX = 5_000;
-/** Age from which the death of a process is restarted with the shortest delay. */
+/**
+ * Lifetime in milliseconds below which a process dies young. After a longer lifetime, the next
+ * restart has the shortest delay.
+ */
 const INGEST_STEADY_MS_MIN = 10_000;
-/** Pulses in a row that may be missing while the process still counts as ready. */
+/** Number of missing pulses in a row up to which a process counts as ready. */
 const INGEST_PULSES_LATE_MAX = 3;
-/** Missing pulses after which an ingest process that uses no CPU counts as hung, and is killed. */
+/**
+ * Number of missing pulses in a row after which a process that uses no CPU counts as hung and is
+ * killed.
+ */
 export const INGEST_PULSES_MISSED_MAX = 15;
-/** Missing pulses after which a process is killed even if it uses, or waits for, CPU or disk. */
+/**
+ * Number of missing pulses in a row after which a process is killed even if it uses the CPU, or
+ * waits for the CPU or a disk.
+ */
 const INGEST_PULSES_SLOW_MAX = 120;
-/** Time in which a process must report its metrics; a slower process is left out. */
+/**
+ * Milliseconds in which a process must report its metrics. The metrics of a slower process are left
+ * out.
+ */
 const INGEST_METRICS_MS_MAX = 1_000;
 
-/** Extensions by `INGEST_START_MS_MAX` of a start that makes progress. */
+/**
+ * How many times the start of a process is extended by `INGEST_START_MS_MAX` while the process
+ * makes progress.
+ */
 const INGEST_START_EXTENSIONS_MAX = 5;
 
 export interface IngestProcessOptions {
-  /** argv that starts this executable as an ingest process. */
+  /** Command line that starts this executable as an ingest process. */
   command: readonly string[];
   settings: Omit<IngestSettings, "log">;
-  /** Names the log to open, and receives reports of written records. */
+  /** Supplies the settings of the process's log, and is called when records are durable. */
   logs: IngestLogs;
-  /** Descriptor of the socket that the process accepts from, which outlives the process. */
+  /** File descriptor of the listening socket. The socket stays open when the process dies. */
   socketFd: number;
   logger: Logger;
   onDeath(): void;
 }
 
-/** An ingest process, seen from the server: started, and restarted whenever it dies. */
+/** Starts an ingest process, supervises it from the server, and restarts it when it dies. */
 export class IngestProcess {
   readonly #parts: IngestProcessOptions;
   readonly #logger: Logger;
@@ -52,22 +73,22 @@ export class IngestProcess {
   readonly #firstListening = Promise.withResolvers<void>();
   readonly #metricsRequests = new Map<number, (metrics: ProcessMetrics) => void>();
   #child: Subprocess | undefined;
-  /** Whether all logs are open, so that a restarted process need not wait for other processes. */
+  /** Whether `listen` was called. From then on, a restarted process may accept pixels at once. */
   #mayListen = false;
-  /** Whether the process has listened at least once; from then on it is kept alive. */
+  /** Whether the process has listened at least once. From then on, it is restarted when it dies. */
   #started = false;
   #listening = false;
   #healthy = true;
   #closing = false;
-  /** Deaths in a row of processes that lived less than `INGEST_STEADY_MS_MIN`. */
+  /** Number of deaths in a row of processes that lived less than `INGEST_STEADY_MS_MIN`. */
   #youngDeaths = 0;
   #failure: string | undefined;
   /**
-   * Pulses missed since the last message. A timer of the server counts them, so a pause of the
-   * server itself counts as one.
+   * Number of pulses missed since the last message of the process. The server's timer counts them,
+   * so a pause of the server itself counts as one missed pulse.
    */
   #missed = 0;
-  /** State of the process's main thread when its first pulse was missed. */
+  /** State of the process's main thread at the first missing pulse. */
   #stateAtFirstMiss: ThreadState | undefined;
   #watch: ReturnType<typeof setInterval> | undefined;
   #restart: ReturnType<typeof setTimeout> | undefined;
@@ -77,19 +98,22 @@ export class IngestProcess {
   constructor(parts: IngestProcessOptions) {
     this.#parts = parts;
     this.#logger = parts.logger.child({ ingest: parts.settings.index });
-    // A caller waits for one of the two promises, which reports a failed start; the other rejects
-    // unobserved.
+    // A caller waits for only one of the two promises and gets a failed start from it. The
+    // rejection of the other one is ignored.
     this.#opened.promise.catch(() => {});
     this.#firstListening.promise.catch(() => {});
   }
 
-  /** Resolves when the process has opened its log; rejects with `StartError` when it cannot. */
+  /**
+   * Starts the process. Resolves when the process has opened its log. Rejects with `StartError`
+   * when it cannot.
+   */
   start(): Promise<void> {
     this.#spawn();
     return this.#opened.promise;
   }
 
-  /** Lets the process take pixels; resolves when it listens for the first time. */
+  /** Allows the process to accept pixels. Resolves when it listens for the first time. */
   listen(): Promise<void> {
     this.#mayListen = true;
     this.#send({ type: "listen" });
@@ -104,7 +128,10 @@ export class IngestProcess {
     return this.#child?.pid;
   }
 
-  /** The process's metrics now; none when it does not answer within `INGEST_METRICS_MS_MAX`. */
+  /**
+   * Returns the current metrics of the process. They are empty when the process does not respond
+   * within `INGEST_METRICS_MS_MAX`.
+   */
   async metrics(): Promise<ProcessMetrics> {
     if (!this.#listening) return [];
     const id = this.#lastMetricsRequest++;
@@ -116,7 +143,10 @@ export class IngestProcess {
     return metrics;
   }
 
-  /** Asks the process to end, kills it if it takes too long, and resolves when it has exited. */
+  /**
+   * Asks the process to end, and kills it when it takes too long. Resolves when the process has
+   * exited.
+   */
   async close(): Promise<void> {
     this.#closing = true;
     clearTimeout(this.#restart);
@@ -144,11 +174,14 @@ export class IngestProcess {
     this.#send({ type: "serve", ...settings, log: logs.settings(settings.index) });
   }
 
-  /** Undefined when the system starts no process: too many run, or the executable is missing. */
+  /**
+   * Starts the operating system process. Undefined when that fails: there are too many processes,
+   * or the executable is missing.
+   */
   #launch(): Subprocess | undefined {
     try {
       return Bun.spawn([...this.#parts.command], {
-        // The fourth descriptor, the socket, is `INGEST_SOCKET_FD` in the process.
+        // The fourth descriptor, the listening socket, is `INGEST_SOCKET_FD` in the process.
         stdio: ["ignore", "ignore", "inherit", this.#parts.socketFd],
         serialization: "json",
         ipc: (message: IngestMessage) => this.#receive(message),
@@ -159,7 +192,10 @@ export class IngestProcess {
     }
   }
 
-  /** Kills a process that does not listen in time; a process that makes progress gets more time. */
+  /**
+   * Kills the process when it does not listen in time. A process that makes progress gets up to
+   * `extensions` more periods of time.
+   */
   #awaitStart(child: Subprocess, extensions = INGEST_START_EXTENSIONS_MAX): void {
     const before = readMainThread(child.pid);
     this.#startTimeout = setTimeout(() => {
@@ -169,7 +205,10 @@ export class IngestProcess {
     }, INGEST_START_MS_MAX);
   }
 
-  /** Kills a process that hangs; a process that makes progress is only not ready. */
+  /**
+   * Kills a process that hangs. A process that misses pulses but makes progress only counts as not
+   * ready.
+   */
   #check(child: Subprocess): void {
     if (!this.#listening) return;
     this.#missed++;
@@ -224,7 +263,8 @@ export class IngestProcess {
     if (this.#closing) return;
     const failure = this.#failure;
     this.#failure = undefined;
-    // Only the first start has a waiting caller; later these promises are settled already.
+    // Only the first start has a waiting caller. At later starts, these promises are settled
+    // already.
     const error = new StartError(failure ?? "An ingest process ended before it listened");
     this.#opened.reject(error);
     this.#firstListening.reject(error);
@@ -242,7 +282,7 @@ export class IngestProcess {
     try {
       this.#child?.send(message);
     } catch {
-      // The process has just died; `exited` reports that.
+      // The process has died at this moment. The promise `exited` reports that.
     }
   }
 }

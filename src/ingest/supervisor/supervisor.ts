@@ -10,34 +10,37 @@ import { IngestProcess } from "./ingest-process.ts";
 
 export interface IngestOptions extends Omit<IngestSettings, "index" | "log"> {
   host: string;
-  /** argv that starts this executable as an ingest process. */
+  /** Command line that starts this executable as an ingest process. */
   command: readonly string[];
-  /** How many processes are started. */
+  /** Number of ingest processes to start. */
   count: number;
-  /** The logs that the processes write. */
+  /** The event logs that the ingest processes write. */
   logs: IngestLogs;
   logger: Logger;
   metrics?: Metrics;
 }
 
 export interface Ingest {
-  /** The data plane's address, the same for all processes. */
+  /** URL at which pixels are received. All ingest processes share it. */
   url: string;
-  /** Whether every process listens and can write its log. */
+  /** Whether every ingest process listens and can write its log. */
   healthy(): boolean;
-  /** Process ids. */
+  /** Returns the operating system's ids of the ingest processes. */
   pids(): number[];
-  /** The metrics of each process, labelled with the process's name. */
+  /** Returns the metrics of each ingest process, with the process's name as a label. */
   metrics(): Promise<ProcessMetrics[]>;
-  /** Ends the processes: each stores the events under way and responds to their requests. */
+  /**
+   * Ends the ingest processes. Before a process exits, it stores the pixels it has received and
+   * responds to their requests.
+   */
   stop(): Promise<void>;
 }
 
 /**
- * Starts the ingest processes and keeps them alive. The server owns the data plane's socket, and all
- * processes accept from it: a connection that comes while a process dies waits for another process,
- * or for its successor. Throws `StartError` when a process cannot start, or
- * when the port is taken.
+ * Starts the ingest processes and restarts those that die. The server keeps the listening socket
+ * open, and all processes accept from it. So when a process dies, new connections wait until
+ * another process, or its successor, accepts them. Throws `StartError` when a process cannot start,
+ * or when the port is in use.
  */
 export async function startIngestProcesses(options: IngestOptions): Promise<Ingest> {
   const deaths = options.metrics && deathCounter(options.metrics);
@@ -59,7 +62,8 @@ export async function startIngestProcesses(options: IngestOptions): Promise<Inge
         ...settings,
         index,
         port: socket.port,
-        // Connections spread over the processes, which do not share their counts of pixels.
+        // Connections spread over the processes, and each process counts only its own pixels. So
+        // each process gets an equal part of the rate.
         pixelsPerSecondMax: settings.pixelsPerSecondMax / count,
       },
       onDeath: () => deaths?.inc(),
@@ -70,7 +74,8 @@ export async function startIngestProcesses(options: IngestOptions): Promise<Inge
 
   try {
     await Promise.all(Array.from({ length: count }, (_, index) => start(index)));
-    // Processes listen only when all logs are open: each record notes the ends of the other logs.
+    // Processes listen only when all logs are open, because each record contains the ends of the
+    // other logs.
     await Promise.all(processes.map((process) => process.listen()));
     return {
       url: httpUrl(host, socket.port),
@@ -93,7 +98,10 @@ function listenOn({ host, port }: IngestOptions): ListeningSocket {
   }
 }
 
-/** Runs `work` at the first call; every call resolves with its end. */
+/**
+ * Returns a function that calls `work` at its first call only. Every call returns the promise of
+ * that call.
+ */
 function once(work: () => Promise<void>): () => Promise<void> {
   let done: Promise<void> | undefined;
   return () => {

@@ -1,19 +1,21 @@
 import { readFileSync } from "node:fs";
 
-/** State and CPU time of a process's main thread, as the kernel reports them (proc(5)). */
+/** State and CPU time of a process's main thread, as Linux reports them (proc(5)). */
 export interface ThreadState {
-  /** One letter: R runs or waits for CPU, D waits for a disk, S sleeps, T is stopped. */
+  /**
+   * State as one letter: R runs or waits for the CPU, D waits for a disk, S sleeps, T is stopped.
+   */
   state: string;
-  /** CPU time in the kernel's ticks. */
+  /** CPU time that the thread has used, in clock ticks of the kernel. */
   ticks: number;
 }
 
-/** Reads the state of a process's main thread; undefined when the process is gone. */
+/** Reads the state of a process's main thread. Undefined when the process does not exist. */
 export function readMainThread(pid: number): ThreadState | undefined {
   try {
     const text = readFileSync(`/proc/${pid}/task/${pid}/stat`, "latin1");
-    // The fields follow the process's name, which may contain anything but ends with the last
-    // parenthesis.
+    // The fields follow the process's name. The name may contain any character, so they begin after
+    // the last parenthesis.
     const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
     return { state: fields[0]!, ticks: Number(fields[11]) + Number(fields[12]) };
   } catch {
@@ -21,7 +23,7 @@ export function readMainThread(pid: number): ThreadState | undefined {
   }
 }
 
-/** Whether the thread used CPU since `before`, or waits for CPU or disk now. */
+/** Whether the thread has used CPU time since `before`, or waits for the CPU or a disk now. */
 export function hasProgressed(
   before: ThreadState | undefined,
   now: ThreadState | undefined,
