@@ -38,7 +38,7 @@ export async function loadProgram(
   }
 }
 
-/** Whether a guest answers a request that takes almost no time. */
+/** Sends a request that takes almost no time. Returns whether the guest has answered it. */
 export async function isResponsive(guest: Guest, limits: SandboxLimits): Promise<boolean> {
   const { cpuMs, wallMs } = limits;
   const exchangeLimits = { cpuMs, wallMs, replyBytesMax: GUEST_ANSWER_BYTES_MAX };

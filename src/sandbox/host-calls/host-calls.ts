@@ -32,8 +32,8 @@ const RESULTS_BYTES_MAX = 8 << 20;
  */
 const CALLS_MAX = 2 * FETCHES_MAX;
 /**
- * Maximum UTF-8 bytes of the calls in one frame: the limit in the guest's runner, plus a comma and
- * two brackets, at three bytes per UTF-16 unit.
+ * Maximum UTF-8 bytes of the calls in one frame: `FETCH_REQUEST_CHARS_MAX` UTF-16 units, a comma
+ * and two brackets, at three bytes each.
  */
 const CALLS_BYTES_MAX = 3 * (FETCH_REQUEST_CHARS_MAX + 3);
 
@@ -117,9 +117,9 @@ export class HostCalls {
   }
 
   /**
-   * Whether the calls without a result exceed `FETCH_REQUESTS_CHARS_MAX`. False when no call is
-   * under way, because then only the results that the guest receives make room, and it must not
-   * wait for them.
+   * Whether the guest has to wait because the calls without a result exceed
+   * `FETCH_REQUESTS_CHARS_MAX`. False when no call is under way: the calls in the queue start only
+   * after the guest has taken results.
    */
   get #isOverloaded(): boolean {
     return this.#pendingChars > FETCH_REQUESTS_CHARS_MAX && this.#activeCount > 0;

@@ -27,7 +27,7 @@ export function describeStartFailure(error: unknown, guest: FailedGuest | undefi
   if (error.end === "timeout") return `they take over ${seconds} s of CPU time, or hang`;
   if (error.end === "violation") return "what answers is no guest of this version";
   if (error.end === "memory") return "they are over their memory at once";
-  return `they ${describeEnd(guest)}${firstLineOf(guest.stderr)}`;
+  return `they ${describeEnd(guest)}${stderrOnOneLine(guest.stderr)}`;
 }
 
 function describeSpawnFailure(error: unknown): string {
@@ -52,7 +52,7 @@ function describeEnd({ ended }: FailedGuest): string {
  * Returns standard error as the end of a sentence: on one line, cut to `STDERR_CHARS_MAX`
  * characters, after a colon. Returns an empty text when nothing was printed.
  */
-function firstLineOf(stderr: string): string {
+function stderrOnOneLine(stderr: string): string {
   const line = stderr.trim().replaceAll(/\s+/g, " ").slice(0, STDERR_CHARS_MAX);
   return line === "" ? "" : `: ${line}`;
 }

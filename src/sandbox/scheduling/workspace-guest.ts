@@ -209,7 +209,8 @@ export class WorkspaceGuest implements GuestHolder {
   }
 
   /**
-   * Gives the admission (the permission to have a guest) back when there is neither guest nor work.
+   * Gives back the admission (the permission to have a guest) when there is neither a guest nor
+   * work.
    */
   #leaveWithoutGuest(): void {
     if (this.#state !== "admitted" || this.#guest || this.idleSince === undefined) return;

@@ -1,9 +1,9 @@
 /**
  * The runner is the code that calls user functions inside a program's context. It is not a security
  * boundary, because user code may corrupt its own results. It keeps the context clean: only strings
- * and numbers pass between the context and the guest. Each file of the runner is a text that
- * contains one function of its dependencies. The files are not modules, because user code could
- * reach a module.
+ * and numbers pass between the context and the guest. Each file of the runner is imported as text.
+ * It contains one function, whose parameters are what the file depends on. The files are not
+ * modules, because user code could reach a module.
  *
  * This file comes first. It removes the built-ins that lead out of the context, and captures those
  * that the other files use, before user code can change them.
