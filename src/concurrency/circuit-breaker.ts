@@ -1,16 +1,17 @@
 export interface CircuitBreakerOptions {
-  /** Resolves when attempts would succeed again; rejects while they would not. */
+  /** Checks whether attempts would succeed again: resolves if so, otherwise rejects. */
   probe(): Promise<unknown>;
-  /** Whether attempts may still follow; probes stop when not. */
+  /** Whether anything still depends on the attempts. Probing stops when it returns false. */
   isNeeded(): boolean;
 }
 
-/** Pause between two probes. */
+/** Milliseconds between two probes. */
 const PROBE_MS = 250;
 
 /**
- * Runs attempts until one fails. Then rejects each at once with the same reason until a probe
- * succeeds, so that callers do not wait for brokers that are known to be away.
+ * Runs attempts until one fails. From then on, it rejects every attempt at once with the reason of
+ * that failure, until a probe succeeds. So callers do not each wait for the timeout of brokers that
+ * are known to be unreachable.
  */
 export class CircuitBreaker {
   readonly #options: CircuitBreakerOptions;
@@ -25,7 +26,7 @@ export class CircuitBreaker {
     try {
       return await attempt();
     } catch (reason) {
-      // The first of several concurrent failures opens the breaker.
+      // When several attempts fail together, the first failure opens the circuit.
       if (this.#refusal === undefined) void this.#open(reason);
       throw reason;
     }

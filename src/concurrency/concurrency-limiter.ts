@@ -1,7 +1,10 @@
 import { assert } from "../assert.ts";
 import { Permit } from "./permit.ts";
 
-/** A semaphore without a queue: bounds the permits of each owner, and of all owners together. */
+/**
+ * A semaphore that never makes callers wait. It bounds the permits of each owner and of all owners
+ * together, and refuses a permit beyond a bound.
+ */
 export class ConcurrencyLimiter {
   readonly #perOwner: number;
   readonly #total: number;
@@ -13,7 +16,10 @@ export class ConcurrencyLimiter {
     this.#total = total;
   }
 
-  /** Returns a permit, or undefined when the owner, or all owners together, hold their maximum. */
+  /**
+   * Returns a permit, or undefined when the owner, or all owners together, hold as many permits as
+   * allowed.
+   */
   tryAcquire(owner: string): Permit | undefined {
     const held = this.#held.get(owner) ?? 0;
     if (this.isOwnerFull(owner) || this.#heldTotal >= this.#total) return undefined;
@@ -23,7 +29,7 @@ export class ConcurrencyLimiter {
     });
   }
 
-  /** Whether the owner holds as many permits as one owner may. */
+  /** Whether the owner holds as many permits as one owner may hold. */
   isOwnerFull(owner: string): boolean {
     return (this.#held.get(owner) ?? 0) >= this.#perOwner;
   }

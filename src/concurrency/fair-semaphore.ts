@@ -1,28 +1,40 @@
 import { assert } from "../assert.ts";
 import { Permit } from "./permit.ts";
 
-/** Whether an owner that holds `held` permits may have one more of the `free` ones. */
+/**
+ * Decides whether an owner gets another permit. `held` is the number of permits that the owner
+ * holds, and `free` the number that no owner holds.
+ */
 export type AdmissionRule = (held: number, free: number) => boolean;
 
 /**
- * Admits an owner while it holds fewer permits than are free. One owner alone gets half of the
- * permits, two get a third each, and the next owner always finds some.
+ * Gives an owner another permit while it holds fewer permits than are free. So a single owner gets
+ * at most half of all permits, two owners get a third each, and permits remain for a new owner.
  */
 export const fewerThanFree: AdmissionRule = (held, free) => held < free;
 
-/** Admits an owner while it holds fewer than `max` permits and one is free. */
+/**
+ * Returns a rule that gives an owner another permit while it holds fewer than `max` and a permit is
+ * free.
+ */
 export const atMost =
   (max: number): AdmissionRule =>
   (held, free) =>
     free > 0 && held < max;
 
-/** A semaphore shared by owners: a rule bounds each of them, and waiting owners alternate. */
+/**
+ * A semaphore for several owners. A rule bounds the permits of each owner. Owners that wait get
+ * permits in turn.
+ */
 export class FairSemaphore {
   readonly #count: number;
   #free: number;
   readonly #admits: AdmissionRule;
   readonly #held = new Map<string, number>();
-  /** Waiting callers by owner; the next permit goes to the first owner that the rule admits. */
+  /**
+   * Callers that wait, by owner. The next permit goes to the first owner in this order that the
+   * rule allows another permit.
+   */
   readonly #waiting = new Map<string, Set<(permit: Permit) => void>>();
 
   constructor(count: number, admits: AdmissionRule) {
@@ -31,15 +43,16 @@ export class FairSemaphore {
     this.#admits = admits;
   }
 
-  /** Returns a permit if the owner may have one now. */
+  /** Returns a permit if the owner may have one now, otherwise undefined. */
   tryAcquire(owner: string): Permit | undefined {
     if (this.#waiting.has(owner) || !this.#isAdmitted(owner)) return undefined;
     return this.#grant(owner);
   }
 
   /**
-   * Resolves with a permit; rejects with the signal's reason when it is aborted first. A granted
-   * permit must be released, also when the signal is aborted at that moment.
+   * Waits for a permit. Rejects with the signal's reason when the signal is aborted while the
+   * caller waits. The caller must release every permit that it gets, even if the signal is aborted
+   * at the same moment.
    */
   async acquire(owner: string, signal: AbortSignal): Promise<Permit> {
     signal.throwIfAborted();
@@ -83,7 +96,7 @@ export class FairSemaphore {
       if (!this.#isAdmitted(next)) continue;
       const [enter] = callers;
       callers.delete(enter!);
-      // An admitted owner moves behind the other waiting ones.
+      // An owner that got a permit goes to the end of the order.
       this.#waiting.delete(next);
       if (callers.size > 0) this.#waiting.set(next, callers);
       enter!(this.#grant(next));

@@ -1,7 +1,10 @@
-/** A first-in-first-out queue, which releases items as soon as they are taken. */
+/** A first-in, first-out queue. It frees the memory of an item as soon as the item is taken. */
 export class Fifo<T> {
   #items: (T | undefined)[] = [];
-  /** Index of the first item; an array's own `shift` would move all the others. */
+  /**
+   * Index of the first item in the array. Moving this index is cheaper than `Array.shift`, which
+   * moves all other items.
+   */
   #head = 0;
 
   get length(): number {
@@ -20,8 +23,8 @@ export class Fifo<T> {
     if (this.length === 0) return undefined;
     const item = this.#items[this.#head];
     this.#items[this.#head++] = undefined;
-    // At least half of the array is empty, so at most as many items are moved as were taken since
-    // the last move.
+    // The array is compacted when half of its entries are empty. So each compaction moves at most
+    // as many items as were taken since the one before.
     if (2 * this.#head >= this.#items.length) {
       this.#items = this.#items.slice(this.#head);
       this.#head = 0;

@@ -1,12 +1,12 @@
 import { Permit } from "./permit.ts";
 
 /**
- * A semaphore whose next permit goes to the waiting caller with the lowest priority number, and
- * among equals to the first.
+ * A semaphore that gives the next permit to the waiting caller with the lowest priority number. Of
+ * callers with the same number, the one that has waited longest is first.
  */
 export class PrioritySemaphore {
   #free: number;
-  /** Waiting callers in their order of arrival. */
+  /** Callers that wait for a permit, in the order of their calls. */
   readonly #waiting: { priority: number; enter: (permit: Permit) => void }[] = [];
 
   constructor(count: number) {

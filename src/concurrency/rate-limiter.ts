@@ -1,6 +1,6 @@
 import { RATE_BURST_SECONDS } from "../settings/limits.ts";
 
-/** Keys, such as tokens or sources, whose buckets a rate limiter remembers. */
+/** Number of keys, such as tokens or source ids, for which one rate limiter stores a bucket. */
 export const RATE_KEYS_MAX = 10_000;
 
 interface Bucket {
@@ -9,9 +9,10 @@ interface Bucket {
 }
 
 /**
- * A token bucket per key. The returned function takes one request of a key's allowance and returns
- * 0, or the seconds after which the next request is admitted. A key may send at once what its rate
- * allows in `RATE_BURST_SECONDS`. A rate of 0 is no limit. Times are milliseconds.
+ * Creates a rate limiter with a token bucket for each key. The returned function takes the key of a
+ * request. It admits the request and returns 0, or refuses it and returns the number of seconds
+ * until it would admit one. After a pause, a key may send `RATE_BURST_SECONDS` of its rate at once.
+ * With a rate of 0, every request is admitted.
  */
 export function createRateLimiter(
   perSecond: number,
@@ -26,7 +27,8 @@ export function createRateLimiter(
     const before = buckets.get(key) ?? { tokens: size, at };
     const tokens = Math.min(size, before.tokens + ((at - before.at) / 1_000) * perSecond);
     if (tokens < 1) return Math.ceil((1 - tokens) / perSecond);
-    // Order by last use: a used bucket is removed and inserted at the end; the first is dropped.
+    // Deleting and adding a bucket moves it to the end of the map. So the first bucket is the one
+    // used longest ago, and is dropped first.
     buckets.delete(key);
     buckets.set(key, { tokens: tokens - 1, at });
     const [oldest] = buckets.keys();

@@ -1,17 +1,21 @@
-/** Longest time for which a slice of work blocks the event loop. */
+/** Longest time in milliseconds for which one slice of work blocks the event loop. */
 const SLICE_MS = 2;
 
-/** Items between two reads of the clock. */
+/** Number of items that are processed between two checks of the clock. */
 const ITEMS_PER_CLOCK_READ = 64;
 
 /**
- * Runs long work in short slices, one at a time for all callers of one slicer. After each slice the
- * rest of the event loop gets as much time as the slice took.
+ * Runs long synchronous work in short slices. All callers of one slicer share it, and only one
+ * slice runs at a time. After each slice, the event loop is free for other work for as long as the
+ * slice took.
  */
 export class TimeSlicer {
   #last: Promise<void> = Promise.resolve();
 
-  /** Calls `work` with each item; rejects with the reason of `signal` when that is aborted. */
+  /**
+   * Calls `work` with each item, in slices. Rejects with the reason of `signal` when the signal is
+   * aborted.
+   */
   async each<T>(items: readonly T[], work: (item: T) => void, signal: AbortSignal): Promise<void> {
     for (let next = 0; next < items.length; ) {
       next = await this.#slice(() => {
@@ -35,7 +39,10 @@ export class TimeSlicer {
   }
 }
 
-/** Works on items until `ms` have passed. Returns the index of the first item left. */
+/**
+ * Calls `work` with items from index `from` on, for about `ms` milliseconds. Returns the index of
+ * the first item that is left.
+ */
 function workFor<T>(ms: number, items: readonly T[], from: number, work: (item: T) => void) {
   const until = performance.now() + ms;
   let next = from;

@@ -57,7 +57,7 @@ export interface HttpClient {
   close(): void;
 }
 
-/** Error codes of writing to a connection that the peer has closed. */
+/** Error codes of a request over a connection that the peer has already closed. */
 const closed = new Set(["ECONNRESET", "EPIPE"]);
 
 /**

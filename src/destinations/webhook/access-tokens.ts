@@ -173,8 +173,8 @@ export class AccessTokens {
 }
 
 /**
- * Encodes a text as `application/x-www-form-urlencoded`. RFC 6749 §2.3.1 requires that before
- * base64.
+ * Encodes the client id or secret as `application/x-www-form-urlencoded`. RFC 6749 §2.3.1 requires
+ * this before both are encoded as base64.
  */
 function formText(text: string): string {
   return new URLSearchParams({ "": text }).toString().slice(1);

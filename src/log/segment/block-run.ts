@@ -11,7 +11,7 @@ export interface BlockRun {
    * requested offset.
    */
   blocks: Block[];
-  /** Offset of the first block in the file. */
+  /** Offset in the file at which the first block begins. */
   start: number;
   /** Offset in the file after the last block. The next read starts there. */
   end: number;
