@@ -30,8 +30,8 @@ export class EgressRefused extends Error {
 }
 
 /**
- * A request ended before it got a permit to resolve its host name. Other requests may still wait
- * for the same name.
+ * Error of a request that ended before it got a permit to resolve its host name. Other requests may
+ * still wait for the same name.
  */
 class PermitAbandoned extends Error {}
 

@@ -33,7 +33,7 @@ export function tableCountQuery(database: string): string {
 
 /**
  * For each ClickHouse type, the earliest and latest time that it can store, in milliseconds since
- * the epoch. ClickHouse silently stores a wrong time for any other.
+ * the epoch. For a time outside this range, ClickHouse silently stores a wrong one.
  */
 const times: Record<string, readonly [number, number]> = {
   DateTime: [0, (2 ** 32 - 1) * 1_000],

@@ -92,10 +92,7 @@ export function valueEnd(text: string, start: number): number {
 
 /** Matches a number, true, false or null. */
 const word = /[^\s,\]}]+/y;
-/**
- * Matches text inside an object or array up to the next string, object or array, or the closing
- * bracket.
- */
+/** Matches text up to the next quote or bracket: white space, commas, colons, numbers and words. */
 const betweenStrings = /[^"{}[\]]+/y;
 
 /** Returns the offset after the JSON string that begins at `start`. */

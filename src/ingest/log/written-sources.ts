@@ -7,7 +7,7 @@ import type { LogWriter } from "../../log/event-log.ts";
  * after the next report.
  */
 export class WrittenSources {
-  /** Source ids of each flush that was not reported yet, and whether its records are durable. */
+  /** Source ids of each flush since the last report, and whether the flush has ended. */
   #flushes: { sources: Set<string>; hasEnded: boolean }[] = [];
   #writing: Promise<void> | undefined;
 

@@ -29,7 +29,10 @@ const INGEST_RESTART_MS_MAX = 5_000;
  * restart has the shortest delay.
  */
 const INGEST_STEADY_MS_MIN = 10_000;
-/** Number of missing pulses in a row up to which a process counts as ready. */
+/**
+ * Number of pulses (regular messages of the process) that may be missing in a row while the process
+ * still counts as ready.
+ */
 const INGEST_PULSES_LATE_MAX = 3;
 /**
  * Number of missing pulses in a row after which a process that uses no CPU counts as hung and is

@@ -122,7 +122,10 @@ async function putBlocks(
   }
 }
 
-/** Writes a test block and removes it again. Resolves when the disk could write it. */
+/**
+ * Writes a test block and removes it again. Resolves when the disk could write it, otherwise
+ * rejects.
+ */
 export async function probeSegment(segment: SegmentFile): Promise<void> {
   const zeros = pageAligned(LOG_BLOCK_BYTES_MAX).fill(0);
   await writeBlocks(segment, [zeros]);
