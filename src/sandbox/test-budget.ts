@@ -13,10 +13,12 @@ export interface TestLimits {
 const defaults: TestLimits = { cpuMs: TEST_CPU_MS_MAX, wallMs: TEST_WALL_MS_MAX };
 
 /**
- * Budget of CPU time, clock time and bytes of output that all tests of one request share. It also
- * ends when the caller hangs up. CPU time is the main limit, because code is not to blame for a
- * busy machine. The limit of clock time ends code that sleeps. It restarts with each guest, because
- * guests start slowly on a busy machine.
+ * Budget of CPU time, clock time and bytes of output that all tests of one request share. It ends
+ * when the CPU time or the clock time is used up, or when the caller hangs up.
+ *
+ * CPU time is the main limit, because code is not to blame for a busy machine. The limit of clock
+ * time ends code that sleeps. It restarts with each guest, because guests start slowly on a busy
+ * machine.
  */
 export class TestBudget implements Disposable {
   readonly #limits: TestLimits;

@@ -226,8 +226,8 @@ export class GuestStarter {
   }
 
   /**
-   * Schedules another start, although no work may need a guest then. So the language becomes
-   * available again once the cause of the failure is gone.
+   * Schedules another start, which happens even if no work needs a guest then. So the language
+   * becomes available again once the cause of the failure is gone.
    */
   #retry(language: GuestLanguage): void {
     clearTimeout(this.#retries.get(language));

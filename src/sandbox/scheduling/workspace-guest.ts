@@ -87,8 +87,8 @@ export class WorkspaceGuest implements GuestHolder {
   }
 
   /**
-   * Whether this object can be deleted: it has no guest, no work and no recently lost guests, so a
-   * new object would be equal to it.
+   * Whether this object can be deleted: it has no guest and no work, and its code has not ended a
+   * guest recently. A new object would be equal to it.
    */
   get isForgettable(): boolean {
     return this.#state === "none" && this.idleSince !== undefined && this.#losses.count() === 0;
