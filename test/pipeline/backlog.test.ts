@@ -15,7 +15,7 @@ import { until } from "./rig.ts";
 /** `BACKLOG_EVENTS=1000000 bun test test/pipeline/backlog.test.ts` is the long form. */
 const EVENTS = Number(process.env.BACKLOG_EVENTS ?? 60_000);
 const EVENT_BYTES = 1_000;
-/** What an event may leave behind: less than it is, and more than a window's size may differ by. */
+/** Bytes of heap that each event may leave: fewer than its own, more than the noise of the heap's size. */
 const LEFT_BYTES_MAX = 600;
 
 /** A log of events that are made when they are read: it holds nothing. */
@@ -39,7 +39,7 @@ class EndlessLog implements LogReader {
   async close(): Promise<void> {}
 }
 
-/** Takes everything, and looks at the heap whenever another tenth has come. */
+/** Takes all events, and measures the heap after each tenth of them. */
 function watchingKind(taken: { count: number }, heap: number[]): DestinationKind {
   return {
     ...{ kind: "fake", configSchema: Type.Object({}), secretKeys: [], validate: () => [] },

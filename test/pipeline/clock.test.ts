@@ -41,7 +41,7 @@ describe("event age", () => {
       const { age, wall, pass, set } = machine();
       const before = wall();
       pass(60_000);
-      // Between two looks a clock steps; nothing was asked meanwhile.
+      // The clock steps between two checks; no age is read meanwhile.
       set(step);
       pass(10);
       const after = wall();
@@ -68,7 +68,7 @@ describe("event age", () => {
       set(-100);
       age(at);
     }
-    // What a correction takes off the wall clock is nothing that passed too much.
+    // A gradual correction of the wall clock adds nothing to the age.
     expect(age(at)).toBe(90_000);
   });
 

@@ -13,7 +13,7 @@ interface Letter {
   stage: string;
 }
 
-/** One life of the pipeline, killed after so many requests; undefined when it was not done then. */
+/** Runs the pipeline until it is killed after `requests` requests; undefined when it was not done. */
 async function live(directory: string, sink: Sink, requests: number) {
   const child = Bun.spawn(
     [process.execPath, join(import.meta.dir, "crash-child.ts"), directory, sink.url, String(count)],
@@ -80,7 +80,7 @@ test.each(numbersTo(rounds))(
       const own = firsts.filter((e) => e.anonymousId === `user ${user}`).map(({ n }) => n);
       expect(own).toEqual(sorted(own));
     }
-    // Or nothing was tested.
+    // Otherwise the test has tested nothing.
     expect(kills).toBeGreaterThan(8);
     expect(repeated).toBeGreaterThan(0);
     process.stderr.write(`${kills} kills, ${repeated} events repeated\n`);

@@ -6,7 +6,7 @@ import { DestinationClient } from "../../src/pipeline/delivering/destination-cli
 import { HealthLogger } from "../../src/pipeline/monitoring/health-logger.ts";
 import { laneMetrics } from "./doubles.ts";
 
-/** An receiver whose destinations deliver and close like this; `change` gives it another config. */
+/** A client whose destination delivers and closes in this way; `change` gives it another config. */
 function setUp(close: () => Promise<void>, verdict: DeliveryResult = { kind: "delivered" }) {
   const lines: string[] = [];
   const kind = {
@@ -61,9 +61,12 @@ test("closing a destination client waits for the destination of an earlier confi
 });
 
 test("a new config clears the failures of the one before", async () => {
-  const { receiver, change } = setUp(async () => {}, { kind: "retry", reason: "Nobody there" });
+  const { receiver, change } = setUp(async () => {}, {
+    kind: "retry",
+    reason: "Connection refused",
+  });
   await receiver.deliver([]);
-  expect(receiver.failure).toMatchObject({ reason: "Nobody there" });
+  expect(receiver.failure).toMatchObject({ reason: "Connection refused" });
   change(1);
   expect(receiver.failure).toBeUndefined();
   await receiver.close();

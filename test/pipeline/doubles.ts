@@ -19,7 +19,7 @@ export class MemoryLog implements LogReader {
   readonly #records = new Map<number, Uint8Array>();
   readonly #listeners = new Set<(news?: DurableRange) => void>();
   #first = 0;
-  /** Calls of `end`: lanes that look ask for it. */
+  /** Number of calls of `end`: a lane that reads calls it. */
   endCalls = 0;
   #end = 0;
 
@@ -101,7 +101,7 @@ export function record(n: number, user = "ann", over: Partial<PixelRecord> = {})
   };
 }
 
-/** Metrics of lanes that nobody reads. */
+/** Metrics of lanes, for tests that do not read them. */
 export function laneMetrics(): LaneMetrics {
   return createLaneMetrics(createMetrics(), {
     lanes: () => [],
@@ -133,11 +133,11 @@ type Metadata = Record<string, string>;
 export class FakeSandbox implements Sandbox {
   readonly codes = new Map<string, Code>();
   readonly batches: { programId: string; events: number }[] = [];
-  /** Set: every run rejects with it. */
+  /** When set, every run rejects with it. */
   failure: Error | undefined;
   /** Events of a batch that have an outcome; the others are to be run again. */
   outcomesMax = Number.POSITIVE_INFINITY;
-  /** What the next runs wait for, each for one. */
+  /** Promises that the next runs wait for, one each. */
   readonly held: Promise<void>[] = [];
 
   async run(program: Program, { events, metadata }: ProgramBatch): Promise<ProgramOutcome[]> {

@@ -103,7 +103,7 @@ describe("failed attempts", () => {
     const receivedAt = clock.now() - 120_000;
     rig.log.append(...numbersTo(300).map((n) => record(n, `user ${n}`, { receivedAt })));
     await until(() => deadLetters.count("workspace") === 300);
-    // Those whose attempt failed speak for the others: the log must not wait for each.
+    // The events whose attempt failed decide for the others: the log must not wait for each.
     expect(sink.requests).toBeGreaterThanOrEqual(1);
     sink.answer = () => new Response("ok");
     // It is young for as long as a slow machine may take.

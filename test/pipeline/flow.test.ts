@@ -122,7 +122,7 @@ test("live events go before replays, which continue beside them", async () => {
   const before = sink.taken.length;
   rig.log.append(...numbersTo(50).map((n) => record(n, "live")));
   await until(() => sink.taken.filter(({ anonymousId }) => anonymousId === "live").length >= 50);
-  // What was on its way already, and the share beside live events.
+  // Replays that were in flight already, and the fraction that goes beside live events.
   expect(sink.taken.length - before).toBeLessThan(2 * LANE_REPLAYS_EVENTS_MAX + 500);
   await until(() => sink.taken.length >= many + 50, "the rest");
   const old = sink.taken.filter(({ anonymousId }) => anonymousId !== "live");

@@ -29,7 +29,7 @@ if (!isReplay) {
   live.connect("one", {}, { id: "from-other", sourceId: "other" });
 }
 sandbox.codes.set("steady", (event) => (event.n % 9 === 4 ? [event] : event));
-// What it makes of an event differs from run to run.
+// Its outputs for an event differ from run to run.
 sandbox.codes.set("moody", (event) => (Math.random() < 0.3 ? null : event));
 live.publish("one", code!, "v1");
 

@@ -173,17 +173,17 @@ describe.each([
   ["moody", "live"],
   ["steady", "replay"],
   ["moody", "replay"],
-])("killed again and again, with %s code, of a %s", (code, mode) => {
+])("batched delivery killed repeatedly, %s code, %s events", (code, mode) => {
   test.each(numbersTo(ROUNDS))(
-    "every event is in exactly one object (round %d)",
+    "every event of a pipeline that is killed repeatedly is in exactly one object (round %d)",
     async () => {
       const { objects, kills, repeated } = await livesOf(code, mode);
       const all = [...objects.values()].flat();
       expect(all.length).toBe(new Set(all).size);
-      // What moody code drops when it runs again is gone; nothing else is.
+      // Only events that moody code drops when it runs again are missing.
       const events = mode === "replay" ? EVENTS + LIVE_EVENTS : EVENTS;
       if (code === "steady") expect(sorted(all)).toEqual(numbersTo(events));
-      // Or nothing was tested.
+      // Otherwise the test has tested nothing.
       expect(kills).toBeGreaterThan(4);
       expect(repeated).toBeGreaterThan(0);
     },

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { pino } from "pino";
 import { HealthLogger } from "../../src/pipeline/monitoring/health-logger.ts";
 
-/** A announcements with a clock that the test moves, and the lines that it told. */
+/** A health logger with a clock that the test moves, and the lines that it logged. */
 function begin() {
   const lines: any[] = [];
   let now = 1_000_000;

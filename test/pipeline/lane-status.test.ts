@@ -15,7 +15,7 @@ afterEach(() => rig.end());
 test("a lane's status counts received and delivered events by source and by minute", async () => {
   rig.webhook("one", ([event]) => new Response("", { status: event!.n === 2 ? 400 : 200 }));
   const pipeline = rig.start();
-  expect(pipeline.status("nobody")).toBeUndefined();
+  expect(pipeline.status("unknown")).toBeUndefined();
   rig.log.append(...numbersTo(3).map((n) => record(n)));
   await until(() => pipeline.deadLetters.count("workspace") === 1);
   await until(() => pipeline.status("one")?.lagEvents === 0);

@@ -72,7 +72,7 @@ test("outputs for receivers that never answer are bounded, and all arrive in the
   const held = metrics.getSingleMetric("pixelmill_lanes_held_bytes")!;
   const heldNow = async () => (await held.get()).values[0]!.value;
   await until(() => taken.length >= 60, "the other workspace's events");
-  // As far as it goes, and then for a while longer: nothing more is taken up.
+  // Waits until the lanes stop taking events, and a while longer.
   while ((await heldNow()) < WORKSPACE_HELD_BYTES_MAX - dead.length * MIB) await Bun.sleep(5);
   let most = 0;
   for (let look = 0; look < 40; look++) {

@@ -27,7 +27,7 @@ function ledgerOf(): Ledger {
   return openLedger(directory, logger);
 }
 
-/** Lines over the logs `a` and `b`, each with a ledger, and one webhook that gets what they hold. */
+/** Partitions over the logs `a` and `b`, each with a ledger, and one webhook for their events. */
 function twoLines() {
   const rig = new Rig();
   const sink = rig.webhook("d");

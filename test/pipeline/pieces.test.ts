@@ -119,7 +119,7 @@ describe("dead letters", () => {
   );
 });
 
-/** A receiver that takes as long as the test likes. */
+/** A receiver that answers when the test says so. */
 function receiverOf() {
   const calls: string[] = [];
   const running: PromiseWithResolvers<DeliveryResult>[] = [];

@@ -19,7 +19,7 @@ beforeEach(() => {
 });
 afterEach(() => rig.end());
 
-/** Events of so many users, each received a second after the one before; the last one just now. */
+/** Events of several users, each received a second after the one before; the last one just now. */
 function append(count: number, users = 5, over = {}): void {
   for (const n of numbersTo(count)) {
     rig.log.append(record(n, `user ${n % users}`, { receivedAt: receivedAt(n, count), ...over }));
@@ -128,7 +128,7 @@ describe("replay", () => {
     [{ anonymousId: "user 3" }, (n: number) => n % 5 === 3],
     [{ event: "seen", anonymousId: "user 1", type: "track" }, (n: number) => n % 10 === 1],
     [{ event: "other" }, () => false],
-    [{ userId: "nobody" }, () => false],
+    [{ userId: "unknown" }, () => false],
   ])("a replay sends only events that match its filter: %j", async (filter, holds) => {
     const sink = rig.webhook("one");
     rig.start();
@@ -203,7 +203,7 @@ describe("replay", () => {
     await until(() => sink.taken.length >= 50);
     const cancelled = await rig.pipeline.replays.cancel("workspace", id);
     expect(cancelled?.state).toBe("cancelled");
-    // What is on its way may still arrive.
+    // Events in flight may still arrive.
     await Bun.sleep(1_000);
     const sent = sink.taken.length;
     expect(sent).toBeLessThan(400);
@@ -245,7 +245,7 @@ describe("replay", () => {
     const before = sink.taken.length;
     for (const n of numbersTo(20)) rig.log.append(record(10_000 + n, `live ${n}`));
     await until(() => sink.taken.filter(({ n }) => n >= 10_000).length === 20);
-    // Replays on their way when they came, and their share beside them: not the whole replay.
+    // Only replays in flight, and the fraction beside live events, arrive before the live events.
     expect(sink.taken.length - before).toBeLessThan(4 * LANE_REPLAYS_EVENTS_MAX);
     await rig.pipeline.replays.cancel("workspace", id);
   });

@@ -117,7 +117,7 @@ describe("retention", () => {
     const { trim, clock } = rig({ ageMsMax: 0, bytesMax: 10 * PART_BYTES }, { busy, left });
     clock.at = 400 * 60_000;
     await trim();
-    // The log that nobody writes any more gives way to newer events, but for its last part.
+    // A log without a writer is trimmed for newer events, except for its last part.
     expect(left.first()).toBe(16);
     expect(busy.first()).toBe(400 - 9 * PART_RECORDS);
   });

@@ -53,8 +53,11 @@ describe("giving up", () => {
     { attempts: POISON_ATTEMPTS_MAX, ageMs: 1, others: [9, 8], hopeless: true },
     // A receiver that is overloaded: it is not this event.
     { attempts: POISON_ATTEMPTS_MAX, ageMs: 1, others: [9, 9], hopeless: false },
-  ])("%j", ({ hopeless, attempts, ageMs, others: [othersDelivered, othersFailed] }) => {
-    const failing = { attempts, ageMs, othersDelivered, othersFailed } as FailedAttempts;
-    expect(isGivenUp(failing, window)).toBe(hopeless);
-  });
+  ])(
+    "an event is given up, or retried, by its attempts and age: %j",
+    ({ hopeless, attempts, ageMs, others: [othersDelivered, othersFailed] }) => {
+      const failing = { attempts, ageMs, othersDelivered, othersFailed } as FailedAttempts;
+      expect(isGivenUp(failing, window)).toBe(hopeless);
+    },
+  );
 });

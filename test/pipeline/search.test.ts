@@ -294,7 +294,7 @@ test("the pages of a search hold each matching event once, as a full scan does",
         const find = searchOf(await logsOf(logs));
         const some = logs.flat()[chance % Math.max(1, logs.flat().length)];
         const byId = some === undefined ? [] : [{ messageId: some.messageId }];
-        // What some event has is asked for more often than chance would.
+        // The query is mostly for values that some event has.
         const known = some === undefined ? [] : [eventOf(some)];
         const byUser = known.filter((it) => it.userId !== "").map(({ userId }) => ({ userId }));
         for (const question of [...questions, ...byId, ...byUser]) {

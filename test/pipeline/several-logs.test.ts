@@ -7,7 +7,7 @@ import { LaneReader } from "../../src/pipeline/reading/lane-reader.ts";
 import { FakeLive, feedOf, MemoryLog, record } from "./doubles.ts";
 import { numbersTo } from "./rig.ts";
 
-/** Several ingest processes, a log each: what had been answered when an event came stays before. */
+/** Several ingest processes with a log each: events acknowledged before an event stay before it. */
 
 const live = new FakeLive();
 live.addSource();
@@ -32,7 +32,7 @@ const numberOf = (item: LaneEvent) => JSON.parse(Buffer.from(item.input.event.js
 test("consecutive events keep their order, whichever process receives each", async () => {
   const step = fc.record({
     log: fc.nat({ max: 3 }),
-    // Of another source, which the lane passes over.
+    // An event of another source, which the lane skips.
     isStranger: fc.boolean(),
     takes: fc.option(fc.integer({ min: 1, max: 9 }), { nil: 0 }),
   });

@@ -98,7 +98,7 @@ function changeTo(next: number, more: Partial<LaneChange> = {}): LaneChange {
   return { destinationId: "d", record, deadLetters: [], settledRequeued: [], ...more };
 }
 
-/** Schedules one change; resolves once the lane is told that it is kept. */
+/** Schedules one change; resolves once the lane learns that it is committed. */
 function commit(ledger: Ledger, change: LaneChange): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   const committer: LaneCommitSource = { collect: () => change, committed: () => resolve(), fail };
@@ -202,7 +202,7 @@ describe("shared ledger", () => {
     let answered = true;
     const fate = () => (answered ? ("kept" as const) : ("unanswered" as const));
     const log = new MemoryLog({ delayMs: () => 0, fate });
-    // What is kept is not seen by the owner before the answer is lost.
+    // The owner does not see the committed change before the answer is lost.
     const hidden = new Deafening(log);
     const [first, second] = [openNode(hidden), openNode(log)];
     const owner = await own(first, "one");

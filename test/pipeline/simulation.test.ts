@@ -118,7 +118,7 @@ class World {
     return this.live.connections.get(`to-${id}`)!.until === undefined;
   }
 
-  /** As the catalog does it when a connection or its destination is switched. */
+  /** Enables or disables a connection or its destination as the catalog does. */
   switch(id: DestinationId, over: { connection?: boolean; destination?: boolean }): void {
     const connection = this.live.connections.get(`to-${id}`)!;
     const destination = this.live.destinations.get(id)!;
@@ -141,7 +141,7 @@ class World {
         this.log.append(record(n, `user ${n % 7}`, { receivedAt: this.clock.now() }));
       }
     } else if (action.do === "others") {
-      // Of a source that nothing is connected to: no lane is woken, and all pass it.
+      // An event of an unconnected source: no lane wakes, and all skip it.
       const others = Array.from({ length: action.count }, () => {
         return record(0, "other", { receivedAt: this.clock.now(), sourceId: "other" });
       });
@@ -242,7 +242,7 @@ test.concurrent.each(Array.from({ length: AT_ONCE }, (_, n) => n + 1))(
       ),
       { numRuns: Math.ceil(numRuns / AT_ONCE) },
     );
-    // Or the judge has seen nothing.
+    // Otherwise the checks have seen no event.
     expect(seen.taken).toBeGreaterThan(100);
     expect(seen.letters).toBeGreaterThan(10);
   },

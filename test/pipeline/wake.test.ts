@@ -28,7 +28,7 @@ test("events of another source wake no lane, however many lanes are idle", async
     rig.log.append(record(n, "ann", other));
     await Bun.sleep(0);
   }
-  // Were lanes woken, each of the 200 would have looked a hundred times.
+  // If lanes woke, each of the 200 would have read the log's end a hundred times.
   expect(rig.log.endCalls - before).toBeLessThan(200);
   rig.log.append(record(1));
   await until(() => sink.taken.length === 400);
@@ -62,7 +62,7 @@ test("a connection that is made while its lane is idle gets the events since its
   await Bun.sleep(20);
   rig.log.append(...numbersTo(3).map((n) => record(10 + n, "ann", other)));
   const from = { 0: rig.log.end() };
-  // The lane hears of the connection only with its next look at the catalog.
+  // The lane sees the connection only when it next reads the catalog.
   rig.live.connections.set("late", {
     ...rig.live.connections.values().next().value!,
     ...{ id: "late", sourceId: "other", from },
