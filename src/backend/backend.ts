@@ -8,14 +8,14 @@ import type { Pipeline, PipelineParts } from "../pipeline/pipeline.ts";
 import type { RetentionBounds } from "../pipeline/retention/retention.ts";
 import type { Config } from "../settings/reader.ts";
 
-/** Context that every part is opened with. */
+/** Objects that every function that opens a part of the server needs. */
 export interface StartContext {
   config: Config;
   logger: Logger;
   metrics: Metrics;
-  /** Closes what is open, the last part first, when a later part does not open. */
+  /** Close functions of the opened parts; the server calls them in reverse order when it stops. */
   stack: AsyncDisposableStack;
-  /** Asks for the server's end, with the reason as a sentence. */
+  /** Requests that the server stops; `reason` is a sentence for the log. */
   requestStop(reason: string): void;
 }
 
@@ -27,37 +27,37 @@ export type PipelineConfig = Omit<
 >;
 
 /**
- * What a server stands on: what is configured, what came in, and the lanes over that. It lies on
- * the server's own disk, or on a log that the nodes of a cluster share.
+ * Storage of a server: its catalog, its event logs, and the pipeline that reads them. A standalone
+ * server stores these on its own disk, and the nodes of a cluster share them in Kafka.
  */
 export interface Backend {
   catalog: Catalog;
-  /** Where the processes of this server read the catalog. */
+  /** Directory from which the ingest processes of this server read the catalog. */
   catalogDirectory: string;
   logs: EventLogs & IngestLogs;
-  /** Runs the lanes; called once. */
+  /** Starts the pipeline. Must be called once. */
   startPipeline(work: PipelineConfig): Pipeline;
-  /** All parts of the server are open: from here on other nodes know of it. */
+  /** Joins the cluster, once all parts of the server are open. Does nothing when standalone. */
   join(controlPlaneUrl: string): void;
-  /** Hands what runs here over to other nodes, if there are any. */
+  /** Leaves the cluster and hands its partitions to other nodes. Does nothing when standalone. */
   leave(): Promise<void>;
   /** Readiness checks by name. */
   checks(): Record<string, Check>;
   /** Warnings about possible data loss. */
   warnings(): string[];
-  /** The nodes of the cluster; undefined where the server is alone. */
+  /** Reads the nodes and partitions of the cluster; undefined for a standalone server. */
   nodes?(): Promise<ClusterFigures>;
-  /** Whom else to ask; undefined where the server is alone. */
+  /** Sends questions to the other nodes; undefined for a standalone server. */
   others?: PeerNodes;
 }
 
 export interface Check {
   ok: boolean;
-  /** A sentence; always there when something is not well. */
+  /** A sentence about the state; present whenever `ok` is false. */
   message?: string;
 }
 
-/** How long events are kept that every destination has. */
+/** Reads from the settings how long, and up to what size, delivered events are kept. */
 export function retentionBounds(config: Config): RetentionBounds {
   return {
     ageMsMax: config["events.retention.age"] * 1_000,

@@ -24,7 +24,10 @@ import { brokerSettings } from "./broker-settings.ts";
 import { PartitionLedgers } from "./partition-ledgers.ts";
 import { runPartitionPipelines } from "./partition-pipelines.ts";
 
-/** The ground of a node: topics that all nodes of a cluster write and read. */
+/**
+ * Opens the backend of a cluster node, which stores its data in Kafka topics. Throws `StartError`
+ * when a topic is unusable or the data directory belongs to a standalone server.
+ */
 export async function openCluster(opening: StartContext): Promise<Backend> {
   const { config, logger, metrics, stack } = opening;
   expectNodeDirectory(config);
@@ -37,7 +40,10 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
 
   const catalog = await openSharedCatalog(opening, clients);
   const logs = await openPartitionLogs({
-    ...{ clients, brokers, logger, metrics },
+    clients,
+    brokers,
+    logger,
+    metrics,
     topic: { name: `${group}.events`, partitions: config["cluster.partitions"], replicas },
     sourceOf: sourceOfRecord,
   });
@@ -63,7 +69,8 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
     replicas,
   });
   const watch = monitorTopicSettings({
-    ...{ admin: clients.admin(), logger },
+    admin: clients.admin(),
+    logger,
     topics: [
       named("catalog", 1),
       named("events", logs.readers.size),
@@ -87,12 +94,18 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
 
   return {
     warnings: () => [...standing.warnings(), ...watch.warnings()],
-    ...{ catalog, logs, others: questions },
+    catalog,
+    logs,
+    others: questions,
     catalogDirectory: clusterDirectory(config, "catalog"),
     startPipeline(work) {
       const host = createPipelineHost({
         ...work,
-        ...{ live: catalog.live, readers: logs.readers, remoteTail: audience, logger, metrics },
+        live: catalog.live,
+        readers: logs.readers,
+        remoteTail: audience,
+        logger,
+        metrics,
         onDurable: (listener) => logs.onDurable(listener),
         logEnds: () => logs.ends(),
         ledgers: () => ledgers.all(),
@@ -133,19 +146,22 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
   };
 }
 
-/** Bounds of one partition's log, so that all together keep to these. */
+/** Divides the bound of bytes among the partitions, so that together they keep to it. */
 function ofEach(bounds: RetentionBounds | undefined, partitions: number): RetentionBounds {
   const { ageMsMax = 0, bytesMax = 0 } = bounds ?? {};
   return { ageMsMax, bytesMax: Math.ceil(bytesMax / partitions) };
 }
 
-/** Resolves once all that was changed before can be read here. */
+/** Opens the catalog, and waits until this node has read all changes made before the call. */
 async function openSharedCatalog(
   { config, logger, stack, requestStop }: StartContext,
   clients: KafkaClients,
 ): Promise<Catalog> {
   const [order] = await openOrderedTopic({
-    ...{ clients, logger, partitions: 1, replicas: config["cluster.replicas"] },
+    clients,
+    logger,
+    partitions: 1,
+    replicas: config["cluster.replicas"],
     ids: topicIds(config),
     name: `${config["cluster.name"]}.catalog`,
   });

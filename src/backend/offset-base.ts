@@ -4,17 +4,17 @@ import type { Store } from "../store/store.ts";
 import type { Table } from "../store/table.ts";
 
 const OFFSET_BASE_TABLE = "places";
-/** Key of the table's only row. */
+/** Key of the only row in the table of offset bases. */
 export const OFFSET_BASE_KEY = "place";
 
-/** Offset base of a ledger's partition, which all nodes share. */
+/** Table of a partition's ledger that contains the partition's offset base. */
 export const offsetBaseTable = (store: Store): Table<OffsetBase, string> =>
   store.table(OFFSET_BASE_TABLE);
 
 export const storedOffsetBase = (store: Store): OffsetBase | undefined =>
   offsetBaseTable(store).get(OFFSET_BASE_KEY);
 
-/** Keeps the log's offset base in sync with its ledger. */
+/** Copies the offset base from a partition's ledger to its log, now and after each change. */
 export function syncOffsetBase(store: Store, logs: PartitionLogs, log: string): void {
   const sync = () => {
     const base = storedOffsetBase(store);

@@ -13,33 +13,33 @@ import { syncOffsetBase } from "./offset-base.ts";
 
 export interface PartitionLedgersOptions {
   clients: KafkaClients;
-  /** Topic of the ledgers, with a partition for each partition of the events. */
+  /** Name of the ledgers' topic. It has one partition for each partition of the event log. */
   topic: string;
   replicas: number;
   config: Config;
   logs: PartitionLogs;
   logger: Logger;
-  /** Called when a newer pixelmill wrote to a ledger. */
+  /** Called with a sentence when a ledger contains an entry of a newer pixelmill. */
   onNewer(reason: string): void;
 }
 
-/** Interval between two checks for added partitions. */
+/** Interval in milliseconds between two checks for added partitions. */
 const GROWTH_MS = 2_000;
 
 interface PartitionLedger {
   store: Store;
-  /** Reads what any node wrote. Lanes of this node write through a ledger of their own. */
+  /** Ledger for reading only. The lanes of this node write through a separate `Ledger` object. */
   ledger: Ledger;
 }
 
-/** Ledgers of all partitions of the cluster, as views on this node. */
+/** Ledgers of all partitions of the cluster. Each is a local copy of a shared log. */
 export class PartitionLedgers {
   readonly #options: PartitionLedgersOptions;
   readonly #ledgers: PartitionLedger[] = [];
   #growing: Promise<void> = Promise.resolve();
   readonly #growth: ReturnType<typeof setInterval>;
 
-  /** Throws `StartError` when the topic cannot be used. */
+  /** Opens all ledgers. Throws `StartError` when the topic has unsafe settings or was recreated. */
   static async open(options: PartitionLedgersOptions): Promise<PartitionLedgers> {
     const ledgers = new PartitionLedgers(options);
     await ledgers.#grow();
@@ -57,7 +57,7 @@ export class PartitionLedgers {
     return this.#ledgers.map(({ ledger }) => ledger);
   }
 
-  /** The store of a partition's ledger. */
+  /** Returns the store of a partition's ledger. Throws `RangeError` for an unknown partition. */
   async store(partition: number): Promise<Store> {
     if (partition >= this.#ledgers.length) await this.#grow();
     const found = this.#ledgers[partition];
@@ -65,12 +65,15 @@ export class PartitionLedgers {
     return found.store;
   }
 
-  /** Ids of the nodes that run partitions, as far as this node has read. */
+  /** Ids of the nodes that own partitions, according to the ledgers as read so far. */
   owners(): Set<string> {
     return new Set(this.#ledgers.flatMap(({ ledger }) => ledger.owner()?.node ?? []));
   }
 
-  /** Owner of each partition and its largest lag; without lags while the brokers do not respond. */
+  /**
+   * Returns the owner of each partition and the number of events that its slowest lane has not
+   * delivered. Leaves this number out while the brokers do not respond.
+   */
   async lags() {
     const { readers } = this.#options.logs;
     const ends = await this.#options.logs.ends().catch(() => undefined);
@@ -85,7 +88,7 @@ export class PartitionLedgers {
     });
   }
 
-  /** Why some ledger is not read or written; undefined while all are. */
+  /** A sentence about a ledger that cannot be read or written; undefined while all can be. */
   trouble(): string | undefined {
     const troubles = this.#ledgers.values().map(({ ledger }) => ledger.failure());
     return troubles.find((trouble) => trouble !== undefined);
@@ -128,7 +131,7 @@ export class PartitionLedgers {
   }
 }
 
-/** Lowest position of a log that the lane still needs. */
+/** Lowest sequence number of a log that the lane has not delivered. */
 function lowOf({ logs }: LaneRecord, log: string): number | undefined {
   const cursor = logs[log];
   return cursor && Math.min(cursor.next, ...cursor.pending);

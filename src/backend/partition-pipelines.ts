@@ -24,7 +24,8 @@ export interface PartitionPipelinesOptions {
 }
 
 /**
- * Pause between a lost claim and the next claim, while the partition stays assigned to this node.
+ * Pause in milliseconds before a partition that another node has claimed is started again here,
+ * when it is still assigned to this node.
  */
 const RECLAIM_MS = 2_000;
 
@@ -32,11 +33,11 @@ const RECLAIM_MS = 2_000;
 interface RunningPartition {
   ledger: Ledger;
   pipeline: PartitionPipeline;
-  /** Ends the reading of the log for the lanes. */
+  /** Stops following the partition's log. */
   release(): void;
 }
 
-/** Runs the lanes of the partitions that are assigned to this node. */
+/** Creates the runner that runs the pipelines of the partitions assigned to this node. */
 export function runPartitionPipelines(options: PartitionPipelinesOptions): PartitionRunner {
   const { ledgers, logs, live, host, node, logger } = options;
   const running = new Map<number, RunningPartition>();

@@ -13,7 +13,10 @@ import { knownPositions } from "../pipeline/reading/known-positions.ts";
 import { segmentBounds } from "../pipeline/retention/segment-bounds.ts";
 import { type Backend, retentionBounds, type StartContext } from "./backend.ts";
 
-/** The ground of a server that has no others beside it: its own disk. */
+/**
+ * Opens the backend of a standalone server, which stores its data on its own disk. Throws
+ * `StartError` when the data directory belongs to a cluster node.
+ */
 export async function openStandalone({
   config,
   logger,
@@ -30,11 +33,13 @@ export async function openStandalone({
     count: config["ingest.processes"],
     known: knownPositions(catalog.live, ledger),
     segments: segmentBounds(retentionBounds(config), config["ingest.processes"]),
-    ...{ logger, metrics },
+    logger,
+    metrics,
   });
   stack.defer(() => logs.close());
   return {
-    ...{ catalog, logs },
+    catalog,
+    logs,
     catalogDirectory: catalogDirectory(config),
     startPipeline(work) {
       const { readers, onDurable } = logs;

@@ -1,14 +1,16 @@
 import { Gauge } from "prom-client";
 import type { Metrics } from "../observe/metrics.ts";
 
-/** Shows how a node and the brokers stand, as the node sees them. */
+/** Registers gauges for the partitions that run on this node and for warnings about topics. */
 export function registerClusterMetrics(
   metrics: Metrics,
   of: { partitions(): number; troubles(): number },
 ): void {
   const show = (name: string, help: string, value: () => number) =>
     new Gauge({
-      ...{ name, help, registers: [metrics] },
+      name,
+      help,
+      registers: [metrics],
       collect() {
         this.set(value());
       },

@@ -1,10 +1,13 @@
 import type { Base, BaseOptions, Broker, Connection, ConnectionPool } from "@platformatic/kafka";
 
-/** Which brokers answer, as one process sees it. */
+/** Tracks which brokers answer the requests of this process. */
 export interface BrokerHealth {
-  /** Has the client ask brokers that answer, and leave those that the others have given up. */
+  /**
+   * Changes a client's connection pool. Requests that any broker can answer go to a responsive one.
+   * A connection to a broker that is no longer in the cluster fails at once.
+   */
   routeConnections(client: Pick<Base, "connections">): void;
-  /** Addresses of brokers that do not answer, of those that are asked all the time. */
+  /** Sorted addresses of the probed brokers that do not answer. */
   unresponsive(): string[];
   close(): Promise<void>;
 }
@@ -12,30 +15,30 @@ export interface BrokerHealth {
 type Kafka = typeof import("@platformatic/kafka");
 type Callback = (error: Error | null, connection?: Connection) => void;
 
-/** Pause after a successful probe. */
+/** Pause after a successful probe in milliseconds. */
 const PROBE_MS = 1_000;
-/** Pause after a failed probe. */
+/** Pause after a failed probe in milliseconds. */
 const RETRY_MS = 250;
-/** A broker that says nothing for so long is asked last. */
+/** Time without an answer, in milliseconds, after which a broker counts as unresponsive. */
 const UNRESPONSIVE_MS = 1_000;
-/** Brokers that are asked again and again: those of the settings, and some that these name. */
+/** Most brokers that are probed: those of the settings first, then others that they name. */
 const PROBED_MAX = 5;
 
 interface ProbedBroker {
   address: string;
   asker: Base;
-  /** Since when an answer is waited for. */
+  /** Start of the open probe by `performance.now()`; undefined when no probe is open. */
   since: number | undefined;
-  /** The last question that came to an end was answered. */
+  /** Whether the last completed probe was answered. */
   answered: boolean;
 }
 
 /**
- * A broker may take connections and requests and never answer, as a process that is stopped does.
- * The library then waits a whole time-out, at each client, and begins with the same broker the next
- * time. So a few brokers are asked all the time who is there. What any broker can answer goes to
- * one that does; and once the others no longer name a broker, which is when they have given its
- * partitions away, requests that wait for it are broken off and none is sent to it.
+ * Probes up to `PROBED_MAX` brokers for the list of brokers, and routes connections by the results.
+ * A broker whose process hangs accepts requests but never answers. The library would wait for the
+ * whole timeout in each client, and would choose the same broker again. Instead, requests that any
+ * broker can answer go to a responsive one. When the answers no longer list a silent broker, the
+ * cluster has moved its partitions, so its connections are closed and no new ones are made.
  */
 export function monitorBrokers(kafka: Kafka, options: BaseOptions): BrokerHealth {
   return new BrokerMonitor(kafka, options);
@@ -46,10 +49,11 @@ class BrokerMonitor implements BrokerHealth {
   readonly #options: BaseOptions;
   readonly #asked = new Map<string, ProbedBroker>();
   readonly #guided: ConnectionPool[] = [];
-  /** Every address that brokers have named, and those that were named last. */
+  /** Every address that a broker has listed so far. */
   readonly #named = new Set<string>();
+  /** Addresses in the most recent list. */
   #present: ReadonlySet<string> = new Set();
-  /** Resolves when a broker has answered, or none can be reached. */
+  /** Resolves when a first broker has answered, or when all first probes have failed. */
   readonly #heard = Promise.withResolvers<void>();
   readonly #closed = Promise.withResolvers<void>();
   #isOpen = true;
@@ -95,7 +99,7 @@ class BrokerMonitor implements BrokerHealth {
       retries: 0,
     });
     const { connections } = asker;
-    // Others that it names are not asked in its place.
+    // The client must ask this broker only, not another one that it lists.
     const getFirstAvailable = ([own]: Broker[], callback: Callback) => {
       connections.get(own!, callback);
     };
@@ -144,7 +148,10 @@ class BrokerMonitor implements BrokerHealth {
     return answered && performance.now() - since < UNRESPONSIVE_MS;
   }
 
-  /** A broker that answers may not have been heard of by the others yet. */
+  /**
+   * Whether a broker has left the cluster. A responsive broker has not, even when the last list
+   * lacks it: the others may not know a new broker yet.
+   */
   #isGone(address: string): boolean {
     return this.#named.has(address) && !this.#present.has(address) && !this.#answers(address);
   }
@@ -161,6 +168,6 @@ class BrokerMonitor implements BrokerHealth {
   }
 }
 
-/** Key of a connection, in which an IPv6 address has no brackets. */
+/** Key of a broker's connection in the library's pool: `host:port`, IPv6 without brackets. */
 const addressOf = (broker: Broker | string) =>
   typeof broker === "string" ? broker.replaceAll(/[[\]]/g, "") : `${broker.host}:${broker.port}`;

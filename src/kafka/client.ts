@@ -2,44 +2,46 @@ import type { Admin, ConnectionPool, Consumer, GroupOptions, Producer } from "@p
 import { monitorBrokers } from "./broker-health.ts";
 import { createProduceClient, type ProduceClient } from "./produce-client.ts";
 
-/** How to reach the brokers. */
+/** Addresses, encryption and credentials for connections to the brokers. */
 export interface BrokerSettings {
-  /** `host:port` of some of them; these name the rest. */
+  /** `host:port` of some brokers of the cluster; these list the others. */
   brokers: readonly string[];
-  /** Encrypted, and the broker proves who it is; with `ca`, certificates of these authorities. */
+  /** Uses TLS and checks broker certificates, against the PEM certificates in `ca` if given. */
   tls?: { ca?: string };
   sasl?: { mechanism: "PLAIN" | "SCRAM-SHA-256" | "SCRAM-SHA-512"; user: string; password: string };
 }
 
-/** Longest that one request to a broker takes. */
+/** Timeout of one request to a broker in milliseconds. */
 const REQUEST_MS_MAX = 5_000;
-/** Attempts within which a failed leader is replaced. */
+/** Attempts of a request; with the pauses, they last until a failed leader is replaced. */
 const ATTEMPTS = 20;
+/** Pause between two attempts in milliseconds. */
 const RETRY_MS = 250;
-/** How soon it is noticed that a partition has another leader. */
+/** Age in milliseconds at which the library requests the partition leaders again. */
 const METADATA_MS_MAX = 5_000;
 
+/** Creates clients that share broker settings and one broker health monitor. */
 export interface KafkaClients {
   admin(): Admin;
-  /** Acknowledged by all replicas in sync, each record once and in order. */
+  /** Creates a client that writes batches, each acknowledged by all in-sync replicas. */
   producer(): ProduceClient;
-  /** A consumer without a group; its requests fail at the first error. */
+  /** Creates a consumer without a group, which does not retry failed requests. */
   fetchConsumer(): Consumer;
-  /** A consumer that joins a group and does not fetch. */
+  /** Creates a consumer that joins a group and does not fetch. */
   groupConsumer(options: GroupConsumerOptions): Consumer;
-  /** Addresses of brokers that do not answer at the moment. */
+  /** Sorted addresses of brokers that do not answer at the moment. */
   unresponsiveBrokers(): string[];
-  /** Until `close` is called. */
+  /** Whether `close` has not been called yet. */
   isOpen(): boolean;
-  /** Ends every client that was made. */
+  /** Closes all clients that were created here. */
   close(): Promise<void>;
 }
 
 export type GroupConsumerOptions = GroupOptions & { groupId: string };
 
 /**
- * Kafka's clients. The library takes 76 MB and a third of a second to load, so that only a server
- * of a cluster ever does.
+ * Loads the Kafka library and starts monitoring the brokers. Loading takes 76 MB of memory and a
+ * third of a second, so only servers of a cluster call this.
  */
 export async function connectClients(settings: BrokerSettings): Promise<KafkaClients> {
   const kafka = await import("@platformatic/kafka");
@@ -85,15 +87,15 @@ export async function connectClients(settings: BrokerSettings): Promise<KafkaCli
 }
 
 const CLIENT_ID = "pixelmill";
-/** The library asks the broker again that it asked before, also where another one leads. */
+/** No retries: the library would ask the same broker again, even when it no longer leads. */
 const FETCH_OPTIONS = { retries: 0, autocommit: false };
 
 /**
- * A member is told what is taken from it before another is given it. Whoever uses it repeats what
- * fails.
+ * Options of a group member. With the cooperative protocol a member stops a revoked partition
+ * before another member gets it. The caller retries a failed join.
  */
 const GROUP_OPTIONS = {
-  // One that joins is kept waiting for the others.
+  // The broker delays the response to a join until all members have joined.
   requestTimeout: 30_000,
   retries: 3,
   autocommit: false,
@@ -105,13 +107,13 @@ function libraryOptions({ brokers, tls, sasl }: BrokerSettings) {
     clientId: CLIENT_ID,
     bootstrapBrokers: [...brokers],
     timeout: REQUEST_MS_MAX,
-    // A broker that takes a request and stands still is left for the one that leads after it.
+    // When a broker hangs, the request times out and is sent to the next leader.
     requestTimeout: 2 * REQUEST_MS_MAX,
     connectTimeout: REQUEST_MS_MAX,
     retries: ATTEMPTS,
     retryDelay: RETRY_MS,
     metadataMaxAge: METADATA_MS_MAX,
-    // Without this, an environment variable could switch the check off.
+    // An environment variable could otherwise disable the check of certificates.
     ...(tls && { tls: { ...tls, rejectUnauthorized: true } }),
     ...(sasl && {
       sasl: { mechanism: sasl.mechanism, username: sasl.user, password: sasl.password },
@@ -124,10 +126,9 @@ type GetApi = (name: string, callback: (error: Error | null, api?: MetadataApi) 
 type MetadataApi = ((...all: unknown[]) => void) & { key: number; version: number };
 
 /**
- * Has a consumer fetch over these connections alone. A broker answers the requests of a connection
- * one after the other: the question who leads which partition, asked every few seconds, would be
- * answered when the fetch before it ends, which waits for something to come; and nothing is fetched
- * meanwhile.
+ * Makes a consumer use a separate connection pool for fetches. A broker answers the requests of a
+ * connection in order. On a shared connection a metadata request would wait behind a fetch that the
+ * broker holds until there is a new value.
  */
 function fetchOver(connectionPool: ConnectionPool, consumer: Consumer): Consumer {
   const fetch: Fetch = consumer.fetch.bind(consumer);
@@ -138,9 +139,8 @@ function fetchOver(connectionPool: ConnectionPool, consumer: Consumer): Consumer
 type Fetch = (request: Parameters<Consumer["fetch"]>[0]) => ReturnType<Consumer["fetch"]>;
 
 /**
- * Lets a client know a topic of which some partition has no leader at the moment. The library takes
- * the broker's word for such a partition as a failure of the whole question, and could then reach
- * none of the others either.
+ * Makes a client accept metadata in which a partition has no leader. The library would treat this
+ * as a failure of the whole request, and could then not use the topic's other partitions either.
  */
 function acceptLeaderlessPartitions({ kGetApi }: Kafka, client: Admin | Consumer | Producer): void {
   const known = client as unknown as Record<typeof kGetApi, GetApi>;
@@ -170,5 +170,5 @@ interface LeaderlessError {
   response?: unknown;
 }
 
-/** A partition has no leader; or a replica is not there. */
+/** Kafka's error codes for a partition without a leader and for a missing replica. */
 const LEADERLESS = new Set([5, 9]);

@@ -5,42 +5,43 @@ import type { ProduceClient } from "./produce-client.ts";
 export interface IdempotentProducerOptions {
   producer: ProduceClient;
   topic: string;
-  /** Called when the topic has more partitions than before. */
+  /** Called with the number of partitions when it is first known and when it has grown. */
   onPartitions?(count: number): void;
 }
 
-/** Attempts to send a batch: a leader that fails is replaced within this many. */
+/** Most attempts to send a batch; with the pauses, they last until a failed leader is replaced. */
 const ATTEMPTS = 20;
+/** Pause before another attempt in milliseconds. */
 const RETRY_MS = 250;
 /**
- * Pause after each response of a leader. Clients whose events the response acknowledged send their
- * next ones at once. Without a pause the first of these would take up a request, and the others
- * would wait for its response. With 48 connections 1 ms saves an eighth of the requests or more.
+ * Pause in milliseconds between a leader's response and the next request to it. Clients whose
+ * events were acknowledged send their next events within this time, so these share one request. Measured
+ * with 48 connections, 1 ms saves at least an eighth of the requests.
  */
 const PAUSE_MS = 1;
-/** Age at which the leaders are asked for again; this also finds added partitions. */
+/** Age in milliseconds at which the leaders are requested again, which finds added partitions. */
 const LEADERS_MS_MAX = 5_000;
-/** Size of a batch beyond which no value joins it; topics accept it with one more value. */
+/** Bytes of values beyond which no further value joins a batch. One more value still fits. */
 const BATCH_BYTES = 512 << 10;
 
 /**
- * Sends values to the partitions of a topic: one request at a time to each leader, with what waits
- * for this leader. So requests are as full as possible, and a failed leader delays only its own
- * partitions.
+ * Writes values to the partitions of a topic, in order and without duplicates. It sends one request
+ * at a time to each leader, with all values that wait for this leader. So requests are as full as
+ * possible, and a failed leader delays only its own partitions.
  */
 export class IdempotentProducer {
   readonly #options: IdempotentProducerOptions;
   readonly #partitions: PartitionState[] = [];
   #added = 0;
   #gathering = false;
-  /** Leaders with a request in flight, or within their pause. */
+  /** Leaders with a request in flight, or in the pause after a response. */
   readonly #busy = new Set<number>();
   /** Producer id for new batches; never reused after an abandoned batch. */
   #producerId: ProducerId | undefined;
-  /** Leader of each partition, some seconds old; negative for a partition without one. */
+  /** Broker id of each partition's leader when last requested; negative without a leader. */
   #leaders: readonly number[] | undefined;
   #asking: Promise<void> | undefined;
-  /** When the leaders were asked for, in milliseconds of `performance.now()`. */
+  /** Time of the last request for the leaders, by `performance.now()`. */
   #askedAt = 0;
 
   constructor(options: IdempotentProducerOptions) {
@@ -48,10 +49,10 @@ export class IdempotentProducer {
   }
 
   /**
-   * Resolves with the value's offset once all in-sync replicas have it. Rejects when the brokers did
-   * not confirm it; then it may still be written, once. `take` is called when the first request is
-   * made. The caller does not change the value until the promise settles, and sends what must
-   * follow it only then.
+   * Sends the value that `take` returns; `take` is called when the value joins a batch. Resolves
+   * with the value's offset once all in-sync replicas have it. Rejects when the brokers did not
+   * confirm it; the value may still be written then. The caller must not change the value before
+   * the promise resolves or rejects.
    */
   send(partition: number, take: () => Buffer): Promise<bigint> {
     const { promise, resolve, reject } = Promise.withResolvers<bigint>();
@@ -75,7 +76,7 @@ export class IdempotentProducer {
     } while (this.#added > added);
     try {
       if (this.#leaders === undefined) await this.#askLeaders();
-      // The known leaders are used meanwhile.
+      // The request uses the known leaders until the new ones arrive.
       else if (performance.now() - this.#askedAt > LEADERS_MS_MAX) {
         this.#askLeaders().catch(() => {});
       }
@@ -104,7 +105,7 @@ export class IdempotentProducer {
     return this.#partitions.filter((it) => !it.isHeld && !it.queue.isEmpty);
   }
 
-  /** Rejects the batches, or what waits where there is none. */
+  /** Rejects each partition's batch, or its waiting values when it has no batch. */
   #refuse(partitions: readonly PartitionState[], error: unknown): void {
     this.#producerId = undefined;
     for (const state of partitions) {
@@ -162,7 +163,7 @@ export class IdempotentProducer {
     void this.#sendWaiting();
   }
 
-  /** The leader did not confirm the batch. */
+  /** Handles a batch that the leader did not confirm: sends it again later, or rejects it. */
   #failed(state: PartitionState, error: unknown): void {
     const errorClass = this.#options.producer.classify(error);
     if (errorClass === "fatal" || state.attempts >= ATTEMPTS) {
@@ -175,7 +176,7 @@ export class IdempotentProducer {
     }
     const asked = this.#askLeaders().catch(() => {});
     const rest = Bun.sleep(RETRY_MS);
-    // Where another broker leads already, the batch need not wait.
+    // After the first failure the batch waits only until the leaders are known again.
     void (state.attempts === 1 ? Promise.race([asked, rest]) : rest).then(() => {
       state.isHeld = false;
       void this.#sendWaiting();
@@ -185,7 +186,7 @@ export class IdempotentProducer {
 
 interface QueuedValue {
   take(): Buffer;
-  /** The value, once it was taken. */
+  /** Result of `take`; undefined before it was called. */
   value?: Buffer;
   resolve(offset: bigint): void;
   reject(error: unknown): void;
@@ -194,9 +195,9 @@ interface QueuedValue {
 interface PartitionState {
   partition: number;
   queue: PartitionQueue<QueuedValue>;
-  /** Requests that carried the batch. */
+  /** Number of requests that contained the batch. */
   attempts: number;
-  /** The batch is in flight, or rests between two attempts. */
+  /** Whether the batch is in flight, or pauses before its next attempt. */
   isHeld?: boolean;
 }
 
@@ -205,7 +206,7 @@ function takenValue(queued: QueuedValue): Buffer {
   return queued.value;
 }
 
-/** Number of the first values that make a batch. */
+/** Number of waiting values, counted from the first, that form the next batch. */
 function batchLength(waiting: readonly QueuedValue[]): number {
   let bytes = 0;
   const end = waiting.findIndex((queued) => {

@@ -1,33 +1,33 @@
 import { assert } from "../assert.ts";
 
-/** Id by which brokers know an idempotent producer, and so recognize a batch that is sent again. */
+/** Identifies an idempotent producer to brokers, which thereby detect repeated batches. */
 export interface ProducerId {
   producerId: bigint;
   producerEpoch: number;
 }
 
-/** Records that are written together or not at all. */
+/** Records that the broker writes together, or not at all. */
 export interface ProducerBatch<R> {
   records: readonly R[];
   producerId: ProducerId;
-  /** Sequence number of the first record. */
+  /** Sequence number of the first record, for this producer id and partition. */
   sequence: number;
 }
 
 const SEQUENCES = 2 ** 31;
 
-/** Sequence number after `count` records; after the largest one they begin at 0 again. */
+/** Returns the sequence number `count` records later; numbers wrap to 0 at 2^31. */
 export const sequenceAfter = (sequence: number, count: number) => (sequence + count) % SEQUENCES;
 
 /**
- * Records for one partition, in order. One batch is in flight at a time. It keeps its producer id
- * and its sequence number until its outcome is known, so a batch that is sent again is written once.
+ * Queue of records for one partition, with at most one batch in flight. The batch keeps its
+ * producer id and sequence number while it is sent again, so the broker writes it once.
  */
 export class PartitionQueue<R> {
   #waiting: R[] = [];
   #batch: ProducerBatch<R> | undefined;
   #producerId: ProducerId | undefined;
-  /** Producer id of a batch that was given up without a known outcome. */
+  /** Producer id of the last batch that was abandoned with an unknown outcome. */
   #retired: ProducerId | undefined;
   #nextSequence = 0;
 
@@ -48,12 +48,15 @@ export class PartitionQueue<R> {
     for (const record of records) this.#waiting.push(record);
   }
 
-  /** Removes the records that are in no batch. */
+  /** Removes and returns the records that are in no batch. */
   takeWaiting(): R[] {
     return this.#waiting.splice(0);
   }
 
-  /** The batch in flight, or else a new one of the first `count(waiting)` records. */
+  /**
+   * Returns the batch in flight. When there is none, it makes one of the first `count(waiting)`
+   * records.
+   */
   fill(producerId: ProducerId, count: (waiting: readonly R[]) => number): ProducerBatch<R> {
     if (this.#batch !== undefined) return this.#batch;
     assert(producerId !== this.#retired, "A producer id is not used after a batch was abandoned");
@@ -65,7 +68,7 @@ export class PartitionQueue<R> {
     return this.#batch;
   }
 
-  /** The broker has written the batch: returns its records. */
+  /** Ends the batch in flight after the broker has written it. Returns its records. */
   acknowledge(): readonly R[] {
     const isNext =
       this.#batch?.producerId === this.#producerId && this.#batch?.sequence === this.#nextSequence;
@@ -75,24 +78,27 @@ export class PartitionQueue<R> {
     return records;
   }
 
-  /** The broker has not written the batch: puts these of its records back, with new batches. */
+  /**
+   * Ends the batch in flight after the broker has refused it. Puts the given records of it back at
+   * the front of the queue; by default all.
+   */
   requeue(records: readonly R[] = this.#batch?.records ?? []): void {
     this.#end();
     this.#waiting = [...records, ...this.#waiting];
   }
 
-  /** The broker does not know the producer id: the records go again under another one. */
+  /** Requeues the batch's records, to be sent under another id: the broker rejects this one. */
   requeueWithNewProducerId(): void {
     this.#retire();
     this.requeue();
   }
 
-  /** The broker has not written the batch, and it is not sent again: returns its records. */
+  /** Ends the batch in flight, which was not written and is not sent again. Returns its records. */
   discard(): readonly R[] {
     return this.#batch === undefined ? [] : this.#end().records;
   }
 
-  /** Gives up the batch, which may be written or not: returns its records. */
+  /** Ends the batch in flight with an unknown outcome, and retires its id. Returns its records. */
   abandon(): readonly R[] {
     if (this.#batch === undefined) return [];
     this.#retire();

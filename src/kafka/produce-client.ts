@@ -9,28 +9,37 @@ import {
   produce,
 } from "./produce.ts";
 
-/** Asks leaders to write batches; each call sends one request. */
+/** Sends produce requests to partition leaders, without retries. */
 export interface ProduceClient {
-  /** The current leader of each partition; negative for a partition without one. */
+  /** Requests the broker id of each partition's leader; negative when there is none. */
   leaders(topic: string): Promise<number[]>;
-  /** A new producer id; its sequence numbers begin at 0 in each partition. */
+  /** Requests a new producer id; its sequence numbers begin at 0 in each partition. */
   initProducerId(): Promise<ProducerId>;
-  /** Resolves once all in-sync replicas have the batches that the leader accepted. */
+  /**
+   * Sends one request to the leader with this broker id. Resolves once all in-sync replicas have
+   * the batches that the leader accepted; a refused batch has an error code in its response.
+   */
   produce(
     leader: number,
     producerId: ProducerId,
     batches: readonly PartitionMessages[],
   ): Promise<PartitionResponse[]>;
-  /** The error that the code of a response stands for. */
+  /** Converts the error code of a response to an error. */
   errorOf(response: PartitionResponse): Error;
-  /** What to do about an error; without a response it is unknown whether the batch was written. */
+  /** Classifies an error by how the producer must react to it. */
   classify(error: unknown): SendErrorClass;
 }
 
-/** `producer-id`: the broker does not know the producer id. */
+/**
+ * Reaction to a failed batch. `retry`: send it again unchanged. `producer-id`: send its records
+ * again under a new producer id, because the broker does not know the id. `fatal`: reject its records.
+ */
 export type SendErrorClass = "retry" | "producer-id" | "fatal";
 
-/** Creates a client over the connections of the library's `producer`. */
+/**
+ * Creates a client that uses the connections of the library's `producer`. A leader waits up to
+ * `waitMs` milliseconds for its replicas.
+ */
 export function createProduceClient(
   kafka: KafkaLibrary,
   producer: Producer,

@@ -5,7 +5,7 @@ export type KafkaLibrary = typeof import("@platformatic/kafka");
 
 export type Message = Pick<MessageRecord, "key" | "value" | "headers" | "timestamp">;
 
-/** Batch for one partition. */
+/** Batch of messages for one partition. */
 export interface PartitionMessages {
   topic: string;
   partition: number;
@@ -17,7 +17,7 @@ export interface PartitionMessages {
 export interface ProduceRequest {
   producerId: ProducerId;
   batches: readonly PartitionMessages[];
-  /** How long the broker waits for its replicas. */
+  /** Longest time in milliseconds that the broker waits for its replicas. */
   waitMs: number;
   compression?: "none" | "gzip";
 }
@@ -41,8 +41,9 @@ interface ProduceResponse {
 }
 
 /**
- * Asks a leader to write batches of one producer id, and resolves once all in-sync replicas have
- * those that it accepted. `request` sends the library's arguments over a connection.
+ * Sends batches of one producer id to a leader. Resolves once all in-sync replicas have the batches
+ * that the leader accepted; a refused batch has an error code in its response. `request` must send
+ * the library's arguments over a connection to the leader.
  */
 export async function produce(
   { NumericMap, ProduceAcks, ResponseError }: KafkaLibrary,

@@ -1,11 +1,12 @@
 import { BLOCK_RECORDS_MAX } from "../../log/block.ts";
 
-/** Blocks with a known record count. */
+/** Number of most recent blocks whose record counts are kept in memory. */
 const KNOWN_MAX = 1_024;
 
 /**
- * How many records the blocks of a partition hold: those seen last are known, and of the others as
- * many are taken to be in each as were in all that were seen. Blocks go by their offset.
+ * Estimates how many records the blocks of a partition hold. It keeps the exact counts of the
+ * `KNOWN_MAX` blocks added last, by block offset. For every other block it uses the average count
+ * of all added blocks.
  */
 export class BlockRecordCounts {
   readonly #offsets = new Float64Array(KNOWN_MAX).fill(-1);
@@ -20,7 +21,7 @@ export class BlockRecordCounts {
     this.#records += records;
   }
 
-  /** About how many records have sequence numbers from `from` up to, not including, `to`. */
+  /** Estimates the number of records with sequence numbers from `from` (inclusive) to `to`. */
   estimateBetween(from: number, to: number): number {
     const first = Math.floor(from / BLOCK_RECORDS_MAX);
     const last = Math.floor((to - 1) / BLOCK_RECORDS_MAX);

@@ -22,55 +22,58 @@ import { offsetOf, sequenceOf } from "./sequence.ts";
 
 export interface PartitionLogsOptions {
   clients: KafkaClients;
-  /** For the ingest processes, which have clients of their own. */
+  /** Addresses and credentials that ingest processes use to open their own connections. */
   brokers: BrokerSettings;
   topic: TopicSettings;
-  /** Source of a record, by its bytes. */
+  /** Returns the id of the source that a stored record belongs to. */
   sourceOf(record: Uint8Array): string;
   logger: Logger;
   metrics?: Metrics;
 }
 
-/** All partitions of a topic as event logs. A partition goes by the name `logOf` gives it. */
+/** All partitions of a topic as event logs. The name of each log comes from `logNameOf`. */
 export interface PartitionLogs extends EventLogs {
   /**
-   * Fetches what is written to a log as soon as it is there, or to all logs, until the returned
-   * function is called. `onDurable` tells of these logs alone; the ends of the others are known as
-   * they were about a second ago.
+   * Fetches new blocks of a log, or of all logs when none is named, as soon as they are durable.
+   * Calling the returned function stops this. Listeners of `onDurable` hear only of followed logs;
+   * the ends of all other logs are read from the brokers about once a second.
    */
   follow(log?: string): () => void;
   /**
-   * Follows a log for the one node whose lanes read it; lost blocks become warnings. Returns the
-   * function that releases it.
+   * Follows a log whose lanes run on this node. Until the returned function is called, blocks that
+   * are missing from the log are reported as lost.
    */
   acquire(log: string): () => void;
   /**
-   * The topic of a log, and where the log ends, as the brokers count. Everything below `known` was
-   * read of it before, or is named by a connection.
+   * Reads the topic id and the end offset of a log from the brokers. `known` is the highest
+   * sequence number that a cursor or a connection names; the result has it as a block offset.
    */
   topicEnd(log: string, known: number): Promise<TopicEnd>;
-  /** Sets the offset base of a log; a loss becomes a warning. */
+  /** Sets the offset base of a log, and reports `lost` in the log file and in `warnings`. */
   setOffsetBase(log: string, place: OffsetBase, lost?: PartitionLoss): void;
-  /** Calls the listener with logs that are not where they were. */
+  /** Calls the listener with the names of logs that were recreated or that lost their end. */
   onOffsetsInvalid(listener: (logs: string[]) => void): void;
-  /** With which settings an ingest process opens the partitions. */
+  /** Returns the settings with which an ingest process opens the partitions for appending. */
   settings(): { kind: "partitions"; settings: PartitionedLogSettings };
-  /** Why some partitions cannot be read at the moment; undefined while all can. */
+  /** A sentence about partitions that cannot be read; undefined while all can be read. */
   trouble(): string | undefined;
 }
 
-/** How long a broker waits for something to come when there is nothing to give back. */
+/** Longest time in milliseconds that a broker holds a fetch while there is no new block. */
 const TAIL_WAIT_MS = 500;
-/** Pause between two looks at the ends of all partitions. */
+/** Pause in milliseconds between two reads of the ends of all partitions. */
 const ENDS_MS = 1_000;
-/** Blocks that the readers of all partitions keep in memory, and at least each. */
+/** Bytes of blocks that all readers together keep in memory, and the least for each reader. */
 const CACHE_BYTES_MAX = 64 << 20;
 const CACHE_BYTES_MIN = 2 << 20;
 
-/** Name of a partition's log, which no log of a directory has. */
+/** Name of a partition's log. It differs from the names of logs in a standalone directory. */
 export const logNameOf = (partition: number) => `k${partition}`;
 
-/** Opens a topic, which is made unless it is there. Throws `StartError` as `ensureTopic` does. */
+/**
+ * Opens the partitions of a topic, and creates a missing topic. Throws `StartError` when the topic
+ * cannot be created or its settings risk data loss.
+ */
 export async function openPartitionLogs(options: PartitionLogsOptions): Promise<PartitionLogs> {
   const admin = options.clients.admin();
   await ensureTopic(admin, options.topic);
@@ -123,7 +126,7 @@ class BrokerLogs implements PartitionLogs {
     }
   }
 
-  /** Reads the ends of all logs; throws the errors of the brokers. */
+  /** Reads the ends of all logs from the brokers. Rejects with the error of a broker. */
   async learnEnds(): Promise<Readonly<Record<string, number>>> {
     const read = this.#partitions.map((reader) => offsetOf(reader.end()));
     const { topicId, offsets } = await this.#asker.brokerOffsets("end");
@@ -131,14 +134,17 @@ class BrokerLogs implements PartitionLogs {
     const ends = offsets.map((offset, partition) => offset + this.#placement.base(partition));
     this.#tellMoved(topicId, ends, read);
     for (const [partition, end] of ends.entries()) {
-      // Of a followed partition nothing may become readable without news of it.
+      // The tail advances a followed partition, because it also notifies the listeners.
       if (this.#tail.follows(partition)) continue;
       this.#partitions[partition]?.advance(sequenceOf(end));
     }
     return Object.fromEntries(ends.map((end, at) => [logNameOf(at), sequenceOf(end)]));
   }
 
-  /** A log may have come to be another one, or end before what was read of it. */
+  /**
+   * Calls the listeners with logs whose topic was recreated, or that end before the position that
+   * was read. Throws `TopicRecreated` for a recreated topic.
+   */
   #tellMoved(topicId: string, ends: bigint[], read: bigint[]): void {
     const others = [...ends.keys()].filter((it) => !this.#placement.isOfTopic(it, topicId));
     const cut = read.flatMap((end, partition) => (ends[partition]! < end ? [partition] : []));
@@ -209,7 +215,7 @@ class BrokerLogs implements PartitionLogs {
     return this.#trouble ?? this.#tail.trouble();
   }
 
-  /** Looks at the ends of all partitions from time to time, and so sees new ones too. */
+  /** Reads the ends of all partitions every `ENDS_MS`, and opens partitions that were added. */
   watch(): void {
     this.#poll = setTimeout(() => {
       this.#polling = this.#look().then(() => {

@@ -11,25 +11,28 @@ export interface PartitionReaderOptions {
   name: string;
   partition: number;
   fetcher: Fetcher;
-  /** Deletes what lies below an offset. */
+  /** Deletes the blocks below an offset. */
   trim(offset: bigint): Promise<void>;
-  /** Offset of the oldest block that is kept. */
+  /** Offset of the oldest block that the brokers have. */
   first: bigint;
   losses: LossReport;
-  /** Bytes of blocks that are kept in memory. */
+  /** Largest number of bytes of blocks that the reader caches in memory. */
   cacheBytesMax?: number;
 }
 
-/** A partition that is read; nothing before `advance` or `take` has told what is durable. */
+/**
+ * Reads the blocks of a partition. It returns no records until `advance` or `addFetched` has set
+ * the durable end.
+ */
 export interface PartitionReader extends LogReader {
-  /** Takes what was fetched from the end on, and returns the new blocks. */
+  /** Caches blocks that were fetched from `end()` on, advances the end, and returns the blocks. */
   addFetched(fetched: FetchResult): readonly CachedBlock[];
   /**
-   * Whether lanes of this node read the partition. Then nobody else trims it: what they ask for and
-   * is not there was lost.
+   * Sets whether the lanes of the partition run on this node. Then only this node trims the
+   * partition, so the reader reports a missing block as lost.
    */
   setOwned(isOwned: boolean): void;
-  /** Offsets are counted from here on; what was read of it before is forgotten. */
+  /** Empties the cache and restarts the log at this offset. */
   reset(offset: bigint): void;
 }
 
@@ -37,31 +40,31 @@ export function openPartitionReader(options: PartitionReaderOptions): PartitionR
   return new PartitionLogReader(options);
 }
 
-/** How long a read waits for a leader that was just chosen to know what was acknowledged. */
+/** Longest wait in milliseconds for a new leader to serve blocks that were acknowledged. */
 const READ_MS_MAX = 5_000;
 const READ_RETRY_MS = 50;
 
-/** Parts that a partition is taken to have at most. */
+/** Largest number of parts, without the empty last one, that `parts` returns. */
 const PARTS_MAX = 64n;
 
-/** A block to hand out, or the position to go on from without one. */
+/** A block, or, where none is left, the sequence number at which reading continues. */
 type Found = CachedBlock | number;
 
 class PartitionLogReader implements PartitionReader {
   readonly #options: PartitionReaderOptions;
   #cache: BlockCache;
   readonly #counts = new BlockRecordCounts();
-  /** Looks under way, by offset: lanes that wake together share one. */
+  /** Fetches in flight, by offset. Lanes that read the same offset share one fetch. */
   readonly #looks = new Map<bigint, Promise<Found>>();
-  /** Offsets of damage that has been told. */
+  /** Offsets of damaged blocks that were reported. */
   readonly #damage = new Set<bigint>();
-  /** Blocks that were read, and their bytes: the brokers do not tell what blocks take. */
+  /** Number and bytes of all blocks read. Brokers do not report sizes, so `parts` estimates. */
   readonly #seen = { blocks: 0, bytes: 0 };
   #first: number;
   #end: number;
-  /** Where the partition began when it was opened. */
+  /** First sequence number of the partition when the reader was opened. */
   readonly #opened: number;
-  /** Everything below was deleted by this reader. */
+  /** Sequence number below which this reader has deleted the records. */
   #trimmed = 0;
   #isOwned = false;
 
@@ -138,8 +141,8 @@ class PartitionLogReader implements PartitionReader {
   }
 
   /**
-   * A partition can be cut anywhere, also at its end, where an empty part stands. The others begin
-   * where they began before, as far as can be.
+   * Divides the partition into at most `PARTS_MAX` parts of equal length, and an empty part at the
+   * end. Part boundaries are multiples of the part length, so most stay the same between calls.
    */
   parts(): LogPart[] {
     const first = offsetOf(this.#first);
@@ -170,7 +173,10 @@ class PartitionLogReader implements PartitionReader {
     return look;
   }
 
-  /** The block at an offset, or where to go on when there is none and there should be. */
+  /**
+   * Fetches the block at an offset. Resolves with the position after the gap when the block was
+   * deleted or is damaged. Rejects when the leader does not have it within `READ_MS_MAX`.
+   */
   async #find(offset: bigint): Promise<Found> {
     const { fetcher, partition, name } = this.#options;
     const until = performance.now() + READ_MS_MAX;
@@ -187,10 +193,10 @@ class PartitionLogReader implements PartitionReader {
       this.#startAt(fetched.first);
       if (fetched.first > offset) {
         const next = sequenceOf(fetched.first);
-        // Where others' lanes read, others trim.
+        // Another node that runs the lanes may have trimmed the block: it is not lost.
         return this.#isOwned ? this.#passOver(offset, next) : next;
       }
-      // The leader is about to learn what others have.
+      // A new leader learns within seconds which blocks were acknowledged.
       if (performance.now() > until) throw new Error(`Block ${offset} of ${name} is not there`);
       await Bun.sleep(READ_RETRY_MS);
     }
@@ -200,15 +206,15 @@ class PartitionLogReader implements PartitionReader {
     return values.flatMap(({ offset, value }) => this.#block(offset, value) ?? []);
   }
 
-  /** The brokers keep nothing below this offset. */
+  /** Moves the first position, and if needed the end, up to the oldest offset of the brokers. */
   #startAt(offset: bigint): void {
     this.#first = Math.max(this.#first, sequenceOf(offset));
     this.#end = Math.max(this.#end, this.#first);
   }
 
-  /** Where to read when a sequence number is asked for. */
+  /** Returns `sequence`, or the first kept sequence number if larger; reports lost blocks. */
   #kept(sequence: number): number {
-    // Who asks for the first number of all means where the partition begins.
+    // Sequence number 0 stands for the beginning of the partition.
     const lost = Math.max(sequence === 0 ? this.#opened : sequence, this.#trimmed);
     if (this.#isOwned && lost < this.#first) this.#passOver(offsetOf(lost), this.#first);
     return Math.max(sequence, this.#first);

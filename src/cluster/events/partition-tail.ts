@@ -7,7 +7,7 @@ import type { PartitionReader } from "./partition-reader.ts";
 import { offsetOf } from "./sequence.ts";
 
 export interface PartitionTailOptions {
-  /** A fetcher for the tail alone, which waits for new blocks. */
+  /** Fetcher that only the tail uses. Its requests wait at the broker for new blocks. */
   fetcher: Fetcher;
   nameOf(partition: number): string;
   sourceOf(record: Uint8Array): string;
@@ -17,22 +17,22 @@ export interface PartitionTailOptions {
 
 interface Followed {
   followers: number;
-  /** Ends the reading after the last follower. */
+  /** Stops the fetch loop of the partition. */
   stop: () => void;
   ended: Promise<void>;
 }
 
-/** Pause after a failed read. */
+/** Pause after a failed fetch in milliseconds. */
 const RETRY_MS = 250;
-/** Sources that one piece of news names; when there are more, it names none. */
+/** Most sources that one notification names; a notification of more sources names none. */
 const SOURCES_TOLD_MAX = 100;
 
-/** Fetches what is written to partitions, where somebody wants it, and tells of it. */
+/** Fetches new blocks of the followed partitions, and calls `onNews` for them. */
 export class PartitionTail {
   readonly #options: PartitionTailOptions;
   readonly #followed = new Map<number, Followed>();
   readonly #ending = new Set<Promise<void>>();
-  /** Partitions that could not be read the last time. */
+  /** Partitions whose last fetch failed. */
   readonly #failing = new Set<number>();
 
   constructor(options: PartitionTailOptions) {
@@ -57,7 +57,7 @@ export class PartitionTail {
     };
   }
 
-  /** Why some partitions cannot be read at the moment. */
+  /** A sentence about partitions whose last fetch failed; undefined when there are none. */
   trouble(): string | undefined {
     if (this.#failing.size === 0) return undefined;
     const failing = [...this.#failing].sort((a, b) => a - b);
@@ -91,7 +91,7 @@ export class PartitionTail {
     void stop.then(() => {
       isOpen = false;
     });
-    // Blocks that arrived while no one followed were not announced.
+    // Listeners have not heard of blocks that arrived before the partition was followed.
     await Promise.resolve();
     if (isOpen) onNews();
     while (isOpen) {

@@ -7,35 +7,35 @@ import type { Logger } from "../../observe/log.ts";
 import { LOG_PENDING_BYTES_MAX } from "../../settings/limits.ts";
 import { sequenceOf } from "./sequence.ts";
 
-/** Pause between two probes of brokers that refused a block. */
+/** Pause in milliseconds between two probe blocks while the brokers accept no block. */
 const PROBE_MS = 250;
-/** How long a record waits for brokers that say nothing. */
+/** Longest time in milliseconds that a record waits for a response before it is rejected. */
 const ANSWER_MS_MAX = 10_000;
 
 export interface PartitionWriterOptions<T> {
   partition: number;
   producer: IdempotentProducer;
   codec: RecordCodec<T>;
-  /** Offset after the last block of the partition, as far as this node knows. */
+  /** Offset after the last block of the partition that this node knows. */
   end: bigint;
   logger: Logger;
-  /** Shared by the writers of all partitions. */
+  /** Counters that the writers of all partitions share. */
   metrics?: Omit<WriterMetrics, "healthy">;
-  /** Bytes of records that may wait for the brokers. */
+  /** Bytes of unacknowledged records from which on `append` rejects. */
   pendingBytesMax?: number;
-  /** Called after `durable` or `healthy` moved, before any record's promise settles. */
+  /** Called when `durable` or `healthy` has changed, before the promises of records resolve. */
   onChange?(): void;
 }
 
-/** Opens a partition for appending, beside any number of other writers on other nodes. */
+/** Opens a partition for appending. Writers of other nodes may append to it at the same time. */
 export function openPartitionWriter<T>(options: PartitionWriterOptions<T>): LogWriter<T> {
   return new PartitionLogWriter(options);
 }
 
 /**
- * Group commit into a partition: while one block is on its way the next one fills. A block that the
- * brokers did not take is rejected and never sent again. Then an empty block is sent every
- * `PROBE_MS`, until one is taken; between these attempts appends are refused.
+ * Appends records to a partition in blocks: while one block is in flight, the next one fills. When
+ * the brokers do not acknowledge a block, its records are rejected and never sent again. From then
+ * on appends are rejected, and an empty block is sent every `PROBE_MS` until one is acknowledged.
  */
 class PartitionLogWriter<T> implements LogWriter<T> {
   readonly #options: PartitionWriterOptions<T>;
@@ -93,13 +93,16 @@ class PartitionLogWriter<T> implements LogWriter<T> {
     return undefined;
   }
 
-  /** Sends batches until none waits. Its last steps have no `await`: no append slips between. */
+  /** Sends batches until none waits. No `await` may follow the loop: an append would be missed. */
   async #run(): Promise<void> {
     while (this.#batcher.waiting.blocks.length > 0) await this.#flush();
     this.#running = undefined;
   }
 
-  /** Sends what waits in the moment in which the brokers take it. */
+  /**
+   * Sends the waiting records as one batch. The batch is closed when its request is built, so that
+   * records join it until then.
+   */
   async #flush(): Promise<void> {
     const startedAt = performance.now();
     let batch: FlushBatch | undefined;
@@ -116,7 +119,7 @@ class PartitionLogWriter<T> implements LogWriter<T> {
       batch!.resolve();
       this.#batcher.recycle(batch!);
     } catch (error) {
-      // Its buffers may still be on their way.
+      // The buffers are not reused: a request may still read them.
       this.#refuse(batch, error);
       this.#probeLater();
     }
@@ -132,7 +135,7 @@ class PartitionLogWriter<T> implements LogWriter<T> {
     onChange?.();
   }
 
-  /** Without a block an empty one is sent. */
+  /** Sends the block that `take` returns, or an empty block when it returns none. */
   async #send(take: () => Taken | undefined): Promise<void> {
     const { producer, partition } = this.#options;
     const offset = await producer.send(partition, () => {
@@ -143,7 +146,7 @@ class PartitionLogWriter<T> implements LogWriter<T> {
     this.#durable = Math.max(this.#durable, sequenceOf(offset + 1n));
   }
 
-  /** Refuses what is on its way, and what waits. */
+  /** Rejects the records of the batch in flight and all waiting records. */
   #refuse(batch: FlushBatch | undefined, error: unknown): void {
     const { partition, logger, metrics } = this.#options;
     if (this.#healthy) {

@@ -7,11 +7,11 @@ import type { Metrics } from "../../observe/metrics.ts";
 import { LOG_PENDING_BYTES_MAX } from "../../settings/limits.ts";
 import { openPartitionWriter } from "./partition-writer.ts";
 
-/** Which partitions are written, as JSON. */
+/** Settings of a partitioned log, which are passed to ingest processes as JSON. */
 export interface PartitionedLogSettings {
   brokers: BrokerSettings;
   topic: string;
-  /** How many partitions the topic has; those that are added later are seen. */
+  /** Number of partitions at the start. Partitions that are added later are found and used. */
   partitions: number;
 }
 
@@ -19,22 +19,26 @@ export interface PartitionedLogParts<T> {
   codec: RecordCodec<T>;
   logger: Logger;
   metrics: Metrics;
-  /** Is called when `healthy` may have changed. */
+  /** Called with the new value when `healthy` may have changed. */
   onHealth(healthy: boolean): void;
 }
 
-/** All partitions of a topic as one log for appending. */
+/** Appends records to the partitions of a topic. */
 export interface PartitionedLog<T> {
-  /** Settles as `LogWriter.append` does. Records with one key keep their order. */
+  /**
+   * Resolves once all in-sync replicas have the record. Rejects with `LogUnavailable` when the
+   * record is not acknowledged. Records with the same key go to one partition, in order.
+   */
   append(record: T, key: number): Promise<void>;
-  /** Whether some partition takes records. */
+  /** Whether at least one partition accepts records. */
   healthy(): boolean;
   /** Flushes the records that wait, then closes. */
   close(): Promise<void>;
 }
 
 /**
- * Opens a topic for appending. The brokers need not be there: until they are, records are refused.
+ * Opens a topic for appending. It opens even when no broker can be reached; then `append` rejects
+ * until a broker answers.
  */
 export async function openPartitionedLog<T>(
   { brokers, topic, partitions }: PartitionedLogSettings,
@@ -58,7 +62,7 @@ export async function openPartitionedLog<T>(
   function grow(count: number): void {
     for (let partition = writers.length; partition < count; partition++) {
       const each = { partition, producer, codec, logger, onChange, end: 0n };
-      // Keys spread over the partitions, and so does the memory for what waits.
+      // Keys spread over the partitions evenly, so each gets an equal part of the memory.
       const pendingBytesMax = Math.ceil((2 * LOG_PENDING_BYTES_MAX) / count);
       writers.push(openPartitionWriter({ ...each, metrics: shared, pendingBytesMax }));
     }

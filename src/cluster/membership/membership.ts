@@ -9,7 +9,7 @@ import type { Logger } from "../../observe/log.ts";
 import { assignPartitions } from "./partition-assignment.ts";
 import type { PartitionRunner } from "./partition-runner.ts";
 
-/** Description that a node gives to the group. */
+/** Description of a node that the other members of the group can read. */
 export interface NodeInfo {
   id: string;
   version: string;
@@ -17,7 +17,7 @@ export interface NodeInfo {
 }
 
 export interface ClusterNode extends NodeInfo {
-  /** The partitions it runs, ascending. */
+  /** Partitions that are assigned to the node, ascending. */
   partitions: number[];
 }
 
@@ -26,61 +26,63 @@ export interface MembershipOptions {
   runner: Pick<PartitionRunner, "assign" | "assigned">;
   logger: Logger;
   clients: KafkaClients;
-  /** Name of the group. */
+  /** Name of the Kafka consumer group. */
   group: string;
-  /** Topic whose partitions the members share. */
+  /** Topic whose partitions are assigned to the members. */
   topic: string;
   self: NodeInfo;
-  /** A node that is not heard of for so long is replaced. */
+  /** Time without a heartbeat, in milliseconds, after which other nodes replace a node. */
   sessionMs: number;
 }
 
 export interface MembershipState {
-  /** Whether the node is in the group, as far as it knows. */
+  /** Whether this node has joined the group and has not left it or been removed since. */
   isMember: boolean;
-  /** The partitions that are this node's, ascending. */
+  /** Partitions that are assigned to this node, ascending. */
   partitions: number[];
-  /** Why other nodes may think that this one is gone, as a sentence; undefined when they do not. */
+  /** A sentence when no broker has answered for over a session, else undefined. */
   trouble: string | undefined;
 }
 
 export interface Membership {
-  /** All nodes of the cluster, by id, as the brokers know them; rejects when these do not answer. */
+  /** Reads all nodes of the cluster from the brokers, by id. Rejects when none answers. */
   nodes(): Promise<ClusterNode[]>;
   state(): MembershipState;
-  /** Stops all partitions of this node; then others have them at once. */
+  /** Stops all partitions of this node and leaves the group, so that other nodes take over. */
   leave(): Promise<void>;
 }
 
 /**
- * How often a node tells the brokers that it lives, and hears that others have come or gone. It is
- * the main thread that does: a node whose main thread hangs is to be replaced.
+ * Interval between two heartbeats in milliseconds. A response to a heartbeat also reports members
+ * that join or leave. The main thread sends them, so a node whose main thread hangs is replaced.
  */
 const HEARTBEAT_MS = 400;
-/** Pause between two attempts to join. */
+/** Pause between two attempts to join in milliseconds. */
 const RETRY_MS = 500;
-/** How often it is looked whether the topic has more partitions. */
+/** Interval in milliseconds between two checks for added partitions of the topic. */
 const GROWTH_MS = 5_000;
-/** How often it is looked whether a broker has answered. */
+/** Interval in milliseconds between two checks of the time since the last broker response. */
 const WATCH_MS = 500;
 /**
- * Sessions for which an answer is waited for: to a heartbeat, so that others can be asked in time;
- * to an attempt to join, during which a member that hangs is waited for; by any broker at all.
+ * Time without a response after which a member closes its connections to ask another broker, as a
+ * multiple of `sessionMs`. It is short, so that another broker hears of the member in time.
  */
 const HEARTBEAT_SESSIONS = 0.3;
+/** The same time during a join, which the broker delays while a member hangs. */
 const JOIN_SESSIONS = 1.2;
+/** Time without a response after which `state` reports a trouble, as a multiple of `sessionMs`. */
 const ANSWER_SESSIONS = 1.5;
-/** Longest that is waited for the brokers to name the members. */
+/** Longest time in milliseconds that `nodes` waits for the brokers. */
 const ANSWER_MS_MAX = 3_000;
-/** Longest that a node which leaves waits for the brokers to know. */
+/** Longest time in milliseconds that `leave` waits for the brokers. */
 const LEAVE_MS_MAX = 2_000;
 
 /**
- * Joins the group of the nodes that share the partitions of a topic. Whoever the brokers choose
- * among the members shares them out. A partition that moves is stopped by its old owner before its
- * new one hears of it, unless the old one takes half a session for it, or is not heard of. A node
- * that finds that it was replaced stops all that it has before it joins again. While no broker
- * answers, each node keeps what it has.
+ * Joins the consumer group whose members run the partitions of a topic. The brokers choose a member
+ * as the leader, and the leader assigns the partitions. The old owner of a moved partition stops it
+ * before the new owner starts it, unless the stop takes more than half a session or the old owner
+ * sends no heartbeats. A node that was removed from the group stops all its partitions before it
+ * joins again. While no broker answers, each node keeps its partitions.
  */
 export function joinCluster(options: MembershipOptions): Membership {
   return new GroupMember(options);
@@ -92,12 +94,12 @@ class GroupMember implements Membership {
   readonly #admin: Admin;
   readonly #closed = Promise.withResolvers<void>();
   readonly #loops: Promise<void>[];
-  /** Settles when it is to join again: with the error for which the library gave up, if it did. */
+  /** Resolves when the member must join again, with the library's error if there was one. */
   #again = Promise.withResolvers<unknown>();
   #isOpen = true;
   #isMember = false;
   #isLeader = false;
-  /** Partitions that the topic had when this node joined. */
+  /** Number of partitions of the topic when this node joined. */
   #partitions = 0;
   #heardAt = performance.now();
   #askedAt = performance.now();
@@ -107,7 +109,9 @@ class GroupMember implements Membership {
     this.#options = options;
     this.#admin = clients.admin();
     this.#consumer = clients.groupConsumer({
-      ...{ groupId: group, sessionTimeout: sessionMs, rebalanceTimeout: sessionMs },
+      groupId: group,
+      sessionTimeout: sessionMs,
+      rebalanceTimeout: sessionMs,
       heartbeatInterval: Math.min(HEARTBEAT_MS, sessionMs / 5),
       partitionAssigner: (_, members, __, metadata) => {
         return assign(members, topic, metadata.topics.get(topic)?.partitionsCount ?? 0);
@@ -127,7 +131,7 @@ class GroupMember implements Membership {
     const asked = this.#admin.describeGroups({ groups: [group] });
     const found = (await Promise.race([asked, rejectLate()])).get(group);
     const members = [...(found?.members.values() ?? [])].flatMap(({ metadata, assignments }) => {
-      // One that is just joining has not been given anything, and has no name yet.
+      // A member that is still joining has no metadata yet.
       const self = metadata?.metadata?.toString();
       if (!self) return [];
       const partitions = assignments?.get(topic)?.partitions ?? [];
@@ -170,8 +174,8 @@ class GroupMember implements Membership {
   }
 
   /**
-   * Called before each attempt to join, when a broker has answered. What was taken from this node is
-   * stopped first: by joining it tells the others that it has let go.
+   * Returns this node's metadata for the group. The library calls it before each attempt to join.
+   * It first stops revoked partitions, because joining declares that this node has released them.
    */
   async #introduce(): Promise<Buffer> {
     const { self, sessionMs } = this.#options;
@@ -201,7 +205,7 @@ class GroupMember implements Membership {
     }
   }
 
-  /** Partitions that come to the topic are shared out by the member that shared out the others. */
+  /** Makes the group's leader join again when the topic has more partitions, to assign them. */
   async #watchGrowth(): Promise<void> {
     const { topic } = this.#options;
     while (this.#isOpen) {
@@ -213,7 +217,7 @@ class GroupMember implements Membership {
     }
   }
 
-  /** A broker may take requests and never answer; another one is asked then. */
+  /** Closes the connections when no response comes for too long, so another broker is asked. */
   async #watchSilence(): Promise<void> {
     const { sessionMs } = this.#options;
     for (; this.#isOpen; await this.#pause(WATCH_MS)) {
@@ -243,7 +247,7 @@ const ascending = (a: number, b: number) => a - b;
 
 type Joined = Parameters<GroupPartitionsAssigner>[1];
 
-/** Shares out the partitions of a topic among those that joined. */
+/** Assigns the partitions of a topic to the members that joined. */
 function assign(joined: Joined, topic: string, partitions: number): GroupPartitionsAssignments[] {
   const holders = [...joined.values()].map(({ memberId, generationId, ownedPartitions }) => ({
     id: memberId,

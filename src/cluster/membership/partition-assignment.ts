@@ -1,18 +1,18 @@
 import { assert } from "../../assert.ts";
 
-/** Claim of a member when it joins the group. */
+/** A member that joins the group, and the partitions that it still runs. */
 export interface GroupMember {
   id: string;
-  /** The last round in which it was given partitions; -1 for one that is new. */
+  /** Number of the last rebalance that assigned it partitions; -1 for a new member. */
   generation: number;
-  /** Partitions that it was given then and still holds. */
+  /** Partitions that the last rebalance assigned to it and that it has not released. */
   held: readonly number[];
 }
 
 /**
- * Partitions of each member, by its id: at most one more for some than for others, and as few as
- * possible move. A partition that moves is unassigned in the round in which its holder releases
- * it; its new owner gets it in the next round.
+ * Computes the partitions of each member, by member id. Members get equal numbers of partitions,
+ * give or take one, and as few partitions as possible move. A partition that moves is assigned to
+ * no member in this rebalance, while its holder releases it; the next rebalance assigns it.
  */
 export function assignPartitions(
   holders: readonly GroupMember[],
@@ -36,8 +36,9 @@ export function assignPartitions(
 }
 
 /**
- * Who holds a partition. One that missed a round may have been replaced in it, so that its word
- * does not count; of two that claim a partition the first counts.
+ * Finds the member that holds each partition. Claims of members that missed the last rebalance are
+ * ignored, because it may have assigned their partitions to others. When two members claim a
+ * partition, the one with the lower id holds it.
  */
 function holdersOf(holders: readonly GroupMember[], partitions: number): Map<number, string> {
   const last = Math.max(...holders.map(({ generation }) => generation));
@@ -57,6 +58,6 @@ function quotasOf(kept: Map<string, number[]>, partitions: number): Map<string, 
   return new Map(byHeld.map(([id], index) => [id, index < more ? least + 1 : least]));
 }
 
-/** The same for whoever computes it. */
+/** Sorts members by id, so that every leader computes the same assignment. */
 const sorted = (holders: readonly GroupMember[]) =>
   holders.toSorted((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0));

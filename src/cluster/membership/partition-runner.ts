@@ -4,12 +4,15 @@ import type { Logger } from "../../observe/log.ts";
 export interface PartitionRunnerOptions {
   /** Starts a partition. When it rejects, it is called again while the partition stays assigned. */
   start(partition: number): Promise<void>;
-  /** Stops a partition; with `drain`, after the work in flight. Nothing of it runs afterwards. */
+  /**
+   * Stops a partition. With `drain` it first waits for the work in flight. Once it resolves, no
+   * work of the partition runs.
+   */
   stop(partition: number, drain: boolean): Promise<void>;
   logger: Logger;
 }
 
-/** Pause between two attempts to start a partition. */
+/** Pause between two attempts to start a partition in milliseconds. */
 const RETRY_MS = 1_000;
 
 interface PartitionState {
@@ -17,11 +20,11 @@ interface PartitionState {
   isRunning: boolean;
   /** Set to stop the partition and to start it again after a pause. */
   restart?: { afterMs: number } | undefined;
-  /** A broken invariant: the partition is not started again while it stays assigned. */
+  /** Message of a broken invariant. It prevents another start while the partition is assigned. */
   failure?: string | undefined;
-  /** Resolves when the partition runs or not, as assigned; undefined while nothing changes. */
+  /** Promise of the start or stop in progress; undefined while there is none. */
   settling?: Promise<void> | undefined;
-  /** Ends a pause. */
+  /** Ends the pause before the next start early. */
   wake?: (() => void) | undefined;
 }
 

@@ -7,13 +7,13 @@ import { ensureTopic } from "../topics/ensure-topic.ts";
 import { Fetcher } from "../topics/fetcher.ts";
 
 /**
- * Messages between nodes that are not kept: each node receives them soon, unless it or the brokers
- * are away.
+ * Broadcasts messages to the other nodes of the cluster. Delivery is not guaranteed: a node that is
+ * stopped, or that cannot reach the brokers, misses messages.
  */
 export interface NodeBus {
-  /** Never waits, never fails: beyond `WAITING_BYTES_MAX` messages are dropped. */
+  /** Queues a message for all other nodes. Drops it when `WAITING_BYTES_MAX` is exceeded. */
   publish(message: unknown): void;
-  /** Calls the listener with each message of the other nodes; returns what ends this. */
+  /** Calls the listener with each message of other nodes, until the returned function is called. */
   subscribe(listener: (message: unknown) => void): () => void;
   close(): Promise<void>;
 }
@@ -26,61 +26,64 @@ export interface NodeBusOptions {
   logger: Logger;
 }
 
-/** Raised with every change after which an older pixelmill would misread messages. */
+/** Version of the message format. A change that older releases would misread raises it. */
 const FORMAT = 1;
-/** Messages of this node that wait while others are on their way. */
+/** Most bytes of messages that wait to be sent. */
 const WAITING_BYTES_MAX = 4 << 20;
-/** Largest value. */
+/** Most bytes of messages in one Kafka record, and of one message. */
 const VALUE_BYTES_MAX = 512 << 10;
 const FOLLOW_MS = 500;
 const RETRY_MS = 250;
-/** Retention of messages: older ones have no use. */
+/** Retention of the topic: brokers delete older messages, which no node reads any more. */
 const KEPT_MS = 60_000;
 const KEPT_BYTES = 64 << 20;
 
 const packr = new Packr({ useRecords: false });
 
-/** Throws `StartError` as `ensureTopic` does. */
+/**
+ * Opens the bus, and creates a missing topic. Throws `StartError` when the topic cannot be created
+ * or its settings are too weak.
+ */
 export async function openNodeBus(options: NodeBusOptions): Promise<NodeBus> {
   const { clients, topic, replicas, logger } = options;
   const retention = { ms: KEPT_MS, bytes: KEPT_BYTES };
   await ensureTopic(clients.admin(), { name: topic, partitions: 1, replicas, retention });
   const author = crypto.randomUUID();
   const listeners = new Set<(message: unknown) => void>();
-  const teller = createTeller(
+  const publish = createPublisher(
     new IdempotentProducer({ producer: clients.producer(), topic }),
     author,
   );
-  const hearing = hear(
+  const receiving = receive(
     new Fetcher({ consumer: clients.fetchConsumer(), topic, waitMs: FOLLOW_MS }),
     logger,
     (value) => {
       const [format, from, messages] = decode(value);
-      if (format > FORMAT) tellNewer(format);
+      if (format > FORMAT) warnNewer(format);
       if (format !== FORMAT || from === author) return;
       for (const message of messages) for (const listener of listeners) listener(message);
     },
   );
-  let isTold = false;
-  function tellNewer(format: number): void {
-    if (!isTold) logger.warn({ format, known: FORMAT }, "A newer node is not understood");
-    isTold = true;
+  let isWarned = false;
+  function warnNewer(format: number): void {
+    if (!isWarned) logger.warn({ format, known: FORMAT }, "message of a newer node ignored");
+    isWarned = true;
   }
   return {
-    publish: teller,
+    publish,
     subscribe(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
     async close() {
       listeners.clear();
-      await hearing.close();
+      await receiving.close();
     },
   };
 }
 
-/** Sends one value at a time; messages that arrive meanwhile share the next one. */
-function createTeller(producer: IdempotentProducer, author: string): (message: unknown) => void {
+/** Creates the bus's `publish`. One record is in flight; messages that wait share the next one. */
+function createPublisher(producer: IdempotentProducer, author: string): (message: unknown) => void {
   let waiting: Uint8Array[] = [];
   let bytes = 0;
   let sending = false;
@@ -117,7 +120,7 @@ function createTeller(producer: IdempotentProducer, author: string): (message: u
   };
 }
 
-/** Decodes a value; foreign values are ignored. */
+/** Decodes a record; one of another format or that is damaged has no messages. */
 function decode(value: Uint8Array): [format: number, author: string, messages: unknown[]] {
   try {
     const [format, author, messages] = packr.decode(value);
@@ -128,8 +131,11 @@ function decode(value: Uint8Array): [format: number, author: string, messages: u
   }
 }
 
-/** Gives every value from now on; after trouble, from then on. */
-function hear(fetcher: Fetcher, logger: Logger, take: (value: Buffer) => void) {
+/**
+ * Passes every record that is written from now on to `take`. After a failed read it continues at
+ * the end of the topic, so records are skipped.
+ */
+function receive(fetcher: Fetcher, logger: Logger, take: (value: Buffer) => void) {
   const stop = Promise.withResolvers<undefined>();
   let isOpen = true;
   let next: bigint | undefined;
@@ -143,12 +149,12 @@ function hear(fetcher: Fetcher, logger: Logger, take: (value: Buffer) => void) {
     next = fetched.isOutOfRange ? fetched.end : last === undefined ? next : last.offset + 1n;
   }
 
-  const hearing = (async () => {
+  const receiving = (async () => {
     while (isOpen) {
       try {
         await step();
       } catch (err) {
-        logger.debug({ err }, "What other nodes tell cannot be heard");
+        logger.debug({ err }, "node messages unreadable, retrying");
         next = undefined;
         await Promise.race([Bun.sleep(RETRY_MS), stop.promise]);
       }
@@ -158,7 +164,7 @@ function hear(fetcher: Fetcher, logger: Logger, take: (value: Buffer) => void) {
     async close() {
       isOpen = false;
       stop.resolve(undefined);
-      await hearing;
+      await receiving;
     },
   };
 }

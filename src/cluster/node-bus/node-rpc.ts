@@ -1,21 +1,27 @@
 import { Packr } from "msgpackr";
 import type { NodeBus } from "./node-bus.ts";
 
-/** Responses of the other nodes. */
+/** Responses of the other nodes to one question. */
 export interface NodeAnswers {
-  /** By the node's id. */
+  /** Responses by the id of the node that sent them. */
   answers: ReadonlyMap<string, unknown>;
-  /** Ids of nodes that did not answer in time, in order. */
+  /** Sorted ids of nodes that did not answer in time. */
   missing: string[];
 }
 
-/** Questions that a node puts to all others. */
+/** Sends questions to all other nodes and collects their answers. */
 export interface NodeRpc {
   /** Id of this node. */
   node: string;
-  /** One that was put just now is not put again: its answers serve. Never rejects. */
+  /**
+   * Sends a question to all other nodes and resolves with their answers. An equal question within
+   * `SERVE_MS` gets the same answers. Never rejects.
+   */
   ask(question: unknown): Promise<NodeAnswers>;
-  /** How this node answers what others ask; called once. What throws is not answered. */
+  /**
+   * Sets the function that answers questions of other nodes. Must be called once. When the function
+   * throws, no answer is sent.
+   */
   answerWith(answer: (question: unknown) => unknown): void;
   close(): void;
 }
@@ -24,24 +30,25 @@ export interface NodeRpcOptions {
   bus: NodeBus;
   /** Id of this node. */
   node: string;
-  /** Nodes that are to answer, beside those that were heard of lately. */
+  /** Ids of nodes to wait for, in addition to nodes that were heard of within `BELIEVED_MS`. */
   expected(): Iterable<string>;
-  /** Longest that answers are waited for. */
+  /** Longest time in milliseconds that `ask` waits for answers. */
   answerMsMax?: number;
 }
 
-/** How often a node says that it is there, and how long the others believe that. */
+/** Interval in milliseconds between two messages by which a node announces itself. */
 const SAY_MS = 2_000;
+/** Time in milliseconds for which other nodes count an announced node as present. */
 const BELIEVED_MS = 10_000;
-/** Nodes whose sayings are believed together. */
+/** Most announced nodes that a node keeps in memory. */
 const NODES_MAX = 1_000;
 const ANSWER_MS_MAX = 2_000;
-/** How long answers serve who asks the same, and how many do. */
+/** Time in milliseconds for which answers are reused, and the most questions with kept answers. */
 const SERVE_MS = 500;
 const SERVED_MAX = 200;
-/** Most open requests; further ones are not sent. */
+/** Most open questions; a further question is not sent and gets no answers. */
 const QUESTIONS_MAX = 1_000;
-/** Longer answers are not given. */
+/** Largest answer in bytes; a larger one is not sent. */
 const ANSWER_BYTES_MAX = 2 << 20;
 const PIECE_BYTES = 256 << 10;
 const PIECES_MAX = Math.ceil(ANSWER_BYTES_MAX / PIECE_BYTES);
@@ -53,7 +60,7 @@ type Message =
   | ["answers", id: string, node: string, index: number, count: number, piece: Uint8Array];
 
 interface Asked {
-  /** Nodes whose answers are waited for. */
+  /** Ids of nodes that have not answered yet. */
   awaited: Set<string>;
   answers: Map<string, unknown>;
   pieces: Map<string, Uint8Array[]>;
@@ -62,7 +69,7 @@ interface Asked {
 
 const packr = new Packr({ useRecords: false });
 
-/** Puts questions through the exchange, to which any node may come or go at any time. */
+/** Creates a `NodeRpc` over the node bus. Nodes may start and stop at any time. */
 export function createNodeRpc(options: NodeRpcOptions): NodeRpc {
   const { bus, node, expected, answerMsMax = ANSWER_MS_MAX } = options;
   const others = new Map<string, number>();
@@ -106,7 +113,7 @@ export function createNodeRpc(options: NodeRpcOptions): NodeRpc {
     }
   }
 
-  /** Pieces of one node come in order; where one was lost, there is no answer. */
+  /** Adds a piece of an answer. Pieces of one node come in order; a lost piece voids the answer. */
   function take([, id, from, index, count, piece]: Message & { 0: "answers" }): void {
     const question = asked.get(id);
     if (question === undefined || question.answers.has(from) || count > PIECES_MAX) return;

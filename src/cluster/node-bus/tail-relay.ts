@@ -1,22 +1,28 @@
 import type { NodeBus } from "./node-bus.ts";
 
-/** Relays messages to nodes with a subscriber, by a key such as a workspace; some may be lost. */
+/**
+ * Relays messages to the nodes that subscribe to their key, such as a workspace id. Messages may be
+ * lost.
+ */
 export interface TailRelay<T> {
   /** Whether another node has a subscriber of the key. */
   hasSubscriber(key: string): boolean;
+  /** Whether another node has a subscriber of any key. */
   readonly hasSubscribers: boolean;
+  /** Sends a message to the nodes with a subscriber of the key. */
   publish(key: string, message: T): void;
-  /** Begins a subscription to messages of other nodes, and returns the function that ends it. */
+  /** Calls `receive` with other nodes' messages of a key, until the returned function is called. */
   subscribe(key: string, receive: (message: T) => void): () => void;
   /** Calls the listener when another node announces its subscriptions. */
   onSubscribed(listener: () => void): void;
   close(): void;
 }
 
-/** How often a node says that it looks, and how long the others believe that. */
+/** Interval in milliseconds between two messages by which a node announces its subscriptions. */
 const SAY_MS = 2_000;
+/** Time in milliseconds for which an announced subscription counts. */
 const BELIEVED_MS = 10_000;
-/** Keys that other nodes may look at together. */
+/** Most subscribed keys of other nodes that a node keeps in memory. */
 const WANTED_MAX = 10_000;
 
 type Message = ["looks", keys: string[]] | ["shown", key: string, shown: unknown];
@@ -24,7 +30,7 @@ type Message = ["looks", keys: string[]] | ["shown", key: string, shown: unknown
 /** Relays messages over the node bus, only for keys that another node has subscribed to. */
 export function createTailRelay<T>(exchange: NodeBus): TailRelay<T> {
   const looking = new Map<string, Set<(shown: T) => void>>();
-  /** Keys that other nodes look at, and until when that is believed. */
+  /** Keys that other nodes subscribe to, with the time at which each subscription expires. */
   const wanted = new Map<string, number>();
   const listeners = new Set<() => void>();
 
@@ -56,7 +62,7 @@ export function createTailRelay<T>(exchange: NodeBus): TailRelay<T> {
     subscribe(key, see) {
       const sees = looking.get(key) ?? new Set();
       looking.set(key, sees);
-      // A new function, so that one may look twice.
+      // A new function, because the set would hold the same function only once.
       const seeing = (shown: T) => see(shown);
       sees.add(seeing);
       say();

@@ -11,25 +11,25 @@ import { TopicIdentity, TopicRecreated } from "../topics/topic-identity.ts";
 export interface OrderedTopicOptions {
   clients: KafkaClients;
   name: string;
-  /** Each is an ordered log of its own. */
+  /** Number of partitions; each is a separate ordered log. */
   partitions: number;
-  /** Brokers that have a copy. */
+  /** Number of brokers that have a copy of each partition. */
   replicas: number;
-  /** Under which this node knows the topic. */
+  /** Stored topic ids of this node, by which it detects that the topic was recreated. */
   ids?: TopicIds;
   logger: Logger;
 }
 
-/** How long a broker waits for the next entry before it says that there is none. */
+/** Longest time in milliseconds that a broker holds a fetch while there is no new entry. */
 const FOLLOW_MS = 500;
-/** Pause after a failed read. */
+/** Pause after a failed read in milliseconds. */
 const RETRY_MS = 250;
-/** Bytes of one partition that are read ahead. */
+/** Bytes of entries read ahead in one partition beyond which fetching pauses. */
 const AHEAD_BYTES_MAX = 1 << 20;
 
 /**
- * Opens a topic whose partitions are ordered logs; they share its connections. Throws `StartError`
- * as `ensureTopic` does.
+ * Opens a topic and returns each partition as an ordered log. It creates a missing topic. Throws
+ * `StartError` when the topic cannot be created or its settings risk data loss.
  */
 export async function openOrderedTopic(options: OrderedTopicOptions): Promise<OrderedLog[]> {
   const { clients, name, partitions, replicas, ids, logger } = options;
@@ -49,7 +49,7 @@ export async function openOrderedTopic(options: OrderedTopicOptions): Promise<Or
   const isNeeded = () => clients.isOpen();
   const gate = new CircuitBreaker({ probe: () => asker.offsets("end"), isNeeded });
   let asking: Promise<bigint[]> | undefined;
-  /** One question for all that ask in this turn of the event loop. */
+  /** Reads the ends of all partitions; calls in one turn of the event loop share a request. */
   const ends = () => {
     asking ??= Promise.resolve().then(() => {
       asking = undefined;
@@ -127,7 +127,7 @@ function follow(
     ahead.shift();
   }
 
-  /** Repeats a step; logs a failure when it begins and when it ends. */
+  /** Repeats a step until the follower is closed. Logs the first failure and the recovery. */
   async function repeat(once: () => Promise<void>): Promise<void> {
     let isTold = false;
     while (isOpen) {
@@ -145,8 +145,8 @@ function follow(
     }
   }
 
-  // A partition that asks for nothing while its entries are taken would miss the request that all
-  // others wait with, and its next entries would wait for that to end.
+  // Partitions share a fetch request. A partition that fetched only between batches would miss the
+  // shared request, and its next entries would arrive up to `FOLLOW_MS` later.
   void repeat(read);
   const taking = repeat(takeNext);
   return {
@@ -158,7 +158,7 @@ function follow(
   };
 }
 
-/** Entries that were read and not taken yet. */
+/** Queue of entries that were fetched and not yet passed to the follower's `take`. */
 class Ahead {
   readonly #batches: { entries: readonly LogEntry[]; bytes: number }[] = [];
   #bytes = 0;
@@ -171,7 +171,7 @@ class Ahead {
     this.#change(bytes);
   }
 
-  /** The oldest ones, which stay until `shift`; undefined at the end. */
+  /** Waits for the oldest batch, which stays in the queue until `shift`; undefined after `end`. */
   async next(): Promise<readonly LogEntry[] | undefined> {
     while (this.#batches.length === 0 && !this.#isEnded) await this.#changed.promise;
     return this.#batches[0]?.entries;
@@ -198,7 +198,7 @@ class Ahead {
   }
 }
 
-/** A log that ends before what was read is not the one that was read so far. */
+/** Throws when the log no longer reaches offset `next`: it has lost entries at its end. */
 function expectUnbroken(
   { first, end, isOutOfRange }: FetchResult,
   next: bigint,

@@ -5,33 +5,36 @@ import { LOG_BLOCK_BYTES_MAX } from "../../log/block.ts";
 export interface TopicSettings {
   name: string;
   partitions: number;
-  /** Brokers that have a copy of each partition. */
+  /** Number of brokers that have a copy of each partition. */
   replicas: number;
-  /** Age and size at which values are deleted; without it values stay until trimmed. */
+  /**
+   * Age in milliseconds, and bytes of a partition, above which brokers delete its oldest values.
+   * Without it values stay until they are trimmed.
+   */
   retention?: { ms: number; bytes: number };
 }
 
-/** Ids that a node knows topics by, from one run to the next: a recreated topic has another id. */
+/** Stores the id of each topic between runs, to detect that a topic was recreated. */
 export interface TopicIds {
   get(name: string): string | undefined;
   put(name: string, id: string): void;
 }
 
-/** A value is a block of the event log at most, or one change set. */
+/** Largest value in bytes that a topic must accept: a block of the event log, or a change set. */
 export const VALUE_BYTES_MAX = 2 * LOG_BLOCK_BYTES_MAX;
 
-/** Segment size of a topic that its readers trim: brokers release disk space in segments. */
+/** Segment size in bytes of a topic without retention. Brokers free disk space by segment. */
 const SEGMENT_BYTES = 128 << 20;
 
-/** How long a topic may take to be known everywhere. */
+/** Longest wait in milliseconds until each partition of a created topic has a leader. */
 const APPEAR_MS_MAX = 30_000;
+/** Pause between two checks for the leaders in milliseconds. */
 const APPEAR_MS = 100;
 
 /**
- * Makes a topic unless it is there, adds the partitions that it lacks, and returns how many it has.
- * Throws `StartError` for a topic that promises less than the settings ask for: fewer copies, a
- * write that is answered before a majority of the copies has it, or values that are deleted by age
- * or size; and for one that is not, or no longer, the one that `ids` knows.
+ * Creates a missing topic, adds missing partitions, and returns the number of partitions. Throws
+ * `StartError` when the topic has fewer replicas than `topic.replicas`, acknowledges writes before
+ * a majority of replicas has them, deletes values too early, or has another id than in `ids`.
  */
 export async function ensureTopic(
   admin: Admin,
@@ -60,7 +63,7 @@ const gone = ({ name }: TopicSettings) => `The topic ${name} that this node has 
 const REMEDY =
   "Restore it, or remove the directory `cluster` from the data directory of every node to begin with what the topics hold";
 
-/** A sentence about a topic setting that is too weak; undefined when there is none. */
+/** Returns a sentence about the first topic setting that risks data loss, else undefined. */
 export async function unsafeSetting(
   admin: Admin,
   topic: TopicSettings,
@@ -88,15 +91,15 @@ export async function unsafeSetting(
   return undefined;
 }
 
-/** Required values of settings that are words. */
+/** Required values of the topic settings that are not numbers. */
 const WORDS = [
-  // Where values are also deleted by their keys, the brokers refuse those that have none.
+  // With compaction brokers refuse values without keys, which all of ours are.
   ["cleanup.policy", "delete"],
-  // A replica that lags behind must not become the leader: what it lacks was acknowledged.
+  // A replica that lags must not become the leader: it lacks acknowledged values.
   ["unclean.leader.election.enable", "false"],
 ] as const;
 
-/** Kafka's word for no bound of time or size. */
+/** Kafka's value for a retention without a bound. */
 const UNBOUND = -1;
 
 const expected = ({ name }: TopicSettings, what: string, found: unknown) =>
@@ -123,12 +126,13 @@ async function create(admin: Admin, topic: TopicSettings): Promise<void> {
   try {
     await admin.createTopics({
       topics: [name],
-      ...{ partitions, replicas },
+      partitions,
+      replicas,
       configs: configs.map(([key, value]) => ({ name: key, value })),
     });
   } catch (error) {
     const innermost = innermostOf(error);
-    // Another node was quicker, whether or not the broker that lists topics has heard of that.
+    // Another node has created the topic at the same time.
     if (innermost.apiId === "TOPIC_ALREADY_EXISTS") return;
     throw new StartError(`The topic ${name} cannot be made: ${innermost.message}`);
   }
@@ -138,7 +142,7 @@ async function grow(admin: Admin, { name, partitions }: TopicSettings): Promise<
   try {
     await admin.createPartitions({ topics: [{ name, count: partitions, assignments: null }] });
   } catch (error) {
-    // Another node was quicker.
+    // Another node has added the partitions at the same time.
     const innermost = innermostOf(error);
     if (innermost.apiId !== "INVALID_PARTITIONS") {
       throw new StartError(`The topic ${name} cannot grow: ${innermost.message}`);
@@ -147,7 +151,10 @@ async function grow(admin: Admin, { name, partitions }: TopicSettings): Promise<
   return (await appeared(admin, name, partitions)).partitions;
 }
 
-/** Partitions and copies of a topic, once every partition has a leader. */
+/**
+ * Waits until a topic has at least `countMin` partitions, each with a leader. Returns its id, the
+ * number of partitions, and the fewest replicas of any. Throws `StartError` after `APPEAR_MS_MAX`.
+ */
 async function appeared(admin: Admin, name: string, countMin = 1) {
   const until = performance.now() + APPEAR_MS_MAX;
   for (;;) {
@@ -178,10 +185,10 @@ async function configsOf(admin: Admin, name: string): Promise<Map<string, string
 
 type DescribeConfigs = Parameters<Admin["describeConfigs"]>[0];
 
-/** Kafka's number for a resource that is a topic. */
+/** Kafka's resource type of a topic. */
 const TOPIC = 2;
 
-/** The innermost error says what is wrong; those around it name requests. */
+/** Returns the innermost cause, which says what is wrong; outer errors only name requests. */
 function innermostOf(error: unknown): Error & { apiId?: string } {
   const { errors, cause } = error as AggregateError;
   const inner = errors?.at(-1) ?? cause;

@@ -4,13 +4,13 @@ import { type TopicIdentity, TopicRecreated } from "./topic-identity.ts";
 
 /** Result of a fetch from a partition. */
 export interface FetchResult {
-  /** Values by offset, ascending; none below the offset that was asked for. */
+  /** Values from the requested offset on, by ascending offset. */
   values: { offset: bigint; value: Buffer }[];
-  /** Offset of the oldest value that is kept. */
+  /** Offset of the oldest value that the broker has. */
   first: bigint;
-  /** Offset after the last value that all replicas in sync have. */
+  /** Offset after the last value that all in-sync replicas have. */
   end: bigint;
-  /** The offset that was asked for is below the first, or beyond the end. */
+  /** Whether the requested offset is below `first` or above `end`. */
   isOutOfRange: boolean;
 }
 
@@ -22,43 +22,43 @@ interface Waiting {
 }
 
 export interface FetcherOptions {
-  /** Its own: requests wait for each other on its connections. */
+  /** Consumer for this fetcher alone: requests on one connection are answered in turn. */
   consumer: Consumer;
   topic: string;
-  /** How long a broker waits for something to come when there is nothing to give back. */
+  /** Longest time in milliseconds that a broker holds a request while there is no new value. */
   waitMs: number;
-  /** Identity of a topic that must not be recreated; a recreated one is not read. */
+  /** When given, reads reject with `TopicRecreated` once the topic has another id. */
   identity?: TopicIdentity;
-  /** How the offsets of the partitions are counted; by default as the brokers do. */
+  /** Numbers to add to the brokers' offsets of each partition; none by default. */
   offsetBases?: OffsetBases;
 }
 
-/** How long it is tried to learn offsets, and the time between two attempts. */
+/** Time in milliseconds for which reading offsets is retried, and the pause between attempts. */
 const OFFSETS_MS_MAX = 5_000;
 const OFFSETS_RETRY_MS = 50;
 
 /**
- * How often it is asked who leads, beside the fetches. The library has a fetch wait for that when
- * what it knows is `METADATA_MS_MAX` old.
+ * Age in milliseconds at which the partition leaders are requested again in the background. It is
+ * below `METADATA_MS_MAX`, at which the library would make a fetch wait for that request.
  */
 const LEADERS_MS = 2_500;
 
-/** Most bytes of a partition in one response. */
+/** Most bytes of values of one partition in one response. */
 const READ_WINDOW_BYTES = 256 << 10;
 
-/** The broker's word for an offset that was deleted, or does not exist yet. */
+/** Kafka's error code for an offset that was deleted or does not exist yet. */
 const OFFSET_OUT_OF_RANGE = 1;
 
 /**
- * Reads partitions of a topic. All that is wanted of one broker goes in one request, one request
- * at a time: the broker remembers what was asked last.
+ * Reads values from the partitions of a topic. It sends one request at a time to each broker, with
+ * all partitions to read from it, because a Kafka fetch session cannot have two open requests.
  */
 export class Fetcher {
   readonly #options: FetcherOptions;
   readonly #placement: OffsetBases;
   #waiting: Waiting[] = [];
   readonly #busy = new Set<number>();
-  /** Last known bounds of each partition. */
+  /** Last known `first` and `end` of each partition. */
   readonly #heard = new Map<number, Pick<FetchResult, "first" | "end">>();
   #leadersAt = performance.now();
 
@@ -68,7 +68,10 @@ export class Fetcher {
     options.consumer.topics.track(options.topic);
   }
 
-  /** Reads about `READ_WINDOW_BYTES` of values from an offset on; rejects when the broker cannot. */
+  /**
+   * Reads at most about `READ_WINDOW_BYTES` of values from an offset on. Rejects when the partition
+   * has no leader or the leader does not answer.
+   */
   fetch(partition: number, from: bigint): Promise<FetchResult> {
     const { promise, resolve, reject } = Promise.withResolvers<FetchResult>();
     const base = this.#placement.base(partition);
@@ -78,8 +81,8 @@ export class Fetcher {
   }
 
   /**
-   * First or last offsets of all partitions, as their leaders know them at this moment. Rejects with
-   * `AnotherTopic` where it is not known how those of the topic are counted.
+   * Reads the first or end offsets of all partitions from their leaders, with offset bases added.
+   * Rejects with `TopicRecreated` when an offset base belongs to another topic id.
    */
   async offsets(which: "first" | "end"): Promise<bigint[]> {
     const { topicId, offsets } = await this.brokerOffsets(which);
@@ -90,8 +93,8 @@ export class Fetcher {
   }
 
   /**
-   * First or last offsets as the brokers count them. A leader that has just been chosen refuses until it
-   * knows what was acknowledged: it is asked again.
+   * Reads the first or end offsets of all partitions, without offset bases. It retries for
+   * `OFFSETS_MS_MAX`, because a new leader refuses until it knows which values were acknowledged.
    */
   async brokerOffsets(which: "first" | "end"): Promise<{ topicId: string; offsets: bigint[] }> {
     const { consumer, topic } = this.#options;
@@ -110,7 +113,7 @@ export class Fetcher {
     }
   }
 
-  /** End offsets of one topic id, even while the topic is recreated. */
+  /** Reads the end offsets, and retries until they belong to one topic id, which it returns. */
   async endOffsetsOfOneTopic(): Promise<{ topicId: string; offsets: bigint[] }> {
     for (;;) {
       await this.#refresh();
@@ -120,7 +123,7 @@ export class Fetcher {
     }
   }
 
-  /** Callers resuming from the last response join this request; others wait. */
+  /** Sends the next request after this turn of the event loop, so that more callers join it. */
   #fetchSoon(): void {
     setImmediate(() => void this.#fetchWaiting());
   }
@@ -145,7 +148,7 @@ export class Fetcher {
 
   async #fetchFrom(leader: number, topicId: string, wanted: Waiting[]): Promise<void> {
     this.#busy.add(leader);
-    // A request names a partition once.
+    // A request can name a partition only once; further calls wait for the next request.
     const asked = new Map<number, Waiting>();
     for (const it of wanted) {
       if (asked.has(it.partition)) this.#waiting.push(it);
@@ -165,8 +168,11 @@ export class Fetcher {
   async #ask(leader: number, topicId: string, wanted: Waiting[]): Promise<Map<number, Answer>> {
     const { consumer, waitMs } = this.#options;
     const partitions = wanted.map(({ partition, offset }) => ({
-      ...{ partition, fetchOffset: offset, partitionMaxBytes: READ_WINDOW_BYTES },
-      ...{ currentLeaderEpoch: -1, lastFetchedEpoch: -1 },
+      partition,
+      fetchOffset: offset,
+      partitionMaxBytes: READ_WINDOW_BYTES,
+      currentLeaderEpoch: -1,
+      lastFetchedEpoch: -1,
     }));
     const maxBytes = READ_WINDOW_BYTES * partitions.length;
     const topics = [{ topicId, partitions }];
@@ -188,7 +194,7 @@ export class Fetcher {
         return resolve(fetched);
       }
       const heard = this.#heard.get(partition);
-      // A broker leaves out what is as it was: there is nothing to read, and its bounds are the same.
+      // A fetch session leaves out unchanged partitions: no new values, and the same bounds.
       if (answer === undefined && heard !== undefined) {
         return resolve({ values: [], ...heard, isOutOfRange: false });
       }
@@ -238,14 +244,14 @@ const EARLIEST = -2n;
 type FetchAnswer = Awaited<ReturnType<Consumer["fetch"]>>;
 type Answer = FetchAnswer["responses"][number]["partitions"][number];
 
-/** After an error the library and the broker may disagree on what was asked last; a new fetch session starts. */
+/** Whether the broker has refused the fetch session; the library then starts a new session. */
 const isOutOfStep = (error: unknown) => ((error as Failure).response?.errorCode ?? 0) !== 0;
 
 interface Failure {
   response?: FetchAnswer;
 }
 
-/** An error of one partition comes with the answers of the others; what else went wrong is thrown. */
+/** Returns the response that an error of one partition carries; throws all other errors. */
 function answerOf(error: unknown): FetchAnswer {
   const { response } = error as Failure;
   if (response === undefined || response.errorCode !== 0) throw error;
@@ -260,7 +266,7 @@ function fetchedOf(answer: Answer, from: bigint): FetchResult {
     })),
   );
   return {
-    // A broker gives back whole batches, of which the first may begin before.
+    // A broker returns whole batches; the first may begin below the requested offset.
     values: values.filter(({ offset }) => offset >= from),
     first: answer.logStartOffset,
     end: answer.highWatermark,
@@ -271,7 +277,9 @@ function fetchedOf(answer: Answer, from: bigint): FetchResult {
 function countedFrom(base: bigint, { values, first, end, isOutOfRange }: FetchResult): FetchResult {
   return {
     values: values.map(({ offset, value }) => ({ offset: offset + base, value })),
-    ...{ first: first + base, end: end + base, isOutOfRange },
+    first: first + base,
+    end: end + base,
+    isOutOfRange,
   };
 }
 

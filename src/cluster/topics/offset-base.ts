@@ -1,19 +1,17 @@
 import { assert } from "../../assert.ts";
 
-/**
- * Number that is added to the brokers' offsets of a partition, and the topic it holds for. The field
- * names are stored in ledgers.
- */
+/** Number that is added to the brokers' offsets of a partition. Ledgers store this object. */
 export interface OffsetBase {
-  /** Id of the topic. */
+  /** Id of the topic that the number is valid for. */
   topic: string;
+  /** Number of blocks to add to each offset. */
   base: number;
 }
 
 /**
- * Offset bases of a topic's partitions. A topic that was recreated begins at offset 0, and one that
- * lost its end reuses offsets. Cursors and connections name higher positions, so new events would
- * count as delivered. The base moves such a partition to offsets that were never used.
+ * Offset bases of a topic's partitions. A recreated topic begins at offset 0, and a topic that lost
+ * its end reuses offsets. Stored cursors name higher offsets, so new events would count as
+ * delivered. The base moves the partition's offsets above all offsets that were used before.
  */
 export class OffsetBases {
   readonly #bases = new Map<number, OffsetBase>();
@@ -28,21 +26,22 @@ export class OffsetBases {
     return BigInt(this.#bases.get(partition)?.base ?? 0);
   }
 
-  /** Whether the base of the partition holds for this topic. */
+  /** Whether the partition has no base, or one for this topic id. */
   isOfTopic(partition: number, topic: string): boolean {
     return (this.#bases.get(partition)?.topic ?? topic) === topic;
   }
 }
 
-/** Distance in blocks between the last offset of a topic and the base of its recreation. */
+/** The base of a recreated topic is the next multiple of this number of blocks. */
 const JUMP = 2 ** 30;
 
 /** End of a partition as the brokers report it. */
 export interface TopicEnd {
+  /** Id of the topic. */
   topic: string;
-  /** The brokers' offset after the last block. */
+  /** The brokers' offset after the last block, without the base. */
   end: number;
-  /** Offset, with its base, below which blocks are known to have been read. */
+  /** Offset, with the base added, below which all blocks are known to have existed. */
   known: number;
 }
 
@@ -63,8 +62,8 @@ export function nextOffsetBase(
   const lost = known - (end + base);
   const isSame = before === undefined || before.topic === topic;
   if (isSame && lost <= 0) return { base: { topic, base } };
-  // The rest moves so that it ends where the lost end was. A lane that was behind reads some of it
-  // again; none passes over anything.
+  // The remaining blocks move up so that they end where the lost blocks ended. A lane that was
+  // behind reads some of them again; no lane skips a block.
   if (before?.topic === topic) {
     const loss = { how: "has lost its end", blocks: lost };
     return { base: { topic, base: base + lost }, loss };

@@ -4,24 +4,24 @@ import { majorityOf, type TopicSettings } from "./ensure-topic.ts";
 
 export interface TopicHealthOptions {
   clients: KafkaClients;
-  /** The topics whose partitions are looked at, with the copies that each is to have. */
+  /** Topics to check, with the number of replicas that each must have. */
   topics(): Pick<TopicSettings, "name" | "replicas">[];
-  /** Interval between two checks. */
+  /** Interval between two checks in milliseconds. */
   everyMs?: number;
 }
 
-/** How the brokers stand, as this node sees them. */
+/** Watches the brokers and the replicas of topics. */
 export interface TopicHealth {
-  /** A sentence on each broker that does not answer, and on partitions of a topic that lack one. */
+  /** One sentence for each silent broker, and for partitions without a leader or a replica. */
   warnings(): string[];
   close(): void;
 }
 
 const LOOK_MS = 3_000;
-/** Partitions that one sentence names. */
+/** Most partitions that one sentence lists. */
 const NAMED_MAX = 12;
 
-/** Looks from time to time which brokers answer, and where partitions lack leaders or copies. */
+/** Checks regularly which brokers answer and which partitions lack a leader or replicas. */
 export function monitorTopicHealth({
   clients,
   topics,
@@ -37,7 +37,7 @@ export function monitorTopicHealth({
     try {
       lacking = await lackingOf(admin, topics());
     } catch {
-      // While no broker tells, what it told last is out of date.
+      // Without an answer the last result is out of date.
       lacking = [];
     }
     isLooking = false;
@@ -62,7 +62,7 @@ async function lackingOf(
   return topics.flatMap(({ name, replicas }) => lackingIn(found, name, majorityOf(replicas)));
 }
 
-/** Problems of a topic's partitions, the worst of each partition. */
+/** Returns sentences about a topic's partitions; each partition is in one, by its worst problem. */
 function lackingIn(found: ClusterMetadata, name: string, leastCopies: number): string[] {
   const lacks = { leader: [] as number[], write: [] as number[], copy: [] as number[] };
   const away = new Set<number>();

@@ -6,22 +6,19 @@ export interface TopicSettingsMonitorOptions {
   admin: Admin;
   topics: readonly TopicSettings[];
   logger: Logger;
-  /** Interval between two checks. */
+  /** Interval between two checks in milliseconds. */
   everyMs?: number;
 }
 
 export interface TopicSettingsMonitor {
-  /** A sentence for each topic that promises less than is needed. */
+  /** One sentence for each topic whose settings risk data loss. */
   warnings(): string[];
   close(): void;
 }
 
 const LOOK_MS = 60_000;
 
-/**
- * An operator may change what topics promise while nodes run; then nobody should learn of it by
- * what has been lost.
- */
+/** Checks the settings of topics regularly, because an operator may weaken them at any time. */
 export function monitorTopicSettings({
   admin,
   topics,
@@ -46,7 +43,7 @@ export function monitorTopicSettings({
   const look = async () => {
     if (isLooking) return;
     isLooking = true;
-    // The topic health reports brokers that are away.
+    // A check fails while the brokers do not answer, which the topic health reports.
     await Promise.allSettled(topics.map(lookAt));
     isLooking = false;
   };
