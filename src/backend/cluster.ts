@@ -68,14 +68,11 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
     partitions,
     replicas,
   });
+  const count = logs.readers.size;
   const watch = monitorTopicSettings({
     admin: clients.admin(),
     logger,
-    topics: [
-      named("catalog", 1),
-      named("events", logs.readers.size),
-      named("ledgers", logs.readers.size),
-    ],
+    topics: [named("catalog", 1), named("events", count), named("ledgers", count)],
   });
   stack.defer(() => watch.close());
 

@@ -15,8 +15,8 @@ const ATTEMPTS = 20;
 const RETRY_MS = 250;
 /**
  * Pause in milliseconds between a leader's response and the next request to it. Clients whose
- * events were acknowledged send their next events within this time, so these share one request. Measured
- * with 48 connections, 1 ms saves at least an eighth of the requests.
+ * events were acknowledged send their next events within this time, so these share one request.
+ * Measured with 48 connections, 1 ms saves at least an eighth of the requests.
  */
 const PAUSE_MS = 1;
 /** Age in milliseconds at which the leaders are requested again, which finds added partitions. */

@@ -32,7 +32,7 @@ export interface ProduceClient {
 
 /**
  * Reaction to a failed batch. `retry`: send it again unchanged. `producer-id`: send its records
- * again under a new producer id, because the broker does not know the id. `fatal`: reject its records.
+ * again under a new producer id, because the broker does not know the id. `fatal`: reject them.
  */
 export type SendErrorClass = "retry" | "producer-id" | "fatal";
 

@@ -4,24 +4,26 @@ import type { Table } from "./table.ts";
 
 export interface ChangeOptions {
   /**
-   * `apply` may run on a view that lacks changes acknowledged before the call. It takes effect only
-   * on the newest version all the same. Saves a node of a cluster the request for the log's end.
+   * Lets `apply` run first on data that may lack acknowledged changes of other nodes. If the data
+   * is stale, the change is not committed and `apply` runs again. Saves a request to the brokers.
    */
   allowStale?: boolean;
 }
 
-/** Named tables with one way to change them. */
+/** Named tables that are changed only in transactions. */
 export interface Store {
   table<V, K extends Key>(name: string): Table<V, K>;
   /**
-   * Runs `apply` as one transaction: all of its writes or, when it throws, none. Resolves once
-   * they are on disk. `apply` is synchronous, and reads its own writes. Rejects with what `apply`
-   * threw, or as `unavailable` when the disk did not take the writes; then they may still be there.
+   * Runs the synchronous function `apply` as one transaction. Resolves with its result once its
+   * writes are durable. When `apply` throws, nothing is written and the promise rejects with that
+   * error. Rejects with an `unavailable` error when the commit fails; the writes may still exist
+   * then. A cluster node may call `apply` several times.
    */
   change<T>(apply: () => T, options?: ChangeOptions): Promise<T>;
   /**
-   * Calls the listener with the tables that changes wrote, except changes of this store with
-   * `allowStale`. Returns the function that ends this. A standalone store calls no listener.
+   * Calls the listener with the names of tables that changes of any node wrote, until the returned
+   * function is called. Skips changes that this store made with `allowStale`. A standalone store
+   * never calls the listener.
    */
   listen(listener: (tables: ReadonlySet<string>) => void): () => void;
   /**
@@ -29,13 +31,13 @@ export interface Store {
    * standalone store resolves at once.
    */
   catchUp(): Promise<void>;
-  /** A sentence about why changes are not stored; undefined while they are. */
+  /** A sentence about why changes cannot be stored; undefined while they can. */
   trouble(): string | undefined;
-  /** Waits for the changes in progress; later changes are refused. */
+  /** Waits for the changes in progress, then closes the store. Later changes reject. */
   close(): Promise<void>;
 }
 
-/** The same store, for an owner that closes it: `close` has no effect. */
+/** Wraps a store so that `close` does nothing, for users that must not close a shared store. */
 export function withoutClose(store: Store): Store {
   return {
     table: (name) => store.table(name),
@@ -47,22 +49,22 @@ export function withoutClose(store: Store): Store {
   };
 }
 
-/** A store on this machine, which can run changes without committing them. */
+/** A store in a local file. It can also run changes without committing them. */
 export interface LocalStore extends Store {
   /**
-   * Runs each of `applies` on top of those before it, as `change` would, and rolls all back. The
-   * result has no writes of one that throws.
+   * Runs the functions in order in one transaction and rolls it back. Each sees the writes of those
+   * before it. The result leaves out the writes of a function that throws.
    */
   dryRun(applies: readonly (() => unknown)[]): Promise<DryRun>;
-  /** Names of all tables, including those that this process has not opened. */
+  /** Sorted names of all tables, including tables that this process has not opened. */
   tables(): string[];
-  /** Encoded rows of a table, in order. */
+  /** Iterates over the encoded rows of a table within a range, by ascending key. */
   rows(table: string, range: RangeOptions): Iterable<{ key: Key; value: Uint8Array }>;
   /**
-   * Within a change. Writes an encoded row. Within a dry run it only records the write: the row must
-   * be stored already.
+   * Writes an encoded row; throws outside a change. In a dry run it only records the write, so
+   * reads do not see it. The caller must then write values that are stored already.
    */
   write(write: RowWrite): void;
-  /** Whether the row is stored with this value. */
+  /** Whether the row is stored with this value, or for a removal, whether it does not exist. */
   has(row: RowWrite): boolean;
 }

@@ -5,19 +5,20 @@ type Reads = "get" | "doesExist" | "getRange" | "getKeys" | "getKeysCount";
 /** A named table of a store. The object stays valid when its store is opened again. */
 export interface Table<V, K extends Key> extends Pick<Database<V, K>, Reads> {
   /**
-   * The value as of the newest commit of any process. Other reads within one turn of the event loop
-   * see one snapshot, which may be older.
+   * Reads a value. When it is missing, looks again in the newest commit of any process. The other
+   * read methods use one snapshot per turn of the event loop, which may be older.
    */
   getNewest(key: K): V | undefined;
-  /** Only inside a change, like `remove`. */
+  /** Writes a row; throws outside a change. */
   put(key: K, value: V): void;
+  /** Removes a row if it exists; throws outside a change. */
   remove(key: K): void;
 }
 
 /**
- * Creates a table. `opened` returns it from the open environment, or throws. `note` is called before
- * each write, without a value for a removal, and throws outside a change. It returns the bytes of a
- * value that it has encoded.
+ * Creates a table. `opened` must return LMDB's table, or throw while the store is closed. `note` is
+ * called before each write, with no value for a removal. It throws to refuse the write, and may
+ * return the encoded value to store.
  */
 export function tableOf<V, K extends Key>(
   opened: () => Database<V, K>,

@@ -5,16 +5,16 @@ import { messageOf, StartError } from "../../errors.ts";
 import { openEnvironment } from "./environment.ts";
 import { acquireExclusive, dataFileOf, directoryOf, markIntact } from "./store-files.ts";
 
-/** Size of a store's file in bytes. */
+/** Size of a store's file in bytes, before and after its compaction. */
 export interface CompactedSizes {
   before: number;
   after: number;
 }
 
 /**
- * Copies a store without its free pages, which LMDB reuses but never releases. The copy replaces
- * the file once it is on disk; a crash leaves one of the two. Throws `StartError` when a process has
- * the store open or the disk has no room for the copy.
+ * Shrinks a store's file. LMDB reuses free pages but never releases them, so the store is copied
+ * without them, and the copy replaces the file. After a crash the file is either the old or the new
+ * one. Throws `StartError` when a process has the store open or the copy fails.
  */
 export async function compactStore(path: string): Promise<CompactedSizes> {
   const directory = directoryOf(path);
@@ -42,7 +42,7 @@ export async function compactStore(path: string): Promise<CompactedSizes> {
   }
 }
 
-/** Copies the pages in use; returns the path of the copy once it is on disk. */
+/** Copies the pages in use into `copies`. Returns the path of the copy once it is on disk. */
 async function copyLive(path: string, copies: string): Promise<string> {
   const copied = join(copies, "data.mdb");
   const { root } = openEnvironment(path, 1, []);

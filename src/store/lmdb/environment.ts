@@ -1,15 +1,15 @@
 import { type Database, type Key, open, type RootDatabase } from "lmdb";
 import { Packr } from "msgpackr";
 
-/** An open LMDB environment: its root and its tables. */
+/** An open LMDB environment with its root table and its named tables. */
 export interface Environment {
   root: RootDatabase;
   table(name: string): Database<unknown, Key>;
-  /** Runs a transaction, which is rolled back when `apply` throws or returns `ABORT`. */
+  /** Runs `apply` in a transaction. Rolls it back when `apply` throws or returns `ABORT`. */
   transact(apply: () => unknown): Promise<unknown>;
 }
 
-/** Opens an LMDB environment and its tables; throws what LMDB and the file system throw. */
+/** Opens an LMDB environment and its tables. Throws the errors of LMDB and the file system. */
 export function openEnvironment(
   path: string,
   tablesMax: number,
@@ -61,17 +61,13 @@ export function isAlive({ root }: Environment): boolean {
   }
 }
 
-/**
- * Key in the root table, beside the names of tables. It is written to test whether the disk accepts
- * writes.
- */
+/** Key in the root table that is written to test whether the disk accepts writes. */
 export const PROBE = "\u0000probe";
 
 /**
- * Error of LMDB or the disk that failed a transaction; undefined when the transaction succeeded or
- * its `apply` threw. A failed commit reports its reason by a promise. A failed write within the
- * transaction throws an error with LMDB's or the system's number. The returned promise never
- * rejects.
+ * Returns a promise of the LMDB or disk error that failed a transaction. Returns undefined when the
+ * transaction succeeded or its `apply` threw. The promise never rejects. It is a promise because a
+ * failed commit reports its reason later; a failed write throws an error with a numeric code.
  */
 export function commitFault(outcome: PromiseSettledResult<unknown>): Promise<unknown> | undefined {
   if (outcome.status === "fulfilled" || !(outcome.reason instanceof Error)) return undefined;

@@ -14,7 +14,7 @@ const BRANCH = 1;
 const LEAF = 2;
 const OVERFLOW = 4;
 const KINDS = BRANCH | LEAF | OVERFLOW;
-/** Flags of a leaf's node: its data is in overflow pages, or is another tree. */
+/** Flags of a node in a leaf page: its data is in overflow pages, or is a tree of its own. */
 const BIG_DATA = 1;
 const SUB_DATA = 2;
 const DEPTH_MAX = 32;
@@ -25,7 +25,7 @@ interface Meta {
   pageBytes: number;
   lastPage: number;
   transaction: number;
-  /** Tree of the free pages, and tree of the tables. */
+  /** The tree of free pages and the tree of tables. */
   trees: [Tree, Tree];
 }
 
@@ -36,7 +36,8 @@ interface Tree {
 }
 
 /**
- * What is wrong with an LMDB file, as the end of a sentence; undefined for an intact file.
+ * Checks an LMDB file. Returns undefined for an intact file, else a clause about the fault, such as
+ * "page 7 is missing".
  */
 export function integrityFault(path: string): string | undefined {
   const fd = openSync(path, "r");
@@ -57,7 +58,7 @@ class PageWalk {
   readonly #fd: number;
   readonly #size: number;
   readonly #meta: Meta;
-  /** Recently read parts of the file: the pages of a tree are near each other. */
+  /** Cache of parts of the file, because the pages of a tree are near each other. */
   readonly #windows = new Map<number, Buffer>();
   #pages = 0;
 
@@ -183,7 +184,7 @@ function within(page: Buffer, at: number, bytes: number, number: number): Buffer
   return page.subarray(at, at + bytes);
 }
 
-/** A number of 64 bits. No page or transaction has a number that is not a safe integer. */
+/** Reads a number of 64 bits. Page and transaction numbers stay within safe integers. */
 function numberAt(bytes: Buffer, at: number): number {
   return bytes.readUInt32LE(at) + bytes.readUInt32LE(at + 4) * 2 ** 32;
 }

@@ -9,19 +9,18 @@ import { commitFault, type Environment, isAlive, openEnvironment, PROBE } from "
 import { acquireShared, directoryOf, markIntact } from "./store-files.ts";
 
 export interface StoreOptions {
-  /**
-   * Path of the environment's file, when the path ends with an extension, or else of its directory.
-   */
+  /** Path of the store's file if it has a file extension, else of its directory. */
   path: string;
+  /** Largest number of tables in the store. */
   tablesMax: number;
-  /** The store's name in messages, as in "The catalog is closed". */
+  /** Subject of sentences in messages, such as "The catalog" in "The catalog is closed". */
   name: string;
-  /** Commits do not wait for the disk, see `openView`. */
+  /** Whether commits do not wait for the disk, so they may be torn after a machine crash. */
   isView?: boolean;
   logger: Logger;
 }
 
-/** Pause between two probe writes after the disk has refused a commit. */
+/** Pause in milliseconds between two probe writes after a failed commit. */
 const PROBE_MS = 1_000;
 
 interface Waiting {
@@ -31,34 +30,34 @@ interface Waiting {
 }
 
 /**
- * Opens a store and creates its directory if needed. Several processes may have a store open.
+ * Opens a store in an LMDB file, and creates the file and its directory if needed. Several
+ * processes can have a store open. Throws `StartError` when the file is torn or a command has locked it.
  */
 export function openStore(options: StoreOptions): LocalStore {
   return new LmdbStore(options);
 }
 
 /**
- * Group commit: changes that arrive during a commit are committed together in the next one. A
- * transaction begins only after the last one has succeeded, because LMDB never settles one in an
- * environment that it has given up. Such an environment is closed and opened again.
+ * Commits changes in groups: changes that arrive during a commit are committed together in the next
+ * one. After a failed commit LMDB may make its environment unusable, and promises of transactions
+ * begun in it never resolve. So no transaction begins before the last one has ended, and an
+ * unusable environment is closed and opened again.
  */
 class LmdbStore implements LocalStore {
   readonly #options: StoreOptions;
   readonly #release: () => void;
   readonly #names = new Set<string>();
-  /** Undefined while the environment cannot be opened. */
+  /** Open environment; undefined while it cannot be opened, and after `close`. */
   #environment: Environment | undefined;
   #waiting: Waiting[] = [];
   #running: Promise<void> | undefined;
   #changing = false;
-  /** Writes of the dry run in progress. */
+  /** Writes of the dry run in progress; undefined when there is none. */
   #dryWrites: RowWrite[] | undefined;
-  /**
-   * Whether a row was written since the last commit: only then does a commit reach the disk.
-   */
+  /** Whether a row was written since the last commit; a commit without writes skips the disk. */
   #wrote = false;
   #closed = false;
-  /** Whether the last commit failed; probes are written until one succeeds. */
+  /** Whether the last commit failed. While true, a probe is written every `PROBE_MS`. */
   #failing = false;
   #probe: ReturnType<typeof setTimeout> | undefined;
 
@@ -94,7 +93,7 @@ class LmdbStore implements LocalStore {
   }
 
   change<T>(apply: () => T): Promise<T> {
-    // lmdb never settles a write to a closed environment.
+    // The promise of a write to a closed environment never resolves.
     if (this.#closed) return Promise.reject(this.#unavailable("is closed"));
     return this.#put(apply);
   }
@@ -208,7 +207,7 @@ class LmdbStore implements LocalStore {
     }
   }
 
-  /** Within the transaction of a dry run. Throws the errors of LMDB and the disk. */
+  /** Runs one function of a dry run as a nested transaction. Throws errors of LMDB and the disk. */
   #runDry(apply: () => unknown): PromiseSettledResult<unknown> {
     const before = this.#dryWrites!.length;
     try {
@@ -222,7 +221,7 @@ class LmdbStore implements LocalStore {
     }
   }
 
-  /** Reports why a commit failed, and makes sure that the store can be used again. */
+  /** Logs why a commit failed, and opens the environment again if LMDB has made it unusable. */
   async #fail(environment: Environment, fault: Promise<unknown>): Promise<void> {
     const err = await fault;
     if (!this.#failing) {
@@ -256,9 +255,7 @@ class LmdbStore implements LocalStore {
     return openEnvironment(path, tablesMax, this.#names, { isView });
   }
 
-  /**
-   * The environment, opened again if LMDB has given it up; undefined when it cannot be opened.
-   */
+  /** Returns the environment, which it opens if needed; undefined when it cannot be opened. */
   #reopened(): Environment | undefined {
     if (this.#environment !== undefined) return this.#environment;
     try {

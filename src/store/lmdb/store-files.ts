@@ -6,15 +6,12 @@ import { StartError } from "../../errors.ts";
 import { integrityFault } from "./lmdb-integrity.ts";
 
 /**
- * Size of LMDB's lock file for 254 readers. Each process that has the store open counts as one or
- * two.
+ * Size of LMDB's lock file in bytes. It has room for 254 readers; each process that has the store
+ * open uses one or two.
  */
 const LOCK_BYTES = 16_384;
 
-/**
- * Whether a store's path names its file, by its extension; otherwise it names a directory with
- * `data.mdb`.
- */
+/** Whether a store's path names a file: it has an extension. Other paths name a directory. */
 const isFile = (path: string) => extname(path) !== "";
 export const directoryOf = (path: string) => (isFile(path) ? dirname(path) : path);
 export const dataFileOf = (path: string) => (isFile(path) ? path : join(path, "data.mdb"));
@@ -22,13 +19,15 @@ export const lockFileOf = (path: string) =>
   isFile(path) ? `${path}-lock` : join(path, "lock.mdb");
 const inUse = (path: string) => join(directoryOf(path), "in-use");
 
-/** How long `shareStore` waits for a process that checks or compacts the store. */
+/** Longest time in milliseconds that `acquireShared` waits for an exclusive lock to end. */
 const WAIT_MS_MAX = 10_000;
+/** Pause between two attempts to lock in milliseconds. */
 const RETRY_MS = 20;
 
 /**
- * Locks a store for use by this process and others; returns the function that releases it. An
- * unknown file, such as a copy, is checked before LMDB maps it: throws `StartError` for a torn one.
+ * Locks a store for shared use and returns the function that releases the lock. It first checks a
+ * file that no process has marked as intact, such as a copy. Throws `StartError` when the file is
+ * torn, or when an exclusive lock does not end within `WAIT_MS_MAX`.
  */
 export function acquireShared(path: string): () => void {
   expectIntact(path);
@@ -42,22 +41,20 @@ export function acquireShared(path: string): () => void {
   throw new StartError(`Expected ${directoryOf(path)} to be free, but another command has it`);
 }
 
-/**
- * Locks a store that no process has open. Returns the function that releases it, or undefined.
- */
+/** Locks a store exclusively. Returns the release function; undefined while it is in use. */
 export function acquireExclusive(path: string): (() => void) | undefined {
   return lockFile(inUse(path), "exclusive");
 }
 
-/** Records that a store's file is intact: this process has opened or created it. */
+/** Records the identity of a store's file, so that later opens do not check the file again. */
 export function markIntact(path: string): void {
   if (isKnown(path)) return;
   writeFileSync(inUse(path), fileIdentity(path));
 }
 
 /**
- * Throws `StartError` for a torn file. Skips a store that other processes have open: they have
- * checked the file, and it changes while it would be read.
+ * Checks a store's file that is not marked as intact. Throws `StartError` when it is torn. Skips a
+ * store that other processes have open, because they have checked it and keep changing it.
  */
 function expectIntact(path: string): void {
   if (!existsSync(dataFileOf(path)) || isKnown(path)) return;
@@ -78,7 +75,7 @@ function isKnown(path: string): boolean {
   return existsSync(inUse(path)) && readFileSync(inUse(path), "utf8") === fileIdentity(path);
 }
 
-/** Identifies a file by its inode and its time of creation; a copy differs. */
+/** Identifies a file by inode and time of creation, which a copy does not share. */
 function fileIdentity(path: string): string {
   const { ino, birthtimeNs } = statSync(dataFileOf(path), { bigint: true });
   return `${ino} ${birthtimeNs}`;

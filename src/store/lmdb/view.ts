@@ -5,14 +5,14 @@ import type { LocalStore } from "../store.ts";
 import { openStore, type StoreOptions } from "./lmdb-store.ts";
 import { acquireExclusive, dataFileOf, directoryOf, lockFileOf } from "./store-files.ts";
 
-/** Id that the kernel chooses at each boot. */
+/** File with the id that the kernel chooses at each boot. */
 const BOOT = "/proc/sys/kernel/random/boot_id";
 const bootFileOf = (path: string) => `${dataFileOf(path)}-boot`;
 
 /**
- * Opens a node's view of an ordered log. Commits do not wait for the disk. Writes survive the
- * process, but may be torn after a crash of the machine. So a view of an earlier boot is discarded
- * and read again, as is one that cannot be opened.
+ * Opens the store of a node's view of an ordered log. Commits do not wait for the disk, so the file
+ * survives a crash of the process but may be torn after a crash of the machine. A file of an
+ * earlier boot, or one that cannot be opened, is deleted, and the view reads its log from the beginning.
  */
 export function openView(options: StoreOptions): LocalStore {
   const { path, name, logger } = options;
@@ -37,7 +37,7 @@ function bootOf(path: string): string | undefined {
   return existsSync(file) ? readFileSync(file, "utf8") : undefined;
 }
 
-/** Removes a view unless another process has it open, which has found it valid since the boot. */
+/** Deletes a view's files, unless another process has the view open. */
 function discard(path: string): void {
   const release = acquireExclusive(path);
   if (release === undefined) return;

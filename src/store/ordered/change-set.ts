@@ -1,17 +1,21 @@
 import type { Key } from "lmdb";
 import { packr, type RowWrite } from "../row-write.ts";
 
-/** Writes that a node proposes; all or none take effect, at the version they were computed at. */
+/**
+ * Set of writes that a node proposes by appending it to the log. All of them take effect when no
+ * other set took effect after version `base`; otherwise none does.
+ */
 export interface ChangeSet {
-  /** The node and its number of the set, by which it finds its sets in the log. */
+  /** Id of the store object that proposed the set. */
   author: string;
+  /** Number of the set among those of its author. */
   number: number;
-  /** Version that the writes were computed at: position of the last set; -1 for an empty log. */
+  /** Version that the writes were computed on: position of the last effective set, -1 at first. */
   base: number;
   writes: readonly RowWrite[];
 }
 
-/** Part of a change set that is too long for one entry; parts are appended in order. */
+/** One of several parts of a change set that is too large for one log entry, in order. */
 export interface ChangeSetPart {
   author: string;
   number: number;
@@ -19,23 +23,23 @@ export interface ChangeSetPart {
   index: number;
   count: number;
   bytes: Uint8Array;
-  /** Tables that the set writes to. */
+  /** Names of the tables that the whole set writes to. */
   tables: readonly string[];
 }
 
 /**
- * Format of the entries and of the rows that they write. It is raised when an older pixelmill would
- * misread either. A node stops at the first entry of a higher format.
+ * Version of the format of log entries and of the rows in them. A change that older releases would
+ * misread raises it. A node stops reading at the first entry with a higher format.
  */
 export const SHARED_FORMAT = 1;
 
-/** Largest entry; brokers bound the size of a record. */
+/** Largest log entry in bytes; brokers limit the size of a record. */
 const ENTRY_BYTES_MAX = 1 << 20;
 const PART_BYTES = ENTRY_BYTES_MAX - 4_096;
 
 /**
- * Encodes a change set as one entry, or as several parts. Each entry is a list that begins with the
- * format.
+ * Encodes a change set as one log entry, or as several when it exceeds `ENTRY_BYTES_MAX`. Each
+ * entry is a MessagePack list whose first item is the format.
  */
 export function encodeChangeSet(set: ChangeSet, format = SHARED_FORMAT): Uint8Array[] {
   const { author, number, base, writes } = set;
@@ -50,7 +54,7 @@ export function encodeChangeSet(set: ChangeSet, format = SHARED_FORMAT): Uint8Ar
   });
 }
 
-/** Format of an entry from a newer pixelmill; undefined for all other entries. */
+/** Returns the format of an entry if it is higher than `SHARED_FORMAT`, else undefined. */
 export function newerFormat(bytes: Uint8Array): number | undefined {
   // MessagePack encodes a short list as the byte 0x9. and a small number as one byte.
   const [list = 0, format = 0] = bytes;
@@ -58,7 +62,7 @@ export function newerFormat(bytes: Uint8Array): number | undefined {
   return isNewer ? format : undefined;
 }
 
-/** Decodes an entry; undefined for bytes of another format. */
+/** Decodes a log entry; undefined for bytes that are no change set or part of one. */
 export function decodeEntry(bytes: Uint8Array): ChangeSet | ChangeSetPart | undefined {
   try {
     const found = packr.decode(bytes);

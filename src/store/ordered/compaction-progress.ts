@@ -3,14 +3,14 @@ import type { RowWrite } from "../row-write.ts";
 import type { LocalStore } from "../store.ts";
 
 /**
- * Progress of a log's compaction, which writes all rows of the store again in the order of their
- * tables and keys. It is a row of the store itself, under these names, so all nodes read it at the
- * same position of the log.
+ * Progress of a log's compaction, which appends all rows of the store to the log again, in the
+ * order of tables and keys. It is stored as a row of the store, and these field names are in the log.
  */
 export interface CompactionProgress {
   id: string;
   /** The last row that was written again; absent at the start. */
   at?: RowKey;
+  /** Number of rows that were written again so far. */
   rows: number;
   bytes: number;
   isDone: boolean;
@@ -23,21 +23,21 @@ export interface RowKey {
 
 export const COMPACTION_TABLE = "rewriting";
 export const COMPACTION_KEY = "walk";
-/** Tables of a view that are local to a node: its position, and parts of incomplete sets. */
+/** Tables that are not shared: the position of the view, and parts of incomplete change sets. */
 export const POSITION_TABLE = "order";
 export const PARTS_TABLE = "pieces";
 const LEFT_OUT = new Set([COMPACTION_TABLE, POSITION_TABLE, PARTS_TABLE]);
 
-/** Number of rows, and their bytes. */
+/** Number of rows and their size in bytes. */
 export interface RowsAndBytes {
   rows: number;
   bytes: number;
 }
 
-/** Approximate bytes of a row in the log without its value. */
+/** Approximate size in the log, in bytes, of a row's table name and key. */
 const ROW_BYTES = 64;
 
-/** Rows after a key, up to `max`; `next` is absent when there are no more. */
+/** Reads the rows after `at`, up to `max`. `next` is the last row read, absent at the end. */
 export function rowsAfter(local: LocalStore, at: RowKey | undefined, max: RowsAndBytes) {
   const writes: RowWrite[] = [];
   let bytes = 0;
@@ -53,7 +53,7 @@ export function rowsAfter(local: LocalStore, at: RowKey | undefined, max: RowsAn
   return { writes, bytes };
 }
 
-/** Removes the rows after a key up to and including `to`; without `to` all. */
+/** Removes all rows after `at`, up to and including `to` if it is given. */
 export function removeRowsBetween(
   local: LocalStore,
   at: RowKey | undefined,
@@ -67,7 +67,7 @@ export function removeRowsBetween(
   }
 }
 
-/** Tables from a key on, with the range of their rows after the key. */
+/** Iterates over the tables that have rows after `at`, with the range of these rows. */
 function* rangesAfter(local: LocalStore, at: RowKey | undefined) {
   for (const table of local.tables()) {
     if (LEFT_OUT.has(table) || (at !== undefined && table < at.table)) continue;

@@ -13,21 +13,21 @@ import type { OrderedLog } from "./ordered-log.ts";
 import type { OrderedView, ViewPosition } from "./ordered-view.ts";
 
 export interface CompactionBounds {
-  /** Compact above `min` and above `factor` × the rows of the last compaction. */
+  /** A compaction starts when the log is longer than `min` + `factor` × the last compaction. */
   min: RowsAndBytes;
   factor: number;
-  /** Rows that one change writes again: other changes wait for no more. */
+  /** Rows that one change of a compaction writes; other changes can run between two of these. */
   portion: RowsAndBytes;
-  /** Time without progress after which another node takes over a compaction. */
+  /** Time in milliseconds without progress after which another node takes over a compaction. */
   stalledMs: number;
   /**
-   * How long unneeded entries stay: a node that is a little behind still reads them, and learns the
-   * outcome of its own change sets.
+   * Time in milliseconds for which the log keeps entries after a compaction replaced them, so that
+   * nodes that lag can read them and learn the outcome of their own change sets.
    */
   keptMs: number;
 }
 
-/** A log of this length is read in a second or two. */
+/** Default bounds. A log within them is read in about two seconds. */
 const BOUNDS: CompactionBounds = {
   min: { rows: 10_000, bytes: 16 << 20 },
   factor: 4,
@@ -36,7 +36,7 @@ const BOUNDS: CompactionBounds = {
   keptMs: 30_000,
 };
 
-/** Pause after a failed compaction. */
+/** Pause after a failed compaction in milliseconds. */
 const RETRY_MS = 5_000;
 
 export interface LogCompactionOptions {
@@ -53,9 +53,9 @@ export interface LogCompactionOptions {
 }
 
 /**
- * Bounds the length of an ordered log. When the log is much longer than the rows of the store, one
- * node writes all rows again by ordinary changes. Then the entries before these are deleted. Other
- * changes go on meanwhile.
+ * Limits the length of an ordered log. When the log is much longer than the rows of the store, one
+ * node writes all rows again by ordinary change sets, and then deletes the entries before them.
+ * Other changes can be made at the same time.
  */
 export class LogCompaction {
   readonly #options: LogCompactionOptions;
@@ -63,10 +63,10 @@ export class LogCompaction {
   #running: Promise<void> | undefined;
   /** Id of the compaction that this node has started or taken over. */
   #own: string | undefined;
-  /** The last observed step of the compaction, and when it was first observed. */
+  /** Last observed progress of any node's compaction, and when it was first observed. */
   #seen: { step: string; since: number } | undefined;
   #trimmed = 0;
-  /** The first needed entry at an earlier time. */
+  /** Position below which entries are unneeded, and since when this node knows that. */
   #first: { position: number; since: number } | undefined;
   #notBefore = 0;
   #isClosed = false;
@@ -77,8 +77,9 @@ export class LogCompaction {
   }
 
   /**
-   * Called when a change of this node took effect. So the node with the most changes compacts, and
-   * its compaction rarely conflicts with changes of others.
+   * Starts a compaction or deletes old entries in the background when due. It is called after each
+   * effective change of this node, so that mostly the node with the most changes compacts. Its
+   * compaction conflicts rarely with the changes of other nodes.
    */
   runIfDue(place: ViewPosition): void {
     if (this.#running !== undefined || this.#isClosed) return;
@@ -112,7 +113,7 @@ export class LogCompaction {
     return isLong || bytes > min.bytes + factor * (last?.bytes ?? 0) ? "compact" : undefined;
   }
 
-  /** Whether entries before the last complete compaction have been kept long enough. */
+  /** Whether entries below position `first` can be deleted: they have been kept for `keptMs`. */
   #isPast(first: number): boolean {
     if (first <= this.#trimmed) return false;
     const now = performance.now();
@@ -137,7 +138,7 @@ export class LogCompaction {
       if (this.#isClosed) return;
       const startedAt = performance.now();
       isOver = await change(() => this.#step(id), { allowStale: true });
-      // Half of the time is for other changes.
+      // A pause as long as the step leaves half of the time to other changes.
       await Bun.sleep(Math.ceil(performance.now() - startedAt));
     }
     this.#own = undefined;
@@ -152,7 +153,10 @@ export class LogCompaction {
     this.#first = undefined;
   }
 
-  /** Within a change. Id of the compaction to continue; undefined when another node runs it. */
+  /**
+   * Starts or takes over a compaction, within a change. Returns its id, or undefined while another
+   * node runs one.
+   */
   #begin(): string | undefined {
     const { local, view } = this.#options;
     const walk = view.compaction();
@@ -166,7 +170,7 @@ export class LogCompaction {
     return id;
   }
 
-  /** Within a change. Writes the next rows again; returns whether these were the last. */
+  /** Writes the next rows again, within a change. Returns whether the compaction is over. */
   #step(id: string): boolean {
     const { local, view } = this.#options;
     const walk = view.compaction();

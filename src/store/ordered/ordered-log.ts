@@ -1,31 +1,31 @@
 /**
- * A log that several nodes append to and that all read in the same order. In a cluster it is one
- * partition of Kafka.
+ * A log that several nodes append to and that all nodes read in the same order. In a cluster it is
+ * a partition of a Kafka topic.
  */
 export interface OrderedLog {
-  /** Resolves once the entry is durable. Rejects when that is unknown; the entry may be durable. */
+  /** Appends an entry. Resolves once it is durable; when it rejects, it may still be durable. */
   append(entry: Uint8Array): Promise<void>;
-  /** Position after the last durable entry, at least of those appended before the call. */
+  /** Reads the position after the last durable entry, by a request made after the call. */
   end(): Promise<number>;
-  /** Deletes the entries before a position, for all nodes. */
+  /** Deletes the entries before a position from the shared log. */
   trim(position: number): Promise<void>;
   /**
-   * Passes the entries from `position` on to `take`, in order and in batches, until it is closed.
-   * After deleted entries it continues with the oldest one left. A batch whose `take` rejects is
-   * passed again; the next ones wait.
+   * Passes entries to `take` in batches and in order, from `position` on, until it is closed. When
+   * entries there were deleted, it continues with the oldest entry. When `take` rejects, it is
+   * called again with the same batch.
    */
   follow(position: number, take: (entries: readonly LogEntry[]) => Promise<void>): Follower;
-  /** A sentence about why entries are not appended or read; undefined while they are. */
+  /** A sentence about why entries cannot be read; undefined while they can. */
   trouble(): string | undefined;
 }
 
-/** An entry; one without bytes was a probe of the log and has no meaning. */
+/** Entry of a log. An entry without bytes only tested whether the log is writable. */
 export interface LogEntry {
   position: number;
   bytes: Uint8Array;
 }
 
 export interface Follower {
-  /** Resolves when `take` is not called any more. */
+  /** Stops following. Resolves once `take` has returned and is not called again. */
   close(): Promise<void>;
 }

@@ -12,28 +12,28 @@ import { Proposals } from "./proposals.ts";
 import { ViewProgress } from "./view-progress.ts";
 
 export interface OrderedStoreOptions extends Omit<LogCompactionOptions, "view" | "change"> {
-  /** Called when a newer pixelmill wrote to the log: nothing is read from there on. */
+  /** Called with a sentence when the log has an entry of a newer pixelmill. Reading stops there. */
   onNewer?(reason: string): void;
 }
 
-/** A store that several nodes change. */
+/** A store that several nodes change through a shared log. */
 export interface OrderedStore extends Store {
   /**
-   * Resolves once the view has all entries that the log had at the call, however long that takes.
-   * Rejects as `unavailable` when the store is closed, and with `StartError` when the log has lost
-   * its end.
+   * Waits without a time limit until the view has applied all entries that were in the log at the
+   * call. Rejects with an `unavailable` error when the store is closed. Rejects with `StartError`
+   * when the log has lost entries or contains an entry of a newer pixelmill.
    */
   recover(): Promise<void>;
 }
 
-/** Largest change set. */
+/** Largest change set in bytes. */
 const CHANGE_SET_BYTES_MAX = 64 << 20;
-/** Longest time for a change, or for catching up with other nodes. */
+/** Longest time in milliseconds for a change, or for catching up with other nodes. */
 const CHANGE_MS_MAX = 20_000;
 
-/** How long `recover` waits for a log whose end is below what the view has read. */
+/** Longest time in milliseconds that `recover` waits for a log that ends below the view. */
 const AHEAD_MS_MAX = 2_000;
-/** Pause between two attempts of `recover` to catch up. */
+/** Pause in milliseconds between two attempts of `recover` to catch up. */
 const RETRY_MS = 250;
 
 interface Waiting {
@@ -44,10 +44,10 @@ interface Waiting {
 }
 
 /**
- * Opens a store that several nodes change. A change runs against this node's view, and its writes
- * are appended to the log with the version that they were computed at. Every node applies a change
- * set if, and only if, it was computed at the version that the node has then. Otherwise the
- * proposing node runs the change again. So the log decides, and no node holds a lock.
+ * Opens a store that several nodes change without locks. A change runs on this node's view. Its
+ * writes are appended to the log as a change set, with the version that they were computed on.
+ * Every node applies a change set only if that version is the current one when it reads the set.
+ * Otherwise the set has no effect, and the node that proposed it runs the change again.
  */
 export function openOrderedStore(options: OrderedStoreOptions): OrderedStore {
   return new NodeStore(options);
@@ -63,25 +63,25 @@ class NodeStore implements OrderedStore {
   readonly #listeners = new Set<(tables: ReadonlySet<string>) => void>();
   #waiting: Waiting[] = [];
   #running: Promise<void> | undefined;
-  /** The next request for the log's end, shared by all calls before it is sent. */
-  #asking: Promise<number> | undefined;
-  #asked: Promise<unknown> = Promise.resolve();
+  readonly #logEnd: LogEnd;
   readonly #progress: ViewProgress;
-  /** Completes a sentence about a log whose end is below what the view has read. */
+  /** Predicate of a sentence when the log ends below the view's position, else undefined. */
   #ahead: string | undefined;
-  /** Why nothing more is read: a newer pixelmill wrote to the log, or an invariant is broken. */
+  /** A sentence about why reading has stopped: a newer format, or a broken invariant. */
   #refusal: string | undefined;
   #closed = false;
 
   constructor(options: OrderedStoreOptions) {
     this.#options = options;
     const { local, log } = options;
-    // No table can be opened within a transaction, and compaction reads all.
+    this.#logEnd = new LogEnd(log);
+    // Tables cannot be opened within a transaction, and a compaction reads all tables.
     for (const name of local.tables()) local.table(name);
     const isKnown = (number: number) => this.#proposals.isKnown(number);
     this.#view = new OrderedView({ ...options, author: this.#author, isKnown });
     this.#compaction = new LogCompaction({
-      ...{ ...options, view: this.#view },
+      ...options,
+      view: this.#view,
       change: (apply, how) => this.change(apply, how),
     });
     const { next, lacks } = this.#view.position();
@@ -111,12 +111,12 @@ class NodeStore implements OrderedStore {
     const read = this.#progress.next;
     let end: number;
     try {
-      end = await this.#end();
+      end = await this.#logEnd.read();
     } catch (cause) {
       throw this.#unavailable("cannot be compared with the other nodes'", cause);
     }
     this.#ahead = end < read ? `has ${read} entries of its log, which ends at ${end}` : undefined;
-    // Appended changes would never be read.
+    // The view would skip new entries below its position.
     if (this.#ahead !== undefined) throw this.#unavailable(this.#ahead);
     await this.#timely(this.#progress.reach(end));
   }
@@ -163,12 +163,12 @@ class NodeStore implements OrderedStore {
     this.#running = undefined;
   }
 
-  /** Settles a batch of changes as one change set, each applied on top of those before it. */
+  /** Commits a batch of changes as one change set; each change sees the writes of those before. */
   async #decide(batch: readonly Waiting[]): Promise<void> {
     const until = performance.now() + CHANGE_MS_MAX;
     try {
       const isKnown = batch.every(({ allowStale }) => allowStale);
-      // A refusal, too, must be based on all changes that were acknowledged before.
+      // An `apply` that throws must have seen all acknowledged changes, too.
       if (!isKnown || this.#refusal !== undefined) await this.catchUp();
       while (performance.now() < until) {
         if (!this.#progress.isComplete) await this.catchUp();
@@ -187,7 +187,7 @@ class NodeStore implements OrderedStore {
     }
   }
 
-  /** Runs a batch without writing; without a base when the view lacks rows. */
+  /** Runs a batch of changes without committing it. `base` is undefined while rows are missing. */
   async #dryRun(batch: readonly Waiting[]) {
     let base: number | undefined;
     const learn = () => {
@@ -208,7 +208,10 @@ class NodeStore implements OrderedStore {
     for (const one of batch) await this.#decide([one]);
   }
 
-  /** Resolves with whether a change set took effect; rejects when that is not known in time. */
+  /**
+   * Appends a change set and resolves with whether it took effect. Rejects when that is not known
+   * within `CHANGE_MS_MAX`.
+   */
   async #propose(
     number: number,
     entries: readonly Uint8Array[],
@@ -231,29 +234,26 @@ class NodeStore implements OrderedStore {
     for (const entry of entries) await this.#options.log.append(entry);
   }
 
-  /** Applies the entries before the first one of a newer format, and stops there. */
+  /** Applies the entries before the first one of a newer format. Throws when there is such a one. */
   async #takeKnown(entries: readonly LogEntry[]): Promise<void> {
     const until = entries.findIndex(({ bytes }) => newerFormat(bytes) !== undefined);
     const known = until < 0 ? entries : entries.slice(0, until);
     if (known.length > 0) await this.#take(known);
     if (until < 0) return;
-    const refusal = this.#refusalOf(entries[until]!);
+    const { position, bytes } = entries[until]!;
+    const expected = `expected entries of format ${SHARED_FORMAT} at most`;
+    const got = `got format ${newerFormat(bytes)} at ${position}`;
+    const refusal = `${this.#options.name}'s log: ${expected}, ${got}: a newer pixelmill wrote it`;
     const isNew = this.#refusal === undefined;
     this.#stopReading(refusal);
     if (isNew) this.#options.onNewer?.(refusal);
     throw new Error(refusal);
   }
 
-  /** Nothing more is read, and changes are refused for this reason. */
+  /** Marks reading as stopped for good, so that changes and waiting calls reject with the reason. */
   #stopReading(refusal: string): void {
     this.#refusal = refusal;
     this.#progress.fail(new ApiError("unavailable", refusal));
-  }
-
-  #refusalOf({ position, bytes }: LogEntry): string {
-    const expected = `expected entries of format ${SHARED_FORMAT} at most`;
-    const got = `got format ${newerFormat(bytes)} at ${position}`;
-    return `${this.#options.name}'s log: ${expected}, ${got}: a newer pixelmill wrote it`;
   }
 
   async #take(entries: readonly LogEntry[]): Promise<void> {
@@ -278,17 +278,6 @@ class NodeStore implements OrderedStore {
       this.#stopReading(`${name} has stopped: ${error.message}`);
       throw error;
     }
-  }
-
-  /** The log's end, requested after the call; calls that wait share a request. */
-  #end(): Promise<number> {
-    this.#asking ??= this.#asked.then(() => {
-      this.#asking = undefined;
-      const end = this.#options.log.end();
-      this.#asked = end.catch(() => {});
-      return end;
-    });
-    return this.#asking;
   }
 
   async #timely<T>(promise: Promise<T>): Promise<T> {

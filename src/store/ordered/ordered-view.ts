@@ -15,21 +15,24 @@ import {
 import type { LogEntry } from "./ordered-log.ts";
 
 /**
- * How far a view has read its log. It is stored under these names, in the transaction that applied
- * the entries.
+ * State of a view at a position of its log. It is stored, with these field names, in the same
+ * transaction as the applied entries.
  */
 export interface ViewPosition {
-  /** Position of the first entry that is not in it. */
+  /** Position of the first entry that the view has not applied. */
   next: number;
   /** Position of the last change set that took effect. */
   version: number;
-  /** Position of the first entry that an empty view needs: the start of the last compaction. */
+  /** Position from which an empty view must read: the start of the last complete compaction. */
   first: number;
-  /** Bytes of the entries from `first` on. */
+  /** Size in bytes of the entries from `first` up to `next`. */
   bytes: number;
-  /** Start of the running compaction, and the bytes of the entries before it. */
+  /** Start of the running compaction, and bytes of the entries from `first` to that start. */
   walk?: { position: number; bytes: number };
-  /** Id of the compaction whose end completes the view, when the view began within the log. */
+  /**
+   * Id of the compaction that the view must read to its end before it has all rows. Absent when the
+   * view has all rows.
+   */
   lacks?: string;
 }
 
@@ -39,31 +42,31 @@ export interface OrderedViewOptions {
   local: LocalStore;
   name: string;
   logger: Logger;
-  /** Author of this node's change sets. */
+  /** Author id in this node's change sets. */
   author: string;
-  /** Whether listeners are not called for a set of this node. */
+  /** Whether this node's change set with this number must not be reported in `written`. */
   isKnown(number: number): boolean;
 }
 
-/** Outcome of applying entries. */
+/** Result of applying entries to a view. */
 export interface ApplyResult {
   position: ViewPosition;
-  /** Whether the change sets of this node took effect, by number. */
+  /** Whether each of this node's change sets in the entries took effect, by set number. */
   own: Map<number, boolean>;
-  /** Tables that were written, except by sets for which listeners are not called. */
+  /** Names of the tables that were written, without sets for which `isKnown` returns true. */
   written: Set<string>;
-  /** Entries were deleted before they were read. */
+  /** Whether entries were deleted before this view read them. */
   hasGap: boolean;
 }
 
 type Numbered = Pick<ChangeSet, "author" | "number">;
 
-/** State that a node has computed from an ordered log, one change set after the other. */
+/** Local copy of a store's tables, computed by applying the change sets of an ordered log. */
 export class OrderedView {
   readonly #options: OrderedViewOptions;
   readonly #positions: Table<ViewPosition, string>;
   readonly #compactions: Table<CompactionProgress, string>;
-  /** Parts of incomplete sets: [author, number, index] → bytes. */
+  /** Bytes of the parts of incomplete change sets, by [author, set number, part index]. */
   readonly #parts: Table<Uint8Array, [string, number, number]>;
 
   constructor(options: OrderedViewOptions) {
@@ -73,24 +76,25 @@ export class OrderedView {
     this.#parts = options.local.table(PARTS_TABLE);
   }
 
-  /** The stored position; within a transaction, that of the transaction. */
+  /** Reads the stored position; within a transaction, including its uncommitted writes. */
   position(): ViewPosition {
     return this.#positions.get("place") ?? EMPTY;
   }
 
+  /** Reads the progress of the last or running compaction; undefined before the first. */
   compaction(): CompactionProgress | undefined {
     return this.#compactions.get(COMPACTION_KEY);
   }
 
   /**
-   * Applies entries in one transaction. Entries come twice when it is not known whether they were
-   * stored. Then the version is above them, and their first outcome stands.
+   * Applies entries in one transaction. Entries whose earlier commit failed may be applied again;
+   * if that commit was stored after all, the version is above them and they have no effect.
    */
   async apply(entries: readonly LogEntry[]): Promise<ApplyResult> {
     const { local } = this.#options;
     const decoded = entries.map((entry) => ({ ...entry, found: decodeEntry(entry.bytes) }));
     for (const { position, bytes, found } of decoded) {
-      // No table can be opened within a transaction; another node may know more of them.
+      // Tables cannot be opened within a transaction, and another node may have added a table.
       for (const name of found === undefined ? [] : tablesOf(found)) local.table(name);
       if (found === undefined && bytes.length > 0) this.#warnUnreadable(position);
     }
@@ -127,8 +131,9 @@ export class OrderedView {
   }
 
   /**
-   * Starts over at the log's first entry after older ones were deleted. The log begins with a
-   * compaction, which writes all rows again; it replaces the view's rows as it passes them.
+   * Returns the position for reading the log again from its oldest entry, after entries that the
+   * view had not read were deleted. The oldest entry must start a compaction, which writes all rows
+   * again and thereby replaces the view's rows. Throws for any other entry.
    */
   #beginAt(position: number, found: ChangeSet | ChangeSetPart | undefined): ViewPosition {
     const compaction = found && "writes" in found ? compactionOf(found) : undefined;
@@ -141,7 +146,10 @@ export class OrderedView {
     return { next: position, version, first: position, bytes: 0, lacks: compaction.id };
   }
 
-  /** The set that this part completes, when all parts were computed at the current version. */
+  /**
+   * Stores a part of a change set. Returns the whole set when this is its last part; otherwise, or
+   * when the set was computed on an older version, undefined.
+   */
   #completed(part: ChangeSetPart, { version }: ViewPosition): ChangeSet | undefined {
     if (part.base !== version) return undefined;
     const { author, number, index, count, bytes } = part;
@@ -153,7 +161,7 @@ export class OrderedView {
     for (let i = 0; i < index; i++) {
       const stored = this.#parts.get([author, number, i]);
       if (stored === undefined) return undefined;
-      // LMDB reads the next row into the same memory.
+      // Copies the bytes, because LMDB reads the next row into the same memory.
       parts.push(Buffer.from(stored));
     }
     const whole = decodeEntry(Buffer.concat([...parts, bytes]));
@@ -170,12 +178,12 @@ export class OrderedView {
     assert(isLater, "Each change set takes effect once, in the order of the log");
     this.#apply(set, at, result.position, isOwn ? undefined : result.written);
     result.position.version = at.position;
-    // Parts of other sets were computed at an older version.
+    // Stored parts belong to sets that were computed on an older version: they have no effect.
     for (const key of this.#parts.getKeys({})) this.#parts.remove(key);
   }
 
   #note({ author, number }: Numbered, isEffective: boolean, { own }: ApplyResult): void {
-    // A set that comes twice takes effect the first time or never.
+    // When a set is read twice, its first outcome counts.
     if (author === this.#options.author && !own.get(number)) own.set(number, isEffective);
   }
 
@@ -189,12 +197,12 @@ export class OrderedView {
     const before = this.compaction();
     const compaction = compactionOf(set);
     const isNext = compaction !== undefined && compaction.id === before?.id;
-    // Older rows that the compaction did not write are deleted rows.
+    // An incomplete view may have rows that were deleted: the compaction does not write these.
     if (isNext && viewed.lacks === compaction.id) {
       removeRowsBetween(local, before?.at, compaction.at);
     }
     for (const write of set.writes) {
-      // A view that is not behind has the rows of a compaction already.
+      // A complete view has the rows of a compaction already.
       if (compaction !== undefined && local.has(write)) continue;
       local.write(write);
       written?.add(write.table);
@@ -216,7 +224,7 @@ function tablesOf(found: ChangeSet | ChangeSetPart): Iterable<string> {
 const isLast = (found: ChangeSet | ChangeSetPart) =>
   "index" in found && found.index === found.count - 1;
 
-/** Progress of the compaction that a set is part of. */
+/** Returns the compaction progress that a change set writes; undefined for other sets. */
 function compactionOf({ writes }: ChangeSet): CompactionProgress | undefined {
   const written = writes.findLast(({ table }) => table === COMPACTION_TABLE);
   return written?.value && (decodeValue(written.value) as CompactionProgress);

@@ -1,29 +1,30 @@
 import { assert } from "../../assert.ts";
 
 interface Proposal {
-  /** Called with whether the set took effect. */
+  /** Resolves the promise of `add` with whether the set took effect. */
   resolve(effective: boolean): void;
-  /** Called when the outcome cannot be known. */
+  /** Rejects the promise of `add`, when the outcome cannot be known. */
   reject(error: unknown): void;
-  /** Listeners are not called for this set. */
+  /** Whether listeners are not called for this set. */
   isKnown: boolean;
 }
 
-/** Proposed change sets of this node by number, until their outcome is known. */
+/** Change sets that this node has proposed and whose outcome is not known yet, by number. */
 export class Proposals {
   readonly #open = new Map<number, Proposal>();
   #next = 0;
 
-  /** Number of the next change set. */
+  /** Number that the next change set must have. */
   get next(): number {
     return this.#next;
   }
 
+  /** Whether listeners are not called for the set with this number. */
   isKnown(number: number): boolean {
     return this.#open.get(number)?.isKnown ?? false;
   }
 
-  /** Adds a change set; the promise settles with its outcome. */
+  /** Adds a change set. Resolves with whether it took effect. */
   add(number: number, isKnown: boolean): Promise<boolean> {
     assert(number === this.#next, "Numbers of a node's change sets ascend by one");
     this.#next += 1;

@@ -4,12 +4,12 @@ interface Waiter {
   reject(error: unknown): void;
 }
 
-/** How far a node's view has read its log, and who waits for it to read further. */
+/** Position up to which a view has read its log, and the callers that wait for later positions. */
 export class ViewProgress {
   #waiters: Waiter[] = [];
-  /** Position of the first entry that is not in the view. */
+  /** Position of the first entry that the view has not applied. */
   #next: number;
-  /** The view has all rows of its version. */
+  /** Whether the view has all rows; false while it reads a compaction after deleted entries. */
   #isComplete: boolean;
 
   constructor(next: number, isComplete: boolean) {
@@ -33,7 +33,7 @@ export class ViewProgress {
     for (const it of waiters) if (this.#hasReached(it.position)) it.resolve();
   }
 
-  /** Resolves once the view is complete and has the entries before a position. */
+  /** Resolves once the view is complete and has applied all entries before a position. */
   async reach(position: number): Promise<void> {
     if (this.#hasReached(position)) return;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -41,12 +41,12 @@ export class ViewProgress {
     await promise;
   }
 
-  /** Nothing more is read: rejects all who wait. */
+  /** Rejects all open calls of `reach`, when the view cannot read further. */
   fail(error: unknown): void {
     for (const { reject } of this.#waiters.splice(0)) reject(error);
   }
 
-  /** The store is closed: resolves all who wait. */
+  /** Resolves all open calls of `reach`, when the store is closed. */
   close(): void {
     for (const { resolve } of this.#waiters.splice(0)) resolve();
   }
