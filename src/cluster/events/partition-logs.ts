@@ -108,7 +108,8 @@ class BrokerLogs implements PartitionLogs {
     this.#asker = new Fetcher({ ...of, consumer: clients.fetchConsumer(), waitMs: 0 });
     this.#tail = new PartitionTail({
       fetcher: new Fetcher({ ...of, consumer: clients.fetchConsumer(), waitMs: TAIL_WAIT_MS }),
-      ...{ sourceOf, logger },
+      sourceOf,
+      logger,
       nameOf: logNameOf,
       onNews: (news) => {
         for (const listener of this.#listeners) listener(news);
@@ -250,8 +251,11 @@ class BrokerLogs implements PartitionLogs {
     const share = Math.floor(CACHE_BYTES_MAX / Math.max(partitions, firsts.length));
     for (let partition = this.#partitions.length; partition < firsts.length; partition++) {
       const reader = openPartitionReader({
-        ...{ partition, name: logNameOf(partition), first: firsts[partition]! },
-        ...{ fetcher: this.#asker, losses: this.#losses },
+        partition,
+        name: logNameOf(partition),
+        first: firsts[partition]!,
+        fetcher: this.#asker,
+        losses: this.#losses,
         cacheBytesMax: Math.max(CACHE_BYTES_MIN, share),
         trim: (offset) => this.#trim(name, partition, offset),
       });

@@ -1,3 +1,4 @@
+import { assert } from "../../assert.ts";
 import { BLOCK_RECORDS_MAX, type Block, blockAt } from "../../log/block.ts";
 import { BlockCache, type CachedBlock } from "../../log/block-cache.ts";
 import type { LogPart, LogReader, LogRecord } from "../../log/event-log.ts";
@@ -203,6 +204,10 @@ class PartitionLogReader implements PartitionReader {
   }
 
   #blocksOf({ values }: FetchResult): Block[] {
+    for (const [index, { offset }] of values.entries()) {
+      const isNext = index === 0 || offset > values[index - 1]!.offset;
+      assert(isNext, "Block offsets of a partition ascend");
+    }
     return values.flatMap(({ offset, value }) => this.#block(offset, value) ?? []);
   }
 

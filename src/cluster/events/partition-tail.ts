@@ -1,4 +1,4 @@
-import { assert } from "../../assert.ts";
+import { assert, InvariantError } from "../../assert.ts";
 import type { CachedBlock } from "../../log/block-cache.ts";
 import type { DurableRange } from "../../log/event-log.ts";
 import type { Logger } from "../../observe/log.ts";
@@ -109,6 +109,8 @@ export class PartitionTail {
           logger.error({ err, partition }, "A partition cannot be read");
         }
         this.#failing.add(partition);
+        // The same blocks would break the invariant again.
+        if (err instanceof InvariantError) return;
         await Promise.race([Bun.sleep(RETRY_MS), stop]);
       }
     }

@@ -4,7 +4,7 @@ import type { KafkaLibrary } from "../../kafka/produce.ts";
 import { DATABASE_ANSWER_BYTES_MAX } from "../limits.ts";
 import { type BrokerAddress, brokerFailure, KafkaFailure } from "./failures.ts";
 
-/** Requests of several versions, of which a connection picks the newest that both sides know. */
+/** Kafka requests that a connection can send, each in the newest version that both sides know. */
 interface Requests {
   metadata: KafkaLibrary["metadataV12"]["api"];
   initProducerId: KafkaLibrary["initProducerIdV5"]["api"];
@@ -29,11 +29,11 @@ const VERSION_MAX = 20;
 const CLIENT_ID = "pixelmill";
 
 /**
- * A connection to a broker that carries the library's requests. The library's own connections open
- * their sockets themselves, past the guard, and hold an answer of any size.
+ * A connection to a broker that sends the library's requests over a given socket. The library's own
+ * connections would bypass the egress guard and would buffer answers of any size.
  */
 export class BrokerConnection {
-  /** Milliseconds of `performance.now()` until which the broker takes requests. */
+  /** Time by `performance.now()` at which the authenticated session ends. */
   expiresAt = Number.POSITIVE_INFINITY;
   /** Called once, when the connection ends. */
   onEnd: () => void = () => {};
@@ -62,7 +62,7 @@ export class BrokerConnection {
     return this.#ended === undefined && performance.now() < this.expiresAt;
   }
 
-  /** Asks which requests the broker knows; it answers that before anybody has signed in. */
+  /** Requests the versions that the broker supports. This needs no authentication. */
   async negotiateVersions(): Promise<void> {
     const { apiVersionsV1 } = this.kafka;
     const { apiKeys } = await apiVersionsV1.api.async(this.asLibraryConnection, CLIENT_ID, "1");
@@ -71,7 +71,10 @@ export class BrokerConnection {
     }
   }
 
-  /** Rejects with the library's `ResponseError` when the answer tells an error. */
+  /**
+   * Sends a request and resolves with its answer. Rejects with the library's `ResponseError` when
+   * the answer contains an error code, and with a `KafkaFailure` for all other errors.
+   */
   async request<Name extends keyof Requests>(
     name: Name,
     ...args: Requests[Name] extends { async: (connection: Connection, ...rest: infer A) => unknown }
@@ -86,7 +89,10 @@ export class BrokerConnection {
     });
   }
 
-  /** The newest version of a request that the broker and the library know. */
+  /**
+   * Returns the newest version of a request that the broker and the library support. Throws
+   * `KafkaFailure` when there is none.
+   */
   newestVersion<T = Requests["metadata"]>(name: string): T {
     const title = name.charAt(0).toUpperCase() + name.slice(1);
     const { min, max } = this.#versions.get(title) ?? { min: 0, max: -1 };
@@ -97,12 +103,12 @@ export class BrokerConnection {
     throw new KafkaFailure("later", `The broker's versions of ${title} are not supported`);
   }
 
-  /** What the library asks of a connection is `send`. */
+  /** This object, typed as the library's connection. The library only calls `send` on it. */
   get asLibraryConnection(): Connection {
     return this as unknown as Connection;
   }
 
-  /** As the library calls it. */
+  /** Sends a request and passes its decoded answer to `done`. The library calls this method. */
   send<T>(
     key: number,
     version: number,
@@ -116,7 +122,7 @@ export class BrokerConnection {
     void this.#send(request as Request<unknown>).catch((error) => done(error));
   }
 
-  /** Ends the connection at once; requests under way fail with the reason. */
+  /** Closes the connection at once. Requests in flight fail with the reason. */
   destroy(reason: unknown): void {
     if (this.#ended !== undefined) return;
     this.#ended = reason;
@@ -158,7 +164,7 @@ export class BrokerConnection {
     }
   }
 
-  /** The next whole answer without its length, or undefined while some of it is missing. */
+  /** Removes the next complete answer from the buffer; undefined while it is incomplete. */
   #frame(): Buffer | undefined {
     if (this.#bytes < LENGTH_BYTES) return undefined;
     if (this.#pieces[0]!.length < LENGTH_BYTES) this.#pieces = [Buffer.concat(this.#pieces)];
@@ -188,7 +194,7 @@ export class BrokerConnection {
       const start = LENGTH_BYTES + (answerHasTags ? 1 : 0);
       answer = read(id, key, version, this.kafka.Reader.from(frame.subarray(start)));
     } catch (error) {
-      // An answer that tells an error is thrown, as is one that cannot be read.
+      // The library throws `ResponseError` for an error code, and other errors for bad bytes.
       const isTold = error instanceof this.kafka.ResponseError;
       done(isTold ? error : noBroker());
       if (!isTold) throw noBroker();
@@ -199,10 +205,10 @@ export class BrokerConnection {
 }
 
 const LENGTH_BYTES = 4;
-/** First byte of what says in TLS that something is wrong. */
+/** First byte of a TLS alert record. */
 const TLS_ALERT = 0x15;
 
-/** A broker that wants a user tells which requests it knows, and then nothing. */
+/** Failure of a closed connection. A broker that requires a user closes after the first answer. */
 const lost = (answers: number) =>
   answers === 1
     ? new KafkaFailure("later", "The broker ended the connection; it may want a user")

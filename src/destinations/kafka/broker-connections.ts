@@ -7,7 +7,7 @@ import { type BrokerAddress, brokerFailure, failureOf, KafkaFailure } from "./fa
 import { KAFKA_CONNECTIONS_MAX } from "./limits.ts";
 import { authenticate } from "./sasl.ts";
 
-/** Longest time for reaching a broker, and for one request, so that another can still be asked. */
+/** Timeout in milliseconds of connecting and of each request; leaves time to try another broker. */
 const STEP_MS_MAX = 10_000;
 
 export interface BrokerConnectionsParts {
@@ -17,8 +17,8 @@ export interface BrokerConnectionsParts {
 }
 
 /**
- * Connections to the brokers of a cluster, by address: one each, opened when it is first needed.
- * All go through the guard, those too to addresses that the brokers name.
+ * Connections to the brokers of a cluster, one for each address, opened when first needed. All are
+ * made through the egress guard, including those to addresses that brokers list.
  */
 export class BrokerConnections {
   readonly #parts: BrokerConnectionsParts;
@@ -33,16 +33,19 @@ export class BrokerConnections {
     this.#parts = parts;
     this.#first = addressesOf(config.brokers);
     this.#stepMs = Math.min(config.timeoutMs ?? DATABASE_TIMEOUT_MS_DEFAULT, STEP_MS_MAX);
-    // Many nodes and destinations do not all ask the same broker first.
+    // A random start spreads the connections of many nodes over the brokers.
     this.#turn = randomInt(this.#first.length);
   }
 
-  /** Longest time for one request. */
+  /** Timeout of connecting and of each request, in milliseconds. */
   get stepMs(): number {
     return this.#stepMs;
   }
 
-  /** A connection to any broker: one that is open, or the next one of the config that answers. */
+  /**
+   * Returns an open connection to any broker, or connects to the brokers of the config in turn.
+   * Rejects with a `KafkaFailure` when none can be reached.
+   */
   async connectAny(signal: AbortSignal): Promise<BrokerConnection> {
     for (const opening of this.#connections.values()) {
       const open = await opening.catch(() => undefined);
@@ -56,14 +59,14 @@ export class BrokerConnections {
         return await this.connect(address, signal);
       } catch (error) {
         this.#turn += 1;
-        // A refusal is the last word only when all refuse.
+        // The failure of a broker that was not refused is more useful: it may be temporary.
         if (failure === undefined || failureOf(failure).outlook === "refused") failure = error;
       }
     }
     throw failure;
   }
 
-  /** The connection to this broker. */
+  /** Returns the open connection to a broker, or opens one. `onStage` is called while it opens. */
   async connect(
     address: BrokerAddress,
     signal: AbortSignal,
@@ -97,18 +100,22 @@ export class BrokerConnections {
     }
   }
 
-  /** Reaches a broker and signs in; rejects with a `KafkaFailure` that names the broker. */
+  /** Connects to a broker and authenticates. Rejects with a `KafkaFailure` that has its address. */
   async #open(address: BrokerAddress, signal: AbortSignal, onStage?: OnStage) {
     const { host, port } = address;
     const { egress, config, workspaceId } = this.#parts;
     const { tls = "verify", tlsCa, tlsServerName, user, password = "", mechanism } = config;
     try {
-      // The library takes a third of a second to load, and 20 to 76 MB: only a process that writes
-      // to brokers does, once.
+      // Loading the library takes a third of a second and 20 to 76 MB, so it is loaded when needed.
       const kafka = await import("@platformatic/kafka");
       if (port < 1 || port > 65_535) throw new KafkaFailure("later", "There is no such port");
       const socket = await egress.connect({
-        ...{ workspaceId, host, port, timeoutMs: this.#stepMs, signal, onStage },
+        workspaceId,
+        host,
+        port,
+        timeoutMs: this.#stepMs,
+        signal,
+        onStage,
         ...(tls === "verify" && { tls: { ca: tlsCa, serverName: tlsServerName } }),
       });
       const connection = new BrokerConnection(kafka, socket, address, this.#stepMs);
@@ -130,12 +137,12 @@ export class BrokerConnections {
     }
   }
 
-  /** Addresses that the config names. */
+  /** Broker addresses of the config. */
   get bootstrap(): readonly BrokerAddress[] {
     return this.#first;
   }
 
-  /** Ends all connections, so that requests under way fail with the reason. */
+  /** Closes all connections. Requests in flight fail with the reason. */
   closeAll(reason: unknown): void {
     clearTimeout(this.#idle);
     for (const opening of this.#connections.values()) {
@@ -144,14 +151,14 @@ export class BrokerConnections {
     this.#connections.clear();
   }
 
-  /** Nothing is asked for now: connections that stay unused are closed after a while. */
+  /** Closes all connections after `DATABASE_IDLE_MS_MAX`, unless `cancelIdleClose` is called. */
   closeWhenIdle(): void {
     clearTimeout(this.#idle);
     const unused = new KafkaFailure("later", "The connection was not used");
     this.#idle = setTimeout(() => this.closeAll(unused), DATABASE_IDLE_MS_MAX).unref();
   }
 
-  /** Something is asked again. */
+  /** Cancels the close that `closeWhenIdle` has scheduled. */
   cancelIdleClose(): void {
     clearTimeout(this.#idle);
   }

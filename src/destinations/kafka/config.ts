@@ -57,7 +57,7 @@ export const KafkaConfig = Type.Object({
 });
 export type KafkaConfig = Static<typeof KafkaConfig>;
 
-/** What is wrong with a config; paths are JSON pointers inside it. */
+/** Validates a config. Returns its faults, each with a JSON pointer to the faulty value. */
 export function kafkaFaults(config: Record<string, unknown>): Detail[] {
   const faults = configFaults(KafkaConfig, config);
   if (faults.length > 0) return faults;
@@ -83,7 +83,7 @@ export function kafkaFaults(config: Record<string, unknown>): Detail[] {
   ];
 }
 
-/** Headers that every record has. */
+/** Headers that the service sets on every record; a config may not set them. */
 const ownHeaders = new Set(["messageId", "type", "sourceId", "receivedAt"]);
 
 function topicFits(topic: string): boolean {
@@ -91,7 +91,7 @@ function topicFits(topic: string): boolean {
   return fixed.length < TOPIC_CHARS_MAX && topic !== "." && topic !== "..";
 }
 
-/** The brokers of a config; an IPv6 address stands in brackets. */
+/** Parses the brokers of a config. Throws `EgressRefused` for an item that is not host:port. */
 export function addressesOf(brokers: string): BrokerAddress[] {
   return brokers.split(",").map((item) => {
     const match = /^\s*(.+):(\d{1,5})\s*$/.exec(item);

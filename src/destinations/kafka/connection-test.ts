@@ -9,7 +9,7 @@ import { EventProducer } from "./event-producer.ts";
 import { failureOf, isMissingTopic } from "./failures.ts";
 import { namesEvent } from "./topic-name.ts";
 
-/** Reaches one of the brokers, signs in, and writes a record, which stays. */
+/** Tests a config: connects to a broker, authenticates, and writes a record, which stays. */
 export async function testKafka(
   egress: Egress,
   config: KafkaConfig,
@@ -18,7 +18,7 @@ export async function testKafka(
 ): Promise<TestStep[]> {
   const time = new Deadline(config.timeoutMs ?? DATABASE_TIMEOUT_MS_DEFAULT, signal);
   const cut = time.signal();
-  // A topic that is made for the test alone would stay.
+  // Otherwise the test would create a topic for the test event and could not delete it.
   const tried = namesEvent(config.topic) ? { ...config, createTopics: false } : config;
   const brokers = new BrokerConnections({ egress, config: tried, workspaceId });
   cut.addEventListener("abort", () => brokers.closeAll(cut.reason), { once: true });
@@ -33,7 +33,7 @@ export async function testKafka(
   }
 }
 
-/** The steps to the first broker that can be reached, or else to the first one. */
+/** Connects to the first reachable broker. Returns its steps, or those of the first failure. */
 async function reach(brokers: BrokerConnections, { tls }: KafkaConfig, signal: AbortSignal) {
   let first: TestSteps | undefined;
   for (const address of brokers.bootstrap) {
@@ -62,7 +62,7 @@ async function write(
   try {
     const [fate] = await producer.write([testEvent()], signal);
     if (fate === true) steps.passed("write", "The record stays: none can be deleted");
-    // Each event has a topic of its name, and nobody made one for the test.
+    // The topic of the test event need not exist when topics are named by event.
     else if (isMissingTopic(fate!)) steps.passed("write", `Nothing was written: ${fate}`);
     else steps.failed("write", fate!);
   } catch (error) {

@@ -13,18 +13,18 @@ import { createRecordEncoder, type EventRecord } from "./record.ts";
 import { TopicMetadata } from "./topic-metadata.ts";
 import { namesEvent } from "./topic-name.ts";
 
-/** Rounds in a row in which nothing was written, after which a delivery is given up for now. */
+/** Number of consecutive rounds without progress after which a delivery fails, to be retried. */
 const ROUNDS_MAX = 5;
-/** A partition that lost its leader has another within seconds. */
+/** Bounds in milliseconds of the pause between rounds; a new leader is elected within seconds. */
 const PAUSE_MS_MIN = 100;
 const PAUSE_MS_MAX = 2_000;
 
-/** Outcome of an event: true when it is written, else the reason for its refusal. */
+/** Outcome of an event: true when it was written, else a sentence on why it was refused. */
 export type SendResult = true | string;
 
 /**
- * Writes events, each partition in order and each event once: what a delivery leaves undecided is
- * sent again as it was, before anything else of its partition.
+ * Writes events to topics, in order within each partition and without duplicates. A batch whose
+ * outcome is unknown after a delivery is sent again unchanged, before any other of its partition.
  */
 export class EventProducer {
   readonly #brokers: BrokerConnections;
@@ -34,10 +34,10 @@ export class EventProducer {
   readonly #isMade: boolean;
   readonly #compression: "none" | "gzip";
   readonly #partitions = new Map<string, Partition>();
-  /** Outcomes of events whose delivery is not complete. */
+  /** Known outcomes of events in deliveries in which other events have none yet. */
   readonly #fates = new WeakMap<OutgoingEvent, SendResult>();
   #producerId: ProducerId | undefined;
-  /** Rotates the partition of records without a key, by delivery. */
+  /** Number of deliveries; selects the partition of records without a key. */
   #turn = 0;
 
   constructor(brokers: BrokerConnections, config: KafkaConfig) {
@@ -50,8 +50,8 @@ export class EventProducer {
   }
 
   /**
-   * Resolves with the fates of the events, in their order, once all have one. Rejects when some
-   * have none yet; the same events may come again then, as the same objects.
+   * Writes events and resolves with the outcome of each, in order. Rejects when some outcomes are
+   * still unknown. The caller must then retry with the same objects, which keep known outcomes.
    */
   async write(events: readonly OutgoingEvent[], signal: AbortSignal): Promise<SendResult[]> {
     const unplaced = this.#begin(events);
@@ -73,7 +73,10 @@ export class EventProducer {
     return fates;
   }
 
-  /** Records of the events that have no fate and are not under way; others are forgotten. */
+  /**
+   * Empties the queues, and returns records of the events that have no outcome and are not in a
+   * batch that must be sent again.
+   */
   #begin(events: readonly OutgoingEvent[]): EventRecord[] {
     const underWay = new Set<OutgoingEvent>();
     for (const partition of this.#partitions.values()) {
@@ -88,7 +91,7 @@ export class EventProducer {
     return [...this.#partitions.values()].filter(({ queue }) => !queue.isEmpty);
   }
 
-  /** Asks each leader once to take a batch of each of its partitions. */
+  /** Sends one request to each leader, with a batch for each of its partitions. */
   async #round(unplaced: EventRecord[], signal: AbortSignal): Promise<Round> {
     const round: Round = { failure: undefined, isProgress: false };
     try {
@@ -116,7 +119,7 @@ export class EventProducer {
     return { producerId: answer.producerId, producerEpoch: answer.producerEpoch };
   }
 
-  /** Finds the partitions of records; those that no topic is for are refused. */
+  /** Queues each record in its partition. Refuses records whose topic cannot be used. */
   async #place(unplaced: EventRecord[], round: Round, signal: AbortSignal): Promise<void> {
     const due = this.#due().map(({ topic }) => topic);
     const topics = this.#topics.admit([...due, ...unplaced.map(({ message }) => message.topic)]);
@@ -148,7 +151,7 @@ export class EventProducer {
     return found;
   }
 
-  /** Partitions with something to write, by who leads them and by whom their batch is. */
+  /** Groups the partitions that have records by leader and by the producer id of their batch. */
   #byLeader(unplaced: EventRecord[], current: ProducerId, round: Round): Partition[][] {
     const groups = new Map<string, Partition[]>();
     for (const partition of this.#due()) {
@@ -160,7 +163,7 @@ export class EventProducer {
         this.#partitions.delete(`${topic}:${index}`);
         unplaced.push(...(queue.batch?.records ?? []), ...queue.waiting);
       } else if (count === undefined && this.#hasTemplate) {
-        // The topic is gone: the next round finds that out, or asks for another.
+        // The topic was deleted: the next round queues its records again or refuses them.
         if (queue.batch !== undefined) this.#producerId = undefined;
         unplaced.push(...queue.abandon(), ...queue.takeWaiting());
       } else if (leader === undefined) {
@@ -174,7 +177,7 @@ export class EventProducer {
     return [...groups.values()];
   }
 
-  /** Writes a batch of each of these partitions, which one broker leads. */
+  /** Sends the batches of partitions with a common leader, and applies the responses. */
   async #produce(
     leader: BrokerAddress,
     partitions: Partition[],
@@ -208,7 +211,7 @@ export class EventProducer {
       return;
     }
     if (this.#hasTemplate && answer.errorCode === NOT_AUTHORISED) {
-      // One name of many, which must not hold up the others.
+      // The topic is one of many: it must not block events for the others.
       const reason = sentenceOf(NOT_AUTHORISED, partition.topic);
       for (const { event } of partition.queue.discard()) this.#fates.set(event, reason);
       round.isProgress = true;
@@ -227,7 +230,7 @@ export class EventProducer {
 }
 
 interface Round {
-  /** Why something has to come again. */
+  /** Why some records must be sent again; undefined when none must. */
   failure: KafkaFailure | undefined;
   isProgress: boolean;
 }

@@ -1,18 +1,18 @@
 import { EgressRefused, ResolutionFailed } from "../../egress/egress.ts";
 
 /**
- * How soon another attempt may work: `soon`, when the brokers have agreed about what changed among
- * them; `later`, when somebody has mended something; `refused`: never, with these settings.
+ * When another attempt may succeed. `soon`: within seconds, after the brokers elect a new leader.
+ * `later`: after an operator has fixed something. `refused`: never with this config.
  */
 export type Outlook = "soon" | "later" | "refused";
 
-/** Where a broker is. */
+/** Host name or IP address of a broker, and its port. */
 export interface BrokerAddress {
   host: string;
   port: number;
 }
 
-/** Why something did not work, as a sentence for people. */
+/** Error of a Kafka destination whose message is a sentence for the operator. */
 export class KafkaFailure extends Error {
   override readonly name = "KafkaFailure";
   readonly outlook: Outlook;
@@ -46,27 +46,27 @@ const meanings = new Map<number, string>([
   [89, "The broker asks for fewer requests"],
 ]);
 
-/** Errors that speak of the records of a batch. */
+/** Error codes that refuse records of a batch. */
 const ofRecords = new Set([10, 18, 32, 44, 87]);
-/** Whether a code says that a batch has too many bytes. */
+/** Whether an error code refuses a batch or record for its size. */
 export function isTooLarge(code: number): boolean {
   return code === 10 || code === 18;
 }
 
-/** Errors after which the producer needs another identity: the broker does not know it any more. */
+/** Error codes after which the producer needs a new producer id. */
 const ofIdentity = new Set([45, 47, 49, 59, 90]);
 
 export type ErrorClass = "written" | "records" | "identity" | "later";
 
-/** Class of an error code. */
+/** Classifies an error code by how the producer must react. */
 export function classify(code: number): ErrorClass {
-  // A batch that comes again is there already.
+  // 46 is a duplicate sequence number: an earlier request has written the batch.
   if (code === 0 || code === 46) return "written";
   if (ofRecords.has(code)) return "records";
   return ofIdentity.has(code) ? "identity" : "later";
 }
 
-/** The meaning of a code, with the topic that it is about. */
+/** Explains an error code in a sentence, with its topic and the broker's own message if given. */
 export function sentenceOf(code: number, topic?: string, detail?: string | null): string {
   const meaning = meanings.get(code) ?? "The brokers refuse";
   const where = topic === undefined ? "" : `topic ${topic}, `;
@@ -74,12 +74,12 @@ export function sentenceOf(code: number, topic?: string, detail?: string | null)
   return `${meaning}${said} (${where}error ${code})`;
 }
 
-/** Whether a sentence is about a topic that does not exist. */
+/** Whether a sentence of `sentenceOf` is about a topic that does not exist. */
 export function isMissingTopic(sentence: string): boolean {
   return sentence.startsWith(meanings.get(3)!);
 }
 
-/** Any error as a failure. */
+/** Converts any error to a `KafkaFailure`. */
 export function failureOf(error: unknown): KafkaFailure {
   if (error instanceof KafkaFailure) return error;
   if (error instanceof EgressRefused) return new KafkaFailure("refused", error.message);
@@ -94,7 +94,7 @@ export function failureOf(error: unknown): KafkaFailure {
     : new KafkaFailure("soon", `The connection failed (${code})`);
 }
 
-/** The first code that an answer told, wherever the library put it. */
+/** Finds the first Kafka error code in an error of the library or its nested errors. */
 export function codeOf(error: unknown): number | undefined {
   const { apiCode, errors, cause } = error as {
     apiCode?: number;
@@ -106,7 +106,7 @@ export function codeOf(error: unknown): number | undefined {
   return inner instanceof Error ? codeOf(inner) : undefined;
 }
 
-/** The failure of reaching a broker, with its name: the cluster may have named it. */
+/** Converts an error to a `KafkaFailure` whose message begins with the broker's address. */
 export function brokerFailure({ host, port }: BrokerAddress, error: unknown): KafkaFailure {
   const { outlook, message } = failureOf(error);
   const name = host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;

@@ -14,7 +14,7 @@ import { testKafka } from "./connection-test.ts";
 import { EventProducer, type SendResult } from "./event-producer.ts";
 import { failureOf } from "./failures.ts";
 
-/** Writes events into topics of Apache Kafka, and of what speaks its protocol. */
+/** Destination that writes events to topics of Apache Kafka or of a compatible broker. */
 export function kafkaKind(egress: Egress): DestinationKind {
   return {
     kind: "kafka",
@@ -25,7 +25,7 @@ export function kafkaKind(egress: Egress): DestinationKind {
     ],
     validate: kafkaFaults,
     batchSize: (config) => (config as KafkaConfig).batchSize ?? DATABASE_BATCH_EVENTS_MAX,
-    // What a delivery leaves undecided comes again before anything else.
+    // A batch with an unknown outcome must be sent again before the next delivery.
     concurrency: () => 1,
     open: (config, workspaceId) => openKafka(egress, config as KafkaConfig, workspaceId),
     test: (config, workspaceId, signal) => {
@@ -34,7 +34,7 @@ export function kafkaKind(egress: Egress): DestinationKind {
   };
 }
 
-/** Brokers name others, to which the secrets go too. */
+/** Broker addresses that the password and headers are sent to; these brokers may list others. */
 function audiences(config: Record<string, unknown>): SecretAudience[] {
   const { brokers, tls } = config as KafkaConfig;
   return addressesOf(brokers).map(({ host, port }) => {

@@ -7,25 +7,25 @@ import type { PartitionResponse } from "../../kafka/produce.ts";
 import { classify, isTooLarge, sentenceOf } from "./failures.ts";
 import type { EventRecord } from "./record.ts";
 
-/** Outcome of a batch by the broker's response. */
+/** Outcome of each record of a batch after the broker's response. */
 export interface BatchOutcome {
   written: readonly EventRecord[];
   refused: { record: EventRecord; reason: string }[];
-  /** Why the batch is sent again. */
+  /** A sentence on why the batch must be sent again; absent when it need not be. */
   retryReason?: string;
 }
 
-/** By default a topic accepts batches of 1,048,588 bytes; the rest is for the batch's header. */
+/** Most bytes of records in a batch. Topics accept 1,048,588 by default, with the header. */
 const BATCH_BYTES_MAX = 1_000_000;
 
-/** Records of one partition, in batches of the size that the topic accepts. */
+/** Queue of one partition's records, which makes batches no larger than the topic accepts. */
 export class Partition {
   readonly topic: string;
   readonly index: number;
   readonly queue = new PartitionQueue<EventRecord>();
-  /** Largest batch in bytes: half of a batch that was too large. */
+  /** Largest batch in bytes. It becomes half of any batch that the broker refuses as too large. */
   #bytesMax = BATCH_BYTES_MAX;
-  /** Most records of the next batch, while batches are halved to find a refused record. */
+  /** Most records of the next batch; finite while batches are halved to find a refused record. */
   #countMax = Number.POSITIVE_INFINITY;
 
   constructor(topic: string, index: number) {
@@ -33,7 +33,7 @@ export class Partition {
     this.index = index;
   }
 
-  /** The batch in flight, or a new one. */
+  /** Returns the batch in flight, or makes one of the first queued records. */
   fill(producerId: ProducerId): ProducerBatch<EventRecord> {
     return this.queue.fill(producerId, (waiting) => {
       let bytes = 0;
@@ -53,7 +53,7 @@ export class Partition {
   }: Omit<PartitionResponse, "topic" | "index" | "baseOffset">): BatchOutcome {
     switch (classify(errorCode)) {
       case "written":
-        // The next refused record may be far away.
+        // The limit grows again, since the next refused record may be far away.
         this.#countMax *= 2;
         return { written: this.queue.acknowledge(), refused: [] };
       case "records": {
@@ -78,8 +78,8 @@ export class Partition {
   }
 
   /**
-   * Nothing of the batch was written: refuses the named records and sends the others again. When
-   * none is named, smaller batches find the record.
+   * Handles a batch of which the broker wrote nothing. Refuses the records in `named`, by index,
+   * and requeues the others. When `named` is empty, halves the limit of the next batch.
    */
   #refuse(named: Map<number, string>, isTooLarge: boolean): BatchOutcome {
     const records = this.#records;

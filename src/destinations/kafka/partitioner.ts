@@ -2,8 +2,8 @@ const SEED = 0x9747b28c;
 const FACTOR = 0x5bd1e995;
 
 /**
- * The partition of a key, as Java's client finds it: records of one user are together whoever
- * writes them. The library's own hash takes time that grows with the square of a key's length.
+ * Computes the partition of a key by the algorithm of Kafka's Java client, so that records with the
+ * same key from both are in one partition. The library's own hash takes quadratic time.
  */
 export function partitionOf(key: Buffer, count: number): number {
   return (murmur2(key) & 0x7fffffff) % count;

@@ -2,7 +2,7 @@ import type { OutgoingEvent } from "../destination.ts";
 import type { KafkaConfig } from "./config.ts";
 import { namesEvent, topicOf } from "./topic-name.ts";
 
-/** A record of an event, as the library writes it. */
+/** A Kafka record in the form that the library encodes. */
 export interface KafkaMessage {
   topic: string;
   partition: number;
@@ -15,7 +15,7 @@ export interface KafkaMessage {
 export interface EventRecord {
   event: OutgoingEvent;
   message: KafkaMessage;
-  /** About what the record takes in a batch. */
+  /** Approximate size of the record in a batch, in bytes. */
   bytes: number;
 }
 
@@ -23,7 +23,7 @@ export interface EventRecord {
 const RECORD_BYTES = 30;
 const HEADER_BYTES = 6;
 
-/** Makes records of events; the partition is found later. */
+/** Creates a function that converts an event to a record whose `partition` is still -1. */
 export function createRecordEncoder({ topic, headers = [] }: KafkaConfig) {
   const hasName = namesEvent(topic);
   const fixed = headers.map(({ from, to }) => [Buffer.from(from), Buffer.from(to)] as const);
@@ -66,7 +66,7 @@ function parsed(value: Buffer): Record<string, unknown> {
   try {
     said = JSON.parse(value.toString());
   } catch {
-    // The record says it to whoever reads it.
+    // A value that is not JSON is written unchanged.
   }
   return typeof said === "object" && said !== null ? (said as Record<string, unknown>) : {};
 }

@@ -8,12 +8,12 @@ export interface SaslCredentials {
   mechanism: "PLAIN" | "SCRAM-SHA-256" | "SCRAM-SHA-512";
 }
 
-/** Most SCRAM iterations: 80 ms in another thread, which a broker may not stretch. */
+/** Most SCRAM iterations that a broker may ask for; they take 80 ms in another thread. */
 const ITERATIONS_MAX = 200_000;
-/** Of a session whose length the broker bounds, the share after which another is opened. */
+/** Fraction of the session lifetime set by the broker after which a new session is opened. */
 const SESSION_SHARE = 0.8;
 
-/** Signs in over a connection that has not asked for anything else yet. */
+/** Authenticates a new connection by SASL. Rejects when the broker refuses the credentials. */
 export async function authenticate(
   connection: BrokerConnection,
   { user, password, mechanism }: SaslCredentials,
@@ -64,7 +64,7 @@ function promised(
   });
 }
 
-/** What the protocol of signing in says of itself may be the broker's own words. */
+/** Converts an error of authentication to a `KafkaFailure`; passes on unrelated errors. */
 function refusalOf(error: unknown, mechanism: string): unknown {
   const { cause, code, message } = error as Error & { code?: string };
   if (cause instanceof KafkaFailure) return cause;

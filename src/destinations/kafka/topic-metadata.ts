@@ -3,24 +3,24 @@ import type { BrokerAddress } from "./failures.ts";
 import { codeOf } from "./failures.ts";
 import { KAFKA_TOPICS_MAX } from "./limits.ts";
 
-/** How soon it is noticed that a topic has more partitions. */
+/** Age in milliseconds at which the metadata of a topic is requested again. */
 const AGE_MS_MAX = 60_000;
-/** Topics of one question, whose answer must stay within the bound of answers. */
+/** Most topics of one metadata request, so that its answer stays below the size limit. */
 const ASKED_MAX = 100;
 
 export interface TopicLeaders {
-  /** Number of the broker that leads each partition; −1 while there is none. */
+  /** Id of the broker that leads each partition; -1 while there is none. */
   leaders: number[];
-  /** Milliseconds of `performance.now()`. */
+  /** Time of the answer, in milliseconds of `performance.now()`. */
   askedAt: number;
 }
 
-/** Partitions of topics and their leaders. */
+/** Cache of topics' partitions and their leaders. */
 export class TopicMetadata {
   readonly #brokers: BrokerConnections;
   readonly #isMade: boolean;
   readonly #known = new Map<string, TopicLeaders>();
-  /** Topics that brokers were asked to make, and when first, by `performance.now()`. */
+  /** Topics that brokers may have created, with the time of the first request for them. */
   readonly #asked = new Map<string, number>();
   #addresses = new Map<number, BrokerAddress>();
 
@@ -33,7 +33,7 @@ export class TopicMetadata {
     return this.#known.get(name);
   }
 
-  /** Topics that fit under KAFKA_TOPICS_MAX. */
+  /** Returns the topics that may be used without exceeding `KAFKA_TOPICS_MAX`. */
   admit(names: Iterable<string>): Set<string> {
     const admitted = new Set<string>();
     let room = KAFKA_TOPICS_MAX - Math.max(this.#known.size, this.#asked.size);
@@ -41,13 +41,13 @@ export class TopicMetadata {
       const isFresh = !this.#known.has(name) && !this.#asked.has(name) && !admitted.has(name);
       if (isFresh && room <= 0) continue;
       admitted.add(name);
-      // A topic that is missing takes no room, unless the brokers would make it, and keep it.
+      // A missing topic counts only when the brokers create it.
       if (isFresh && this.#isMade) room -= 1;
     }
     return admitted;
   }
 
-  /** Whether an error of a topic will stay, as far as anybody can tell. */
+  /** Whether an error of a topic is permanent, so that its events must be refused. */
   isLost(name: string, code: number): boolean {
     const isMissing = code === UNKNOWN_TOPIC || code === LEADER_NOT_AVAILABLE;
     if (isMissing && this.#isMade) {
@@ -61,12 +61,12 @@ export class TopicMetadata {
     return leader === undefined ? undefined : this.#addresses.get(leader);
   }
 
-  /** All that is known is asked again the next time. */
+  /** Makes the next `refresh` request all topics again. */
   expireAll(): void {
     for (const topic of this.#known.values()) topic.askedAt = Number.NEGATIVE_INFINITY;
   }
 
-  /** Asks about those topics that are not known well; returns codes of errors by topic. */
+  /** Requests the topics that are unknown or expired. Returns error codes by topic name. */
   async refresh(names: Iterable<string>, signal: AbortSignal): Promise<Map<string, number>> {
     const faults = new Map<string, number>();
     const oldest = performance.now() - AGE_MS_MAX;
@@ -91,7 +91,7 @@ export class TopicMetadata {
         continue;
       }
       const leaders: number[] = [];
-      // Partitions are numbered without gaps; a broker that says otherwise means the last one.
+      // Partitions are numbered without gaps; other indexes are ignored.
       for (const { partitionIndex, leaderId } of partitions) {
         if (partitionIndex >= 0 && partitionIndex < partitions.length) {
           leaders[partitionIndex] = leaderId;
@@ -113,7 +113,7 @@ export class TopicMetadata {
     try {
       return await connection.request("metadata", names, this.#isMade, false);
     } catch (error) {
-      // Also an answer that tells an error of one topic tells of the others.
+      // The answer with an error of one topic also has the metadata of the others.
       const { ResponseError } = connection.kafka;
       if (!(error instanceof ResponseError) || codeOf(error) === undefined) throw error;
       return error.response as Awaited<ReturnType<typeof connection.request<"metadata">>>;
@@ -123,7 +123,7 @@ export class TopicMetadata {
 
 const UNKNOWN_TOPIC = 3;
 const LEADER_NOT_AVAILABLE = 5;
-/** A name that is not valid, and a topic that the user may not use. */
+/** Error codes of an invalid topic name and of missing permission. */
 const lasting = new Set([17, 29]);
-/** A topic that brokers make appears within a second or two; after this time it never does. */
+/** Time in milliseconds after which a topic that brokers were to create counts as missing. */
 const APPEAR_MS_MAX = 10_000;

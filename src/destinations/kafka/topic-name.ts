@@ -1,10 +1,10 @@
-/** Length of a topic's name that Kafka takes. */
+/** Largest number of characters in a Kafka topic name. */
 export const TOPIC_CHARS_MAX = 249;
 const place = "{{event}}";
 
 /**
- * The topic of an event of this name: what a topic's name must not have becomes `_`, and a name
- * that is too long is cut.
+ * Inserts an event's name into a topic template. Replaces characters that Kafka does not allow by
+ * `_`, and shortens the name to keep the topic within `TOPIC_CHARS_MAX`.
  */
 export function topicOf(template: string, name: string): string {
   const parts = template.split(place);
@@ -15,7 +15,7 @@ export function topicOf(template: string, name: string): string {
   return topic === "." || topic === ".." || topic === "" ? "_" : topic;
 }
 
-/** Whether what an event says decides about its topic. */
+/** Whether a topic template contains `{{event}}`. */
 export function namesEvent(template: string): boolean {
   return template.includes(place);
 }

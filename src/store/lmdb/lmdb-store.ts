@@ -31,7 +31,7 @@ interface Waiting {
 
 /**
  * Opens a store in an LMDB file, and creates the file and its directory if needed. Several
- * processes can have a store open. Throws `StartError` when the file is torn or a command has locked it.
+ * processes can have a store open. Throws `StartError` for a torn or exclusively locked file.
  */
 export function openStore(options: StoreOptions): LocalStore {
   return new LmdbStore(options);

@@ -12,7 +12,7 @@ const bootFileOf = (path: string) => `${dataFileOf(path)}-boot`;
 /**
  * Opens the store of a node's view of an ordered log. Commits do not wait for the disk, so the file
  * survives a crash of the process but may be torn after a crash of the machine. A file of an
- * earlier boot, or one that cannot be opened, is deleted, and the view reads its log from the beginning.
+ * earlier boot, or one that cannot be opened, is deleted; the view then reads the whole log.
  */
 export function openView(options: StoreOptions): LocalStore {
   const { path, name, logger } = options;

@@ -4,7 +4,7 @@ import type { LocalStore } from "../store.ts";
 
 /**
  * Progress of a log's compaction, which appends all rows of the store to the log again, in the
- * order of tables and keys. It is stored as a row of the store, and these field names are in the log.
+ * order of tables and keys. It is stored as a row of the store, with these field names.
  */
 export interface CompactionProgress {
   id: string;

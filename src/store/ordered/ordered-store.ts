@@ -1,13 +1,14 @@
 import type { Key } from "lmdb";
 import { InvariantError } from "../../assert.ts";
 import { ApiError, StartError } from "../../errors.ts";
-import type { DryRun } from "../row-write.ts";
 import type { ChangeOptions, Store } from "../store.ts";
 import type { Table } from "../table.ts";
 import { encodeChangeSet, newerFormat, SHARED_FORMAT } from "./change-set.ts";
 import { LogCompaction, type LogCompactionOptions } from "./log-compaction.ts";
+import { LogEnd } from "./log-end.ts";
 import type { Follower, LogEntry } from "./ordered-log.ts";
 import { type ApplyResult, OrderedView } from "./ordered-view.ts";
+import { type PendingChange, resolveChanges } from "./pending-change.ts";
 import { Proposals } from "./proposals.ts";
 import { ViewProgress } from "./view-progress.ts";
 
@@ -36,13 +37,6 @@ const AHEAD_MS_MAX = 2_000;
 /** Pause in milliseconds between two attempts of `recover` to catch up. */
 const RETRY_MS = 250;
 
-interface Waiting {
-  apply: () => unknown;
-  allowStale: boolean;
-  resolve(value: unknown): void;
-  reject(error: unknown): void;
-}
-
 /**
  * Opens a store that several nodes change without locks. A change runs on this node's view. Its
  * writes are appended to the log as a change set, with the version that they were computed on.
@@ -61,7 +55,7 @@ class NodeStore implements OrderedStore {
   readonly #follower: Follower;
   readonly #proposals = new Proposals();
   readonly #listeners = new Set<(tables: ReadonlySet<string>) => void>();
-  #waiting: Waiting[] = [];
+  #waiting: PendingChange[] = [];
   #running: Promise<void> | undefined;
   readonly #logEnd: LogEnd;
   readonly #progress: ViewProgress;
@@ -164,7 +158,7 @@ class NodeStore implements OrderedStore {
   }
 
   /** Commits a batch of changes as one change set; each change sees the writes of those before. */
-  async #decide(batch: readonly Waiting[]): Promise<void> {
+  async #decide(batch: readonly PendingChange[]): Promise<void> {
     const until = performance.now() + CHANGE_MS_MAX;
     try {
       const isKnown = batch.every(({ allowStale }) => allowStale);
@@ -179,7 +173,7 @@ class NodeStore implements OrderedStore {
         if (lengthOf(entries) > CHANGE_SET_BYTES_MAX) return await this.#decideApart(batch);
         const isDecided =
           writes.length === 0 || (await this.#propose(set.number, entries, isKnown));
-        if (isDecided) return settle(batch, outcomes);
+        if (isDecided) return resolveChanges(batch, outcomes);
       }
       throw this.#unavailable("is changed too often by other nodes");
     } catch (error) {
@@ -188,7 +182,7 @@ class NodeStore implements OrderedStore {
   }
 
   /** Runs a batch of changes without committing it. `base` is undefined while rows are missing. */
-  async #dryRun(batch: readonly Waiting[]) {
+  async #dryRun(batch: readonly PendingChange[]) {
     let base: number | undefined;
     const learn = () => {
       const { version, lacks } = this.#view.position();
@@ -200,7 +194,7 @@ class NodeStore implements OrderedStore {
     return { outcomes: outcomes.slice(1), writes, base };
   }
 
-  async #decideApart(batch: readonly Waiting[]): Promise<void> {
+  async #decideApart(batch: readonly PendingChange[]): Promise<void> {
     if (batch.length === 1) {
       const message = `Expected a change of at most ${CHANGE_SET_BYTES_MAX} bytes`;
       throw new ApiError("too-large", message);
@@ -234,7 +228,7 @@ class NodeStore implements OrderedStore {
     for (const entry of entries) await this.#options.log.append(entry);
   }
 
-  /** Applies the entries before the first one of a newer format. Throws when there is such a one. */
+  /** Applies the entries before the first one of a newer format. Throws if there is one. */
   async #takeKnown(entries: readonly LogEntry[]): Promise<void> {
     const until = entries.findIndex(({ bytes }) => newerFormat(bytes) !== undefined);
     const known = until < 0 ? entries : entries.slice(0, until);
@@ -250,7 +244,7 @@ class NodeStore implements OrderedStore {
     throw new Error(refusal);
   }
 
-  /** Marks reading as stopped for good, so that changes and waiting calls reject with the reason. */
+  /** Stops reading for good. Later changes and waiting calls reject with the reason. */
   #stopReading(refusal: string): void {
     this.#refusal = refusal;
     this.#progress.fail(new ApiError("unavailable", refusal));
@@ -301,10 +295,3 @@ class NodeStore implements OrderedStore {
 
 const lengthOf = (entries: readonly Uint8Array[]) =>
   entries.reduce((sum, { length }) => sum + length, 0);
-
-function settle(batch: readonly Waiting[], outcomes: DryRun["outcomes"]): void {
-  outcomes.forEach((outcome, i) => {
-    if (outcome.status === "fulfilled") batch[i]!.resolve(outcome.value);
-    else batch[i]!.reject(outcome.reason);
-  });
-}
