@@ -1,7 +1,7 @@
 import type { OrderedLog } from "./ordered-log.ts";
 
 /** Reads the end of an ordered log with as few requests as possible. */
-export class LogEnd {
+export class OrderedLogEnd {
   readonly #log: Pick<OrderedLog, "end">;
   /** Request that begins when `#current` ends; all calls until then share it. */
   #next: Promise<number> | undefined;

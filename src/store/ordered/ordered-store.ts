@@ -5,7 +5,7 @@ import type { ChangeOptions, Store } from "../store.ts";
 import type { Table } from "../table.ts";
 import { encodeChangeSet, newerFormat, SHARED_FORMAT } from "./change-set.ts";
 import { LogCompaction, type LogCompactionOptions } from "./log-compaction.ts";
-import { LogEnd } from "./log-end.ts";
+import { OrderedLogEnd } from "./log-end.ts";
 import type { Follower, LogEntry } from "./ordered-log.ts";
 import { type ApplyResult, OrderedView } from "./ordered-view.ts";
 import { type PendingChange, resolveChanges } from "./pending-change.ts";
@@ -57,7 +57,7 @@ class NodeStore implements OrderedStore {
   readonly #listeners = new Set<(tables: ReadonlySet<string>) => void>();
   #waiting: PendingChange[] = [];
   #running: Promise<void> | undefined;
-  readonly #logEnd: LogEnd;
+  readonly #logEnd: OrderedLogEnd;
   readonly #progress: ViewProgress;
   /** Predicate of a sentence when the log ends below the view's position, else undefined. */
   #ahead: string | undefined;
@@ -68,7 +68,7 @@ class NodeStore implements OrderedStore {
   constructor(options: OrderedStoreOptions) {
     this.#options = options;
     const { local, log } = options;
-    this.#logEnd = new LogEnd(log);
+    this.#logEnd = new OrderedLogEnd(log);
     // Tables cannot be opened within a transaction, and a compaction reads all tables.
     for (const name of local.tables()) local.table(name);
     const isKnown = (number: number) => this.#proposals.isKnown(number);
