@@ -13,12 +13,18 @@ export class PrioritySemaphore {
     this.#free = count;
   }
 
+  /** A permit, or undefined when none is free now. */
+  tryAcquire(): Permit | undefined {
+    if (this.#free === 0) return undefined;
+    this.#free -= 1;
+    return this.#permit();
+  }
+
+  /** Resolves with a permit once one is free for this caller. */
   async acquire(priority: number): Promise<Permit> {
-    if (this.#free > 0) {
-      this.#free -= 1;
-      return this.#permit();
-    }
-    return await new Promise((enter) => this.#waiting.push({ priority, enter }));
+    return (
+      this.tryAcquire() ?? (await new Promise((enter) => this.#waiting.push({ priority, enter })))
+    );
   }
 
   #permit(): Permit {

@@ -5,7 +5,7 @@
  * to the caller's for each request.
  */
 export class Deadline {
-  /** What the request currently waits for, as a noun. The error of a timeout mentions it. */
+  /** The awaited thing as a noun, which the error of a timeout mentions. */
   awaited = "complete answer";
   readonly #outer: AbortSignal;
   readonly #timer: Timer;

@@ -9,10 +9,7 @@ import { InputBuffer } from "./input-buffer.ts";
 import type { HttpResponse } from "./response.ts";
 import type { ServerState } from "./server-state.ts";
 
-/**
- * The empty line after a request's head. A search for these bytes is five times as fast as one for
- * a string.
- */
+/** The empty line after a head, as bytes: five times as fast to search for as a string. */
 const HEAD_END = Buffer.from("\r\n\r\n");
 const CONTINUE = Buffer.from("HTTP/1.1 100 Continue\r\n\r\n");
 const CR = 0x0d;
@@ -44,25 +41,16 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
   readonly #socket: Socket<HttpConnection>;
   readonly #server: ServerState<HttpConnection>;
   #state: State = "reading";
-  /**
-   * Time, in seconds since the server started, at which the connection began to wait for its
-   * client.
-   */
+  /** Seconds since the server's start at which the connection began to wait for its client. */
   #since: number;
   readonly #input = new InputBuffer();
-  /**
-   * Search for the end of the current request's body; undefined while the request's head is
-   * incomplete.
-   */
+  /** Finds the end of the current body; undefined while the request's head is incomplete. */
   #body: Body | undefined;
   /** Number of bytes that this connection has added to `ServerState.bufferedBytes`. */
   #counted = 0;
   #paused = false;
   #unsent: Buffer = Buffer.alloc(0);
-  /**
-   * Whether the connection is closed after the current response. Bytes received meanwhile are
-   * dropped.
-   */
+  /** Whether the connection closes after the current response and drops later bytes. */
   #isLast = false;
   #clientEnded = false;
   #running = false;
@@ -123,10 +111,7 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
     return this.#state === "handling";
   }
 
-  /**
-   * Closes the connection if it has waited for its client for more than `seconds` seconds. Returns
-   * whether it did.
-   */
+  /** Closes the connection if it waited longer for its client; returns whether it did so. */
   expire(seconds: number): boolean {
     if (this.#state === "handling" || this.#server.seconds - this.#since <= seconds) return false;
     this.end();
@@ -139,10 +124,7 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
     else this.#socket.terminate();
   }
 
-  /**
-   * Closes the connection: after the response to the current request or, without a request, at
-   * once.
-   */
+  /** Closes the connection after the current response, or at once without a request. */
   stop(): void {
     if (this.#state === "reading") this.#close();
   }
@@ -154,10 +136,7 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
     this.#running = false;
   }
 
-  /**
-   * Handles or refuses the next request in the input. Returns false when that request is
-   * incomplete.
-   */
+  /** Handles or refuses the next request in the input; returns false when it is incomplete. */
   #next(): boolean {
     if (this.#body !== undefined) return this.#readBody(this.#body);
     this.#skipEmptyLines();
@@ -192,10 +171,7 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
     return this.#take(at + length);
   }
 
-  /**
-   * Skips empty lines before a request: some clients send one too many after a body (RFC 9112
-   * §2.2).
-   */
+  /** Skips the empty lines that some clients send after a body (RFC 9112 §2.2). */
   #skipEmptyLines(): void {
     const input = this.#input;
     const { bytes } = input;

@@ -24,9 +24,7 @@ const LOG_READ_WINDOW_BYTES = 256 << 10;
 export const LOG_INDEXED_SEGMENTS_MAX = 64;
 
 export interface LogReaderOptions {
-  /**
-   * Directory of the log. It is created when it does not exist. Another process may be its writer.
-   */
+  /** Directory of the log, created when it is missing. Another process may write the log. */
   directory: string;
   logger: Logger;
   metrics?: Metrics;
@@ -39,10 +37,7 @@ export interface LogReaderOptions {
   durable?(): number;
 }
 
-/**
- * Opens a log for reading. The reader returns no record before `advance` was called or `durable`
- * returned an end.
- */
+/** Opens a log for reading; records are returned once `advance` or `durable` gives an end. */
 export async function openLogReader(options: LogReaderOptions): Promise<LogReader> {
   makeDirectory(options.directory);
   return new SegmentLogReader(options);
@@ -52,17 +47,11 @@ interface KnownSegment extends Segment {
   index: SegmentIndex;
   /** Offsets in the segment file at which damage was already reported. */
   damage: Set<number>;
-  /**
-   * Size of the segment file in bytes. Undefined while this is the newest segment, which still
-   * grows.
-   */
+  /** Size of the segment file in bytes; undefined for the newest segment, which still grows. */
   bytes?: number;
 }
 
-/**
- * Result of one search step: the block that was found, or the sequence number from which the search
- * continues.
- */
+/** The block that a search step found, or the number from which the search continues. */
 type Lookup = CachedBlock | number;
 
 const lookupEnd = (found: Lookup) => (typeof found === "number" ? found : found.end);
@@ -71,10 +60,7 @@ class SegmentLogReader implements LogReader {
   readonly #options: LogReaderOptions;
   readonly #report: LossReport;
   readonly #cache = new BlockCache();
-  /**
-   * Searches under way, by the sequence number they look for. Lanes that look for the same one wait
-   * for the same search.
-   */
+  /** Searches under way by sequence number; lanes with the same number wait for one search. */
   readonly #searches = new Map<number, Promise<Lookup>>();
   #segments: KnownSegment[] = [];
   /** Segments whose index is in memory, in order of use. The segment used last is at the end. */
@@ -188,8 +174,7 @@ class SegmentLogReader implements LogReader {
         start = segment && { sequence: segment.first, offset: 0 };
       }
     }
-    // The records up to the end were durable, so they are lost: another process removed or damaged
-    // a segment.
+    // These records were durable: another process removed or damaged a segment.
     return this.#passOver(position, this.#end);
   }
 
@@ -279,10 +264,7 @@ class SegmentLogReader implements LogReader {
     return this.#segments.find(later);
   }
 
-  /**
-   * Reads the list of segments from the directory. Segments that were known before keep their
-   * index.
-   */
+  /** Lists the segments of the directory; segments that were known before keep their index. */
   #list(): void {
     const known = new Map(this.#segments.map((segment) => [segment.first, segment]));
     this.#segments = listSegments(this.#options.directory).map(

@@ -20,27 +20,18 @@ import {
 import { type Segment, segmentOf } from "./segment/segments.ts";
 import type { LogWriterOptions } from "./writer-options.ts";
 
-/**
- * Size of a segment, in bytes, after which the writer starts the next one. Only whole segments can
- * be deleted.
- */
+/** Bytes of a segment after which the next one starts; only whole segments can be deleted. */
 export const LOG_SEGMENT_BYTES_MAX = 64 << 20;
-/**
- * Longest time in milliseconds that a flush waits for more records, counted from the start of the
- * previous flush.
- */
+/** Longest wait of a flush for more records, in ms from the start of the previous flush. */
 const LOG_GATHER_MS = 1;
-/**
- * Milliseconds until the next attempt when starting a new segment failed, while no record is
- * written.
- */
+/** Milliseconds until a new segment is tried again while no record is written. */
 const LOG_ROTATE_RETRY_MS = 1_000;
 /** Milliseconds between two attempts to write to a disk that failed. */
 const LOG_PROBE_MS = 250;
 
 /**
- * Opens a log for writing: locks its directory, truncates an incomplete last block, and starts a
- * new segment. Throws `StartError` when another process holds the lock, and file system errors.
+ * Opens a log for writing: locks its directory, cuts an incomplete last block, starts a segment.
+ * Throws `StartError` when another process holds the lock, and errors of the file system.
  */
 export async function openLogWriter<T>(options: LogWriterOptions<T>): Promise<LogWriter<T>> {
   makeDirectory(options.directory);
@@ -64,8 +55,7 @@ export async function openLogWriter<T>(options: LogWriterOptions<T>): Promise<Lo
  *
  * A batch whose write fails is rejected and never retried. Its sequence numbers are not reused: the
  * disk may hold part of the batch, which must not be mistaken for other records. Then the writer
- * tries to start a new segment, at once and every `LOG_PROBE_MS`. Until that succeeds, it refuses
- * appends.
+ * tries to start a new segment, at once and every `LOG_PROBE_MS`, and meanwhile refuses appends.
  */
 class SegmentLogWriter<T> implements LogWriter<T> {
   readonly #options: LogWriterOptions<T>;
@@ -73,10 +63,7 @@ class SegmentLogWriter<T> implements LogWriter<T> {
   readonly #unlock: () => void;
   readonly #metrics: WriterMetrics | undefined;
   readonly #batcher: Batcher<T>;
-  /**
-   * The segment that is being written. Undefined after a failed write, until a new segment was
-   * started.
-   */
+  /** The segment that is being written; undefined from a failed write to the next segment. */
   #segment: SegmentFile | undefined;
   /** The newest segment, if it holds no block. The next segment that is started replaces it. */
   #emptySegment: Segment | undefined;
@@ -86,9 +73,7 @@ class SegmentLogWriter<T> implements LogWriter<T> {
   #flushingBytes = 0;
   /** Time of `performance.now()` at which the last flush began. */
   #flushedAt = Number.NEGATIVE_INFINITY;
-  /**
-   * The loop that writes batches or tries to start a segment. Undefined while the writer is idle.
-   */
+  /** The loop that writes batches or starts a segment; undefined while the writer is idle. */
   #running: Promise<void> | undefined;
   #probe: ReturnType<typeof setTimeout> | undefined;
   /** Timer that fires when the current segment reaches `segmentMsMax`. */
@@ -169,10 +154,9 @@ class SegmentLogWriter<T> implements LogWriter<T> {
   }
 
   /**
-   * Waits until an iteration of the event loop brings no more records, at most until
-   * `LOG_GATHER_MS` after the start of the last flush. A flush costs 0.05 to 0.15 ms of CPU
-   * whatever its size. Without this wait, a fast disk gets many small flushes (16 connections: 17.4
-   * µs of CPU per pixel without the wait, 16.1 with it).
+   * Waits while turns of the event loop bring more records, at most `LOG_GATHER_MS` from the start
+   * of the last flush. A flush costs 0.05 to 0.15 ms of CPU at any size, and a fast disk would get
+   * many small ones (16 connections: 17.4 µs of CPU per pixel without the wait, 16.1 with it).
    */
   async #gather(): Promise<void> {
     const until = this.#flushedAt + LOG_GATHER_MS;
@@ -227,10 +211,7 @@ class SegmentLogWriter<T> implements LogWriter<T> {
     if (segmentMsMax !== undefined && !this.#closed) this.#ageAfter(segmentMsMax);
   }
 
-  /**
-   * Marks the segment as too old after `ms` milliseconds. Then the next batch goes to a new
-   * segment; without a batch, `#rotateIdle` starts the new segment.
-   */
+  /** Marks the segment as too old after `ms`; the next batch or `#rotateIdle` replaces it. */
   #ageAfter(ms: number): void {
     this.#ageTimer = setTimeout(() => {
       this.#isOld = true;
@@ -252,8 +233,7 @@ class SegmentLogWriter<T> implements LogWriter<T> {
     } catch (error) {
       logger.warn({ err: error, directory }, "event log cannot start its next segment");
       await removeSegment(next);
-      // A batch that was written meanwhile would lie in a segment before the one that its numbers
-      // name.
+      // Otherwise a batch would lie in a segment before the one that its numbers name.
       if (existsSync(next.path)) await this.#abandon();
       else this.#ageAfter(LOG_ROTATE_RETRY_MS);
     }
@@ -273,8 +253,7 @@ class SegmentLogWriter<T> implements LogWriter<T> {
     const { waiting, next } = this.#batcher;
     const first = waiting.blocks.length > 0 ? waiting.first : next;
     const segment = await createSegment(this.#options.directory, first);
-    // The empty segment is removed only now, because the name of the newest segment tells a later
-    // start where sequence numbers continue.
+    // Removed only now: the name of the newest segment tells a later start the next number.
     if (this.#emptySegment !== undefined && this.#emptySegment.first !== first)
       await removeSegment(this.#emptySegment);
     this.#emptySegment = segment;

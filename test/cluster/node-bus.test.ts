@@ -23,7 +23,7 @@ describeWith(brokersMissing)("what nodes tell each other", () => {
     nodes.forEach((node, at) => {
       node.subscribe((message) => heard[at]!.push(message));
     });
-    // Nodes hear what is told after they have asked where the topic ends.
+    // A node receives messages once it knows the end of the topic.
     const marks = setInterval(() => nodes[0]!.publish("mark"), 50);
     await until(() => [1, 2].every((at) => heard[at]!.length > 0));
     clearInterval(marks);

@@ -96,10 +96,10 @@ describeWith(brokersMissing)("stores on a topic of Kafka", () => {
       put: (topic: string, id: string) => void known.set(topic, id),
     };
     const clients = await connectClients(settingsOf(brokers()));
-    const name = "anew";
+    const name = "recreated";
     const options = { clients, name, partitions: 1, replicas: 1, ids, logger: quiet };
     const [log] = await openOrderedTopic(options);
-    const store = openNode(join(directory, "anew.mdb"), log!);
+    const store = openNode(join(directory, "recreated.mdb"), log!);
     const numbers = store.table<number, string>("numbers");
     await store.change(() => numbers.put("n", 1));
     const admin = clients.admin();

@@ -36,7 +36,7 @@ export const KafkaConfig = Type.Object({
       description: "Whether connections are inside TLS, whose certificates are always checked",
     }),
   ),
-  user: Type.Optional(text("Name of the user; without it nobody signs in")),
+  user: Type.Optional(text("Name of the user; without it the connection is not authenticated")),
   password: Type.Optional(text("Password of the user")),
   mechanism: Type.Optional(
     Type.Union(

@@ -38,9 +38,7 @@ export class Lane {
   readonly #work = new Notifier();
   /** Notifies when settings change, or the lane stops. */
   readonly #changed = new Notifier();
-  /**
-   * Notifies when the lane stops. Unlike `#changed`, this abandons a batch that runs in a guest.
-   */
+  /** Notifies when the lane stops; unlike `#changed`, it abandons a batch that runs in a guest. */
   readonly #stopping = new Notifier();
   #isRunning = true;
   #isWaitingForSandbox = false;

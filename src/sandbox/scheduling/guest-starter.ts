@@ -152,7 +152,8 @@ export class GuestStarter {
   }
 
   async #startWithPermit(language: GuestLanguage, losses: number): Promise<Guest> {
-    using _permit = await this.#startPermits[language].acquire(losses);
+    const permits = this.#startPermits[language];
+    using _permit = permits.tryAcquire() ?? (await permits.acquire(losses));
     return await this.#start(language);
   }
 

@@ -44,7 +44,7 @@ export interface LogCompactionOptions {
   local: LocalStore;
   view: OrderedView;
   log: OrderedLog;
-  /** What messages call the store, as in "The catalog is closed". */
+  /** Name of the store in messages, as in "The catalog is closed". */
   name: string;
   logger: Logger;
   change: Store["change"];

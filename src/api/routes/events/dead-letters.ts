@@ -42,10 +42,7 @@ const DeadLetter = Type.Object(
 /** Most dead letters in one read. Between two reads, the event loop runs other requests. */
 const LETTERS_AT_ONCE = 10;
 
-/**
- * Consecutive reads without a match after which a page ends. With a filter that matches few dead
- * letters, a page may therefore be empty.
- */
+/** Reads without a match after which a page ends, which may leave a page empty. */
 const FRUITLESS_READS_MAX = 5;
 
 const filter = {
