@@ -1,3 +1,4 @@
+// Kafka destinations
 /** Most connections of one Kafka destination to brokers. */
 export const KAFKA_CONNECTIONS_MAX = 256;
 /**
