@@ -13,33 +13,48 @@ import { parseJsonOrText } from "../model/input-event.ts";
 
 export interface DeadLetters {
   /**
-   * Lists dead letters, oldest first, with the id to go on from; `reached` is undefined at the end.
-   * `after` is the id of the last one seen. A page of fewer than `count` letters need not be the
-   * last one: large events make it shorter, and one call scans a part of the letters.
+   * Lists dead letters, oldest first, starting after the letter with id `after`. To get the next
+   * page, pass the returned `reached` as `after`; `reached` is undefined at the end of the list. A
+   * page may hold fewer than `count` letters before the end: its size in characters is bounded, and
+   * one call scans only part of the stored letters.
    */
   find(
     workspaceId: string,
     options: LetterFilter & { after?: string; count: number },
   ): { letters: DeadLetter[]; reached: string | undefined };
   get(workspaceId: string, id: string): DeadLetter | undefined;
-  /** Counts the letters of a destination or a group; other parts of the filter are ignored. */
+  /**
+   * Counts the letters of a destination or an error group. Ignores the other fields of the filter.
+   */
   count(workspaceId: string, filter?: LetterFilter): number;
-  /** Groups with the most letters first, then the latest. */
+  /** Lists groups of dead letters, largest first; of equal ones the most recent first. */
   groups(workspaceId: string, destinationId?: string): LetterGroup[];
-  /** Ids of the letters that match a filter, oldest first, a part at a time. */
+  /**
+   * Returns ids of the letters that match a filter, oldest first. One call scans only the part of
+   * the stored letters that `part` gives.
+   */
   ids(workspaceId: string, filter: LetterFilter, part: LetterScan): LetterScanResult;
-  /** Sends letters again, through the code that is live now; each settles again. */
+  /**
+   * Requeues dead letters, so that their original events run through the live code again. Each may
+   * be delivered then, or become a dead letter again. `replayed` counts the requeued letters.
+   */
   replay(workspaceId: string, ids: readonly string[]): Promise<{ replayed: number }>;
   purge(workspaceId: string, ids: readonly string[]): Promise<{ purged: number }>;
 }
 
-/** Most groups that are read to find the largest. */
+/** Maximum number of groups that `groups` reads and sorts. Destinations may have more. */
 const GROUPS_READ_MAX = 10_000;
 
-/** Dead letters for `api/`: one workspace sees only its own, events are parsed. */
+/**
+ * Creates the access to one ledger's dead letters that `api/` uses. Each call sees one workspace's
+ * letters only. Their events are returned as parsed JSON.
+ */
 export function createDeadLetters(
   ledger: Ledger,
-  /** Wakes the lanes of these destinations: letters were requeued. */
+  /**
+   * Called after letters were requeued, with their destinations' ids, so that delivery starts at
+   * once.
+   */
   wake: (destinationIds: readonly string[]) => void,
   now: () => number,
 ): DeadLetters {
@@ -94,7 +109,10 @@ export function createDeadLetters(
   };
 }
 
-/** Calls `step` with the remaining ids until none is left; it returns how many it has processed. */
+/**
+ * Processes all ids in several transactions. `step` processes the first of the ids that it gets,
+ * and returns how many it has processed; it is called again with the others.
+ */
 async function inLots(
   ids: readonly string[],
   step: (rest: readonly string[]) => Promise<number>,

@@ -7,7 +7,10 @@ import {
   type Output,
 } from "../model/lane-event.ts";
 
-/** Creates the dead letter of an output. Its id is a UUID of version 7: ids sort by time. */
+/**
+ * Creates the dead letter of an output that was not delivered. The letter's id is a UUID of version
+ * 7, so that ids sort by time.
+ */
 export function createDeadLetter(
   output: Output,
   ending: EventOutcome & { kind: "dead-letter" },
@@ -45,7 +48,8 @@ export function createDeadLetter(
 }
 
 /**
- * Creates the lane event of a requeued letter: the original event runs through the live code again.
+ * Creates the event that delivers a requeued dead letter. It holds the original event, so that the
+ * live code runs over it again.
  */
 export function createRequeuedEvent({ letter, replayedAt }: RequeuedLetter): LaneEvent {
   const { messageId, sourceId, receivedAt, type, user, name } = letter;

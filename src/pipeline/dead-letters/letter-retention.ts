@@ -5,7 +5,10 @@ import { firstIdAt } from "../ledger/letter-keys.ts";
 import type { LetterCount } from "../ledger/letter-tables.ts";
 import type { LaneMetrics } from "../monitoring/metrics.ts";
 
-/** Most dead letters of a destination, and their greatest age; 0 is no bound. */
+/**
+ * Bounds of the dead letters that each destination may have: their number and their age in
+ * milliseconds. 0 means no bound.
+ */
 export interface DeadLetterBounds {
   countMax: number;
   ageMsMax: number;
@@ -14,7 +17,10 @@ export interface DeadLetterBounds {
 interface Parts {
   bounds: DeadLetterBounds;
   ledger: Ledger;
-  /** All ledgers that hold letters of the same destinations, including `ledger`. */
+  /**
+   * All ledgers that may hold letters of this ledger's destinations, including `ledger` itself. The
+   * number of a destination's letters is the sum over them.
+   */
   ledgers(): readonly Pick<Ledger, "letters">[];
   clock: Pick<Clock, "now">;
   logger: Logger;
@@ -22,15 +28,18 @@ interface Parts {
 }
 
 /**
- * Drops dead letters beyond the operator's bounds, the oldest first; by default there are no
- * bounds.
+ * Creates the sweep that deletes dead letters beyond the operator's bounds, oldest first. There are
+ * no bounds by default.
  */
 export function createDeadLetterRetention(parts: Parts) {
   const { bounds, ledger, clock, logger, metrics } = parts;
   let running: Promise<void> | undefined;
   let stopped = false;
 
-  /** Drops `count` letters in several transactions, one after the other. */
+  /**
+   * Deletes up to `count` of a destination's letters, oldest first, in several transactions. With
+   * `before`, deletes only letters with smaller ids. Logs and counts the deleted ones.
+   */
   async function drop(of: LetterCount, bound: string, count: number, before?: string) {
     let dropped = 0;
     while (dropped < count && !stopped) {
@@ -52,7 +61,10 @@ export function createDeadLetterRetention(parts: Parts) {
     }
   }
 
-  /** This ledger's part of the letters that a destination has above the bound, rounded down. */
+  /**
+   * Number of letters to delete from this ledger when a destination has more than `countMax` in all
+   * ledgers together. It is in proportion to this ledger's share of the letters, rounded down.
+   */
   function excessOf(of: LetterCount, countMax: number): number {
     const countIn = ({ letters }: Pick<Ledger, "letters">) => letters.countOf(of.workspaceId, of);
     const all = parts.ledgers().reduce((sum, it) => sum + countIn(it), 0);
@@ -60,7 +72,7 @@ export function createDeadLetterRetention(parts: Parts) {
   }
 
   return {
-    /** Runs a sweep; while one is under way, resolves with it. */
+    /** Runs a sweep. If one is running already, returns the promise of the running one. */
     run(): Promise<void> {
       running ??= sweep()
         .catch((error) => logger.error({ err: error }, "cannot drop dead letters"))

@@ -1,7 +1,10 @@
 import type { LetterGroup } from "../model/dead-letter.ts";
 import type { DeadLetters } from "./dead-letters.ts";
 
-/** Merges the dead letters of several ledgers. A letter is in one ledger only. */
+/**
+ * Combines the dead letters of several ledgers into one interface. Each letter is in exactly one
+ * ledger.
+ */
 export function mergeDeadLetters(all: () => readonly DeadLetters[]): DeadLetters {
   return {
     find(workspaceId, options) {
@@ -38,13 +41,19 @@ export function mergeDeadLetters(all: () => readonly DeadLetters[]): DeadLetters
   };
 }
 
-/** One ledger's part of a page: letters after `reached` were not scanned. */
+/**
+ * One ledger's result for a page. The ledger has not scanned letters after the id `reached`;
+ * undefined means that it scanned all.
+ */
 interface Part<T> {
   values: T[];
   reached: string | undefined;
 }
 
-/** Merges parts by id, up to the smallest `reached`. */
+/**
+ * Merges the ledgers' results into one page, ordered by id. Values after the smallest `reached` are
+ * left out, because some ledger may still have letters in between.
+ */
 function page<T>(parts: readonly Part<T>[], count: number, idOf: (value: T) => string): Part<T> {
   const ends = parts.flatMap(({ reached }) => reached ?? []);
   const end = ends.sort()[0];

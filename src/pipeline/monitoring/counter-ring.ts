@@ -1,13 +1,15 @@
-/** Index of a counter in a slot. */
+/** Index of one counter in the row of counters that each time slot has. */
 export type CounterIndex = number;
 
-/** Ring buffer of counters over fixed time slots. */
+/**
+ * Ring buffer of counters over time slots of equal length. The newest slot overwrites the oldest.
+ */
 export class CounterRing {
   readonly #count: number;
   readonly #ms: number;
   readonly #width: number;
   readonly #counts: Uint32Array;
-  /** Number of the newest slot since the epoch. */
+  /** Number of the newest slot, counted in slot lengths since the Unix epoch. */
   #newest = 0;
 
   constructor(count: number, ms: number, width: number) {
@@ -23,7 +25,10 @@ export class CounterRing {
     this.#counts[at] = (this.#counts[at] ?? 0) + by;
   }
 
-  /** The slots, oldest first, each with its start; the last one is incomplete. */
+  /**
+   * Yields the slots, oldest first, with the start time and the counts of each. The last slot is
+   * still being filled.
+   */
   *rows(now: number): Generator<{ at: number; counts: Uint32Array }> {
     this.#advance(now);
     for (let number = this.#newest - this.#count + 1; number <= this.#newest; number += 1) {
@@ -32,7 +37,7 @@ export class CounterRing {
     }
   }
 
-  /** Sums of all slots, and the milliseconds that they span. */
+  /** Sums each counter over all slots. `ms` is the time that the slots cover. */
   total(now: number): { sums: number[]; ms: number } {
     const sums = new Array<number>(this.#width).fill(0);
     let start = now;
@@ -44,8 +49,8 @@ export class CounterRing {
   }
 
   /**
-   * Moves to the slot of `now`. A clock that was set back a little stays in the newest slot; one
-   * that was set back far clears the ring.
+   * Makes the slot of the time `now` the newest one, clearing slots on the way. If the clock was
+   * set back a little, keeps counting in the newest slot; if it was set back far, clears the ring.
    */
   #advance(now: number): void {
     const number = Math.floor(now / this.#ms);

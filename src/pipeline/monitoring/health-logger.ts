@@ -6,10 +6,11 @@ import { DOWN_MS_MIN } from "../limits.ts";
 import type { EventOutcome } from "../model/lane-event.ts";
 
 /**
- * Shortest time between two log lines of a destination that fails and recovers again and again.
+ * Minimum time between two log lines about one destination. Limits the log of a destination that
+ * fails and recovers again and again.
  */
 const TELL_MS_MIN = 60_000;
-/** Time over which dead letters after the first are summed up. */
+/** Period over which dead letters after the first one are counted for one log line. */
 const DEAD_LETTERS_MS = 60_000;
 
 export interface HealthLoggerParts {
@@ -19,14 +20,14 @@ export interface HealthLoggerParts {
 }
 
 /**
- * Logs the health of one lane: its destination fails, is down, and recovers, once each; and events
- * became dead letters, the first at once and later ones summed up per minute. Errors of user code
- * are not logged, since they may hold personal data.
+ * Logs the health of one destination's lane: once each when it fails, counts as down, and recovers.
+ * Also logs when events become dead letters: the first at once, later ones as a count per minute.
+ * Errors of user code are left out, since they may hold personal data.
  */
 export class HealthLogger {
   readonly #parts: HealthLoggerParts;
   #toldAt = Number.NEGATIVE_INFINITY;
-  /** The outage since the last success, once it was logged. */
+  /** The current outage, set once it was logged; undefined after the next success. */
   #outage: { since: number; attempts: number; isDown: boolean } | undefined;
   #letters = { transform: 0, deliver: 0 };
   #summary: ReturnType<typeof setTimeout> | undefined;
@@ -35,7 +36,7 @@ export class HealthLogger {
     this.#parts = parts;
   }
 
-  /** Records the result of an attempt. */
+  /** Records the result of one delivery attempt, and logs when the destination's health changes. */
   recordAttempt(verdict: DeliveryResult): void {
     if (verdict.kind === "retry") this.#failed(verdict.reason);
     if (verdict.kind === "delivered" && this.#outage !== undefined) this.#recovered(this.#outage);
@@ -50,7 +51,7 @@ export class HealthLogger {
     this.#tellLetters(reason);
   }
 
-  /** Logs the dead letters that were not summed up yet. */
+  /** Logs the count of dead letters that no log line has covered yet. */
   close(): void {
     if (this.#letters.transform + this.#letters.deliver > 0) this.#tellLetters({});
     clearTimeout(this.#summary);

@@ -1,21 +1,24 @@
-/** Current values of a lane, and of a destination's lanes in several partitions together. */
+/**
+ * Current state of a lane, which delivers one destination's events of one partition. Also merges
+ * the states of a destination's lanes in several partitions.
+ */
 
 /**
- * Labels of a lane's metrics, which the lane's parts share: when a destination is renamed, all of
- * them show the new name.
+ * Labels of a lane's metrics. All parts of the lane share this object, so that a renamed
+ * destination shows its new name everywhere.
  */
 export interface LaneLabels {
   destination: string;
-  /** The destination's display name. */
+  /** The destination's name as users see it. */
   name: string;
   kind: string;
 }
 
-/** Start and reason of a failure that goes on. */
+/** Start and reason of a failure that has not ended yet. */
 export interface FailureState {
-  /** Time of `clock.elapsed`, which is never set back. */
+  /** Start as a time of `clock.elapsed`, which is never set back; used to compute the duration. */
   since: number;
-  /** Milliseconds since the epoch, for display. */
+  /** Start in milliseconds since the Unix epoch, for display. */
   startedAt: number;
   reason: string;
 }
@@ -26,13 +29,16 @@ export interface LaneGauges {
   lagEvents(): number;
   lagSeconds(): number;
   isWaitingForSandbox(): boolean;
-  /** Set while no attempt succeeds; undefined while the receiver answers. */
+  /** Set from the first failed attempt until the receiver answers again; otherwise undefined. */
   failure: FailureState | undefined;
-  /** Set while the receiver answers and refuses everything. */
+  /** Set while the receiver answers but refuses every event; otherwise undefined. */
   refusal: FailureState | undefined;
 }
 
-/** Undefined without a lane. A receiver that fails in one partition counts as failing. */
+/**
+ * Combines the gauges of one destination's lanes into one. Undefined for an empty list. If one
+ * lane's receiver fails, the combined gauges show that failure.
+ */
 export function mergeGauges(lanes: readonly LaneGauges[]): LaneGauges | undefined {
   const [first] = lanes;
   if (first === undefined || lanes.length === 1) return first;
@@ -50,7 +56,7 @@ function earliest(all: readonly FailureState[]): FailureState | undefined {
   return all.toSorted((one, other) => one.since - other.since)[0];
 }
 
-/** Merges the gauges of all partitions, one for each destination. */
+/** Combines the gauges of all partitions into one per destination. */
 export function gaugesByDestination(lanes: Iterable<LaneGauges>): LaneGauges[] {
   const groups = Map.groupBy(lanes, ({ labels }) => labels.destination);
   return [...groups.values()].flatMap((group) => mergeGauges(group) ?? []);

@@ -1,34 +1,36 @@
 import { LANE_HISTORIES_MAX, LANE_HISTORY_CONNECTIONS_MAX } from "../../settings/limits.ts";
 import { type CounterIndex, CounterRing } from "./counter-ring.ts";
 
-/** Counters of each source's events: received, and by outcome of their outputs. */
+/**
+ * Counters that are kept per source: events received, and events by the outcome of their outputs.
+ */
 export type CounterName = "received" | "delivered" | "dropped" | "failed";
 
-/** Events per second over the last minute. */
+/** Events per second by counter, averaged over about the last minute. */
 export type Rates = Record<CounterName, number>;
 export interface ConnectionRates extends Rates {
   sourceId: string;
 }
 
-/** One minute of a lane. */
+/** Statistics of one minute of a destination. */
 export interface MinuteStats {
-  /** Start of the minute, in milliseconds since the epoch. */
+  /** Start of the minute, in milliseconds since the Unix epoch. */
   at: number;
   delivered: number;
   dropped: number;
-  /** Dead letters. */
+  /** Number of events that became dead letters. */
   failed: number;
-  /** Failed attempts that were retried. */
+  /** Number of failed attempts that were followed by another attempt. */
   retried: number;
   attempts: number;
-  /** Median time of an attempt; absent without attempts. */
+  /** Median duration of an attempt in milliseconds; absent when the minute has no attempts. */
   p50Ms?: number;
   p99Ms?: number;
 }
 
-/** Counters of one minute, by index; nodes exchange them. */
+/** Raw counters of one minute, by counter index. Nodes of a cluster send them to each other. */
 export interface MinuteCounts {
-  /** Start of the minute, in milliseconds since the epoch. */
+  /** Start of the minute, in milliseconds since the Unix epoch. */
   at: number;
   counts: number[];
 }
@@ -36,7 +38,9 @@ export interface MinuteCounts {
 const MINUTE_MS = 60_000;
 const MINUTES = 60;
 const RATE_SLOT_MS = 10_000;
-/** The slot that is being filled, and a minute before it. */
+/**
+ * Number of slots of 10 seconds in a rate: the one that is being filled, and a whole minute before.
+ */
 const RATE_SLOTS = 7;
 
 const counterNames: readonly CounterName[] = ["received", "delivered", "dropped", "failed"];
@@ -47,18 +51,22 @@ const DROPPED = 1;
 const FAILED = 2;
 const RETRIED = 3;
 const TIMES = 4;
-/** Upper ends of the buckets of attempt times: each is half as large again as the last. */
+/**
+ * Upper bounds of the histogram buckets for the duration of attempts. Each is 1.5 times the one
+ * before.
+ */
 const BUCKETS_MS = Array.from({ length: 28 }, (_, at) => 1.5 ** at);
 
 /**
- * Recent activity of one lane: minutes of the last hour, and rates of its connections. Memory is
- * allocated at the first event, within a bound for all lanes.
+ * Recent activity of one lane: counters for each minute of the last hour, and current rates for
+ * each connection. Its memory is allocated at the first event, and only while `LaneHistories` has
+ * room.
  */
 export class LaneHistory {
   readonly #histories: LaneHistories;
   #minutes: CounterRing | undefined;
   readonly #rates = new Map<string, CounterRing>();
-  /** Time of the last event. */
+  /** Time of the last recorded event or attempt; 0 before the first. */
   lastAt = 0;
 
   constructor(histories: LaneHistories) {
@@ -91,7 +99,7 @@ export class LaneHistory {
     minutes?.add(now, TIMES + (bucket < 0 ? BUCKETS_MS.length - 1 : bucket));
   }
 
-  /** Minutes of the last hour that have counts. */
+  /** Returns the counters of those minutes of the last hour in which anything was counted. */
   minutes(now: number): MinuteCounts[] {
     return [...(this.#minutes?.rows(now) ?? [])].flatMap(({ at, counts }) =>
       counts.some((count) => count > 0) ? [{ at, counts: [...counts] }] : [],
@@ -112,7 +120,7 @@ export class LaneHistory {
     });
   }
 
-  /** Clears the history, and frees its memory. */
+  /** Deletes all counters and frees their memory. */
   clear(): void {
     this.#histories.release(this);
     this.#minutes = undefined;
@@ -139,8 +147,8 @@ export class LaneHistory {
 }
 
 /**
- * The histories of all lanes, by destination; idle ones are cleared after an hour when room is
- * short.
+ * Histories of all lanes, by destination id. Bounds their memory: when there is no room for
+ * another, histories without events in the last hour are cleared.
  */
 export class LaneHistories {
   readonly #all = new Map<string, LaneHistory>();
@@ -166,7 +174,10 @@ export class LaneHistories {
     this.#all.delete(destinationId);
   }
 
-  /** Admits a history; false when there is no room. */
+  /**
+   * Reserves room for a history's counters. False when there is none: the history then records
+   * nothing.
+   */
   admit(history: LaneHistory, now: number): boolean {
     if (this.#open.size >= LANE_HISTORIES_MAX) this.#sweep(now);
     if (this.#open.size >= LANE_HISTORIES_MAX) return false;
@@ -174,7 +185,10 @@ export class LaneHistories {
     return true;
   }
 
-  /** Admits a connection; false when there is no room. */
+  /**
+   * Reserves room for one connection's rates. False when there is none: the rates are not recorded
+   * then.
+   */
   admitConnection(): boolean {
     if (this.#connections >= LANE_HISTORY_CONNECTIONS_MAX) return false;
     this.#connections += 1;
@@ -185,7 +199,10 @@ export class LaneHistories {
     if (this.#open.delete(history)) this.#connections -= history.connections;
   }
 
-  /** Frees idle histories, at most once a minute: with many busy lanes no sweep frees any. */
+  /**
+   * Clears idle histories, at most once a minute. While all lanes are busy a sweep frees none, so
+   * more frequent ones would be wasted.
+   */
   #sweep(now: number): void {
     if (Math.abs(now - this.#sweptAt) < MINUTE_MS) return;
     this.#sweptAt = now;
@@ -195,7 +212,10 @@ export class LaneHistories {
   }
 }
 
-/** Sums the counts of all nodes over the last hour, oldest minute first; the last is incomplete. */
+/**
+ * Adds up the minutes that all nodes have counted in the last hour. The oldest minute is first; the
+ * last one is incomplete.
+ */
 export function lastHour(counted: Iterable<MinuteCounts>, now: number): MinuteStats[] {
   const newest = Math.floor(now / MINUTE_MS);
   const sums = new Map<number, number[]>();
@@ -225,7 +245,10 @@ function minuteStats(at: number, counts: readonly number[]): MinuteStats {
   };
 }
 
-/** The upper end of the bucket that the quantile falls into. */
+/**
+ * Estimates a quantile of the attempts' durations from their histogram: the upper bound of the
+ * bucket that holds it.
+ */
 function quantile(times: readonly number[], fraction: number): number {
   const rank = Math.ceil(fraction * times.reduce((sum, count) => sum + count, 0));
   let seen = 0;

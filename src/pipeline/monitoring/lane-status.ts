@@ -4,16 +4,19 @@ import type { FailureState, LaneGauges } from "./lane-gauges.ts";
 import type { ConnectionRates } from "./lane-history.ts";
 import type { LaneMetrics } from "./metrics.ts";
 
-/** Current state of a lane, for the API and the console. */
+/** Current state of a destination's lane, for the API and the console. */
 export interface LaneStatus {
-  /** Events that have not settled, and the age of the oldest one. */
+  /**
+   * Number of events that have not settled: they are neither delivered, dropped nor dead letters.
+   */
   lagEvents: number;
   lagSeconds: number;
-  /** Whether the lane waits for a guest to run its code. */
+  /** Whether the lane waits because no sandbox process (guest) is free to run its code. */
   isWaiting: boolean;
   /**
-   * No attempt succeeded since then (milliseconds since the epoch): the receiver does not answer,
-   * or refuses everything, which does not count as down.
+   * Set while no attempt succeeds, with the time of the first failure in milliseconds since the
+   * Unix epoch. The receiver does not answer, which makes `isDown` true in time, or it refuses
+   * every event, which does not.
    */
   failure?: { since: number; reason: string; isDown: boolean };
   rates: ConnectionRates[];

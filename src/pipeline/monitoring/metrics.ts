@@ -15,7 +15,10 @@ const verdicts: DeliveryResult["kind"][] = ["delivered", "rejected", "retry"];
 // with a thousand destinations a scrape would have 25,000 lines.
 const buckets = [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10, 60];
 
-/** Sources of the gauges, read at each scrape. */
+/**
+ * Functions that return the current values of gauges. They are called at each scrape of the
+ * metrics.
+ */
 interface GaugeSources {
   lanes(): Iterable<LaneGauges>;
   deadLetters(): Iterable<{ workspaceId: string; destinationId: string; count: number }>;
@@ -125,14 +128,14 @@ function createCounters(registry: Metrics) {
   };
 }
 
-/** Registers the metrics of all lanes. */
+/** Registers the metrics of all lanes, which deliver the destinations' events. */
 export function createLaneMetrics(registry: Metrics, sources: GaugeSources) {
   createGauges(registry, sources);
   const metrics = createCounters(registry);
   const code = createTransformationMetrics(registry);
   const histories = new LaneHistories();
 
-  /** Removes the series of a lane. */
+  /** Deletes a lane's time series, so that later scrapes no longer show the lane. */
   function forget(lane: LaneLabels): void {
     for (const outcome of outcomes) metrics.events.remove({ ...lane, outcome });
     for (const verdict of verdicts) metrics.attempts.remove({ ...lane, verdict });
@@ -141,7 +144,7 @@ export function createLaneMetrics(registry: Metrics, sources: GaugeSources) {
   return {
     ...metrics,
     histories,
-    /** Records one batch of a live revision on a lane. */
+    /** Records one batch of events that the live code of a lane has processed. */
     recordRun(
       lane: LaneLabels,
       live: LiveProgram,
@@ -156,7 +159,7 @@ export function createLaneMetrics(registry: Metrics, sources: GaugeSources) {
       forget(lane);
       lane.name = name;
     },
-    /** Removes all that was recorded of a lane. */
+    /** Deletes all metrics of a lane. */
     removeLane(lane: LaneLabels): void {
       forget(lane);
       histories.forget(lane.destination);

@@ -3,7 +3,10 @@ import type { LiveProgram } from "../../catalog/live-view.ts";
 import type { Metrics } from "../../observe/metrics.ts";
 import type { ProgramOutcome } from "../../sandbox/program.ts";
 
-/** Most transformations with metrics; beyond it the least recently run is removed. */
+/**
+ * Maximum number of transformations with metrics. Beyond it, the metrics of the least recently run
+ * one are deleted.
+ */
 const TRANSFORMATIONS_MAX = 10_000;
 
 const outcomes = ["passed", "dropped", "failed"] as const;
@@ -11,7 +14,8 @@ const labelNames = ["workspace", "transformation", "version"] as const;
 type Labels = Record<(typeof labelNames)[number], string>;
 
 /**
- * Metrics of live code, by transformation and revision. A replaced revision is removed.
+ * Registers metrics of live transformations, labelled by transformation and revision. When another
+ * revision becomes live, the metrics of the previous one are deleted.
  */
 export function createTransformationMetrics(registry: Metrics) {
   const registers = [registry];
@@ -28,7 +32,8 @@ export function createTransformationMetrics(registry: Metrics) {
     registers,
   });
   /**
-   * The labels of each transformation, in the order of the transformations' last batches.
+   * Labels of the revision last run of each transformation, by transformation id. The least
+   * recently run is first.
    */
   const current = new Map<string, Labels>();
 
@@ -37,7 +42,10 @@ export function createTransformationMetrics(registry: Metrics) {
     seconds.remove(labels);
   }
 
-  /** The labels of a revision, which replaces the transformation's earlier revision. */
+  /**
+   * Returns the labels of a revision's metrics. Deletes the metrics of another revision of the same
+   * transformation.
+   */
   function show({ workspaceId, transformation }: LiveProgram): Labels {
     const { id, versionId } = transformation;
     const known = current.get(id);
@@ -55,7 +63,7 @@ export function createTransformationMetrics(registry: Metrics) {
   }
 
   return {
-    /** Records one batch of a live revision. */
+    /** Records one batch of events that a live revision has processed. */
     recordRun(live: LiveProgram, made: readonly ProgramOutcome[], took: number): void {
       const labels = show(live);
       const counts = { passed: 0, dropped: 0, failed: 0 };

@@ -12,54 +12,58 @@ import { RangeLogSet } from "./range-log-set.ts";
 import { READY_BYTES_MAX, ReadyEvents } from "./ready-events.ts";
 import { ReplayRate } from "./replay-rate.ts";
 
-/** Pause before the next try when the logs cannot be read, or not as far as they were. */
+/** Pause before another try after a failed read, or when a log ends lower than before. */
 const FAILURE_MS = 1_000;
 
 export interface EventReplayParts {
   job: EventJob;
-  /** Has a cache of its own, so that replays do not evict what live events share. */
+  /** Logs with a read cache of their own, so that replays do not evict live events. */
   logs: LogSet;
   clock: Clock;
   logger: Logger;
   destination: Destination;
-  /** Maximum number of replayed events in flight to the destination. */
+  /** Maximum number of this replay's events that are sent and not settled. */
   inFlightMax: number;
-  /** Ends of the job's events in the delivery before a crash; they come before all others. */
+  /**
+   * Log positions after the events that were being sent at a crash. Undefined when there were none.
+   * Those events are sent again first.
+   */
   recovered: Positions | undefined;
-  /** Called when there is something to take. */
+  /** Called when `take` may return events again. */
   onReady(): void;
-  /** Called when all events were read: once all have settled too, the job is done. */
+  /** Called when the range was read. The job is done once all its events have settled. */
   onRead(): void;
-  /** Stops the lane after a broken invariant. */
+  /** Stops the lane after an error that only a fault of the program can cause. */
   fail(error: unknown): void;
 }
 
 /**
- * One replay of a range of the log: reads ahead of its lane, and releases events at the job's rate.
- * It has cursors like the lane's own, which are stored with the events that settled.
+ * Replays a range of the event log to one destination. Reads events ahead, and releases them to the
+ * destination's lane at the job's rate. Its cursors are stored together with the results of the
+ * events, like the lane's.
  */
 export class EventReplay {
   readonly #parts: EventReplayParts;
   readonly #range: RangeLogSet;
   readonly #reader: LaneReader;
   readonly #ready = new ReadyEvents();
-  /** Notifies when there is room to read more. */
+  /** Notifies the reading loop when the read-ahead buffer has room. */
   readonly #room = new Notifier();
-  /** Notifies when something was read, or nothing is left to read. */
+  /** Notifies when events were read, or when the range has ended. */
   readonly #read = new Notifier();
   /** Notifies when the replay stops. */
   readonly #stopping = new Notifier();
   #isRecovering: boolean;
   #isRead = false;
   #isStopped = false;
-  /** Whether the job has ended: then the log need not be kept for it. */
+  /** Whether the job has ended, so that it needs no records of the log any more. */
   #isEnded = false;
   #inFlight = 0;
   readonly #rate: ReplayRate;
   #isWaking = false;
   #counts: JobCounts;
   #reachedAt: number | undefined;
-  /** The last progress, which shows whether it has changed. */
+  /** JSON of the progress that `progress` returned last. */
   #lastProgress = "";
 
   constructor(parts: EventReplayParts) {
@@ -82,17 +86,17 @@ export class EventReplay {
     return !this.#isEnded;
   }
 
-  /** Whether the job has ended, and none of its events is in flight. */
+  /** Whether the job has ended and all of its events that were sent have settled. */
   get isOver(): boolean {
     return this.#isEnded && this.#inFlight === 0;
   }
 
-  /** Whether an event may be taken now; otherwise `onReady` is called when one may be. */
+  /** Whether `take` would return an event now. If not, `onReady` is called once it would. */
   get isDue(): boolean {
     return this.#due() > 0;
   }
 
-  /** Takes up to `count` events, or about `bytes` bytes. */
+  /** Takes up to `count` events, and about `bytes` bytes, as far as the rate allows. */
   take(count: number, bytes: number): LaneEvent[] {
     const due = Math.min(count, this.#due());
     const events = this.#shift(due, bytes);
@@ -100,13 +104,13 @@ export class EventReplay {
     return events;
   }
 
-  /** Takes events of the recovered delivery; none when all of them were taken. */
+  /** Takes events that were being sent at the crash. Empty when all of them were taken. */
   async takeRecovered(count: number, bytes: number): Promise<LaneEvent[]> {
     while (this.#isRecovering && this.#ready.length === 0 && !this.#isRead) await this.#read.wait();
     return this.#isRecovering ? this.#shift(count, bytes) : [];
   }
 
-  /** Takes all events from now on: the recovered delivery is complete. */
+  /** Reads the whole range now: all events from before the crash were taken. */
   endRecovery(): void {
     if (!this.#isRecovering) return;
     this.#isRecovering = false;
@@ -115,7 +119,7 @@ export class EventReplay {
     this.#startReading();
   }
 
-  /** Counts a settled event; it is in the next progress. */
+  /** Counts an event's outcome and moves the cursor, for the next `progress`. */
   settle(log: string, sequence: number, outcome: keyof JobCounts): void {
     this.#reader.settle(log, sequence);
     this.#counts[outcome] += 1;
@@ -125,7 +129,7 @@ export class EventReplay {
     if (wasFull) this.#parts.onReady();
   }
 
-  /** The progress; undefined when nothing has changed since the last call. */
+  /** Returns the progress to store; undefined when it equals the one returned before. */
   progress(): JobProgress | undefined {
     const { id, workspaceId } = this.job;
     const { logs } = this.#reader.record();
@@ -148,23 +152,23 @@ export class EventReplay {
     return this.#reader.lows();
   }
 
-  /** See `LaneReader.committed`. */
+  /** Notes that the cursors are on disk; see `LaneReader.committed`. */
   committed(lows: ReadonlyMap<string, number>): void {
     this.#reader.committed(lows);
   }
 
-  /** The oldest record that the replay would need after a restart; undefined when it needs none. */
+  /** Position of the oldest record that a restarted replay would read; undefined for none. */
   durableLow(log: string): number | undefined {
     return this.#isEnded ? undefined : this.#reader.durableLow(log);
   }
 
-  /** Ends the replay of a job that was ended, or is done. */
+  /** Stops the replay after its job was completed or cancelled. */
   end(): void {
     this.#isEnded = true;
     this.stop();
   }
 
-  /** Stops reading; no more events can be taken. */
+  /** Stops reading; `take` returns no more events. */
   stop(): void {
     this.#isStopped = true;
     this.#stopping.notify();
@@ -195,7 +199,10 @@ export class EventReplay {
     if (this.#isRead) this.#parts.onRead();
   }
 
-  /** Reads events; sets `#isRead` at the end of the range. Empty also when the read failed. */
+  /**
+   * Reads the next events. Empty when there are none, or when reading failed. Sets `#isRead` at the
+   * end of the range.
+   */
   async #tryRead(): Promise<LaneEvent[]> {
     try {
       const events = await this.#reader.take(TRANSFORM_BATCH_EVENTS_MAX, READY_BYTES_MAX);
@@ -232,7 +239,7 @@ export class EventReplay {
     return events;
   }
 
-  /** Number of events that may be taken now. */
+  /** Number of events that may be taken now, given the rate and the events in flight. */
   #due(): number {
     const { inFlightMax } = this.#parts;
     const waiting = Math.min(this.#ready.length, inFlightMax - this.#inFlight);
@@ -242,7 +249,7 @@ export class EventReplay {
     return count;
   }
 
-  /** The part of the job's rate for the logs that are read here. */
+  /** The rate for this partition: the job's rate times this partition's share of the logs. */
   #eventsPerSecond(): number {
     const all = Math.max(1, Object.keys(this.job.ends).length);
     return (this.job.rate * Math.max(1, this.#range.names().length)) / all;
@@ -257,7 +264,7 @@ export class EventReplay {
     });
   }
 
-  /** Whether all logs of this partition were read to the end; other partitions read the others. */
+  /** Whether this partition's logs were read to their ends. Other partitions read the others. */
   #isAtEnd(logs: EventJob["logs"]): boolean {
     const { ends } = this.job;
     return this.#range.names().every((log) => (logs[log]?.next ?? 0) >= (ends[log] ?? 0));
@@ -269,7 +276,7 @@ export class EventReplay {
   }
 }
 
-/** Routes from the job's sources to its destination, as if they had always been connected. */
+/** Routes all events of the job's sources to its destination, as if connected at all times. */
 function replayRoutes({ job, destination }: EventReplayParts) {
   const connection = (sourceId: string): Connection => ({
     id: job.id,

@@ -9,13 +9,16 @@ import type { ReplayJob } from "../model/replay-job.ts";
 export interface ExpireParts {
   live: Pick<Live, "destination">;
   ledger: Ledger;
-  /** Wakes the lanes of these destinations: replays began or ended. */
+  /** Makes the lanes of these destinations look for replays that began or ended. */
   wake(destinationIds: readonly string[]): void;
   clock: Pick<Clock, "now">;
   logger: Logger;
 }
 
-/** Ends a job unless it has ended. Returns the job afterwards. */
+/**
+ * Ends a replay job, for the reason in `how`. Does nothing when it has ended already. Returns the
+ * job as it is stored afterwards.
+ */
 export async function endJob(
   { ledger, wake, clock }: Pick<ExpireParts, "ledger" | "wake" | "clock">,
   job: ReplayJob,
@@ -28,7 +31,8 @@ export async function endJob(
 }
 
 /**
- * Fails the jobs of a ledger that cannot complete: their destination is gone, or they are too old.
+ * Ends replay jobs that cannot complete, as failed: their destination was deleted, or they are too
+ * old.
  */
 export async function expireJobs(parts: ExpireParts): Promise<void> {
   try {

@@ -11,12 +11,15 @@ export interface LaneReplaysParts
   extends Pick<EventReplayParts, "logs" | "clock" | "logger" | "inFlightMax" | "fail"> {
   ledger: Pick<Ledger, "jobs">;
   metrics: Pick<LaneMetrics, "replayed">;
-  /** Notifies when there may be something to take. */
+  /** Notifies the lane when a replay may have events to take. */
   work: Notifier;
   destination(): Destination;
 }
 
-/** The replays of the log to one destination, in its lane. */
+/**
+ * All replays of the event log that run to one destination. The destination's lane takes their
+ * events.
+ */
 export class LaneReplays {
   readonly #parts: LaneReplaysParts;
   readonly #replays = new Map<string, EventReplay>();
@@ -27,16 +30,18 @@ export class LaneReplays {
   }
 
   /**
-   * Begins to read ahead. Events of the delivery before a crash, `recovered`, come first.
-   * `schedule`
-   * has new progress written soon.
+   * Starts reading for all running jobs. The replayed events that were being sent at a crash, given
+   * by `recovered`, are taken first. `schedule` makes the lane store new progress soon.
    */
   start(recovered: DeliveryIntent | undefined, schedule: () => void): void {
     this.#schedule = schedule;
     this.#startJobs(recovered);
   }
 
-  /** Reads which jobs run. Returns whether one ended whose events may be on their way. */
+  /**
+   * Starts jobs that were created, and stops jobs that were ended. Returns whether it stopped any:
+   * the lane may still be sending events of these.
+   */
   refreshJobs(): boolean {
     const running = this.#startJobs();
     let hasEnded = false;
@@ -49,7 +54,9 @@ export class LaneReplays {
     return hasEnded;
   }
 
-  /** Whether events may be taken now. While the destination is disabled they wait. */
+  /**
+   * Whether `take` would return events now. Replayed events wait while the destination is disabled.
+   */
   get isDue(): boolean {
     return this.#parts.destination().enabled && this.#replays.values().some((it) => it.isDue);
   }
@@ -59,7 +66,10 @@ export class LaneReplays {
     return due?.take(count, bytes) ?? [];
   }
 
-  /** Takes events of the recovered delivery; none when all of them were taken. */
+  /**
+   * Takes replayed events that were being sent at the crash. Returns an empty list when all were
+   * taken.
+   */
   async takeRecovered(count: number, bytes: number): Promise<LaneEvent[]> {
     for (const replay of this.#replays.values()) {
       const events = await replay.takeRecovered(count, bytes);
@@ -68,17 +78,22 @@ export class LaneReplays {
     return [];
   }
 
-  /** Takes all events from now on: the recovered delivery is complete. */
+  /**
+   * Ends recovery: all events that were being sent at the crash were taken. Reads the whole ranges
+   * now.
+   */
   endRecovery(): void {
     for (const replay of this.#replays.values()) replay.endRecovery();
   }
 
-  /** Whether a job's events are still to be sent. */
+  /** Whether a job still runs. Events of other jobs are not sent. */
   isRunning(id: string): boolean {
     return this.#replays.get(id)?.isRunning ?? false;
   }
 
-  /** Settles a replayed event: all of its outputs have ended, the last with `outcome`. */
+  /**
+   * Records that a replayed event has settled. `outcome` is the outcome of the last of its outputs.
+   */
   settle(
     origin: { replayId: string; log: string; sequence: number },
     { deadLetters, isDelivered }: LaneEvent,
@@ -91,7 +106,7 @@ export class LaneReplays {
     this.#replays.get(origin.replayId)?.settle(origin.log, origin.sequence, count);
   }
 
-  /** Progress that is new since the last call. */
+  /** Returns the jobs whose progress has changed since the last call. */
   progress(): JobProgress[] {
     return [...this.#replays.values()].map((it) => it.progress()).filter((it) => it !== undefined);
   }
@@ -100,7 +115,10 @@ export class LaneReplays {
     return new Map([...this.#replays].map(([id, replay]) => [id, replay.lows()]));
   }
 
-  /** Notes that progress is on disk, with the low marks from when it was collected. */
+  /**
+   * Notes that this progress is on disk. `lows` are the low marks (results of `lows()`) at the time
+   * when the progress was collected.
+   */
   committed(progress: readonly JobProgress[], lows: ReturnType<LaneReplays["lows"]>): void {
     for (const { id, doneAt } of progress) {
       const replay = this.#replays.get(id);
@@ -110,7 +128,10 @@ export class LaneReplays {
     }
   }
 
-  /** The oldest record that a replay needs after a restart; undefined when none needs any. */
+  /**
+   * Position of the oldest record of a log that any of these replays would read again after a
+   * restart. Undefined when none would read any.
+   */
   durableLow(log: string): number | undefined {
     const lows = [...this.#replays.values()].map((replay) => replay.durableLow(log));
     const needed = lows.filter((low) => low !== undefined);

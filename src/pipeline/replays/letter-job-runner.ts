@@ -3,28 +3,34 @@ import { type Clock, Notifier } from "../clock.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { LetterJob, ReplayJob } from "../model/replay-job.ts";
 
-/** Dead letters that one step of a job moves. */
+/** Maximum number of dead letters that one step of a job requeues or deletes. */
 const STEP_LETTERS_MAX = 250;
-/** Steps a second of a job whose rate allows fewer letters than that. */
+/**
+ * Steps per second of a slow job: each step then has fewer letters, so that they are spread evenly.
+ */
 const STEPS_PER_SECOND = 4;
-/** Replays of a destination that wait: while there are more, a job moves no further ones. */
+/**
+ * Maximum number of requeued letters that wait for delivery to one destination. At the bound, jobs
+ * pause and requeue no more.
+ */
 const WAITING_REPLAYS_MAX = 1_000;
-/** Pause while too many wait, after a failure, and between the steps of a purge. */
+/** Pause while a destination has too many requeued letters. */
 const CROWDED_MS = 200;
 const FAILURE_MS = 1_000;
 const PURGE_PAUSE_MS = 10;
 
 export interface LetterJobRunnerParts {
   ledger: Ledger;
-  /** Wakes the lanes of these destinations: letters were requeued. */
+  /** Makes the lanes of these destinations deliver the letters that were requeued. */
   wake(destinationIds: readonly string[]): void;
   clock: Clock;
   logger: Logger;
 }
 
 /**
- * Runs a ledger's jobs over dead letters, step by step. A step is one transaction together with the
- * job's progress, so that the progress is exact after a cancel or a crash.
+ * Runs a ledger's jobs that requeue or delete dead letters. A job runs in steps. Each step changes
+ * letters and stores the job's progress in one transaction, so that the progress is exact also
+ * after a cancel or a crash.
  */
 export class LetterJobRunner {
   readonly #parts: LetterJobRunnerParts;
@@ -37,7 +43,7 @@ export class LetterJobRunner {
     this.startJobs();
   }
 
-  /** Starts running jobs that were not started yet. */
+  /** Starts all jobs in the ledger that should run and do not yet. */
   startJobs(): void {
     if (this.#isStopped) return;
     for (const job of this.#parts.ledger.jobs.running()) {

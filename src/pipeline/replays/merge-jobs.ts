@@ -1,7 +1,10 @@
 import type { CursorRecord } from "../model/lane-record.ts";
 import type { EventJob, JobCounts, LetterJob, ReplayJob } from "../model/replay-job.ts";
 
-/** Merges the parts of a job in several ledgers, each with the progress of its own logs. */
+/**
+ * Combines the copies of one job that several ledgers hold. Each ledger counts the progress in its
+ * own logs. Undefined for an empty list.
+ */
 export function mergeJobs(parts: readonly ReplayJob[]): ReplayJob | undefined {
   const [first] = parts;
   if (first === undefined || parts.length === 1) return first;

@@ -4,7 +4,7 @@ import type { ReplayJob } from "../model/replay-job.ts";
 
 const kinds: ReplayJob["kind"][] = ["events", "dead-letters", "purge"];
 
-/** Shows how many replays run, in all workspaces. */
+/** Registers the metric that counts running replays in all workspaces. */
 export function registerReplayMetrics(
   registry: Metrics,
   running: () => readonly ReplayJob[],

@@ -1,8 +1,9 @@
 import type { ReplayJob } from "../model/replay-job.ts";
 
 /**
- * The fraction of a job that is done, from 0 to 1: by positions of the log, which may have gaps, or
- * by dead letters.
+ * Returns the fraction of a job that is done, from 0 to 1. For events it is computed from log
+ * positions, and is approximate since these may have gaps. For dead letters it is computed from
+ * their number.
  */
 export function fractionDone(job: ReplayJob): number {
   if (job.kind !== "events") return job.total === 0 ? 1 : Math.min(1, job.seen / job.total);

@@ -8,21 +8,26 @@ export interface RangeLogSetParts {
   job: EventJob;
   logs: LogSet;
   clock: Clock;
-  /** Ends the pauses between reads. */
+  /** Ends the current pause between reads when the replay stops. */
   stopping: Notifier;
 }
 
 /**
- * The event logs cut to the range of one replay, with the events that match its filter. The time
- * that a read spends on other events is followed by a pause of the same length, so that a search
- * for a few events in a long log takes at most half of the server's time from live events.
+ * Event logs as one replay reads them: limited to the replay's range, and to the events that match
+ * its filter. After a read, pauses as long as was spent on events that do not match. A search for
+ * few events in a long log therefore takes at most half of the time from live events.
  */
 export class RangeLogSet implements LogSet {
   readonly #parts: RangeLogSetParts;
   readonly #sources: ReadonlySet<string>;
-  /** Set during recovery: the ends of the events in the delivery before the crash. */
+  /**
+   * Log positions at which reading ends during recovery: after the events that were being sent at
+   * the crash. Undefined after recovery.
+   */
   #bounds: Positions | undefined;
-  /** See `EventJob`. */
+  /**
+   * Time before which records of the range may be missing; see `EventJob`. Undefined when none is.
+   */
   missingBefore: number | undefined;
   #pauseMs = 0;
 
@@ -33,7 +38,7 @@ export class RangeLogSet implements LogSet {
     this.missingBefore = parts.job.missingBefore;
   }
 
-  /** Reads the whole range from now on: the recovered delivery is complete. */
+  /** Ends recovery: from now on the whole range is read. */
   endRecovery(): void {
     this.#bounds = undefined;
   }
@@ -47,7 +52,10 @@ export class RangeLogSet implements LogSet {
     return Math.min(this.#bound(log), this.#parts.logs.end(log));
   }
 
-  /** Whether the whole range can be read: soon after a start logs may not know their ends. */
+  /**
+   * Whether the whole range can be read. Soon after a start it may not be, since logs may not know
+   * their ends yet.
+   */
   get isWhole(): boolean {
     return this.names().every((log) => this.#parts.logs.end(log) >= this.#bound(log));
   }
@@ -56,7 +64,10 @@ export class RangeLogSet implements LogSet {
     return this.#parts.logs.first(log);
   }
 
-  /** Ignores new records: the range was complete when the replay began. */
+  /**
+   * Does nothing: the end of the range is fixed when the replay begins, so new records do not
+   * matter.
+   */
   setAnnouncedEnd(): void {}
 
   announcedEnd(): number {
@@ -95,7 +106,10 @@ export class RangeLogSet implements LogSet {
     return ends[log] ?? 0;
   }
 
-  /** Notes that the oldest records of the range may have been trimmed. */
+  /**
+   * Sets `missingBefore` when the log begins after the range's beginning, since the records in
+   * between may have been trimmed.
+   */
   #noteMissing(log: string, { inputs }: LogChunk): void {
     const oldest = inputs[0]?.input.receivedAt;
     if (oldest === undefined || this.#parts.logs.first(log) === 0) return;

@@ -6,7 +6,10 @@ import type { LaneEvent } from "../model/lane-event.ts";
 const READY_EVENTS_MAX = 2 * TRANSFORM_BATCH_EVENTS_MAX;
 export const READY_BYTES_MAX = 1 << 20;
 
-/** The events that a replay has read ahead of its lane, bounded by their number and their bytes. */
+/**
+ * Buffer of the events that a replay has read and the lane has not taken. Their number and their
+ * bytes are bounded.
+ */
 export class ReadyEvents {
   readonly #events = new Fifo<LaneEvent>();
   #bytes = 0;
@@ -24,7 +27,9 @@ export class ReadyEvents {
     this.#bytes += event.bytes;
   }
 
-  /** Removes the first events: up to `count`, or about `bytesMax` bytes. */
+  /**
+   * Removes and returns the first events: up to `count`, and no more than about `bytesMax` bytes.
+   */
   shift(count: number, bytesMax: number): LaneEvent[] {
     const events: LaneEvent[] = [];
     let bytes = 0;

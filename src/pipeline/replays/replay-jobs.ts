@@ -12,56 +12,70 @@ import { type EventJob, type LetterJob, noCounts, type ReplayJob } from "../mode
 import { endJob } from "./expire.ts";
 import { mergeJobs } from "./merge-jobs.ts";
 
-/** Request to send a range of the log again. Times are milliseconds since the epoch. */
+/**
+ * Request to deliver a time range of the event log again. Times are milliseconds since the Unix
+ * epoch.
+ */
 export interface EventReplayRequest
   extends Pick<EventJob, "destinationId" | "sourceId" | "from" | "filter"> {
-  /** The end of the range; absent, or later than now, is now. */
+  /** End of the range. The current time is used when it is absent or later than now. */
   to?: number;
-  /** Events a second. */
+  /** Events per second; absent for the default rate. */
   rate?: number;
 }
 
-/** Request to send dead letters again, or to delete them. */
+/** Request to requeue dead letters, or to delete them (purge). */
 export interface LetterReplayRequest {
   kind: LetterJob["kind"];
   filter: LetterFilter;
-  /** Letters a second; a purge has none. */
+  /** Letters per second; absent for the default rate. Ignored for a purge. */
   rate?: number;
 }
 
 export interface ReplayJobs {
   /**
-   * Starts an event replay. Refuses jobs above the limits, and destinations and sources of other
-   * workspaces.
+   * Starts a replay of events. Refuses it above the limits, or when its destination or sources
+   * belong to another workspace.
    */
   start(workspaceId: string, request: EventReplayRequest): Promise<ReplayJob>;
-  /** Replays or purges all dead letters that match a filter now. */
+  /** Starts a job that requeues or deletes all dead letters that match the filter at this time. */
   startLetters(workspaceId: string, request: LetterReplayRequest): Promise<ReplayJob>;
   get(workspaceId: string, id: string): ReplayJob | undefined;
-  /** Running jobs and the last that ended, newest first. */
+  /** Lists running jobs and the most recently ended ones, newest first. */
   list(workspaceId: string): ReplayJob[];
-  /** Ends a running job; events that are in flight may still arrive. */
+  /**
+   * Ends a running job and returns it; undefined for an unknown id. Events that are being sent may
+   * still arrive.
+   */
   cancel(workspaceId: string, id: string): Promise<ReplayJob | undefined>;
 }
 
 export interface ReplayJobsParts {
   live: Live;
-  /** Ledgers of all partitions: a job is in each, with the progress of the partition's logs. */
+  /**
+   * Ledgers of all partitions. A job is stored in each, with its progress in that partition's logs.
+   */
   ledgers(): readonly Ledger[];
   readers: ReadonlyMap<string, LogReader>;
   timeOf: TimeOf;
   logEnds(): Promise<Positions>;
-  /** Wakes the lanes of these destinations: replays began or ended. */
+  /** Makes the lanes of these destinations look for replays that began or ended. */
   wake(destinationIds: readonly string[]): void;
   clock: Pick<Clock, "now">;
 }
 
-/** Sources of one replay. */
+/** Maximum number of sources in one replay. */
 const REPLAY_SOURCES_MAX = 1_000;
-/** Largest backward step of the clock that the search for positions allows for. */
+/**
+ * Largest step back of the clock for which a time range still finds all of its records. Such a step
+ * makes records' times descend within a log.
+ */
 const CLOCK_STEP_MS_MAX = 600_000;
 
-/** Creates and ends jobs that send events of the log, or dead letters, again. */
+/**
+ * Creates the functions that start, list and cancel jobs, which deliver events or dead letters
+ * again.
+ */
 export function createReplayJobs(parts: ReplayJobsParts): ReplayJobs {
   const { ledgers, wake } = parts;
   const get = (workspaceId: string, id: string) =>
@@ -185,7 +199,10 @@ function sourcesOf(
   throw new ApiError("invalid", message);
 }
 
-/** The range of positions in each log that holds all records of a time range. */
+/**
+ * Finds the range of positions in each log that holds all records of a time range. It may also hold
+ * other records.
+ */
 async function positionRange(
   { readers, timeOf, logEnds }: ReplayJobsParts,
   { from, to, now }: { from: number; to: number; now: number },

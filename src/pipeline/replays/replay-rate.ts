@@ -1,10 +1,13 @@
 import { TRANSFORM_BATCH_EVENTS_MAX } from "../../settings/limits.ts";
 import type { Clock } from "../clock.ts";
 
-/** Time over which a replay may catch up with its rate. */
+/** Largest burst, in milliseconds of the rate: after a pause a replay may catch up this much. */
 const BURST_MS = 100;
 
-/** A token bucket that releases the events of a replay at its rate, in lots worth a batch. */
+/**
+ * Token bucket that limits a replay to its rate. Releases events in groups of about a batch's size,
+ * since single events would cost a batch each.
+ */
 export class ReplayRate {
   readonly #clock: Pick<Clock, "elapsed">;
   #tokens = 0;
@@ -15,7 +18,10 @@ export class ReplayRate {
     this.#filledAt = clock.elapsed();
   }
 
-  /** How many of the events that wait may be taken now; when none, `waitMs` until some may be. */
+  /**
+   * Returns how many of the `waiting` events may be taken now. When it is none, `waitMs` is the
+   * time until some may be.
+   */
   due(waiting: number, eventsPerSecond: number): { count: number; waitMs: number } {
     const size = Math.max(1, (eventsPerSecond * BURST_MS) / 1_000);
     const now = this.#clock.elapsed();
@@ -30,7 +36,7 @@ export class ReplayRate {
     return { count: 0, waitMs: ((lot - this.#tokens) * 1_000) / eventsPerSecond };
   }
 
-  /** Counts events that were taken. */
+  /** Removes the tokens of events that were taken. */
   spend(events: number): void {
     this.#tokens -= events;
   }

@@ -4,7 +4,10 @@ import { firstTime, type TimeOf } from "../../log/time-search.ts";
 import type { Metrics } from "../../observe/metrics.ts";
 import type { RetentionBounds } from "./retention.ts";
 
-/** Registers metrics of the bytes and the age that the event logs hold, and of their bounds. */
+/**
+ * Registers metrics of the event logs' size in bytes, of the age of their oldest record, and of the
+ * bounds of both.
+ */
 export function createRetentionMetrics(
   metrics: Metrics,
   readers: ReadonlyMap<string, LogReader>,
@@ -57,7 +60,10 @@ export function createRetentionMetrics(
   };
 }
 
-/** Undefined also when the log cannot be read, so that the other metrics are still collected. */
+/**
+ * Returns the time of a log's first record. Undefined for an empty log, and for one that cannot be
+ * read, so that the other metrics are still collected.
+ */
 async function timeOfFirst(reader: LogReader, timeOf: TimeOf): Promise<number | undefined> {
   try {
     return await firstTime(reader, timeOf);

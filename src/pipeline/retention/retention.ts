@@ -4,8 +4,9 @@ import type { Logger } from "../../observe/log.ts";
 import type { Clock } from "../clock.ts";
 
 /**
- * Bounds of the events that are kept after every lane has passed them: their age, and the bytes of
- * all event logs; 0 is no bound. Without either bound none are kept.
+ * Bounds of the events that stay in the logs after every lane has finished with them: their age in
+ * milliseconds, and the bytes of all event logs together. 0 means no bound. When both are 0, events
+ * are deleted as soon as no lane needs them.
  */
 export interface RetentionBounds {
   ageMsMax: number;
@@ -14,20 +15,21 @@ export interface RetentionBounds {
 
 export const noRetention: RetentionBounds = { ageMsMax: 0, bytesMax: 0 };
 
-/** The disk that holds the event logs. */
+/** Space on the disk that holds the event logs, in bytes. */
 export interface Disk {
   freeBytes: number;
   sizeBytes: number;
 }
 
 /**
- * Least free bytes of a disk, or a fraction of a small one: below it the oldest kept events are
- * deleted, since a pixel that cannot be written is lost, and a kept event was delivered.
+ * Free bytes that a disk should have; on a small disk a fraction of its size. Below this, the
+ * oldest delivered events are deleted although retention bounds would keep them, since otherwise
+ * new pixels could not be written and would be lost.
  */
 export const RETENTION_FREE_BYTES_MIN = 1 << 30;
 const RETENTION_FREE_SHARE_MIN = 0.1;
 
-/** Bytes that kept events have to free on a disk. */
+/** Returns how many bytes have to be deleted to reach the free space that a disk should have. */
 export function lackingBytes({ freeBytes, sizeBytes }: Disk): number {
   const least = Math.min(RETENTION_FREE_BYTES_MIN, sizeBytes * RETENTION_FREE_SHARE_MIN);
   return Math.max(0, least - freeBytes);
@@ -38,14 +40,17 @@ export interface RetentionParts {
   readers: ReadonlyMap<string, LogReader>;
   timeOf: TimeOf;
   clock: Pick<Clock, "now" | "age">;
-  /** Absent when the logs are on the disks of other machines. */
+  /** Reads the space of the disk. Absent when the logs are on other machines' disks. */
   disk?: (() => Disk) | undefined;
-  /** Called with bytes that were deleted although they were within the bounds. */
+  /** Called after events were deleted that the bounds would have kept, with their bytes. */
   onGivenUp?(bytes: number): void;
   logger: Logger;
 }
 
-/** The planned cut of a log: its parts before `at` are removed. */
+/**
+ * Deletion planned for one log: its parts with an index below `at` are deleted. No part may be
+ * deleted that holds a record at or after the position `below`.
+ */
 interface Cut {
   name: string;
   reader: LogReader;
@@ -54,10 +59,13 @@ interface Cut {
   below: number;
 }
 
-/** Keeps events that every lane has passed, up to the bounds. */
+/** Decides which records may be deleted from the logs after every lane has finished with them. */
 export class Retention {
   readonly #parts: RetentionParts;
-  /** Times of first records, by log and the sequence number at which a part starts. */
+  /**
+   * Cache of the time of each part's first record: by log, then by the part's first sequence
+   * number.
+   */
   readonly #times = new Map<string, Map<number, number>>();
 
   constructor(parts: RetentionParts) {
@@ -65,10 +73,9 @@ export class Retention {
   }
 
   /**
-   * Positions up to which each log may be trimmed. `below` is the position in each log below which
-   * no lane needs a record; all parts below it are trimmed unless a bound keeps them. A part is
-   * trimmed as a whole: when its first record is too old, or when it is the oldest of all logs and
-   * these take too much.
+   * Returns the position in each log before which records may be deleted. `below` is the position
+   * in each log before which no lane needs a record. Only whole parts are deleted, the oldest of
+   * all logs first: parts whose first record is too old, and parts by which the logs are too large.
    */
   async trimmable(below: ReadonlyMap<string, number>): Promise<ReadonlyMap<string, number>> {
     const { ageMsMax, bytesMax } = this.#parts.bounds;
@@ -102,7 +109,10 @@ export class Retention {
     });
   }
 
-  /** The oldest of the next removable parts of all logs. */
+  /**
+   * Returns the log whose next deletable part is the oldest of all logs. Undefined when no log has
+   * a part to delete.
+   */
   async #oldest(cuts: readonly Cut[]): Promise<{ cut: Cut; ageMs: number } | undefined> {
     let oldest: { cut: Cut; ageMs: number } | undefined;
     for (const cut of cuts) {
@@ -115,9 +125,9 @@ export class Retention {
   }
 
   /**
-   * Age of the first record of the next part. A part that a wrong clock put into the future is as
-   * old
-   * as the part after it. A part that cannot be read counts as new.
+   * Returns the age of the first record of a log's next part, in milliseconds. If a wrong clock
+   * gave it a future time, the age of the part after it is used. It is 0 for a part that cannot be
+   * read.
    */
   async #age(cut: Cut): Promise<number> {
     const { clock, logger } = this.#parts;

@@ -2,12 +2,18 @@ import { LOG_BLOCK_BYTES_MAX } from "../../log/block.ts";
 import { LOG_SEGMENT_BYTES_MAX } from "../../log/writer.ts";
 import type { RetentionBounds } from "./retention.ts";
 
-/** Fraction of a bound that one segment may span: a log is cut by whole segments. */
+/**
+ * Fraction of a retention bound that one log segment may cover. Segments are deleted as a whole, so
+ * smaller ones follow the bound more closely.
+ */
 export const SEGMENT_FRACTION = 1 / 16;
 const SEGMENT_MS_MIN = 1_000;
 export const SEGMENT_MS_MAX = 3_600_000;
 
-/** Segment bounds for `logs` logs, small enough for retention to cut finely. */
+/**
+ * Returns bounds on the size and the age of a log segment, given the retention bounds and the
+ * number of logs.
+ */
 export function segmentBounds({ ageMsMax, bytesMax }: RetentionBounds, logs: number) {
   const bytes = clamp(
     (bytesMax * SEGMENT_FRACTION) / logs,

@@ -3,7 +3,10 @@ import type { Logger } from "../../observe/log.ts";
 import type { Clock } from "../clock.ts";
 import type { Retention } from "./retention.ts";
 
-/** Age below which records are not trimmed: a connection that is being made may start there. */
+/**
+ * Age that a record must have to be deleted, in milliseconds. A connection that is being created
+ * may begin at a younger one.
+ */
 export const TRIM_AGE_MS_MIN = 60_000;
 
 interface TrimParts {
@@ -15,12 +18,13 @@ interface TrimParts {
 }
 
 /**
- * Deletes records that every lane has passed durably and that retention does not keep. A connection
- * starts at the end that the log had at the request, and its lane appears a moment later. So only
- * records that were there a minute ago are deleted, and the start of a new lane is still there.
+ * Creates the job that deletes log records which every lane has passed durably, and which retention
+ * need not keep. A new connection starts at the end that the log had at the request, but its lane
+ * exists only a moment later. Records are therefore deleted only when they are at least a minute
+ * old.
  */
 export function createTrimmer({ readers, lanes, retention, clock, logger }: TrimParts) {
-  /** Ends that each log had, oldest first, each with its time. */
+  /** Earlier ends of each log, oldest first, with the times at which they were seen. */
   const seen = new Map<string, { at: number; end: number }[]>();
   const trimming = new Map<string, Promise<void>>();
   const stop = new AbortController();
@@ -33,7 +37,10 @@ export function createTrimmer({ readers, lanes, retention, clock, logger }: Trim
     return old.at(-1)?.end ?? 0;
   }
 
-  /** Position of a log's first record that a lane needs, or that is too young. */
+  /**
+   * Returns the position before which no lane needs a record of the log, and all records are at
+   * least a minute old.
+   */
   function passed(log: string, reader: LogReader): number {
     const end = agedEnd(log, reader.end());
     return Math.min(end, lanes.durableLow(log) ?? end);
@@ -48,8 +55,8 @@ export function createTrimmer({ readers, lanes, retention, clock, logger }: Trim
   }
 
   /**
-   * Trims one log; while a trim of the log is under way, resolves with that: a backlog of segments
-   * takes minutes.
+   * Deletes a log's records before `below`. If a trim of the log is running, returns its promise
+   * instead, since many segments take minutes to delete.
    */
   function trimOnce(log: string, reader: LogReader, below: number): Promise<void> {
     const running =
@@ -59,7 +66,7 @@ export function createTrimmer({ readers, lanes, retention, clock, logger }: Trim
   }
 
   return {
-    /** Trims every log; resolves when all are trimmed. */
+    /** Deletes what may be deleted from every log. Resolves when all logs are done. */
     async run(): Promise<void> {
       lanes.checkpoint();
       const below = new Map(Array.from(readers, ([log, it]) => [log, passed(log, it)]));
@@ -69,7 +76,7 @@ export function createTrimmer({ readers, lanes, retention, clock, logger }: Trim
         Array.from(readers, ([log, reader]) => trimOnce(log, reader, trimmable.get(log) ?? 0)),
       );
     },
-    /** Ends the trims under way after their current segment; resolves when they have ended. */
+    /** Stops after the segments that are being deleted. Resolves when no trim runs. */
     async stop(): Promise<void> {
       stop.abort();
       await Promise.all(trimming.values());

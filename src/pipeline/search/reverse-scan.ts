@@ -2,12 +2,21 @@ import type { TimeSlicer } from "../../concurrency/time-slicer.ts";
 import type { LogReader, LogRecord } from "../../log/event-log.ts";
 import type { TimeOf } from "../../log/time-search.ts";
 
-/** Approximate bytes of a stride; after it the next log is chosen. */
+/**
+ * Approximate bytes that one stride (one step of a scan) reads. After it, the search chooses a log
+ * again.
+ */
 const STRIDE_BYTES = 512 << 10;
-/** A stride that reads more, because of large records, is repeated with a shorter one. */
+/**
+ * Maximum bytes of a stride. If large records make it exceed this, it is repeated over fewer
+ * positions.
+ */
 const STRIDE_BYTES_MAX = 4 << 20;
 const READ_BYTES = 256 << 10;
-/** Positions of the first stride; the length of the next ones follows from their bytes. */
+/**
+ * Number of log positions in the first stride. Later strides are sized by the bytes of earlier
+ * ones.
+ */
 const FIRST_STRIDE = 1_024;
 const GROWTH_MAX = 8;
 
@@ -19,30 +28,30 @@ export interface ScanHit {
 
 export interface ReverseScanOptions {
   reader: LogReader;
-  /** Positions: the scan begins at the higher and stops at the lower one. */
+  /** Range of log positions. The scan goes from `high` down to `low`. */
   range: { low: number; high: number };
   isWanted(record: Uint8Array): boolean;
   timeOf: TimeOf;
-  /** Hits of one stride that are kept: the newest. */
+  /** Maximum number of hits to keep from one stride. The newest ones are kept. */
   countMax: number;
   slicer: TimeSlicer;
 }
 
-/** Result of a stride. */
+/** Records that one stride has found and read. */
 interface Seen {
   hits: ScanHit[];
   oldestAt: number;
   bytes: number;
 }
 
-/** Scans one log from its end to its beginning, stride by stride. */
+/** Scans one log from its end towards its beginning, in strides of bounded size. */
 export class ReverseScan {
   readonly #options: ReverseScanOptions;
   #high: number;
   #stride = FIRST_STRIDE;
-  /** Hits that were not taken yet, the newest last. */
+  /** Hits that were found and not taken yet. The newest is last. */
   readonly #hits: ScanHit[] = [];
-  /** Time down to which the log was scanned; Infinity before the first stride. */
+  /** Time of the oldest record scanned so far; Infinity before the first stride. */
   reachedAt = Number.POSITIVE_INFINITY;
   bytes = 0;
 
@@ -55,12 +64,15 @@ export class ReverseScan {
     return this.#high <= this.#low;
   }
 
-  /** The newest hit that was not taken. */
+  /** The newest hit that was not taken; undefined when there is none. */
   get head(): ScanHit | undefined {
     return this.#hits.at(-1);
   }
 
-  /** Position to continue from, so that no hit is missed; undefined at the beginning of the log. */
+  /**
+   * Position from which a later scan must continue to find all remaining hits. Undefined when the
+   * scan has reached the lower end of its range and all hits were taken.
+   */
   get rest(): number | undefined {
     if (this.head !== undefined) return this.head.sequence + 1;
     return this.isDone ? undefined : this.#high;
@@ -70,7 +82,7 @@ export class ReverseScan {
     this.#hits.pop();
   }
 
-  /** Scans the records of one stride, unless they turn out to be too large. */
+  /** Scans one stride. If its records are too large, scans nothing and shortens the next stride. */
   async step(signal: AbortSignal): Promise<void> {
     const { reader, countMax } = this.#options;
     const high = this.#high;

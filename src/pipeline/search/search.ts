@@ -9,15 +9,21 @@ import { SEARCH_ANSWER_BYTES_MAX, SEARCH_BYTES_MAX, SEARCH_MS_MAX } from "../../
 import type { Clock } from "../clock.ts";
 import { ReverseScan } from "./reverse-scan.ts";
 
-/** Why a search stopped before the beginning of the logs. */
+/**
+ * The bound that stopped a search before the beginning of the logs: number of events, size of the
+ * answer, bytes scanned, or time.
+ */
 export type SearchStopReason = "limit" | "size" | "bytes" | "time";
 
 export interface SearchQuery extends EventQuery {
-  /** Whether the search includes events of a source. */
+  /** Whether the search should return events of this source. */
   isSource(sourceId: string): boolean;
-  /** Maximum number of events. */
+  /** Maximum number of events to return. */
   limit: number;
-  /** Position at which an earlier search stopped; absent at the end of all logs. */
+  /**
+   * Positions at which an earlier search stopped, to continue from there. Absent for a search from
+   * the logs' ends.
+   */
   rest?: Positions;
 }
 
@@ -29,29 +35,32 @@ export interface FoundEvent {
 }
 
 export interface SearchResult {
-  /** Events, newest first. */
+  /** The events that were found, newest first. */
   events: FoundEvent[];
-  /** Why the search stopped, and the position to continue from; absent when it is complete. */
+  /**
+   * The bound that stopped the search, and the positions to continue from. Absent when the search
+   * is complete.
+   */
   stopped?: { by: SearchStopReason; rest: Positions };
-  /** Time down to which the logs were scanned; undefined before the first event. */
+  /**
+   * Time in milliseconds since the Unix epoch down to which all logs were scanned. Undefined when
+   * no event was scanned.
+   */
   reachedAt: number | undefined;
 }
 
 export interface SearchParts {
-  /** Readers of all logs, by name. */
+  /** Readers of all event logs, by log name. */
   readers: ReadonlyMap<string, LogReader>;
   clock: Pick<Clock, "elapsed">;
 }
 
 /**
- * Finds events that the logs hold, the newest first. The next log to scan is always the one that
- * was
- * scanned least far into the past, so that no event is found before a newer one of another log;
- * that
- * order holds as far as clocks do not step. The cost of one search is bounded: a search that meets
- * a
- * bound returns the position to continue from. Each search scans new records, so that a sequence of
- * searches ends.
+ * Finds events in all event logs, newest first. Always scans the log whose scan has reached least
+ * far into the past, so that an event is returned only after all newer ones of other logs. Clocks
+ * that were set back can disturb this order. One search is bounded; when it reaches a bound, its
+ * result has the positions to continue from. Each search makes progress, so that continuing ends at
+ * some time.
  */
 export class Search {
   readonly #parts: SearchParts;
@@ -61,7 +70,7 @@ export class Search {
     this.#parts = parts;
   }
 
-  /** Rejects with the signal's reason when it is aborted. */
+  /** Runs one search. Rejects with the signal's reason when the signal is aborted. */
   async find(query: SearchQuery, signal: AbortSignal): Promise<SearchResult> {
     const startedAt = this.#parts.clock.elapsed();
     const logs = await this.#begin(query);
@@ -103,7 +112,10 @@ export class Search {
   }
 }
 
-/** The range of a log for the times of the query, up to where an earlier search stopped. */
+/**
+ * Returns the range of a log's positions to scan, from the query's times and from where an earlier
+ * search stopped.
+ */
 async function rangeOf(name: string, reader: LogReader, { from, to, rest }: SearchQuery) {
   const end = Math.min(reader.end(), rest === undefined ? Infinity : (rest[name] ?? 0));
   if (end <= reader.first()) return { low: end, high: end };
@@ -113,8 +125,8 @@ async function rangeOf(name: string, reader: LogReader, { from, to, rest }: Sear
 }
 
 /**
- * Takes the hits that no log can have a newer event than; returns the bound of the response that
- * ended this, if one did.
+ * Moves hits to the page, newest first, while no log can still have a newer one, that is down to
+ * the time `bound`. Returns the reason when the page is full; otherwise undefined.
  */
 function emit(
   logs: ReadonlyMap<string, ReverseScan>,
@@ -135,7 +147,7 @@ function emit(
   }
 }
 
-/** The events of one response. */
+/** Events of one search result, bounded by their number and by their bytes. */
 class Page {
   readonly events: FoundEvent[] = [];
   #bytes = 0;

@@ -1,8 +1,9 @@
 import { mayContainMembers, withoutMembers } from "../../destinations/formats/json-members.ts";
 
 /**
- * Creates a function that removes members of these names from an event, so that only user code can
- * set them. Most events have none of them and are returned unchanged.
+ * Creates a function that removes the members with these names from an event's JSON. Only user code
+ * may set these members, so an event from outside must not have them. An event without any is
+ * returned unchanged.
  */
 export function createMemberFilter(names: readonly string[]): (event: Uint8Array) => Uint8Array {
   const taken = new Set(names);

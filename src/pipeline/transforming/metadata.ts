@@ -5,8 +5,8 @@ import type { MetadataKey } from "../../sandbox/program.ts";
 import type { InputEvent } from "../model/input-event.ts";
 
 /**
- * Creates the JSON text that `metadata(event)` returns in user code. Most of it is the same for all
- * events of a batch, and written only once.
+ * Creates a function that returns the JSON text for `metadata(event)` in user code. The part that
+ * all events of a batch share is serialized only once.
  */
 export function createMetadata(
   destination: Destination,
@@ -44,7 +44,10 @@ export function createMetadata(
   };
 }
 
-/** The members of an object as JSON text, without its braces. */
+/**
+ * Serializes an object's members as JSON text without the braces, so that more members can be
+ * added.
+ */
 function members(values: Partial<Record<MetadataKey, unknown>>): string {
   return JSON.stringify(values).slice(1, -1);
 }

@@ -21,26 +21,34 @@ export interface TransformContext {
   destination(): Destination;
   running(): boolean;
   random(): number;
-  /** Removes members that only user code may set from an event. */
+  /** Removes the members that only user code may set from an event. */
   removeOverrides(event: Uint8Array): Uint8Array;
-  /** Waits `ms`, or until the lane's settings change. */
+  /** Resolves after `ms` milliseconds, or earlier when the lane's settings change. */
   pause(ms: number): Promise<void>;
-  /** The result of `work`; undefined when the lane stops first, since a stop waits for no guest. */
+  /**
+   * Waits for `work` and returns its result. Undefined when the lane stops earlier, so that a stop
+   * does not wait for a sandbox process.
+   */
   unlessStopped<T>(work: Promise<T>): Promise<T | undefined>;
-  /** Sets whether the lane waits for a guest. */
+  /** Records whether the lane waits for a sandbox process (guest). */
   setWaiting(isWaiting: boolean): void;
-  /** Called after a batch ran in the sandbox. */
+  /**
+   * Called after the sandbox has run a batch, with the outcome of each event and the duration in
+   * seconds.
+   */
   onRun(live: LiveProgram, outcomes: readonly ProgramOutcome[], seconds: number): void;
 }
 
-/** The outputs of an event, or its outcome without outputs. */
+/**
+ * Result for one event: the outputs that user code made of it, or its final outcome if it has none.
+ */
 export type TransformResult =
   | { outputs: Output[] }
   | { outcome: EventOutcome; live?: LiveProgram | undefined };
 
 /**
- * Runs the live code over events. Returns results of the first events alone when their outputs are
- * too large together, and undefined when the lane stops first.
+ * Runs the destination's live code over events. If the outputs of all events are too large
+ * together, the result holds only the first events. Undefined when the lane stops first.
  */
 export async function transform(
   context: TransformContext,
@@ -87,9 +95,9 @@ function resultOf(event: LaneEvent, made: ProgramOutcome, live: LiveProgram): Tr
 }
 
 /**
- * Runs the code that is live now. Undefined when there is none, or the lane stops. While no guest
- * is
- * available it waits, and then reads the live code again; the events are safe in the log meanwhile.
+ * Runs the destination's live code over events. Undefined when there is no code, or when the lane
+ * stops. While no sandbox process is available, waits and then uses the code that is live at that
+ * time. The events are safe in the log meanwhile.
  */
 async function runLive(context: TransformContext, events: readonly LaneEvent[]) {
   for (let failures = 1; context.running(); failures++) {
@@ -124,7 +132,10 @@ async function runLive(context: TransformContext, events: readonly LaneEvent[]) 
 
 const programs = new WeakMap<LiveProgram, Program>();
 
-/** The same program object for the same live code, so that the sandbox recognizes the program. */
+/**
+ * Returns the sandbox program of live code. The same live code always gives the same object, by
+ * which the sandbox recognizes the program.
+ */
 function sharedProgramOf(live: LiveProgram): Program {
   const known = programs.get(live) ?? programOf(live);
   programs.set(live, known);
