@@ -5,15 +5,15 @@ import { Packr } from "msgpackr";
 export interface RowWrite {
   table: string;
   key: Key;
-  /** Value encoded as MessagePack; absent for a removal. */
+  /** Value of the row, encoded as MessagePack. Absent when the write removes the row. */
   value?: Uint8Array;
 }
 
-/** Result of `dryRun`, which runs changes without committing them. */
+/** Result of `dryRun`, which runs functions as transactions without committing them. */
 export interface DryRun {
-  /** Return value or error of each change, in order. */
+  /** Return value or error of each function, in the order of the functions. */
   outcomes: PromiseSettledResult<unknown>[];
-  /** Writes by the changes that did not throw; only the last write of each row. */
+  /** Writes of the functions that did not throw. Has only the last write to each row. */
   writes: RowWrite[];
 }
 
@@ -23,12 +23,12 @@ export const packr = new Packr({ useRecords: false, useToJSON: false });
 export const encodeValue = (value: unknown): Uint8Array => packr.encode(value);
 export const decodeValue = (value: Uint8Array): unknown => packr.decode(value);
 
-/** Creates a write of `value[0]`, which it encodes. An empty `value` creates a removal. */
+/** Creates a write of the row value `value[0]`. An empty list creates a removal. */
 export function encodeWrite(table: string, key: Key, value: readonly unknown[]): RowWrite {
   return value.length === 0 ? { table, key } : { table, key, value: encodeValue(value[0]) };
 }
 
-/** Keeps only the last of several writes to the same row. */
+/** Returns the last write to each row, without the earlier writes to the same row. */
 export function lastWrites(writes: readonly RowWrite[]): RowWrite[] {
   const last = new Map<string, RowWrite>();
   for (const write of writes) last.set(`${write.table} ${JSON.stringify(write.key)}`, write);

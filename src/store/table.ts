@@ -2,16 +2,18 @@ import { asBinary, type Database, type Key } from "lmdb";
 
 type Reads = "get" | "doesExist" | "getRange" | "getKeys" | "getKeysCount";
 
-/** A named table of a store. The object stays valid when its store is opened again. */
+/**
+ * A named table of a store. The object stays usable after the store was closed and opened again.
+ */
 export interface Table<V, K extends Key> extends Pick<Database<V, K>, Reads> {
   /**
-   * Reads a value. When it is missing, looks again in the newest commit of any process. The other
-   * read methods use one snapshot per turn of the event loop, which may be older.
+   * Reads a value, also from commits made since the last read snapshot when the snapshot lacks it.
+   * The other read methods use one snapshot per turn of the event loop, which may be older.
    */
   getNewest(key: K): V | undefined;
-  /** Writes a row; throws outside a change. */
+  /** Writes a row. Throws outside a transaction. */
   put(key: K, value: V): void;
-  /** Removes a row if it exists; throws outside a change. */
+  /** Removes a row if it exists. Throws outside a transaction. */
   remove(key: K): void;
 }
 

@@ -5,7 +5,7 @@ import { messageOf, StartError } from "../../errors.ts";
 import { openEnvironment } from "./environment.ts";
 import { acquireExclusive, dataFileOf, directoryOf, markIntact } from "./store-files.ts";
 
-/** Size of a store's file in bytes, before and after its compaction. */
+/** Sizes of a store's file in bytes, before and after `compactStore`. */
 export interface CompactedSizes {
   before: number;
   after: number;
@@ -42,7 +42,10 @@ export async function compactStore(path: string): Promise<CompactedSizes> {
   }
 }
 
-/** Copies the pages in use into `copies`. Returns the path of the copy once it is on disk. */
+/**
+ * Copies the pages in use of an LMDB file into the directory `copies`. Returns the path of the copy
+ * once it is on disk.
+ */
 async function copyLive(path: string, copies: string): Promise<string> {
   const copied = join(copies, "data.mdb");
   const { root } = openEnvironment(path, 1, []);

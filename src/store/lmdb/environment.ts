@@ -1,11 +1,14 @@
 import { type Database, type Key, open, type RootDatabase } from "lmdb";
 import { Packr } from "msgpackr";
 
-/** An open LMDB environment with its root table and its named tables. */
+/** An open LMDB environment: one root table, and named tables. */
 export interface Environment {
   root: RootDatabase;
   table(name: string): Database<unknown, Key>;
-  /** Runs `apply` in a transaction. Rolls it back when `apply` throws or returns `ABORT`. */
+  /**
+   * Runs `apply` in a transaction. Rolls the transaction back when `apply` throws or returns
+   * `ABORT`.
+   */
   transact(apply: () => unknown): Promise<unknown>;
 }
 
@@ -48,8 +51,8 @@ export function openEnvironment(
 }
 
 /**
- * Whether an environment can still be read. After a failed write of a meta page LMDB refuses all
- * calls, reads included, until the environment is opened again (`MDB_PANIC`).
+ * Whether LMDB can still read the environment. After a failed write of a meta page LMDB refuses all
+ * calls until the environment is opened again (error `MDB_PANIC`).
  */
 export function isAlive({ root }: Environment): boolean {
   try {
@@ -65,9 +68,9 @@ export function isAlive({ root }: Environment): boolean {
 export const PROBE = "\u0000probe";
 
 /**
- * Returns a promise of the LMDB or disk error that failed a transaction. Returns undefined when the
- * transaction succeeded or its `apply` threw. The promise never rejects. It is a promise because a
- * failed commit reports its reason later; a failed write throws an error with a numeric code.
+ * Finds the LMDB or disk error that failed a transaction. The promise resolves with undefined when
+ * the transaction succeeded or its `apply` threw, and never rejects. The result is a promise
+ * because LMDB reports the reason of a failed commit later.
  */
 export function commitFault(outcome: PromiseSettledResult<unknown>): Promise<unknown> | undefined {
   if (outcome.status === "fulfilled" || !(outcome.reason instanceof Error)) return undefined;

@@ -14,7 +14,7 @@ const BRANCH = 1;
 const LEAF = 2;
 const OVERFLOW = 4;
 const KINDS = BRANCH | LEAF | OVERFLOW;
-/** Flags of a node in a leaf page: its data is in overflow pages, or is a tree of its own. */
+/** Flag of a leaf node whose value is in overflow pages. `SUB_DATA` flags a nested tree instead. */
 const BIG_DATA = 1;
 const SUB_DATA = 2;
 const DEPTH_MAX = 32;
@@ -25,7 +25,7 @@ interface Meta {
   pageBytes: number;
   lastPage: number;
   transaction: number;
-  /** The tree of free pages and the tree of tables. */
+  /** Root of the tree of free pages, then root of the tree of tables. */
   trees: [Tree, Tree];
 }
 
@@ -36,8 +36,8 @@ interface Tree {
 }
 
 /**
- * Checks an LMDB file. Returns undefined for an intact file, else a clause about the fault, such as
- * "page 7 is missing".
+ * Checks whether an LMDB file is intact. Returns undefined if it is, else a clause that names the
+ * fault, such as "page 7 is missing".
  */
 export function integrityFault(path: string): string | undefined {
   const fd = openSync(path, "r");
@@ -58,7 +58,10 @@ class PageWalk {
   readonly #fd: number;
   readonly #size: number;
   readonly #meta: Meta;
-  /** Cache of parts of the file, because the pages of a tree are near each other. */
+  /**
+   * Cache of recently read parts of the file. It saves reads, because the pages of a tree are near
+   * each other.
+   */
   readonly #windows = new Map<number, Buffer>();
   #pages = 0;
 
@@ -82,7 +85,10 @@ class PageWalk {
       throw new IntegrityFault(`a tree has ${found} entries instead of ${entries}`);
   }
 
-  /** Counts the entries below a page of a tree; `depth` levels are left. */
+  /**
+   * Checks a page of a tree and all pages below it. Returns the number of entries. `depth` is the
+   * number of tree levels that remain.
+   */
   #node(number: number, depth: number): number {
     const page = this.#page(number, depth > 1 ? BRANCH : LEAF, this.#meta.pageBytes);
     const keys = page.readUInt16LE(20) >> 1;
@@ -184,7 +190,7 @@ function within(page: Buffer, at: number, bytes: number, number: number): Buffer
   return page.subarray(at, at + bytes);
 }
 
-/** Reads a number of 64 bits. Page and transaction numbers stay within safe integers. */
+/** Reads an unsigned 64-bit number at byte `at`. Page and transaction numbers are safe integers. */
 function numberAt(bytes: Buffer, at: number): number {
   return bytes.readUInt32LE(at) + bytes.readUInt32LE(at + 4) * 2 ** 32;
 }

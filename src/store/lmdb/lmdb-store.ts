@@ -13,14 +13,14 @@ export interface StoreOptions {
   path: string;
   /** Largest number of tables in the store. */
   tablesMax: number;
-  /** Subject of sentences in messages, such as "The catalog" in "The catalog is closed". */
+  /** Name of the store in messages, such as "The catalog" in "The catalog is closed". */
   name: string;
-  /** Whether commits do not wait for the disk, so they may be torn after a machine crash. */
+  /** Whether commits return before the data is on disk. A machine crash can then tear the file. */
   isView?: boolean;
   logger: Logger;
 }
 
-/** Pause in milliseconds between two probe writes after a failed commit. */
+/** Pause in milliseconds between two test writes, which are made after a failed commit. */
 const PROBE_MS = 1_000;
 
 interface Waiting {
@@ -38,26 +38,28 @@ export function openStore(options: StoreOptions): LocalStore {
 }
 
 /**
- * Commits changes in groups: changes that arrive during a commit are committed together in the next
- * one. After a failed commit LMDB may make its environment unusable, and promises of transactions
- * begun in it never resolve. So no transaction begins before the last one has ended, and an
- * unusable environment is closed and opened again.
+ * A store in an LMDB file. Calls of `change` that arrive during a commit are committed together in
+ * the next commit. After a failed commit LMDB may make its environment unusable, and the promises
+ * of transactions begun in it never resolve. Therefore a transaction begins only after the last one
+ * has ended, and an unusable environment is closed and opened again.
  */
 class LmdbStore implements LocalStore {
   readonly #options: StoreOptions;
   readonly #release: () => void;
   readonly #names = new Set<string>();
-  /** Open environment; undefined while it cannot be opened, and after `close`. */
+  /** The open environment. Undefined while it cannot be opened, and after `close`. */
   #environment: Environment | undefined;
   #waiting: Waiting[] = [];
   #running: Promise<void> | undefined;
   #changing = false;
-  /** Writes of the dry run in progress; undefined when there is none. */
+  /** Writes recorded by the dry run in progress. Undefined while no dry run is in progress. */
   #dryWrites: RowWrite[] | undefined;
-  /** Whether a row was written since the last commit; a commit without writes skips the disk. */
+  /**
+   * Whether a row was written since the last commit. A commit without writes does not use the disk.
+   */
   #wrote = false;
   #closed = false;
-  /** Whether the last commit failed. While true, a probe is written every `PROBE_MS`. */
+  /** Whether the last commit failed. While true, a test write is made every `PROBE_MS`. */
   #failing = false;
   #probe: ReturnType<typeof setTimeout> | undefined;
 
@@ -207,7 +209,10 @@ class LmdbStore implements LocalStore {
     }
   }
 
-  /** Runs one function of a dry run as a nested transaction. Throws errors of LMDB and the disk. */
+  /**
+   * Runs one function of a dry run as a nested transaction, and returns its result or error. Throws
+   * errors of LMDB and of the disk.
+   */
   #runDry(apply: () => unknown): PromiseSettledResult<unknown> {
     const before = this.#dryWrites!.length;
     try {
@@ -221,7 +226,9 @@ class LmdbStore implements LocalStore {
     }
   }
 
-  /** Logs why a commit failed, and opens the environment again if LMDB has made it unusable. */
+  /**
+   * Handles a failed commit: logs the reason, and opens the environment again if it is unusable.
+   */
   async #fail(environment: Environment, fault: Promise<unknown>): Promise<void> {
     const err = await fault;
     if (!this.#failing) {
@@ -255,7 +262,7 @@ class LmdbStore implements LocalStore {
     return openEnvironment(path, tablesMax, this.#names, { isView });
   }
 
-  /** Returns the environment, which it opens if needed; undefined when it cannot be opened. */
+  /** Returns the open environment. Opens it first if needed; returns undefined when that fails. */
   #reopened(): Environment | undefined {
     if (this.#environment !== undefined) return this.#environment;
     try {

@@ -11,7 +11,7 @@ import { integrityFault } from "./lmdb-integrity.ts";
  */
 const LOCK_BYTES = 16_384;
 
-/** Whether a store's path names a file: it has an extension. Other paths name a directory. */
+/** Whether a store's path names a file, which has an extension. Other paths name a directory. */
 const isFile = (path: string) => extname(path) !== "";
 export const directoryOf = (path: string) => (isFile(path) ? dirname(path) : path);
 export const dataFileOf = (path: string) => (isFile(path) ? path : join(path, "data.mdb"));
@@ -19,15 +19,19 @@ export const lockFileOf = (path: string) =>
   isFile(path) ? `${path}-lock` : join(path, "lock.mdb");
 const inUse = (path: string) => join(directoryOf(path), "in-use");
 
-/** Longest time in milliseconds that `acquireShared` waits for an exclusive lock to end. */
+/**
+ * Longest time in milliseconds that `acquireShared` waits while another process has the store
+ * locked exclusively.
+ */
 const WAIT_MS_MAX = 10_000;
-/** Pause between two attempts to lock in milliseconds. */
+/** Pause in milliseconds between two attempts to lock a store. */
 const RETRY_MS = 20;
 
 /**
- * Locks a store for shared use and returns the function that releases the lock. It first checks a
- * file that no process has marked as intact, such as a copy. Throws `StartError` when the file is
- * torn, or when an exclusive lock does not end within `WAIT_MS_MAX`.
+ * Locks a store for shared use, and returns the function that releases the lock. First checks the
+ * file if no process has marked it as intact; a copied file is unmarked. Throws `StartError` when
+ * the file is torn, or when another process locks the store exclusively for longer than
+ * `WAIT_MS_MAX`.
  */
 export function acquireShared(path: string): () => void {
   expectIntact(path);
@@ -41,20 +45,26 @@ export function acquireShared(path: string): () => void {
   throw new StartError(`Expected ${directoryOf(path)} to be free, but another command has it`);
 }
 
-/** Locks a store exclusively. Returns the release function; undefined while it is in use. */
+/**
+ * Locks a store exclusively. Returns the function that releases the lock, or undefined while
+ * another process uses the store.
+ */
 export function acquireExclusive(path: string): (() => void) | undefined {
   return lockFile(inUse(path), "exclusive");
 }
 
-/** Records the identity of a store's file, so that later opens do not check the file again. */
+/**
+ * Marks a store's file as intact by recording its identity. Later opens then do not check the file.
+ */
 export function markIntact(path: string): void {
   if (isKnown(path)) return;
   writeFileSync(inUse(path), fileIdentity(path));
 }
 
 /**
- * Checks a store's file that is not marked as intact. Throws `StartError` when it is torn. Skips a
- * store that other processes have open, because they have checked it and keep changing it.
+ * Checks a store's file unless it is marked as intact. Throws `StartError` when the file is torn.
+ * Skips a store that other processes have open: they have checked the file, and their writes would
+ * disturb the check.
  */
 function expectIntact(path: string): void {
   if (!existsSync(dataFileOf(path)) || isKnown(path)) return;
@@ -75,7 +85,7 @@ function isKnown(path: string): boolean {
   return existsSync(inUse(path)) && readFileSync(inUse(path), "utf8") === fileIdentity(path);
 }
 
-/** Identifies a file by inode and time of creation, which a copy does not share. */
+/** Identifies a file by its inode and time of creation. A copy has another identity. */
 function fileIdentity(path: string): string {
   const { ino, birthtimeNs } = statSync(dataFileOf(path), { bigint: true });
   return `${ino} ${birthtimeNs}`;

@@ -5,14 +5,14 @@ import type { LocalStore } from "../store.ts";
 import { openStore, type StoreOptions } from "./lmdb-store.ts";
 import { acquireExclusive, dataFileOf, directoryOf, lockFileOf } from "./store-files.ts";
 
-/** File with the id that the kernel chooses at each boot. */
+/** File that contains the kernel's boot id, which changes at each boot of the machine. */
 const BOOT = "/proc/sys/kernel/random/boot_id";
 const bootFileOf = (path: string) => `${dataFileOf(path)}-boot`;
 
 /**
- * Opens the store of a node's view of an ordered log. Commits do not wait for the disk, so the file
- * survives a crash of the process but may be torn after a crash of the machine. A file of an
- * earlier boot, or one that cannot be opened, is deleted; the view then reads the whole log.
+ * Opens the store of this node's local copy (view) of an ordered log. Commits do not wait for the
+ * disk. The file survives a process crash, but a machine crash may tear it. A file that cannot be
+ * opened or is from before the last boot is deleted, and the view then reads the whole log.
  */
 export function openView(options: StoreOptions): LocalStore {
   const { path, name, logger } = options;
@@ -37,7 +37,7 @@ function bootOf(path: string): string | undefined {
   return existsSync(file) ? readFileSync(file, "utf8") : undefined;
 }
 
-/** Deletes a view's files, unless another process has the view open. */
+/** Deletes the files of a view's store, unless another process has the store open. */
 function discard(path: string): void {
   const release = acquireExclusive(path);
   if (release === undefined) return;

@@ -2,20 +2,24 @@ import type { Key } from "lmdb";
 import { packr, type RowWrite } from "../row-write.ts";
 
 /**
- * Set of writes that a node proposes by appending it to the log. All of them take effect when no
- * other set took effect after version `base`; otherwise none does.
+ * Set of row writes that a node proposes by appending it to the shared log. Every node applies the
+ * whole set if `base` is still the latest version when the node reads the set. Otherwise no node
+ * applies it.
  */
 export interface ChangeSet {
-  /** Id of the store object that proposed the set. */
+  /** Id of the store object that proposed the change set. Each open store has its own id. */
   author: string;
-  /** Number of the set among those of its author. */
+  /** Number of the change set; each author counts its own change sets. */
   number: number;
-  /** Version that the writes were computed on: position of the last effective set, -1 at first. */
+  /**
+   * Version that the writes were computed on: log position of the last change set that took effect
+   * by then, or -1 if there was none.
+   */
   base: number;
   writes: readonly RowWrite[];
 }
 
-/** One of several parts of a change set that is too large for one log entry, in order. */
+/** One part of a change set that is too large for a single log entry. */
 export interface ChangeSetPart {
   author: string;
   number: number;
@@ -23,17 +27,17 @@ export interface ChangeSetPart {
   index: number;
   count: number;
   bytes: Uint8Array;
-  /** Names of the tables that the whole set writes to. */
+  /** Names of the tables that the complete change set writes to. */
   tables: readonly string[];
 }
 
 /**
- * Version of the format of log entries and of the rows in them. A change that older releases would
- * misread raises it. A node stops reading at the first entry with a higher format.
+ * Version of the format of log entries and stored rows. It is raised by each format change that
+ * older releases would misread. A node stops reading the log at an entry with a higher format.
  */
 export const SHARED_FORMAT = 1;
 
-/** Largest log entry in bytes; brokers limit the size of a record. */
+/** Largest size of a log entry in bytes. Brokers limit the size of a record. */
 const ENTRY_BYTES_MAX = 1 << 20;
 const PART_BYTES = ENTRY_BYTES_MAX - 4_096;
 
@@ -62,7 +66,9 @@ export function newerFormat(bytes: Uint8Array): number | undefined {
   return isNewer ? format : undefined;
 }
 
-/** Decodes a log entry; undefined for bytes that are no change set or part of one. */
+/**
+ * Decodes a log entry. Returns undefined when the bytes are neither a change set nor a part of one.
+ */
 export function decodeEntry(bytes: Uint8Array): ChangeSet | ChangeSetPart | undefined {
   try {
     const found = packr.decode(bytes);

@@ -3,14 +3,14 @@ import type { RowWrite } from "../row-write.ts";
 import type { LocalStore } from "../store.ts";
 
 /**
- * Progress of a log's compaction, which appends all rows of the store to the log again, in the
- * order of tables and keys. It is stored as a row of the store, with these field names.
+ * Progress of a log's compaction. A compaction appends all rows of the store to the log again,
+ * ordered by table and key. The progress is stored as a row of the store, with these field names.
  */
 export interface CompactionProgress {
   id: string;
-  /** The last row that was written again; absent at the start. */
+  /** Key of the last row that the compaction has written again; absent before the first row. */
   at?: RowKey;
-  /** Number of rows that were written again so far. */
+  /** Number of rows that the compaction has written again so far. */
   rows: number;
   bytes: number;
   isDone: boolean;
@@ -23,21 +23,27 @@ export interface RowKey {
 
 export const COMPACTION_TABLE = "rewriting";
 export const COMPACTION_KEY = "walk";
-/** Tables that are not shared: the position of the view, and parts of incomplete change sets. */
+/**
+ * Name of the table with the view's log position. The table `PARTS_TABLE` has the parts of
+ * incomplete change sets. Both tables are local to a node, not shared through the log.
+ */
 export const POSITION_TABLE = "order";
 export const PARTS_TABLE = "pieces";
 const LEFT_OUT = new Set([COMPACTION_TABLE, POSITION_TABLE, PARTS_TABLE]);
 
-/** Number of rows and their size in bytes. */
+/** A number of rows together with their size in bytes. */
 export interface RowsAndBytes {
   rows: number;
   bytes: number;
 }
 
-/** Approximate size in the log, in bytes, of a row's table name and key. */
+/** Approximate bytes that a row's table name and key take up in the log. */
 const ROW_BYTES = 64;
 
-/** Reads the rows after `at`, up to `max`. `next` is the last row read, absent at the end. */
+/**
+ * Reads the rows after row `at`, at most `max` of them. `next` is the key of the last row read; it
+ * is absent when no rows remain.
+ */
 export function rowsAfter(local: LocalStore, at: RowKey | undefined, max: RowsAndBytes) {
   const writes: RowWrite[] = [];
   let bytes = 0;
@@ -53,7 +59,10 @@ export function rowsAfter(local: LocalStore, at: RowKey | undefined, max: RowsAn
   return { writes, bytes };
 }
 
-/** Removes all rows after `at`, up to and including `to` if it is given. */
+/**
+ * Removes all rows after row `at`, up to and including row `to`. Without `to`, removes all rows
+ * after `at`.
+ */
 export function removeRowsBetween(
   local: LocalStore,
   at: RowKey | undefined,
@@ -67,7 +76,10 @@ export function removeRowsBetween(
   }
 }
 
-/** Iterates over the tables that have rows after `at`, with the range of these rows. */
+/**
+ * Iterates over the tables that have rows after row `at`. Yields each table with the range of these
+ * rows.
+ */
 function* rangesAfter(local: LocalStore, at: RowKey | undefined) {
   for (const table of local.tables()) {
     if (LEFT_OUT.has(table) || (at !== undefined && table < at.table)) continue;

@@ -13,21 +13,27 @@ import type { OrderedLog } from "./ordered-log.ts";
 import type { OrderedView, ViewPosition } from "./ordered-view.ts";
 
 export interface CompactionBounds {
-  /** A compaction starts when the log is longer than `min` + `factor` × the last compaction. */
+  /**
+   * Base of the limits. A compaction starts when the log has more entries than `min.rows` plus
+   * `factor` times the rows of the last compaction. The same rule applies to bytes.
+   */
   min: RowsAndBytes;
   factor: number;
-  /** Rows that one change of a compaction writes; other changes can run between two of these. */
+  /**
+   * Largest number of rows that a compaction writes in one transaction. Other transactions can run
+   * between two portions.
+   */
   portion: RowsAndBytes;
   /** Time in milliseconds without progress after which another node takes over a compaction. */
   stalledMs: number;
   /**
-   * Time in milliseconds for which the log keeps entries after a compaction replaced them, so that
-   * nodes that lag can read them and learn the outcome of their own change sets.
+   * Time in milliseconds for which replaced log entries stay in the log after a compaction. Slow
+   * nodes can still read them and learn whether their own change sets took effect.
    */
   keptMs: number;
 }
 
-/** Default bounds. A log within them is read in about two seconds. */
+/** Default limits of the log's length. A log within them is read in about two seconds. */
 const BOUNDS: CompactionBounds = {
   min: { rows: 10_000, bytes: 16 << 20 },
   factor: 4,
@@ -36,11 +42,11 @@ const BOUNDS: CompactionBounds = {
   keptMs: 30_000,
 };
 
-/** Pause after a failed compaction in milliseconds. */
+/** Pause in milliseconds after a failed compaction, before the next attempt. */
 const RETRY_MS = 5_000;
 
 export interface LogCompactionOptions {
-  /** The view of the log on this node: empty, or left by an earlier run. */
+  /** Local copy (view) of the log on this node. It is empty or left by an earlier run. */
   local: LocalStore;
   view: OrderedView;
   log: OrderedLog;
@@ -48,25 +54,34 @@ export interface LogCompactionOptions {
   name: string;
   logger: Logger;
   change: Store["change"];
-  /** By default those for a log that is read in a second or two. */
+  /**
+   * Limits of the log's length. The default limits keep the time to read the log at about two
+   * seconds.
+   */
   bounds?: CompactionBounds;
 }
 
 /**
- * Limits the length of an ordered log. When the log is much longer than the rows of the store, one
- * node writes all rows again by ordinary change sets, and then deletes the entries before them.
- * Other changes can be made at the same time.
+ * Keeps an ordered log short. When the log is much longer than the store's rows, one node appends
+ * all rows again as ordinary change sets, and then deletes the older entries. Transactions can run
+ * meanwhile.
  */
 export class LogCompaction {
   readonly #options: LogCompactionOptions;
   readonly #bounds: CompactionBounds;
   #running: Promise<void> | undefined;
-  /** Id of the compaction that this node has started or taken over. */
+  /** Id of the compaction that this node runs. Undefined while it runs none. */
   #own: string | undefined;
-  /** Last observed progress of any node's compaction, and when it was first observed. */
+  /**
+   * Last observed progress of the running compaction, on any node, and when it was first observed.
+   * Detects a compaction that no longer progresses. Undefined before the first observation.
+   */
   #seen: { step: string; since: number } | undefined;
   #trimmed = 0;
-  /** Position below which entries are unneeded, and since when this node knows that. */
+  /**
+   * Log position below which compaction has replaced all entries, and since when this node knows
+   * it. These entries are deleted `keptMs` later. Undefined while there are none.
+   */
   #first: { position: number; since: number } | undefined;
   #notBefore = 0;
   #isClosed = false;
@@ -77,9 +92,9 @@ export class LogCompaction {
   }
 
   /**
-   * Starts a compaction or deletes old entries in the background when due. It is called after each
-   * effective change of this node, so that mostly the node with the most changes compacts. Its
-   * compaction conflicts rarely with the changes of other nodes.
+   * Starts a compaction or deletes replaced entries in the background, if either is due. The store
+   * calls it after each of this node's change sets that took effect. Mostly the node that changes
+   * most then compacts, which rarely conflicts with other nodes.
    */
   runIfDue(place: ViewPosition): void {
     if (this.#running !== undefined || this.#isClosed) return;
@@ -113,7 +128,10 @@ export class LogCompaction {
     return isLong || bytes > min.bytes + factor * (last?.bytes ?? 0) ? "compact" : undefined;
   }
 
-  /** Whether entries below position `first` can be deleted: they have been kept for `keptMs`. */
+  /**
+   * Whether the entries below position `first` can be deleted, because `keptMs` has passed since
+   * they were replaced.
+   */
   #isPast(first: number): boolean {
     if (first <= this.#trimmed) return false;
     const now = performance.now();
@@ -154,8 +172,8 @@ export class LogCompaction {
   }
 
   /**
-   * Starts or takes over a compaction, within a change. Returns its id, or undefined while another
-   * node runs one.
+   * Starts a compaction or takes one over; must run within a transaction. Returns the compaction's
+   * id, or undefined while another node runs one.
    */
   #begin(): string | undefined {
     const { local, view } = this.#options;
@@ -170,7 +188,10 @@ export class LogCompaction {
     return id;
   }
 
-  /** Writes the next rows again, within a change. Returns whether the compaction is over. */
+  /**
+   * Writes the compaction's next rows again; must run within a transaction. Returns whether the
+   * compaction has ended.
+   */
   #step(id: string): boolean {
     const { local, view } = this.#options;
     const walk = view.compaction();

@@ -1,18 +1,24 @@
 import type { OrderedLog } from "./ordered-log.ts";
 
-/** Reads the end of an ordered log with as few requests as possible. */
+/** Reads the end position of an ordered log. Concurrent calls share requests. */
 export class OrderedLogEnd {
   readonly #log: Pick<OrderedLog, "end">;
-  /** Request that begins when `#current` ends; all calls until then share it. */
+  /**
+   * Request that will begin when `#current` ends. All calls until then share it. Undefined while no
+   * call waits.
+   */
   #next: Promise<number> | undefined;
-  /** The last request that was sent; it never rejects. */
+  /** The last request that was sent; this promise never rejects. */
   #current: Promise<unknown> = Promise.resolve();
 
   constructor(log: Pick<OrderedLog, "end">) {
     this.#log = log;
   }
 
-  /** Reads the position after the last entry, by a request that is sent after the call. */
+  /**
+   * Reads the position after the last log entry. The request is sent after the call, so the result
+   * includes all entries appended before the call.
+   */
   read(): Promise<number> {
     this.#next ??= this.#current.then(() => {
       this.#next = undefined;

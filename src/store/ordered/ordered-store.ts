@@ -13,7 +13,7 @@ import { Proposals } from "./proposals.ts";
 import { ViewProgress } from "./view-progress.ts";
 
 export interface OrderedStoreOptions extends Omit<LogCompactionOptions, "view" | "change"> {
-  /** Called with a sentence when the log has an entry of a newer pixelmill. Reading stops there. */
+  /** Called with a sentence when reading stops at an entry of a newer pixelmill release. */
   onNewer?(reason: string): void;
 }
 
@@ -21,18 +21,18 @@ export interface OrderedStoreOptions extends Omit<LogCompactionOptions, "view" |
 export interface OrderedStore extends Store {
   /**
    * Waits without a time limit until the view has applied all entries that were in the log at the
-   * call. Rejects with an `unavailable` error when the store is closed. Rejects with `StartError`
-   * when the log has lost entries or contains an entry of a newer pixelmill.
+   * time of the call. Rejects with an `unavailable` error when the store is closed. Rejects with
+   * `StartError` when the log has lost entries or has an entry of a newer pixelmill release.
    */
   recover(): Promise<void>;
 }
 
-/** Largest change set in bytes. */
+/** Largest size of a change set in bytes. */
 const CHANGE_SET_BYTES_MAX = 64 << 20;
-/** Longest time in milliseconds for a change, or for catching up with other nodes. */
+/** Longest time in milliseconds for a call of `change`, or for catching up with other nodes. */
 const CHANGE_MS_MAX = 20_000;
 
-/** Longest time in milliseconds that `recover` waits for a log that ends below the view. */
+/** Longest time in milliseconds that `recover` waits while the log ends below the view. */
 const AHEAD_MS_MAX = 2_000;
 /** Pause in milliseconds between two attempts of `recover` to catch up. */
 const RETRY_MS = 250;
@@ -59,9 +59,9 @@ class NodeStore implements OrderedStore {
   #running: Promise<void> | undefined;
   readonly #logEnd: OrderedLogEnd;
   readonly #progress: ViewProgress;
-  /** Predicate of a sentence when the log ends below the view's position, else undefined. */
+  /** Predicate of a sentence about a log that ends below the view's position, else undefined. */
   #ahead: string | undefined;
-  /** A sentence about why reading has stopped: a newer format, or a broken invariant. */
+  /** Sentence about why reading has stopped for good; undefined while the store reads. */
   #refusal: string | undefined;
   #closed = false;
 
@@ -157,7 +157,7 @@ class NodeStore implements OrderedStore {
     this.#running = undefined;
   }
 
-  /** Commits a batch of changes as one change set; each change sees the writes of those before. */
+  /** Commits calls of `change` as one change set. Each call sees the writes of the earlier ones. */
   async #decide(batch: readonly PendingChange[]): Promise<void> {
     const until = performance.now() + CHANGE_MS_MAX;
     try {
@@ -181,7 +181,7 @@ class NodeStore implements OrderedStore {
     }
   }
 
-  /** Runs a batch of changes without committing it. `base` is undefined while rows are missing. */
+  /** Runs calls of `change` without committing. `base` is undefined while the view lacks rows. */
   async #dryRun(batch: readonly PendingChange[]) {
     let base: number | undefined;
     const learn = () => {
@@ -228,7 +228,7 @@ class NodeStore implements OrderedStore {
     for (const entry of entries) await this.#options.log.append(entry);
   }
 
-  /** Applies the entries before the first one of a newer format. Throws if there is one. */
+  /** Applies the entries before the first one in a newer format. Throws if such an entry exists. */
   async #takeKnown(entries: readonly LogEntry[]): Promise<void> {
     const until = entries.findIndex(({ bytes }) => newerFormat(bytes) !== undefined);
     const known = until < 0 ? entries : entries.slice(0, until);
@@ -244,7 +244,7 @@ class NodeStore implements OrderedStore {
     throw new Error(refusal);
   }
 
-  /** Stops reading for good. Later changes and waiting calls reject with the reason. */
+  /** Stops reading for good, with `refusal` as the reason. Open and later calls reject with it. */
   #stopReading(refusal: string): void {
     this.#refusal = refusal;
     this.#progress.fail(new ApiError("unavailable", refusal));

@@ -15,19 +15,25 @@ import {
 import type { LogEntry } from "./ordered-log.ts";
 
 /**
- * State of a view at a position of its log. It is stored, with these field names, in the same
- * transaction as the applied entries.
+ * State of a view after it has applied a log up to some position. The state is stored, with these
+ * field names, in the same transaction as the applied entries.
  */
 export interface ViewPosition {
-  /** Position of the first entry that the view has not applied. */
+  /** Log position of the first entry that the view has not applied yet. */
   next: number;
-  /** Position of the last change set that took effect. */
+  /** Log position of the last change set that took effect; -1 if there is none. */
   version: number;
-  /** Position from which an empty view must read: the start of the last complete compaction. */
+  /**
+   * Log position at which an empty view must begin to read: the start of the last complete
+   * compaction.
+   */
   first: number;
-  /** Size in bytes of the entries from `first` up to `next`. */
+  /** Size in bytes of the log entries from `first` up to `next`. */
   bytes: number;
-  /** Start of the running compaction, and bytes of the entries from `first` to that start. */
+  /**
+   * Running compaction: the log position of its start, and the bytes of the entries from `first` to
+   * that start. Absent while no compaction runs.
+   */
   walk?: { position: number; bytes: number };
   /**
    * Id of the compaction that the view must read to its end before it has all rows. Absent when the
@@ -42,31 +48,42 @@ export interface OrderedViewOptions {
   local: LocalStore;
   name: string;
   logger: Logger;
-  /** Author id in this node's change sets. */
+  /** Author id of this node's change sets. */
   author: string;
-  /** Whether this node's change set with this number must not be reported in `written`. */
+  /**
+   * Whether the caller knows what this node's change set with this number writes. Its tables are
+   * then left out of `written`.
+   */
   isKnown(number: number): boolean;
 }
 
-/** Result of applying entries to a view. */
+/** Result of applying a batch of log entries to a view. */
 export interface ApplyResult {
   position: ViewPosition;
-  /** Whether each of this node's change sets in the entries took effect, by set number. */
+  /**
+   * Outcome of this node's change sets among the entries, by number: true for a set that took
+   * effect.
+   */
   own: Map<number, boolean>;
-  /** Names of the tables that were written, without sets for which `isKnown` returns true. */
+  /**
+   * Names of the tables that were written. Leaves out change sets for which `isKnown` returns true.
+   */
   written: Set<string>;
-  /** Whether entries were deleted before this view read them. */
+  /** Whether log entries were deleted before this view had read them. */
   hasGap: boolean;
 }
 
 type Numbered = Pick<ChangeSet, "author" | "number">;
 
-/** Local copy of a store's tables, computed by applying the change sets of an ordered log. */
+/** Local copy of a store's tables. It is computed by applying the change sets of an ordered log. */
 export class OrderedView {
   readonly #options: OrderedViewOptions;
   readonly #positions: Table<ViewPosition, string>;
   readonly #compactions: Table<CompactionProgress, string>;
-  /** Bytes of the parts of incomplete change sets, by [author, set number, part index]. */
+  /**
+   * Bytes of change sets whose parts have not all arrived. The key is [author, change set number,
+   * part index].
+   */
   readonly #parts: Table<Uint8Array, [string, number, number]>;
 
   constructor(options: OrderedViewOptions) {
@@ -76,19 +93,22 @@ export class OrderedView {
     this.#parts = options.local.table(PARTS_TABLE);
   }
 
-  /** Reads the stored position; within a transaction, including its uncommitted writes. */
+  /** Reads the view's stored state. Within a transaction the result includes uncommitted writes. */
   position(): ViewPosition {
     return this.#positions.get("place") ?? EMPTY;
   }
 
-  /** Reads the progress of the last or running compaction; undefined before the first. */
+  /**
+   * Reads the progress of the running or last compaction. Returns undefined before the first one.
+   */
   compaction(): CompactionProgress | undefined {
     return this.#compactions.get(COMPACTION_KEY);
   }
 
   /**
-   * Applies entries in one transaction. Entries whose earlier commit failed may be applied again;
-   * if that commit was stored after all, the version is above them and they have no effect.
+   * Applies log entries in one transaction. After a failed commit the caller may pass the same
+   * entries again. If that commit was stored after all, the view's version is above these entries,
+   * so they have no effect.
    */
   async apply(entries: readonly LogEntry[]): Promise<ApplyResult> {
     const { local } = this.#options;
@@ -131,8 +151,8 @@ export class OrderedView {
   }
 
   /**
-   * Returns the position for reading the log again from its oldest entry, after entries that the
-   * view had not read were deleted. The oldest entry must start a compaction, which writes all rows
+   * Returns the state for reading the log again from its oldest entry, because entries were deleted
+   * before the view had read them. The oldest entry must start a compaction, which writes all rows
    * again and thereby replaces the view's rows. Throws for any other entry.
    */
   #beginAt(position: number, found: ChangeSet | ChangeSetPart | undefined): ViewPosition {
@@ -147,8 +167,8 @@ export class OrderedView {
   }
 
   /**
-   * Stores a part of a change set. Returns the whole set when this is its last part; otherwise, or
-   * when the set was computed on an older version, undefined.
+   * Stores one part of a change set. Returns the complete change set with its last part. Returns
+   * undefined while parts are missing, or when the set was computed on an older version.
    */
   #completed(part: ChangeSetPart, { version }: ViewPosition): ChangeSet | undefined {
     if (part.base !== version) return undefined;
@@ -224,7 +244,10 @@ function tablesOf(found: ChangeSet | ChangeSetPart): Iterable<string> {
 const isLast = (found: ChangeSet | ChangeSetPart) =>
   "index" in found && found.index === found.count - 1;
 
-/** Returns the compaction progress that a change set writes; undefined for other sets. */
+/**
+ * Returns the compaction progress that a change set writes. Returns undefined for a change set that
+ * belongs to no compaction.
+ */
 function compactionOf({ writes }: ChangeSet): CompactionProgress | undefined {
   const written = writes.findLast(({ table }) => table === COMPACTION_TABLE);
   return written?.value && (decodeValue(written.value) as CompactionProgress);

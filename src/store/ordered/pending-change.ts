@@ -1,6 +1,6 @@
 import type { DryRun } from "../row-write.ts";
 
-/** A call of `change` whose promise is still open. */
+/** A call of `change` whose promise is not resolved or rejected yet. */
 export interface PendingChange {
   apply: () => unknown;
   allowStale: boolean;
@@ -8,7 +8,7 @@ export interface PendingChange {
   reject(error: unknown): void;
 }
 
-/** Resolves or rejects each change with its outcome, after a commit. */
+/** Settles the promise of each call of `change` with its outcome, after a commit. */
 export function resolveChanges(
   changes: readonly PendingChange[],
   outcomes: DryRun["outcomes"],

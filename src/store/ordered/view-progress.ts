@@ -4,12 +4,18 @@ interface Waiter {
   reject(error: unknown): void;
 }
 
-/** Position up to which a view has read its log, and the callers that wait for later positions. */
+/**
+ * Progress of a view in reading its log. It holds the callers that wait for the view to reach a
+ * later position.
+ */
 export class ViewProgress {
   #waiters: Waiter[] = [];
-  /** Position of the first entry that the view has not applied. */
+  /** Log position of the first entry that the view has not applied. */
   #next: number;
-  /** Whether the view has all rows; false while it reads a compaction after deleted entries. */
+  /**
+   * Whether the view has all rows. False while it reads a compaction because it missed deleted
+   * entries.
+   */
   #isComplete: boolean;
 
   constructor(next: number, isComplete: boolean) {
@@ -33,7 +39,7 @@ export class ViewProgress {
     for (const it of waiters) if (this.#hasReached(it.position)) it.resolve();
   }
 
-  /** Resolves once the view is complete and has applied all entries before a position. */
+  /** Waits until the view has all rows and has applied all entries before `position`. */
   async reach(position: number): Promise<void> {
     if (this.#hasReached(position)) return;
     const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -41,12 +47,12 @@ export class ViewProgress {
     await promise;
   }
 
-  /** Rejects all open calls of `reach`, when the view cannot read further. */
+  /** Rejects all open calls of `reach` with `error`. Called when the view cannot read further. */
   fail(error: unknown): void {
     for (const { reject } of this.#waiters.splice(0)) reject(error);
   }
 
-  /** Resolves all open calls of `reach`, when the store is closed. */
+  /** Resolves all open calls of `reach`. Called when the store is closed. */
   close(): void {
     for (const { resolve } of this.#waiters.splice(0)) resolve();
   }
