@@ -23,23 +23,27 @@ export interface BatchLoopParts {
   transform: TransformContext;
   labels: LaneLabels;
   logger: Logger;
-  /** Notifies when there may be something to take, or room for it. */
+  /** Notified when there may be new events to take, or free memory for their outputs. */
   work: Notifier;
-  /** Decides for each event whether it is to be sent, by the current catalog. */
+  /** Decides for each event, by the current catalog, whether to send, discard or refuse it. */
   decide(events: readonly LaneEvent[]): Map<LaneEvent, RouteDecision>;
-  /** Whether the lane takes only the events of a batched delivery before a crash. */
+  /**
+   * True after a crash during a batched delivery, until all events of that delivery were taken
+   * again. Until then the loop takes no other events.
+   */
   isRecovering(): boolean;
   endRecovery(): void;
   isWaitingForSandbox(): boolean;
-  /** Stops the lane after a broken invariant. */
+  /** Stops the lane because an invariant was broken. */
   fail(error: unknown): void;
 }
 
 const dispatchedAll = Promise.resolve(true);
 
 /**
- * Takes, transforms and dispatches batches while the lane runs. At most two batches are on their
- * way: a guest reads the next batch while it runs the first.
+ * The main loop of a lane: takes a batch of events, transforms it, and dispatches its outputs to
+ * delivery. At most two batches are in progress at a time, so that a sandbox guest reads the next
+ * batch while it runs the first.
  */
 export class BatchLoop {
   readonly #parts: BatchLoopParts;
@@ -48,7 +52,7 @@ export class BatchLoop {
     this.#parts = parts;
   }
 
-  /** Resolves when the lane has stopped. */
+  /** Runs the loop. Resolves when the lane has stopped and its last batch is done. */
   async run(): Promise<void> {
     const { memory, scheduler, delivery, work } = this.#parts;
     let last = dispatchedAll;
@@ -86,8 +90,9 @@ export class BatchLoop {
   }
 
   /**
-   * Runs the live code over events, and dispatches the outputs after those of the batch `before`.
-   * False when outputs had no room: they are dropped, and the events run again.
+   * Runs user code over `events`, waits for the batch `before`, then dispatches the outputs.
+   * Outputs thus leave in the order of the events. Resolves with false when some outputs did not
+   * fit in memory: these outputs are dropped, and their events run again later.
    */
   async #process(events: readonly LaneEvent[], before: Promise<boolean>): Promise<boolean> {
     const { scheduler, dispatcher, decide, work } = this.#parts;
@@ -119,9 +124,8 @@ export class BatchLoop {
   }
 
   /**
-   * Runs a step; undefined after an error. A broken invariant stops the lane; another error is
-   * logged
-   * and followed by a pause.
+   * Runs `step` and returns its result, or undefined after an error. A broken invariant stops the
+   * lane. Any other error is logged, and a pause follows.
    */
   async #try<T>(step: () => T | Promise<T>): Promise<T | undefined> {
     try {

@@ -9,10 +9,16 @@ import type { LaneMetrics } from "../monitoring/metrics.ts";
 import type { LaneReader } from "../reading/lane-reader.ts";
 import type { LaneReplays } from "../replays/lane-replays.ts";
 
-/** Shortest time between two batches of a lane that is at the end of the log. */
+/**
+ * Shortest time in milliseconds from the start of one batch to the next, in a lane that has read
+ * its logs to the end.
+ */
 const BATCH_INTERVAL_MS_MIN = 10;
 
-/** Fraction of a batch that is for replays while more live events wait than the batch holds. */
+/**
+ * Fraction of each batch that is reserved for replayed events when live events could fill the
+ * batch.
+ */
 const REPLAYS_FRACTION = 0.1;
 
 export interface BatchSchedulerParts {
@@ -21,33 +27,43 @@ export interface BatchSchedulerParts {
   memory: LaneBudget;
   metrics: { histories: Pick<LaneMetrics["histories"], "get"> };
   ledger: Pick<Ledger, "waitingLetters">;
-  /** Replays of the log; dead letters that are sent again come from the ledger. */
+  /**
+   * Events that replay jobs read from the log. Requeued dead letters come from `ledger` instead.
+   */
   replays: Pick<LaneReplays, "isDue" | "take" | "takeRecovered">;
-  /** Ids of the dead letters that are in flight again. */
+  /**
+   * Ids of the requeued dead letters that were read from the ledger and are not yet deleted there.
+   */
   requeuedIds: Set<string>;
-  /** Notifies when there may be something to take, or room for it. */
+  /** Notified when there may be new events to take, or free memory for their outputs. */
   work: Notifier;
   clock: Pick<Clock, "now" | "sleep">;
-  /** Ends waiting: settings changed, or the lane stops. */
+  /** Notified when settings change or the lane stops; ends a wait for more events. */
   changed: Notifier;
 }
 
 /**
- * Chooses the next batch of a lane: first events that have to run again, then live events, with
- * replays beside them.
+ * Chooses the events of a lane's next batch. Events that must run again come first. Otherwise a
+ * batch has live events and a share of replayed ones.
  */
 export class BatchScheduler {
   readonly #parts: BatchSchedulerParts;
   #hasRequeued: boolean;
-  /** Replays that are due, with the fraction of one that small batches leave. */
+  /**
+   * Replayed events that the lane may take beyond those taken. A fraction is carried over between
+   * batches, since a tenth of a small batch is less than one event.
+   */
   #replaysDue = 0;
-  /** Events that were taken, in order, and have to run again: their outputs had no room. */
+  /**
+   * Events that were taken but must run again because their outputs did not fit in memory. In the
+   * order in which they were taken.
+   */
   #unrun: LaneEvent[] = [];
-  /** Recent bytes of the outputs of one event. */
+  /** Estimated bytes of the outputs of one event, from recent batches. 0 before the first batch. */
   #bytesPerEvent = 0;
   /** Whether the last batch was empty. */
   #wasIdle = false;
-  /** When the last batch began that followed an empty one. */
+  /** Start, in milliseconds since the epoch, of the last batch that followed an empty one. */
   #batchAt = 0;
 
   constructor(parts: BatchSchedulerParts) {
@@ -56,22 +72,28 @@ export class BatchScheduler {
     this.#hasRequeued = ledger.waitingLetters(destinationId, requeuedIds, 1).length > 0;
   }
 
-  /** Whether events have to run again. */
+  /** Whether some events must run again because their outputs did not fit in memory. */
   get hasUnrun(): boolean {
     return this.#unrun.length > 0;
   }
 
-  /** Notes that the ledger holds requeued dead letters that were not taken yet. */
+  /** Notes that the ledger may hold requeued dead letters that this lane has not taken yet. */
   noteRequeued(): void {
     this.#hasRequeued = true;
   }
 
-  /** Puts back events whose outputs had no room; they come before all others. */
+  /**
+   * Puts events whose outputs did not fit in memory at the front of the queue. They are taken again
+   * before all other events.
+   */
   putBack(events: readonly LaneEvent[]): void {
     this.#unrun.unshift(...events);
   }
 
-  /** Puts back events that were taken after some whose outputs had no room. */
+  /**
+   * Puts events behind those already put back, since they were taken after them. Both are taken
+   * again before new events.
+   */
   putBackLast(events: readonly LaneEvent[]): void {
     this.#unrun.push(...events);
   }
@@ -81,7 +103,8 @@ export class BatchScheduler {
   }
 
   /**
-   * The next batch; empty when there is nothing to run, or no room for it: then `work` notifies.
+   * Takes the next batch. It is empty when there are no events to run, or no memory for their
+   * outputs. `work` is notified when that may have changed.
    */
   async take(): Promise<LaneEvent[]> {
     if (this.#wasIdle) await this.#waitForMore();
@@ -91,8 +114,8 @@ export class BatchScheduler {
   }
 
   /**
-   * Waits while single events arrive in quick succession, to take several together: a batch costs
-   * the server half a millisecond, whatever its size.
+   * Waits up to `BATCH_INTERVAL_MS_MIN` when events arrive one by one, to take several in one
+   * batch. Each batch costs the server half a millisecond, whatever its size.
    */
   async #waitForMore(): Promise<void> {
     const { clock, changed } = this.#parts;
@@ -119,8 +142,8 @@ export class BatchScheduler {
   }
 
   /**
-   * Takes new events. Replays fill what live events leave of a batch, and have a small fraction at
-   * least: of each batch, or of several batches where a batch is a few events.
+   * Takes up to `count` events that have not run before. Live events leave room for the share
+   * reserved for replays, and replayed events fill all room that is left.
    */
   async #takeNew(count: number, bytes: number): Promise<LaneEvent[]> {
     const { reader, memory } = this.#parts;
@@ -169,7 +192,10 @@ export class BatchScheduler {
     return [...requeued, ...events];
   }
 
-  /** Takes replays that were in the delivery before a crash. */
+  /**
+   * Takes replayed events and requeued letters that belong to the batched delivery before the
+   * crash.
+   */
   async #takeRecovered(count: number, bytes: number): Promise<LaneEvent[]> {
     const { reader, replays, memory } = this.#parts;
     const last = reader.recovering?.letter;
@@ -180,7 +206,10 @@ export class BatchScheduler {
     return events;
   }
 
-  /** Takes dead letters that are to be sent again, up to the letter `last`. */
+  /**
+   * Takes the oldest requeued dead letters from the ledger. With `last`, takes only letters with
+   * ids up to `last`.
+   */
   #takeRequeued(count: number, bytes: number, last?: string): LaneEvent[] {
     if (!this.#hasRequeued) return [];
     const { ledger, requeuedIds, destinationId, memory } = this.#parts;

@@ -20,13 +20,19 @@ export interface EventDispatcherParts {
 }
 
 export interface DispatchResult {
-  /** Events that have to run again: their outputs have no room, or were not made yet. */
+  /**
+   * Events that must run again, in order: their outputs did not fit in memory, or user code has not
+   * returned a result for them.
+   */
   rest: readonly LaneEvent[];
-  /** Average bytes of the outputs of one event. */
+  /** Average bytes of the outputs of one event; 0 when no event was dispatched. */
   bytesPerEvent: number;
 }
 
-/** Passes outputs of user code on to delivery, and settles events that have no output. */
+/**
+ * Passes the outputs of user code on to delivery. An event without outputs is settled at once: its
+ * outcome is recorded as final.
+ */
 export class EventDispatcher {
   readonly #parts: EventDispatcherParts;
 
@@ -35,9 +41,9 @@ export class EventDispatcher {
   }
 
   /**
-   * Dispatches events in order, until one has no result yet or its outputs have no room. Events
-   * that
-   * must not be sent have no result: they were not transformed.
+   * Dispatches events in order. Stops at the first event that should be sent but has no result yet,
+   * or has outputs that do not fit in memory. Events that are discarded or refused need no result,
+   * because user code does not run over them.
    */
   dispatch(
     events: readonly LaneEvent[],
@@ -76,7 +82,7 @@ export class EventDispatcher {
     return true;
   }
 
-  /** Settles an event that has no output. */
+  /** Records the final outcome of an event that has no outputs. */
   #settle(event: LaneEvent, outcome: EventOutcome, live?: LiveProgram): void {
     const { memory, committer } = this.#parts;
     memory.dispatchEmpty();

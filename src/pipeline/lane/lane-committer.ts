@@ -15,23 +15,31 @@ import type { LaneReader } from "../reading/lane-reader.ts";
 import type { LaneReplays } from "../replays/lane-replays.ts";
 
 /**
- * Time over which outcomes are gathered into one commit. No event waits for a commit, unless it
- * makes room, and each costs the server 100 µs, whatever its size.
+ * Milliseconds from the first outcome until the commit that writes it, so that one commit holds
+ * many outcomes. A commit costs the server 100 µs, whatever its size. Events do not wait for
+ * commits, except when a commit is needed to free memory.
  */
 const COMMIT_DELAY_MS = 50;
 /**
- * Interval of commits to a ledger that nodes share. Such a commit is written to brokers and read by
- * every node, which costs a millisecond if it goes alone. So all lanes of all nodes commit at
- * these multiples of the time of day, and their commits go together.
+ * Interval in milliseconds of commits to a ledger that several nodes share. Each such commit is
+ * written to the brokers and read by every node, which costs a millisecond if it goes alone. All
+ * lanes of all nodes therefore commit at multiples of this interval since the epoch, so that their
+ * commits go together.
  */
 const SHARED_COMMIT_INTERVAL_MS = 500;
 
-/** Milliseconds until a commit of what settles at `now`, a time of day in milliseconds. */
+/**
+ * Milliseconds from `now` until the next commit of outcomes. `now` is in milliseconds since the
+ * epoch.
+ */
 export function commitDelayMs(isShared: boolean, now: number): number {
   return isShared ? SHARED_COMMIT_INTERVAL_MS - (now % SHARED_COMMIT_INTERVAL_MS) : COMMIT_DELAY_MS;
 }
 
-/** A change that is being written, with its events and the low marks from when it was collected. */
+/**
+ * A change that is being written to the ledger. `events` are the settled events in it. `lows` and
+ * `replayLows` are the lowest sequence numbers still needed, from when the change was made.
+ */
 interface PendingCommit {
   change: LaneChange;
   events: LaneEvent[];
@@ -50,23 +58,28 @@ export interface LaneCommitterParts {
   replays: LaneReplays;
   memory: LaneBudget;
   destination(): Destination;
-  /** Notifies when a lane that was full may have room. */
+  /** Notified when a lane that had no free memory may have some. */
   room: Notifier;
-  /** Stops the lane after a broken invariant. */
+  /** Stops the lane because an invariant was broken. */
   fail(error: unknown): void;
 }
 
-/** Keeps the settled events of a lane until the ledger has them on disk with the lane's cursor. */
+/**
+ * Records the outcomes of a lane's events and writes them to the ledger. Outcomes, dead letters and
+ * the lane's cursor go into one transaction.
+ */
 export class LaneCommitter implements LaneCommitSource {
   readonly #parts: LaneCommitterParts;
-  /** Events that settled since the last commit began. */
+  /** Events whose outputs all have a final outcome, but which are in no commit yet. */
   #settled: LaneEvent[] = [];
   #pending: PendingCommit | undefined;
-  /** Ids of the dead letters that are in flight again. */
+  /**
+   * Ids of the requeued dead letters that were read from the ledger and are not yet deleted there.
+   */
   readonly requeuedIds = new Set<string>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isDiscarded = false;
-  /** The batched delivery that may be under way. */
+  /** The intent of the batched delivery that may be in progress; undefined when there is none. */
   #intent: DeliveryIntent | undefined;
   #isIntentWritten: boolean;
   #onIntentWritten: (() => void) | undefined;
@@ -77,7 +90,10 @@ export class LaneCommitter implements LaneCommitSource {
     this.#isIntentWritten = intent !== undefined;
   }
 
-  /** Resolves once the ledger holds the intent: from then on the delivery may begin. */
+  /**
+   * Writes the intent of a batched delivery to the ledger. The delivery may begin once this
+   * resolves.
+   */
   writeIntent(intent: DeliveryIntent): Promise<void> {
     assert(this.#intent === undefined, "A lane has one batched delivery at a time");
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -88,18 +104,21 @@ export class LaneCommitter implements LaneCommitSource {
     return promise;
   }
 
-  /** Whether the ledger holds the intent of this name. */
+  /** Whether the ledger on disk holds the intent of the delivery with this name. */
   hasWrittenIntent(name: string): boolean {
     return this.#isIntentWritten && this.#intent?.name === name;
   }
 
-  /** Removes the intent of a delivery that has ended, together with what settled by it. */
+  /**
+   * Removes the intent of a delivery that has ended, in the commit that writes the outcomes of its
+   * events.
+   */
   clearIntent(): void {
     this.#intent = undefined;
     this.#scheduleSoon();
   }
 
-  /** Settles outputs that all ended in the same way. */
+  /** Records the final outcome of outputs. An event is settled when all of its outputs are. */
   settle(outputs: readonly Output[], outcome: EventOutcome): void {
     if (outputs.length === 0) return;
     const { clock, metrics, liveTail, memory, room, labels, health, replays } = this.#parts;
@@ -134,7 +153,8 @@ export class LaneCommitter implements LaneCommitSource {
   }
 
   /**
-   * Schedules a commit, also when no event settled: the log is trimmed up to the cursor on disk.
+   * Schedules a commit at once. Also called when no event has settled, because the log is trimmed
+   * only up to the cursor on disk.
    */
   schedule(): void {
     clearTimeout(this.#timer);
@@ -142,7 +162,7 @@ export class LaneCommitter implements LaneCommitSource {
     if (!this.#isDiscarded) this.#parts.ledger.schedule(this);
   }
 
-  /** Stops writing: nothing of the lane reaches the ledger any more. */
+  /** Stops writing: from now on nothing of this lane reaches the ledger. */
   discard(): void {
     this.#isDiscarded = true;
     clearTimeout(this.#timer);

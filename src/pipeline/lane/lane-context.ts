@@ -8,10 +8,13 @@ import type { MemoryBudget } from "../memory-budget.ts";
 import type { LaneMetrics } from "../monitoring/metrics.ts";
 import type { LogSet } from "../reading/shared-reader.ts";
 
-/** The parts that all lanes of a partition share. */
+/** Objects that all lanes of a partition share. */
 export interface LaneContext {
   logs: LogSet;
-  /** The same logs with a cache of their own: replays must not evict what live events share. */
+  /**
+   * The same logs as `logs`, with a separate cache. Replays read old records, which would otherwise
+   * evict the recent ones that live events share.
+   */
   replayedLogs: LogSet;
   live: Live;
   sandbox: Sandbox;
@@ -22,6 +25,8 @@ export interface LaneContext {
   metrics: LaneMetrics;
   memory: MemoryBudget;
   retryWindowMs: number;
-  /** Applies changes of the catalog to all lanes; cheap when nothing changed. */
+  /**
+   * Applies changes of the catalog to all lanes of the partition. Cheap when nothing has changed.
+   */
   refresh(): void;
 }

@@ -8,7 +8,10 @@ import {
   type Routes,
 } from "../model/routes.ts";
 
-/** The current routes of a lane, and its decisions by them. */
+/**
+ * The current routes of a lane, which are its connections by source. Decides by them which events
+ * are sent.
+ */
 export class LaneRoutes {
   #current: Routes;
   #isRemoved = false;
@@ -18,8 +21,8 @@ export class LaneRoutes {
   }
 
   /**
-   * The routes; another object after every change, so that an event can tell by which it was
-   * checked.
+   * The current routes. Each change replaces this object, so comparing references shows whether an
+   * event was decided by the current routes.
    */
   get current(): Routes {
     return this.#current;
@@ -30,8 +33,8 @@ export class LaneRoutes {
   }
 
   /**
-   * Replaces the routes. Returns the ids of the connections that ended; undefined if nothing
-   * changed.
+   * Replaces the routes. Returns the ids of the connections that the new routes lack, or undefined
+   * when the routes are unchanged.
    */
   update(destination: Destination, connections: readonly Connection[]): string[] | undefined {
     const routes = createRoutes(destination, connections);
@@ -42,18 +45,24 @@ export class LaneRoutes {
     return ended;
   }
 
-  /** Makes the lane decide again about events that it has decided to send. */
+  /**
+   * Makes all earlier decisions outdated, so that each waiting event is decided again before it is
+   * sent.
+   */
   invalidate(): void {
     this.#current = { ...this.#current };
   }
 
-  /** Discards all events from now on: the destination is gone. */
+  /** Makes every later decision "discard", because the destination was deleted or disconnected. */
   remove(): void {
     this.#isRemoved = true;
     this.invalidate();
   }
 
-  /** Decides whether an event is to be sent; `isReplaying` tells whether a replay still runs. */
+  /**
+   * Decides whether an event is sent. `isReplaying` returns whether the replay job with an id still
+   * runs.
+   */
   decide(event: LaneEvent, isReplaying: (replayId: string) => boolean): RouteDecision {
     if (this.#isRemoved) return { kind: "discard" };
     const { origin, input } = event;

@@ -22,7 +22,7 @@ import { LaneCommitter } from "./lane-committer.ts";
 import type { LaneContext } from "./lane-context.ts";
 import { LaneRoutes } from "./lane-routes.ts";
 
-/** All events on their way to one destination: read, transformed, delivered, settled, committed. */
+/** Reads, transforms, delivers, settles and commits the events on their way to one destination. */
 export class Lane {
   readonly #context: LaneContext;
   readonly #labels: LaneLabels;
@@ -34,15 +34,15 @@ export class Lane {
   readonly #scheduler: BatchScheduler;
   readonly #delivery: LaneDelivery;
   readonly #routes: LaneRoutes;
-  /** Notifies when there may be something to take, or room for it. */
+  /** Notified when there may be new events to take, or free memory for their outputs. */
   readonly #work = new Notifier();
-  /** Notifies when settings change, or the lane stops. */
+  /** Notified when settings change or the lane stops. */
   readonly #changed = new Notifier();
-  /** Notifies when the lane stops; unlike `#changed`, it abandons a batch that runs in a guest. */
+  /** Notified only when the lane stops: abandons a batch that runs in a sandbox guest. */
   readonly #stopping = new Notifier();
   #isRunning = true;
   #isWaitingForSandbox = false;
-  /** The broken invariant that stopped the lane. */
+  /** Set once a broken invariant has stopped the lane; undefined before. */
   #failure: FailureState | undefined;
   readonly #loop: Promise<void>;
 
@@ -97,13 +97,13 @@ export class Lane {
     return low && Math.min(low, this.#replays.durableLow(log) ?? low);
   }
 
-  /** Notes that there may be something to read. */
+  /** Makes the lane look for new records in its logs. */
   wake(): void {
     this.#reader.wake();
     this.#work.notify();
   }
 
-  /** Notes that replays to the destination began or ended, or dead letters were requeued. */
+  /** Call when replay jobs of the destination began or ended, or dead letters were requeued. */
   refreshReplays(): void {
     this.#scheduler.noteRequeued();
     // Events of a cancelled job are on their way.
@@ -111,12 +111,12 @@ export class Lane {
     this.wake();
   }
 
-  /** Commits the cursor although no event settled, so that the log can be trimmed. */
+  /** Writes the cursor even if no event has settled, so that the log can be trimmed up to it. */
   checkpoint(): void {
     this.#committer.schedule();
   }
 
-  /** Applies changed settings. Mostly nothing has changed, and attempts that wait go on waiting. */
+  /** Applies changed settings. If nothing changed, deliveries waiting for a retry keep waiting. */
   update(destination: Destination, connections: readonly Connection[]): void {
     const ended = this.#routes.update(destination, connections);
     if (ended === undefined) return;
@@ -131,8 +131,8 @@ export class Lane {
   }
 
   /**
-   * Stops the lane. A batch that runs is left to its guest, and its events stay pending. Resolves
-   * when attempts under way have ended and the cursors are scheduled to be written.
+   * Stops the lane. A running batch is abandoned, and its events stay pending in the log. Resolves
+   * when running deliveries have ended and a last commit of the cursor is scheduled.
    */
   async stop(): Promise<void> {
     this.#isRunning = false;
@@ -147,8 +147,8 @@ export class Lane {
   }
 
   /**
-   * Stops the lane of a destination that is gone: its events are discarded. Returns the number of
-   * these events.
+   * Stops the lane because its destination was deleted or disconnected, and discards its events.
+   * Resolves with the number of discarded events.
    */
   async remove(): Promise<number> {
     this.#routes.remove();
@@ -159,14 +159,14 @@ export class Lane {
     return this.#memory.uncommitted;
   }
 
-  /** Cuts off the attempts under way. */
+  /** Aborts all running deliveries. */
   abort(): void {
     this.#delivery.abort();
   }
 
   /**
-   * Stops the lane for good after a broken invariant. Its state cannot be trusted, so it writes
-   * nothing more; the log keeps its events until the server is started again.
+   * Stops the lane for good after a broken invariant. Its state may be wrong, so it writes nothing
+   * more. The log keeps its events until the server is started again.
    */
   #fail(error: unknown): void {
     if (this.#failure !== undefined) return;

@@ -1,4 +1,4 @@
-/** An event that was not delivered, kept until it is replayed or purged. */
+/** An event that could not be delivered. It is stored until it is replayed or deleted. */
 export interface DeadLetter {
   id: string;
   workspaceId: string;
@@ -6,57 +6,69 @@ export interface DeadLetter {
   destinationId: string;
   transformationVersionId?: string;
   messageId: string;
-  /** `transform`: user code failed. `deliver`: the destination did not take the event. */
+  /** `transform`: user code failed. `deliver`: the event could not or must not be delivered. */
   stage: "transform" | "deliver";
   reason: string;
   line?: number;
   column?: number;
   attempts: number;
-  /** The event as it entered the stage that failed. */
+  /**
+   * The event as it entered the failed stage: before user code for `transform`, after it for
+   * `deliver`.
+   */
   event: unknown;
   receivedAt: number;
   createdAt: number;
 }
 
-/** A dead letter with the data that a replay needs. Events are stored as their JSON text. */
+/** A dead letter as the ledger stores it, with the additional data that a replay needs. */
 export interface StoredLetter extends Omit<DeadLetter, "event"> {
-  /** The event as it entered the stage that failed. */
+  /** JSON text of the event as it entered the stage that failed. */
   text: string;
-  /** The event as it was received, when its text differs. */
+  /** JSON text of the event as it was received; absent when it equals `text`. */
   original?: string;
-  /** The program that made `text` out of `original`. */
+  /** Id of the program that turned `original` into `text`; absent when no code did. */
   programId?: string;
   user: string;
   type: string;
   name?: string;
 }
 
-/** A dead letter that is to be sent again. */
+/**
+ * A dead letter that waits to be sent again. `replayedAt` is when that was requested, in
+ * milliseconds since the epoch.
+ */
 export interface RequeuedLetter {
   letter: StoredLetter;
   replayedAt: number;
 }
 
-/** Owner of dead letters. */
+/** The workspace and the destination to which dead letters belong. */
 export interface LetterOwner {
   workspaceId: string;
   destinationId: string;
 }
 
-/** Filter of dead letters: all fields that are set have to match. */
+/** A filter of dead letters. A letter matches when it matches all fields that are set. */
 export interface LetterFilter {
   destinationId?: string;
   groupId?: string;
-  /** A part of the reason, in any case. */
+  /** Text that the letter's reason contains, in upper or lower case. */
   reason?: string;
-  /** The revision of the code that ran over the event. */
+  /** Id of the transformation version that ran over the event. */
   transformationVersionId?: string;
-  /** Given up from this time on, and before `to`, in milliseconds since the epoch. */
+  /**
+   * Start of the letters' creation time, inclusive; `to` is the end, exclusive. Both are in
+   * milliseconds since the epoch.
+   */
   from?: number;
   to?: number;
 }
 
-/** Range of a scan: ids after `after` and before `before`, at most `count`. */
+/**
+ * Bounds of a scan of dead letters in the order of their ids: ids above `after` and below `before`,
+ * and at most `count` matches.
+ */
 export interface LetterScan {
   after: string;
   before: string;
@@ -65,18 +77,23 @@ export interface LetterScan {
 
 export interface LetterScanResult {
   ids: string[];
-  /** Letters that were scanned, and the last of them; undefined when there are no more. */
+  /**
+   * `seen` is how many letters the scan read. `reached` is the id of the last of them, where the
+   * next scan continues; undefined when no letters are left.
+   */
   seen: number;
   reached: string | undefined;
 }
 
-/** Dead letters of one destination that were given up for the same reason. */
+/** Dead letters of one destination that have the same reason, apart from numbers and ids in it. */
 export interface LetterGroup extends LetterOwner {
   id: string;
   stage: "transform" | "deliver";
-  /** The reason of the first letter; numbers and ids in it may differ in the others. */
+  /**
+   * The reason of the group's first letter. The other letters may have other numbers and ids in it.
+   */
   reason: string;
   count: number;
-  /** Creation time of the latest letter, in milliseconds since the epoch. */
+  /** Creation time of the letter added last, in milliseconds since the epoch. */
   lastAt: number;
 }

@@ -1,20 +1,22 @@
 import type { LogEnd } from "../../event/record.ts";
 
-/** An event as `event/` builds it from a record. */
+/**
+ * The JSON event that `event/` builds from a log record, with the fields that the pipeline reads.
+ */
 export interface BuiltEvent {
   json: Uint8Array;
-  /** Events with the same key keep their order. */
+  /** Key that identifies the user. Events with the same key are delivered in order. */
   user: string;
   /** Empty when the event has no userId. */
   userId: string;
   anonymousId: string;
-  /** Event name of a track event, page name of a page. */
+  /** Event name of a `track` event, page name of a `page` event; absent when it has none. */
   name?: string | undefined;
 }
 
 /**
- * One event as it enters a lane. Lanes share the object; its costly fields are built once, at their
- * first use.
+ * One received event, before user code. All lanes share this object. Its costly fields are computed
+ * at their first use.
  */
 export interface InputEvent {
   readonly messageId: string;
@@ -23,14 +25,15 @@ export interface InputEvent {
   readonly type: string;
   readonly event: BuiltEvent;
   /**
-   * Ends of the other logs when the event was received: their records below these ends come before
-   * the event.
+   * Ends of the other event logs at the time this event was received. Records of those logs below
+   * these ends must be delivered before this event. Undefined when there are no other logs.
    */
   readonly after?: readonly LogEnd[] | undefined;
 }
 
 /**
- * The value of a JSON text, or the text itself when it is not JSON: showing an event must not fail.
+ * Parses JSON. Returns the text itself when it is not JSON, because displaying an event must not
+ * fail.
  */
 export function parseJsonOrText(json: Uint8Array | string): unknown {
   const text = typeof json === "string" ? json : Buffer.from(json).toString();

@@ -3,71 +3,97 @@ import type { StoredLetter } from "./dead-letter.ts";
 import type { InputEvent } from "./input-event.ts";
 import type { Routes } from "./routes.ts";
 
-/** The record of the log that an event was read from, for a connection or for a replay. */
+/**
+ * The log record from which an event was read, with the connection or the replay job that it was
+ * read for.
+ */
 export type LogOrigin =
   | { log: string; sequence: number; connectionId: string }
   | { log: string; sequence: number; replayId: string };
 
-/** Where an event of a lane comes from, which decides what is written when it has settled. */
+/**
+ * Where a lane's event comes from: a log record, or a requeued dead letter. It decides which
+ * progress is written when the event has settled.
+ */
 export type Origin = LogOrigin | { requeued: StoredLetter };
 
 /**
- * Approximate bytes of an event and of an output in memory, beside their texts: a batch may hold
- * many events `{}`.
+ * Approximate bytes that an event takes in memory besides its text; `OUTPUT_OVERHEAD_BYTES` is the
+ * same for an output. Without them a batch of many events `{}` would count as almost nothing.
  */
 export const EVENT_OVERHEAD_BYTES = 512;
 const OUTPUT_OVERHEAD_BYTES = 256;
 
-/** One event on its way through a lane, until all of its outputs have settled. */
+/**
+ * One event on its way through a lane. It has settled when each of its outputs has a final outcome.
+ */
 export interface LaneEvent {
   input: InputEvent;
   origin: Origin;
-  /** Start of the event's retry window, in milliseconds since the epoch. */
+  /**
+   * Start of the event's retry window, in milliseconds since the epoch: the time when it was
+   * received, or when its replay was requested.
+   */
   retryWindowStart: number;
-  /** Bytes that the event counts for in its lane's memory budget. */
+  /** Bytes by which the event counts in its lane's memory budget. */
   bytes: number;
-  /** Outputs of the event that have not settled. */
+  /** Number of the event's outputs that have no final outcome yet. */
   openOutputs: number;
-  /** The routes by which the lane last decided to send the event. */
+  /**
+   * The routes by which the lane last decided to send the event; absent before the first such
+   * decision.
+   */
   checkedRoutes?: Routes;
-  /** Whether the outputs are larger than what an otherwise empty lane always has room for. */
+  /**
+   * Whether the outputs exceed the size for which an otherwise empty lane always has memory. Absent
+   * until their size is known.
+   */
   isLarge?: boolean;
-  /** Whether one of the event's outputs was delivered. */
+  /** True once one of the event's outputs was delivered. */
   isDelivered?: boolean;
   /**
-   * Dead letters of the event's outputs. They are written with the cursor when the event has
-   * settled, so that a crash cannot write them twice.
+   * Dead letters made from the event's outputs. They are written when the event has settled, in one
+   * transaction with the cursor, so that a crash cannot make them twice.
    */
   deadLetters: StoredLetter[];
 }
 
-/** The delivery queue of a user who has open outputs; it keeps their order. */
+/**
+ * The delivery queue of one user, whose outputs must stay in order. Exists while the user has
+ * outputs without a final outcome.
+ */
 export interface UserQueue {
   user: string;
   queue: { push(output: Output): void };
-  /** Outputs of the user that have not settled. */
+  /** Number of the user's outputs that have no final outcome yet. */
   openOutputs: number;
 }
 
-/** Deliveries of a lane that succeeded, and that failed and may succeed later. */
+/**
+ * Numbers of a lane's deliveries: `delivered` were accepted, `failed` may succeed on another
+ * attempt.
+ */
 export interface AttemptCounts {
   readonly delivered: number;
   readonly failed: number;
 }
 
-/** One event as the destination gets it. */
+/**
+ * One event as the destination gets it. User code can turn one event of a lane into several
+ * outputs.
+ */
 export interface Output {
   laneEvent: LaneEvent;
-  /** The input of `laneEvent`; destinations see nothing else of it. */
+  /** The input of `laneEvent`, the only part of it that destinations see. */
   input: InputEvent;
   bytes: Uint8Array;
-  /** The code that made the output; undefined when the event goes unchanged. */
+  /** The user code that made the output; undefined when the event is sent unchanged. */
   live: LiveProgram | undefined;
   byCode: boolean;
   attempts: number;
-  /** Set when the output is pushed to a queue. */
+  /** The queue that holds the output; absent until the output is queued. */
   userQueue?: UserQueue;
-  /** The lane's counts when this output failed for the first time. */
+  /** The lane's attempt counts when this output failed for the first time; undefined before. */
   countsAtFirstFailure: AttemptCounts | undefined;
 }
 
@@ -83,13 +109,13 @@ export function createOutput(laneEvent: LaneEvent, bytes: Uint8Array, live?: Liv
   };
 }
 
-/** How an output ended, or an event without outputs. */
+/** Final outcome of an output, or of an event without outputs. */
 export type EventOutcome =
   | { kind: "delivered" }
   | { kind: "dropped" }
   /**
-   * The event's connection, destination or replay is gone, or another output of the same event is
-   * sent again instead.
+   * The event's connection, destination or replay is gone. Or the event is a requeued dead letter,
+   * and another requeued letter of the same original event is processed instead.
    */
   | { kind: "discarded" }
   | {
@@ -100,7 +126,7 @@ export type EventOutcome =
       column?: number | undefined;
     };
 
-/** Bytes of outputs in memory. */
+/** Approximate bytes that the outputs take in memory. */
 export function outputBytes(outputs: readonly Output[]): number {
   return outputs.reduce((sum, { bytes }) => sum + bytes.length + OUTPUT_OVERHEAD_BYTES, 0);
 }

@@ -1,33 +1,44 @@
 import type { Positions } from "../../log/positions.ts";
 
-/** A lane's cursor in one log, as the ledger stores it. */
+/** A read cursor in one log, as the ledger stores it. */
 export interface CursorRecord {
-  /** Everything below this sequence number was taken. */
+  /** Sequence number of the first record that was not read yet. */
   next: number;
-  /** Sequence numbers below `next` that have not settled, ascending. */
+  /**
+   * Sequence numbers below `next` of records that were taken and have no final outcome yet,
+   * ascending.
+   */
   pending: number[];
 }
 
 /**
- * A batched delivery that may be under way: written before it begins, removed when it has ended.
+ * A batched delivery that may be in progress. Written before the delivery begins and removed after
+ * it has ended, so that after a crash the same events are delivered again under the same name.
  */
 export interface DeliveryIntent {
   name: string;
-  /** By log: pending records below this position belong to the delivery. */
+  /**
+   * For each log, an exclusive bound: pending records with lower sequence numbers belong to the
+   * delivery.
+   */
   ends: Positions;
-  /** Requeued letters up to this id belong to the delivery. */
+  /** Id of the last requeued dead letter in the delivery. Absent when the delivery has none. */
   letter?: string;
-  /** By replay job and log: pending records below this position belong to the delivery. */
+  /**
+   * For each replay job and log, an exclusive bound: the job's pending records with lower sequence
+   * numbers belong to the delivery.
+   */
   replays?: Readonly<Record<string, Positions>>;
 }
 
-/** A lane's durable state. */
+/** The state of a lane that the ledger stores and a restart resumes from. */
 export interface LaneRecord {
   sealed?: DeliveryIntent;
   logs: Record<string, CursorRecord>;
   /**
-   * Connections whose records are taken up to `next`: id → where the connection's live window
-   * starts.
+   * Connections whose records the lane has taken, by id. The value is where the connection's
+   * current live period begins in each log. After a restart it shows which periods have not been
+   * read yet.
    */
   known: Record<string, Positions>;
 }

@@ -2,27 +2,27 @@ import type { Positions } from "../../log/positions.ts";
 import type { LetterFilter } from "./dead-letter.ts";
 import type { CursorRecord } from "./lane-record.ts";
 
-/** Filter of replayed events, besides their source and time of receipt. */
+/** A filter of replayed events, in addition to their source and time of receipt. */
 export interface EventFilter {
-  /** RudderStack event type: `page`, `track`, … */
+  /** Event type as in RudderStack: `page`, `track`, … */
   type?: string;
-  /** Event name of a track event, page name of a page. */
+  /** Event name of a `track` event, page name of a `page` event. */
   event?: string;
   userId?: string;
   anonymousId?: string;
 }
 
-/** Outcomes of the events, or dead letters, of a job. */
+/** Numbers of a job's events, or of its dead letters, by outcome. */
 export interface JobCounts {
-  /** At least one output reached the destination. */
+  /** Events of which at least one output reached the destination. */
   delivered: number;
-  /** User code returned no event for them. */
+  /** Events for which user code returned no event. */
   dropped: number;
-  /** They became dead letters. */
+  /** Events that became dead letters. */
   failed: number;
-  /** Their job was cancelled while they were in flight. */
+  /** Events that were in progress when their job was cancelled or their destination was removed. */
   discarded: number;
-  /** Dead letters that were requeued to their lanes, or deleted. */
+  /** Dead letters that were requeued for delivery, or deleted by a purge. */
   moved: number;
 }
 
@@ -30,55 +30,78 @@ interface JobBase {
   id: string;
   workspaceId: string;
   state: "running" | "done" | "cancelled" | "failed";
-  /** Why the job failed, as a sentence. */
+  /** A sentence about why the job failed; absent unless `state` is `failed`. */
   error?: string;
-  /** Maximum events per second. */
+  /** Maximum number of events per second. */
   rate: number;
   createdAt: number;
   endedAt?: number;
   counts: JobCounts;
 }
 
-/** Sends events of the log to one destination again. */
+/** A job that sends events of the log to one destination again. */
 export interface EventJob extends JobBase {
   kind: "events";
   destinationId: string;
-  /** The requested source; absent when all connected sources are replayed. */
+  /**
+   * The source that was requested; absent when the job replays all sources connected to the
+   * destination.
+   */
   sourceId?: string;
   sources: readonly string[];
-  /** Events that were received from this time on, and before `to`. */
+  /**
+   * Start of the events' time of receipt, inclusive; `to` is the end, exclusive. Both are in
+   * milliseconds since the epoch.
+   */
   from: number;
   to: number;
   filter?: EventFilter;
-  /** Start and end of the range in each log. */
+  /** First sequence number of the replayed range in each log; `ends` is the end, exclusive. */
   starts: Positions;
   ends: Positions;
-  /** Cursors of the job, by log. */
+  /** Read cursors of the job, by log. */
   logs: Record<string, CursorRecord>;
-  /** Time of receipt of the last event that was taken. */
+  /**
+   * Time of receipt of the last event that was taken, in milliseconds since the epoch. Absent
+   * before the first event.
+   */
   reachedAt?: number;
-  /** Events received before this time were already trimmed when the job came to them. */
+  /**
+   * Time in milliseconds since the epoch. Events received before it were already trimmed from the
+   * log when the job reached them. Absent when none were.
+   */
   missingBefore?: number;
 }
 
-/** Replays or purges the dead letters that matched a filter when the job was created. */
+/**
+ * A job that requeues or deletes all dead letters that matched a filter when the job was created.
+ */
 export interface LetterJob extends JobBase {
   kind: "dead-letters" | "purge";
   filter: LetterFilter;
-  /** The last letter that was scanned, and the id below which all letters existed at the start. */
+  /**
+   * Id of the last letter that was scanned; `before` is the end of the scan, exclusive. Letters
+   * created after the job have ids above `before`.
+   */
   after: string;
   before: string;
-  /** Letters that were scanned, and how many there were to scan when the job was created. */
+  /**
+   * Number of letters scanned so far; `total` is the number to scan, counted when the job was
+   * created.
+   */
   seen: number;
   total: number;
 }
 
 export type ReplayJob = EventJob | LetterJob;
 
-/** Progress of an event job in one lane, as absolute numbers. */
+/**
+ * Progress of an event job, which its lane writes with the cursor. All numbers are totals since the
+ * job began.
+ */
 export interface JobProgress
   extends Pick<EventJob, "id" | "workspaceId" | "logs" | "counts" | "reachedAt" | "missingBefore"> {
-  /** Time at which the job was complete. */
+  /** Time at which the job was complete, in milliseconds since the epoch; absent before. */
   doneAt?: number;
 }
 

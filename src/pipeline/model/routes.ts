@@ -1,7 +1,9 @@
 import type { Connection, Destination } from "../../catalog/model.ts";
 import type { Positions } from "../../log/positions.ts";
 
-/** The connections of one destination by source, which decide which events the destination gets. */
+/**
+ * A destination and its connections by source id. They decide which events the destination gets.
+ */
 export interface Routes {
   destination: Destination;
   bySource: ReadonlyMap<string, Connection>;
@@ -11,7 +13,10 @@ export function createRoutes(destination: Destination, connections: readonly Con
   return { destination, bySource: new Map(connections.map((c) => [c.sourceId, c])) };
 }
 
-/** Whether the record was accepted while the connection was live. */
+/**
+ * Whether the record was accepted in one of the connection's live periods. Only such records are
+ * delivered.
+ */
 export function covers(connection: Connection, log: string, sequence: number): boolean {
   if (isWithin(connection.from, connection.until, log, sequence)) return true;
   return (connection.earlier ?? []).some((w) => isWithin(w.from, w.until, log, sequence));
@@ -23,8 +28,8 @@ function isWithin(from: Positions, until: Positions | undefined, log: string, se
 }
 
 /**
- * The first sequence number of a log that the connection's live windows cover, of those windows
- * alone that began after `known`. Infinity when there is none.
+ * First sequence number of a log in the connection's live periods. With `known`, only periods that
+ * began after `known` count. Infinity when no period counts.
  */
 export function firstCovered(connection: Connection, log: string, known?: Positions): number {
   const windows = [connection, ...(connection.earlier ?? [])];
@@ -32,13 +37,17 @@ export function firstCovered(connection: Connection, log: string, known?: Positi
   return Math.min(...newer.map(({ from }) => from[log] ?? 0));
 }
 
-/** Whether positions are later than `known`; both are the ends of all logs at some time. */
+/**
+ * Whether `positions` are later than `known`. Each holds the ends of all logs at one moment, so one
+ * higher end is enough.
+ */
 function isAfter(positions: Positions, known: Positions): boolean {
   return Object.entries(positions).some(([log, end]) => end > (known[log] ?? 0));
 }
 
 /**
- * Decision about an event that a connection covers. `refused`: it becomes a dead letter unsent.
+ * A lane's decision about an event: deliver it (`send`), drop it without a trace (`discard`), or
+ * make it a dead letter without an attempt (`refused`).
  */
 export type RouteDecision =
   | { kind: "send" }
@@ -50,7 +59,7 @@ const discard: RouteDecision = { kind: "discard" };
 const destinationDisabled: RouteDecision = { kind: "refused", reason: "Destination is disabled" };
 const connectionDisabled: RouteDecision = { kind: "refused", reason: "Connection is disabled" };
 
-/** Decides about a record that was taken for a connection, by the current routes. */
+/** Decides about a log record that was taken for a connection, by the current routes. */
 export function decideRoute(
   { destination, bySource }: Routes,
   sourceId: string,
@@ -64,7 +73,7 @@ export function decideRoute(
   return connection.enabled ? send : connectionDisabled;
 }
 
-/** Decides about a replay, which needs no connection. */
+/** Decides about a replayed event. Replays need only an enabled destination, not a connection. */
 export function decideReplay({ destination }: Routes): RouteDecision {
   return destination.enabled ? send : destinationDisabled;
 }

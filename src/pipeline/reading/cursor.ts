@@ -2,25 +2,32 @@ import { assert } from "../../assert.ts";
 import type { CursorRecord } from "../model/lane-record.ts";
 
 /**
- * A lane's position in one log. Records are taken in order and settle in any order. `next` is
- * stored
- * together with the sequence numbers below it that are still pending, so that a restart repeats
- * only
- * those.
+ * A lane's read cursor in one log. Records are taken in order but may settle in any order. The
+ * cursor is stored as `next` and the numbers below it that are still pending, so that a restart
+ * repeats only the pending records.
  */
 export class Cursor {
-  /** Where to read on; below `next` only while records are backfilled or recovered. */
+  /**
+   * Sequence number of the next record to read. Below `next` only while records are read for a new
+   * connection, or pending ones again after a restart.
+   */
   position: number;
   #next: number;
   readonly #pending = new Set<number>();
-  /** Records that were pending at the last stop and were not taken again yet. */
+  /**
+   * Sequence numbers that were pending in the stored cursor and have not been taken again since the
+   * restart.
+   */
   readonly #recovered: Set<number>;
   /**
-   * Connections that appeared after their first records were read: id → sequence number where each
-   * starts.
+   * Connections that need records which the lane has already read past, by id. The value is the
+   * first sequence number to take for the connection.
    */
   readonly #backfills = new Map<string, number>();
-  /** The lowest record that must not be trimmed, according to the stored record. */
+  /**
+   * Lowest sequence number that a restart from the stored cursor would read. The log must keep all
+   * records from it on.
+   */
   #durableLow: number;
 
   constructor(record: CursorRecord) {
@@ -42,7 +49,10 @@ export class Cursor {
     return Math.min(this.#next, ...this.#pending, ...this.#recovered, ...this.#backfills.values());
   }
 
-  /** Takes records of this connection from `start` on, although the lane has read past them. */
+  /**
+   * Makes the lane read again from `start`, to take records for this connection only. Does nothing
+   * when the lane has not read past `start`.
+   */
   backfill(connectionId: string, start: number): void {
     if (start >= this.#next) return;
     // Connections that are backfilled already were read up to `position`; their start moves there,
@@ -63,7 +73,7 @@ export class Cursor {
     this.#backfills.delete(connectionId);
   }
 
-  /** Whether this record is still to be taken for this connection. */
+  /** Whether this record must still be taken for this connection. */
   wants(sequence: number, connectionId: string): boolean {
     if (sequence >= this.#next || this.#recovered.has(sequence)) return true;
     return sequence >= (this.#backfills.get(connectionId) ?? this.#next);
@@ -98,7 +108,10 @@ export class Cursor {
     return { next: this.#next, pending };
   }
 
-  /** Notes that the record is on disk that was made when the cursor had this `low`. */
+  /**
+   * Notes that a stored cursor is durable. `low` is the value of `this.low` when that cursor was
+   * made.
+   */
   committed(low: number): void {
     // `this.low` is lower when a backfill began meanwhile.
     this.#durableLow = Math.min(low, this.low);

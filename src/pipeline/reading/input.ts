@@ -2,21 +2,19 @@ import type { LogEnd, PixelRecord } from "../../event/record.ts";
 import { uuidText } from "../../event/uuid.ts";
 import type { BuiltEvent, InputEvent } from "../model/input-event.ts";
 
-/**
- * Bytes of cached events, with their records; older ones are built again on demand.
- */
+/** Largest total size in bytes of the cached events and their query strings. */
 const KEPT_EVENTS_BYTES_MAX = 8 << 20;
 
 /**
- * Builds events, and caches the last ones, since lanes at the same position share them. The bytes
- * of
- * events and of records together are bounded: either can be hundreds of times the other.
+ * Builds events from log records and caches the most recent ones, because lanes at the same
+ * position use the same events. Counts the bytes of both the events and the records, since either
+ * can be hundreds of times larger than the other.
  */
 export class EventCache {
   readonly #build: (record: PixelRecord) => BuiltEvent;
   /**
-   * Kept in two halves, of which the older is dropped as a whole: a Map that is used as a queue is
-   * slow.
+   * The newer half of the cache; `#old` is the older half. When the newer half is full, the older
+   * one is dropped as a whole. This is faster than removing entries one by one from a Map.
    */
   #young = new Map<PixelRecord, BuiltEvent>();
   #old = this.#young;
@@ -65,7 +63,10 @@ export class RecordInput implements InputEvent {
     return uuidText(this.#record.messageId);
   }
 
-  /** The event. It is built again when it is not kept any more, and is always the same. */
+  /**
+   * The event built from the record. It is built again when the cache has dropped it, with the same
+   * result.
+   */
   get event(): BuiltEvent {
     return this.#events.get(this.#record);
   }

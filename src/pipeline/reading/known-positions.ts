@@ -5,10 +5,9 @@ import type { Ledger } from "../ledger/ledger.ts";
 import type { LaneRecord } from "../model/lane-record.ts";
 
 /**
- * The highest position in each event log that a lane, a connection or a replay refers to. A log
- * that
- * ends below it, because it was damaged or restored from an older copy, must continue from it: a
- * record with a lower number would count as taken.
+ * The highest position in each log that a lane, a connection or a replay job refers to. A damaged
+ * or restored log may end below it. New records must then be numbered from this position on,
+ * because lanes would skip lower numbers as already taken.
  */
 export function knownPositions(live: Live, ledger: Pick<Ledger, "lanes" | "jobs">): Positions {
   const known: Record<string, number> = {};

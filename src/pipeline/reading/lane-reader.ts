@@ -7,33 +7,33 @@ import { covers, firstCovered, type Routes } from "../model/routes.ts";
 import { Cursor } from "./cursor.ts";
 import type { LogChunk, LogSet } from "./shared-reader.ts";
 
-/** A lane's cursors in all logs: takes the records that its routes cover, each once. */
+/**
+ * Reads the logs for one lane, one cursor per log. Takes each record of its routes exactly once.
+ */
 export class LaneReader {
   readonly #logs: LogSet;
   readonly #cursors = new Map<string, Cursor>();
   readonly #stored: Readonly<Record<string, CursorRecord>>;
-  /** Where the live window of each connection started, by the routes that were taken up last. */
+  /** Applied connections: id → where the current live period begins in each log. */
   readonly #known: Map<string, Positions>;
   /**
-   * For each connection that is catching up: the live window it had before. Stored in place of
-   * `#known`, so that a restart resumes the catching up.
+   * Connections whose new live period is still being read: id → their value in `#known` before it.
+   * Stored instead of the new value, so that a restart resumes that reading.
    */
   readonly #knownBefore = new Map<string, Positions>();
-  /**
-   * Chunks that were taken in part: a lane that is behind would read them again for each batch.
-   */
+  /** Log → chunk taken only in part, held so that the next batch need not read it again. */
   readonly #chunks = new Map<string, LogChunk>();
-  /** During recovery, only the events of the delivery before the crash are taken. */
+  /** The batched delivery before a crash, while only its events are taken; else undefined. */
   #recovering: DeliveryIntent | undefined;
   #routes: Routes;
   #nextLog = 0;
   /**
-   * Whether the lane is at the end of all logs and was not woken since: newer records have other
-   * sources.
+   * Whether the lane has read all logs to the end and was not woken since. Newer records then have
+   * none of its sources, and can be skipped.
    */
   #isIdle = false;
 
-  /** `recovering`: the delivery whose events come first, until `endRecovery`. */
+  /** With `repeated`, only the events of that delivery are taken until `endRecovery` is called. */
   constructor(
     logs: LogSet,
     routes: Routes,
@@ -48,17 +48,19 @@ export class LaneReader {
     this.setRoutes(routes);
   }
 
-  /** The delivery before a crash whose events alone are taken now. */
+  /** The batched delivery before a crash, while only its events are taken; else undefined. */
   get recovering(): DeliveryIntent | undefined {
     return this.#recovering;
   }
 
-  /** Takes all records from now on: the recovered delivery is complete. */
+  /** Ends the recovery of a batched delivery: the reader takes all events again. */
   endRecovery(): void {
     this.#recovering = undefined;
   }
 
-  /** Applies changed connections. A new one may start below the current position. */
+  /**
+   * Applies changed connections. Goes back to read records of those that are live from earlier on.
+   */
   setRoutes(routes: Routes): void {
     this.wake();
     this.#routes = routes;
@@ -81,16 +83,16 @@ export class LaneReader {
     }
   }
 
-  /** Notes that there may be something to take. */
+  /** Notes that the logs may hold new records of the lane's sources. */
   wake(): void {
     this.#skipAnnounced();
     this.#isIdle = false;
   }
 
   /**
-   * Takes up to `count` events from the logs, round robin. Before an event come all events of other
-   * logs that had been acknowledged when it was received, so that a user's events keep their order
-   * whichever process received them. Empty when the lane is at the end of all logs.
+   * Takes up to `count` events, from the logs in turn. An event waits until records that other logs
+   * held at its receipt are taken, so that a user's events stay in order whichever process received
+   * them. The result is empty when no event can be taken now.
    */
   async take(count: number, bytesMax: number): Promise<LaneEvent[]> {
     this.wake();
@@ -109,7 +111,7 @@ export class LaneReader {
     }
   }
 
-  /** Whether the cursor is at the announced end or after it. */
+  /** Whether the lane has read all records of the log that were announced to the lanes. */
   #isAhead(log: string): boolean {
     return this.#logs.announcedEnd(log) <= this.#cursor(log).position;
   }
@@ -156,7 +158,7 @@ export class LaneReader {
     return { logs, known };
   }
 
-  /** Notes that the record is on disk: records below its low marks may be trimmed. */
+  /** Notes that the cursors are on disk. The logs may be trimmed below `lows`, by log. */
   committed(lows: ReadonlyMap<string, number>): void {
     for (const [log, low] of lows) this.#cursors.get(log)?.committed(low);
   }
@@ -165,14 +167,12 @@ export class LaneReader {
     return new Map([...this.#cursors].map(([log, cursor]) => [log, cursor.low]));
   }
 
-  /**
-   * The oldest record that a restart would need; undefined for a log that the lane has not seen.
-   */
+  /** Lowest number that a restart would read from the log; undefined for a log without a cursor. */
   durableLow(log: string): number | undefined {
     return this.#cursors.get(log)?.durableLow;
   }
 
-  /** Records between the lowest that has not settled and the end of the logs. */
+  /** Approximate number of records from the oldest unsettled one to the end, over all logs. */
   lagEvents(): number {
     this.#skipAnnounced();
     const lags = this.#logs.names().map((log) => {
@@ -182,7 +182,7 @@ export class LaneReader {
     return lags.reduce((sum, lag) => sum + lag, 0);
   }
 
-  /** Moves an idle lane past records that were announced, since none is of its sources. */
+  /** Moves an idle lane past announced records: one of its sources would have woken it. */
   #skipAnnounced(): void {
     if (!this.#isIdle) return;
     for (const [log, cursor] of this.#cursors) {
@@ -206,7 +206,9 @@ export class LaneReader {
     return cursor;
   }
 
-  /** Takes events from one log. `isHeld`: the next record waits for another log. */
+  /**
+   * Takes events from a log. `isHeld`: the next record waits for other logs or the recovery's end.
+   */
   async #takeFrom(
     log: string,
     count: number,
@@ -262,7 +264,7 @@ export class LaneReader {
     return { events, isHeld };
   }
 
-  /** Whether another log holds events that come before, which the lane has not taken. */
+  /** Whether the lane has records left to read below `after`, the ends of other logs. */
   #waits(after: readonly LogEnd[] = []): boolean {
     return after.some(({ log, sequence }) => {
       const end = Math.min(sequence, this.#logs.end(String(log)));

@@ -7,22 +7,27 @@ import type { BuiltEvent, InputEvent } from "../model/input-event.ts";
 import type { LaneMetrics } from "../monitoring/metrics.ts";
 import { EventCache, RecordInput } from "./input.ts";
 
-/** Bytes of one read of the event log, which lanes at the same position share. */
+/** Largest size in bytes of one read from a log. */
 const SHARED_READ_BYTES_MAX = 256 << 10;
-/** Decoded chunks that are kept for lanes that come to the same position later. */
+/**
+ * Number of decoded chunks that are cached per log, for lanes that reach the same position later.
+ */
 export const KEPT_READS_MAX = 8;
 
-/** Decoded records of one log, from the sequence number `from` up to but not including `next`. */
+/**
+ * The decoded records of one log with sequence numbers from `from`, inclusive, to `next`,
+ * exclusive.
+ */
 export interface LogChunk {
   from: number;
   next: number;
   inputs: readonly { sequence: number; input: InputEvent }[];
-  /** Sources of the records: most lanes of a busy server can skip most chunks. */
+  /** Ids of the sources of all records. A lane skips a chunk that has none of its sources. */
   sources: ReadonlySet<string>;
 }
 
 export interface SharedReaderParts {
-  /** Readers by log directory name; more may be added. */
+  /** Log readers by name of the log's directory. More may be added later. */
   readers: ReadonlyMap<string, LogReader>;
   decode(bytes: Uint8Array): PixelRecord;
   eventOf(record: PixelRecord): BuiltEvent;
@@ -30,7 +35,7 @@ export interface SharedReaderParts {
   metrics: Pick<LaneMetrics, "unreadable">;
 }
 
-/** The logs that the lanes of a partition read. */
+/** The logs that the lanes of one partition read: a `SharedReader` restricted to these logs. */
 export type LogSet = Pick<
   SharedReader,
   | "names"
@@ -44,9 +49,8 @@ export type LogSet = Pick<
 >;
 
 /**
- * Reads the event logs for all lanes. Most lanes are at the end of the log: they share one read,
- * its
- * decoded records, and the events built from them.
+ * Reads the event logs for all lanes. Most lanes are at the end of the logs, so they share each
+ * read, its decoded records and the events built from them.
  */
 export class SharedReader {
   readonly #parts: SharedReaderParts;
@@ -61,7 +65,8 @@ export class SharedReader {
   }
 
   /**
-   * Notes that records up to `sequence` were announced: idle lanes that were not woken skip them.
+   * Notes that lanes were woken for the records below `sequence`. Lanes that were idle and not
+   * woken can skip them.
    */
   setAnnouncedEnd(log: string, sequence: number): void {
     assert(sequence <= this.end(log), "An announced end is at or below the durable end of its log");
@@ -72,7 +77,7 @@ export class SharedReader {
     return this.#announced.get(log) ?? 0;
   }
 
-  /** A view of these logs alone. */
+  /** Returns a view that is restricted to these logs. It shares the caches of this reader. */
   subset(readers: { keys(): Iterable<string> }): LogSet {
     return {
       names: () => [...readers.keys()],
@@ -90,17 +95,17 @@ export class SharedReader {
     return [...this.#parts.readers.keys()];
   }
 
-  /** Sequence number after the last durable record, per log. */
+  /** For each log, the sequence number after its last durable record. */
   ends(): Positions {
     return Object.fromEntries([...this.#parts.readers].map(([log, r]) => [log, r.end()]));
   }
 
-  /** Approximate number of records between two positions. */
+  /** Approximate number of records from position `from` to position `to`. */
   countBetween(log: string, from: number, to: number): number {
     return this.#parts.readers.get(log)?.countBetween(from, to) ?? 0;
   }
 
-  /** Sequence number of the oldest record that is kept. */
+  /** Sequence number of the oldest record that the log still holds; 0 for an unknown log. */
   first(log: string): number {
     return this.#parts.readers.get(log)?.first() ?? 0;
   }
@@ -109,7 +114,10 @@ export class SharedReader {
     return this.#parts.readers.get(log)?.end() ?? 0;
   }
 
-  /** The chunk that holds this position or follows it; undefined at the end of the log. */
+  /**
+   * Returns the chunk that contains this sequence number, or follows it. Undefined at the end of
+   * the log.
+   */
   async read(log: string, sequence: number): Promise<LogChunk | undefined> {
     const reader = this.#parts.readers.get(log);
     if (reader === undefined || sequence >= reader.end()) return undefined;
@@ -126,8 +134,8 @@ export class SharedReader {
   }
 
   /**
-   * Bytes of the event; undefined, with a line in the server's log, when no event can be built from
-   * the record.
+   * Length of the event's JSON in bytes. Undefined when no event can be built from the record,
+   * which is also counted and logged.
    */
   sizeOf(log: string, sequence: number, input: InputEvent): number | undefined {
     try {
@@ -169,8 +177,8 @@ export class SharedReader {
   }
 
   /**
-   * Counts and logs a record that cannot be decoded although its checksum is right: another version
-   * wrote it, or pixelmill has a bug. It is skipped.
+   * Counts and logs a record that cannot be decoded although its checksum is right. Another version
+   * wrote it, or pixelmill has a bug. The lanes skip the record.
    */
   #unreadable(log: string, sequence: number, error: unknown): void {
     this.#parts.metrics.unreadable.inc({ log });
