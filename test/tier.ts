@@ -4,6 +4,10 @@
  */
 export const tierVariable = "TEST_TIER";
 
+/** Every fourth of `items` in the quick tier; all of them in the long tier and without the runner. */
+export const sample = <T>(items: readonly T[]): T[] =>
+  items.filter((_, index) => process.env[tierVariable] !== "quick" || index % 4 === 0);
+
 /** Runs of a property: some in the quick tier, more in the long tier. */
 export const runs = (quick: number, long: number): number =>
   process.env[tierVariable] === "long" ? long : quick;
