@@ -38,7 +38,7 @@ test("a program's id changes with the code, a library or a credential", async ()
 
   const lib2 = catalog.code.revise(workspaceId, "library", library.id, { code: "lib 2" });
   const item = { kind: lib2.kind, id: lib2.id, versionId: lib2.versionId, imports: [] };
-  const change = { ...nothing, revisions: [lib2], publish: [item], tested: [user] };
+  const change = { ...nothing, revisions: [lib2], publish: [item], testedImporters: [user] };
   await catalog.code.commit(workspaceId, change);
   expect(catalog.live.program(destinationId)?.libraries).toEqual([lib2]);
   ids.add(catalog.live.program(destinationId)?.id);
