@@ -156,8 +156,11 @@ export class PostgresServer {
 
   /** Rows of a query as objects. */
   async rows(query: string, database?: string): Promise<Record<string, unknown>[]> {
-    const all = `select coalesce(json_agg("a row"), '[]') from (${query}) "a row"`;
-    return JSON.parse(await this.ask(all, database)) as Record<string, unknown>[];
+    // psql leaves out what it cannot print, such as U+10FFFE, so it prints base64.
+    const json = `coalesce(json_agg("a row"), '[]')::text`;
+    const all = `select encode(convert_to(${json}, 'UTF8'), 'base64') from (${query}) "a row"`;
+    const text = Buffer.from(await this.ask(all, database), "base64").toString();
+    return JSON.parse(text) as Record<string, unknown>[];
   }
 
   get #data(): string {
