@@ -1,2 +1,5 @@
-/** Digits of ids and secrets in ascending character order: texts sort as their numbers do. */
+/**
+ * Digits of ids and secrets, in ascending character order, so that numbers written with them sort
+ * as text.
+ */
 export const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";

@@ -12,12 +12,12 @@ import type {
 } from "./management/resources.ts";
 
 /**
- * The catalog: rules and management data in LMDB. Each verb is one atomic transaction, durable when
- * its promise resolves. Reads are synchronous and see the newest committed state.
- *
- * Verbs refuse with `ApiError` (`missing` for an unknown id or an id of another workspace,
- * `conflict`, `invalid`). Every verb takes the workspace first, and no verb reaches another
- * workspace. Several processes may open the same catalog; each sees the others' commits.
+ * The catalog: rules and management data in LMDB. Each method that changes data is one atomic
+ * transaction, durable when its promise resolves. Reads are synchronous and see the newest
+ * committed state. Methods refuse with an `ApiError`: `missing` for an id that is unknown or
+ * belongs to another workspace, `conflict` or `invalid`. Methods take the workspace id first, and
+ * reach no other workspace. Several processes may open the same catalog; each sees the others'
+ * commits.
  */
 export interface Catalog {
   workspaces: Workspaces;
@@ -31,12 +31,12 @@ export interface Catalog {
   code: CodeStore;
   live: Live;
   /**
-   * Resolves once reads see every change that any node answered before the call. Rejects as
-   * `unavailable` when that cannot be known.
+   * Resolves once reads see all changes that any node of the cluster had confirmed before the call.
+   * Rejects with `unavailable` when this cannot be determined.
    */
   current(): Promise<void>;
-  /** Why changes cannot be stored now, as a sentence; undefined while they can. */
+  /** Reason why changes cannot be stored now, as a sentence; undefined while they can be stored. */
   trouble(): string | undefined;
-  /** Stores the pending uses of tokens, and closes. */
+  /** Stores the recorded uses of tokens that are not on disk yet, then closes the catalog. */
   close(): Promise<void>;
 }

@@ -1,7 +1,10 @@
 import { ApiError } from "../errors.ts";
 import type { CodeKind } from "./model.ts";
 
-/** Published code changed between the tests and the commit; the caller tests again. */
+/**
+ * Error of a publication: other code was published between the tests and the commit. The caller
+ * runs the tests again.
+ */
 export class PublicationConflict extends ApiError {
   readonly stale = true;
 
@@ -10,7 +13,10 @@ export class PublicationConflict extends ApiError {
   }
 }
 
-/** Another revision was stored between reading the newest one and committing a change of it. */
+/**
+ * Error of a change to a revision: a newer revision was stored since the caller read the newest
+ * one.
+ */
 export class RevisionConflict extends ApiError {
   readonly overtaken = true;
 
@@ -23,7 +29,7 @@ export function notFound(kind: CodeKind): ApiError {
   return new ApiError("missing", `${nouns[kind]} not found`);
 }
 
-/** The resource exists and is not published. */
+/** Creates the error for a transformation or library that exists and is not published. */
 export function notPublished(kind: CodeKind): ApiError {
   const hint = "draft=true in the query asks for its newest revision";
   return new ApiError("missing", `${nouns[kind]} is not published: ${hint}`);

@@ -1,4 +1,7 @@
-/** Returns the item with the external id; an empty id removes the item's. */
+/**
+ * Returns a copy of the item with this external id. An empty id removes the external id; an absent
+ * one leaves the item as it is.
+ */
 export function withExternalId<T extends { externalId?: string }>(
   thing: T,
   { externalId }: { externalId?: string },

@@ -1,7 +1,7 @@
 /**
- * Ids are 27 letters and digits that sort by creation: 160 bits in base 62, of which 48 are
- * milliseconds and 112 are random. Within one millisecond, or when the clock steps back, a process
- * counts up from its last id, so that its ids always ascend; the random part keeps the ids of
+ * Ids are 27 letters and digits that sort by creation. They encode 160 bits in base 62: 48 bits of
+ * milliseconds, then 112 random bits. Within one millisecond, or when the clock was set back, a
+ * process adds to its last id, so that its ids always ascend. The random bits keep ids of different
  * processes apart.
  */
 
@@ -13,21 +13,21 @@ const shape = /^[0-9A-Za-z]{27}$/;
 
 let last = 0n;
 
-/** A new id that is greater than every id this process made before. */
+/** Creates an id that is greater than all ids that this process has created. */
 export function newId(now: number = Date.now()): string {
   const candidate = (BigInt(now) << RANDOM_BITS) | random();
   last = candidate > last ? candidate : last + 1n;
   return encode(last);
 }
 
-/** Whether a text can be an id; a text that cannot never becomes a key of the store. */
+/** Whether a text has the form of an id. Other texts are never used as keys of the store. */
 export function isId(text: string): boolean {
   return shape.test(text);
 }
 
 /**
- * Time at which an id was made, in milliseconds; later than the clock's when the clock had stepped
- * back.
+ * Returns the time at which an id was created, in milliseconds since the Unix epoch. It is later
+ * than the real time if the clock was set back before.
  */
 export function timeOf(id: string): number {
   const value = [...id].reduce((sum, digit) => sum * 62n + BigInt(BASE62.indexOf(digit)), 0n);

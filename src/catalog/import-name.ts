@@ -1,37 +1,42 @@
 import camelCase from "lodash/camelCase.js";
 import type { Language } from "./model.ts";
 
-/** Import names: the names by which code imports libraries. Pure. */
+/** Import names: the names by which user code imports libraries. Pure. */
 
-/** Languages that share libraries: `python` and `pythonfaas` are one family. */
+/**
+ * Language family: languages that can import the same libraries. `python` and `pythonfaas` are one.
+ */
 export type Family = "javascript" | "python";
 
 export function familyOf(language: Language): Family {
   return language === "javascript" ? "javascript" : "python";
 }
 
-/** `Get Cube` → `getCube`; empty when the name holds no letter or digit. */
+/**
+ * Returns a library's import name in camel case: `Get Cube` → `getCube`. Empty when the library's
+ * name has no letter or digit.
+ */
 export function importNameOf(libraryName: string): string {
   return camelCase(libraryName);
 }
 
 /**
- * Whether a library can have this name. A name that no library can have is never looked up, for it
- * may be a megabyte of Python identifier: keys of the store end at 1,978 bytes, and a UTF-16 unit
- * takes up to 3.
+ * Whether a library can have this import name. Other names are not looked up: a Python identifier
+ * may have a megabyte, while keys of the store have at most 1,978 bytes, and a UTF-16 unit takes up
+ * to 3.
  */
 export function isImportName(name: string): boolean {
   return name.length > 0 && name.length <= IMPORT_NAME_CHARS_MAX && !control.test(name);
 }
 
-/** Whether Python can import a module of this name. */
+/** Whether a Python import statement can name a module like this. */
 export function isPythonModuleName(name: string): boolean {
   return identifier.test(name) && !pythonKeywords.has(name);
 }
 
 /**
- * Longest import name: a library's name has 255 characters, and camel case at most doubles them
- * (`ß` → `ss`).
+ * Maximum length of an import name. A library's name has up to 255 characters, and camel case at
+ * most doubles them (`ß` → `ss`).
  */
 const IMPORT_NAME_CHARS_MAX = 600;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern matches control characters

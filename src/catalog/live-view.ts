@@ -1,26 +1,37 @@
 import type { Connection, Destination, Revision, Source } from "./model.ts";
 
-/** Reads of the data plane and the lanes, which take a few LMDB look-ups and no scan. */
+/**
+ * Reads of the catalog for accepting and delivering events. Each takes a few LMDB look-ups and no
+ * scan.
+ */
 export interface Live {
-  /** The source of a write key, enabled or not. */
+  /** Returns the source with this write key, enabled or not. Undefined when there is none. */
   source(writeKey: string): Source | undefined;
   sourceById(id: string): Source | undefined;
-  /** A number that increases when sources, destinations or connections change. */
+  /**
+   * Number that increases when sources, destinations or connections change. Callers reload these
+   * when it has increased.
+   */
   topology(): number;
-  /** Destinations of all workspaces that have a connection, with their connections. */
+  /**
+   * Returns the destinations of all workspaces that have at least one connection, each with its
+   * connections.
+   */
   lanes(): { destination: Destination; connections: Connection[] }[];
   destination(id: string): Destination | undefined;
   /**
-   * The published code that is linked to a destination, with the published libraries that the code
-   * imports and the workspace's credentials; undefined when there is no link. Returns the same
-   * object as long as nothing changed.
+   * Returns the published transformation that is linked to a destination, with the libraries that
+   * it imports and the workspace's credentials. Undefined when no transformation is linked. Returns
+   * the same object until one of these changes.
    */
   program(destinationId: string): LiveProgram | undefined;
-  /** Values of the workspace's credentials by name, for test runs. */
+  /** Returns the values of a workspace's credentials by name, for test runs of user code. */
   credentials(workspaceId: string): Record<string, string>;
 }
 export interface LiveProgram {
-  /** Changes with each change of the code, its libraries or the credentials. */
+  /**
+   * Identifies this exact program. It differs after any change of code, libraries or credentials.
+   */
   id: string;
   workspaceId: string;
   transformation: Revision;

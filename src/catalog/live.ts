@@ -7,13 +7,14 @@ import type { CodeTables } from "./tables/code-tables.ts";
 import type { Tables } from "./tables/tables.ts";
 
 /**
- * Transformations whose live program is kept in memory; the least recently used program is dropped
- * first.
+ * Maximum number of transformations whose live program is cached. Beyond it, the least recently
+ * used program is removed.
  */
 const LIVE_PROGRAMS_MAX = 4_096;
 
 /**
- * Longest write key that is looked up: write keys come from public URLs, and no longer one exists.
+ * Maximum length of a write key to look up. Write keys come from public URLs, and no existing key
+ * is longer.
  */
 const WRITE_KEY_CHARS_MAX = 128;
 
@@ -53,7 +54,7 @@ export function openLive(store: CatalogStore, tables: Tables, code: CodeTables):
   };
 }
 
-/** Caches the result of `make` until the epoch increases. */
+/** Caches the result of `make`, and calls `make` again only after the epoch has increased. */
 function cachedByEpoch<T>(store: CatalogStore, epoch: Epoch, make: () => T): () => T {
   let at: number | undefined;
   let value: T | undefined;
@@ -68,9 +69,9 @@ function cachedByEpoch<T>(store: CatalogStore, epoch: Epoch, make: () => T): () 
 }
 
 /**
- * Caches live programs by transformation. Builds a program again when the program epoch has
- * increased; returns the old object when its id is unchanged, so that callers can compare by
- * identity.
+ * Caches the live program of each transformation. After the program epoch has increased, builds the
+ * program again. If its id is the same as before, returns the old object, so that callers can
+ * compare programs by identity.
  */
 function programCache(store: CatalogStore, { credentials }: Tables, code: CodeTables) {
   const known = new Map<string, { at: number; program: LiveProgram }>();

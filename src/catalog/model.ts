@@ -1,11 +1,14 @@
 import type { Positions } from "../log/positions.ts";
 
 /**
- * Records of the catalog. Times are milliseconds since the Unix epoch, which `api/` formats as ISO
- * strings. Ids are opaque strings, ordered by time and never reused.
+ * Records of the catalog. Times are milliseconds since the Unix epoch; `api/` formats them as ISO
+ * strings. Ids are opaque strings that sort by creation and are never reused.
  */
 
-/** `python` is an alias of `pythonfaas`, stored and returned as sent. */
+/**
+ * Languages of user code. `python` means the same as `pythonfaas`; it is stored and returned as the
+ * client sent it.
+ */
 export type Language = "javascript" | "pythonfaas" | "python";
 
 export const permissions = [
@@ -26,19 +29,22 @@ export interface Workspace {
   createdAt: number;
 }
 
-/** Fields of everything that belongs to one workspace. */
+/** Fields of all items that belong to one workspace. */
 interface WorkspaceItem {
   id: string;
   workspaceId: string;
   createdAt: number;
 }
 
-/** Fields of an item that can change after it was created. */
+/** Fields of an item that can be changed after it was created. */
 interface ChangeableItem extends WorkspaceItem {
   updatedAt: number;
 }
 
-/** Fields of an item that can be disabled, and that external tools may know by an id of their own. */
+/**
+ * Fields of an item that can be disabled, and that may have an external id by which external tools
+ * know it.
+ */
 interface ManagedItem extends ChangeableItem {
   enabled: boolean;
   externalId?: string;
@@ -48,7 +54,7 @@ export interface Member extends ChangeableItem {
   name: string;
   email: string;
   /**
-   * `admin` with `editTransformations` is a legacy role, which holds all five permissions for
+   * Legacy role. `admin` together with `editTransformations` gives all five permissions for
    * transformations and libraries.
    */
   role: "admin" | "member";
@@ -56,12 +62,14 @@ export interface Member extends ChangeableItem {
   permissions: Permission[];
 }
 
-/** A token without its secret, which only its holder knows. */
+/** An access token without its secret, which is not stored. */
 export interface Token extends WorkspaceItem {
   name: string;
-  /** A service token's permissions, or those that a personal token's member has at this time. */
+  /**
+   * Permissions of a service token. For a personal token, the permissions that its member has now.
+   */
   permissions: Permission[];
-  /** Set on a personal token, which permits what this member may do at the time of each request. */
+  /** Member whose permissions a personal token has at each request. Absent on a service token. */
   memberId?: string;
   expiresAt?: number;
   lastUsedAt?: number;
@@ -71,62 +79,76 @@ export interface Token extends WorkspaceItem {
 export interface Principal {
   workspaceId: string;
   tokenId: string;
-  /** Set for a personal token. */
+  /** Member that the caller's personal token belongs to; absent for a service token. */
   memberId?: string;
   permissions: ReadonlySet<Permission>;
-  /** When the caller's token, or session, stops working. */
+  /** Time at which the caller's token or session expires; absent when it does not. */
   expiresAt?: number;
 }
 
-/** The author of a revision: a token, and the member when the token is a personal one. */
+/** Author of a revision: the token that sent it, and the member if the token is a personal one. */
 export type Author = Pick<Principal, "tokenId" | "memberId">;
 
 export interface Source extends ManagedItem {
   name: string;
   type: "http";
-  /** The type in the creator's own spelling, where that differs: `HTTP`. */
+  /** The type as the creator spelled it, such as `HTTP`; absent when it is spelled like `type`. */
   typeAs?: string;
   writeKey: string;
   config: Record<string, unknown>;
-  /** Settings that RudderStack's clients keep at a source; pixelmill only stores them. */
+  /**
+   * Settings that RudderStack's clients store with a source. pixelmill returns them and does not
+   * use them.
+   */
   geoEnrichmentEnabled?: boolean;
   transient?: boolean;
 }
 
 export interface Destination extends ManagedItem {
   name: string;
-  /** The name of a kind of `destinations/`, such as `webhook` or `file`. */
+  /**
+   * Name of a destination kind, which is a folder of `destinations/`: for example `webhook` or
+   * `file`.
+   */
   type: string;
-  /** The type in the creator's own spelling, where that differs: `WEBHOOK`. */
+  /**
+   * The type as the creator spelled it, such as `WEBHOOK`; absent when it is spelled like `type`.
+   */
   typeAs?: string;
   config: Record<string, unknown>;
 }
 
-/** A source's connection to a destination. */
+/**
+ * Connection of a source to a destination. Events of the source are delivered there while it is
+ * live.
+ */
 export interface Connection extends ManagedItem {
   sourceId: string;
   destinationId: string;
-  /** Events from these positions on are routed; set when the connection starts to be live. */
+  /**
+   * Log positions at which the connection's current or last live period starts. Earlier events are
+   * delivered only if `earlier` includes them.
+   */
   from: Positions;
   /**
-   * Events before these positions are still owed. Set when the connection stops being live, else
-   * absent.
+   * Log positions at which the connection's last live period ended; earlier events are still
+   * delivered. Absent while the connection is live.
    */
   until?: Positions;
-  /** Earlier live windows, oldest first, from before each pause; their events are still owed. */
+  /** Live periods before `from`, oldest first. Their events are still delivered. */
   earlier?: readonly { from: Positions; until: Positions }[];
 }
 
 export interface Credential extends ChangeableItem {
-  /** `[A-Za-z_][A-Za-z0-9_]*` */
+  /** Matches `[A-Za-z_][A-Za-z0-9_]*`. */
   name: string;
 }
 
 export type CodeKind = "transformation" | "library";
 
 /**
- * One immutable version of a transformation's or a library's code. Never deleted. `id` is the
- * transformation's or the library's.
+ * One immutable version of a transformation's or library's code. It is never deleted. `id` is the
+ * id of the transformation or library.
  */
 export interface Revision extends WorkspaceItem {
   kind: CodeKind;
@@ -135,15 +157,25 @@ export interface Revision extends WorkspaceItem {
   description: string;
   code: string;
   language: Language;
-  /** Libraries only: lodash `camelCase(name)`. */
+  /**
+   * Name by which code imports the library: lodash `camelCase(name)`. Absent for a transformation.
+   */
   importName?: string;
-  /** Imports found without a guest; absent in revisions of earlier versions. */
+  /**
+   * Names that the code imports, found by reading its text without a parser of the whole language.
+   * Absent in revisions that older releases stored.
+   */
   imports?: string[];
-  /** Absent in revisions of earlier versions, and in those that the server made itself. */
+  /**
+   * Absent in revisions that older releases stored, and in those that the server created itself.
+   */
   createdBy?: Author;
 }
 
-/** The mutable part of a transformation or library. Name and code belong to its revisions. */
+/**
+ * A transformation or library without its name and code, which belong to its revisions. This part
+ * can change.
+ */
 export interface Resource extends WorkspaceItem {
   kind: CodeKind;
   language: Language;
@@ -155,24 +187,30 @@ export interface Resource extends WorkspaceItem {
   externalId?: string;
 }
 
-/** Facts about a revision that are learned after it was stored. */
+/** Facts about a revision that become known after it was stored, since a revision never changes. */
 export interface RevisionHistory {
   /**
-   * The code's imports, as a guest read them when the code was published; absent when it never was.
+   * Names that the code imports, as a sandbox process found them at publishing. Absent when the
+   * revision was never published.
    */
   imports?: string[];
-  /** Test events that came with the revision; the first ones, as many as are kept. */
+  /**
+   * The first test events that were sent with the revision, up to a bound in bytes. Absent when
+   * none were sent.
+   */
   events?: Record<string, unknown>[];
 }
 
-/** The published version of a resource: written by publishing, read by lanes. */
+/**
+ * The published version of a transformation or library. Publishing writes it; delivery reads it.
+ */
 export interface Publication {
   versionId: string;
-  /** The import names in the code, in code order; for Python every module name. */
+  /** Names that the code imports, in code order; for Python the names of all imported modules. */
   imports: string[];
 }
 
-/** A page of a list, and the number of items of the whole list. */
+/** One page of a list, with the number of items in the whole list. */
 export interface CatalogPage<T> {
   items: T[];
   total: number;

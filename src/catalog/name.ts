@@ -1,7 +1,7 @@
 import { ApiError } from "../errors.ts";
 import { NAME_CHARS_MAX } from "../settings/limits.ts";
 
-/** Expectation of a name, for error messages. */
+/** Description of a valid name, for error messages. */
 export const nameExpected = `a name of 1 to ${NAME_CHARS_MAX} characters`;
 
 export function isName(text: string): boolean {
@@ -10,7 +10,8 @@ export function isName(text: string): boolean {
 }
 
 /**
- * Returns a name in its stored form, trimmed and well formed; refuses other texts with `invalid`.
+ * Returns a name as it is stored: trimmed, and well-formed Unicode. Refuses an empty or too long
+ * one with `invalid`.
  */
 export function parseName(text: string): string {
   if (isName(text)) return text.trim().toWellFormed();

@@ -18,17 +18,20 @@ import { openTables } from "./tables/tables.ts";
 import { upgrade } from "./upgrade.ts";
 
 /**
- * Opens the catalog in a directory, which is created when it is missing. Any number of processes
- * may have it open.
+ * Opens the catalog in a directory, creating the directory when it is missing. Several processes
+ * may have the same catalog open.
  */
 export async function openCatalog(options: {
   directory: string;
   logger: Logger;
-  /** The log of changes that all nodes share; without it the catalog is this machine's alone. */
+  /**
+   * Log of the changes that all nodes of a cluster share. Without it, the catalog belongs to this
+   * machine alone.
+   */
   order?: OrderedLog;
-  /** Sizes at which `order` is compacted, instead of the default ones. */
+  /** Sizes at which the log `order` is compacted; absent for the defaults. */
   bounds?: CompactionBounds;
-  /** Called when a newer release wrote entries to `order` that this one cannot read. */
+  /** Called when `order` has entries that a newer release wrote and this one cannot read. */
   onNewer?(reason: string): void;
 }): Promise<Catalog> {
   const { directory, logger, order } = options;

@@ -1,15 +1,12 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { BASE62 } from "./base62.ts";
 
-/**
- * Secrets of tokens and sessions, which are stored as hashes only, and write keys. This is the
- * randomness of a token.
- */
+/** Number of random bits in a token. Secrets of tokens and sessions are stored as hashes only. */
 export const TOKEN_RANDOM_BITS = 192;
 
 /**
- * The largest multiple of 62 in a byte. Greater or equal bytes are drawn again, so that every
- * letter is equally likely.
+ * Bound for random bytes: the largest multiple of 62 up to 256. Bytes at or above it are drawn
+ * again, so that all 62 letters and digits are equally likely.
  */
 const FAIR_BYTES = 248;
 const WRITE_KEY_RANDOM_BITS = 160;
@@ -20,12 +17,12 @@ export function newSecret(): string {
   return `pm_${randomText(TOKEN_RANDOM_BITS)}`;
 }
 
-/** `pm_` and 32 to 255 letters or digits. */
+/** Whether a text has the form of a token's secret: `pm_` and 32 to 255 letters or digits. */
 export function isSecret(text: string): boolean {
   return secretShape.test(text);
 }
 
-/** The secret of a session, which a browser keeps; it is never accepted as a token. */
+/** Creates the secret of a session, which the browser stores. It is never accepted as a token. */
 export function newSessionSecret(): string {
   return `pms_${randomText(TOKEN_RANDOM_BITS)}`;
 }
@@ -38,7 +35,10 @@ export function newWriteKey(): string {
   return randomText(WRITE_KEY_RANDOM_BITS);
 }
 
-/** SHA-256 in hexadecimal. A random secret of this length needs no salt and no slow hash. */
+/**
+ * Returns the SHA-256 hash in hexadecimal. A random secret of this length needs no salt and no slow
+ * hash.
+ */
 export function hashOf(secret: string): string {
   return createHash("sha256").update(secret).digest("hex");
 }

@@ -7,27 +7,34 @@ import type { OrderedLog } from "../store/ordered/ordered-log.ts";
 import { type OrderedStoreOptions, openOrderedStore } from "../store/ordered/ordered-store.ts";
 import type { Store as Environment } from "../store/store.ts";
 
-/** A stored counter that increases whenever its part of the data changes. */
+/** Name of a stored counter (epoch) that increases whenever its part of the data changes. */
 export type Epoch = "topology" | "program";
 
-/** The catalog's store with epochs, by which every process knows when its caches are stale. */
+/**
+ * Store of the catalog's tables, with epochs: counters by which each process sees that its caches
+ * are outdated.
+ */
 export interface CatalogStore extends Environment {
   /**
-   * The epoch at the beginning of this turn of the event loop, or after this process's last change.
+   * Returns an epoch's value. It is read from the store once per turn of the event loop, and again
+   * after a change by this process.
    */
   epoch(name: Epoch): number;
-  /** Resolves once this node has read the whole log, however long that takes. */
+  /** Resolves once this node has read the whole shared log, however long that takes. */
   recover(): Promise<void>;
-  /** Only inside a change. */
+  /** Increases an epoch. Only called inside a transaction. */
   advance(name: Epoch): void;
 }
 
-/** Sorts after every id and all other ASCII keys: the end of a range under a key's prefix. */
+/** Text that sorts after all ids and other ASCII keys. Ends a range of keys with one prefix. */
 export const LAST = "\uffff";
 
 const TABLES_MAX = 48;
 
-/** Opens the catalog's store in a directory; with `order`, as this node's view of that log. */
+/**
+ * Opens the catalog's store in a directory. With `order`, the store is this node's copy of the
+ * state that the shared log describes.
+ */
 export function openStore(
   directory: string,
   logger: Logger,
@@ -43,11 +50,14 @@ export function openStore(
   const store = ordered ?? openEnvironment(options);
   const epochs = store.table<number, Epoch>("epochs");
   /**
-   * Epochs read in this turn of the event loop: every pixel reads them, and a read of the store
-   * costs 0.4 µs.
+   * Epochs that were read in this turn of the event loop. Cached because each pixel needs them, and
+   * reading one from the store takes 0.4 µs.
    */
   const epochsNow = new Map<Epoch, number>();
-  /** The greatest value that this process has read of each epoch. */
+  /**
+   * Greatest value of each epoch that this process has read; used to check that epochs only
+   * increase.
+   */
   const greatest = new Map<Epoch, number>();
 
   function epoch(name: Epoch): number {

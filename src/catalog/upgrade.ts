@@ -5,8 +5,8 @@ import type { CodeTables } from "./tables/code-tables.ts";
 import type { Tables } from "./tables/tables.ts";
 
 /**
- * A change of the data of an older version. Each step runs once, in one transaction, before
- * anything is read.
+ * One conversion of data that an older release stored. It runs once, in one transaction, before the
+ * catalog is read.
  */
 interface Step {
   name: string;
@@ -43,7 +43,10 @@ const steps: readonly Step[] = [
   },
 ];
 
-/** Brings a catalog of an older version up to date; several processes may try at the same time. */
+/**
+ * Converts a catalog that an older release wrote, as far as it was not converted. Several processes
+ * may call this at the same time; each conversion still runs once.
+ */
 export async function upgrade(
   store: CatalogStore,
   tables: Tables,

@@ -2,15 +2,18 @@ import type { Family } from "../import-name.ts";
 import type { Revision } from "../model.ts";
 import type { CodeTables } from "../tables/code-tables.ts";
 
-/** A published library with its own imports (only Python libraries have any). */
+/**
+ * A published library with the names that it imports itself. Only Python libraries import others.
+ */
 export interface ImportedLibrary {
   revision: Revision;
   imports: readonly string[];
 }
 
 /**
- * Libraries that the imports need, directly or through other libraries: each once, breadth first.
- * `find` returns undefined for a name that is no library. Pure.
+ * Returns all libraries that code needs, given its imports: those it imports directly and those
+ * that these libraries import in turn. Each is returned once, direct ones first. `find` returns
+ * undefined for a name that is not a library. Pure.
  */
 export function librariesFor(
   imports: readonly string[],
@@ -30,7 +33,10 @@ export function librariesFor(
   return libraries;
 }
 
-/** Finds published libraries of a workspace and language. */
+/**
+ * Returns a function that finds a workspace's published library by import name, in one language
+ * family.
+ */
 export function publishedLibraries(tables: CodeTables, workspaceId: string, family: Family) {
   return (importName: string): ImportedLibrary | undefined => {
     const id = tables.libraryNames.library(workspaceId, family, importName);
@@ -41,9 +47,9 @@ export function publishedLibraries(tables: CodeTables, workspaceId: string, fami
 }
 
 /**
- * Code that imports the libraries in `start`, directly or through other libraries: each once,
- * breadth first, without `start`. `importersOf` returns an empty list for code that is no library.
- * Pure.
+ * Returns all code that imports a library in `start`, directly or through other libraries. Each is
+ * returned once, direct importers first; the libraries in `start` are left out. `importersOf`
+ * returns an empty list for code that is not a library. Pure.
  */
 export function importersThrough<T>(
   start: readonly T[],

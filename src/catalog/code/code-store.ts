@@ -9,36 +9,46 @@ import type {
   RevisionHistory,
 } from "../model.ts";
 
-/** A resource, with the revision that the caller asked for. */
+/** A transformation or library (resource) together with one of its revisions. */
 export interface ResourceRevision {
   resource: Resource;
   revision: Revision;
 }
 
-/** Transformations and libraries: resources, revisions, publications, links. */
+/**
+ * Storage of transformations and libraries: their revisions, their publications, and the links of
+ * destinations to transformations.
+ */
 export interface CodeStore {
-  /** Newest revision of an undeleted resource, published or not. */
+  /**
+   * Returns a resource with its newest revision, published or not. Refuses with `missing` when the
+   * resource was deleted.
+   */
   newestRevision(workspaceId: string, kind: CodeKind, id: string): ResourceRevision;
-  /** The published revision; `missing` for a draft or a deleted resource. */
+  /**
+   * Returns a resource with its published revision. Refuses with `missing` when it is a draft or
+   * was deleted.
+   */
   publishedRevision(workspaceId: string, kind: CodeKind, id: string): ResourceRevision;
   /**
-   * Every published resource, ordered by creation; each is read when the caller asks for the next.
+   * Yields all published resources in the order of creation. Each is read from the store only when
+   * the caller asks for it.
    */
   listPublished(workspaceId: string, kind: CodeKind): Generator<ResourceRevision>;
   /**
-   * Every resource that is neither published nor deleted, with its newest revision; ordered and
-   * read as in `listPublished`.
+   * Yields all drafts (neither published nor deleted) with their newest revisions, in the order of
+   * creation. Each is read only when the caller asks for it.
    */
   listDrafts(workspaceId: string, kind: CodeKind): Generator<ResourceRevision>;
   revision(workspaceId: string, kind: CodeKind, id: string, versionId: string): Revision;
   /**
-   * A revision by its versionId alone, also of a deleted resource; `missing` when its resource is
-   * of another kind.
+   * Returns a revision by its versionId, also when its resource was deleted. Refuses with `missing`
+   * when the resource is of another kind.
    */
   revisionByVersion(workspaceId: string, kind: CodeKind, versionId: string): Revision;
   /**
-   * Revisions of a resource, also of a draft or a deleted one; each is read when the caller asks
-   * for the next.
+   * Yields the revisions of a resource, also of a draft or a deleted one. Each is read from the
+   * store only when the caller asks for it.
    */
   revisions(
     workspaceId: string,
@@ -50,25 +60,26 @@ export interface CodeStore {
   publication(resource: Resource): Publication | undefined;
   history(revision: Revision): RevisionHistory;
 
-  /** Makes a revision in memory; nothing is stored before `commit`. */
+  /** Creates the first revision of a new resource in memory. `commit` stores it. */
   draft(workspaceId: string, kind: CodeKind, input: RevisionInput): Revision;
   revise(workspaceId: string, kind: CodeKind, id: string, input: Partial<RevisionInput>): Revision;
   /**
-   * Stores revisions, publishes versions and links destinations, all or nothing. Keeps two rules:
-   * one published library per importName and language; one transformation per destination. Rejects
-   * with `PublicationConflict` when published code changed since it was tested: `usedLibraries`
-   * must name the published versions of all libraries that the code uses, and `testedImporters`
-   * every importer of a library in `publish`.
+   * Stores revisions, publishes versions and links destinations in one transaction. It keeps two
+   * rules: a published library's import name is unique in its language, and a destination has at
+   * most one transformation. Rejects with `PublicationConflict` when published code changed since
+   * it was tested. To show this, `usedLibraries` must name the published versions of all libraries
+   * that the code uses, and `testedImporters` all code that imports a library in `publish`.
    */
   commit(workspaceId: string, change: CodeChange): Promise<void>;
   /**
-   * Throws what `commit` throws when a resource in `basedOn` was deleted or has a newer revision.
+   * Throws the error that `commit` would throw when a resource in `basedOn` was deleted or has a
+   * newer revision.
    */
   expectNewest(workspaceId: string, change: Pick<CodeChange, "basedOn">): void;
 
   /**
-   * Resolves with the result of `answer`, which reads the state right after the change. When
-   * `answer` throws, nothing is changed.
+   * Links a destination to a transformation. Resolves with the result of `answer`, which runs
+   * inside the transaction and reads the new state. If `answer` throws, nothing is changed.
    */
   link<T = void>(
     workspaceId: string,
@@ -82,28 +93,37 @@ export interface CodeStore {
     destinationId: string,
     answer?: () => T,
   ): Promise<T>;
-  /** Removes the link of a destination, to whichever transformation. */
+  /** Removes a destination's link, to whichever transformation it leads. */
   clearLink(workspaceId: string, destinationId: string): Promise<void>;
-  /** Destinations linked to a transformation, in the order of linking. */
+  /** Returns the destinations that are linked to a transformation, in the order of linking. */
   linkedDestinations(workspaceId: string, transformationId: string): Destination[];
   /**
-   * Id of the transformation that a destination is linked to; undefined for an unknown destination.
+   * Returns the id of a destination's transformation. Undefined when it has none, or when the
+   * destination is unknown.
    */
   linkedTransformation(workspaceId: string, destinationId: string): string | undefined;
-  /** When a destination was linked to its transformation. */
+  /**
+   * Time at which a destination was linked to its transformation, in milliseconds since the Unix
+   * epoch. Undefined when it has no link.
+   */
   linkedAt(workspaceId: string, destinationId: string): number | undefined;
 
-  /** Unlinks, unpublishes, marks deleted. `conflict` for a library that a published transformation imports. */
+  /**
+   * Marks a resource as deleted, and removes its publication and its links. Refuses with `conflict`
+   * when a published transformation imports the library.
+   */
   remove(workspaceId: string, kind: CodeKind, id: string): Promise<void>;
   setExternalId(workspaceId: string, kind: CodeKind, id: string, externalId: string): Promise<void>;
 
-  /** The published library with this import name; undefined when there is none. */
+  /**
+   * Returns the published library with this import name and language; undefined when there is none.
+   */
   libraryByImportName(
     workspaceId: string,
     language: Language,
     importName: string,
   ): Revision | undefined;
-  /** Published transformations and libraries that import this name in this language. */
+  /** Returns the published transformations and libraries that import this name in this language. */
   importers(workspaceId: string, language: Language, importName: string): ResourceRevision[];
 }
 export interface RevisionInput {
@@ -115,15 +135,21 @@ export interface RevisionInput {
 }
 export interface CodeChange {
   revisions: Revision[];
-  /** Revisions that `revisions` were made from; each must still be the newest of its resource. */
+  /**
+   * Revisions from which those in `revisions` were made. Each must still be the newest of its
+   * resource.
+   */
   basedOn?: { kind: CodeKind; id: string; versionId: string }[];
   publish: { kind: CodeKind; id: string; versionId: string; imports: string[] }[];
   links: { transformationId: string; destinationId: string }[];
-  /** Published libraries that the tests ran with: importName, language → versionId. */
+  /** Published library versions that the tests ran with, each with its import name and language. */
   usedLibraries: { importName: string; language: Language; versionId: string }[];
-  /** Published importers of the libraries in `publish` that were tested with them. */
+  /** Published code that imports a library in `publish` and was tested with its new version. */
   testedImporters?: { versionId: string }[];
-  /** Test events of revisions; the first ones of each are kept. */
+  /**
+   * Test events to store with revisions. Only the first events of each revision are stored, up to a
+   * number of bytes.
+   */
   events?: { versionId: string; events: Record<string, unknown>[] }[];
   externalIds?: { kind: CodeKind; id: string; externalId: string }[];
 }

@@ -15,8 +15,8 @@ import type { LinkChange } from "./links.ts";
 import { newDraft, withPublished, withRevision } from "./resource-states.ts";
 
 /**
- * Stores revisions, publishes and links in one transaction, which also checks the rules of
- * publishing.
+ * Creates `commit`, which stores revisions, publishes and links in one transaction. The rules of
+ * publishing are checked in the same transaction.
  */
 export function createCommit(
   store: CatalogStore,
@@ -55,7 +55,7 @@ export function createCommit(
   };
 }
 
-/** Checks that the libraries the tests ran with are still the published ones. */
+/** Refuses the change unless the libraries that the tests ran with are still the published ones. */
 function checkUsedLibraries(tables: CodeTables, workspaceId: string, change: CodeChange): void {
   for (const { importName, language, versionId } of change.usedLibraries) {
     const id = tables.libraryNames.library(workspaceId, familyOf(language), importName);
@@ -64,7 +64,7 @@ function checkUsedLibraries(tables: CodeTables, workspaceId: string, change: Cod
   }
 }
 
-/** Checks that the published code uses no library that the tests ran without. */
+/** Refuses the change when the code to publish uses a library that the tests ran without. */
 function checkNoUnusedLibraries(tables: CodeTables, workspaceId: string, change: CodeChange): void {
   const known = new Set([...change.publish, ...change.usedLibraries].map((it) => it.versionId));
   for (const { kind, id, imports } of change.publish) {
@@ -76,8 +76,8 @@ function checkNoUnusedLibraries(tables: CodeTables, workspaceId: string, change:
 }
 
 /**
- * Checks that every importer of a library in `publish` was tested with the library, in the version
- * that is published now.
+ * Refuses the change unless all published code that imports a library in `publish` was tested with
+ * it, in the importer's published version.
  */
 function checkImportersTested(tables: CodeTables, workspaceId: string, change: CodeChange): void {
   const tested = new Set(
@@ -128,7 +128,10 @@ function publish(
   tables.putResource(after);
 }
 
-/** Ids of the published code that imports a library, the library itself left out. */
+/**
+ * Returns the ids of the published code that imports a library, directly or through other
+ * libraries. The library itself is left out.
+ */
 export function importersOf(tables: CodeTables, workspaceId: string, library: Revision): string[] {
   const name = library.importName ?? "";
   const ids = tables.libraryNames.importers(workspaceId, familyOf(library.language), name);

@@ -2,17 +2,20 @@ import { parse } from "es-module-lexer/minimal/js";
 import { familyOf } from "../import-name.ts";
 import type { Language } from "../model.ts";
 
-/** Imported names kept with one revision: code of 1 MiB could have 95,000. */
+/**
+ * Maximum number of imported names that are stored with one revision. Code of 1 MiB could have
+ * 95,000.
+ */
 const IMPORTS_MAX = 1_000;
 const IMPORT_CHARS_MAX = 255;
 
-/** The lexer's number for a static import. */
+/** Value by which the lexer (es-module-lexer) marks a static import. */
 const STATIC = 1;
 
 /**
- * Names that code imports, each once in code order, found without running or compiling the code,
- * which may be a broken draft. Publishing asks a guest instead, whose parser knows the whole
- * language. Pure.
+ * Returns the names that code imports, each once and in code order. Reads the text without running
+ * or compiling it, since it may be a draft with errors. Publishing uses the imports that a sandbox
+ * process finds with the language's own parser instead. Pure.
  */
 export function importsOf(language: Language, code: string): string[] {
   const names = familyOf(language) === "python" ? pythonImports(code) : javascriptImports(code);
@@ -34,7 +37,10 @@ function javascriptImports(code: string): string[] {
   }
 }
 
-/** Strings and comments of Python, which may hold words that look like imports. */
+/**
+ * Matches strings and comments of Python, which are removed first because they may contain words
+ * that look like imports.
+ */
 const texts = /("""|''')[\s\S]*?\1|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|#[^\n]*/g;
 const statement = /^[ \t]*(?:import[ \t]+([^\n;]+)|from[ \t]+([^\s;]+)[ \t]+import\b)/;
 const moduleName = /^[\p{L}_][\p{L}\p{N}_.]*$/u;

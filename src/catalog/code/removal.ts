@@ -9,7 +9,10 @@ import type { CodeStore } from "./code-store.ts";
 import { importersOf } from "./commit.ts";
 import { asDeleted } from "./resource-states.ts";
 
-/** Importers that a refusal names; it counts the others. */
+/**
+ * Maximum number of importers that the error message names when a library is still imported. The
+ * message gives only the number of the others.
+ */
 const NAMED_IMPORTERS_MAX = 10;
 
 export function createRemoval(

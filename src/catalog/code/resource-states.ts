@@ -4,11 +4,12 @@ import { familyOf } from "../import-name.ts";
 import type { Resource, Revision } from "../model.ts";
 
 /**
- * The states of a transformation or library: draft, published or deleted. Each function is one
- * transition, and refuses a state that has none. Revisions are only ever added. Pure.
+ * The states of a transformation or library: draft, published or deleted. Each function makes one
+ * transition, and throws when the current state does not allow it. Revisions are added and never
+ * removed. Pure.
  */
 
-/** (none) → draft, by its first revision. */
+/** Creates a draft from its first revision. */
 export function newDraft(revision: Revision): Resource {
   return {
     kind: revision.kind,
@@ -21,7 +22,7 @@ export function newDraft(revision: Revision): Resource {
   };
 }
 
-/** Any state stays as it is, and has a newer revision; what is published stays published. */
+/** Adds a newer revision. The state does not change, and a published version stays published. */
 export function withRevision(resource: Resource, revision: Revision): Resource {
   if (resource.deleted) throw notFound(resource.kind);
   checkSame(resource, revision);
@@ -30,20 +31,20 @@ export function withRevision(resource: Resource, revision: Revision): Resource {
   return { ...resource, newest: revision.versionId };
 }
 
-/** Any state → published. A deleted resource is restored by this. */
+/** Publishes a revision, from any state. Publishing a deleted resource restores it. */
 export function withPublished(resource: Resource, revision: Revision): Resource {
   checkSame(resource, revision);
   return { ...resource, published: revision.versionId, deleted: false };
 }
 
-/** Draft or published → deleted. */
+/** Marks a draft or a published resource as deleted. */
 export function asDeleted(resource: Resource): Resource {
   if (resource.deleted) throw notFound(resource.kind);
   const { published: _, ...rest } = resource;
   return { ...rest, deleted: true };
 }
 
-/** Refuses to link a destination to a transformation that is not published. */
+/** Throws unless a transformation is published: only then may a destination be linked to it. */
 export function checkLinkable(resource: Resource): void {
   if (resource.deleted) throw notFound(resource.kind);
   if (resource.published === undefined) {

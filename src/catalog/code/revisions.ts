@@ -7,7 +7,10 @@ import { parseName } from "../name.ts";
 import type { CodeStore, RevisionInput } from "./code-store.ts";
 import { importsOf } from "./imports.ts";
 
-/** Makes revisions in memory, from what a caller sends and what the resource has. */
+/**
+ * Creates the functions that make revisions in memory, from the caller's input and the resource's
+ * newest revision.
+ */
 export function createRevisions(
   newestRevision: CodeStore["newestRevision"],
 ): Pick<CodeStore, "draft" | "revise"> {

@@ -2,19 +2,23 @@ import { assert } from "../../assert.ts";
 import type { Positions } from "../../log/positions.ts";
 import type { Connection } from "../model.ts";
 
-/** Live windows that a connection keeps apart when it is paused again and again. */
+/**
+ * Maximum number of earlier live windows that a connection stores. One is added when it is paused
+ * and resumed.
+ */
 export const CONNECTION_WINDOWS_MAX = 16;
 
 /**
- * Live windows: a connection routes the events from `from` on while it is live, and those before
- * `until` once it is not. Pure.
+ * Live windows: the ranges of log positions whose events a connection delivers. While the
+ * connection is live, its window begins at `from` and has no end. When it is paused, the window
+ * ends at `until`. Pure.
  */
 
 type Window = NonNullable<Connection["earlier"]>[number];
 
 /**
- * The connection after it starts or stops being live at `logEnds`; the same object when `live` does
- * not change.
+ * Starts or ends a connection's live window at the current log ends, `logEnds`. Returns the same
+ * object when the connection is in the wanted state already.
  */
 export function setLive(connection: Connection, live: boolean, logEnds: Positions): Connection {
   if (live === (connection.until === undefined)) return connection;
@@ -28,12 +32,15 @@ export function setLive(connection: Connection, live: boolean, logEnds: Position
   return after;
 }
 
-/** The window of a new connection; one that is not live routes nothing. */
+/** Returns the first window of a new connection. It is empty when the connection is not live. */
 export function newWindow(live: boolean, logEnds: Positions): Pick<Connection, "from" | "until"> {
   return live ? { from: logEnds } : { from: logEnds, until: logEnds };
 }
 
-/** Earlier windows, with the one that just ended: events accepted before a pause are still owed. */
+/**
+ * Returns the earlier windows, with the one that has just ended. They are stored because their
+ * events may not be delivered yet.
+ */
 function earlierOf(connection: Connection, until: Positions | undefined) {
   if (until === undefined || isEmpty(connection.from, until)) return {};
   return {
@@ -43,7 +50,7 @@ function earlierOf(connection: Connection, until: Positions | undefined) {
 
 /**
  * Merges the two oldest windows when there are more than CONNECTION_WINDOWS_MAX. Events of the
- * pause between them may then be delivered, but no owed event is lost.
+ * pause between them may be delivered then, but no event that should be delivered is lost.
  */
 function mergeOldest(windows: readonly Window[]): readonly Window[] {
   if (windows.length <= CONNECTION_WINDOWS_MAX) return windows;

@@ -4,7 +4,7 @@ import type { CatalogStore } from "../store.ts";
 import type { Tables } from "../tables/tables.ts";
 import type { Members } from "./resources.ts";
 
-/** Permissions of the legacy role `admin` with edit access to transformations. */
+/** Permissions of a member with the legacy role `admin` who may edit transformations. */
 const legacyAdmin: readonly Permission[] = [
   "transformations:create-delete",
   "transformations:connect",
@@ -13,7 +13,10 @@ const legacyAdmin: readonly Permission[] = [
   "destinations:connect",
 ];
 
-/** Permissions that a member has now: its own and those of its legacy role. */
+/**
+ * Returns the permissions that a member has: those given to the member, and those of its legacy
+ * role.
+ */
 export function permissionsOf(member: Member): ReadonlySet<Permission> {
   const legacy = member.role === "admin" && member.editTransformations ? legacyAdmin : [];
   return new Set([...member.permissions, ...legacy]);

@@ -13,7 +13,10 @@ import type {
 
 export interface Workspaces {
   create(name: string): Promise<Workspace>;
-  /** Returns the oldest workspace; creates it when there is none. */
+  /**
+   * Returns the oldest workspace, or creates one when there is none. `isMade` is true when it was
+   * created.
+   */
   first(name: string): Promise<{ workspace: Workspace; isMade: boolean }>;
   get(id: string): Workspace | undefined;
   list(): Workspace[];
@@ -22,7 +25,7 @@ export interface Workspaces {
 export interface Members {
   create(workspaceId: string, input: MemberInput): Promise<Member>;
   update(workspaceId: string, id: string, input: Partial<MemberInput>): Promise<Member>;
-  /** The member's personal tokens stop working in the same transaction. */
+  /** Removes a member. The member's personal tokens stop working in the same transaction. */
   remove(workspaceId: string, id: string): Promise<void>;
   get(workspaceId: string, id: string): Member;
   list(workspaceId: string, page: number): CatalogPage<Member>;
@@ -32,53 +35,70 @@ export type MemberInput = Pick<Member, "name" | "email"> &
 
 export interface Tokens {
   /**
-   * `secret` is `pm_` with letters and digits. It is generated unless the caller gives one, and is
-   * shown here only.
+   * Creates a token. Its secret is `pm_` followed by letters and digits, generated unless the
+   * caller gives one. The secret cannot be read later.
    */
   create(workspaceId: string, input: TokenInput): Promise<{ token: Token; secret: string }>;
   get(workspaceId: string, id: string): Token;
   list(workspaceId: string, page: number): CatalogPage<Token>;
   revoke(workspaceId: string, id: string): Promise<void>;
   /**
-   * Undefined for an unknown, expired or revoked secret. Records the time of use, which is stored
-   * in the background.
+   * Returns the caller that a token's secret identifies. Undefined when the token is unknown,
+   * expired or revoked. Also records the time of use, which is stored a moment later.
    */
   authenticate(secret: string): Principal | undefined;
 }
-/** `permissions` are a service token's; a token with `memberId` has its member's instead. */
+/**
+ * Data of a new token. `permissions` apply to a service token; a token with `memberId` is personal,
+ * and has its member's permissions instead.
+ */
 export interface TokenInput extends Pick<Token, "name" | "permissions" | "memberId" | "expiresAt"> {
   secret?: string;
 }
 
 /**
- * Browsers that signed in with a token. Each session has a secret of its own, and permits what its
- * token permits at the time. A session ends with its token, and after `SESSION_SECONDS_MAX`.
+ * Sessions of browsers that signed in with a token. Each session has its own secret, and has the
+ * permissions that its token has at the time of a request. It ends with its token, or after
+ * `SESSION_SECONDS_MAX`.
  */
 export interface Sessions {
   /**
-   * `secret` is returned once, for the browser; undefined when `token` is unknown, expired or
-   * revoked. The oldest session of a token ends when it has more than `SESSIONS_OF_TOKEN_MAX`.
+   * Begins a session, and returns its secret for the browser; the secret cannot be read later.
+   * Undefined when `token` is unknown, expired or revoked. When the token has more than
+   * `SESSIONS_OF_TOKEN_MAX` sessions, its oldest one ends.
    */
   begin(token: string): Promise<{ principal: Principal; secret: string } | undefined>;
-  /** Undefined for a secret that is unknown, expired or ended. Records the use of the token. */
+  /**
+   * Returns the caller that a session's secret identifies. Undefined when the session is unknown,
+   * expired or ended. Also records a use of the session's token.
+   */
   authenticate(secret: string): Principal | undefined;
-  /** Does nothing when the session does not exist. */
+  /** Ends the session with this secret. Does nothing when there is none. */
   end(secret: string): Promise<void>;
 }
 
-/** Named secrets of user code; values are write-only outside `live`. */
+/**
+ * Credentials: named secrets that user code reads. Their values can be written and not read here;
+ * only `live` reads them.
+ */
 export interface Credentials {
   put(workspaceId: string, name: string, value: string): Promise<Credential>;
   list(workspaceId: string, page: number): CatalogPage<Credential>;
   remove(workspaceId: string, id: string): Promise<void>;
 }
 
-/** Items that external tools may know by an id of their own. */
+/** Methods of items that may have an external id, by which external tools know them. */
 interface ManagedItems<T> {
-  /** The connections of a source or destination, and a destination's link, are removed with it. */
+  /**
+   * Removes the item. Removing a source or destination also removes its connections, and removing a
+   * destination removes its link to a transformation.
+   */
   remove(workspaceId: string, id: string): Promise<void>;
   get(workspaceId: string, id: string): T;
-  /** `marked`: true lists the items with an external id, false those without; all when absent. */
+  /**
+   * Lists a page of items. `marked` true lists only items with an external id, false only those
+   * without; undefined lists all.
+   */
   list(workspaceId: string, page: number, marked?: boolean): CatalogPage<T>;
 }
 
@@ -87,14 +107,17 @@ export interface Sources extends ManagedItems<Source> {
   update(workspaceId: string, id: string, input: Partial<SourceInput>): Promise<Source>;
   rotateWriteKey(workspaceId: string, id: string): Promise<Source>;
 }
-/** An empty external id takes the source's away. */
+/** Data of a source. An empty external id removes the one that the source has. */
 export interface SourceInput
   extends Pick<Source, "name" | "typeAs" | "geoEnrichmentEnabled" | "transient" | "externalId">,
     Partial<Pick<Source, "enabled" | "config">> {}
 
 export interface Destinations extends ManagedItems<Destination> {
   create(workspaceId: string, input: DestinationInput): Promise<Destination>;
-  /** `logEnds`: where the event logs end now; used when `enabled` changes. */
+  /**
+   * Changes a destination. `logEnds` is where the event logs end now: when `enabled` changes, the
+   * destination's connections start or stop there.
+   */
   update(
     workspaceId: string,
     id: string,
@@ -102,21 +125,23 @@ export interface Destinations extends ManagedItems<Destination> {
     logEnds: Positions,
   ): Promise<Destination>;
 }
-/** An empty external id takes the destination's away. */
+/** Data of a destination. An empty external id removes the one that the destination has. */
 export interface DestinationInput
   extends Pick<Destination, "name" | "type" | "typeAs" | "config" | "externalId">,
     Partial<Pick<Destination, "enabled">> {}
 export interface DestinationChange
   extends Partial<Pick<DestinationInput, "name" | "enabled" | "externalId">> {
   /**
-   * Computes the new config from the stored destination, inside the change; `update` rejects with
-   * what it throws.
+   * Computes the new config from the stored destination, inside the transaction. If it throws,
+   * `update` rejects with the same error.
    */
   config?: (before: Destination) => Record<string, unknown>;
 }
 
 export interface Connections extends ManagedItems<Connection> {
-  /** `conflict` when the pair is connected already. */
+  /**
+   * Connects a source to a destination. Refuses with `conflict` when they are connected already.
+   */
   create(workspaceId: string, input: ConnectionInput, logEnds: Positions): Promise<Connection>;
   update(
     workspaceId: string,
@@ -125,7 +150,7 @@ export interface Connections extends ManagedItems<Connection> {
     logEnds: Positions,
   ): Promise<Connection>;
 }
-/** An empty external id takes the connection's away. */
+/** Data of a connection. An empty external id removes the one that the connection has. */
 export interface ConnectionInput
   extends Pick<Connection, "sourceId" | "destinationId" | "externalId">,
     Partial<Pick<Connection, "enabled">> {}

@@ -8,12 +8,12 @@ import type { StoredToken, Tables } from "../tables/tables.ts";
 import { permissionsOf } from "./members.ts";
 import type { Tokens } from "./resources.ts";
 
-/** Longest delay until a token's `lastUsedAt` is on disk. */
+/** Maximum time until the last use of a token is on disk. */
 const TOKEN_USE_FLUSH_MS = 2_000;
 
 /**
- * Opens the tokens. `principalOf` returns the principal of a token and records the use; `flush`
- * stores the uses recorded since the last flush.
+ * Opens the management of tokens. `principalOf` returns the caller that a token identifies, and
+ * records the use. `flush` stores the uses recorded since the last flush.
  */
 export function openTokens(
   store: CatalogStore,
@@ -38,7 +38,10 @@ export function openTokens(
     timer.unref();
   }
 
-  /** Never rejects: a use that cannot be stored must fail neither a request nor a shutdown. */
+  /**
+   * Stores the recorded uses. Never rejects, because a failure to store them must not fail a
+   * request or a shutdown.
+   */
   async function flush(): Promise<void> {
     clearTimeout(timer);
     timer = undefined;

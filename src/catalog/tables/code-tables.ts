@@ -7,7 +7,7 @@ import type { CodeKind, Publication, Resource, Revision } from "../model.ts";
 import { type CatalogStore, LAST } from "../store.ts";
 import { revisionHistoryTable } from "./revision-history.ts";
 
-/** The tables of transformations and libraries, with their indexes. */
+/** Tables of transformations and libraries, with their indexes. */
 export type CodeTables = ReturnType<typeof openCodeTables>;
 
 export function openCodeTables(store: CatalogStore) {
@@ -16,11 +16,14 @@ export function openCodeTables(store: CatalogStore) {
   const resource = (id: string) => (isId(id) ? resources.get(id) : undefined);
   return {
     resource,
-    /** The resources of every workspace. */
+    /** Returns the resources (transformations and libraries) of all workspaces. */
     allResources: () => [...resources.getRange({})].map(({ value }) => value),
-    /** Ids of drafts, oldest first. */
+    /** Yields the ids of a workspace's drafts, oldest first. */
     drafts: (workspaceId: string, kind: CodeKind) => idsOf(drafts, workspaceId, kind),
-    /** Refuses with `missing` when the resource is of another workspace or kind. */
+    /**
+     * Returns a resource. Refuses with `missing` when it belongs to another workspace or is of
+     * another kind.
+     */
     resourceOf(workspaceId: string, kind: CodeKind, id: string): Resource {
       const found = resource(id);
       if (found?.workspaceId !== workspaceId || found.kind !== kind) throw notFound(kind);
@@ -48,15 +51,21 @@ export function openCodeTables(store: CatalogStore) {
 
 type ResourceKey = [workspaceId: string, kind: CodeKind, id: string];
 
-/** A draft is neither published nor deleted. */
+/** Whether a resource is a draft: neither published nor deleted. */
 export function isDraft({ published, deleted }: Resource): boolean {
   return published === undefined && !deleted;
 }
 
-/** Keys that one read takes. No cursor stays open while the caller does something else. */
+/**
+ * Number of keys that one read of the store returns. Ids are read in parts, so that no LMDB cursor
+ * stays open while the caller does something else.
+ */
 const KEYS_AT_ONCE = 1_000;
 
-/** Ids of a workspace's resources of one kind, in order; reads further keys as the caller asks. */
+/**
+ * Yields the ids of a workspace's resources of one kind, in order. Reads more keys as the caller
+ * asks for them.
+ */
 function* idsOf(
   order: Table<true, ResourceKey>,
   workspaceId: string,
@@ -80,7 +89,7 @@ function revisionTable(store: CatalogStore) {
   return {
     get: (versionId: string): Revision | undefined =>
       isId(versionId) ? revisions.get(versionId) : undefined,
-    /** Adds a revision, which never changes afterwards. */
+    /** Stores a new revision, which never changes afterwards. */
     add(revision: Revision): void {
       assert(!revisions.doesExist(revision.versionId), "A versionId is never used twice");
       revisions.put(revision.versionId, revision);
@@ -122,8 +131,8 @@ function publicationTable(store: CatalogStore) {
 }
 
 /**
- * Index of import names: the published library of each name, and the published code that imports
- * it.
+ * Index by import name: the published library that has the name, and the published code that
+ * imports it.
  */
 function libraryNameTable(store: CatalogStore) {
   type Name = [workspaceId: string, family: Family, importName: string];
@@ -157,12 +166,16 @@ function libraryNameTable(store: CatalogStore) {
   };
 }
 
-/** Links: at most one of each destination; a transformation has many, in the order of linking. */
+/**
+ * Table of links. A destination has at most one; a transformation has many, in the order of
+ * linking.
+ */
 function linkTable(store: CatalogStore) {
   interface Link {
     transformationId: string;
     /**
-     * An id generated at linking: orders the links of a transformation and has the time of linking.
+     * Id that was generated when the link was made. It orders a transformation's links, and
+     * contains the time of linking.
      */
     order: string;
   }
@@ -193,7 +206,7 @@ function linkTable(store: CatalogStore) {
         ({ value }) => value,
       );
     },
-    /** Links the destination and removes its link to another transformation. */
+    /** Links a destination to a transformation, replacing the link that the destination has. */
     put(link: Link, destinationId: string): void {
       remove(destinationId);
       links.put(destinationId, link);

@@ -10,12 +10,15 @@ interface Markable {
   externalId?: string;
 }
 
-/** Index of items with and without an external id: external tools list the ones or the others. */
+/**
+ * Index that separates items with an external id from items without, since external tools list only
+ * the former or only the latter.
+ */
 export function externalIdIndex(store: CatalogStore, name: string) {
   const order = store.table<true, Key>(`${name}-by-mark`);
   const key = ({ workspaceId, id }: Markable, mark: Mark): Key => [workspaceId, mark, id];
   return {
-    /** Only inside a change, like `remove`. */
+    /** Adds an item to the index or updates it. Like `remove`, only called inside a transaction. */
     put(item: Markable): void {
       const [mark, other]: [Mark, Mark] =
         item.externalId === undefined ? ["unmarked", "marked"] : ["marked", "unmarked"];

@@ -3,21 +3,21 @@ import { isId } from "../ids.ts";
 import type { RevisionHistory } from "../model.ts";
 import type { CatalogStore } from "../store.ts";
 
-/** The histories of revisions, by versionId. */
+/** Table of facts about revisions that become known after they were stored, by versionId. */
 export function revisionHistoryTable(store: CatalogStore) {
   const pasts = store.table<RevisionHistory, string>("pasts");
   const get = (versionId: string): RevisionHistory =>
     isId(versionId) ? (pasts.get(versionId) ?? {}) : {};
   return {
     get,
-    /** Merges facts into the revision's history. */
+    /** Adds facts to those stored for a revision. */
     keep(versionId: string, more: RevisionHistory): void {
       pasts.put(versionId, { ...get(versionId), ...more });
     },
   };
 }
 
-/** The first events, as many as fit into `TEST_EVENTS_KEPT_BYTES_MAX`. Pure. */
+/** Returns the first events, up to `TEST_EVENTS_KEPT_BYTES_MAX` bytes. Pure. */
 export function firstEvents(
   events: NonNullable<RevisionHistory["events"]>,
 ): NonNullable<RevisionHistory["events"]> {

@@ -11,7 +11,7 @@ import { sameHash } from "../secrets.ts";
 import { type CatalogStore, LAST } from "../store.ts";
 import { managedTable, type WorkspaceTable, workspaceTable } from "./workspace-table.ts";
 
-/** The tables of a workspace's management data, with their indexes. */
+/** Tables of the workspaces' management data, with their indexes. */
 export type Tables = ReturnType<typeof openTables>;
 
 export function openTables(store: CatalogStore) {
@@ -26,7 +26,7 @@ export function openTables(store: CatalogStore) {
   };
 }
 
-/** A stored token: only the hash of its secret is kept. */
+/** A token as it is stored: with the hash of its secret, and without the secret. */
 export interface StoredToken extends Token {
   hash: string;
 }
@@ -39,7 +39,10 @@ function tokenTable(store: CatalogStore) {
   const sessions = sessionTable(store);
   return {
     ...tokens,
-    /** Time of each token's last use; a separate table, since it changes often. */
+    /**
+     * Time of each token's last use. It has its own table, since it changes much more often than
+     * the token.
+     */
     uses,
     sessions,
     byHash(hash: string): StoredToken | undefined {
@@ -68,7 +71,7 @@ function tokenTable(store: CatalogStore) {
   };
 }
 
-/** A stored session of a browser: only the hash of its secret is kept. */
+/** A browser's session as it is stored: with the hash of its secret, and without the secret. */
 export interface StoredSession {
   hash: string;
   tokenId: string;
@@ -86,7 +89,7 @@ function sessionTable(store: CatalogStore) {
       const session = sessions.getNewest(hash);
       return session !== undefined && sameHash(session.hash, hash) ? session : undefined;
     },
-    /** Sessions of a token, the oldest first. */
+    /** Returns the sessions of a token, oldest first. */
     ofToken(tokenId: string): StoredSession[] {
       const keys = byToken.getKeys({
         start: [tokenId, 0, ""],
@@ -115,13 +118,16 @@ function credentialTable(store: CatalogStore) {
     ...credentials,
     byName: (workspaceId: string, name: string): Credential | undefined =>
       findAll(credentials, [byName.get([workspaceId, name])])[0],
-    /** The values of credentials, which only `live` may read. */
+    /**
+     * Returns the values of a workspace's credentials by name. Only `live` may call this, since
+     * values are secret.
+     */
     values(workspaceId: string): Record<string, string> {
       const range = values.getRange({ start: [workspaceId, ""], end: [workspaceId, LAST] });
       // Built without assignment to a key, since a credential may be called `__proto__`.
       return Object.fromEntries([...range].map(({ key, value }) => [key[1], value]));
     },
-    /** A stamp per workspace that changes with each change of its credentials. */
+    /** Text per workspace that is different after each change of the workspace's credentials. */
     stamps: store.table<string, string>("credential-stamps"),
     putValue(credential: Credential, value: string): void {
       credentials.put(credential);

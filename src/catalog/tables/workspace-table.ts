@@ -8,23 +8,31 @@ import { externalIdIndex } from "./external-id-index.ts";
 
 type Key = [workspaceId: string, id: string];
 
-/** Items that belong to one workspace: found by id, listed by creation. */
+/**
+ * Table of items that belong to workspaces. Finds an item by id, and lists a workspace's items in
+ * the order of creation.
+ */
 export interface WorkspaceTable<T> {
-  /** Finds an item of any workspace. */
+  /** Returns the item with this id, in whichever workspace; undefined when there is none. */
   find(id: string): T | undefined;
-  /** Refuses with `missing` when the item is of another workspace. */
+  /**
+   * Returns an item. Refuses with `missing` when it does not exist or belongs to another workspace.
+   */
   get(workspaceId: string, id: string): T;
-  /** Pages count from 1. */
+  /** Returns one page of a workspace's items. The first page is 1. */
   list(workspaceId: string, page: number): CatalogPage<T>;
   all(): T[];
-  /** Only inside a change, like `remove`. */
+  /** Stores an item. Like `remove`, only called inside a transaction. */
   put(item: T): void;
   remove(item: T): void;
 }
 
-/** Items that external tools may know by their own id. */
+/** Table of items that may have an external id, by which external tools know them. */
 export interface ManagedTable<T> extends WorkspaceTable<T> {
-  /** `marked`: true lists the items with an external id, false those without; all when absent. */
+  /**
+   * Returns one page of items. `marked` true lists only items with an external id, false only those
+   * without; undefined lists all.
+   */
   list(workspaceId: string, page: number, marked?: boolean): CatalogPage<T>;
 }
 
@@ -53,7 +61,10 @@ export function managedTable<T extends { id: string; workspaceId: string; extern
   };
 }
 
-/** `name` names the table; `noun` names an item in messages: `Source not found`. */
+/**
+ * Opens a table of items. `name` is the table's name; `noun` names an item in error messages, as in
+ * `Source not found`.
+ */
 export function workspaceTable<T extends { id: string; workspaceId: string }>(
   store: CatalogStore,
   name: string,
