@@ -47,12 +47,13 @@ export interface App {
   dataPlaneUrl: string;
   controlPlaneUrl: string;
   /**
-   * Resolves with a reason when the server cannot continue. The caller then has to close the app.
+   * Resolves with a reason when the server cannot continue to run. The caller must then close the
+   * app.
    */
   broken: Promise<string>;
   /**
-   * Closes the app: stops accepting requests, finishes the requests and batches in flight, and
-   * flushes what is buffered.
+   * Closes the app. It stops accepting requests, finishes the requests and batches in flight, and
+   * writes out buffered data.
    */
   close(): Promise<void>;
 }
@@ -61,15 +62,15 @@ export interface AppOptions {
   demo: boolean;
   logger: Logger;
   /**
-   * Prints one line on the operator's terminal, such as a token that is shown once, or the demo's
-   * URL.
+   * Prints one line on the operator's terminal. Examples are a token that is shown only once, and
+   * the demo's URL.
    */
   print(line: string): void;
 }
 
 /**
- * Starts the server: opens its parts in order. When a part fails to open, closes those that are
- * open.
+ * Starts the server by opening its parts in order. When one part fails to open, closes the parts
+ * opened before.
  */
 export async function openApp(config: Config, options: AppOptions): Promise<App> {
   const { logger, print } = options;
@@ -126,8 +127,8 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
 }
 
 /**
- * Opens the cluster backend or the standalone one. The cluster's code is loaded only in cluster
- * mode.
+ * Opens the backend for the configured mode, cluster or standalone. Loads the cluster's code only
+ * in cluster mode.
  */
 async function openBackend(opening: StartContext): Promise<Backend> {
   if (opening.config["cluster.kafka"].length === 0) return await openStandalone(opening);
@@ -135,7 +136,10 @@ async function openBackend(opening: StartContext): Promise<Backend> {
   return await openCluster(opening);
 }
 
-/** Creates or checks the data directory, locks it for this server, and measures its disk use. */
+/**
+ * Creates the data directory, or checks an existing one. Locks it for this server and measures its
+ * disk use.
+ */
 async function openDataDirectory({
   config,
   logger,

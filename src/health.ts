@@ -28,7 +28,7 @@ interface ReadinessSources {
 }
 
 /**
- * Builds the answer of `/ready`: the result of each part's check, and warnings for the operator.
+ * Builds the response of `/ready`: the result of each part's check, and warnings for the operator.
  */
 export function readiness({
   config,
@@ -68,7 +68,7 @@ interface FigureSources {
   retention: RetentionBounds;
 }
 
-/** Collects the figures of the whole server from its parts. */
+/** Reads the current figures of all parts of the server. */
 export async function systemFigures(sources: FigureSources): Promise<SystemFigures> {
   const { ingest, sandbox, pipeline, disk, retention } = sources;
   const { user, system } = process.cpuUsage();
@@ -92,7 +92,7 @@ export async function systemFigures(sources: FigureSources): Promise<SystemFigur
   };
 }
 
-/** Figures of an ingest process, read from its metrics. */
+/** Returns the figures of one ingest process, read from its metrics. */
 function processFigures(metrics: ProcessMetrics): SystemFigures["processes"][number] {
   const valueNamed = (name: string) => metrics.find((it) => it.name === name)?.values[0];
   const resident = valueNamed("process_resident_memory_bytes");
@@ -104,15 +104,18 @@ function processFigures(metrics: ProcessMetrics): SystemFigures["processes"][num
 }
 
 /**
- * Metrics of the server and of each ingest process in the Prometheus text format. The label
- * `process` has the name of the process.
+ * Returns the metrics of the server and of each ingest process in the Prometheus text format. The
+ * label `process` names the process.
  */
 export async function metricsText(metrics: Metrics, ingest: Pick<Ingest, "metrics">) {
   const all = [await metrics.getMetricsAsJSON(), ...(await ingest.metrics())];
   return await AggregatorRegistry.aggregate(all).metrics();
 }
 
-/** The workspace's suspended programs, each as a suspension of its transformation's revision. */
+/**
+ * Lists the suspended transformation programs of a workspace. Each is reported as a suspension of
+ * the transformation's revision.
+ */
 export function programSuspensions(
   sandbox: Pick<GuestSandbox, "suspended">,
   workspaceId: string,

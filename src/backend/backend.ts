@@ -8,18 +8,21 @@ import type { Pipeline, PipelineParts } from "../pipeline/pipeline.ts";
 import type { RetentionBounds } from "../pipeline/retention/retention.ts";
 import type { Config } from "../settings/reader.ts";
 
-/** Objects that every function that opens a part of the server needs. */
+/** Objects that each part of the server needs to open. */
 export interface StartContext {
   config: Config;
   logger: Logger;
   metrics: Metrics;
-  /** Close functions of the opened parts; the server calls them in reverse order when it stops. */
+  /**
+   * Stack of the close functions of all opened parts. The server calls them in reverse order when
+   * it stops.
+   */
   stack: AsyncDisposableStack;
-  /** Requests that the server stops; `reason` is a sentence for the log. */
+  /** Asks the server to stop. `reason` is a sentence for the log. */
   requestStop(reason: string): void;
 }
 
-/** Pipeline options that do not depend on the backend. */
+/** Options of the pipeline that are the same for a standalone server and a cluster node. */
 export type PipelineConfig = Omit<
   PipelineParts,
   | ("live" | "ledger" | "readers" | "onDurable" | "logEnds" | "audience" | "disk")
@@ -27,37 +30,45 @@ export type PipelineConfig = Omit<
 >;
 
 /**
- * Storage of a server: its catalog, its event logs, and the pipeline that reads them. A standalone
- * server stores these on its own disk, and the nodes of a cluster share them in Kafka.
+ * Storage of a server: its catalog, its event logs, and the pipeline that reads the logs. A
+ * standalone server stores them on its own disk. The nodes of a cluster share them in Kafka.
  */
 export interface Backend {
   catalog: Catalog;
-  /** Directory from which the ingest processes of this server read the catalog. */
+  /** Directory of the local catalog, which the ingest processes of this server read. */
   catalogDirectory: string;
   logs: EventLogs & IngestLogs;
-  /** Starts the pipeline. Must be called once. */
+  /** Starts the pipeline that reads the event logs. Must be called once. */
   startPipeline(work: PipelineConfig): Pipeline;
-  /** Joins the cluster, once all parts of the server are open. Does nothing when standalone. */
+  /**
+   * Joins the cluster. Called once all parts of the server are open. Does nothing on a standalone
+   * server.
+   */
   join(controlPlaneUrl: string): void;
-  /** Leaves the cluster and hands its partitions to other nodes. Does nothing when standalone. */
+  /**
+   * Leaves the cluster, so that other nodes take over this node's partitions. Does nothing on a
+   * standalone server.
+   */
   leave(): Promise<void>;
-  /** Readiness checks by name. */
+  /** Returns the functions that check the backend's readiness, by name. */
   checks(): Record<string, Check>;
-  /** Warnings about possible data loss. */
+  /** Returns sentences that warn of possible data loss. */
   warnings(): string[];
-  /** Reads the nodes and partitions of the cluster; undefined for a standalone server. */
+  /** Reads the nodes and partitions of the cluster. Undefined on a standalone server. */
   nodes?(): Promise<ClusterFigures>;
-  /** Sends questions to the other nodes; undefined for a standalone server. */
+  /** Sends questions to the other nodes of the cluster. Undefined on a standalone server. */
   others?: PeerNodes;
 }
 
 export interface Check {
   ok: boolean;
-  /** A sentence about the state; present whenever `ok` is false. */
+  /** Sentence about the result of the check. Always present when `ok` is false. */
   message?: string;
 }
 
-/** Reads from the settings how long, and up to what size, delivered events are kept. */
+/**
+ * Reads the limits for the retention of delivered events, by time and by size, from the settings.
+ */
 export function retentionBounds(config: Config): RetentionBounds {
   return {
     ageMsMax: config["events.retention.age"] * 1_000,

@@ -3,7 +3,7 @@ import { messageOf, StartError } from "../errors.ts";
 import type { BrokerSettings } from "../kafka/client.ts";
 import type { Config } from "../settings/reader.ts";
 
-/** Reads the broker settings. Throws `StartError` when settings contradict each other. */
+/** Returns the broker settings of a server. Throws `StartError` when they contradict each other. */
 export function brokerSettings(config: Config): BrokerSettings {
   const tls = tlsOf(config);
   const sasl = saslOf(config);

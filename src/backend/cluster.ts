@@ -26,7 +26,7 @@ import { runPartitionPipelines } from "./partition-pipelines.ts";
 
 /**
  * Opens the backend of a cluster node, which stores its data in Kafka topics. Throws `StartError`
- * when a topic is unusable or the data directory belongs to a standalone server.
+ * when a topic is unusable, or when the data directory belongs to a standalone server.
  */
 export async function openCluster(opening: StartContext): Promise<Backend> {
   const { config, logger, metrics, stack } = opening;
@@ -143,13 +143,18 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
   };
 }
 
-/** Divides the bound of bytes among the partitions, so that together they keep to it. */
+/**
+ * Returns the retention limits of one partition. Each partition gets an equal share of the bytes,
+ * so that together they keep to the configured limit.
+ */
 function ofEach(bounds: RetentionBounds | undefined, partitions: number): RetentionBounds {
   const { ageMsMax = 0, bytesMax = 0 } = bounds ?? {};
   return { ageMsMax, bytesMax: Math.ceil(bytesMax / partitions) };
 }
 
-/** Opens the catalog, and waits until this node has read all changes made before the call. */
+/**
+ * Opens the shared catalog, and waits until this node has read all changes made before the call.
+ */
 async function openSharedCatalog(
   { config, logger, stack, requestStop }: StartContext,
   clients: KafkaClients,

@@ -4,17 +4,22 @@ import type { Store } from "../store/store.ts";
 import type { Table } from "../store/table.ts";
 
 const OFFSET_BASE_TABLE = "places";
-/** Key of the only row in the table of offset bases. */
+/** Key of the only row in a table of offset bases. */
 export const OFFSET_BASE_KEY = "place";
 
-/** Table of a partition's ledger that contains the partition's offset base. */
+/**
+ * Returns the table with a partition's offset base. `store` is the store of the partition's ledger.
+ */
 export const offsetBaseTable = (store: Store): Table<OffsetBase, string> =>
   store.table(OFFSET_BASE_TABLE);
 
 export const storedOffsetBase = (store: Store): OffsetBase | undefined =>
   offsetBaseTable(store).get(OFFSET_BASE_KEY);
 
-/** Copies the offset base from a partition's ledger to its log, now and after each change. */
+/**
+ * Sets the offset base of a log to the one in its partition's ledger, now and whenever the ledger
+ * changes.
+ */
 export function syncOffsetBase(store: Store, logs: PartitionLogs, log: string): void {
   const sync = () => {
     const base = storedOffsetBase(store);

@@ -13,33 +13,41 @@ import { syncOffsetBase } from "./offset-base.ts";
 
 export interface PartitionLedgersOptions {
   clients: KafkaClients;
-  /** Name of the ledgers' topic. It has one partition for each partition of the event log. */
+  /**
+   * Name of the topic with the ledgers. It has one partition for each partition of the event log.
+   */
   topic: string;
   replicas: number;
   config: Config;
   logs: PartitionLogs;
   logger: Logger;
-  /** Called with a sentence when a ledger contains an entry of a newer pixelmill. */
+  /** Called with a sentence when a ledger has an entry of a newer pixelmill release. */
   onNewer(reason: string): void;
 }
 
-/** Interval in milliseconds between two checks for added partitions. */
+/** Interval in milliseconds between two checks whether partitions were added. */
 const GROWTH_MS = 2_000;
 
 interface PartitionLedger {
   store: Store;
-  /** Ledger for reading only. The lanes of this node write through a separate `Ledger` object. */
+  /** Ledger for reading. The lanes on this node write through a separate `Ledger` object. */
   ledger: Ledger;
 }
 
-/** Ledgers of all partitions of the cluster. Each is a local copy of a shared log. */
+/**
+ * Ledgers of all partitions of the cluster. A ledger is a local copy of a shared log, and stores
+ * how far the partition's lanes have delivered.
+ */
 export class PartitionLedgers {
   readonly #options: PartitionLedgersOptions;
   readonly #ledgers: PartitionLedger[] = [];
   #growing: Promise<void> = Promise.resolve();
   readonly #growth: ReturnType<typeof setInterval>;
 
-  /** Opens all ledgers. Throws `StartError` when the topic has unsafe settings or was recreated. */
+  /**
+   * Opens the ledgers of all partitions. Throws `StartError` when their topic has unsafe settings
+   * or was recreated.
+   */
   static async open(options: PartitionLedgersOptions): Promise<PartitionLedgers> {
     const ledgers = new PartitionLedgers(options);
     await ledgers.#grow();
@@ -65,14 +73,17 @@ export class PartitionLedgers {
     return found.store;
   }
 
-  /** Ids of the nodes that own partitions, according to the ledgers as read so far. */
+  /**
+   * Returns the ids of the nodes that own partitions. Uses only ledger entries that this node has
+   * read.
+   */
   owners(): Set<string> {
     return new Set(this.#ledgers.flatMap(({ ledger }) => ledger.owner()?.node ?? []));
   }
 
   /**
-   * Returns the owner of each partition and the number of events that its slowest lane has not
-   * delivered. Leaves this number out while the brokers do not respond.
+   * Returns each partition's owner and lag. The lag is the number of events that the partition's
+   * slowest lane has not delivered. It is absent while the brokers do not respond.
    */
   async lags() {
     const { readers } = this.#options.logs;
@@ -88,7 +99,9 @@ export class PartitionLedgers {
     });
   }
 
-  /** A sentence about a ledger that cannot be read or written; undefined while all can be. */
+  /**
+   * Returns a sentence about a ledger that cannot be read or written, or undefined if all can be.
+   */
   trouble(): string | undefined {
     const troubles = this.#ledgers.values().map(({ ledger }) => ledger.failure());
     return troubles.find((trouble) => trouble !== undefined);
@@ -100,7 +113,7 @@ export class PartitionLedgers {
     await Promise.all(this.#ledgers.map(({ ledger }) => ledger.close()));
   }
 
-  /** Opens the ledgers of added partitions. */
+  /** Opens the ledgers of partitions that were added to the topic. */
   #grow(): Promise<void> {
     this.#growing = this.#growing.catch(() => {}).then(() => this.#openLedgers());
     return this.#growing;
@@ -131,7 +144,10 @@ export class PartitionLedgers {
   }
 }
 
-/** Lowest sequence number of a log that the lane has not delivered. */
+/**
+ * Returns the lowest sequence number in a log that the lane has not delivered. Returns undefined if
+ * the lane has no position in the log.
+ */
 function lowOf({ logs }: LaneRecord, log: string): number | undefined {
   const cursor = logs[log];
   return cursor && Math.min(cursor.next, ...cursor.pending);

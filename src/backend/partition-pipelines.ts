@@ -18,26 +18,29 @@ export interface PartitionPipelinesOptions {
   logs: PartitionLogs;
   live: Live;
   host: PipelineHost;
-  /** Id of this node. */
+  /** Id of this node in the cluster. */
   node: string;
   logger: Logger;
 }
 
 /**
- * Pause in milliseconds before a partition that another node has claimed is started again here,
- * when it is still assigned to this node.
+ * Pause in milliseconds before this node starts a partition again that another node has claimed. It
+ * starts it only if the partition is still assigned to this node.
  */
 const RECLAIM_MS = 2_000;
 
-/** A partition whose lanes run on this node. */
+/** Partition whose lanes run on this node. */
 interface RunningPartition {
   ledger: Ledger;
   pipeline: PartitionPipeline;
-  /** Stops following the partition's log. */
+  /** Stops fetching new blocks of the partition's log. */
   release(): void;
 }
 
-/** Creates the runner that runs the pipelines of the partitions assigned to this node. */
+/**
+ * Creates the runner for the partitions assigned to this node. It runs one pipeline for each
+ * partition.
+ */
 export function runPartitionPipelines(options: PartitionPipelinesOptions): PartitionRunner {
   const { ledgers, logs, live, host, node, logger } = options;
   const running = new Map<number, RunningPartition>();

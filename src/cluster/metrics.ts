@@ -1,7 +1,9 @@
 import { Gauge } from "prom-client";
 import type { Metrics } from "../observe/metrics.ts";
 
-/** Registers gauges for the partitions that run on this node and for warnings about topics. */
+/**
+ * Registers two gauges: the number of partitions on this node, and the number of topic warnings.
+ */
 export function registerClusterMetrics(
   metrics: Metrics,
   of: { partitions(): number; troubles(): number },

@@ -3,11 +3,11 @@ import type { Base, BaseOptions, Broker, Connection, ConnectionPool } from "@pla
 /** Tracks which brokers answer the requests of this process. */
 export interface BrokerHealth {
   /**
-   * Changes a client's connection pool. Requests that any broker can answer go to a responsive one.
-   * A connection to a broker that is no longer in the cluster fails at once.
+   * Changes a client's connection pool. Requests that any broker of the cluster can answer then go
+   * to a broker that responds. Connecting to a broker that has left the cluster then fails at once.
    */
   routeConnections(client: Pick<Base, "connections">): void;
-  /** Sorted addresses of the probed brokers that do not answer. */
+  /** Returns the sorted addresses of the probed brokers that do not answer at present. */
   unresponsive(): string[];
   close(): Promise<void>;
 }
@@ -15,30 +15,33 @@ export interface BrokerHealth {
 type Kafka = typeof import("@platformatic/kafka");
 type Callback = (error: Error | null, connection?: Connection) => void;
 
-/** Pause after a successful probe in milliseconds. */
+/** Pause in milliseconds after a successful probe of a broker. */
 const PROBE_MS = 1_000;
-/** Pause after a failed probe in milliseconds. */
+/** Pause in milliseconds after a failed probe of a broker. */
 const RETRY_MS = 250;
 /** Time without an answer, in milliseconds, after which a broker counts as unresponsive. */
 const UNRESPONSIVE_MS = 1_000;
-/** Most brokers that are probed: those of the settings first, then others that they name. */
+/**
+ * Largest number of brokers that are probed. Brokers in the settings come first, then others in the
+ * cluster.
+ */
 const PROBED_MAX = 5;
 
 interface ProbedBroker {
   address: string;
   asker: Base;
-  /** Start of the open probe by `performance.now()`; undefined when no probe is open. */
+  /** Start of the open probe, by `performance.now()`. Undefined while no probe is open. */
   since: number | undefined;
   /** Whether the last completed probe was answered. */
   answered: boolean;
 }
 
 /**
- * Probes up to `PROBED_MAX` brokers for the list of brokers, and routes connections by the results.
- * A broker whose process hangs accepts requests but never answers. The library would wait for the
- * whole timeout in each client, and would choose the same broker again. Instead, requests that any
- * broker can answer go to a responsive one. When the answers no longer list a silent broker, the
- * cluster has moved its partitions, so its connections are closed and no new ones are made.
+ * Probes up to `PROBED_MAX` brokers by a request for the list of brokers. Requests that each broker
+ * of the cluster can answer then go to a broker that responds. A broker whose process hangs accepts
+ * requests but never answers; without this, each client would wait for its timeout and ask the same
+ * broker again. When the lists no longer contain a silent broker, the cluster has moved its
+ * partitions. Its connections are then closed and no new ones are made.
  */
 export function monitorBrokers(kafka: Kafka, options: BaseOptions): BrokerHealth {
   return new BrokerMonitor(kafka, options);
@@ -49,11 +52,13 @@ class BrokerMonitor implements BrokerHealth {
   readonly #options: BaseOptions;
   readonly #asked = new Map<string, ProbedBroker>();
   readonly #guided: ConnectionPool[] = [];
-  /** Every address that a broker has listed so far. */
+  /** Addresses of all brokers that any list of brokers has contained so far. */
   readonly #named = new Set<string>();
-  /** Addresses in the most recent list. */
+  /** Addresses of the brokers in the most recent list. */
   #present: ReadonlySet<string> = new Set();
-  /** Resolves when a first broker has answered, or when all first probes have failed. */
+  /**
+   * Resolves when the first broker has answered, or when all brokers have failed their first probe.
+   */
   readonly #heard = Promise.withResolvers<void>();
   readonly #closed = Promise.withResolvers<void>();
   #isOpen = true;
@@ -149,8 +154,8 @@ class BrokerMonitor implements BrokerHealth {
   }
 
   /**
-   * Whether a broker has left the cluster. A responsive broker has not, even when the last list
-   * lacks it: the others may not know a new broker yet.
+   * Whether a broker has left the cluster. A broker that responds has not left, even if the last
+   * list lacks it: other brokers may not know a new broker yet.
    */
   #isGone(address: string): boolean {
     return this.#named.has(address) && !this.#present.has(address) && !this.#answers(address);
@@ -161,13 +166,16 @@ class BrokerMonitor implements BrokerHealth {
     return new this.#kafka.NetworkError(message, { canRetry: true, hasStaleMetadata: true });
   }
 
-  /** Sorts responsive brokers first. */
+  /** Returns the brokers with the responsive ones first. */
   #inOrder(brokers: Broker[]): Broker[] {
     const rank = (broker: Broker) => (this.#answers(addressOf(broker)) ? 0 : 1);
     return brokers.toSorted((a, b) => rank(a) - rank(b));
   }
 }
 
-/** Key of a broker's connection in the library's pool: `host:port`, IPv6 without brackets. */
+/**
+ * Key of a broker's connection in the library's pool: `host:port`, with an IPv6 host without
+ * brackets.
+ */
 const addressOf = (broker: Broker | string) =>
   typeof broker === "string" ? broker.replaceAll(/[[\]]/g, "") : `${broker.host}:${broker.port}`;

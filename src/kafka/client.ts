@@ -4,44 +4,53 @@ import { createProduceClient, type ProduceClient } from "./produce-client.ts";
 
 /** Addresses, encryption and credentials for connections to the brokers. */
 export interface BrokerSettings {
-  /** `host:port` of some brokers of the cluster; these list the others. */
+  /** Addresses of some brokers of the cluster, as `host:port`. These brokers report the others. */
   brokers: readonly string[];
-  /** Uses TLS and checks broker certificates, against the PEM certificates in `ca` if given. */
+  /**
+   * TLS settings; absent for connections without TLS. Broker certificates are checked against the
+   * PEM certificates in `ca`, or against the system's when `ca` is absent.
+   */
   tls?: { ca?: string };
   sasl?: { mechanism: "PLAIN" | "SCRAM-SHA-256" | "SCRAM-SHA-512"; user: string; password: string };
 }
 
-/** Timeout of one request to a broker in milliseconds. */
+/** Timeout in milliseconds of one request to a broker. */
 const REQUEST_MS_MAX = 5_000;
-/** Attempts of a request; with the pauses, they last until a failed leader is replaced. */
+/**
+ * Largest number of attempts of a request. All attempts with their pauses last longer than the
+ * replacement of a failed leader.
+ */
 const ATTEMPTS = 20;
-/** Pause between two attempts in milliseconds. */
+/** Pause in milliseconds between two attempts of a request. */
 const RETRY_MS = 250;
 /** Age in milliseconds at which the library requests the partition leaders again. */
 const METADATA_MS_MAX = 5_000;
 
-/** Creates clients that share broker settings and one broker health monitor. */
+/** Creates Kafka clients that share the broker settings and one monitor of the brokers' health. */
 export interface KafkaClients {
   admin(): Admin;
-  /** Creates a client that writes batches, each acknowledged by all in-sync replicas. */
+  /**
+   * Creates a client that writes batches. Each batch is acknowledged once all in-sync replicas have
+   * it.
+   */
   producer(): ProduceClient;
-  /** Creates a consumer without a group, which does not retry failed requests. */
+  /** Creates a consumer that fetches without a group. It does not retry failed requests. */
   fetchConsumer(): Consumer;
-  /** Creates a consumer that joins a group and does not fetch. */
+  /** Creates a consumer that is a member of a group and does not fetch. */
   groupConsumer(options: GroupConsumerOptions): Consumer;
-  /** Sorted addresses of brokers that do not answer at the moment. */
+  /** Returns the sorted addresses of the brokers that do not answer at present. */
   unresponsiveBrokers(): string[];
   /** Whether `close` has not been called yet. */
   isOpen(): boolean;
-  /** Closes all clients that were created here. */
+  /** Closes all clients that this object has created. */
   close(): Promise<void>;
 }
 
 export type GroupConsumerOptions = GroupOptions & { groupId: string };
 
 /**
- * Loads the Kafka library and starts monitoring the brokers. Loading takes 76 MB of memory and a
- * third of a second, so only servers of a cluster call this.
+ * Loads the Kafka library and starts to monitor the brokers. Only cluster servers call this,
+ * because loading takes 76 MB of memory and a third of a second.
  */
 export async function connectClients(settings: BrokerSettings): Promise<KafkaClients> {
   const kafka = await import("@platformatic/kafka");
@@ -87,12 +96,15 @@ export async function connectClients(settings: BrokerSettings): Promise<KafkaCli
 }
 
 const CLIENT_ID = "pixelmill";
-/** No retries: the library would ask the same broker again, even when it no longer leads. */
+/**
+ * Options of consumers that fetch. They do not retry, because the library would ask the same broker
+ * again even when it no longer leads the partition.
+ */
 const FETCH_OPTIONS = { retries: 0, autocommit: false };
 
 /**
- * Options of a group member. With the cooperative protocol a member stops a revoked partition
- * before another member gets it. The caller retries a failed join.
+ * Options of consumers that are members of a group. They use the cooperative protocol, in which a
+ * member stops a revoked partition before another member gets it. The caller retries a failed join.
  */
 const GROUP_OPTIONS = {
   // The broker delays the response to a join until all members have joined.
@@ -126,9 +138,9 @@ type GetApi = (name: string, callback: (error: Error | null, api?: MetadataApi) 
 type MetadataApi = ((...all: unknown[]) => void) & { key: number; version: number };
 
 /**
- * Makes a consumer use a separate connection pool for fetches. A broker answers the requests of a
- * connection in order. On a shared connection a metadata request would wait behind a fetch that the
- * broker holds until there is a new value.
+ * Makes a consumer use a separate connection pool for fetches. A broker answers the requests of one
+ * connection in order. On a shared connection a metadata request would wait behind a fetch that
+ * itself waits for a new value.
  */
 function fetchOver(connectionPool: ConnectionPool, consumer: Consumer): Consumer {
   const fetch: Fetch = consumer.fetch.bind(consumer);
@@ -139,8 +151,8 @@ function fetchOver(connectionPool: ConnectionPool, consumer: Consumer): Consumer
 type Fetch = (request: Parameters<Consumer["fetch"]>[0]) => ReturnType<Consumer["fetch"]>;
 
 /**
- * Makes a client accept metadata in which a partition has no leader. The library would treat this
- * as a failure of the whole request, and could then not use the topic's other partitions either.
+ * Makes a client accept metadata in which a partition has no leader. The library would otherwise
+ * fail the whole request, so the topic's other partitions could not be used either.
  */
 function acceptLeaderlessPartitions({ kGetApi }: Kafka, client: Admin | Consumer | Producer): void {
   const known = client as unknown as Record<typeof kGetApi, GetApi>;
@@ -170,5 +182,5 @@ interface LeaderlessError {
   response?: unknown;
 }
 
-/** Kafka's error codes for a partition without a leader and for a missing replica. */
+/** Kafka's error codes for two states of a partition: it has no leader, or a replica is missing. */
 const LEADERLESS = new Set([5, 9]);

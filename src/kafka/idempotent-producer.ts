@@ -5,43 +5,62 @@ import type { ProduceClient } from "./produce-client.ts";
 export interface IdempotentProducerOptions {
   producer: ProduceClient;
   topic: string;
-  /** Called with the number of partitions when it is first known and when it has grown. */
+  /** Called with the number of partitions when it is first known, and when it has grown. */
   onPartitions?(count: number): void;
 }
 
-/** Most attempts to send a batch; with the pauses, they last until a failed leader is replaced. */
+/**
+ * Largest number of attempts to send a batch. All attempts with their pauses last longer than the
+ * replacement of a failed leader.
+ */
 const ATTEMPTS = 20;
-/** Pause before another attempt in milliseconds. */
+/** Pause in milliseconds before a batch is sent again. */
 const RETRY_MS = 250;
 /**
- * Pause in milliseconds between a leader's response and the next request to it. Clients whose
- * events were acknowledged send their next events within this time, so these share one request.
- * Measured with 48 connections, 1 ms saves at least an eighth of the requests.
+ * Pause in milliseconds between a leader's response and the next request to this leader. Clients
+ * send their next events after an acknowledgement, and during the pause these events join one
+ * request. With 48 connections, a pause of 1 ms saves at least an eighth of the requests
+ * (measured).
  */
 const PAUSE_MS = 1;
-/** Age in milliseconds at which the leaders are requested again, which finds added partitions. */
+/**
+ * Age in milliseconds at which the partition leaders are requested again. The response also reports
+ * added partitions.
+ */
 const LEADERS_MS_MAX = 5_000;
-/** Bytes of values beyond which no further value joins a batch. One more value still fits. */
+/**
+ * Size of a batch in bytes from which on no further value joins it. The value that reaches this
+ * size still joins.
+ */
 const BATCH_BYTES = 512 << 10;
 
 /**
- * Writes values to the partitions of a topic, in order and without duplicates. It sends one request
- * at a time to each leader, with all values that wait for this leader. So requests are as full as
- * possible, and a failed leader delays only its own partitions.
+ * Writes values to the partitions of a topic, in order and without duplicates. It has at most one
+ * request in flight to each leader, with all values that wait for this leader. Requests are
+ * therefore as full as possible, and a failed leader delays only its own partitions.
  */
 export class IdempotentProducer {
   readonly #options: IdempotentProducerOptions;
   readonly #partitions: PartitionState[] = [];
   #added = 0;
   #gathering = false;
-  /** Leaders with a request in flight, or in the pause after a response. */
+  /**
+   * Broker ids of leaders that get no request now: one is in flight, or the pause after a response
+   * lasts.
+   */
   readonly #busy = new Set<number>();
-  /** Producer id for new batches; never reused after an abandoned batch. */
+  /**
+   * Producer id for new batches; undefined before the first request for one. After a batch is
+   * abandoned, its producer id is never used again.
+   */
   #producerId: ProducerId | undefined;
-  /** Broker id of each partition's leader when last requested; negative without a leader. */
+  /**
+   * Broker id of each partition's leader, from the last response. It is negative for a partition
+   * without a leader. Undefined before the first response.
+   */
   #leaders: readonly number[] | undefined;
   #asking: Promise<void> | undefined;
-  /** Time of the last request for the leaders, by `performance.now()`. */
+  /** Time of the last request for the partition leaders, by `performance.now()`. */
   #askedAt = 0;
 
   constructor(options: IdempotentProducerOptions) {
@@ -49,10 +68,10 @@ export class IdempotentProducer {
   }
 
   /**
-   * Sends the value that `take` returns; `take` is called when the value joins a batch. Resolves
-   * with the value's offset once all in-sync replicas have it. Rejects when the brokers did not
-   * confirm it; the value may still be written then. The caller must not change the value before
-   * the promise resolves or rejects.
+   * Sends a value to a partition. `take` returns the value, and is called when the value joins a
+   * batch. Resolves with the value's offset once all in-sync replicas have the value. Rejects when
+   * the brokers did not confirm it; they may still have written it. The caller must not change the
+   * value before the promise resolves or rejects.
    */
   send(partition: number, take: () => Buffer): Promise<bigint> {
     const { promise, resolve, reject } = Promise.withResolvers<bigint>();
@@ -105,7 +124,10 @@ export class IdempotentProducer {
     return this.#partitions.filter((it) => !it.isHeld && !it.queue.isEmpty);
   }
 
-  /** Rejects each partition's batch, or its waiting values when it has no batch. */
+  /**
+   * Rejects the values of some partitions with `error`: those in the partition's batch, or all
+   * waiting values when it has no batch.
+   */
   #refuse(partitions: readonly PartitionState[], error: unknown): void {
     this.#producerId = undefined;
     for (const state of partitions) {
@@ -163,7 +185,10 @@ export class IdempotentProducer {
     void this.#sendWaiting();
   }
 
-  /** Handles a batch that the leader did not confirm: sends it again later, or rejects it. */
+  /**
+   * Handles a batch that the leader did not confirm. Sends the batch again later, or rejects its
+   * values.
+   */
   #failed(state: PartitionState, error: unknown): void {
     const errorClass = this.#options.producer.classify(error);
     if (errorClass === "fatal" || state.attempts >= ATTEMPTS) {
@@ -186,7 +211,7 @@ export class IdempotentProducer {
 
 interface QueuedValue {
   take(): Buffer;
-  /** Result of `take`; undefined before it was called. */
+  /** Value that `take` returned; undefined before `take` was called. */
   value?: Buffer;
   resolve(offset: bigint): void;
   reject(error: unknown): void;
@@ -195,9 +220,12 @@ interface QueuedValue {
 interface PartitionState {
   partition: number;
   queue: PartitionQueue<QueuedValue>;
-  /** Number of requests that contained the batch. */
+  /** Number of requests that contained the batch so far. */
   attempts: number;
-  /** Whether the batch is in flight, or pauses before its next attempt. */
+  /**
+   * Whether the batch must not be sent now, because it is in flight or pauses before its next
+   * attempt.
+   */
   isHeld?: boolean;
 }
 
@@ -206,7 +234,7 @@ function takenValue(queued: QueuedValue): Buffer {
   return queued.value;
 }
 
-/** Number of waiting values, counted from the first, that form the next batch. */
+/** Computes how many of the first waiting values form the next batch. */
 function batchLength(waiting: readonly QueuedValue[]): number {
   let bytes = 0;
   const end = waiting.findIndex((queued) => {

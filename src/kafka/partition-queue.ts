@@ -1,33 +1,41 @@
 import { assert } from "../assert.ts";
 
-/** Identifies an idempotent producer to brokers, which thereby detect repeated batches. */
+/** Id by which brokers recognize an idempotent producer, so that they detect repeated batches. */
 export interface ProducerId {
   producerId: bigint;
   producerEpoch: number;
 }
 
-/** Records that the broker writes together, or not at all. */
+/** Batch of records, which the broker writes either all or not at all. */
 export interface ProducerBatch<R> {
   records: readonly R[];
   producerId: ProducerId;
-  /** Sequence number of the first record, for this producer id and partition. */
+  /**
+   * Sequence number of the first record. Each producer id has its own numbers in each partition.
+   */
   sequence: number;
 }
 
 const SEQUENCES = 2 ** 31;
 
-/** Returns the sequence number `count` records later; numbers wrap to 0 at 2^31. */
+/**
+ * Returns the sequence number of the record `count` records later. Numbers restart at 0 after 2^31
+ * - 1.
+ */
 export const sequenceAfter = (sequence: number, count: number) => (sequence + count) % SEQUENCES;
 
 /**
- * Queue of records for one partition, with at most one batch in flight. The batch keeps its
- * producer id and sequence number while it is sent again, so the broker writes it once.
+ * Queue of the records for one partition, with at most one batch in flight. A batch that is sent
+ * again has the same producer id and sequence number, so the broker writes it only once.
  */
 export class PartitionQueue<R> {
   #waiting: R[] = [];
   #batch: ProducerBatch<R> | undefined;
   #producerId: ProducerId | undefined;
-  /** Producer id of the last batch that was abandoned with an unknown outcome. */
+  /**
+   * Producer id of the last abandoned batch, which may or may not be written. Undefined while no
+   * batch was abandoned.
+   */
   #retired: ProducerId | undefined;
   #nextSequence = 0;
 
@@ -35,7 +43,7 @@ export class PartitionQueue<R> {
     return this.#waiting;
   }
 
-  /** The batch in flight. */
+  /** The batch in flight; undefined while there is none. */
   get batch(): ProducerBatch<R> | undefined {
     return this.#batch;
   }
@@ -48,13 +56,13 @@ export class PartitionQueue<R> {
     for (const record of records) this.#waiting.push(record);
   }
 
-  /** Removes and returns the records that are in no batch. */
+  /** Removes the records that are in no batch from the queue, and returns them. */
   takeWaiting(): R[] {
     return this.#waiting.splice(0);
   }
 
   /**
-   * Returns the batch in flight. When there is none, it makes one of the first `count(waiting)`
+   * Returns the batch in flight. If there is none, makes a batch of the first `count(waiting)`
    * records.
    */
   fill(producerId: ProducerId, count: (waiting: readonly R[]) => number): ProducerBatch<R> {
@@ -68,7 +76,7 @@ export class PartitionQueue<R> {
     return this.#batch;
   }
 
-  /** Ends the batch in flight after the broker has written it. Returns its records. */
+  /** Ends the batch in flight, because the broker has written it. Returns the batch's records. */
   acknowledge(): readonly R[] {
     const isNext =
       this.#batch?.producerId === this.#producerId && this.#batch?.sequence === this.#nextSequence;
@@ -79,15 +87,18 @@ export class PartitionQueue<R> {
   }
 
   /**
-   * Ends the batch in flight after the broker has refused it. Puts the given records of it back at
-   * the front of the queue; by default all.
+   * Ends the batch in flight, because the broker has refused it. Puts `records` of the batch, by
+   * default all, back at the front of the queue.
    */
   requeue(records: readonly R[] = this.#batch?.records ?? []): void {
     this.#end();
     this.#waiting = [...records, ...this.#waiting];
   }
 
-  /** Requeues the batch's records, to be sent under another id: the broker rejects this one. */
+  /**
+   * Ends the batch in flight, because the broker rejects its producer id. Puts its records back in
+   * the queue, to be sent with another producer id.
+   */
   requeueWithNewProducerId(): void {
     this.#retire();
     this.requeue();
@@ -98,7 +109,10 @@ export class PartitionQueue<R> {
     return this.#batch === undefined ? [] : this.#end().records;
   }
 
-  /** Ends the batch in flight with an unknown outcome, and retires its id. Returns its records. */
+  /**
+   * Ends the batch in flight, which may or may not be written. Its producer id is not used again.
+   * Returns its records.
+   */
   abandon(): readonly R[] {
     if (this.#batch === undefined) return [];
     this.#retire();

@@ -11,34 +11,38 @@ import {
 
 /** Sends produce requests to partition leaders, without retries. */
 export interface ProduceClient {
-  /** Requests the broker id of each partition's leader; negative when there is none. */
+  /**
+   * Requests the broker id of each partition's leader. It is negative for a partition without a
+   * leader.
+   */
   leaders(topic: string): Promise<number[]>;
-  /** Requests a new producer id; its sequence numbers begin at 0 in each partition. */
+  /** Requests a new producer id. Its sequence numbers begin at 0 in each partition. */
   initProducerId(): Promise<ProducerId>;
   /**
-   * Sends one request to the leader with this broker id. Resolves once all in-sync replicas have
-   * the batches that the leader accepted; a refused batch has an error code in its response.
+   * Sends one request with batches to the leader that has this broker id. Resolves once all in-sync
+   * replicas have the accepted batches. The response to a refused batch has an error code.
    */
   produce(
     leader: number,
     producerId: ProducerId,
     batches: readonly PartitionMessages[],
   ): Promise<PartitionResponse[]>;
-  /** Converts the error code of a response to an error. */
+  /** Returns an error that describes the error code of a response. */
   errorOf(response: PartitionResponse): Error;
-  /** Classifies an error by how the producer must react to it. */
+  /** Returns how the producer must react to an error. */
   classify(error: unknown): SendErrorClass;
 }
 
 /**
- * Reaction to a failed batch. `retry`: send it again unchanged. `producer-id`: send its records
- * again under a new producer id, because the broker does not know the id. `fatal`: reject them.
+ * Reaction of a producer to a failed batch. `retry`: send the batch again unchanged. `producer-id`:
+ * send its records with a new producer id, because the broker does not know the old one. `fatal`:
+ * reject its records.
  */
 export type SendErrorClass = "retry" | "producer-id" | "fatal";
 
 /**
- * Creates a client that uses the connections of the library's `producer`. A leader waits up to
- * `waitMs` milliseconds for its replicas.
+ * Creates a `ProduceClient` over the connections of the library's `producer`. `waitMs` is the time
+ * in milliseconds that a leader waits for its replicas.
  */
 export function createProduceClient(
   kafka: KafkaLibrary,

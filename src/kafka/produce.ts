@@ -5,11 +5,14 @@ export type KafkaLibrary = typeof import("@platformatic/kafka");
 
 export type Message = Pick<MessageRecord, "key" | "value" | "headers" | "timestamp">;
 
-/** Batch of messages for one partition. */
+/** Batch of messages that are written to one partition. */
 export interface PartitionMessages {
   topic: string;
   partition: number;
-  /** Sequence number of the first message. */
+  /**
+   * Sequence number of the first message. The idempotent producer numbers the messages of each
+   * partition.
+   */
   sequence: number;
   messages: readonly Message[];
 }
@@ -17,19 +20,19 @@ export interface PartitionMessages {
 export interface ProduceRequest {
   producerId: ProducerId;
   batches: readonly PartitionMessages[];
-  /** Longest time in milliseconds that the broker waits for its replicas. */
+  /** Longest time in milliseconds that the leader waits for its replicas. */
   waitMs: number;
   compression?: "none" | "gzip";
 }
 
-/** A broker's response for one partition. */
+/** Response of a broker about the batch for one partition. */
 export interface PartitionResponse {
   topic: string;
   index: number;
   errorCode: number;
   errorMessage?: string | null | undefined;
   recordErrors?: { batchIndex: number; batchIndexErrorMessage: string | null }[];
-  /** Offset of the batch's first record. */
+  /** Offset of the first message in the batch. */
   baseOffset: bigint;
 }
 
@@ -41,9 +44,9 @@ interface ProduceResponse {
 }
 
 /**
- * Sends batches of one producer id to a leader. Resolves once all in-sync replicas have the batches
- * that the leader accepted; a refused batch has an error code in its response. `request` must send
- * the library's arguments over a connection to the leader.
+ * Sends batches with one producer id to a leader. Resolves once all in-sync replicas have the
+ * accepted batches. The response to a refused batch has an error code. `request` must send the
+ * library's arguments over a connection to the leader.
  */
 export async function produce(
   { NumericMap, ProduceAcks, ResponseError }: KafkaLibrary,

@@ -1,12 +1,12 @@
 import { BLOCK_RECORDS_MAX } from "../../log/block.ts";
 
-/** Number of most recent blocks whose record counts are kept in memory. */
+/** Number of most recently added blocks whose record counts stay in memory. */
 const KNOWN_MAX = 1_024;
 
 /**
- * Estimates how many records the blocks of a partition hold. It keeps the exact counts of the
- * `KNOWN_MAX` blocks added last, by block offset. For every other block it uses the average count
- * of all added blocks.
+ * Estimates how many records the blocks of one partition hold. It stores the exact counts of the
+ * `KNOWN_MAX` blocks added last. For each older block it uses the average count of all added
+ * blocks.
  */
 export class BlockRecordCounts {
   readonly #offsets = new Float64Array(KNOWN_MAX).fill(-1);
@@ -21,7 +21,9 @@ export class BlockRecordCounts {
     this.#records += records;
   }
 
-  /** Estimates the number of records with sequence numbers from `from` (inclusive) to `to`. */
+  /**
+   * Estimates the number of records from sequence number `from` (inclusive) to `to` (exclusive).
+   */
   estimateBetween(from: number, to: number): number {
     const first = Math.floor(from / BLOCK_RECORDS_MAX);
     const last = Math.floor((to - 1) / BLOCK_RECORDS_MAX);

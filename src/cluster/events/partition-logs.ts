@@ -22,57 +22,65 @@ import { offsetOf, sequenceOf } from "./sequence.ts";
 
 export interface PartitionLogsOptions {
   clients: KafkaClients;
-  /** Addresses and credentials that ingest processes use to open their own connections. */
+  /** Addresses and credentials with which ingest processes connect to the brokers themselves. */
   brokers: BrokerSettings;
   topic: TopicSettings;
-  /** Returns the id of the source that a stored record belongs to. */
+  /** Decodes the id of the event source from a stored record. */
   sourceOf(record: Uint8Array): string;
   logger: Logger;
   metrics?: Metrics;
 }
 
-/** All partitions of a topic as event logs. The name of each log comes from `logNameOf`. */
+/** All partitions of a topic, each as an event log. `logNameOf` names the logs. */
 export interface PartitionLogs extends EventLogs {
   /**
-   * Fetches new blocks of a log, or of all logs when none is named, as soon as they are durable.
-   * Calling the returned function stops this. Listeners of `onDurable` hear only of followed logs;
-   * the ends of all other logs are read from the brokers about once a second.
+   * Fetches new blocks of one log, or of all logs when `log` is absent, as soon as they are
+   * durable. Calling the returned function stops this. `onDurable` reports blocks of followed logs
+   * only. The ends of all other logs are read from the brokers about once a second.
    */
   follow(log?: string): () => void;
   /**
-   * Follows a log whose lanes run on this node. Until the returned function is called, blocks that
-   * are missing from the log are reported as lost.
+   * Follows a log whose lanes run on this node. Until the returned function is called, this node
+   * also reports blocks that are missing from the log as lost.
    */
   acquire(log: string): () => void;
   /**
    * Reads the topic id and the end offset of a log from the brokers. `known` is the highest
-   * sequence number that a cursor or a connection names; the result has it as a block offset.
+   * sequence number in any cursor or connection. The result contains it as a block offset.
    */
   topicEnd(log: string, known: number): Promise<TopicEnd>;
-  /** Sets the offset base of a log, and reports `lost` in the log file and in `warnings`. */
+  /**
+   * Sets the offset base of a log. Reports the loss of blocks, if given, in the log file and in
+   * `warnings`.
+   */
   setOffsetBase(log: string, place: OffsetBase, lost?: PartitionLoss): void;
-  /** Calls the listener with the names of logs that were recreated or that lost their end. */
+  /**
+   * Calls the listener with the names of logs whose topic was recreated or lost its newest blocks.
+   */
   onOffsetsInvalid(listener: (logs: string[]) => void): void;
-  /** Returns the settings with which an ingest process opens the partitions for appending. */
+  /** Returns the settings with which an ingest process opens the same partitions for appending. */
   settings(): { kind: "partitions"; settings: PartitionedLogSettings };
-  /** A sentence about partitions that cannot be read; undefined while all can be read. */
+  /** Returns a sentence about the partitions that cannot be read, or undefined while all can be. */
   trouble(): string | undefined;
 }
 
-/** Longest time in milliseconds that a broker holds a fetch while there is no new block. */
+/** Longest time in milliseconds that a broker delays a fetch response while it has no new block. */
 const TAIL_WAIT_MS = 500;
-/** Pause in milliseconds between two reads of the ends of all partitions. */
+/** Pause in milliseconds between two requests for the end offsets of all partitions. */
 const ENDS_MS = 1_000;
-/** Bytes of blocks that all readers together keep in memory, and the least for each reader. */
+/**
+ * Bytes of blocks that the readers of all partitions together cache in memory. Each reader may
+ * cache an equal share, but at least `CACHE_BYTES_MIN`.
+ */
 const CACHE_BYTES_MAX = 64 << 20;
 const CACHE_BYTES_MIN = 2 << 20;
 
-/** Name of a partition's log. It differs from the names of logs in a standalone directory. */
+/** Name of a partition's event log. Logs in a standalone data directory have other names. */
 export const logNameOf = (partition: number) => `k${partition}`;
 
 /**
- * Opens the partitions of a topic, and creates a missing topic. Throws `StartError` when the topic
- * cannot be created or its settings risk data loss.
+ * Opens all partitions of a topic. Creates the topic if it is missing. Throws `StartError` when the
+ * topic cannot be created or its settings risk data loss.
  */
 export async function openPartitionLogs(options: PartitionLogsOptions): Promise<PartitionLogs> {
   const admin = options.clients.admin();
@@ -127,7 +135,7 @@ class BrokerLogs implements PartitionLogs {
     }
   }
 
-  /** Reads the ends of all logs from the brokers. Rejects with the error of a broker. */
+  /** Reads the ends of all logs from the brokers, by log name. Rejects when a request fails. */
   async learnEnds(): Promise<Readonly<Record<string, number>>> {
     const read = this.#partitions.map((reader) => offsetOf(reader.end()));
     const { topicId, offsets } = await this.#asker.brokerOffsets("end");
@@ -143,8 +151,8 @@ class BrokerLogs implements PartitionLogs {
   }
 
   /**
-   * Calls the listeners with logs whose topic was recreated, or that end before the position that
-   * was read. Throws `TopicRecreated` for a recreated topic.
+   * Calls the listeners with the logs whose topic was recreated, or whose end is below the position
+   * that was read. Throws `TopicRecreated` for a recreated topic.
    */
   #tellMoved(topicId: string, ends: bigint[], read: bigint[]): void {
     const others = [...ends.keys()].filter((it) => !this.#placement.isOfTopic(it, topicId));
@@ -216,7 +224,10 @@ class BrokerLogs implements PartitionLogs {
     return this.#trouble ?? this.#tail.trouble();
   }
 
-  /** Reads the ends of all partitions every `ENDS_MS`, and opens partitions that were added. */
+  /**
+   * Reads the ends of all partitions every `ENDS_MS`. Opens partitions that were added to the
+   * topic.
+   */
   watch(): void {
     this.#poll = setTimeout(() => {
       this.#polling = this.#look().then(() => {
@@ -244,7 +255,7 @@ class BrokerLogs implements PartitionLogs {
     }
   }
 
-  /** Opens the partitions that were added. */
+  /** Opens the partitions that were added to the topic since the last check. */
   async #grow(): Promise<void> {
     const firsts = await this.#asker.offsets("first");
     const { name, partitions } = this.#options.topic;

@@ -8,13 +8,13 @@ import { BlockRecordCounts } from "./block-record-counts.ts";
 import { offsetOf, sequenceOf } from "./sequence.ts";
 
 export interface PartitionReaderOptions {
-  /** Name of the log in losses and warnings. */
+  /** Name of the partition's log in loss reports and warnings. */
   name: string;
   partition: number;
   fetcher: Fetcher;
-  /** Deletes the blocks below an offset. */
+  /** Deletes the partition's blocks below an offset from the brokers. */
   trim(offset: bigint): Promise<void>;
-  /** Offset of the oldest block that the brokers have. */
+  /** Offset of the oldest block on the brokers when the reader opens. */
   first: bigint;
   losses: LossReport;
   /** Largest number of bytes of blocks that the reader caches in memory. */
@@ -22,18 +22,21 @@ export interface PartitionReaderOptions {
 }
 
 /**
- * Reads the blocks of a partition. It returns no records until `advance` or `addFetched` has set
- * the durable end.
+ * Reads the blocks of one partition. It returns no records until `advance` or `addFetched` has set
+ * the end of the durable blocks.
  */
 export interface PartitionReader extends LogReader {
-  /** Caches blocks that were fetched from `end()` on, advances the end, and returns the blocks. */
+  /**
+   * Caches blocks that a fetch from offset `end()` returned, and advances the end. Returns the
+   * cached blocks.
+   */
   addFetched(fetched: FetchResult): readonly CachedBlock[];
   /**
-   * Sets whether the lanes of the partition run on this node. Then only this node trims the
-   * partition, so the reader reports a missing block as lost.
+   * Sets whether the partition's lanes run on this node. If they do, only this node deletes blocks
+   * of the partition, so a missing block is reported as lost.
    */
   setOwned(isOwned: boolean): void;
-  /** Empties the cache and restarts the log at this offset. */
+  /** Empties the cache and continues the log at `offset`. Called after offsets have changed. */
   reset(offset: bigint): void;
 }
 
@@ -41,31 +44,40 @@ export function openPartitionReader(options: PartitionReaderOptions): PartitionR
   return new PartitionLogReader(options);
 }
 
-/** Longest wait in milliseconds for a new leader to serve blocks that were acknowledged. */
+/**
+ * Longest time in milliseconds to retry a read, because a new leader may not serve acknowledged
+ * blocks at once.
+ */
 const READ_MS_MAX = 5_000;
 const READ_RETRY_MS = 50;
 
-/** Largest number of parts, without the empty last one, that `parts` returns. */
+/** Largest number of non-empty parts that `parts` returns. */
 const PARTS_MAX = 64n;
 
-/** A block, or, where none is left, the sequence number at which reading continues. */
+/**
+ * Result of a read at an offset: the block. If no block exists there, the result is the sequence
+ * number at which reading continues.
+ */
 type Found = CachedBlock | number;
 
 class PartitionLogReader implements PartitionReader {
   readonly #options: PartitionReaderOptions;
   #cache: BlockCache;
   readonly #counts = new BlockRecordCounts();
-  /** Fetches in flight, by offset. Lanes that read the same offset share one fetch. */
+  /** Fetches in flight, by block offset. Lanes that read the same offset share one fetch. */
   readonly #looks = new Map<bigint, Promise<Found>>();
-  /** Offsets of damaged blocks that were reported. */
+  /** Offsets of damaged blocks that were already reported, so that each is reported once. */
   readonly #damage = new Set<bigint>();
-  /** Number and bytes of all blocks read. Brokers do not report sizes, so `parts` estimates. */
+  /**
+   * Number of blocks read so far, and their total bytes. `parts` estimates sizes from the average,
+   * because brokers do not report sizes.
+   */
   readonly #seen = { blocks: 0, bytes: 0 };
   #first: number;
   #end: number;
-  /** First sequence number of the partition when the reader was opened. */
+  /** Oldest sequence number in the partition when the reader was opened. */
   readonly #opened: number;
-  /** Sequence number below which this reader has deleted the records. */
+  /** Sequence number below which this reader has deleted all records. */
   #trimmed = 0;
   #isOwned = false;
 
@@ -142,8 +154,9 @@ class PartitionLogReader implements PartitionReader {
   }
 
   /**
-   * Divides the partition into at most `PARTS_MAX` parts of equal length, and an empty part at the
-   * end. Part boundaries are multiples of the part length, so most stay the same between calls.
+   * Divides the partition into at most `PARTS_MAX` parts of equal length, and one empty part at the
+   * end. Each part begins at a multiple of the part length. Most boundaries therefore stay the same
+   * from one call to the next.
    */
   parts(): LogPart[] {
     const first = offsetOf(this.#first);
@@ -175,8 +188,9 @@ class PartitionLogReader implements PartitionReader {
   }
 
   /**
-   * Fetches the block at an offset. Resolves with the position after the gap when the block was
-   * deleted or is damaged. Rejects when the leader does not have it within `READ_MS_MAX`.
+   * Fetches the block at an offset. If the block was deleted or is damaged, resolves with the
+   * sequence number at which reading continues. Rejects when the leader has not served the block
+   * within `READ_MS_MAX`.
    */
   async #find(offset: bigint): Promise<Found> {
     const { fetcher, partition, name } = this.#options;
@@ -211,13 +225,19 @@ class PartitionLogReader implements PartitionReader {
     return values.flatMap(({ offset, value }) => this.#block(offset, value) ?? []);
   }
 
-  /** Moves the first position, and if needed the end, up to the oldest offset of the brokers. */
+  /**
+   * Raises the first sequence number to the oldest block on the brokers. Raises the end as well if
+   * it would be below the first.
+   */
   #startAt(offset: bigint): void {
     this.#first = Math.max(this.#first, sequenceOf(offset));
     this.#end = Math.max(this.#end, this.#first);
   }
 
-  /** Returns `sequence`, or the first kept sequence number if larger; reports lost blocks. */
+  /**
+   * Returns `sequence`, or the partition's first sequence number if that is larger. Reports the
+   * blocks that were lost before it.
+   */
   #kept(sequence: number): number {
     // Sequence number 0 stands for the beginning of the partition.
     const lost = Math.max(sequence === 0 ? this.#opened : sequence, this.#trimmed);

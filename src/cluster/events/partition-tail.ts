@@ -7,7 +7,10 @@ import type { PartitionReader } from "./partition-reader.ts";
 import { offsetOf } from "./sequence.ts";
 
 export interface PartitionTailOptions {
-  /** Fetcher that only the tail uses. Its requests wait at the broker for new blocks. */
+  /**
+   * Fetcher that only the tail uses. Its requests wait at the broker for new blocks, so they would
+   * delay other fetches.
+   */
   fetcher: Fetcher;
   nameOf(partition: number): string;
   sourceOf(record: Uint8Array): string;
@@ -17,22 +20,22 @@ export interface PartitionTailOptions {
 
 interface Followed {
   followers: number;
-  /** Stops the fetch loop of the partition. */
+  /** Stops the loop that fetches the partition's new blocks. */
   stop: () => void;
   ended: Promise<void>;
 }
 
-/** Pause after a failed fetch in milliseconds. */
+/** Pause in milliseconds after a failed fetch, before the next attempt. */
 const RETRY_MS = 250;
-/** Most sources that one notification names; a notification of more sources names none. */
+/** Most sources that one notification lists. A notification about more sources lists none. */
 const SOURCES_TOLD_MAX = 100;
 
-/** Fetches new blocks of the followed partitions, and calls `onNews` for them. */
+/** Fetches new blocks of the followed partitions. Calls `onNews` when blocks have arrived. */
 export class PartitionTail {
   readonly #options: PartitionTailOptions;
   readonly #followed = new Map<number, Followed>();
   readonly #ending = new Set<Promise<void>>();
-  /** Partitions whose last fetch failed. */
+  /** Numbers of the partitions whose last fetch failed. */
   readonly #failing = new Set<number>();
 
   constructor(options: PartitionTailOptions) {
@@ -43,7 +46,7 @@ export class PartitionTail {
     return this.#followed.has(partition);
   }
 
-  /** Follows a partition until the returned function is called. */
+  /** Fetches new blocks of a partition into `reader`, until the returned function is called. */
   follow(partition: number, reader: PartitionReader): () => void {
     const followed = this.#followed.get(partition) ?? this.#begin(partition, reader);
     followed.followers++;
@@ -57,7 +60,10 @@ export class PartitionTail {
     };
   }
 
-  /** A sentence about partitions whose last fetch failed; undefined when there are none. */
+  /**
+   * Returns a sentence about the partitions whose last fetch failed, or undefined if there are
+   * none.
+   */
   trouble(): string | undefined {
     if (this.#failing.size === 0) return undefined;
     const failing = [...this.#failing].sort((a, b) => a - b);

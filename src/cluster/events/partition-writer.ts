@@ -7,35 +7,39 @@ import type { Logger } from "../../observe/log.ts";
 import { LOG_PENDING_BYTES_MAX } from "../../settings/limits.ts";
 import { sequenceOf } from "./sequence.ts";
 
-/** Pause in milliseconds between two probe blocks while the brokers accept no block. */
+/** Pause in milliseconds between two empty test blocks, sent while the brokers accept no block. */
 const PROBE_MS = 250;
-/** Longest time in milliseconds that a record waits for a response before it is rejected. */
+/**
+ * Longest time in milliseconds that a batch of records waits for the brokers' response. Its records
+ * are then rejected.
+ */
 const ANSWER_MS_MAX = 10_000;
 
 export interface PartitionWriterOptions<T> {
   partition: number;
   producer: IdempotentProducer;
   codec: RecordCodec<T>;
-  /** Offset after the last block of the partition that this node knows. */
+  /** Highest block offset in the partition that this node knows, plus one. */
   end: bigint;
   logger: Logger;
-  /** Counters that the writers of all partitions share. */
+  /** Counters shared by the writers of all partitions. */
   metrics?: Omit<WriterMetrics, "healthy">;
-  /** Bytes of unacknowledged records from which on `append` rejects. */
+  /** Bytes of unacknowledged records at which `append` starts to reject new records. */
   pendingBytesMax?: number;
-  /** Called when `durable` or `healthy` has changed, before the promises of records resolve. */
+  /** Called when `durable` or `healthy` has changed, before the promises of the records resolve. */
   onChange?(): void;
 }
 
-/** Opens a partition for appending. Writers of other nodes may append to it at the same time. */
+/** Opens a partition for appending. Writers on other nodes may append to the partition too. */
 export function openPartitionWriter<T>(options: PartitionWriterOptions<T>): LogWriter<T> {
   return new PartitionLogWriter(options);
 }
 
 /**
- * Appends records to a partition in blocks: while one block is in flight, the next one fills. When
- * the brokers do not acknowledge a block, its records are rejected and never sent again. From then
- * on appends are rejected, and an empty block is sent every `PROBE_MS` until one is acknowledged.
+ * Appends records to a partition in blocks. While one block is in flight, the next block fills.
+ * When the brokers do not acknowledge a block, its records are rejected and never sent again. From
+ * then on `append` rejects, and an empty test block is sent every `PROBE_MS` until the brokers
+ * acknowledge one.
  */
 class PartitionLogWriter<T> implements LogWriter<T> {
   readonly #options: PartitionWriterOptions<T>;
@@ -93,15 +97,17 @@ class PartitionLogWriter<T> implements LogWriter<T> {
     return undefined;
   }
 
-  /** Sends batches until none waits. No `await` may follow the loop: an append would be missed. */
+  /**
+   * Sends batches until no record waits. No `await` may follow the loop: the records of an append
+   * during it would not be sent.
+   */
   async #run(): Promise<void> {
     while (this.#batcher.waiting.blocks.length > 0) await this.#flush();
     this.#running = undefined;
   }
 
   /**
-   * Sends the waiting records as one batch. The batch is closed when its request is built, so that
-   * records join it until then.
+   * Sends the waiting records as one batch. Records can join the batch until its request is built.
    */
   async #flush(): Promise<void> {
     const startedAt = performance.now();
@@ -135,7 +141,7 @@ class PartitionLogWriter<T> implements LogWriter<T> {
     onChange?.();
   }
 
-  /** Sends the block that `take` returns, or an empty block when it returns none. */
+  /** Sends the block that `take` returns, or an empty test block when it returns undefined. */
   async #send(take: () => Taken | undefined): Promise<void> {
     const { producer, partition } = this.#options;
     const offset = await producer.send(partition, () => {
@@ -146,7 +152,7 @@ class PartitionLogWriter<T> implements LogWriter<T> {
     this.#durable = Math.max(this.#durable, sequenceOf(offset + 1n));
   }
 
-  /** Rejects the records of the batch in flight and all waiting records. */
+  /** Rejects the records of the batch in flight and all waiting records, with `error`. */
   #refuse(batch: FlushBatch | undefined, error: unknown): void {
     const { partition, logger, metrics } = this.#options;
     if (this.#healthy) {

@@ -7,11 +7,13 @@ import type { Metrics } from "../../observe/metrics.ts";
 import { LOG_PENDING_BYTES_MAX } from "../../settings/limits.ts";
 import { openPartitionWriter } from "./partition-writer.ts";
 
-/** Settings of a partitioned log, which are passed to ingest processes as JSON. */
+/** Settings of a partitioned log. The server passes them to ingest processes as JSON. */
 export interface PartitionedLogSettings {
   brokers: BrokerSettings;
   topic: string;
-  /** Number of partitions at the start. Partitions that are added later are found and used. */
+  /**
+   * Number of partitions when the settings were made. Partitions that are added later are used too.
+   */
   partitions: number;
 }
 
@@ -19,26 +21,27 @@ export interface PartitionedLogParts<T> {
   codec: RecordCodec<T>;
   logger: Logger;
   metrics: Metrics;
-  /** Called with the new value when `healthy` may have changed. */
+  /** Called with the current value of `healthy` when it may have changed. */
   onHealth(healthy: boolean): void;
 }
 
-/** Appends records to the partitions of a topic. */
+/** Log that appends each record to one of the partitions of a topic. */
 export interface PartitionedLog<T> {
   /**
-   * Resolves once all in-sync replicas have the record. Rejects with `LogUnavailable` when the
-   * record is not acknowledged. Records with the same key go to one partition, in order.
+   * Appends a record, and resolves once all in-sync replicas have it. Rejects with `LogUnavailable`
+   * when the brokers do not acknowledge it. Records with the same key go to one partition, in
+   * order.
    */
   append(record: T, key: number): Promise<void>;
   /** Whether at least one partition accepts records. */
   healthy(): boolean;
-  /** Flushes the records that wait, then closes. */
+  /** Sends the waiting records, then closes the log. */
   close(): Promise<void>;
 }
 
 /**
- * Opens a topic for appending. It opens even when no broker can be reached; then `append` rejects
- * until a broker answers.
+ * Opens a topic for appending. Opening succeeds even when no broker can be reached. `append` then
+ * rejects until a broker answers.
  */
 export async function openPartitionedLog<T>(
   { brokers, topic, partitions }: PartitionedLogSettings,

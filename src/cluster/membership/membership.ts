@@ -9,7 +9,7 @@ import type { Logger } from "../../observe/log.ts";
 import { assignPartitions } from "./partition-assignment.ts";
 import type { PartitionRunner } from "./partition-runner.ts";
 
-/** Description of a node that the other members of the group can read. */
+/** Description of a cluster node, which all members of the group can read. */
 export interface NodeInfo {
   id: string;
   version: string;
@@ -17,72 +17,84 @@ export interface NodeInfo {
 }
 
 export interface ClusterNode extends NodeInfo {
-  /** Partitions that are assigned to the node, ascending. */
+  /** Numbers of the partitions assigned to the node, in ascending order. */
   partitions: number[];
 }
 
 export interface MembershipOptions {
-  /** Runs the partitions that the group assigns to this node. */
+  /** Starts and stops the partitions that the group assigns to this node. */
   runner: Pick<PartitionRunner, "assign" | "assigned">;
   logger: Logger;
   clients: KafkaClients;
   /** Name of the Kafka consumer group. */
   group: string;
-  /** Topic whose partitions are assigned to the members. */
+  /** Name of the topic whose partitions are divided among the members. */
   topic: string;
   self: NodeInfo;
-  /** Time without a heartbeat, in milliseconds, after which other nodes replace a node. */
+  /** Time in milliseconds without a heartbeat after which the group removes a node. */
   sessionMs: number;
 }
 
 export interface MembershipState {
-  /** Whether this node has joined the group and has not left it or been removed since. */
+  /** Whether this node is a member of the group at present. */
   isMember: boolean;
-  /** Partitions that are assigned to this node, ascending. */
+  /** Numbers of the partitions assigned to this node, in ascending order. */
   partitions: number[];
-  /** A sentence when no broker has answered for over a session, else undefined. */
+  /**
+   * Sentence about brokers that have not answered for longer than a session; undefined while one
+   * has.
+   */
   trouble: string | undefined;
 }
 
 export interface Membership {
-  /** Reads all nodes of the cluster from the brokers, by id. Rejects when none answers. */
+  /**
+   * Reads all nodes of the cluster from the brokers, sorted by id. Rejects when no broker answers.
+   */
   nodes(): Promise<ClusterNode[]>;
   state(): MembershipState;
-  /** Stops all partitions of this node and leaves the group, so that other nodes take over. */
+  /**
+   * Stops this node's partitions and leaves the group. Other nodes then take over the partitions.
+   */
   leave(): Promise<void>;
 }
 
 /**
- * Interval between two heartbeats in milliseconds. A response to a heartbeat also reports members
- * that join or leave. The main thread sends them, so a node whose main thread hangs is replaced.
+ * Interval in milliseconds between two heartbeats. The response also reports that members join or
+ * leave. The main thread sends the heartbeats, so a node whose main thread hangs is removed from
+ * the group.
  */
 const HEARTBEAT_MS = 400;
-/** Pause between two attempts to join in milliseconds. */
+/** Pause in milliseconds between two attempts to join the group. */
 const RETRY_MS = 500;
-/** Interval in milliseconds between two checks for added partitions of the topic. */
+/** Interval in milliseconds between two checks whether partitions were added to the topic. */
 const GROWTH_MS = 5_000;
-/** Interval in milliseconds between two checks of the time since the last broker response. */
+/** Interval in milliseconds between two checks of the time since the last response of a broker. */
 const WATCH_MS = 500;
 /**
- * Time without a response after which a member closes its connections to ask another broker, as a
- * multiple of `sessionMs`. It is short, so that another broker hears of the member in time.
+ * Time without a response after which a member closes its connections, as a multiple of
+ * `sessionMs`. The member then asks another broker, early enough to stay in the group.
  */
 const HEARTBEAT_SESSIONS = 0.3;
-/** The same time during a join, which the broker delays while a member hangs. */
+/**
+ * Time without a response after which a joining member closes its connections, as a multiple of
+ * `sessionMs`. It is longer, because the broker delays the response while another member hangs.
+ */
 const JOIN_SESSIONS = 1.2;
-/** Time without a response after which `state` reports a trouble, as a multiple of `sessionMs`. */
+/** Time without a response after which `state` has a `trouble`, as a multiple of `sessionMs`. */
 const ANSWER_SESSIONS = 1.5;
-/** Longest time in milliseconds that `nodes` waits for the brokers. */
+/** Longest time in milliseconds that `nodes` waits for the brokers' responses. */
 const ANSWER_MS_MAX = 3_000;
-/** Longest time in milliseconds that `leave` waits for the brokers. */
+/** Longest time in milliseconds that `leave` waits for the brokers' responses. */
 const LEAVE_MS_MAX = 2_000;
 
 /**
  * Joins the consumer group whose members run the partitions of a topic. The brokers choose a member
- * as the leader, and the leader assigns the partitions. The old owner of a moved partition stops it
- * before the new owner starts it, unless the stop takes more than half a session or the old owner
- * sends no heartbeats. A node that was removed from the group stops all its partitions before it
- * joins again. While no broker answers, each node keeps its partitions.
+ * as leader, and the leader assigns the partitions. When a partition moves, the old owner stops it
+ * before the new owner starts it. The exceptions are a stop that takes longer than half a session,
+ * and an old owner that sends no heartbeats. A node that was removed from the group stops all its
+ * partitions before it joins again. While no broker answers, each node goes on running its
+ * partitions.
  */
 export function joinCluster(options: MembershipOptions): Membership {
   return new GroupMember(options);
@@ -94,12 +106,14 @@ class GroupMember implements Membership {
   readonly #admin: Admin;
   readonly #closed = Promise.withResolvers<void>();
   readonly #loops: Promise<void>[];
-  /** Resolves when the member must join again, with the library's error if there was one. */
+  /**
+   * Resolves when this member must join the group again, with the library's error if there was one.
+   */
   #again = Promise.withResolvers<unknown>();
   #isOpen = true;
   #isMember = false;
   #isLeader = false;
-  /** Number of partitions of the topic when this node joined. */
+  /** Number of partitions of the topic when this node last joined the group. */
   #partitions = 0;
   #heardAt = performance.now();
   #askedAt = performance.now();
@@ -174,8 +188,9 @@ class GroupMember implements Membership {
   }
 
   /**
-   * Returns this node's metadata for the group. The library calls it before each attempt to join.
-   * It first stops revoked partitions, because joining declares that this node has released them.
+   * Returns the metadata that this node sends when it joins. The library calls this before each
+   * attempt. It first stops the partitions taken from this node, because joining declares them
+   * released.
    */
   async #introduce(): Promise<Buffer> {
     const { self, sessionMs } = this.#options;
@@ -205,7 +220,10 @@ class GroupMember implements Membership {
     }
   }
 
-  /** Makes the group's leader join again when the topic has more partitions, to assign them. */
+  /**
+   * Makes the group's leader join again when partitions were added to the topic. The rebalance then
+   * assigns the new partitions.
+   */
   async #watchGrowth(): Promise<void> {
     const { topic } = this.#options;
     while (this.#isOpen) {
@@ -217,7 +235,10 @@ class GroupMember implements Membership {
     }
   }
 
-  /** Closes the connections when no response comes for too long, so another broker is asked. */
+  /**
+   * Closes the connections when the brokers have not responded for too long. The library then asks
+   * another broker.
+   */
   async #watchSilence(): Promise<void> {
     const { sessionMs } = this.#options;
     for (; this.#isOpen; await this.#pause(WATCH_MS)) {
@@ -247,7 +268,7 @@ const ascending = (a: number, b: number) => a - b;
 
 type Joined = Parameters<GroupPartitionsAssigner>[1];
 
-/** Assigns the partitions of a topic to the members that joined. */
+/** Divides the partitions of a topic among the members that joined the group. */
 function assign(joined: Joined, topic: string, partitions: number): GroupPartitionsAssignments[] {
   const holders = [...joined.values()].map(({ memberId, generationId, ownedPartitions }) => ({
     id: memberId,

@@ -1,18 +1,18 @@
 import { assert } from "../../assert.ts";
 
-/** A member that joins the group, and the partitions that it still runs. */
+/** Member of the group during a rebalance, with the partitions that it still runs. */
 export interface GroupMember {
   id: string;
-  /** Number of the last rebalance that assigned it partitions; -1 for a new member. */
+  /** Number of the last rebalance that assigned partitions to the member; -1 for a new member. */
   generation: number;
-  /** Partitions that the last rebalance assigned to it and that it has not released. */
+  /** Partitions that the last rebalance assigned to the member and that it still runs. */
   held: readonly number[];
 }
 
 /**
- * Computes the partitions of each member, by member id. Members get equal numbers of partitions,
- * give or take one, and as few partitions as possible move. A partition that moves is assigned to
- * no member in this rebalance, while its holder releases it; the next rebalance assigns it.
+ * Computes which partitions each member runs, by member id. The numbers of partitions differ by at
+ * most one, and as few partitions as possible move. A moving partition is assigned to no member in
+ * this rebalance, while its holder stops it. The next rebalance assigns it.
  */
 export function assignPartitions(
   holders: readonly GroupMember[],
@@ -36,9 +36,9 @@ export function assignPartitions(
 }
 
 /**
- * Finds the member that holds each partition. Claims of members that missed the last rebalance are
- * ignored, because it may have assigned their partitions to others. When two members claim a
- * partition, the one with the lower id holds it.
+ * Finds the member that holds each partition, by partition. Ignores members that missed the last
+ * rebalance, because it may have assigned their partitions to others. When two members claim the
+ * same partition, the lower id holds it.
  */
 function holdersOf(holders: readonly GroupMember[], partitions: number): Map<number, string> {
   const last = Math.max(...holders.map(({ generation }) => generation));
@@ -50,7 +50,10 @@ function holdersOf(holders: readonly GroupMember[], partitions: number): Map<num
   return new Map([...found].sort(([a], [b]) => a - b));
 }
 
-/** Number of partitions of each member; members that hold the most get the remainder. */
+/**
+ * Computes how many partitions each member runs. If they do not divide evenly, the members that
+ * hold most run one more.
+ */
 function quotasOf(kept: Map<string, number[]>, partitions: number): Map<string, number> {
   const least = Math.floor(partitions / kept.size);
   const more = partitions % kept.size;
@@ -58,6 +61,6 @@ function quotasOf(kept: Map<string, number[]>, partitions: number): Map<string, 
   return new Map(byHeld.map(([id], index) => [id, index < more ? least + 1 : least]));
 }
 
-/** Sorts members by id, so that every leader computes the same assignment. */
+/** Returns the members sorted by id, so that each possible leader computes the same assignment. */
 const sorted = (holders: readonly GroupMember[]) =>
   holders.toSorted((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0));

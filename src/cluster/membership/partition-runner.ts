@@ -2,35 +2,43 @@ import { assert, InvariantError } from "../../assert.ts";
 import type { Logger } from "../../observe/log.ts";
 
 export interface PartitionRunnerOptions {
-  /** Starts a partition. When it rejects, it is called again while the partition stays assigned. */
+  /**
+   * Starts a partition. After a rejection it is called again while the partition stays assigned.
+   */
   start(partition: number): Promise<void>;
   /**
-   * Stops a partition. With `drain` it first waits for the work in flight. Once it resolves, no
-   * work of the partition runs.
+   * Stops a partition. With `drain` it first waits for the work in flight. No work of the partition
+   * runs after the promise has resolved.
    */
   stop(partition: number, drain: boolean): Promise<void>;
   logger: Logger;
 }
 
-/** Pause between two attempts to start a partition in milliseconds. */
+/** Pause in milliseconds between two attempts to start a partition. */
 const RETRY_MS = 1_000;
 
 interface PartitionState {
   isAssigned: boolean;
   isRunning: boolean;
-  /** Set to stop the partition and to start it again after a pause. */
+  /**
+   * Request to stop the partition and start it again `afterMs` later; undefined when there is none.
+   */
   restart?: { afterMs: number } | undefined;
-  /** Message of a broken invariant. It prevents another start while the partition is assigned. */
+  /**
+   * Message of the broken invariant that stopped the partition; undefined if there is none. The
+   * partition is not started again while it stays assigned.
+   */
   failure?: string | undefined;
-  /** Promise of the start or stop in progress; undefined while there is none. */
+  /** The start or stop in progress; undefined while there is none. */
   settling?: Promise<void> | undefined;
-  /** Ends the pause before the next start early. */
+  /** Ends the pause before the next start at once; undefined while there is no pause. */
   wake?: (() => void) | undefined;
 }
 
 /**
- * Runs the partitions that are assigned to this node. Each partition is either started or stopped,
- * never both at a time. A start is not interrupted by a later assignment; the stop follows it.
+ * Starts and stops partitions, so that those assigned to this node run. Each partition has at most
+ * one start or stop in progress. When the assignment changes during a start, the stop follows the
+ * start.
  */
 export class PartitionRunner {
   readonly #options: PartitionRunnerOptions;
@@ -41,24 +49,24 @@ export class PartitionRunner {
     this.#options = options;
   }
 
-  /** Assigned partitions, ascending. */
+  /** Returns the numbers of the assigned partitions, in ascending order. */
   assigned(): number[] {
     const found = [...this.#states].filter(([, { isAssigned }]) => isAssigned);
     return found.map(([partition]) => partition).sort((a, b) => a - b);
   }
 
-  /** Number of running partitions. */
+  /** Returns the number of partitions that run on this node. */
   running(): number {
     return [...this.#states.values()].filter(({ isRunning }) => isRunning).length;
   }
 
-  /** Whether the partition runs and is neither being started nor stopped. */
+  /** Whether the partition runs and has no start or stop in progress. */
   isSettled(partition: number): boolean {
     const state = this.#states.get(partition);
     return state?.isRunning === true && state.settling === undefined;
   }
 
-  /** A sentence about a partition that a broken invariant has stopped. */
+  /** Returns a sentence about a partition that a broken invariant has stopped, or undefined. */
   failure(): string | undefined {
     for (const [partition, { failure }] of this.#states) {
       if (failure !== undefined) return `Partition ${partition} has stopped: ${failure}`;
@@ -66,7 +74,9 @@ export class PartitionRunner {
     return undefined;
   }
 
-  /** Runs these partitions and no others; resolves when the others have stopped. */
+  /**
+   * Makes this node run exactly these partitions. Resolves once all other partitions have stopped.
+   */
   async assign(partitions: readonly number[]): Promise<void> {
     const assigned = new Set(this.#isClosed ? [] : partitions);
     for (const it of assigned) {
@@ -83,7 +93,10 @@ export class PartitionRunner {
     await Promise.all(stopping);
   }
 
-  /** Stops a partition without draining it, and starts it again while it stays assigned. */
+  /**
+   * Stops a partition without waiting for its work in flight. Starts it again after `afterMs`
+   * milliseconds if it is still assigned.
+   */
   restart(partition: number, afterMs = 0): void {
     const state = this.#states.get(partition);
     if (state === undefined) return;
@@ -91,7 +104,7 @@ export class PartitionRunner {
     this.#settle(partition, state);
   }
 
-  /** Stops all partitions without draining them. */
+  /** Stops all partitions without waiting for their work in flight. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.assign([]);
@@ -144,7 +157,7 @@ export class PartitionRunner {
   }
 }
 
-/** Whether the partition has to be started or stopped. */
+/** Whether the partition has to be started or stopped now. */
 function isDue({ isAssigned, isRunning, restart, failure }: PartitionState): boolean {
   if (isRunning) return !isAssigned || restart !== undefined;
   return isAssigned && failure === undefined;

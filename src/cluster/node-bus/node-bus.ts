@@ -7,11 +7,14 @@ import { ensureTopic } from "../topics/ensure-topic.ts";
 import { Fetcher } from "../topics/fetcher.ts";
 
 /**
- * Broadcasts messages to the other nodes of the cluster. Delivery is not guaranteed: a node that is
- * stopped, or that cannot reach the brokers, misses messages.
+ * Broadcasts messages to all other nodes of the cluster. A node that is stopped or cannot reach the
+ * brokers misses messages.
  */
 export interface NodeBus {
-  /** Queues a message for all other nodes. Drops it when `WAITING_BYTES_MAX` is exceeded. */
+  /**
+   * Queues a message for all other nodes. Drops the message if more than `WAITING_BYTES_MAX` would
+   * wait.
+   */
   publish(message: unknown): void;
   /** Calls the listener with each message of other nodes, until the returned function is called. */
   subscribe(listener: (message: unknown) => void): () => void;
@@ -20,29 +23,35 @@ export interface NodeBus {
 
 export interface NodeBusOptions {
   clients: KafkaClients;
-  /** Name of the topic, which has one partition. */
+  /** Name of the bus's Kafka topic, which has one partition. */
   topic: string;
   replicas: number;
   logger: Logger;
 }
 
-/** Version of the message format. A change that older releases would misread raises it. */
+/**
+ * Version of the message format. It is raised by each format change that older releases would
+ * misread.
+ */
 const FORMAT = 1;
-/** Most bytes of messages that wait to be sent. */
+/** Largest total size in bytes of messages that wait to be sent. */
 const WAITING_BYTES_MAX = 4 << 20;
-/** Most bytes of messages in one Kafka record, and of one message. */
+/** Largest size in bytes of a message, and of the messages that share a Kafka record. */
 const VALUE_BYTES_MAX = 512 << 10;
 const FOLLOW_MS = 500;
 const RETRY_MS = 250;
-/** Retention of the topic: brokers delete older messages, which no node reads any more. */
+/**
+ * Time in milliseconds after which brokers delete messages from the topic. No node reads older
+ * ones.
+ */
 const KEPT_MS = 60_000;
 const KEPT_BYTES = 64 << 20;
 
 const packr = new Packr({ useRecords: false });
 
 /**
- * Opens the bus, and creates a missing topic. Throws `StartError` when the topic cannot be created
- * or its settings are too weak.
+ * Opens the node bus. Creates its topic if it is missing. Throws `StartError` when the topic cannot
+ * be created or its settings are too weak.
  */
 export async function openNodeBus(options: NodeBusOptions): Promise<NodeBus> {
   const { clients, topic, replicas, logger } = options;
@@ -82,7 +91,10 @@ export async function openNodeBus(options: NodeBusOptions): Promise<NodeBus> {
   };
 }
 
-/** Creates the bus's `publish`. One record is in flight; messages that wait share the next one. */
+/**
+ * Creates the function `publish` of the bus. One Kafka record is in flight at a time; messages that
+ * wait meanwhile share the next record.
+ */
 function createPublisher(producer: IdempotentProducer, author: string): (message: unknown) => void {
   let waiting: Uint8Array[] = [];
   let bytes = 0;
@@ -120,7 +132,10 @@ function createPublisher(producer: IdempotentProducer, author: string): (message
   };
 }
 
-/** Decodes a record; one of another format or that is damaged has no messages. */
+/**
+ * Decodes a Kafka record of the bus. The list of messages is empty if the record is damaged or has
+ * another format.
+ */
 function decode(value: Uint8Array): [format: number, author: string, messages: unknown[]] {
   try {
     const [format, author, messages] = packr.decode(value);
@@ -132,8 +147,8 @@ function decode(value: Uint8Array): [format: number, author: string, messages: u
 }
 
 /**
- * Passes every record that is written from now on to `take`. After a failed read it continues at
- * the end of the topic, so records are skipped.
+ * Calls `take` with every record that is written after this call. After a failed read it continues
+ * at the end of the topic, and skips the records before.
  */
 function receive(fetcher: Fetcher, logger: Logger, take: (value: Buffer) => void) {
   const stop = Promise.withResolvers<undefined>();

@@ -1,26 +1,26 @@
 import { Packr } from "msgpackr";
 import type { NodeBus } from "./node-bus.ts";
 
-/** Responses of the other nodes to one question. */
+/** Answers of the other nodes to one question. */
 export interface NodeAnswers {
-  /** Responses by the id of the node that sent them. */
+  /** Answers by the id of the node that sent each. */
   answers: ReadonlyMap<string, unknown>;
-  /** Sorted ids of nodes that did not answer in time. */
+  /** Sorted ids of the nodes that did not answer in time. */
   missing: string[];
 }
 
-/** Sends questions to all other nodes and collects their answers. */
+/** Sends questions to all other nodes of the cluster and collects their answers. */
 export interface NodeRpc {
-  /** Id of this node. */
+  /** Id of this node in the cluster. */
   node: string;
   /**
-   * Sends a question to all other nodes and resolves with their answers. An equal question within
-   * `SERVE_MS` gets the same answers. Never rejects.
+   * Sends a question to all other nodes and resolves with their answers. An equal question soon
+   * afterwards, within `SERVE_MS`, gets the same answers without being sent. Never rejects.
    */
   ask(question: unknown): Promise<NodeAnswers>;
   /**
-   * Sets the function that answers questions of other nodes. Must be called once. When the function
-   * throws, no answer is sent.
+   * Sets the function that answers the questions of other nodes. Must be called once. When `answer`
+   * throws, this node sends no answer.
    */
   answerWith(answer: (question: unknown) => unknown): void;
   close(): void;
@@ -28,27 +28,32 @@ export interface NodeRpc {
 
 export interface NodeRpcOptions {
   bus: NodeBus;
-  /** Id of this node. */
+  /** Id of this node in the cluster. */
   node: string;
-  /** Ids of nodes to wait for, in addition to nodes that were heard of within `BELIEVED_MS`. */
+  /**
+   * Ids of nodes whose answers `ask` waits for. It also waits for nodes that announced themselves
+   * within `BELIEVED_MS`.
+   */
   expected(): Iterable<string>;
   /** Longest time in milliseconds that `ask` waits for answers. */
   answerMsMax?: number;
 }
 
-/** Interval in milliseconds between two messages by which a node announces itself. */
+/** Interval in milliseconds at which a node announces itself to the others. */
 const SAY_MS = 2_000;
-/** Time in milliseconds for which other nodes count an announced node as present. */
+/**
+ * Time in milliseconds after an announcement during which other nodes count the node as present.
+ */
 const BELIEVED_MS = 10_000;
-/** Most announced nodes that a node keeps in memory. */
+/** Largest number of announced nodes that a node remembers. */
 const NODES_MAX = 1_000;
 const ANSWER_MS_MAX = 2_000;
-/** Time in milliseconds for which answers are reused, and the most questions with kept answers. */
+/** Time in milliseconds for which the answers to a question are reused for equal questions. */
 const SERVE_MS = 500;
 const SERVED_MAX = 200;
-/** Most open questions; a further question is not sent and gets no answers. */
+/** Largest number of open questions. Further questions are not sent and get no answers. */
 const QUESTIONS_MAX = 1_000;
-/** Largest answer in bytes; a larger one is not sent. */
+/** Largest size of an answer in bytes. A larger answer is not sent. */
 const ANSWER_BYTES_MAX = 2 << 20;
 const PIECE_BYTES = 256 << 10;
 const PIECES_MAX = Math.ceil(ANSWER_BYTES_MAX / PIECE_BYTES);
@@ -60,7 +65,7 @@ type Message =
   | ["answers", id: string, node: string, index: number, count: number, piece: Uint8Array];
 
 interface Asked {
-  /** Ids of nodes that have not answered yet. */
+  /** Ids of the nodes whose answers have not arrived yet. */
   awaited: Set<string>;
   answers: Map<string, unknown>;
   pieces: Map<string, Uint8Array[]>;
@@ -69,7 +74,10 @@ interface Asked {
 
 const packr = new Packr({ useRecords: false });
 
-/** Creates a `NodeRpc` over the node bus. Nodes may start and stop at any time. */
+/**
+ * Creates a `NodeRpc` that sends its messages over the node bus. Nodes may start and stop
+ * meanwhile.
+ */
 export function createNodeRpc(options: NodeRpcOptions): NodeRpc {
   const { bus, node, expected, answerMsMax = ANSWER_MS_MAX } = options;
   const others = new Map<string, number>();
@@ -113,7 +121,10 @@ export function createNodeRpc(options: NodeRpcOptions): NodeRpc {
     }
   }
 
-  /** Adds a piece of an answer. Pieces of one node come in order; a lost piece voids the answer. */
+  /**
+   * Adds one piece of a large answer to the pieces received before. The pieces of a node arrive in
+   * order. When a piece is lost, the whole answer is dropped.
+   */
   function take([, id, from, index, count, piece]: Message & { 0: "answers" }): void {
     const question = asked.get(id);
     if (question === undefined || question.answers.has(from) || count > PIECES_MAX) return;

@@ -1,36 +1,44 @@
 import type { NodeBus } from "./node-bus.ts";
 
 /**
- * Relays messages to the nodes that subscribe to their key, such as a workspace id. Messages may be
- * lost.
+ * Sends messages to the cluster nodes that subscribe to the message's key, such as a workspace id.
+ * Messages may be lost.
  */
 export interface TailRelay<T> {
-  /** Whether another node has a subscriber of the key. */
+  /** Whether another node of the cluster subscribes to the key. */
   hasSubscriber(key: string): boolean;
-  /** Whether another node has a subscriber of any key. */
+  /** Whether another node of the cluster subscribes to at least one key. */
   readonly hasSubscribers: boolean;
-  /** Sends a message to the nodes with a subscriber of the key. */
+  /** Sends a message to the other nodes that subscribe to the key. */
   publish(key: string, message: T): void;
-  /** Calls `receive` with other nodes' messages of a key, until the returned function is called. */
+  /**
+   * Calls `receive` with each message that other nodes publish under the key, until the returned
+   * function is called.
+   */
   subscribe(key: string, receive: (message: T) => void): () => void;
-  /** Calls the listener when another node announces its subscriptions. */
+  /** Calls the listener whenever another node announces its subscriptions. */
   onSubscribed(listener: () => void): void;
   close(): void;
 }
 
-/** Interval in milliseconds between two messages by which a node announces its subscriptions. */
+/** Interval in milliseconds at which a node announces its subscriptions to the others. */
 const SAY_MS = 2_000;
-/** Time in milliseconds for which an announced subscription counts. */
+/** Time in milliseconds after an announcement during which its subscriptions count. */
 const BELIEVED_MS = 10_000;
-/** Most subscribed keys of other nodes that a node keeps in memory. */
+/** Largest number of keys, subscribed to by other nodes, that this node remembers. */
 const WANTED_MAX = 10_000;
 
 type Message = ["looks", keys: string[]] | ["shown", key: string, shown: unknown];
 
-/** Relays messages over the node bus, only for keys that another node has subscribed to. */
+/**
+ * Creates a `TailRelay` over the node bus. It sends a message only if another node subscribes to
+ * its key.
+ */
 export function createTailRelay<T>(exchange: NodeBus): TailRelay<T> {
   const looking = new Map<string, Set<(shown: T) => void>>();
-  /** Keys that other nodes subscribe to, with the time at which each subscription expires. */
+  /**
+   * Keys that other nodes subscribe to. The value is the time at which the subscription expires.
+   */
   const wanted = new Map<string, number>();
   const listeners = new Set<() => void>();
 

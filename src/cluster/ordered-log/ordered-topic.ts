@@ -11,25 +11,29 @@ import { TopicIdentity, TopicRecreated } from "../topics/topic-identity.ts";
 export interface OrderedTopicOptions {
   clients: KafkaClients;
   name: string;
-  /** Number of partitions; each is a separate ordered log. */
+  /** Number of partitions. Each partition is a separate ordered log. */
   partitions: number;
-  /** Number of brokers that have a copy of each partition. */
+  /** Number of brokers that store a copy of each partition. */
   replicas: number;
-  /** Stored topic ids of this node, by which it detects that the topic was recreated. */
+  /** Topic ids that this node has stored on disk. They reveal that the topic was recreated. */
   ids?: TopicIds;
   logger: Logger;
 }
 
-/** Longest time in milliseconds that a broker holds a fetch while there is no new entry. */
+/** Longest time in milliseconds that a broker delays a fetch response while it has no new entry. */
 const FOLLOW_MS = 500;
-/** Pause after a failed read in milliseconds. */
+/** Pause in milliseconds after a failed read, before the next attempt. */
 const RETRY_MS = 250;
-/** Bytes of entries read ahead in one partition beyond which fetching pauses. */
+/**
+ * Bytes of fetched entries of one partition that may wait for `take`. Fetching pauses beyond this
+ * size.
+ */
 const AHEAD_BYTES_MAX = 1 << 20;
 
 /**
- * Opens a topic and returns each partition as an ordered log. It creates a missing topic. Throws
- * `StartError` when the topic cannot be created or its settings risk data loss.
+ * Opens a topic whose partitions are ordered logs, and returns them by partition. Creates the topic
+ * if it is missing. Throws `StartError` when the topic cannot be created or its settings risk data
+ * loss.
  */
 export async function openOrderedTopic(options: OrderedTopicOptions): Promise<OrderedLog[]> {
   const { clients, name, partitions, replicas, ids, logger } = options;
@@ -49,7 +53,9 @@ export async function openOrderedTopic(options: OrderedTopicOptions): Promise<Or
   const isNeeded = () => clients.isOpen();
   const gate = new CircuitBreaker({ probe: () => asker.offsets("end"), isNeeded });
   let asking: Promise<bigint[]> | undefined;
-  /** Reads the ends of all partitions; calls in one turn of the event loop share a request. */
+  /**
+   * Reads the end offsets of all partitions. Calls in one turn of the event loop share a request.
+   */
   const ends = () => {
     asking ??= Promise.resolve().then(() => {
       asking = undefined;
@@ -127,7 +133,10 @@ function follow(
     ahead.shift();
   }
 
-  /** Repeats a step until the follower is closed. Logs the first failure and the recovery. */
+  /**
+   * Calls `once` repeatedly until the follower is closed. Logs the first of several failures, and
+   * the recovery.
+   */
   async function repeat(once: () => Promise<void>): Promise<void> {
     let isTold = false;
     while (isOpen) {
@@ -158,7 +167,7 @@ function follow(
   };
 }
 
-/** Queue of entries that were fetched and not yet passed to the follower's `take`. */
+/** Queue of fetched entries that were not yet passed to the follower's `take`. */
 class Ahead {
   readonly #batches: { entries: readonly LogEntry[]; bytes: number }[] = [];
   #bytes = 0;
@@ -171,7 +180,10 @@ class Ahead {
     this.#change(bytes);
   }
 
-  /** Waits for the oldest batch, which stays in the queue until `shift`; undefined after `end`. */
+  /**
+   * Waits for the oldest batch and returns it, without removing it from the queue. Returns
+   * undefined once `end` was called.
+   */
   async next(): Promise<readonly LogEntry[] | undefined> {
     while (this.#batches.length === 0 && !this.#isEnded) await this.#changed.promise;
     return this.#batches[0]?.entries;
@@ -198,7 +210,10 @@ class Ahead {
   }
 }
 
-/** Throws when the log no longer reaches offset `next`: it has lost entries at its end. */
+/**
+ * Checks that the log still reaches offset `next`. Throws if it ends before, because entries at its
+ * end are lost.
+ */
 function expectUnbroken(
   { first, end, isOutOfRange }: FetchResult,
   next: bigint,

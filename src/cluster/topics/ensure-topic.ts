@@ -5,36 +5,43 @@ import { LOG_BLOCK_BYTES_MAX } from "../../log/block.ts";
 export interface TopicSettings {
   name: string;
   partitions: number;
-  /** Number of brokers that have a copy of each partition. */
+  /** Number of brokers that must store a copy of each partition. */
   replicas: number;
   /**
-   * Age in milliseconds, and bytes of a partition, above which brokers delete its oldest values.
-   * Without it values stay until they are trimmed.
+   * Age in milliseconds and size of a partition in bytes above which brokers delete its oldest
+   * values. When absent, values stay until this server deletes them.
    */
   retention?: { ms: number; bytes: number };
 }
 
-/** Stores the id of each topic between runs, to detect that a topic was recreated. */
+/** Stored ids of topics, by topic name. They reveal between runs that a topic was recreated. */
 export interface TopicIds {
   get(name: string): string | undefined;
   put(name: string, id: string): void;
 }
 
-/** Largest value in bytes that a topic must accept: a block of the event log, or a change set. */
+/**
+ * Largest size in bytes of a value that a topic must accept: a block of the event log or a change
+ * set.
+ */
 export const VALUE_BYTES_MAX = 2 * LOG_BLOCK_BYTES_MAX;
 
-/** Segment size in bytes of a topic without retention. Brokers free disk space by segment. */
+/**
+ * Segment size in bytes of a topic without retention. Small segments matter because brokers free
+ * disk space by whole segments.
+ */
 const SEGMENT_BYTES = 128 << 20;
 
-/** Longest wait in milliseconds until each partition of a created topic has a leader. */
+/** Longest time in milliseconds to wait until each partition of a new topic has a leader. */
 const APPEAR_MS_MAX = 30_000;
-/** Pause between two checks for the leaders in milliseconds. */
+/** Pause in milliseconds between two checks whether all partitions have leaders. */
 const APPEAR_MS = 100;
 
 /**
- * Creates a missing topic, adds missing partitions, and returns the number of partitions. Throws
- * `StartError` when the topic has fewer replicas than `topic.replicas`, acknowledges writes before
- * a majority of replicas has them, deletes values too early, or has another id than in `ids`.
+ * Creates a topic if it is missing, adds missing partitions, and returns the number of partitions.
+ * Throws `StartError` when the topic risks data loss. It does if it has fewer replicas than
+ * `topic.replicas`, acknowledges a write before most replicas have it, or deletes values too early.
+ * Also throws `StartError` when the topic's id differs from the one in `ids`.
  */
 export async function ensureTopic(
   admin: Admin,
@@ -63,7 +70,10 @@ const gone = ({ name }: TopicSettings) => `The topic ${name} that this node has 
 const REMEDY =
   "Restore it, or remove the directory `cluster` from the data directory of every node to begin with what the topics hold";
 
-/** Returns a sentence about the first topic setting that risks data loss, else undefined. */
+/**
+ * Checks the settings of a topic. Returns a sentence about the first setting that risks data loss,
+ * or undefined if none does.
+ */
 export async function unsafeSetting(
   admin: Admin,
   topic: TopicSettings,
@@ -91,7 +101,7 @@ export async function unsafeSetting(
   return undefined;
 }
 
-/** Required values of the topic settings that are not numbers. */
+/** Names and required values of the topic settings that are not numbers. */
 const WORDS = [
   // With compaction brokers refuse values without keys, which all of ours are.
   ["cleanup.policy", "delete"],
@@ -99,7 +109,7 @@ const WORDS = [
   ["unclean.leader.election.enable", "false"],
 ] as const;
 
-/** Kafka's value for a retention without a bound. */
+/** Kafka's value for "no limit" in a retention setting. */
 const UNBOUND = -1;
 
 const expected = ({ name }: TopicSettings, what: string, found: unknown) =>
@@ -152,8 +162,9 @@ async function grow(admin: Admin, { name, partitions }: TopicSettings): Promise<
 }
 
 /**
- * Waits until a topic has at least `countMin` partitions, each with a leader. Returns its id, the
- * number of partitions, and the fewest replicas of any. Throws `StartError` after `APPEAR_MS_MAX`.
+ * Waits until a topic has at least `countMin` partitions, each with a leader. Returns the topic's
+ * id, the number of partitions, and the smallest number of replicas among them. Throws `StartError`
+ * after `APPEAR_MS_MAX`.
  */
 async function appeared(admin: Admin, name: string, countMin = 1) {
   const until = performance.now() + APPEAR_MS_MAX;
@@ -185,10 +196,13 @@ async function configsOf(admin: Admin, name: string): Promise<Map<string, string
 
 type DescribeConfigs = Parameters<Admin["describeConfigs"]>[0];
 
-/** Kafka's resource type of a topic. */
+/** Kafka's resource type number for a topic. */
 const TOPIC = 2;
 
-/** Returns the innermost cause, which says what is wrong; outer errors only name requests. */
+/**
+ * Returns the innermost cause of an error. It says what is wrong; the outer errors only name
+ * requests.
+ */
 function innermostOf(error: unknown): Error & { apiId?: string } {
   const { errors, cause } = error as AggregateError;
   const inner = errors?.at(-1) ?? cause;

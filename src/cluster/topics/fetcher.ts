@@ -2,11 +2,11 @@ import type { Consumer } from "@platformatic/kafka";
 import { OffsetBases } from "./offset-base.ts";
 import { type TopicIdentity, TopicRecreated } from "./topic-identity.ts";
 
-/** Result of a fetch from a partition. */
+/** Result of one fetch from one partition. */
 export interface FetchResult {
-  /** Values from the requested offset on, by ascending offset. */
+  /** Values from the requested offset on, in ascending order of offset. */
   values: { offset: bigint; value: Buffer }[];
-  /** Offset of the oldest value that the broker has. */
+  /** Offset of the oldest value in the partition. */
   first: bigint;
   /** Offset after the last value that all in-sync replicas have. */
   end: bigint;
@@ -22,43 +22,46 @@ interface Waiting {
 }
 
 export interface FetcherOptions {
-  /** Consumer for this fetcher alone: requests on one connection are answered in turn. */
+  /** Consumer of this fetcher alone. Other requests on its connection would wait for fetches. */
   consumer: Consumer;
   topic: string;
-  /** Longest time in milliseconds that a broker holds a request while there is no new value. */
+  /** Longest time in milliseconds that a broker delays a response while it has no new value. */
   waitMs: number;
-  /** When given, reads reject with `TopicRecreated` once the topic has another id. */
+  /** Expected id of the topic. Reads reject with `TopicRecreated` once the topic has another. */
   identity?: TopicIdentity;
-  /** Numbers to add to the brokers' offsets of each partition; none by default. */
+  /** Number to add to the brokers' offsets, by partition. When absent, nothing is added. */
   offsetBases?: OffsetBases;
 }
 
-/** Time in milliseconds for which reading offsets is retried, and the pause between attempts. */
+/**
+ * Time in milliseconds for which failed reads of offsets are retried. `OFFSETS_RETRY_MS` is the
+ * pause between attempts.
+ */
 const OFFSETS_MS_MAX = 5_000;
 const OFFSETS_RETRY_MS = 50;
 
 /**
  * Age in milliseconds at which the partition leaders are requested again in the background. It is
- * below `METADATA_MS_MAX`, at which the library would make a fetch wait for that request.
+ * below `METADATA_MS_MAX`, because at that age the library makes a fetch wait for the request.
  */
 const LEADERS_MS = 2_500;
 
-/** Most bytes of values of one partition in one response. */
+/** Largest number of bytes of values from one partition in one response. */
 const READ_WINDOW_BYTES = 256 << 10;
 
-/** Kafka's error code for an offset that was deleted or does not exist yet. */
+/** Kafka's error code for a requested offset that was deleted or does not exist yet. */
 const OFFSET_OUT_OF_RANGE = 1;
 
 /**
- * Reads values from the partitions of a topic. It sends one request at a time to each broker, with
- * all partitions to read from it, because a Kafka fetch session cannot have two open requests.
+ * Reads values from the partitions of a topic. It has at most one request in flight to each broker,
+ * for all partitions to read there, because a Kafka fetch session allows one request at a time.
  */
 export class Fetcher {
   readonly #options: FetcherOptions;
   readonly #placement: OffsetBases;
   #waiting: Waiting[] = [];
   readonly #busy = new Set<number>();
-  /** Last known `first` and `end` of each partition. */
+  /** Offsets `first` and `end` in the latest response for each partition. */
   readonly #heard = new Map<number, Pick<FetchResult, "first" | "end">>();
   #leadersAt = performance.now();
 
@@ -69,8 +72,8 @@ export class Fetcher {
   }
 
   /**
-   * Reads at most about `READ_WINDOW_BYTES` of values from an offset on. Rejects when the partition
-   * has no leader or the leader does not answer.
+   * Reads values of a partition from offset `from` on, at most about `READ_WINDOW_BYTES`. Rejects
+   * when the partition has no leader or its leader does not answer.
    */
   fetch(partition: number, from: bigint): Promise<FetchResult> {
     const { promise, resolve, reject } = Promise.withResolvers<FetchResult>();
@@ -81,8 +84,8 @@ export class Fetcher {
   }
 
   /**
-   * Reads the first or end offsets of all partitions from their leaders, with offset bases added.
-   * Rejects with `TopicRecreated` when an offset base belongs to another topic id.
+   * Reads the first or end offsets of all partitions from their leaders, and adds the offset bases.
+   * Rejects with `TopicRecreated` when an offset base was made for another topic id.
    */
   async offsets(which: "first" | "end"): Promise<bigint[]> {
     const { topicId, offsets } = await this.brokerOffsets(which);
@@ -93,7 +96,7 @@ export class Fetcher {
   }
 
   /**
-   * Reads the first or end offsets of all partitions, without offset bases. It retries for
+   * Reads the first or end offsets of all partitions, without adding offset bases. Retries for
    * `OFFSETS_MS_MAX`, because a new leader refuses until it knows which values were acknowledged.
    */
   async brokerOffsets(which: "first" | "end"): Promise<{ topicId: string; offsets: bigint[] }> {
@@ -113,7 +116,10 @@ export class Fetcher {
     }
   }
 
-  /** Reads the end offsets, and retries until they belong to one topic id, which it returns. */
+  /**
+   * Reads the end offsets of all partitions, without offset bases. Retries if the topic was
+   * recreated during the read, so that all offsets belong to the returned topic id.
+   */
   async endOffsetsOfOneTopic(): Promise<{ topicId: string; offsets: bigint[] }> {
     for (;;) {
       await this.#refresh();
@@ -123,7 +129,7 @@ export class Fetcher {
     }
   }
 
-  /** Sends the next request after this turn of the event loop, so that more callers join it. */
+  /** Sends the next request after this turn of the event loop. Other calls of the turn join it. */
   #fetchSoon(): void {
     setImmediate(() => void this.#fetchWaiting());
   }
@@ -244,14 +250,14 @@ const EARLIEST = -2n;
 type FetchAnswer = Awaited<ReturnType<Consumer["fetch"]>>;
 type Answer = FetchAnswer["responses"][number]["partitions"][number];
 
-/** Whether the broker has refused the fetch session; the library then starts a new session. */
+/** Whether a broker refused a fetch session; the library then starts a new session. */
 const isOutOfStep = (error: unknown) => ((error as Failure).response?.errorCode ?? 0) !== 0;
 
 interface Failure {
   response?: FetchAnswer;
 }
 
-/** Returns the response that an error of one partition carries; throws all other errors. */
+/** Returns the response inside an error that concerns one partition. Throws each other error. */
 function answerOf(error: unknown): FetchAnswer {
   const { response } = error as Failure;
   if (response === undefined || response.errorCode !== 0) throw error;

@@ -1,17 +1,17 @@
 import { assert } from "../../assert.ts";
 
-/** Number that is added to the brokers' offsets of a partition. Ledgers store this object. */
+/** Number to add to the brokers' offsets of one partition. Ledgers store this object. */
 export interface OffsetBase {
-  /** Id of the topic that the number is valid for. */
+  /** Id of the topic for which `base` was computed. */
   topic: string;
-  /** Number of blocks to add to each offset. */
+  /** Number to add to each of the brokers' block offsets. */
   base: number;
 }
 
 /**
- * Offset bases of a topic's partitions. A recreated topic begins at offset 0, and a topic that lost
- * its end reuses offsets. Stored cursors name higher offsets, so new events would count as
- * delivered. The base moves the partition's offsets above all offsets that were used before.
+ * Offset bases of a topic's partitions. They keep offsets ascending when a recreated topic begins
+ * at 0 again, or when a topic that lost its newest blocks reuses their offsets. Without a base, new
+ * events would have offsets below the stored cursors and count as delivered.
  */
 export class OffsetBases {
   readonly #bases = new Map<number, OffsetBase>();
@@ -26,34 +26,37 @@ export class OffsetBases {
     return BigInt(this.#bases.get(partition)?.base ?? 0);
   }
 
-  /** Whether the partition has no base, or one for this topic id. */
+  /**
+   * Whether the partition's offset base belongs to this topic id. Also true for a partition without
+   * a base.
+   */
   isOfTopic(partition: number, topic: string): boolean {
     return (this.#bases.get(partition)?.topic ?? topic) === topic;
   }
 }
 
-/** The base of a recreated topic is the next multiple of this number of blocks. */
+/** Step in blocks. The offset base of a recreated topic is the next multiple of this number. */
 const JUMP = 2 ** 30;
 
-/** End of a partition as the brokers report it. */
+/** End of a partition as its brokers report it. */
 export interface TopicEnd {
-  /** Id of the topic. */
+  /** Id of the topic at the time of the report. */
   topic: string;
-  /** The brokers' offset after the last block, without the base. */
+  /** The brokers' offset after the last block, without the offset base. */
   end: number;
-  /** Offset, with the base added, below which all blocks are known to have existed. */
+  /** Offset, with the offset base added, below which all blocks are known to have existed. */
   known: number;
 }
 
-/** Loss of blocks in a partition. */
+/** Report about blocks that a partition has lost. */
 export interface PartitionLoss {
-  /** Completes the sentence "The partition …". */
+  /** Description of the loss, which completes the sentence "The partition …". */
   how: string;
   /** Number of blocks that are known to be lost, at least 1. */
   blocks: number;
 }
 
-/** Computes the offset base of a partition from the stored one and the partition's end. */
+/** Computes a partition's new offset base from the stored one and the partition's reported end. */
 export function nextOffsetBase(
   before: OffsetBase | undefined,
   { topic, end, known }: TopicEnd,

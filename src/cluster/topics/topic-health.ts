@@ -4,24 +4,29 @@ import { majorityOf, type TopicSettings } from "./ensure-topic.ts";
 
 export interface TopicHealthOptions {
   clients: KafkaClients;
-  /** Topics to check, with the number of replicas that each must have. */
+  /** Returns the topics to check, with the number of replicas that each must have. */
   topics(): Pick<TopicSettings, "name" | "replicas">[];
-  /** Interval between two checks in milliseconds. */
+  /** Interval in milliseconds between two checks. */
   everyMs?: number;
 }
 
-/** Watches the brokers and the replicas of topics. */
+/** Watches the brokers of the cluster and the replicas of its topics. */
 export interface TopicHealth {
-  /** One sentence for each silent broker, and for partitions without a leader or a replica. */
+  /**
+   * Returns one sentence for each broker that does not answer, and for partitions that lack a
+   * leader or a replica.
+   */
   warnings(): string[];
   close(): void;
 }
 
 const LOOK_MS = 3_000;
-/** Most partitions that one sentence lists. */
+/** Largest number of partitions that one warning lists. */
 const NAMED_MAX = 12;
 
-/** Checks regularly which brokers answer and which partitions lack a leader or replicas. */
+/**
+ * Starts to check regularly which brokers answer and which partitions lack a leader or a replica.
+ */
 export function monitorTopicHealth({
   clients,
   topics,
@@ -62,7 +67,10 @@ async function lackingOf(
   return topics.flatMap(({ name, replicas }) => lackingIn(found, name, majorityOf(replicas)));
 }
 
-/** Returns sentences about a topic's partitions; each partition is in one, by its worst problem. */
+/**
+ * Returns sentences about a topic's partitions that lack a leader or replicas. Each such partition
+ * is in one sentence, for its worst problem.
+ */
 function lackingIn(found: ClusterMetadata, name: string, leastCopies: number): string[] {
   const lacks = { leader: [] as number[], write: [] as number[], copy: [] as number[] };
   const away = new Set<number>();

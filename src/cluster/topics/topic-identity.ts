@@ -1,11 +1,13 @@
-/** Error of reading or writing a topic that was deleted and created again. */
+/** Error for reading or writing a topic that was deleted and created again. */
 export class TopicRecreated extends Error {
   constructor(topic: string) {
     super(`The topic ${topic} was deleted and created again`);
   }
 }
 
-/** Remembers the first id of a topic, and detects when the topic has another id. */
+/**
+ * Remembers the first observed id of a topic. Detects that the topic was recreated by its new id.
+ */
 export class TopicIdentity {
   readonly #topic: string;
   #id: string | undefined;
@@ -15,14 +17,17 @@ export class TopicIdentity {
     this.#topic = topic;
   }
 
-  /** Compares an observed id with the first one. Throws `TopicRecreated` once any has differed. */
+  /**
+   * Compares an observed topic id with the first one. Throws `TopicRecreated` if this id or an
+   * earlier one differs.
+   */
   check(id: string): void {
     this.#id ??= id;
     this.#isAnother ||= this.#id !== id;
     this.expectUnchanged();
   }
 
-  /** Throws `TopicRecreated` if `check` has seen another id than the first. */
+  /** Throws `TopicRecreated` if an earlier call of `check` has observed a second id. */
   expectUnchanged(): void {
     if (this.#isAnother) throw new TopicRecreated(this.#topic);
   }

@@ -6,19 +6,19 @@ export interface TopicSettingsMonitorOptions {
   admin: Admin;
   topics: readonly TopicSettings[];
   logger: Logger;
-  /** Interval between two checks in milliseconds. */
+  /** Interval in milliseconds between two checks. */
   everyMs?: number;
 }
 
 export interface TopicSettingsMonitor {
-  /** One sentence for each topic whose settings risk data loss. */
+  /** Returns one sentence for each topic whose settings risk data loss. */
   warnings(): string[];
   close(): void;
 }
 
 const LOOK_MS = 60_000;
 
-/** Checks the settings of topics regularly, because an operator may weaken them at any time. */
+/** Starts to check the settings of topics regularly. An operator may weaken them at any time. */
 export function monitorTopicSettings({
   admin,
   topics,
