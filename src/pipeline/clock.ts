@@ -1,22 +1,21 @@
 /**
- * Condition variable: waiters resume at the next notification; a notification without waiters is
- * lost.
+ * A condition variable. A notification wakes all current waiters. Without waiters it has no effect.
  */
 export class Notifier {
   readonly #waiters = new Set<() => void>();
 
-  /** Calls back at the next notification, unless the returned function was called before. */
+  /** Calls `call` at the next notification. The returned function cancels this. */
   once(call: () => void): () => void {
     this.#waiters.add(call);
     return () => this.#waiters.delete(call);
   }
 
-  /** Resolves with the next notification. */
+  /** Resolves at the next notification. */
   wait(): Promise<void> {
     return new Promise((resolve) => this.once(resolve));
   }
 
-  /** The result of `work`; undefined when a notification comes first. */
+  /** Resolves with the result of `work`, or with undefined when a notification comes first. */
   async unlessNotified<T>(work: Promise<T>): Promise<T | undefined> {
     const { promise: notified, resolve } = Promise.withResolvers<undefined>();
     const forget = this.once(() => resolve(undefined));
@@ -30,35 +29,39 @@ export class Notifier {
   }
 }
 
-/** Clock and random numbers, which tests replace. */
+/** The clock and the random numbers of the pipeline. Tests replace them. */
 export interface Clock {
-  /** Whole milliseconds since the epoch. */
+  /** Current wall-clock time, in whole milliseconds since the epoch. */
   now(): number;
-  /** Monotonic milliseconds: changes of the wall clock do not affect them. */
+  /** Milliseconds on a clock that is never set, for measuring durations. */
   elapsed(): number;
   /**
-   * Milliseconds since the wall clock, of this process or another, showed this time: at least 0.
-   * Steps of the clock during the life of this process do not add to the age.
+   * Age of an event in milliseconds, at least 0. `at` is a wall-clock time in milliseconds since
+   * the epoch, perhaps from another process. If the wall clock was set while this process ran, the
+   * age is as if it had not been.
    */
   age(at: number): number;
-  /** From 0 inclusive to 1 exclusive. */
+  /** A random number from 0 inclusive to 1 exclusive. */
   random(): number;
-  /** Resolves after `ms`, or at the next notification of `until`. */
+  /** Resolves after `ms` milliseconds, or earlier when `until` is notified. */
   sleep(ms: number, until: Notifier): Promise<void>;
 }
 
-/** How often the wall clock is checked for a step. */
+/** Interval in milliseconds at which the program checks whether the wall clock was set. */
 const STEP_CHECK_MS = 1_000;
-/** Smallest difference that counts as a step; smaller ones are gradual corrections. */
+/**
+ * Smallest change in milliseconds that counts as setting the clock. Smaller changes are gradual
+ * corrections, such as those by NTP.
+ */
 const STEP_MS_MIN = 2_000;
-/** Steps that are remembered. */
+/** Largest number of clock settings to remember. */
 const STEPS_MAX = 16;
 
 /**
- * Ages by the wall clock, before and after its steps. A step shows as a changed difference between
- * the wall clock and the clock that only grows. A time may have been shown before the step or after
- * it; the youngest possible age is taken, so that setting the clock makes no fresh event an old
- * one.
+ * Creates the `age` function of a clock. Setting the wall clock changes its difference to
+ * `elapsed`, so all differences seen are remembered. A time may be from before or after a setting.
+ * The function returns the smallest age that is possible, so that setting the clock never makes a
+ * new event look old.
  */
 export function createAges(wall: () => number, elapsed: () => number): (at: number) => number {
   let distances = [wall() - elapsed()];

@@ -9,26 +9,36 @@ import type { LaneGauges } from "./monitoring/lane-gauges.ts";
 export interface LaneRegistryParts extends Omit<LaneContext, "refresh"> {
   kinds: ReadonlyMap<string, DestinationKind>;
   /**
-   * Whether deliveries are on hold: nothing is delivered, and everything is kept. Not called again
-   * once it returned false.
+   * Whether deliveries are on hold: while true, no lane runs, and all events stay in the logs. Not
+   * called again after it has returned false. Absent: not on hold.
    */
   isOnHold?(): boolean;
 }
 
-/** The lanes of one partition: one for every destination that has a connection or replays. */
+/**
+ * Starts and stops the lanes of one partition. A destination has a lane while it has a connection
+ * or replays.
+ */
 export class LaneRegistry {
   readonly #parts: LaneRegistryParts;
   readonly #context: LaneContext;
   readonly #lanes = new Map<string, Lane>();
-  /** Destinations by connected source: a pixel wakes only the lanes of its source. */
+  /**
+   * Source id → ids of the destinations connected to it. Shows which lanes a new record must wake.
+   */
   #bySource = new Map<string, string[]>();
-  /** Destinations that may have replays to send; they need no connection. */
+  /**
+   * Ids of destinations that may have replays to send. These need a lane even without a connection.
+   */
   readonly #replaying = new Set<string>();
-  /** Removals of lanes that are under way, by destination. */
+  /** Destination id → removal of its lane that is still running. */
   readonly #removals = new Map<string, Promise<void>>();
-  /** Connected destinations whose type this version does not know. */
+  /** Ids of connected destinations whose type this version does not know. They get no lane. */
   readonly #unknown = new Set<string>();
-  /** Topology epoch of the lanes; undefined when the catalog could not be read. */
+  /**
+   * Version of the catalog's topology that the lanes have. Undefined before the catalog is read,
+   * and when it could not be read.
+   */
   #topology: number | undefined;
   #isStopped = false;
   #isOnHold = true;
@@ -44,7 +54,9 @@ export class LaneRegistry {
     }
   }
 
-  /** Applies changes of the catalog; cheap when nothing changed. */
+  /**
+   * Starts, updates and stops lanes after changes of the catalog. Cheap when nothing has changed.
+   */
   refresh(): void {
     if (this.#isStopped || this.#checkHold()) return;
     try {
@@ -60,9 +72,8 @@ export class LaneRegistry {
   }
 
   /**
-   * Wakes the lanes that have new records to read. The catalog is read first: a lane that starts
-   * too
-   * late would have to read many records again.
+   * Wakes the lanes of the sources in `range`, or all lanes when it is absent. Reads the catalog
+   * first, because a lane that starts too late would have to read many records again.
    */
   wake(range?: DurableRange): void {
     this.refresh();
@@ -77,7 +88,7 @@ export class LaneRegistry {
     this.#parts.logs.setAnnouncedEnd(range.log, range.end);
   }
 
-  /** Notes that replays to these destinations began or ended. */
+  /** Call when replays to these destinations began or ended. */
   refreshReplays(destinationIds: readonly string[]): void {
     for (const id of new Set(destinationIds)) {
       this.#replaying.add(id);
@@ -86,7 +97,11 @@ export class LaneRegistry {
     if (!this.#isOnHold && destinationIds.some((id) => !this.#lanes.has(id))) this.#rebuild();
   }
 
-  /** The oldest record that any lane would need after a restart; undefined without lanes. */
+  /**
+   * Lowest sequence number that some lane would read from the log after a restart; the log may be
+   * trimmed below it. Undefined when there are no lanes. 0 while the position of some lane is
+   * unknown.
+   */
   durableLow(log: string): number | undefined {
     // The positions of some destination are not known.
     if (this.#topology === undefined || this.#unknown.size > 0) return 0;
@@ -102,7 +117,7 @@ export class LaneRegistry {
     for (const lane of this.#lanes.values()) yield lane.gauges;
   }
 
-  /** Undefined for a destination without a lane. */
+  /** The gauges of a destination's lane; undefined when it has no lane. */
   gaugesOf(destinationId: string): LaneGauges | undefined {
     return this.#lanes.get(destinationId)?.gauges;
   }
@@ -178,7 +193,7 @@ export class LaneRegistry {
     this.#lanes.set(id, new Lane(this.#context, kind, destination, connections));
   }
 
-  /** Removes the lane of a destination that is gone or not connected any more. */
+  /** Stops and removes the lane of a destination that was deleted or disconnected. */
   #remove(id: string, lane: Lane): void {
     this.#lanes.delete(id);
     this.#forget(id, lane.remove());

@@ -4,7 +4,7 @@ import { parseJsonOrText } from "./model/input-event.ts";
 import type { EventOutcome, Output } from "./model/lane-event.ts";
 import type { LogSet } from "./reading/shared-reader.ts";
 
-/** One event in the live tail. */
+/** A message to viewers of the live tail: something that just happened to one event. */
 export interface TailMessage {
   stage: "received" | "delivered" | "dropped" | "dead-letter";
   sourceId: string;
@@ -17,40 +17,37 @@ export interface TailMessage {
 
 export interface TailSubscriptions {
   /**
-   * Begins a subscription, and returns the function that ends it. A slow subscriber misses
-   * messages; none is kept for it.
+   * Starts to send the workspace's messages to `receive`. Returns a function that ends this. No
+   * message is stored, so a slow subscriber misses some.
    */
   subscribe(workspaceId: string, receive: (message: TailMessage) => void): () => void;
 }
 
 type Receive = (message: TailMessage) => void;
 
-/** Exchange of tail messages with other nodes: they see events of this node, and vice versa. */
+/** Exchanges tail messages with other nodes, so that a subscriber sees the events of all nodes. */
 export interface RemoteTail {
-  /** Whether another node has a subscriber of the workspace. */
+  /** Whether another node has a subscriber to this workspace. */
   hasSubscriber(workspaceId: string): boolean;
   readonly hasSubscribers: boolean;
   publish(workspaceId: string, message: TailMessage): void;
   subscribe(workspaceId: string, receive: Receive): () => void;
-  /** Calls the listener when a subscription begins at another node. */
+  /** Calls the listener whenever a subscription begins at another node. */
   onSubscribed(listener: () => void): void;
 }
 
 /**
- * Sends events to subscribers as they are received and settle. Without a subscriber of the
- * workspace
- * no message is built, and the tail costs one map read. `received` messages come from the tail's
- * own
- * log cursor, which runs only while there is a subscriber, at this node or another, and starts at
- * the
- * end of the log.
+ * Sends messages about events to subscribers: when an event is received, and when an output has its
+ * outcome. Without a subscriber to the workspace, no message is built. `received` messages come
+ * from a separate read of the logs. It runs only while some node has a subscriber, and starts at
+ * the end of the logs.
  */
 export class LiveTail implements TailSubscriptions {
   readonly #subscribers = new Map<string, Set<Receive>>();
   readonly #positions = new Map<string, number>();
   #reading = false;
   #more = false;
-  /** Whether `received` messages are read. */
+  /** Whether the tail is reading the logs for `received` messages. */
   #isFollowing = false;
 
   constructor(
@@ -93,7 +90,7 @@ export class LiveTail implements TailSubscriptions {
     if (this.remote?.hasSubscriber(workspaceId)) this.remote.publish(workspaceId, message);
   }
 
-  /** Publishes the outcome of an output. */
+  /** Publishes the final outcome of an output, unless it was discarded or has no subscriber. */
   publishOutcome(
     { laneEvent, bytes }: Output,
     ending: EventOutcome,
@@ -113,7 +110,7 @@ export class LiveTail implements TailSubscriptions {
     });
   }
 
-  /** Reads on: there are more durable records. */
+  /** Reads the records that became durable since the last read, if there are subscribers. */
   async advance(): Promise<void> {
     this.#isFollowing &&= this.#isWanted;
     if (!this.#isFollowing) return;
@@ -134,7 +131,7 @@ export class LiveTail implements TailSubscriptions {
     return this.#subscribers.size > 0 || (this.remote?.hasSubscribers ?? false);
   }
 
-  /** Starts to read `received` messages, at the end of the logs. */
+  /** Starts to read the logs from their current ends, unless the tail is reading them already. */
   #follow(): void {
     if (this.#isFollowing && this.#isWanted) return;
     this.#isFollowing = true;

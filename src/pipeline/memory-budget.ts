@@ -11,20 +11,20 @@ import type { Notifier } from "./clock.ts";
 import { LANE_HELD_BYTES_MIN } from "./limits.ts";
 import type { LaneEvent } from "./model/lane-event.ts";
 
-/** Bytes that the lanes of a workspace may always hold, whatever the other workspaces hold. */
+/** Bytes that the lanes of a workspace may always hold, however much other workspaces hold. */
 const WORKSPACE_HELD_BYTES_MIN = 2 << 20;
 
 /**
- * Events of one lane that were read and whose outcome is not on disk: a crash repeats at most
- * these.
+ * Largest number of events that a lane has read but whose outcomes are not on disk. A crash repeats
+ * at most these events.
  */
 export const LANE_UNCOMMITTED_EVENTS_MAX = 8_192;
 
-/** Bounds of one lane. */
+/** Largest numbers of events and bytes that one lane may hold. */
 interface LaneBounds {
-  /** Events that were read and have not settled. */
+  /** Events that were read and have no final outcome yet. */
   unsettledEvents: number;
-  /** Events that were read and whose outcome is not on disk. */
+  /** Events that were read and whose outcome is not on disk yet. */
   uncommittedEvents: number;
   bytes: number;
 }
@@ -34,7 +34,10 @@ const bounds: LaneBounds = {
   uncommittedEvents: LANE_UNCOMMITTED_EVENTS_MAX,
   bytes: LANE_IN_FLIGHT_BYTES_MAX,
 };
-/** Bounds of a lane that gathers: it fills the next delivery while one is under way. */
+/**
+ * Bounds of a lane that gathers large deliveries. They are higher, so that it can gather the next
+ * delivery while one is running.
+ */
 const gatheringBounds: LaneBounds = {
   unsettledEvents: GATHERED_EVENTS_MAX * 2,
   uncommittedEvents: GATHERED_EVENTS_MAX * 3,
@@ -45,18 +48,18 @@ const gatheringBounds: LaneBounds = {
 interface WorkspaceUse {
   id: string;
   bytes: number;
-  /** Events that were dispatched to be delivered and have not settled. */
+  /** Number of events that were passed to delivery and have no final outcome yet. */
   dispatched: number;
   lanes: number;
 }
 
 /**
- * The memory that all lanes may hold: events that they read, and the outputs of user code. Bytes
- * are bounded per lane, per workspace and in all, since events for a receiver that never answers
- * wait long. No workspace stops another:
- * - each workspace may hold a minimum that does not depend on the others;
- * - a lane that holds little may go on until twice the bounds;
- * - a lane that has dispatched nothing may dispatch one event of ordinary size.
+ * Limits the memory of all lanes: the events that they have read, and the outputs of user code.
+ * Bytes are limited per lane, per workspace and in total, since events for a receiver that never
+ * answers stay in memory for long. No workspace can block another:
+ * - each workspace may hold a minimum, whatever the others hold;
+ * - a lane that holds little may exceed the limits of its workspace and the total up to twice;
+ * - a lane with no event in delivery may dispatch one event of ordinary size.
  */
 export class MemoryBudget {
   #bytes = 0;
@@ -68,7 +71,7 @@ export class MemoryBudget {
     return this.#bytes;
   }
 
-  /** Opens the budget of a new lane; `gathers` tells whether the lane gathers large deliveries. */
+  /** Creates the budget of a new lane. `gathers`: whether the lane gathers large deliveries. */
   openLane(workspaceId: string, gathers = false): LaneBudget {
     const empty = { id: workspaceId, bytes: 0, dispatched: 0, lanes: 0 };
     const workspace = this.#workspaces.get(workspaceId) ?? empty;
@@ -77,14 +80,17 @@ export class MemoryBudget {
     return new LaneBudget(this, workspace, gathers ? gatheringBounds : bounds);
   }
 
-  /** Adds bytes of a lane; lanes that wait go on when bytes were freed. For `LaneBudget`. */
+  /**
+   * Adds bytes to the total. A negative number frees memory and wakes waiting lanes. Only for
+   * `LaneBudget`.
+   */
   add(bytes: number): void {
     this.#bytes += bytes;
     assert(this.#bytes >= 0, "The lanes hold no negative number of bytes");
     if (bytes <= 0) this.notifyWaiting();
   }
 
-  /** Wakes the lanes that wait and have room now. For `LaneBudget`. */
+  /** Wakes those waiting lanes that may dispatch events again. Only for `LaneBudget`. */
   notifyWaiting(): void {
     for (const [lane, notifier] of this.#waiting) {
       if (!lane.isOpen) continue;
@@ -94,8 +100,8 @@ export class MemoryBudget {
   }
 
   /**
-   * Notifies once when the lane may have room. Lanes that hold much only to gather more have to
-   * deliver it now, where their memory is what the lane waits for. For `LaneBudget`.
+   * Notifies once when the lane may have free memory. Other lanes that gather large deliveries must
+   * deliver now if their memory is what is missing. Only for `LaneBudget`.
    */
   wait(waiting: LaneBudget, notifier: Notifier): void {
     this.#waiting.set(waiting, notifier);
@@ -106,12 +112,15 @@ export class MemoryBudget {
     }
   }
 
-  /** Calls `flush` when others need the memory that a gathering lane holds. For `LaneBudget`. */
+  /**
+   * Registers `flush`, which is called when other lanes need the memory of this gathering lane.
+   * Only for `LaneBudget`.
+   */
   onPressure(lane: LaneBudget, flush: () => void): void {
     this.#flushes.set(lane, flush);
   }
 
-  /** Forgets a lane that has given back all bytes. For `LaneBudget`. */
+  /** Removes a lane that has freed all its memory. Only for `LaneBudget`. */
   closeLane(lane: LaneBudget): void {
     const { workspace } = lane;
     this.#waiting.delete(lane);
@@ -127,15 +136,15 @@ export class MemoryBudget {
 }
 
 /**
- * The memory of one lane: the events that it has read, until their outcomes are on disk. Events are
- * bounded twice: the unsettled ones, so that a lane whose destination is down holds little memory,
- * and the uncommitted ones, so that a lane whose commits fail repeats little after a crash.
+ * Memory of one lane: its events, from when they are read until their outcomes are on disk. A limit
+ * on events without an outcome bounds the memory while the destination is down. A limit on
+ * uncommitted events bounds how many are repeated after a crash while commits fail.
  */
 export class LaneBudget {
   readonly workspace: WorkspaceUse;
   readonly #budget: MemoryBudget;
   readonly #bounds: LaneBounds;
-  /** Events that are not committed, in the order in which they were taken. */
+  /** Events whose outcome is not on disk yet, in the order in which they were read. */
   readonly #events = new Set<LaneEvent>();
   #unsettled = 0;
   #dispatched = 0;
@@ -152,7 +161,7 @@ export class LaneBudget {
     return this.#bytes;
   }
 
-  /** Number of events whose outcome is not on disk. */
+  /** Number of events whose outcome is not on disk yet. */
   get uncommitted(): number {
     return this.#events.size;
   }
@@ -162,7 +171,10 @@ export class LaneBudget {
     return event;
   }
 
-  /** Events and bytes that may still be taken; no events when any bound is reached. */
+  /**
+   * Number of events and bytes that the lane may still read. `events` is at most 0 when a limit is
+   * reached.
+   */
   get room(): { events: number; bytes: number } {
     // A lane that holds nothing may take one event, whatever the other lanes hold.
     const bytes = Math.max(this.#freeBytes, this.#events.size === 0 ? 1 : 0);
@@ -176,13 +188,16 @@ export class LaneBudget {
     return this.room.events <= 0;
   }
 
-  /** Whether an event of any size may be dispatched. */
+  /** Whether an event may be dispatched whatever the size of its outputs. */
   get isOpen(): boolean {
     // While the workspace has dispatched nothing, no event settles that could free memory.
     return this.#freeBytes > 0 || this.workspace.dispatched === 0;
   }
 
-  /** Whether the event may be dispatched, as far as the size of its outputs is known. */
+  /**
+   * Whether the event may be dispatched. An event known to have large outputs may not, unless
+   * `isOpen`.
+   */
   canDispatch(event: LaneEvent): boolean {
     return this.isOpen || (!event.isLarge && this.#dispatched === 0);
   }
@@ -193,7 +208,7 @@ export class LaneBudget {
     this.#add(event.bytes);
   }
 
-  /** Reserves memory for the event's outputs; false if over budget. */
+  /** Reserves memory for the event's outputs. Returns false when there is not enough. */
   dispatch(event: LaneEvent, outputBytes: number): boolean {
     event.isLarge = outputBytes > LANE_HELD_BYTES_MIN;
     if (!this.canDispatch(event)) return false;
@@ -204,14 +219,14 @@ export class LaneBudget {
     return true;
   }
 
-  /** Counts an event as dispatched that ends without an output. */
+  /** Counts an event as dispatched. Called directly for an event without outputs. */
   dispatchEmpty(): void {
     if (this.#isClosed) return;
     this.#dispatched += 1;
     this.workspace.dispatched += 1;
   }
 
-  /** Counts events as settled: all of their outputs have ended. */
+  /** Notes that this number of events have a final outcome. */
   settle(events: number): void {
     this.#unsettled -= events;
     assert(this.#unsettled >= 0, "A lane settles no more events than it took");
@@ -222,24 +237,26 @@ export class LaneBudget {
     if (this.workspace.dispatched === 0) this.#budget.notifyWaiting();
   }
 
-  /** Frees the memory of events whose outcomes are on disk. */
+  /** Frees the memory of events whose outcomes are now on disk. */
   commit(events: readonly LaneEvent[]): void {
     let bytes = 0;
     for (const event of events) if (this.#events.delete(event)) bytes += event.bytes;
     this.#add(-bytes);
   }
 
-  /** Notifies once when there may be room again. */
+  /** Notifies once when the lane may have free memory. */
   wait(notifier: Notifier): void {
     this.#budget.wait(this, notifier);
   }
 
-  /** Calls `flush` when other lanes need the memory that this lane holds to gather more. */
+  /**
+   * Registers `flush`, which is called when other lanes need the memory that this lane gathers in.
+   */
   onPressure(flush: () => void): void {
     this.#budget.onPressure(this, flush);
   }
 
-  /** Gives back all memory; events that settle later do not count any more. */
+  /** Frees all memory of the lane. Later calls have no effect on the shared totals. */
   close(): void {
     if (this.#isClosed) return;
     this.workspace.dispatched -= this.#dispatched;
@@ -249,7 +266,7 @@ export class LaneBudget {
     this.#budget.closeLane(this);
   }
 
-  /** Bytes that may still be added; zero or less when there is no room. */
+  /** Number of bytes that the lane may still add; 0 or negative when a limit is reached. */
   get #freeBytes(): number {
     const { bytes } = this.workspace;
     const scale = this.#bytes < LANE_HELD_BYTES_MIN ? 2 : 1;

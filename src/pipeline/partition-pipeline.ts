@@ -12,39 +12,44 @@ import { LetterJobRunner } from "./replays/letter-job-runner.ts";
 import type { Retention } from "./retention/retention.ts";
 import { createTrimmer } from "./retention/trimmer.ts";
 
-/** Longest time until a lane sees a changed connection when nothing else wakes it. */
+/**
+ * Interval in milliseconds at which lanes are updated to the catalog when nothing else wakes them.
+ */
 export const TOPOLOGY_POLL_MS = 100;
-/** Time between two trims of the event log. */
+/** Interval in milliseconds at which the event logs are trimmed. */
 const TRIM_INTERVAL_MS = 10_000;
 
-/** The running lanes of one partition, with the ledger that they commit to. */
+/** The running lanes of one partition, and the ledger that stores their progress. */
 export interface PartitionPipeline {
   /** Names of the logs that the lanes read. */
   logs(): Iterable<string>;
-  /** Notes that a log has more durable records; without a range, perhaps of any source. */
+  /**
+   * Notes that a log has new durable records. Without a range, they may be in any log and of any
+   * source.
+   */
   wake(range?: DurableRange): void;
-  /** Notes that the ledger holds new replays for these destinations. */
+  /** Call when the ledger has new replays for these destinations. */
   refreshReplays(destinationIds: readonly string[]): void;
   gauges(): Iterable<LaneGauges>;
-  /** The gauges of a destination's lane; undefined for a destination without a lane. */
+  /** The gauges of a destination's lane; undefined when it has no lane. */
   gaugesOf(destinationId: string): LaneGauges | undefined;
   /**
-   * Lets attempts under way end, for at most `drainMs` milliseconds, and commits the cursors. The
-   * ledger stays open.
+   * Waits up to `drainMs` milliseconds for running deliveries, aborts the rest, and schedules a
+   * last commit of the cursors. The ledger stays open.
    */
   close(drainMs?: number): Promise<void>;
 }
 
 export interface PartitionPipelineParts extends LaneRegistryParts {
-  /** Readers of the partition's logs, by name. */
+  /** Log name → reader of this log, for all logs of the partition. */
   readers: ReadonlyMap<string, LogReader>;
   deadLetterBounds: DeadLetterBounds;
-  /** The ledgers of all partitions, this one's among them. */
+  /** Returns the ledgers of all partitions, including this one's. */
   ledgers(): readonly Ledger[];
   retention: Retention;
 }
 
-/** Starts a lane for every destination that has a connection. */
+/** Opens a partition: starts a lane for each destination that has a connection or replays. */
 export function openPartition(parts: PartitionPipelineParts): PartitionPipeline {
   const { readers } = parts;
   const lanes = new LaneRegistry(parts);

@@ -26,80 +26,93 @@ import { createRetentionMetrics } from "./retention/metrics.ts";
 import { type Disk, noRetention, Retention, type RetentionBounds } from "./retention/retention.ts";
 import { Search } from "./search/search.ts";
 
-/** Routes, transforms and delivers the events of the logs; each destination has a lane. */
+/** Delivers the events of the logs: a lane per destination routes, transforms and sends them. */
 export interface Pipeline {
   /**
-   * Ends of the event logs, by name: after every record that was acknowledged before the call.
-   * Rejects when they cannot be read at the moment.
+   * Log name → sequence number after every record that was acknowledged before the call. Rejects
+   * when the ends cannot be read now.
    */
   logEnds(): Promise<Positions>;
-  /** Resolves once reads of dead letters show all changes that were answered before the call. */
+  /** Resolves once dead letter reads show every change that was acknowledged before the call. */
   current(): Promise<void>;
   deadLetters: DeadLetters;
   replays: ReplayJobs;
   liveTail: TailSubscriptions;
   /** Finds events that the logs still hold. */
   search: Search["find"];
-  /** The state of a destination's lane; undefined for a destination without a lane. */
+  /** Status of a destination's lane; undefined when it has no lane. */
   status(destinationId: string): LaneStatus | undefined;
-  /** Counts of a destination in the minutes of the last hour. */
+  /** Event counts of a destination for each minute of the last hour. */
   minuteCounts(destinationId: string): MinuteCounts[];
-  /** Bytes of all event logs, and the time of receipt of their oldest event. */
+  /**
+   * Resolves with the total size of all event logs, and the time of receipt of their oldest event
+   * in milliseconds since the epoch. The time is undefined when the logs are empty.
+   */
   keptEvents(): Promise<{ bytes: number; oldestAt: number | undefined }>;
-  /** Why cursors and dead letters are not written at the moment; undefined while they are. */
+  /** Why cursors and dead letters cannot be written; undefined while they can. */
   failure(): string | undefined;
-  /** Lets attempts under way end, commits the cursors, and closes. */
+  /** Waits for running deliveries, up to a limit, commits the cursors, and stops. */
   close(): Promise<void>;
 }
 
-/** Runs partitions, which open and close while it runs. */
+/** A pipeline whose partitions open and close while it runs. */
 export interface PipelineHost extends Pipeline {
-  /** Starts the lanes of a partition: they read these logs and commit to this ledger. */
+  /**
+   * Opens a partition: starts its lanes, which read these logs and store progress in this ledger.
+   */
   open(ledger: Ledger, readers: PipelineHostParts["readers"]): PartitionPipeline;
 }
 
 export interface PipelineHostParts {
-  /** The catalog's `live`: topology is polled, programs are read per batch. */
+  /**
+   * The catalog's view of connections and user code. Lanes poll it for changed connections, and
+   * read the user code for each batch.
+   */
   live: Live;
   sandbox: Sandbox;
-  /** Readers of all logs, for search and metrics; may grow while the pipeline runs. */
+  /**
+   * Log name → reader of this log, for all logs, for search and metrics. More may be added later.
+   */
   readers: ReadonlyMap<string, LogReader>;
   decode: SharedReaderParts["decode"];
   eventOf: SharedReaderParts["eventOf"];
   kinds: ReadonlyMap<string, DestinationKind>;
-  /** Ledgers of all partitions, also of those that run elsewhere. Their opener closes them. */
+  /**
+   * Returns the ledgers of all partitions, including those that run on other nodes. The pipeline
+   * does not close them.
+   */
   ledgers(): readonly Ledger[];
   /**
-   * Calls the listener whenever a log has more durable records; returns the function that ends
-   * this. A call without a range means that there may be records of any source.
+   * Calls the listener when a log has new durable records. Returns a function that ends this. A
+   * call without a range means that the records may be of any source.
    */
   onDurable(listener: (range?: DurableRange) => void): () => void;
   /** See `LaneRegistryParts.isOnHold`. */
   isOnHold?(): boolean;
-  /** Age at which an event that cannot be delivered becomes a dead letter. */
+  /** Age in milliseconds at which an event that cannot be delivered becomes a dead letter. */
   retryWindowMs: number;
-  /** Bounds beyond which dead letters are dropped; absent is no bound. */
+  /** Limits above which the oldest dead letters are deleted. Absent: no limits. */
   deadLetterBounds?: DeadLetterBounds;
-  /** Live tail subscribers at other nodes. */
+  /** Exchange of live tail messages with other nodes. Absent: there are no other nodes. */
   remoteTail?: RemoteTail;
-  /** See `Pipeline.logEnds`; by default the ends that the readers know. */
+  /** See `Pipeline.logEnds`. Absent: the ends that the log readers know are used. */
   logEnds?(): Promise<Positions>;
-  /** Bounds up to which delivered events are kept; absent: none are. */
+  /** Limits up to which the logs keep events that were delivered. Absent: they keep none. */
   retentionBounds?: RetentionBounds;
-  /** Reads the time of receipt from an encoded record. */
+  /** Reads the time of receipt from an encoded record. Absent: `timeOfRecord` is used. */
   timeOf?: TimeOf;
-  /** The disk of the event logs; absent where other machines hold them. */
+  /** The disk that holds the event logs. Absent when other machines hold them. */
   disk?(): Disk;
   logger: Logger;
   metrics: Metrics;
   clock?: Clock;
 }
 
-/** Runs the lanes of partitions that open and close. */
+/** Creates a pipeline without partitions; `open` adds them. */
 export function createPipelineHost(parts: PipelineHostParts): PipelineHost {
   const { live, logger, ledgers, clock = systemClock } = parts;
   const { deadLetterBounds = { countMax: 0, ageMsMax: 0 } } = parts;
-  /** Open partitions, each with its ledger. */
+  /** Open partition → ledger of this partition. */
   const partitions = new Map<PartitionPipeline, Ledger>();
   const memory = new MemoryBudget();
   const metrics = createLaneMetrics(parts.metrics, {
@@ -190,11 +203,11 @@ export function createPipelineHost(parts: PipelineHostParts): PipelineHost {
 }
 
 export interface PipelineParts extends Omit<PipelineHostParts, "ledgers"> {
-  /** The pipeline closes the ledger when it is closed. */
+  /** The ledger of the only partition. The pipeline closes it when it closes itself. */
   ledger: Ledger;
 }
 
-/** Starts a lane for every destination that has a connection, over all logs. */
+/** Creates a pipeline with one partition, which reads all logs. */
 export function createPipeline(parts: PipelineParts): Pipeline {
   const { ledger, readers } = parts;
   const host = createPipelineHost({ ...parts, ledgers: () => [ledger] });

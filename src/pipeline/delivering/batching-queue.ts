@@ -9,38 +9,49 @@ import { DeliveryPolicy } from "./delivery-policy.ts";
 import type { DeliveryQueueContext } from "./delivery-queue.ts";
 import { retryDelayMs } from "./retry.ts";
 
-/** Callbacks of a batching queue into its lane. */
+/** Functions of the lane that a batching queue calls. */
 export interface BatchingQueueContext
   extends Omit<DeliveryQueueContext, "batchKey" | "expectsMore" | "deliver"> {
   batchLimits(): BatchLimits;
-  /** Milliseconds since the epoch. */
+  /** Current time in milliseconds since the epoch. */
   now(): number;
-  /** Resolves once the intent of a delivery survives a crash. */
+  /** Stores the intent of a delivery. Resolves once it would survive a crash. */
   writeIntent(intent: DeliveryIntent): Promise<void>;
   hasWrittenIntent(name: string): boolean;
-  /** Removes the intent of a delivery that has ended, together with its events. */
+  /**
+   * Removes the stored intent of a delivery that has ended, in the commit that writes its outcomes.
+   */
   clearIntent(): void;
   deliver(outputs: readonly Output[], name: string): Promise<DeliveryResult>;
 }
 
-/** While a recovered delivery is assembled: interval of checks whether the lane still runs. */
+/**
+ * While the queue gathers the events of a recovered delivery, it checks at this interval in
+ * milliseconds whether the lane still runs.
+ */
 const RECOVERY_POLL_MS = 1_000;
 
 /**
- * Gathers outputs until they make a large delivery. One delivery runs at a time, and the next
- * begins after it has ended: a crash leaves at most one delivery whose result is unknown. That one
- * is recovered: repeated under its name, with its events.
+ * Gathers outputs into large deliveries, one at a time. A crash therefore leaves at most one
+ * delivery whose result is unknown. After the crash, that delivery is repeated with the same name
+ * and events.
  */
 export class BatchingQueue {
   readonly #context: BatchingQueueContext;
   readonly #policy: DeliveryPolicy;
   readonly #queue = new Fifo<Output>();
   #queuedBytes = 0;
-  /** When the first queued output began to wait, or a little later. */
+  /**
+   * Time of `elapsed()` from which the next delivery's longest wait counts: when the queue stopped
+   * being empty, or when the last delivery was taken from it.
+   */
   #waitingSince = 0;
-  /** Outputs that are delivered without waiting for more. */
+  /** Number of outputs at the front of the queue that are delivered without waiting for more. */
   #flushed = 0;
-  /** Name of the delivery before a crash: the first outputs are its, whatever their size. */
+  /**
+   * Name of the delivery that a crash interrupted, until its outputs are taken. It has the first
+   * outputs of the queue, whatever their size. Undefined when no delivery is recovered.
+   */
   #recovered: string | undefined;
   #working: Promise<void> | undefined;
   readonly #wake = new Notifier();
@@ -63,8 +74,8 @@ export class BatchingQueue {
   }
 
   /**
-   * Delivers all queued outputs now: there is no room for more, or the recovered delivery is
-   * complete.
+   * Delivers all queued outputs without waiting for more. Called when the lane's memory is needed,
+   * or when all events of the recovered delivery are queued.
    */
   flush(): void {
     if (this.#recovered !== undefined && this.#queue.length === 0) {
@@ -76,12 +87,12 @@ export class BatchingQueue {
     this.#wake.notify();
   }
 
-  /** Ends waiting: settings changed, or the lane stops. */
+  /** Ends a wait early, because settings changed or the lane stops. */
   interruptWait(): void {
     this.#wake.notify();
   }
 
-  /** Resolves when no delivery is under way: soon after the lane stopped. */
+  /** Resolves when no delivery is running. Call after the lane was stopped. */
   async ended(): Promise<void> {
     await this.#working;
   }
@@ -115,8 +126,8 @@ export class BatchingQueue {
   }
 
   /**
-   * Takes the next delivery. All outputs of one event stay together: an event is pending as a
-   * whole.
+   * Removes the outputs of the next delivery from the queue. All outputs of one event go together,
+   * because the lane's cursor marks only whole events as pending.
    */
   #take(): Output[] {
     const isRecovered = this.#recovered !== undefined;
@@ -139,8 +150,8 @@ export class BatchingQueue {
   }
 
   /**
-   * Writes the intent of a delivery and returns its name; undefined when the lane stops before. A
-   * delivery of a kind without an age limit has an empty name and no intent.
+   * Stores the intent of a delivery and returns the delivery's name. Undefined when the lane stops
+   * first. For destinations without an age limit, returns an empty name and stores nothing.
    */
   async #writeIntent(outputs: readonly Output[]): Promise<string | undefined> {
     if (this.#context.batchLimits().ageMs === 0) return "";
@@ -152,7 +163,10 @@ export class BatchingQueue {
     return undefined;
   }
 
-  /** Tries until every output has settled, or the lane stops. All outputs go together each time. */
+  /**
+   * Tries the delivery until every output has a final outcome, or the lane stops. Each attempt has
+   * all outputs that are left.
+   */
   async #settleAll(outputs: Output[], name: string): Promise<void> {
     let rest = outputs;
     while (this.#context.isRunning()) {

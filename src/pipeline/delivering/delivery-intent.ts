@@ -2,9 +2,10 @@ import type { Output } from "../model/lane-event.ts";
 import type { DeliveryIntent } from "../model/lane-record.ts";
 
 /**
- * Creates the record of a delivery that is written before it begins. The name ascends with time and
- * contains the position of the first event; the rest is random, since a restored backup, or another
- * server that writes to the same bucket, has the same positions.
+ * Creates the intent of a batched delivery, which is stored before the delivery begins. Its name
+ * has the time, the position of the first event, and a random part. The time makes names ascend.
+ * The random part keeps names unique when a restored backup, or another server that writes to the
+ * same bucket, has the same positions.
  */
 export function createDeliveryIntent(outputs: readonly Output[], now: number): DeliveryIntent {
   const ends: Record<string, number> = {};

@@ -3,7 +3,7 @@ import type { AttemptCounts, EventOutcome, LaneEvent, Output } from "../model/la
 import type { RouteDecision, Routes } from "../model/routes.ts";
 import { isGivenUp } from "./retry.ts";
 
-/** State of the lane that the policy reads. */
+/** State and functions of the lane that a delivery policy uses. */
 export interface DeliveryPolicyContext {
   retryWindowMs: number;
   elapsed(): number;
@@ -11,16 +11,17 @@ export interface DeliveryPolicyContext {
   routes(): Routes;
   decide(event: LaneEvent): RouteDecision;
   settle(outputs: readonly Output[], outcome: EventOutcome): void;
-  /** Counts over all attempts of the lane. */
+  /** Numbers of the lane's deliveries that succeeded and failed so far. */
   attemptCounts(): AttemptCounts;
   /**
-   * Set while every attempt of the lane fails: when the first and the last of them failed, and why
-   * the last.
+   * Set while every attempt of the lane fails; undefined otherwise. `since` and `at` are when the
+   * first and the last of these attempts failed, by `elapsed()`. `reason` is why the last one
+   * failed.
    */
   failure(): { since: number; at: number; reason: string } | undefined;
 }
 
-/** Decides which outputs are to be tried again, and settles the others. */
+/** Decides which outputs are tried or tried again, and records the outcomes of the others. */
 export class DeliveryPolicy {
   readonly #context: DeliveryPolicyContext;
 
@@ -29,8 +30,8 @@ export class DeliveryPolicy {
   }
 
   /**
-   * Selects the outputs to try now. Outputs that must not be sent are settled, and outputs that are
-   * past the retry window become dead letters while the destination is down.
+   * Returns the outputs to try now. Gives a final outcome to outputs that must not be sent any
+   * more. While the destination is down, outputs older than the retry window become dead letters.
    */
   selectDue(outputs: Output[]): Output[] {
     const routes = this.#context.routes();
@@ -47,14 +48,14 @@ export class DeliveryPolicy {
     });
   }
 
-  /** Settles outputs as delivered, except those that the receiver refused, by index. */
+  /** Records outputs as delivered. Those with an index in `refused` become dead letters instead. */
   settleDelivered(outputs: readonly Output[], refused?: ReadonlyMap<number, string>): void {
     for (const [index, reason] of refused ?? []) this.giveUp([outputs[index]!], reason);
     const taken = refused ? outputs.filter((_, index) => !refused.has(index)) : outputs;
     this.#context.settle(taken, { kind: "delivered" });
   }
 
-  /** Selects the outputs to try again after a failed attempt; the others become dead letters. */
+  /** Returns the outputs to try again after a failed attempt. The others become dead letters. */
   selectRetryable(outputs: readonly Output[], reason: string): Output[] {
     return outputs.filter((output) => !this.#giveUpIfHopeless(output, reason));
   }
@@ -71,9 +72,9 @@ export class DeliveryPolicy {
   }
 
   /**
-   * The reason of the last failure while the destination counts as down: all attempts have failed
-   * for
-   * a while, and the last was made just now.
+   * Reason of the last failure while the destination counts as down; undefined otherwise. It is
+   * down when all attempts have failed for at least `DOWN_MS_MIN` and the last one failed within
+   * that time.
    */
   #downReason(): string | undefined {
     const failure = this.#context.failure();

@@ -11,25 +11,27 @@ import type { Output } from "../model/lane-event.ts";
 import { DeliveryPolicy, type DeliveryPolicyContext } from "./delivery-policy.ts";
 import { retryDelayMs } from "./retry.ts";
 
-/** Callbacks of a delivery queue into its lane. */
+/** Functions of the lane that a delivery queue calls. */
 export interface DeliveryQueueContext extends DeliveryPolicyContext {
   batchSize(): number;
-  /** Only outputs with the same key may go in one request. */
+  /** Returns a key for the output. Only outputs with equal keys may share a request. */
   batchKey(output: Output): string;
   random(): number;
-  /** False once the lane stops: unsettled outputs stay pending. */
+  /** False once the lane stops. Outputs without a final outcome then stay pending. */
   isRunning(): boolean;
-  /** Whether more outputs come soon, for which a request that is not full may wait. */
+  /**
+   * Whether more outputs will follow soon, so that a request that is not full may wait for them.
+   */
   expectsMore(): boolean;
-  /** Applies changes of the catalog: called before each attempt. */
+  /** Applies changes of the catalog. Called before each attempt. */
   refresh(): void;
   deliver(outputs: readonly Output[]): Promise<DeliveryResult>;
   sleep(ms: number, until: Notifier): Promise<void>;
-  /** Stops the lane after a broken invariant. */
+  /** Stops the lane because an invariant was broken. */
   fail(error: unknown): void;
 }
 
-/** Longest time that outputs wait for others to fill their request. */
+/** Longest time in milliseconds that outputs wait for more outputs to fill their request. */
 const FILL_MS_MAX = 100;
 
 /** Delivers outputs in order: while one fails, the outputs after it wait. */
@@ -38,18 +40,23 @@ export class DeliveryQueue {
   readonly #policy: DeliveryPolicy;
   readonly #queue = new Fifo<Output>();
   #queuedBytes = 0;
-  /** Outputs that were taken to be delivered and have not settled yet. */
+  /**
+   * Number of outputs that were taken from the queue for delivery and have no final outcome yet.
+   */
   #trying = 0;
   #working: Promise<void> | undefined;
-  /** Ends the queue's waiting. */
+  /** Notified to end a wait of the queue early. */
   readonly #wake = new Notifier();
-  /** Whether the queue waits for its next attempt. */
+  /** Whether the queue is waiting between a failed attempt and the next one. */
   #isPaused = false;
-  /** Whether the next attempt may be made earlier: the receiver has not said how long to wait. */
+  /**
+   * Whether the wait after a failed attempt may be cut short. False when the receiver has asked for
+   * a certain delay, or when there is no such wait.
+   */
   #mayRetryEarlier = false;
   /**
-   * Failed attempts since the receiver last answered. The next event does not start again from the
-   * shortest delay.
+   * Number of failed attempts since the receiver last answered. Counted across events, so that the
+   * next event does not start again from the shortest retry delay.
    */
   #failures = 0;
 
@@ -70,7 +77,10 @@ export class DeliveryQueue {
     if (!this.#isPaused && this.#isFull()) this.#wake.notify();
   }
 
-  /** Outputs before a new one; a queue whose attempts fail counts as longer than any other. */
+  /**
+   * Number of outputs that a new output would wait for. A queue whose attempts fail gets a number
+   * above that of any other queue.
+   */
   get load(): number {
     const waiting = this.#queue.length + this.#trying;
     return this.#failures > 0 ? waiting + LANE_IN_FLIGHT_EVENTS_MAX : waiting;
@@ -80,23 +90,26 @@ export class DeliveryQueue {
     return this.#trying > 0;
   }
 
-  /** Whether another output would still go into the request that is being filled. */
+  /** Whether another output would still fit into the request that is being filled. */
   get hasRoom(): boolean {
     return this.#queue.length > 0 && !this.#isFull() && this.#failures === 0;
   }
 
-  /** Ends all waiting: settings changed, or the lane stops. */
+  /** Ends any wait early, because settings changed or the lane stops. */
   interruptWait(): void {
     this.#wake.notify();
   }
 
-  /** Sends the queued outputs, since nothing more comes for now. Failed attempts keep waiting. */
+  /**
+   * Sends the queued outputs without waiting for more. Does not shorten the wait after a failure.
+   */
   flush(): void {
     if (!this.#isPaused) this.#wake.notify();
   }
 
   /**
-   * Retries now, since the destination takes events again. Returns whether the queue was waiting.
+   * Retries now, because the destination accepts events again. Returns whether the queue was in a
+   * wait that could be cut short.
    */
   resume(): boolean {
     const waited = this.#mayRetryEarlier;
@@ -104,7 +117,7 @@ export class DeliveryQueue {
     return waited;
   }
 
-  /** Resolves when no attempt is under way: at once when idle, soon after the lane stopped. */
+  /** Resolves when no attempt is running: at once when idle, or soon after the lane was stopped. */
   async ended(): Promise<void> {
     await this.#working;
   }
@@ -122,13 +135,13 @@ export class DeliveryQueue {
     this.#working = undefined;
   }
 
-  /** Whether the queued outputs fill a request. */
+  /** Whether the queued outputs are enough to fill a request. */
   #isFull(): boolean {
     const isFullByCount = this.#queue.length >= this.#context.batchSize();
     return isFullByCount || this.#queuedBytes >= DELIVERY_BYTES_MAX;
   }
 
-  /** Takes the next outputs that fit into one request. */
+  /** Removes from the queue the next outputs that fit into one request. */
   #take(): Output[] {
     const outputs: Output[] = [];
     let bytes = 0;
@@ -147,7 +160,7 @@ export class DeliveryQueue {
     return outputs;
   }
 
-  /** Tries until every output has settled, or the lane stops. */
+  /** Tries the outputs until each has a final outcome, or the lane stops. */
   async #settleAll(outputs: Output[]): Promise<void> {
     let rest = outputs;
     let size = outputs.length;

@@ -19,9 +19,12 @@ interface OpenClient {
   isRetired: boolean;
 }
 
-/** Shortest time without a success after which a success counts as a recovery. */
+/** Shortest time in milliseconds of failed attempts after which an answer counts as a recovery. */
 const UNREACHABLE_MS_MIN = 2_000;
-/** Refused deliveries in a row after which a receiver that accepted others counts as failing. */
+/**
+ * Number of fully refused deliveries in a row after which a receiver that has accepted others
+ * before counts as failing.
+ */
 const REFUSALS_MIN = 3;
 
 export interface DestinationClientParts {
@@ -33,8 +36,8 @@ export interface DestinationClientParts {
 }
 
 /**
- * The open destination of one lane, and its state as seen by the attempts. It is opened for the
- * first delivery, and opened again when its config changes.
+ * Sends the deliveries of one lane and tracks whether its destination works. Opens the destination
+ * at the first delivery, and opens it again after its config has changed.
  */
 export class DestinationClient {
   readonly #parts: DestinationClientParts;
@@ -47,16 +50,20 @@ export class DestinationClient {
   #client: OpenClient | undefined;
   attemptCounts: AttemptCounts = { delivered: 0, failed: 0 };
   /**
-   * Set while every attempt fails, since the receiver last answered: when the first and the last
-   * attempt failed, by `clock.elapsed`, and why the last.
+   * Set while every attempt fails; undefined once the receiver answers. `since` and `at` are when
+   * the first and the last of these attempts failed, by `clock.elapsed`. `reason` is why the last
+   * failed.
    */
   failure: (FailureState & { at: number }) | undefined;
   /**
-   * Set while the receiver answers and refuses everything, since the last successful delivery: how
-   * many deliveries, and why the last.
+   * Set while the receiver answers but refuses all events; undefined after a delivery with an
+   * accepted event. `count` is the number of refused deliveries, and `reason` is that of the last.
    */
   #refusals: (FailureState & { count: number }) | undefined;
-  /** Successes after a time of at least `UNREACHABLE_MS_MIN` without one. */
+  /**
+   * Number of times that the receiver answered after it had failed for at least
+   * `UNREACHABLE_MS_MIN`.
+   */
   recoveries = 0;
 
   constructor(kind: DestinationKind, destination: Destination, parts: DestinationClientParts) {
@@ -71,19 +78,22 @@ export class DestinationClient {
     return this.#kind.batchSize(this.#config);
   }
 
-  /** The refusals, once they cannot be due to a wrong event among good ones. */
+  /**
+   * Set while the receiver refuses all events; undefined otherwise. Also undefined while the
+   * refusals are so few that single wrong events may be their cause.
+   */
   get refusal(): FailureState | undefined {
     if (this.#refusals === undefined) return undefined;
     const isSure = this.attemptCounts.delivered === 0 || this.#refusals.count >= REFUSALS_MIN;
     return isSure ? this.#refusals : undefined;
   }
 
-  /** Only outputs with the same key may go in one delivery. */
+  /** Returns a key for the output. Only outputs with equal keys may share a delivery. */
   batchKey(output: OutgoingEvent): string {
     return this.#kind.batchKey?.(output) ?? "";
   }
 
-  /** The limits of a batched delivery; zero for a kind that does not batch. */
+  /** Bounds of a batched delivery; all are 0 for a kind of destination that does not batch. */
   get batchLimits(): BatchLimits {
     return this.#kind.batchLimits?.(this.#config) ?? { bytes: 0, ageMs: 0 };
   }
@@ -138,9 +148,8 @@ export class DestinationClient {
   }
 
   /**
-   * Whether no attempt succeeded for a while. One wrong event that fails between others that
-   * succeed
-   * does not count.
+   * Whether every attempt has failed for at least `UNREACHABLE_MS_MIN`. A single wrong event that
+   * fails among others that succeed does not count.
    */
   #wasUnreachable(): boolean {
     if (this.failure === undefined) return false;
@@ -198,9 +207,7 @@ export class DestinationClient {
     this.#closing.add(closing);
   }
 
-  /**
-   * Closes a destination. No caller waits for it after a new config, so a failure is only logged.
-   */
+  /** Closes a destination. A failure is only logged, since the lane goes on with the new config. */
   async #close({ destination }: OpenClient): Promise<void> {
     try {
       await destination.close();
@@ -210,7 +217,7 @@ export class DestinationClient {
   }
 }
 
-/** Why the receiver refused all events of a delivery; undefined when it did not. */
+/** Why the receiver refused all events of a delivery; undefined when it did not refuse all. */
 function fullRefusal(result: DeliveryResult, events: number): string | undefined {
   if (result.kind === "rejected") return result.reason;
   const refused = result.kind === "delivered" ? result.refused : undefined;

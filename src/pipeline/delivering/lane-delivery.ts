@@ -12,40 +12,42 @@ import { DestinationClient, type DestinationClientParts } from "./destination-cl
 export interface LaneDeliveryParts extends DestinationClientParts {
   clock: Clock;
   retryWindowMs: number;
-  /** Applies changes of the catalog. */
+  /** Applies changes of the catalog to the lanes. */
   refresh(): void;
   isRunning(): boolean;
   routes(): Routes;
   decide(event: LaneEvent): RouteDecision;
-  /** Stores outcomes, and the intents of batched deliveries. */
+  /** Stores the outcomes of outputs, and the intents of batched deliveries. */
   committer: {
     settle(outputs: readonly Output[], outcome: EventOutcome): void;
     writeIntent(intent: DeliveryIntent): Promise<void>;
     hasWrittenIntent(name: string): boolean;
     clearIntent(): void;
   };
-  /** The batched delivery that was under way at a crash. */
+  /** Intent of the batched delivery that a crash interrupted; undefined when there is none. */
   recovered: DeliveryIntent | undefined;
-  /** Stops the lane after a broken invariant. */
+  /** Stops the lane because an invariant was broken. */
   fail(error: unknown): void;
 }
 
-/** Delivers the outputs of one lane: the open destination, and the queues that share it. */
+/** Delivers the outputs of one lane, through several queues that share one open destination. */
 export class LaneDelivery {
   readonly #parts: LaneDeliveryParts;
   readonly #client: DestinationClient;
   readonly #queues: DeliveryQueue[];
-  /** Replaces the queues when the kind batches. */
+  /**
+   * The only queue in use when the destination's kind batches events; undefined for other kinds.
+   */
   readonly #batching: BatchingQueue | undefined;
-  /** The queue whose request is being filled. */
+  /** The queue whose next request is being filled. */
   #filled: DeliveryQueue;
-  /** Queues of the users who have unsettled outputs. */
+  /** User → queue of the user. Has only users with outputs that have no final outcome yet. */
   readonly #userQueues = new Map<string, UserQueue>();
-  /** Whether more outputs come soon, for which requests may wait until they are full. */
+  /** Whether more outputs will follow soon, so that requests may wait until they are full. */
   #expectsMore = false;
-  /** Recoveries of the destination that were handled. */
+  /** Number of the destination's recoveries after which waiting queues were resumed. */
   #recoveries = 0;
-  /** Queues to resume, one after each answer, because the destination takes events again. */
+  /** Queues still to be resumed after the destination's recovery, one at each answer. */
   #resuming: DeliveryQueue[] = [];
 
   constructor(parts: LaneDeliveryParts, kind: DestinationKind, destination: Destination) {
@@ -60,10 +62,8 @@ export class LaneDelivery {
   }
 
   /**
-   * Queues outputs of a user. While some outputs of the user have not settled, further ones go
-   * through the same queue, which keeps their order; otherwise through the queue that fills
-   * requests
-   * best.
+   * Queues outputs of a user. While outputs of the user have no final outcome, new ones go to the
+   * same queue, to keep their order. Otherwise they go to the queue that fills requests best.
    */
   push(user: string, outputs: readonly Output[]): void {
     const known = this.#userQueues.get(user);
@@ -76,22 +76,22 @@ export class LaneDelivery {
     }
   }
 
-  /** See `DestinationClient.failure`. */
+  /** Same as `DestinationClient.failure`. */
   get failure() {
     return this.#client.failure;
   }
 
-  /** See `DestinationClient.refusal`. */
+  /** Same as `DestinationClient.refusal`. */
   get refusal() {
     return this.#client.refusal;
   }
 
-  /** Lets requests wait for more outputs, which come soon. */
+  /** Notes that more outputs will follow soon, so that requests may wait until they are full. */
   expectMore(): void {
     this.#expectsMore = true;
   }
 
-  /** Sends the queued outputs, since no more come for now. */
+  /** Sends the queued outputs without waiting for more. Has no effect on a batched delivery. */
   flush(): void {
     this.#expectsMore = false;
     for (const queue of this.#queues) queue.flush();
@@ -101,12 +101,14 @@ export class LaneDelivery {
     return this.#batching !== undefined;
   }
 
-  /** Sends the gathered batch: there is no room for more, or other lanes need the memory. */
+  /**
+   * Sends the gathered batch early, because memory is needed or the recovered delivery is complete.
+   */
   flushBatch(): void {
     this.#batching?.flush();
   }
 
-  /** Ends all waiting: settings changed, or the lane stops. */
+  /** Ends all waits of the queues early, because settings changed or the lane stops. */
   interruptWaits(): void {
     for (const queue of this.#queues) queue.interruptWait();
     this.#batching?.interruptWait();
@@ -116,12 +118,12 @@ export class LaneDelivery {
     this.#client.update(destination);
   }
 
-  /** Cuts off the attempts under way. */
+  /** Aborts all running deliveries. */
   abort(): void {
     this.#client.abort();
   }
 
-  /** Resolves when attempts under way have ended. The lane must have stopped. */
+  /** Resolves when all running deliveries have ended. Call after the lane was stopped. */
   async close(): Promise<void> {
     this.interruptWaits();
     await Promise.all(this.#queues.map((queue) => queue.ended()));
@@ -130,10 +132,9 @@ export class LaneDelivery {
   }
 
   /**
-   * Chooses the queue for a user without open outputs. Requests are filled one after the other: if
-   * each user had a fixed queue by a hash, each queue would send only a few events at a time.
-   * Queues
-   * that wait for their next attempt are avoided.
+   * Returns the queue for a user who has no unsettled outputs. Fills the request of one queue
+   * before the next: with a fixed queue per user, each queue would send only a few events per
+   * request. Prefers queues that are not waiting for a retry.
    */
   #choose(): DeliveryQueue {
     let best = this.#filled;
@@ -146,9 +147,8 @@ export class LaneDelivery {
   }
 
   /**
-   * Resumes one waiting queue for each answer of a receiver that was unreachable, so that the
-   * queues
-   * come back quickly and not all at once.
+   * Resumes one waiting queue at each answer of a receiver that was unreachable. The queues thus
+   * come back quickly, but not all at once.
    */
   #resume(): void {
     if (this.#recoveries !== this.#client.recoveries) {

@@ -6,9 +6,10 @@ import {
 } from "../../settings/limits.ts";
 
 /**
- * Milliseconds until the next attempt: exponential with full jitter, so that queues which failed
- * together do not come back together. `afterMs`, the receiver's own wish, is a lower bound.
- * `attempts` is how many have failed, from 1.
+ * Milliseconds until the next attempt. The delay grows exponentially with `attempts`, the number of
+ * failed attempts, at least 1. `random`, from 0 to 1, spreads it, so that queues that failed
+ * together do not retry together. `afterMs`, the delay that the receiver asks for, is a lower
+ * bound.
  */
 export function retryDelayMs(attempts: number, random: number, afterMs = 0): number {
   const ceiling = backoffMs(attempts, RETRY_DELAY_MS_MIN, RETRY_DELAY_MS_MAX);
@@ -16,20 +17,22 @@ export function retryDelayMs(attempts: number, random: number, afterMs = 0): num
 }
 
 export interface FailedAttempts {
-  /** Attempts made so far, all failed. */
+  /** Number of attempts to deliver the event so far, all of which failed. */
   attempts: number;
-  /** Time since the event was received, or since its replay was requested. */
+  /** Milliseconds since the event was received, or since its replay was requested. */
   ageMs: number;
-  /** Attempts of the lane's other events since this event first failed. */
+  /**
+   * Number of successful deliveries of the lane's other events since this event first failed.
+   * `othersFailed` is the number of failed ones.
+   */
   othersDelivered: number;
   othersFailed: number;
 }
 
 /**
- * Whether an event is given up. While a destination is down or overloaded, an event is tried for
- * the
- * whole retry window. When most other events get through meanwhile, the event itself is wrong, and
- * is given up sooner, so that it stops blocking its user's other events.
+ * Whether to stop trying an event. While the destination is down, an event is tried for the whole
+ * retry window `windowMs`. When most other events are delivered meanwhile, the fault is in the
+ * event itself. It is then given up sooner, so that it does not block its user's other events.
  */
 export function isGivenUp(failing: FailedAttempts, windowMs: number): boolean {
   const { attempts, ageMs, othersDelivered, othersFailed } = failing;

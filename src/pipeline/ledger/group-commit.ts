@@ -5,31 +5,31 @@ import { ClaimLostError } from "./ledger-claim.ts";
 
 const FAILURE_WAIT_MS = 1_000;
 
-/** A lane that has changes to write. */
+/** A lane whose changes are written in group commits. */
 export interface CommitSource<Change> {
-  /** The changes since the last call; undefined without any. */
+  /** Returns what changed in the lane since the last call, or undefined when nothing did. */
   collect(): Change | undefined;
   /** Called when the change is on disk. */
   committed(change: Change): void;
-  /** Stops the lane after a broken invariant: nothing of it is written any more. */
+  /** Stops the lane because an invariant was broken. Nothing of the lane is written any more. */
   fail(error: unknown): void;
 }
 
 export interface GroupCommitParts<Change> {
   /**
-   * Writes changes, all or nothing; rejects when it is not known that they are written, and with
-   * `ClaimLostError` when they never will be. `number` tells commits apart, from 1 on.
+   * Writes all changes in one transaction. Rejects when it is unknown whether they were written,
+   * and with `ClaimLostError` when they never will be. `number` identifies the commit; it starts at
+   * 1, and a retry has the same number.
    */
   write(changes: readonly Change[], number: number): Promise<void>;
-  /** Called when another node has claimed the ledger: nothing more is written. */
+  /** Called when another node has claimed the ledger, after which this node writes nothing more. */
   onLost(): void;
   logger: Logger;
 }
 
 /**
- * Writes the changes of lanes. One transaction holds the changes of all lanes that have any, and
- * the
- * next one starts as soon as it is on disk (natural group commit).
+ * Writes the changes of all lanes in common transactions. While one transaction is written, further
+ * changes gather, and the next transaction writes all of them.
  */
 export class GroupCommit<Change> {
   readonly #parts: GroupCommitParts<Change>;
@@ -43,12 +43,12 @@ export class GroupCommit<Change> {
     this.#parts = parts;
   }
 
-  /** Whether nothing is written any more. */
+  /** Whether writing has stopped for good. */
   get isClosed(): boolean {
     return this.#closed;
   }
 
-  /** Notes that a lane has changes to write. */
+  /** Notes that a lane has changes, so that the next transaction includes them. */
   schedule(committer: CommitSource<Change>): void {
     if (this.#closed) return;
     this.#dirty.add(committer);
@@ -59,7 +59,7 @@ export class GroupCommit<Change> {
     });
   }
 
-  /** Stops writing: scheduled changes are dropped. */
+  /** Stops writing for good. Drops the scheduled changes. */
   abandon(): void {
     if (this.#closed) return;
     this.#closed = true;
@@ -67,7 +67,10 @@ export class GroupCommit<Change> {
     this.#parts.onLost();
   }
 
-  /** Resolves once the scheduled changes are written, or cannot be written at the moment. */
+  /**
+   * Stops writing. Resolves once the scheduled changes are written, or an attempt to write them
+   * failed.
+   */
   async close(): Promise<void> {
     this.#closing = true;
     while (this.#flushing !== undefined) await this.#flushing;
@@ -107,8 +110,8 @@ export class GroupCommit<Change> {
   }
 
   /**
-   * Collects the change of a lane; undefined while the store is being opened again, since a lane
-   * compares with the stored record.
+   * Collects the changes of a lane. Undefined when it has none, and while the store cannot be read
+   * because it is being reopened.
    */
   #collect(committer: CommitSource<Change>): Change | undefined {
     try {
@@ -120,7 +123,10 @@ export class GroupCommit<Change> {
     }
   }
 
-  /** `retry`: the commit has to be tried again; `failed`: its lanes were stopped. */
+  /**
+   * Tries to write the changes once. `retry`: the write may be tried again. `failed`: a broken
+   * invariant stopped the lanes of the commit.
+   */
   async #commit(
     changes: readonly { committer: CommitSource<Change>; change: Change }[],
     number: number,
@@ -145,7 +151,10 @@ export class GroupCommit<Change> {
   }
 }
 
-/** Runs a step of a lane; a broken invariant stops this lane, and the other lanes go on. */
+/**
+ * Calls `step`, a function of one lane, and returns its result. When it finds a broken invariant,
+ * stops this lane only and returns undefined.
+ */
 function stopAtBrokenInvariant<T>(
   committer: { fail(error: unknown): void },
   step: () => T,
@@ -160,8 +169,8 @@ function stopAtBrokenInvariant<T>(
 }
 
 /**
- * Whether LMDB threw the error, which then has LMDB's number: an environment that LMDB has given up
- * cannot be read.
+ * Whether LMDB threw the error, which its numeric code shows. Such errors mean that the store
+ * cannot be read until it is reopened.
  */
 function isOfLmdb(error: unknown): boolean {
   return error instanceof Error && "code" in error && typeof error.code === "number";

@@ -9,21 +9,28 @@ import type { Table } from "../../store/table.ts";
 import type { EventJob, JobProgress, ReplayJob } from "../model/replay-job.ts";
 import { firstKeys, keyRange, type PairKey } from "./letter-keys.ts";
 
-/** The end of a job. */
+/** How and when a job ended. `endedAt` is in milliseconds since the epoch. */
 export interface JobEnd {
   state: "done" | "cancelled" | "failed";
   endedAt: number;
   error?: string;
 }
 
-/** Name of the table of running jobs. */
+/** Name of the table that lists the running jobs. */
 export const RUNNING = "replay-jobs-running";
 
-/** Replay jobs in a store: the running ones, and the last that ended. */
+/**
+ * The store's tables of replay jobs. They hold all running jobs, and the most recent ended ones.
+ */
 export class JobTables {
-  /** [workspace, job] → job. Ids are UUIDs of version 7, so that they sort by time. */
+  /**
+   * [workspace id, job id] → job. Job ids are UUIDs of version 7, so keys sort by creation time.
+   */
   readonly #jobs: Table<ReplayJob, PairKey>;
-  /** [destination, job] → workspace, of jobs that run; the destination of dead letters is empty. */
+  /**
+   * [destination id, job id] → workspace id, for each running job. Jobs over dead letters have an
+   * empty destination id.
+   */
   readonly #running: Table<string, PairKey>;
 
   constructor(store: Store) {
@@ -35,7 +42,7 @@ export class JobTables {
     return this.#jobs.get([workspaceId, id]);
   }
 
-  /** Jobs of a workspace, newest first. */
+  /** All jobs of a workspace, newest first. */
   list(workspaceId: string): ReplayJob[] {
     return [...this.#jobs.getRange(keyRange(workspaceId))].map(({ value }) => value).reverse();
   }
@@ -45,19 +52,22 @@ export class JobTables {
     return [...this.#running.getRange({})].flatMap(({ key, value }) => this.#stored(key, value));
   }
 
-  /** Destinations of running event jobs. */
+  /** Ids of the destinations that have a running event job. */
   destinations(): Set<string> {
     return firstKeys(this.#running).difference(new Set([""]));
   }
 
-  /** Running event jobs of a destination. */
+  /** Running event jobs of one destination. */
   runningOf(destinationId: string): EventJob[] {
     return [...this.#running.getRange(keyRange(destinationId))]
       .flatMap(({ key, value }) => this.#stored(key, value))
       .filter((job) => job.kind === "events");
   }
 
-  /** Only inside a change, like all methods that follow. Refuses a job beyond the bounds. */
+  /**
+   * Stores a new running job. Throws an `ApiError` when too many jobs run, or an event
+   * job to the same destination. Call only inside a transaction, like all methods below.
+   */
   start(job: ReplayJob): void {
     const running = this.running();
     const own = running.filter(({ workspaceId }) => workspaceId === job.workspaceId);
@@ -77,7 +87,10 @@ export class JobTables {
     this.#running.put([destinationId, job.id], job.workspaceId);
   }
 
-  /** Ends a job that runs; one that has ended stays as it is. Returns the job. */
+  /**
+   * Ends a running job. A job that has already ended is not changed. Returns the job, or undefined
+   * when there is none with this id.
+   */
   end(workspaceId: string, id: string, end: JobEnd): ReplayJob | undefined {
     const job = this.get(workspaceId, id);
     if (job?.state !== "running") return job;
@@ -87,7 +100,7 @@ export class JobTables {
     return ended;
   }
 
-  /** Stores the progress of a job; a job that was ended meanwhile stays ended. */
+  /** Stores the progress of an event job. A job that has ended meanwhile stays ended. */
   advance({ doneAt, ...progress }: JobProgress): void {
     const { workspaceId, id } = progress;
     const job = this.get(workspaceId, id);
@@ -96,7 +109,7 @@ export class JobTables {
     if (doneAt !== undefined) this.end(workspaceId, id, { state: "done", endedAt: doneAt });
   }
 
-  /** Stores a job over dead letters with new progress. */
+  /** Stores a dead letter job with its new progress. */
   put(job: ReplayJob): void {
     this.#jobs.put([job.workspaceId, job.id], job);
   }
@@ -106,7 +119,7 @@ export class JobTables {
     return job === undefined ? [] : [job];
   }
 
-  /** Deletes the oldest ended jobs, so that one more has room. */
+  /** Deletes the oldest ended jobs of a workspace, so that one more job stays within the limit. */
   #dropOld(workspaceId: string): void {
     const ended = this.list(workspaceId).filter(({ state }) => state !== "running");
     for (const { id } of ended.slice(REPLAYS_KEPT_OF_WORKSPACE_MAX - 1)) {

@@ -1,17 +1,17 @@
 import type { Store } from "../../store/store.ts";
 import type { Table } from "../../store/table.ts";
 
-/** The node whose lanes write to a shared ledger. */
+/** The node whose lanes may write to a shared ledger, and its claim. */
 export interface LedgerOwner {
-  /** The name of the node. */
+  /** Name of the node. */
   node: string;
-  /** Id of this claim, different from all others. */
+  /** Unique id of the claim. Each claim by a node has another id. */
   claim: string;
-  /** Number of the owner's last commit. */
+  /** Number of the last commit under this claim; 0 before the first. */
   commits: number;
 }
 
-/** Another node has claimed the ledger. */
+/** Thrown when another node has claimed the ledger, so that this node may not write any more. */
 export class ClaimLostError extends Error {
   constructor(owner: LedgerOwner | undefined) {
     super(`Expected a ledger of this node, got one of ${owner?.node ?? "no node"}`);
@@ -22,8 +22,9 @@ const OWNER = "owner";
 export const OWNERS = "owners";
 
 /**
- * The claim to the lanes of a shared ledger: only the last one counts. Each commit checks the claim
- * in its own transaction, so that a node that was replaced and has not noticed writes nothing more.
+ * Decides which node's lanes may write to a shared ledger: the node that claimed it last. Each
+ * commit checks the claim in its own transaction. A replaced node therefore cannot write, even if
+ * it has not noticed that it was replaced.
  */
 export class LedgerClaims {
   readonly #owners: Table<LedgerOwner, string>;
@@ -36,12 +37,14 @@ export class LedgerClaims {
     return this.#owners.get(OWNER);
   }
 
-  /** Writes a claim. Only inside a change, like `expect` and `applyOnce`. */
+  /**
+   * Claims the ledger. Call only inside a transaction of the store, like `expect` and `applyOnce`.
+   */
   write(node: string, claim: string): void {
     this.#owners.put(OWNER, { node, claim, commits: 0 });
   }
 
-  /** Throws `ClaimLostError` when another claim came later. */
+  /** Returns the current owner. Throws `ClaimLostError` when this claim is not the latest. */
   expect(claim: string): LedgerOwner {
     const owner = this.owner();
     if (owner?.claim !== claim) throw new ClaimLostError(owner);
@@ -49,9 +52,9 @@ export class LedgerClaims {
   }
 
   /**
-   * Applies a commit unless it was applied before: commits are numbered from 1, and one whose
-   * result is not known is tried again before the next. Other nodes may have changed its writes
-   * meanwhile.
+   * Applies a commit unless one with this number was applied already. Commits are numbered from 1.
+   * One with an unknown result is retried before the next commit is made. Applying it twice could
+   * overwrite changes that other nodes made in between.
    */
   applyOnce(claim: string, number: number, apply: () => void): void {
     const owner = this.expect(claim);

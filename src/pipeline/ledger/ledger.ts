@@ -13,47 +13,56 @@ import { type DropRange, LetterTables } from "./letter-tables.ts";
 import { type MovedLetters, moveLetters } from "./move-letters.ts";
 import { type IdSet, REQUEUED, type RequeuedBounds, RequeuedLetters } from "./requeued-letters.ts";
 
-/** A change of one lane, written as a whole or not at all. */
+/** Changes of one lane's state, which are written in one transaction. */
 export interface LaneChange {
   destinationId: string;
   record: LaneRecord;
   deadLetters: readonly StoredLetter[];
-  /** Ids of requeued dead letters that have settled. */
+  /** Ids of requeued dead letters that have a final outcome. The ledger deletes these letters. */
   settledRequeued: readonly string[];
-  /** Progress of jobs that replay the log. */
+  /** New progress of the lane's event jobs. */
   jobs?: readonly JobProgress[];
 }
 
 export type LaneCommitSource = CommitSource<LaneChange>;
 
-/** Listener of a node that has claimed a ledger. */
+/** Callbacks to a node that has claimed a shared ledger. */
 export interface ClaimListener {
-  /** Called once when another node has claimed the ledger: nothing more is written for lanes. */
+  /**
+   * Called once, when another node has claimed the ledger. This node's lanes cannot write any more.
+   */
   onLost(): void;
-  /** Called when other nodes requeued letters, or began or ended jobs, of these destinations. */
+  /**
+   * Called when other nodes may have requeued letters of these destinations, or begun or ended
+   * jobs.
+   */
   onReplaysChanged(destinationIds: Set<string>): void;
 }
 
 type JobReads = "get" | "list" | "running" | "runningOf";
 type LetterReads = "get" | "scan" | "groups" | "counts" | "countOf";
 
-/** Tables of a ledger's store; a shared ledger stores its position in the log in one more. */
+/**
+ * Largest number of tables in a ledger's store. A shared ledger has one more than a local ledger,
+ * for its log position.
+ */
 export const LEDGER_TABLES_MAX = 16;
 
-/** Opens the ledger of a standalone server; its changes are on disk once they resolve. */
+/** Opens the local ledger of a standalone server. */
 export function openLedger(directory: string, logger: Logger): Ledger {
   const name = "The ledger";
   const store = openStore({ path: directory, tablesMax: LEDGER_TABLES_MAX, name, logger });
   return new Ledger(store, logger);
 }
 
-/**
- * Cursors, dead letters and replays in a store of their own, which the ledger closes with itself.
- */
+/** Stores cursors, dead letters and replay jobs. Owns its store, and closes it with itself. */
 export class Ledger {
   readonly letters: Pick<LetterTables, LetterReads>;
   readonly jobs: Pick<JobTables, JobReads>;
-  /** Resolves once letters that an earlier version stored are counted and grouped. */
+  /**
+   * Resolves once the dead letters stored by earlier versions are counted and grouped, or that
+   * failed.
+   */
   readonly counted: Promise<void>;
   readonly #store: Store;
   readonly #tables: LetterTables;
@@ -64,7 +73,7 @@ export class Ledger {
   readonly #claims: LedgerClaims;
   #stopListening = () => {};
   #claim: { id: string; listener: ClaimListener } | undefined;
-  /** Destinations with running jobs, as of the last change by other nodes. */
+  /** Ids of destinations that had running jobs when another node last changed the jobs. */
   #jobDestinations = new Set<string>();
   #closing = false;
 
@@ -88,10 +97,9 @@ export class Ledger {
   }
 
   /**
-   * Claims a shared ledger for the lanes of this node. Once it resolves, all changes by the lanes
-   * of
-   * other nodes can be read, and these write nothing more. A shared ledger is claimed once at most,
-   * before it has lanes; the ledger of a standalone server never is.
+   * Claims a shared ledger for this node's lanes. Once it resolves, this node sees all changes that
+   * the lanes of other nodes made, and they can write no more. Call at most once, before any lane
+   * starts. The ledger of a standalone server is never claimed.
    */
   async claim(node: string, listener: ClaimListener): Promise<void> {
     assert(this.#claim === undefined, "A ledger is claimed once by a node");
@@ -104,7 +112,7 @@ export class Ledger {
     this.#handleForeign(new Set([OWNERS]));
   }
 
-  /** Whether other nodes have the ledger too. */
+  /** Whether other nodes use this ledger too. */
   get isShared(): boolean {
     return this.#claim !== undefined;
   }
@@ -117,23 +125,23 @@ export class Ledger {
     return this.#lanes.get(destinationId);
   }
 
-  /** The records of all lanes. */
+  /** The stored records of all lanes. */
   lanes(): LaneRecord[] {
     return [...this.#lanes.getRange({})].map(({ value }) => value);
   }
 
-  /** Destinations with a cursor, dead letters or requeued letters. */
+  /** Ids of the destinations that have a stored lane, dead letters or requeued letters. */
   destinations(): Set<string> {
     const lanes = new Set<string>(this.#lanes.getKeys());
     return lanes.union(this.#tables.destinations()).union(this.#requeued.destinations());
   }
 
-  /** Notes that a lane has changes to write. */
+  /** Notes that a lane has changes, so that the next commit includes them. */
   schedule(source: LaneCommitSource): void {
     this.#commits.schedule(source);
   }
 
-  /** The oldest requeued letters of a destination that are not in flight. */
+  /** The oldest requeued letters of a destination, without those whose id is in `inFlight`. */
   waitingLetters(
     destinationId: string,
     inFlight: IdSet,
@@ -144,9 +152,9 @@ export class Ledger {
   }
 
   /**
-   * Requeues dead letters, so that their lanes send them again: the first `done` of `ids`, as many
-   * as
-   * one transaction should. Returns the destinations of the letters that were found.
+   * Requeues dead letters for delivery by their lanes. One call handles as many `ids` as fit into
+   * one transaction. `done` is how many it handled. Also returns the destinations of the letters
+   * found.
    */
   async requeue(workspaceId: string, ids: readonly string[], now: number) {
     const { taken, done } = await this.#change(() => {
@@ -158,7 +166,7 @@ export class Ledger {
     return { destinationIds: taken.map((letter) => letter.destinationId), done };
   }
 
-  /** Advances a job over dead letters by up to `count` of them; see `moveLetters`. */
+  /** Runs one step of a dead letter job, over up to `count` letters; see `moveLetters`. */
   async moveLetters(workspaceId: string, id: string, count: number, now: number) {
     const moved: MovedLetters = await this.#change(() => {
       const moved = moveLetters(this.#tables, this.#jobs, { workspaceId, id, count, now });
@@ -169,30 +177,36 @@ export class Ledger {
     return moved;
   }
 
-  /** Whether at least `count` requeued letters of a destination wait. */
+  /** Whether the destination has at least `count` requeued letters that are not delivered yet. */
   hasWaiting(destinationId: string, count: number): boolean {
     return this.#requeued.hasAtLeast(destinationId, count);
   }
 
-  /** Changes replay jobs in one transaction. */
+  /** Runs `apply`, which may change replay jobs, in one transaction. */
   changeJobs<T>(apply: (jobs: JobTables) => T): Promise<T> {
     return this.#change(() => apply(this.#jobs));
   }
 
-  /** Deletes dead letters: the first `done` of `ids`, as many as one transaction should. */
+  /**
+   * Deletes dead letters. One call handles as many `ids` as fit into one transaction. `done` is how
+   * many it handled, and `purged` how many of them existed.
+   */
   async purge(workspaceId: string, ids: readonly string[]) {
     const { taken, done } = await this.#change(() => this.#tables.take(workspaceId, ids));
     return { purged: taken.length, done };
   }
 
-  /** Drops the oldest letters of a destination, at most `range.count`. Returns how many. */
+  /**
+   * Deletes up to `range.count` of a destination's oldest dead letters. Resolves with the number
+   * deleted.
+   */
   dropOldest(of: LetterOwner, range: DropRange): Promise<number> {
     return this.#change(() => this.#tables.dropOldest(of, range));
   }
 
   /**
-   * Forgets a lane, with `letters` also its dead letters and replays. Returns how many letters were
-   * dropped.
+   * Deletes the stored state of a lane. With `letters`, also deletes its dead and requeued letters.
+   * Resolves with the number of dead letters deleted.
    */
   async remove(destinationId: string, letters: boolean): Promise<number> {
     await this.#change(() => {
@@ -216,17 +230,17 @@ export class Ledger {
     return dropped;
   }
 
-  /** Resolves once all that was answered before the call, by whichever node, can be read here. */
+  /** Resolves once this node sees all changes that any node acknowledged before the call. */
   current(): Promise<void> {
     return this.#store.catchUp();
   }
 
-  /** Why cursors and dead letters are not written at the moment; undefined while they are. */
+  /** Why cursors and dead letters cannot be written; undefined while they can. */
   failure(): string | undefined {
     return this.#store.trouble();
   }
 
-  /** Writes what is scheduled, if the disk takes it, then closes. */
+  /** Writes the scheduled changes if possible, then closes the store. */
   async close(): Promise<void> {
     this.#closing = true;
     await this.#commits.close();
@@ -256,7 +270,7 @@ export class Ledger {
     }
   }
 
-  /** Handles changes of these tables by other nodes. */
+  /** Reacts to changes that other nodes made in these tables. */
   #handleForeign(tables: ReadonlySet<string>): void {
     const claim = this.#claim;
     if (claim === undefined || this.#commits.isClosed) return;

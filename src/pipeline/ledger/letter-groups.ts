@@ -7,23 +7,28 @@ type Letter = Pick<LetterGroup, "id" | "workspaceId" | "destinationId" | "stage"
   createdAt: number;
 };
 
-/** Most groups of a destination; user code can give a new reason for each event. */
+/**
+ * Largest number of groups of a destination, without the one for all other reasons. Needed because
+ * user code can give a new reason for each event.
+ */
 const GROUPS_OF_DESTINATION_MAX = 200;
-/** Characters of a reason that are compared and shown. */
+/** Number of leading characters of a reason that are compared and shown. */
 const REASON_CHARS_MAX = 300;
 const OTHER = "other";
-/** Key of the record with the last letter of an earlier version that was grouped. */
+/**
+ * Key of the row that records how far the letters stored by an earlier version have been grouped.
+ */
 const REACHED: PairKey = ["", ""];
 const DONE = "done";
 
 /**
- * Counts dead letters by reason, in the transactions that put and take them: a million letters are
- * too many to read on demand.
+ * Groups and counts dead letters by reason. The counts change in the transactions that add and
+ * remove letters, because there may be a million letters, too many to count on demand.
  */
 export class LetterGroups {
-  /** [destination, group] → group. */
+  /** [destination id, group name] → group. */
   readonly #groups: Table<Omit<LetterGroup, "id" | "destinationId">, PairKey>;
-  /** [destination.group, letter] → workspace. */
+  /** [group id, letter id] → workspace id. A group id is `destination id.group name`. */
   readonly #letters: Table<string, PairKey>;
 
   constructor(store: Store) {
@@ -31,7 +36,10 @@ export class LetterGroups {
     this.#letters = store.table("letters-by-group");
   }
 
-  /** Adds a letter once. Only inside a change, like all methods that write. */
+  /**
+   * Adds a letter to its group, unless it is there. Call only inside a transaction of the store,
+   * like all methods that write.
+   */
   add(letter: Letter): void {
     const { id, workspaceId, destinationId, stage, createdAt } = letter;
     if (this.#nameOf(letter) !== undefined) return;
@@ -58,7 +66,10 @@ export class LetterGroups {
     else this.#groups.remove([destinationId, name]);
   }
 
-  /** The last letter, `[workspace, letter]`, that was grouped; undefined when all are. */
+  /**
+   * Key `[workspace id, letter id]` of the last letter grouped, while letters of an earlier version
+   * are being grouped. Undefined when all are grouped.
+   */
   get reached(): PairKey | undefined {
     const reached = this.#letters.get(REACHED) ?? " ";
     return reached === DONE ? undefined : (reached.split(" ", 2) as PairKey);
@@ -82,14 +93,14 @@ export class LetterGroups {
     return known?.workspaceId === workspaceId ? { ...known, id, destinationId } : undefined;
   }
 
-  /** Ids of a group's letters, oldest first. */
+  /** Ids of a group's letters, oldest first, that sort after the id `after`. */
   *lettersOf(workspaceId: string, id: string, after: string): Generator<string> {
     for (const { key, value } of this.#letters.getRange(keyRange(id, after))) {
       if (value === workspaceId) yield key[1];
     }
   }
 
-  /** The name of the group that holds a letter. */
+  /** Name of the group that holds the letter; undefined when none does. */
   #nameOf(letter: Letter): string | undefined {
     const { id, destinationId } = letter;
     return [nameFor(letter), OTHER].find((name) =>
@@ -97,7 +108,7 @@ export class LetterGroups {
     );
   }
 
-  /** `name` while that group exists or has room, else `OTHER`. */
+  /** Returns `name` when this group exists or may still be created, else `OTHER`. */
   #room(destinationId: string, name: string): string {
     if (this.#groups.doesExist([destinationId, name])) return name;
     const keys = this.#groups.getKeys(keyRange(destinationId, "", GROUPS_OF_DESTINATION_MAX));
@@ -109,7 +120,10 @@ function groupId(destinationId: string, name: string): string {
   return `${destinationId}.${name}`;
 }
 
-/** The group name of a reason. Long numbers and ids are ignored: they belong to the event. */
+/**
+ * Name of the group for a letter: a hash of its stage and reason. Long numbers and ids in the
+ * reason are ignored, because they differ from event to event.
+ */
 function nameFor({ stage, reason }: Letter): string {
   const same = reason
     .slice(0, REASON_CHARS_MAX)

@@ -2,12 +2,12 @@ import type { Table } from "../../store/table.ts";
 
 export type PairKey = [string, string];
 
-/** Sorts after every id: ids are ASCII. */
+/** Text that sorts after every id, because ids are ASCII. */
 export const LAST_KEY = "\uffff";
 
 /**
- * The range of keys that start with `first`, after `after`. A new object each time: lmdb writes
- * into it.
+ * Range of the keys whose first part is `first` and whose second part sorts after `after`. Returns
+ * a new object at each call, because lmdb modifies it.
  */
 export function keyRange(first: string, after = "", limit = Number.MAX_SAFE_INTEGER) {
   const start: PairKey = [first, after];
@@ -15,7 +15,7 @@ export function keyRange(first: string, after = "", limit = Number.MAX_SAFE_INTE
   return { start, end, exclusiveStart: true, limit };
 }
 
-/** The distinct first parts of the keys of an index, with one read each. */
+/** The distinct first parts of a table's keys. Costs one read for each. */
 export function firstKeys(index: Table<unknown, PairKey>): Set<string> {
   const firsts = new Set<string>();
   let start: PairKey = ["", ""];
@@ -27,7 +27,10 @@ export function firstKeys(index: Table<unknown, PairKey>): Set<string> {
   }
 }
 
-/** Sorts before every letter of this time or later: ids are UUIDs of version 7. */
+/**
+ * Text that sorts before the id of every letter created at `time` or later, and after earlier ones.
+ * Works because ids are UUIDs of version 7. `time` is in milliseconds since the epoch.
+ */
 export function firstIdAt(time: number): string {
   const hex = Math.max(0, time).toString(16).padStart(12, "0");
   return `${hex.slice(0, 8)}-${hex.slice(8)}`;

@@ -11,40 +11,43 @@ import { LetterGroups } from "./letter-groups.ts";
 import { firstIdAt, firstKeys, keyRange, LAST_KEY, type PairKey } from "./letter-keys.ts";
 
 /**
- * Characters of events in one read of dead letters, beyond the first event; the next page goes on
- * from there.
+ * Largest number of characters of events in one page of dead letters. The event that crosses this
+ * bound is still included.
  */
 export const DEAD_LETTERS_PAGE_CHARS_MAX = 8 << 20;
 
-/** Number of letters of one destination. */
+/** Number of dead letters of one destination. */
 export interface LetterCount extends LetterOwner {
   count: number;
 }
 
-/** The oldest dead letters of a destination: at most `count`, and only ids below `before`. */
+/**
+ * The oldest dead letters of a destination: at most `count`, and only those with ids below
+ * `before`.
+ */
 export interface DropRange {
   count: number;
   before?: string | undefined;
 }
 
-/** Characters of events that one transaction takes or moves, besides its first letter. */
+/** Number of characters of events after which a transaction takes no further dead letter. */
 const LOT_CHARS_MAX = 8 << 20;
-/** Dead letters that one transaction removes or moves. */
+/** Largest number of dead letters that one transaction removes or requeues. */
 const LOT_LETTERS_MAX = 1_000;
-/** Letters that one call of `scan` reads. */
+/** Largest number of letters that one call of `scan` reads. */
 const SCAN_LETTERS_MAX = 1_000;
-/** Key of a marker that letters are counted; earlier versions did not count them. */
+/** Key of a row that exists once all letters are counted. Earlier versions did not count them. */
 const COUNTED: PairKey = ["", ""];
 
 /**
- * Dead letters in a store. Their numbers are stored beside them, in the same transactions: counting
- * a million letters at each start took 3 s and 1.9 GB.
+ * Stores dead letters, together with their counts. Counting a million letters at each start took 3
+ * s and 1.9 GB.
  */
 export class LetterTables {
   readonly #letters: Table<StoredLetter, PairKey>;
-  /** [destination, letter] → workspace. */
+  /** [destination id, letter id] → workspace id. */
   readonly #byDestination: Table<string, PairKey>;
-  /** [workspace, destination] → letters. */
+  /** [workspace id, destination id] → number of letters. */
   readonly #counts: Table<number, PairKey>;
   readonly groups: LetterGroups;
 
@@ -60,8 +63,8 @@ export class LetterTables {
   }
 
   /**
-   * Counts the letters that an earlier version stored. Only inside a change, like all methods that
-   * follow.
+   * Counts the letters stored by an earlier version, unless they are counted. Call only inside a
+   * transaction of the store, like all methods below that write.
    */
   recount(): void {
     if (this.isCounted) return;
@@ -75,7 +78,10 @@ export class LetterTables {
     this.#counts.put(COUNTED, 1);
   }
 
-  /** Adds a letter, unless it is there: a commit that seemed to fail may have reached the disk. */
+  /**
+   * Adds a letter unless it exists already. It may exist when a commit seemed to fail but was
+   * written.
+   */
   put(letter: StoredLetter): void {
     const { id, workspaceId, destinationId } = letter;
     if (this.#letters.doesExist([workspaceId, id])) return;
@@ -86,9 +92,9 @@ export class LetterTables {
   }
 
   /**
-   * Removes and returns letters, in the order of `ids`, as many as one transaction should. `done`
-   * is how many
-   * ids were processed, at least one. Unknown ids, and those of other workspaces, are skipped.
+   * Removes and returns letters in the order of `ids`, as many as fit into one transaction. `done`
+   * is how many ids were handled, including skipped ones. Skips unknown ids and those of other
+   * workspaces.
    */
   take(workspaceId: string, ids: readonly string[]): { taken: StoredLetter[]; done: number } {
     const taken: StoredLetter[] = [];
@@ -106,8 +112,8 @@ export class LetterTables {
   }
 
   /**
-   * Removes the oldest letters of a destination, at most `count` and perhaps fewer; returns how
-   * many.
+   * Removes up to `count` of the oldest letters of a destination, but at most `LOT_LETTERS_MAX`.
+   * Returns the number removed.
    */
   dropOldest(
     { workspaceId, destinationId }: LetterOwner,
@@ -120,7 +126,10 @@ export class LetterTables {
     return keys.length;
   }
 
-  /** Drops letters of a deleted destination; its count is removed with its last letter. */
+  /**
+   * Removes letters of a deleted destination, at most `LOT_LETTERS_MAX`. `left` is how many remain;
+   * at 0, the destination's count is removed too.
+   */
   dropAll(of: LetterOwner): { dropped: number; left: number } {
     const dropped = this.dropOldest(of, { count: LOT_LETTERS_MAX });
     const left = dropped < LOT_LETTERS_MAX ? 0 : this.countOf(of.workspaceId, of);
@@ -133,8 +142,8 @@ export class LetterTables {
   }
 
   /**
-   * Ids of the letters that match a filter, oldest first. Scans at most `SCAN_LETTERS_MAX` letters:
-   * no index covers the fields of a letter itself.
+   * Ids of the letters that match a filter, oldest first. One call reads at most `SCAN_LETTERS_MAX`
+   * letters, because not every field of the filter has an index.
    */
   scan(
     workspaceId: string,
@@ -169,7 +178,7 @@ export class LetterTables {
       .map(({ key }) => key[1]);
   }
 
-  /** Groups some of the letters that an earlier version stored; false when none is left. */
+  /** Groups some of the letters stored by an earlier version. Returns false when none are left. */
   regroup(): boolean {
     const { reached } = this.groups;
     if (reached === undefined) return false;
@@ -186,7 +195,7 @@ export class LetterTables {
     return last !== undefined;
   }
 
-  /** The count of each destination that has or had letters. */
+  /** The number of letters of each destination that has letters, or had some before. */
   *counts(): Generator<LetterCount> {
     for (const { key, value: count } of this.#counts.getRange({})) {
       const [workspaceId, destinationId] = key;
@@ -194,7 +203,10 @@ export class LetterTables {
     }
   }
 
-  /** The number of letters of a workspace, or of one of its destinations or groups. */
+  /**
+   * Number of letters in a workspace, or in the destination or the group that the filter names.
+   * Ignores the filter's other fields.
+   */
   countOf(workspaceId: string, { destinationId, groupId }: LetterFilter = {}): number {
     if (groupId !== undefined) return this.groups.get(workspaceId, groupId)?.count ?? 0;
     if (destinationId !== undefined) return this.#counts.get([workspaceId, destinationId]) ?? 0;
@@ -203,7 +215,7 @@ export class LetterTables {
     return sum;
   }
 
-  /** Destinations that have letters. */
+  /** Ids of the destinations that have dead letters. */
   destinations(): Set<string> {
     return firstKeys(this.#byDestination);
   }
@@ -228,7 +240,7 @@ export class LetterTables {
   }
 }
 
-/** The first values, until together they have more than `charsMax` characters; at least one. */
+/** Returns the first values, up to and including the one that brings their size to `charsMax`. */
 export function takeChars<T>(
   charsMax: number,
   sizeOf: (value: T) => number,

@@ -3,13 +3,13 @@ import type { LetterJob } from "../model/replay-job.ts";
 import type { JobTables } from "./job-tables.ts";
 import type { LetterTables } from "./letter-tables.ts";
 
-/** Result of one step of a job over dead letters. */
+/** Result of one step of a dead letter job. Each step is one transaction. */
 export interface MovedLetters {
-  /** Letters that were scanned. */
+  /** Number of letters that the step scanned. */
   seen: number;
-  /** Letters to requeue; none of a purge. */
+  /** The letters to requeue; empty for a purge, which only deletes. */
   requeued: RequeuedLetter[];
-  /** Whether the job has ended. */
+  /** Whether the job has ended or does not exist. */
   isOver: boolean;
 }
 
@@ -21,9 +21,9 @@ export interface MoveStep {
 }
 
 /**
- * Takes the next letters of a job out of the tables, as many as one transaction should, and
- * advances
- * the job. Only inside a change: both are done, or neither is.
+ * Runs one step of a dead letter job: removes the next matching letters and stores the job's
+ * progress. Handles as many letters as fit into one transaction. Call only inside a transaction, so
+ * that both are written or neither is. The caller requeues the letters returned.
  */
 export function moveLetters(
   letters: LetterTables,

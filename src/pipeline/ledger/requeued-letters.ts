@@ -4,7 +4,7 @@ import type { RequeuedLetter, StoredLetter } from "../model/dead-letter.ts";
 import { firstKeys, keyRange, type PairKey } from "./letter-keys.ts";
 import { letterChars, takeChars } from "./letter-tables.ts";
 
-/** Ids of dead letters that are in flight again. */
+/** Ids of requeued letters that a lane has read and whose removal is not on disk yet. */
 export interface IdSet {
   readonly size: number;
   has(id: string): boolean;
@@ -13,20 +13,23 @@ export interface IdSet {
 /** Bounds of one read of requeued letters. */
 export interface RequeuedBounds {
   charsMax?: number;
-  /** The last letter to read. */
+  /** Highest letter id to read; no bound when absent. */
   last?: string | undefined;
 }
 
-/** Name of the table that holds the letters. */
+/** Name of the table that holds the requeued letters. */
 export const REQUEUED = "replays";
-/** Letters that one transaction removes. */
+/** Largest number of letters that one transaction removes. */
 const DROP_LETTERS_MAX = 1_000;
 
-/** Dead letters that wait in a store to be sent again. */
+/** Dead letters that are stored until their lane has sent them again. */
 export class RequeuedLetters {
-  /** [destination, letter] → letter. */
+  /** [destination id, letter id] → letter. */
   readonly #letters: Table<RequeuedLetter, PairKey>;
-  /** For each destination: all letters up to the id `last` are in `inFlight`, and are skipped. */
+  /**
+   * Where the next read starts, by destination id: after `last`, because all letters up to it are
+   * in the set `inFlight`.
+   */
   readonly #skipped = new Map<string, { inFlight: IdSet; last: string }>();
 
   constructor(store: Store) {
@@ -37,12 +40,15 @@ export class RequeuedLetters {
     return firstKeys(this.#letters);
   }
 
-  /** Whether at least `count` letters of a destination wait. */
+  /** Whether at least `count` letters of a destination are stored. */
   hasAtLeast(destinationId: string, count: number): boolean {
     return [...this.#letters.getKeys(keyRange(destinationId, "", count))].length >= count;
   }
 
-  /** The oldest letters of a destination that are not in `inFlight`; the caller adds them there. */
+  /**
+   * The oldest letters of a destination that are not in `inFlight`. The caller then adds them to
+   * it.
+   */
   oldest(
     destinationId: string,
     inFlight: IdSet,
@@ -64,7 +70,7 @@ export class RequeuedLetters {
     return letters;
   }
 
-  /** Adds a letter. Only inside a change, like `remove` and `drop`. */
+  /** Stores a letter. Call only inside a transaction of the store, like `remove` and `drop`. */
   put(requeued: RequeuedLetter): void {
     this.#letters.put([requeued.letter.destinationId, requeued.letter.id], requeued);
   }
@@ -73,7 +79,7 @@ export class RequeuedLetters {
     this.#letters.remove([destinationId, id]);
   }
 
-  /** Removes letters of a destination, as many as one transaction should. Returns how many. */
+  /** Removes up to `DROP_LETTERS_MAX` letters of a destination. Returns the number removed. */
   drop(destinationId: string): number {
     const keys = [...this.#letters.getKeys(keyRange(destinationId, "", DROP_LETTERS_MAX))];
     for (const key of keys) this.#letters.remove(key);
@@ -81,7 +87,8 @@ export class RequeuedLetters {
   }
 
   /**
-   * Reads letters from the start again where some were added; call after the change is committed.
+   * Makes the next read include letters that were added below its start. Call once the transaction
+   * that added them is committed.
    */
   added(letters: readonly StoredLetter[]): void {
     for (const { destinationId, id } of letters) {
@@ -91,7 +98,8 @@ export class RequeuedLetters {
   }
 
   /**
-   * Reads letters from the start again: of a destination, or of all when others have changed them.
+   * Makes the next read start from the oldest letter again, for one destination or, without an id,
+   * for all. Needed when others have changed the letters.
    */
   rescan(destinationId?: string): void {
     if (destinationId === undefined) this.#skipped.clear();
