@@ -16,9 +16,10 @@ import { syncPath } from "../disk/sync.ts";
 import { StartError } from "../errors.ts";
 
 /**
- * Format of a backup: a tar archive, compressed with Zstandard, of `format`, `catalog/catalog.mdb`,
- * `delivery/data.mdb`, for each log `events/<n>/` its segments and the list of refused numbers, and
- * last `manifest`, which names all files, so that a truncated archive is detected.
+ * Names of the entries in a backup. A backup is a tar archive compressed with Zstandard. It
+ * contains `format`, `catalog/catalog.mdb`, `delivery/data.mdb`, and in `events/<n>/` each event
+ * log's segments and its list of refused numbers. Its last entry is `manifest`, which lists all
+ * files, so that a truncated archive is detected.
  */
 const ENTRY =
   /^(format|manifest|catalog\/catalog\.mdb|delivery\/data\.mdb|events\/\d+\/(\d{16}\.segment|refused))$/;
@@ -27,7 +28,7 @@ const LOG_FILE = /^(\d{16}\.segment|refused)$/;
 
 type Entry = Extract<TarSource, { type: "stream" | "content" }> & { target: string; size: number };
 
-/** Entries of a log directory: each file up to its current length. */
+/** Returns the archive entries of an event log's directory: each file with its current length. */
 export function logEntries(directory: string, name: string): Entry[] {
   return readdirSync(directory)
     .filter((file) => LOG_FILE.test(file))
@@ -35,7 +36,10 @@ export function logEntries(directory: string, name: string): Entry[] {
     .map((file) => fileEntry(join(directory, file), `events/${name}/${file}`));
 }
 
-/** Entry of a file up to its current length: the newest segment grows while it is read. */
+/**
+ * Returns the archive entry of a file with its current length. Bytes that are appended later, as to
+ * the newest segment, are left out.
+ */
 export function fileEntry(source: string, target: string): Entry {
   const { size } = statSync(source);
   // The newest segment is empty between the start of a server and its first pixel.
@@ -48,7 +52,7 @@ export function fileEntry(source: string, target: string): Entry {
   return { type: "stream", target, size, mode: 0o600, content: Readable.from(bytes()) };
 }
 
-/** Writes an archive; it is on disk when the promise resolves. */
+/** Writes an archive of these entries. The archive is durable on disk when the promise resolves. */
 export async function pack(path: string, entries: readonly Entry[]): Promise<void> {
   const file = createWriteStream(path, { mode: 0o600, flags: "wx" });
   const content = JSON.stringify(entries.map(({ target, size }) => ({ target, size })));
@@ -59,8 +63,8 @@ export async function pack(path: string, entries: readonly Entry[]): Promise<voi
 }
 
 /**
- * Unpacks an archive below a directory. Throws `StartError` for a file that is no backup of
- * pixelmill.
+ * Unpacks a backup into a directory. Throws `StartError` when the file is not a backup of
+ * pixelmill, or is not complete.
  */
 export async function unpack(path: string, directory: string): Promise<void> {
   const unknown: string[] = [];
@@ -90,8 +94,8 @@ export async function unpack(path: string, directory: string): Promise<void> {
 }
 
 /**
- * Describes a file of the manifest that is missing or has another size; undefined when all are
- * there. Removes the manifest.
+ * Compares the unpacked files with the manifest, and removes the manifest. Returns a description of
+ * the first file that is missing or has another size; undefined when there is none.
  */
 function missingIn(directory: string): string | undefined {
   const manifest = join(directory, MANIFEST);

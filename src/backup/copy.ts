@@ -12,24 +12,29 @@ import { encodeValue } from "../store/row-write.ts";
 import type { LocalStore, Store } from "../store/store.ts";
 import { cursorOf, type UnsettledKeys } from "./unsettled.ts";
 
-/** Events that were appended to a log of the target. */
+/** Events that were copied to one event log of the target. */
 export interface CopiedEvents {
-  /** Keys of the events, in their order in the log. */
+  /**
+   * Keys of the events in the source (`UnsettledEvent.key`), in their order in the target's log.
+   */
   keys: string[];
-  /** Sequence numbers of the events in that log. */
+  /** Sequence numbers that the events got in the target's log, in the same order. */
   sequences: number[];
-  /** End of the log after the last event. */
+  /** Position after the last event in the target's log. */
   end: number;
 }
 
-/** Bytes of rows that one change of the target writes. */
+/** Approximate bytes of rows that are written in one transaction of the target. */
 const PORTION_BYTES = 256 << 10;
-/** Unsettled events of a lane before the position from which it settled none. */
+/**
+ * Maximum number of single unsettled events that a lane's cursor may list. All events from its
+ * `next` on are unsettled too, and are not listed.
+ */
 const PENDING_MAX = 100_000;
 
 /**
- * Writes rows to their stores, in changes of about `PORTION_BYTES` each. Returns the number of
- * rows.
+ * Writes each row to the store that `to` returns for it, in transactions of about `PORTION_BYTES`.
+ * Returns the number of rows.
  */
 async function copyRows<T>(
   rows: Iterable<T>,
@@ -58,13 +63,14 @@ async function copyRows<T>(
 }
 
 /**
- * Written last: a catalog without workspaces counts as empty, and an interrupted copy starts again.
+ * Name of the table that is copied last. A catalog without workspaces counts as empty, so that an
+ * interrupted copy can be repeated.
  */
 const WORKSPACES = "workspaces";
 
 /**
- * Copies the rows of a catalog, its workspaces last. Connections that are not live end after the
- * copied events, so that the events they are owed stay owed.
+ * Copies all rows of a catalog. Live windows that have ended are extended to the end of the copied
+ * events (`ends`), so that these events are still delivered.
  */
 export async function copyCatalog(from: LocalStore, to: Store, ends: Positions): Promise<void> {
   const apart = [POSITION_TABLE, COMPACTION_TABLE, WORKSPACES];
@@ -87,7 +93,10 @@ function endWindows(value: unknown, ends: Positions): unknown {
   return until === undefined ? connection : { ...connection, until: { ...until, ...ends } };
 }
 
-/** Writes the cursor of each lane in each log of the target. */
+/**
+ * Writes the delivery cursor of each destination in each event log of the target. The cursor says
+ * which of the copied events the destination has not settled.
+ */
 export async function writeLaneCursors(
   live: Live,
   debts: UnsettledKeys,
@@ -117,7 +126,10 @@ export async function writeLaneCursors(
   }
 }
 
-/** Copies dead letters and letters that wait for their replay. Returns their number. */
+/**
+ * Copies dead letters, and dead letters that were requeued and wait for delivery. Returns the
+ * number of copied letters.
+ */
 export async function copyDeadLetters(
   from: Store,
   ledgerOf: (letter: StoredLetter) => Store,

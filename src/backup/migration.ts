@@ -35,18 +35,18 @@ import {
 } from "./stopped-cluster.ts";
 import { addUnsettledKeys, type UnsettledKeys, unsettledEvents } from "./unsettled.ts";
 
-/** Numbers of what a migration copied. */
+/** Counts of the items that a migration has copied. */
 export interface MigrationCounts {
   workspaces: number;
-  /** Events that some destination had not settled. */
+  /** Number of events that at least one destination had not settled. */
   events: number;
   deadLetters: number;
 }
 
 /**
- * Imports the data of a stopped standalone server into a new cluster; the data stay on disk, in
+ * Imports the data of a stopped standalone server into a new cluster. The old data stay on disk, in
  * `before-cluster`. An interrupted import may be repeated. Throws `StartError` while a server or a
- * node runs, and for a cluster that has data.
+ * node is running, and when the cluster already has data.
  */
 export async function importStandalone(config: Config, logger: Logger): Promise<MigrationCounts> {
   expectBrokers(config);
@@ -87,7 +87,7 @@ export async function importStandalone(config: Config, logger: Logger): Promise<
   return { workspaces, events: countOf(placed), deadLetters };
 }
 
-/** Exports the data of a stopped cluster into a data directory for a standalone server. */
+/** Exports the data of a stopped cluster into a new data directory for a standalone server. */
 export async function exportStandalone(config: Config, logger: Logger): Promise<MigrationCounts> {
   if (existsSync(catalogDirectory(config))) {
     throw new StartError(`Expected a directory without data, got ${config.data}`);
@@ -161,7 +161,7 @@ async function appendStandalone(
   }
 }
 
-/** Moves the data to `before-cluster`, where no server opens them. */
+/** Moves the data to `before-cluster`, so that no server opens them by mistake. */
 function moveDataAside(config: Config): void {
   const aside = join(config.data, "before-cluster");
   mkdirSync(aside, { recursive: true, mode: 0o700 });

@@ -7,9 +7,9 @@ import type { Config } from "../settings/reader.ts";
 import { type BackupContents, verify } from "./verify.ts";
 
 /**
- * Restores a backup into a new data directory, completely or not at all. With `hold` a server
- * accepts pixels and requests there, but delivers nothing until `release`: it would repeat what the
- * original delivered after the backup.
+ * Restores a backup into a new data directory. If that fails, the directory is not created. With
+ * `hold`, a server accepts pixels and requests there and delivers nothing until `release` is
+ * called. Otherwise it would deliver again what the original server delivered after the backup.
  */
 export async function restore(
   config: Config,
@@ -39,7 +39,10 @@ export async function restore(
   }
 }
 
-/** Ends the hold of a restored data directory. Returns false when deliveries were not held. */
+/**
+ * Ends the hold of a restored data directory, so that its server delivers. Returns false when there
+ * was no hold.
+ */
 export function release(config: Config): boolean {
   const path = holdFile(config);
   const held = existsSync(path);

@@ -31,7 +31,7 @@ import type { CopiedEvents } from "./copy.ts";
 import type { unsettledEvents } from "./unsettled.ts";
 
 const CATALOG_TABLES_MAX = 64;
-/** Appends that may be pending at the same time. */
+/** Maximum number of events whose appends are not durable yet. */
 const APPENDED_MAX = 2_000;
 
 export const ledgerOptions = (logger: Logger) => ({
@@ -47,12 +47,16 @@ export const catalogOptions = (directory: string, logger: Logger) => ({
   logger,
 });
 
-/** The record for another log, without its reference to the other logs of its own server. */
+/**
+ * Decodes a record for another log. Removes `after`, which refers to log positions of the server
+ * that wrote the record.
+ */
 const recordOf = (bytes: Uint8Array): PixelRecord => ({ ...decodeRecord(bytes), after: undefined });
 
 /**
- * Appends events; `append` returns the log of each and a promise that resolves once it is durable.
- * Returns the keys of the events by log.
+ * Appends events, and waits until all are durable. `append` returns the log to which it appends a
+ * record, and a promise of its durability. Returns the keys of the events by log, in the order of
+ * appending.
  */
 export async function appendAll(
   events: ReturnType<typeof unsettledEvents>,
@@ -74,13 +78,13 @@ export async function appendAll(
   return keys;
 }
 
-/** Throws `StartError` when the settings name no brokers. */
+/** Throws `StartError` when the setting `cluster.kafka` has no brokers. */
 export function expectBrokers(config: Config): void {
   if (config["cluster.kafka"].length === 0)
     throw new StartError("Expected the setting cluster.kafka");
 }
 
-/** Opens the topics of a stopped cluster. */
+/** Opens the Kafka topics of a cluster of which no node is running. */
 export async function openStoppedCluster(
   config: Config,
   logger: Logger,
@@ -140,7 +144,7 @@ export async function openStoppedCluster(
         `Expected a cluster without data, but ${config["cluster.name"]} has some`,
       );
     },
-    /** Opens the catalog from the local view, which is up to date. */
+    /** Opens the catalog from this node's copy of it, after the copy has read the whole topic. */
     async openCatalog() {
       const opened = await openCatalog({ directory, logger });
       stack.defer(() => opened.close());
@@ -162,7 +166,10 @@ interface SharedParts {
   topic: string;
 }
 
-/** Trims the events that an interrupted import left, and appends the events. */
+/**
+ * Deletes what an interrupted import has left in the logs, then appends the events. Returns what
+ * was appended to each log.
+ */
 async function appendToCluster(
   { clients, logs, logger, topic }: SharedParts,
   events: ReturnType<typeof unsettledEvents>,

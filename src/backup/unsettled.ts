@@ -6,16 +6,16 @@ import { createRoutes } from "../pipeline/model/routes.ts";
 import { LaneReader } from "../pipeline/reading/lane-reader.ts";
 import type { LogSet } from "../pipeline/reading/shared-reader.ts";
 
-/** An event of a log that at least one destination has not settled. */
+/** An event that at least one destination has not settled: its delivery there is not finished. */
 export interface UnsettledEvent {
-  /** Key of the event in its log, for `UnsettledKeys`. */
+  /** Key of the event in `UnsettledKeys`: the log's name and the sequence number. */
   key: string;
   receivedAt: number;
-  /** The encoded record. */
+  /** The event's record as it is encoded in the log. */
   bytes: Uint8Array;
 }
 
-/** Keys of the events that each destination has not settled, by destination. */
+/** Keys of the events that each destination has not settled, by destination id. */
 export type UnsettledKeys = Map<string, Set<string>>;
 
 const TAKE_EVENTS = 1_000;
@@ -24,7 +24,10 @@ const READ_BYTES = 4 << 20;
 
 const keyOf = (log: string, sequence: number) => `${log} ${sequence}`;
 
-/** Adds the events of these logs that the stored cursors of the lanes leave unsettled. */
+/**
+ * Finds the events in these logs that each destination has not settled, according to its stored
+ * delivery cursor. Adds their keys to `debts`.
+ */
 export async function addUnsettledKeys(
   debts: UnsettledKeys,
   { live, logs, lane }: { live: Live; logs: LogSet; lane(id: string): LaneRecord | undefined },
@@ -47,7 +50,10 @@ export async function addUnsettledKeys(
   }
 }
 
-/** Events that at least one destination has not settled, in the order in which they arrived. */
+/**
+ * Yields the events that at least one destination has not settled, in the order in which they were
+ * received.
+ */
 export async function* unsettledEvents(
   readers: ReadonlyMap<string, LogReader>,
   debts: UnsettledKeys,
@@ -87,8 +93,9 @@ async function* eventsOf(
 }
 
 /**
- * Cursor of a lane in a log of these events, in order, with these sequence numbers: `next` is the
- * first event after which all are unsettled.
+ * Computes a destination's delivery cursor in a log that has just these events. `sequences` are
+ * their positions and `owed` the keys of unsettled ones. `next` is the position from which on all
+ * events are unsettled. `pending` lists the unsettled events before it.
  */
 export function cursorOf(
   keys: readonly string[],

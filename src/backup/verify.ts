@@ -8,19 +8,21 @@ import { sealLog } from "../log/recovery.ts";
 import { openLedger } from "../pipeline/ledger/ledger.ts";
 import { unpack } from "./archive.ts";
 
-/** Numbers of a backup's contents, counted by reading it. */
+/** Counts of what a backup contains, found by reading all of it. */
 export interface BackupContents {
   workspaces: number;
   deadLetters: number;
-  /** Records of the event logs, also delivered ones that are not trimmed yet. */
+  /** Number of records in the event logs, including delivered ones that were not deleted yet. */
   records: number;
-  /** One sentence for each loss of the event logs. */
+  /** Descriptions of records that the event logs have lost, one sentence each. */
   warnings: string[];
 }
 
 const READ_BYTES_MAX = 4 << 20;
 
-/** Unpacks a backup into a new directory and reads all of it. Throws when that fails. */
+/**
+ * Unpacks a backup into a new directory and reads all of it. Throws when the backup cannot be read.
+ */
 export async function verify(archive: string, directory: string): Promise<BackupContents> {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   await unpack(archive, directory);

@@ -4,10 +4,13 @@ import { connectClients } from "../kafka/client.ts";
 import type { Config } from "../settings/reader.ts";
 import type { CheckResult } from "./check-result.ts";
 
-/** Longest wait for the brokers; the client retries a wrong password for 12 s. */
+/**
+ * Maximum time to wait for the brokers. It exceeds the 12 s for which the client retries a wrong
+ * password.
+ */
 const ANSWER_MS_MAX = 30_000;
 
-/** Checks that the brokers answer, and that they are enough for the replicas of the settings. */
+/** Checks that the Kafka brokers answer, and that there are at least `cluster.replicas` of them. */
 export async function checkBrokers(config: Config): Promise<CheckResult> {
   const subject = "brokers";
   const addresses = config["cluster.kafka"].join(", ");

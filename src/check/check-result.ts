@@ -1,8 +1,11 @@
-/** Result of checking one thing that a server needs. */
+/** Result of one check, such as the check of the disk. */
 export interface CheckResult {
-  /** `fails`: the server would not start, or not work; `warns`: an operator should know. */
+  /**
+   * `fails`: a server would not start or not work. `warns`: it would work, but the operator should
+   * know of a problem.
+   */
   state: "ok" | "warns" | "fails";
   subject: string;
-  /** The observation and, unless it is ok, the remedy. */
+  /** The observation as text. Unless the state is `ok`, it also says what to do. */
   detail: string;
 }

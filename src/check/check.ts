@@ -6,7 +6,10 @@ import { checkDisk } from "./disk.ts";
 import { checkPort, checkSystem } from "./system.ts";
 import { checkUserCode } from "./user-code.ts";
 
-/** Checks everything that a server with these settings needs. Changes nothing. */
+/**
+ * Checks everything that a server with these settings needs, and yields the results one by one.
+ * Changes nothing.
+ */
 export async function* check(config: Config): AsyncGenerator<CheckResult> {
   const changed = Object.entries(nonDefaultSettings(config)).map(
     ([key, value]) => `${key} = ${value}`,

@@ -19,12 +19,12 @@ import type { CheckResult } from "./check-result.ts";
 
 const FREE_BYTES_MIN = 2 ** 31;
 const GIB = 2 ** 30;
-/** Timed writes, each as large as a small flush of the event log. */
+/** Number of writes to time. Each has the size of a small flush of the event log. */
 const WRITES = 200;
 const WRITE_BYTES = 4_096;
 /**
- * Median above which writes are a warning: every pixel waits for the disk, and would take as long
- * as the images of a page.
+ * Median time of a write above which the check warns. Each pixel request waits for a durable write,
+ * and should take no longer than the images of a page.
  */
 const SLOW_MS = 10;
 
@@ -75,7 +75,10 @@ function checkFreeSpace(data: string): CheckResult {
       };
 }
 
-/** The type of the file system that a path is on, by the longest mount point above it. */
+/**
+ * Returns the type of the file system that contains a path, found by the longest matching mount
+ * point.
+ */
 function fileSystemOf(path: string): string {
   const mounts = readFileSync("/proc/self/mounts", "utf8").trim().split("\n");
   const above = mounts
@@ -85,7 +88,7 @@ function fileSystemOf(path: string): string {
   return above[0]?.[2] ?? "an unknown file system";
 }
 
-/** Times durable writes, one after another, as the event log makes them. */
+/** Measures how long durable writes take, one after another, as the event log makes them. */
 function checkWriteLatency(data: string): CheckResult {
   const path = join(data, `.check-${process.pid}`);
   const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_DSYNC;
@@ -117,8 +120,8 @@ function checkWriteLatency(data: string): CheckResult {
 }
 
 /**
- * Checks that LMDB loads: the executable unpacks it into the temporary directory, which must permit
- * that.
+ * Checks that the LMDB library can be loaded. The executable unpacks the library into the temporary
+ * directory, which must be writable and allow executing.
  */
 async function checkStoreLibrary(): Promise<CheckResult> {
   try {

@@ -5,8 +5,8 @@ import { HTTP_CONNECTIONS_MAX } from "../settings/limits.ts";
 import type { CheckResult } from "./check-result.ts";
 
 /**
- * Descriptors for segments, stores, guests' pipes and sockets to receivers, besides the
- * connections.
+ * File descriptors needed besides those of HTTP connections: for segments, stores, pipes to sandbox
+ * processes, and sockets to receivers.
  */
 const OTHER_DESCRIPTORS = 6_000;
 const MEMORY_BYTES_MIN = 1 << 30;
@@ -24,7 +24,7 @@ export function* checkSystem(): Generator<CheckResult> {
   }
 }
 
-/** Memory of the machine, or of the control group if that allows less. */
+/** Checks the memory of the machine, or of the control group if its limit is lower. */
 function checkMemory(): CheckResult {
   const bytes = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY);
   const detail = `${Math.round(bytes / MIB)} MiB`;
@@ -50,7 +50,7 @@ function checkDescriptors(): CheckResult {
       };
 }
 
-/** Listens on a port, and stops at once. */
+/** Checks that a port is free, by listening on it and closing it at once. */
 export async function checkPort(subject: string, host: string, port: number): Promise<CheckResult> {
   try {
     Bun.listen({ hostname: host, port, socket: { data() {} } }).stop(true);

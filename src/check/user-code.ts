@@ -5,7 +5,10 @@ import type { GuestLanguage } from "../sandbox/program.ts";
 import { selfCommand } from "../self-command.ts";
 import type { CheckResult } from "./check-result.ts";
 
-/** Starts a guest, which confines itself and then tries forbidden system calls. */
+/**
+ * Checks that user code can run in a sandbox: starts a sandbox process, which confines itself and
+ * then tries system calls that must be refused.
+ */
 export async function checkUserCode(language: GuestLanguage): Promise<CheckResult> {
   const subject = `user code in ${language === "python" ? "Python" : "JavaScript"}`;
   const sandbox = createSandbox({

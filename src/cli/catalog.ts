@@ -3,7 +3,10 @@ import { catalogDirectory } from "../first-start/data-directory.ts";
 import { createLogger } from "../observe/log.ts";
 import type { Config } from "../settings/reader.ts";
 
-/** Opens the catalog for one command, also beside a server that has it open. */
+/**
+ * Opens the catalog, calls `use` with it, and closes it. A server may have the catalog open at the
+ * same time.
+ */
 export async function withCatalog(
   config: Config,
   use: (catalog: Catalog) => Promise<void> | void,

@@ -21,7 +21,10 @@ const pixelmill = defineCommand({
   subCommands: { serve, workspace, token, check, compact, backup, restore, release, cluster },
 });
 
-/** Runs one command line. Returns its exit code: 0 done, 1 failed, 2 invalid command line. */
+/**
+ * Runs one command line. Returns its exit code: 0 for success, 1 for failure, 2 for an invalid
+ * command line.
+ */
 export async function run(argv: string[]): Promise<number> {
   if (argv[0] === "--version" || argv[0] === "-v") {
     print(version);
@@ -61,16 +64,19 @@ export async function run(argv: string[]): Promise<number> {
 }
 
 /**
- * Whether an error is printed as its message alone: it addresses the caller, or the system refused
- * a file, a process or a library. Every other error is a fault of the program, and is printed with
- * its stack.
+ * Whether to print an error's message without its stack. True for errors that the operator can
+ * correct, and when the system refused access to a file, a process or a library. Other errors are
+ * faults of the program, and need the stack.
  */
 function isForOperator(error: unknown): boolean {
   if (error instanceof StartError || error instanceof ApiError) return true;
   return error instanceof Error && "syscall" in error && "code" in error;
 }
 
-/** The message of an error of Kafka's client, with its root causes; undefined for other errors. */
+/**
+ * Returns the message of an error of Kafka's client with its root causes; undefined for other
+ * errors.
+ */
 function brokerError(error: unknown): string | undefined {
   const code = (error as { code?: unknown } | null)?.code;
   if (typeof code !== "string" || !code.startsWith("PLT_KFK_")) return undefined;
@@ -89,7 +95,9 @@ function nearest(name: string, known: string[], prefix = ""): string {
 }
 
 /**
- * Gives a switch its value: alone it becomes `--flag=true`, and `--no-flag` becomes `--flag=false`.
+ * Writes a boolean setting's flag with a value, since the parser expects one: `--flag` becomes
+ * `--flag=true`, and `--no-flag` becomes `--flag=false`. Other arguments are returned unchanged, and
+ * also a flag that is followed by `true` or `false`.
  */
 function withValue(arg: string, at: number, argv: string[]): string {
   const [, no, flag = ""] = /^--(no-)?(.+)$/.exec(arg) ?? [];
@@ -97,7 +105,7 @@ function withValue(arg: string, at: number, argv: string[]): string {
   return booleanFlags.has(flag) && !valueFollows ? `--${flag}=${!no}` : arg;
 }
 
-/** Walks `token create …` down to the command that runs. */
+/** Finds the command that a command line such as `token create …` names. */
 function resolve(argv: string[]) {
   let command: CommandDef = pixelmill;
   let rest = argv;
@@ -110,7 +118,10 @@ function resolve(argv: string[]) {
   }
 }
 
-/** citty always colours its text, which only a terminal can show. */
+/**
+ * Returns a command's usage text. Removes citty's colour codes when the output is not a terminal,
+ * which alone can show them.
+ */
 async function usage(command: CommandDef): Promise<string> {
   const args = Object.entries((command.args ?? {}) as ArgsDef).filter(([name]) =>
     isShownInUsage(command, name),
@@ -122,8 +133,8 @@ async function usage(command: CommandDef): Promise<string> {
 }
 
 /**
- * Whether a command's usage text shows a setting. Every command accepts all settings, since it may
- * share a file with the server; most commands need few.
+ * Whether a command's usage text lists a setting. Every command accepts all settings, so that it
+ * can use the server's configuration file, but most commands need only few.
  */
 function isShownInUsage(command: CommandDef, flag: string): boolean {
   const all = ([serve, check] as unknown[]).includes(command);
@@ -133,8 +144,8 @@ function isShownInUsage(command: CommandDef, flag: string): boolean {
 const nameOf = (command: CommandDef) => (command.meta as { name?: string }).name ?? "";
 
 /**
- * Why a command line is invalid; undefined when it is valid. citty accepts any flag, but an unknown
- * one is most likely a typo, and must stop the command.
+ * Explains why a command line is invalid; undefined when it is valid. Unknown flags are refused
+ * here because citty accepts them: most are typing errors.
  */
 function usageError(args: ArgsDef, rest: string[]): string | undefined {
   const flags = Object.entries(args).filter(([, arg]) => arg.type !== "positional");

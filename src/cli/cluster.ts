@@ -5,7 +5,10 @@ import { type Config, configFlags, loadConfig } from "../settings/reader.ts";
 
 type Migration = (config: Config, logger: Logger) => Promise<MigrationCounts>;
 
-/** A command that copies data between a server and a cluster; its code is loaded when it runs. */
+/**
+ * Creates a command that copies data between a standalone server and a cluster. The code that
+ * copies is loaded only when the command runs.
+ */
 function migrationCommand(name: string, description: string, load: () => Promise<Migration>) {
   return defineCommand({
     meta: { name: `cluster ${name}`, description },

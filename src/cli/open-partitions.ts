@@ -1,7 +1,10 @@
 import type { PartitionedLogSettings } from "../cluster/events/partitioned-log.ts";
 import type { OpenPartitions } from "../ingest/process/main.ts";
 
-/** Opens partitions for an ingest process; the cluster code is loaded only in a cluster. */
+/**
+ * Opens a cluster's partitions for an ingest process, which accepts pixels. Loads the cluster code
+ * only when it is called, so that a standalone server never loads it.
+ */
 export const openPartitions: OpenPartitions = async (settings, parts) => {
   const { openPartitionedLog } = await import("../cluster/events/partitioned-log.ts");
   const log = await openPartitionedLog(settings as PartitionedLogSettings, parts);

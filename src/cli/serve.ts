@@ -42,7 +42,8 @@ export const serve = defineCommand({
 });
 
 /**
- * Refuses systems other than Linux: only Linux can confine user code and write past the page cache.
+ * Throws on systems other than Linux, since only Linux can confine user code and write past the
+ * page cache.
  */
 function expectLinux() {
   if (process.platform === "linux") return;
@@ -52,8 +53,8 @@ function expectLinux() {
 }
 
 /**
- * Ignores the signals of a closed terminal and of log rotation, whose default action would end the
- * server.
+ * Ignores SIGHUP and other signals that a closed terminal or a log rotation sends. By default they
+ * would end the server.
  */
 function ignoreTerminalSignals(logger: Logger) {
   for (const signal of ["SIGHUP", "SIGUSR1", "SIGUSR2"] as const) {
@@ -66,8 +67,8 @@ function print(line: string) {
 }
 
 /**
- * Signals that stop the server: the first SIGTERM or SIGINT begins an orderly stop, the second ends
- * it at once.
+ * Listens for SIGTERM and SIGINT. The promise `first` resolves at the first of these signals, which
+ * starts an orderly stop. `second` resolves at the next one, which ends the process at once.
  */
 function stopSignal() {
   const first = Promise.withResolvers<string>();

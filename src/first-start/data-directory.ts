@@ -7,25 +7,36 @@ import { messageOf, StartError } from "../errors.ts";
 import { LOG_LOCK_MS_MAX } from "../settings/limits.ts";
 import type { Config } from "../settings/reader.ts";
 
-/** Format version, raised with every change that an older version would misread. */
+/**
+ * Version of the data format. It is raised with each change that would make an older release
+ * misread the data.
+ */
 const FORMAT = 1;
 
-/** A path in the data directory, below which lies everything that pixelmill writes. */
+/** Returns the path of an entry in the data directory. pixelmill writes all its files there. */
 const inData = (config: Config, name: string) => join(resolve(config.data), name);
 
-/** LMDB: workspaces, members, tokens, sources, destinations, connections, code. */
+/**
+ * Directory of the LMDB store with workspaces, members, tokens, sources, destinations, connections
+ * and code.
+ */
 export const catalogDirectory = (config: Config) => inData(config, "catalog");
-/** One event log directory per ingest process. */
+/** Directory with one event log directory for each ingest process. */
 export const eventsDirectory = (config: Config) => inData(config, "events");
-/** LMDB: cursors and dead letters of the pipeline. */
+/** Directory of the LMDB store with the cursors and dead letters of the delivery. */
 export const deliveryDirectory = (config: Config) => inData(config, "delivery");
-/** Files that `file` destinations write. */
+/** Directory of the files that `file` destinations write. */
 export const filesDirectory = (config: Config) => inData(config, "files");
 
-/** State of a node of a cluster: its views of the shared logs. */
+/**
+ * Directory of the state that a cluster node stores: its local copies of the shared logs' content.
+ */
 export const clusterDirectory = (config: Config, name: string) => inData(config, `cluster/${name}`);
 
-/** Ids of the topics that a node has used, by name; on disk when `put` returns. */
+/**
+ * Ids of the Kafka topics that this node has used, by topic name. `put` is synchronous, and durable
+ * when it returns. A changed id shows that a topic was deleted and created again.
+ */
 export function topicIds(config: Config): TopicIds {
   const path = clusterDirectory(config, "topics");
   const known = (): Record<string, string> =>
@@ -44,15 +55,18 @@ export function topicIds(config: Config): TopicIds {
   };
 }
 
-/** File with the version of the data format. */
+/** File that contains the version of the data format. */
 export const formatFile = (config: Config) => inData(config, "format");
-/** While this file exists, the server delivers nothing: the data are a copy of another server's. */
+/**
+ * File that stops delivery while it exists. A restored backup may have it, since the original
+ * server has delivered the same events.
+ */
 export const holdFile = (config: Config) => inData(config, "held");
 
 /**
- * Locks the data directory for one server, and returns the function that unlocks it. Waits for a
- * server that is ending; throws `StartError` when it keeps the lock, since two servers would each
- * deliver the same events.
+ * Locks the data directory for one server, and returns a function that unlocks it. Waits for
+ * another server that is stopping. Throws `StartError` if that server keeps the lock: two servers
+ * would deliver the same events twice.
  */
 export async function acquireDataLock(config: Config): Promise<() => void> {
   const unlock = await waitForFile(inData(config, "lock"), "exclusive", LOG_LOCK_MS_MAX);
@@ -63,14 +77,14 @@ export async function acquireDataLock(config: Config): Promise<() => void> {
 }
 
 /**
- * Marker of an admin token that was created but perhaps not printed, because the start was
- * interrupted.
+ * Marker file for an admin token that was created and perhaps not printed, because the start was
+ * interrupted. It exists until the token is printed.
  */
 export function unprintedToken(config: Config) {
   const path = inData(config, "unseen-token");
   return {
     get: () => existsSync(path),
-    /** Durable when this returns. */
+    /** Creates or removes the marker. The change is durable when this returns. */
     set(is: boolean): void {
       if (is) writeFileSync(path, "", { flush: true });
       else rmSync(path, { force: true });
@@ -80,8 +94,8 @@ export function unprintedToken(config: Config) {
 }
 
 /**
- * Refuses the data directory of a standalone server, whose data would be ignored: `cluster import`
- * moves them to the cluster.
+ * Throws when a cluster node would start in the data directory of a standalone server. The node
+ * would ignore these data; `cluster import` moves them to the cluster.
  */
 export function expectNodeDirectory(config: Config): void {
   if (!existsSync(catalogDirectory(config))) return;
@@ -91,7 +105,8 @@ export function expectNodeDirectory(config: Config): void {
 }
 
 /**
- * Refuses the data directory of a node: without its cluster it would start with an empty catalog.
+ * Throws when a standalone server would start in the data directory of a cluster node. It would
+ * have an empty catalog there.
  */
 export function expectStandaloneDirectory(config: Config): void {
   if (!existsSync(clusterDirectory(config, ""))) return;
@@ -101,7 +116,7 @@ export function expectStandaloneDirectory(config: Config): void {
 }
 
 /**
- * Refuses a directory that pixelmill did not create: a mistyped path must not become a data
+ * Throws when pixelmill has not created this directory. A mistyped path must not become a data
  * directory.
  */
 export function expectDataDirectory(config: Config): void {
@@ -121,8 +136,9 @@ export function expectDataDirectory(config: Config): void {
 }
 
 /**
- * Creates the data directory, or checks that this version can read it. Throws `StartError` when
- * another version wrote it, or when it cannot be used.
+ * Creates the data directory, or checks that this release can read the existing one. Throws
+ * `StartError` when another release wrote it in a format that this one cannot read, or when it
+ * cannot be used.
  */
 export function prepareDataDirectory(config: Config): void {
   const directory = resolve(config.data);
@@ -148,7 +164,10 @@ export function prepareDataDirectory(config: Config): void {
   );
 }
 
-/** Throws a clear error when a file has this path: `mkdir` only says that it exists. */
+/**
+ * Throws when this path is a file and not a directory. Without this check, the error of `mkdir`
+ * would only say that the path exists.
+ */
 function expectNoFile(directory: string): void {
   const found = statSync(directory, { throwIfNoEntry: false });
   if (found && !found.isDirectory()) throw new Error("expected a directory, got a file");

@@ -26,9 +26,15 @@ export function transformEvent(event, metadata) {
 
 interface Demo {
   writeKey: string;
-  /** Path of the demo's file, relative to the directory of `file` destinations. */
+  /**
+   * Path of the file that the demo's destination writes, relative to the directory of `file`
+   * destinations.
+   */
   file: string;
-  /** False where user code cannot run: the demo's events then arrive unchanged. */
+  /**
+   * Whether the demo has user code. False on a system that cannot run it; the events then arrive
+   * unchanged.
+   */
   withCode: boolean;
 }
 
@@ -38,17 +44,20 @@ export interface DemoDeps {
   logEnds: () => Promise<Positions>;
 }
 
-/** Addresses that the demo prints, and where it prints them. */
+/**
+ * Function that prints the demo's instructions, and the addresses and the directory that these
+ * name.
+ */
 export interface DemoOutput {
   print(line: string): void;
   dataPlaneUrl: string;
   controlPlaneUrl: string;
   filesDirectory: string;
-  /** Why user code cannot run. */
+  /** Returns the reason why user code cannot run here; undefined when it can. */
   whyNoCode(): string | undefined;
 }
 
-/** Adds the demo, or finds the one of an earlier start, and prints how to try it. */
+/** Creates the demo, or finds the one that an earlier start created, and prints how to try it. */
 export async function showDemo(
   parts: DemoDeps,
   workspace: Workspace,
@@ -74,10 +83,10 @@ const WITHOUT_CODE =
   "runs without them under --sandbox-insecure";
 
 /**
- * Adds an HTTP source, a file destination, and a published transformation that uses a library, all
- * connected. That happens on the first start only; later starts find the source by its name, and
- * add the code if user code could not run before. Undefined when the workspace has sources of its
- * own.
+ * Creates the demo: an HTTP source, a file destination, and a published transformation with a
+ * library, all connected. Only the first start creates them. Later starts find the source by its
+ * name, and add the user code if it could not run before. Undefined when the workspace has sources
+ * that are not the demo's.
  */
 async function addDemo(parts: DemoDeps, workspace: Workspace): Promise<Demo | undefined> {
   const { catalog } = parts;
@@ -105,7 +114,9 @@ async function addDemo(parts: DemoDeps, workspace: Workspace): Promise<Demo | un
   return { writeKey: source.writeKey, file, withCode };
 }
 
-/** Publishes the library and the transformation; false when user code cannot run here. */
+/**
+ * Publishes the demo's library and transformation. Returns false when user code cannot run here.
+ */
 async function addCode(
   { catalog, publishing }: DemoDeps,
   workspaceId: string,

@@ -6,18 +6,18 @@ const SETTING_TOKEN = "admin.token setting";
 
 interface FirstWorkspaceOptions {
   name: string;
-  /** The value of the setting `admin.token`. */
+  /** Value of the setting `admin.token`; undefined when it is not set. */
   adminToken: string | undefined;
-  /** Stored marker of an admin token that was created but perhaps not printed. */
+  /** Stored marker of an admin token that was created and perhaps not printed. */
   unprintedToken: { get(): boolean; set(is: boolean): void };
   print(line: string): void;
 }
 
 /**
- * Creates the workspace of a fresh data directory with its admin token, which is generated and
- * printed once, or given by the setting `admin.token`. A changed setting replaces the token of the
- * previous value. When a start was interrupted before it printed its token, the next start creates
- * and prints another.
+ * Creates the first workspace of a new data directory with an admin token, and returns the
+ * workspace. The token is generated and printed once, unless the setting `admin.token` gives it.
+ * When that setting changes, the new token replaces the old one. If a start was interrupted before
+ * it printed its token, the next start creates and prints another one.
  */
 export async function firstWorkspace(
   catalog: Catalog,
@@ -50,7 +50,10 @@ async function setToken(catalog: Catalog, workspaceId: string, secret: string): 
   await catalog.tokens.create(workspaceId, input).catch(ignoreConcurrentChange);
 }
 
-/** Ignores the error of a change that another node, starting with the same setting, made first. */
+/**
+ * Ignores a refusal with `missing` or `conflict`: another node, starting with the same setting,
+ * made the same change first. Throws other errors again.
+ */
 function ignoreConcurrentChange(error: unknown): void {
   const isDone = error instanceof ApiError && ["missing", "conflict"].includes(error.refusal);
   if (!isDone) throw error;

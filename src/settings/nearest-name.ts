@@ -1,12 +1,12 @@
 /**
- * Most letters by which an unknown name may differ from a known one; always fewer than half of the
- * known name's.
+ * Maximum edit distance between a misspelt name and the suggested one. It is also less than half of
+ * the suggested name's length.
  */
 const LETTERS_OFF_MAX = 2;
 
 /**
- * Returns the known name that a misspelt one probably stands for, ignoring case; undefined when
- * none is near.
+ * Finds the known name that a misspelt name probably means, ignoring case. Undefined when no known
+ * name is near.
  */
 export function nearestName(name: string, known: readonly string[]): string | undefined {
   const off = known.map((it) => ({ it, letters: distance(name.toLowerCase(), it.toLowerCase()) }));
@@ -16,9 +16,9 @@ export function nearestName(name: string, known: readonly string[]): string | un
 }
 
 /**
- * The number of letters to add, leave out, replace or swap with their neighbour to turn one text
- * into the other (optimal string alignment). Texts whose lengths alone differ by more are not
- * compared.
+ * Returns the number of edits that turn one text into the other: letters added, removed, replaced,
+ * or swapped with their neighbour (optimal string alignment). Infinity for texts whose lengths
+ * differ by more than LETTERS_OFF_MAX.
  */
 function distance(a: string, b: string): number {
   if (Math.abs(a.length - b.length) > LETTERS_OFF_MAX) return Infinity;

@@ -17,7 +17,10 @@ export const environmentName = (key: string) =>
   `PIXELMILL_${key.replaceAll(".", "_").toUpperCase()}`;
 export const flagName = (key: string) => key.replaceAll(".", "-");
 
-/** Flags of every command that reads the configuration, in citty's form. */
+/**
+ * Command-line flags of all settings, as the parser citty defines flags. All commands that read the
+ * configuration have them.
+ */
 export const configFlags = Object.fromEntries([
   [
     "config",
@@ -32,14 +35,14 @@ export const configFlags = Object.fromEntries([
   }),
 ]) as Record<string, { type: "string"; description: string; valueHint: string }>;
 
-/** Placeholder of a flag's value in the text of `--help`. */
+/** Returns the placeholder for a flag's value in the text of `--help`. */
 function valueHint(schema: TSchema): string {
   if (schema.type === "integer") return "number";
   if (schema.type === "array") return "list";
   return schema.type === "boolean" ? "true|false" : "text";
 }
 
-/** Flags of boolean settings: without a value they mean true. */
+/** Names of the flags of boolean settings. Such a flag without a value means true. */
 export const booleanFlags: ReadonlySet<string> = new Set(
   keys.filter((key) => schemas[key].type === "boolean").map(flagName),
 );
@@ -47,13 +50,13 @@ export const booleanFlags: ReadonlySet<string> = new Set(
 interface Setting {
   key: string;
   value: unknown;
-  /** The setting as the user named it, for messages. */
+  /** The setting as the user wrote it, such as a variable's name; used in error messages. */
   name: string;
 }
 
 /**
- * Reads file, environment and flags into a frozen configuration.
- * Throws a `StartError` that names the setting for an unknown key or a bad value.
+ * Reads the configuration from the file, the environment and the flags, and freezes it. Throws a
+ * `StartError` for an unknown setting or an invalid value. The error names the setting.
  */
 export function loadConfig(
   flags: Record<string, unknown>,
@@ -70,7 +73,7 @@ export function loadConfig(
   return Object.freeze(config) as Config;
 }
 
-/** The settings that are not at their defaults; secrets without their values. */
+/** Returns the settings whose values differ from their defaults. Values of secrets are left out. */
 export function nonDefaultSettings(config: Config): Record<string, unknown> {
   const defaults = Value.Default(configSchema, {}) as Record<string, unknown>;
   const changed = keys.filter((key) => !Bun.deepEquals(config[key], defaults[key]));
@@ -91,14 +94,17 @@ function parseSetting({ key, value, name }: Setting): unknown {
   return meant;
 }
 
-/** Hint at the known setting nearest to an unknown one, in the same notation. */
+/**
+ * Suggests the known setting that is nearest to an unknown one, for an error message. Writes it in
+ * the notation that the user chose. Empty when no known setting is near.
+ */
 function nearestSettingHint(key: string, name: string): string {
   const isVariable = name.startsWith("PIXELMILL_");
   const meant = nearestName(key, isVariable ? keys.map(environmentName) : keys);
   return meant === undefined ? "" : `; the nearest is ${meant}`;
 }
 
-/** The given value for an error message, unless it may be a secret. */
+/** Returns the invalid value as text for an error message. Empty when the setting is a secret. */
 function got(schema: TSchema, value: unknown): string {
   if (schema.writeOnly) return "";
   const text = JSON.stringify(value);
@@ -112,7 +118,10 @@ function converted(schema: TSchema, value: unknown): unknown {
   return Value.Convert(schema, value);
 }
 
-/** Reads whole numbers strictly: TypeBox would read `1e3` and `true` as 1, and `0.9` as 0. */
+/**
+ * Converts text of digits alone to a number. Any other value is returned unchanged, so that it is
+ * refused later; TypeBox would convert `1e3` and `true` to 1, and `0.9` to 0.
+ */
 function wholeNumber(value: unknown): unknown {
   return typeof value === "string" && /^\d+$/.test(value) ? Number(value) : value;
 }
@@ -134,7 +143,9 @@ function list(value: unknown): unknown {
     .filter((item) => item !== "");
 }
 
-/** Checks of list items that a pattern cannot make. */
+/**
+ * Checks of list items that a regular expression cannot make, by the title of the item's schema.
+ */
 const itemFits: Record<string, (item: string) => boolean> = {
   "CIDR ranges": isValidCIDR,
   "ADDRESS or ADDRESS:PORT": isServer,
@@ -179,8 +190,8 @@ function parseToml(text: string): object {
 }
 
 /**
- * Line of a TOML error, which Bun does not report: the one after the longest prefix of lines that
- * parses.
+ * Returns the number of the line with a TOML error, which Bun does not report. It is the line after
+ * the longest beginning of the text that can be parsed.
  */
 function lineOfFault(text: string): number {
   const lines = text.split("\n");
@@ -207,10 +218,10 @@ function fromEnvironment(environment: Record<string, string | undefined>): Setti
 }
 
 /**
- * Whether Kubernetes set the variable: it sets variables in every container for each Service of its
- * namespace, and one called `pixelmill` or `pixelmill-admin` gives
- * `PIXELMILL_PORT=tcp://10.0.0.7:8080`, `PIXELMILL_SERVICE_HOST`, `PIXELMILL_PORT_8080_TCP_ADDR`
- * and the like, none of which is a setting.
+ * Whether Kubernetes has set an environment variable, so that it is not a setting. Kubernetes sets
+ * variables in every container for each Service of the namespace. A Service named `pixelmill` or
+ * `pixelmill-admin` gives names that look like settings: `PIXELMILL_PORT=tcp://10.0.0.7:8080`,
+ * `PIXELMILL_SERVICE_HOST`, `PIXELMILL_PORT_8080_TCP_ADDR` and similar ones.
  */
 function isOfService(name: string, value = ""): boolean {
   if (name.endsWith("_PORT") && /^(tcp|udp|sctp):\/\//.test(value)) return true;

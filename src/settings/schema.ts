@@ -2,9 +2,10 @@ import { Type } from "@sinclair/typebox";
 import { CLUSTER_PARTITIONS_MAX } from "./limits.ts";
 
 /**
- * Every setting, under its one name: a key of `pixelmill.toml` (`admin.port`), an environment
- * variable (`PIXELMILL_ADMIN_PORT`) and a flag (`--admin-port`). Flags win over the environment,
- * the environment over the file. docs/reference/settings.md is generated from this schema.
+ * All settings. Each has one name in three notations: a key in `pixelmill.toml` (`admin.port`), an
+ * environment variable (`PIXELMILL_ADMIN_PORT`) and a flag (`--admin-port`). Flags override
+ * environment variables, and these override the file. docs/reference/settings.md is generated from
+ * this schema.
  */
 export const configSchema = Type.Object({
   data: Type.String({ default: "./data", minLength: 1, description: "directory of all state" }),

@@ -36,8 +36,8 @@ export interface LaneGauges {
 }
 
 /**
- * Combines the gauges of one destination's lanes into one. Undefined for an empty list. If one
- * lane's receiver fails, the combined gauges show that failure.
+ * Combines the gauges of one destination's lanes into one. Undefined for an empty list. If some
+ * lanes' receivers fail, the combined gauges show the earliest failure.
  */
 export function mergeGauges(lanes: readonly LaneGauges[]): LaneGauges | undefined {
   const [first] = lanes;
