@@ -68,7 +68,7 @@ interface FigureSources {
   retention: RetentionBounds;
 }
 
-/** Reads the current figures of all parts of the server. */
+/** Collects the current figures of the whole server from its parts. */
 export async function systemFigures(sources: FigureSources): Promise<SystemFigures> {
   const { ingest, sandbox, pipeline, disk, retention } = sources;
   const { user, system } = process.cpuUsage();

@@ -8,7 +8,7 @@ import type { Pipeline, PipelineParts } from "../pipeline/pipeline.ts";
 import type { RetentionBounds } from "../pipeline/retention/retention.ts";
 import type { Config } from "../settings/reader.ts";
 
-/** Objects that each part of the server needs to open. */
+/** Objects that the server passes to each of its parts when it opens them. */
 export interface StartContext {
   config: Config;
   logger: Logger;

@@ -65,7 +65,9 @@ export class PartitionLedgers {
     return this.#ledgers.map(({ ledger }) => ledger);
   }
 
-  /** Returns the store of a partition's ledger. Throws `RangeError` for an unknown partition. */
+  /**
+   * Returns the store of a partition's ledger. Throws `RangeError` if the partition does not exist.
+   */
   async store(partition: number): Promise<Store> {
     if (partition >= this.#ledgers.length) await this.#grow();
     const found = this.#ledgers[partition];

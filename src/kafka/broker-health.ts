@@ -3,8 +3,8 @@ import type { Base, BaseOptions, Broker, Connection, ConnectionPool } from "@pla
 /** Tracks which brokers answer the requests of this process. */
 export interface BrokerHealth {
   /**
-   * Changes a client's connection pool. Requests that any broker of the cluster can answer then go
-   * to a broker that responds. Connecting to a broker that has left the cluster then fails at once.
+   * Changes a client's connection pool in two ways. Requests that any broker can answer go to a
+   * broker that responds. A connection to a broker that has left the cluster fails at once.
    */
   routeConnections(client: Pick<Base, "connections">): void;
   /** Returns the sorted addresses of the probed brokers that do not answer at present. */
@@ -19,7 +19,9 @@ type Callback = (error: Error | null, connection?: Connection) => void;
 const PROBE_MS = 1_000;
 /** Pause in milliseconds after a failed probe of a broker. */
 const RETRY_MS = 250;
-/** Time without an answer, in milliseconds, after which a broker counts as unresponsive. */
+/**
+ * Time in milliseconds without an answer to a probe after which a broker counts as unresponsive.
+ */
 const UNRESPONSIVE_MS = 1_000;
 /**
  * Largest number of brokers that are probed. Brokers in the settings come first, then others in the
@@ -32,7 +34,7 @@ interface ProbedBroker {
   asker: Base;
   /** Start of the open probe, by `performance.now()`. Undefined while no probe is open. */
   since: number | undefined;
-  /** Whether the last completed probe was answered. */
+  /** Whether the broker answered the last completed probe. */
   answered: boolean;
 }
 
@@ -57,7 +59,8 @@ class BrokerMonitor implements BrokerHealth {
   /** Addresses of the brokers in the most recent list. */
   #present: ReadonlySet<string> = new Set();
   /**
-   * Resolves when the first broker has answered, or when all brokers have failed their first probe.
+   * Promise that resolves when the first broker has answered, or when all brokers have failed their
+   * first probe.
    */
   readonly #heard = Promise.withResolvers<void>();
   readonly #closed = Promise.withResolvers<void>();

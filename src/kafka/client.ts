@@ -40,7 +40,7 @@ export interface KafkaClients {
   groupConsumer(options: GroupConsumerOptions): Consumer;
   /** Returns the sorted addresses of the brokers that do not answer at present. */
   unresponsiveBrokers(): string[];
-  /** Whether `close` has not been called yet. */
+  /** Whether the clients can be used: true until `close` is called. */
   isOpen(): boolean;
   /** Closes all clients that this object has created. */
   close(): Promise<void>;

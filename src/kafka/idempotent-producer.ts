@@ -220,7 +220,7 @@ interface QueuedValue {
 interface PartitionState {
   partition: number;
   queue: PartitionQueue<QueuedValue>;
-  /** Number of requests that contained the batch so far. */
+  /** Number of requests so far that contained the batch. */
   attempts: number;
   /**
    * Whether the batch must not be sent now, because it is in flight or pauses before its next

@@ -104,14 +104,17 @@ export class PartitionQueue<R> {
     this.requeue();
   }
 
-  /** Ends the batch in flight, which was not written and is not sent again. Returns its records. */
+  /**
+   * Ends the batch in flight without sending it again. Called when the broker has not written it.
+   * Returns the batch's records.
+   */
   discard(): readonly R[] {
     return this.#batch === undefined ? [] : this.#end().records;
   }
 
   /**
-   * Ends the batch in flight, which may or may not be written. Its producer id is not used again.
-   * Returns its records.
+   * Ends the batch in flight when it may or may not be written. Its producer id is not used again.
+   * Returns the batch's records.
    */
   abandon(): readonly R[] {
     if (this.#batch === undefined) return [];

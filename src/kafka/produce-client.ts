@@ -9,7 +9,7 @@ import {
   produce,
 } from "./produce.ts";
 
-/** Sends produce requests to partition leaders, without retries. */
+/** Sends produce requests to the leaders of partitions. It does not retry them. */
 export interface ProduceClient {
   /**
    * Requests the broker id of each partition's leader. It is negative for a partition without a
@@ -29,7 +29,7 @@ export interface ProduceClient {
   ): Promise<PartitionResponse[]>;
   /** Returns an error that describes the error code of a response. */
   errorOf(response: PartitionResponse): Error;
-  /** Returns how the producer must react to an error. */
+  /** Returns how a producer must react to an error of a batch. */
   classify(error: unknown): SendErrorClass;
 }
 

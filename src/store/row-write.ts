@@ -1,7 +1,7 @@
 import type { Key } from "lmdb";
 import { Packr } from "msgpackr";
 
-/** Write of one row. A write without a value removes the row. */
+/** Write of one row of a table. A write without a value removes the row. */
 export interface RowWrite {
   table: string;
   key: Key;

@@ -55,8 +55,9 @@ export function withoutClose(store: Store): Store {
 /** A store in a local file. It can also run functions as transactions without committing them. */
 export interface LocalStore extends Store {
   /**
-   * Runs the functions in order in one transaction, and rolls it back. Each function sees the
-   * writes of the earlier ones. Leaves out the writes of a function that throws.
+   * Runs the functions in order in one transaction, then rolls the transaction back. Each function
+   * sees the writes of the earlier ones. The result leaves out the writes of a function that
+   * throws.
    */
   dryRun(applies: readonly (() => unknown)[]): Promise<DryRun>;
   /** Returns the sorted names of all tables, including tables that this process has not opened. */

@@ -7,8 +7,9 @@ type Reads = "get" | "doesExist" | "getRange" | "getKeys" | "getKeysCount";
  */
 export interface Table<V, K extends Key> extends Pick<Database<V, K>, Reads> {
   /**
-   * Reads a value, also from commits made since the last read snapshot when the snapshot lacks it.
-   * The other read methods use one snapshot per turn of the event loop, which may be older.
+   * Reads a value. If the current read snapshot lacks the row, reads again in a new snapshot, which
+   * includes the newest commits of all processes. The other read methods use one snapshot per turn
+   * of the event loop, which may be older.
    */
   getNewest(key: K): V | undefined;
   /** Writes a row. Throws outside a transaction. */
@@ -18,9 +19,9 @@ export interface Table<V, K extends Key> extends Pick<Database<V, K>, Reads> {
 }
 
 /**
- * Creates a table. `opened` must return LMDB's table, or throw while the store is closed. `note` is
- * called before each write, with no value for a removal. It throws to refuse the write, and may
- * return the encoded value to store.
+ * Creates the table object for an LMDB table. `opened` must return the LMDB table, or throw while
+ * the store is closed. `note` is called before each write, with no value for a removal. It throws
+ * to refuse the write, and may return the encoded value to store.
  */
 export function tableOf<V, K extends Key>(
   opened: () => Database<V, K>,

@@ -35,8 +35,8 @@ export interface PartitionLogsOptions {
 export interface PartitionLogs extends EventLogs {
   /**
    * Fetches new blocks of one log, or of all logs when `log` is absent, as soon as they are
-   * durable. Calling the returned function stops this. `onDurable` reports blocks of followed logs
-   * only. The ends of all other logs are read from the brokers about once a second.
+   * durable. Calling the returned function stops this. Listeners of `onDurable` learn of followed
+   * logs only. The ends of all other logs are read from the brokers about once a second.
    */
   follow(log?: string): () => void;
   /**

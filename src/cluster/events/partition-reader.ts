@@ -55,8 +55,8 @@ const READ_RETRY_MS = 50;
 const PARTS_MAX = 64n;
 
 /**
- * Result of a read at an offset: the block. If no block exists there, the result is the sequence
- * number at which reading continues.
+ * Result of a read at one offset. It is a block, or the sequence number at which reading continues
+ * when the block is deleted or damaged.
  */
 type Found = CachedBlock | number;
 

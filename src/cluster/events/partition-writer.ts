@@ -19,7 +19,7 @@ export interface PartitionWriterOptions<T> {
   partition: number;
   producer: IdempotentProducer;
   codec: RecordCodec<T>;
-  /** Highest block offset in the partition that this node knows, plus one. */
+  /** Offset after the newest block in the partition that this node knows. */
   end: bigint;
   logger: Logger;
   /** Counters shared by the writers of all partitions. */

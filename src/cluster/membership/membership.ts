@@ -26,7 +26,7 @@ export interface MembershipOptions {
   runner: Pick<PartitionRunner, "assign" | "assigned">;
   logger: Logger;
   clients: KafkaClients;
-  /** Name of the Kafka consumer group. */
+  /** Name of the Kafka consumer group that all nodes of the cluster join. */
   group: string;
   /** Name of the topic whose partitions are divided among the members. */
   topic: string;
@@ -41,8 +41,8 @@ export interface MembershipState {
   /** Numbers of the partitions assigned to this node, in ascending order. */
   partitions: number[];
   /**
-   * Sentence about brokers that have not answered for longer than a session; undefined while one
-   * has.
+   * Sentence about the outage when no broker has answered for longer than a session, else
+   * undefined.
    */
   trouble: string | undefined;
 }
@@ -69,7 +69,7 @@ const HEARTBEAT_MS = 400;
 const RETRY_MS = 500;
 /** Interval in milliseconds between two checks whether partitions were added to the topic. */
 const GROWTH_MS = 5_000;
-/** Interval in milliseconds between two checks of the time since the last response of a broker. */
+/** Interval in milliseconds between two checks of how long ago a broker last responded. */
 const WATCH_MS = 500;
 /**
  * Time without a response after which a member closes its connections, as a multiple of
@@ -107,7 +107,8 @@ class GroupMember implements Membership {
   readonly #closed = Promise.withResolvers<void>();
   readonly #loops: Promise<void>[];
   /**
-   * Resolves when this member must join the group again, with the library's error if there was one.
+   * Promise that resolves when this member must join the group again, with the library's error if
+   * there was one.
    */
   #again = Promise.withResolvers<unknown>();
   #isOpen = true;

@@ -66,7 +66,7 @@ export class PartitionRunner {
     return state?.isRunning === true && state.settling === undefined;
   }
 
-  /** Returns a sentence about a partition that a broken invariant has stopped, or undefined. */
+  /** Returns a sentence if a broken invariant has stopped a partition, else undefined. */
   failure(): string | undefined {
     for (const [partition, { failure }] of this.#states) {
       if (failure !== undefined) return `Partition ${partition} has stopped: ${failure}`;

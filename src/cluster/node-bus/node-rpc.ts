@@ -3,7 +3,7 @@ import type { NodeBus } from "./node-bus.ts";
 
 /** Answers of the other nodes to one question. */
 export interface NodeAnswers {
-  /** Answers by the id of the node that sent each. */
+  /** Answers of the nodes that answered in time, by node id. */
   answers: ReadonlyMap<string, unknown>;
   /** Sorted ids of the nodes that did not answer in time. */
   missing: string[];
@@ -11,7 +11,7 @@ export interface NodeAnswers {
 
 /** Sends questions to all other nodes of the cluster and collects their answers. */
 export interface NodeRpc {
-  /** Id of this node in the cluster. */
+  /** Id of this node in the cluster, under which it sends questions and answers. */
   node: string;
   /**
    * Sends a question to all other nodes and resolves with their answers. An equal question soon
@@ -28,11 +28,11 @@ export interface NodeRpc {
 
 export interface NodeRpcOptions {
   bus: NodeBus;
-  /** Id of this node in the cluster. */
+  /** Id of this node in the cluster, under which it sends questions and answers. */
   node: string;
   /**
-   * Ids of nodes whose answers `ask` waits for. It also waits for nodes that announced themselves
-   * within `BELIEVED_MS`.
+   * Returns ids of nodes whose answers `ask` must wait for. It also waits for nodes that announced
+   * themselves within `BELIEVED_MS`.
    */
   expected(): Iterable<string>;
   /** Longest time in milliseconds that `ask` waits for answers. */
@@ -48,10 +48,15 @@ const BELIEVED_MS = 10_000;
 /** Largest number of announced nodes that a node remembers. */
 const NODES_MAX = 1_000;
 const ANSWER_MS_MAX = 2_000;
-/** Time in milliseconds for which the answers to a question are reused for equal questions. */
+/**
+ * Time in milliseconds for which the answers to a question are reused for equal questions. Answers
+ * to at most `SERVED_MAX` questions are stored for this.
+ */
 const SERVE_MS = 500;
 const SERVED_MAX = 200;
-/** Largest number of open questions. Further questions are not sent and get no answers. */
+/**
+ * Largest number of open questions of this node. Further questions are not sent and get no answers.
+ */
 const QUESTIONS_MAX = 1_000;
 /** Largest size of an answer in bytes. A larger answer is not sent. */
 const ANSWER_BYTES_MAX = 2 << 20;
@@ -75,8 +80,8 @@ interface Asked {
 const packr = new Packr({ useRecords: false });
 
 /**
- * Creates a `NodeRpc` that sends its messages over the node bus. Nodes may start and stop
- * meanwhile.
+ * Creates a `NodeRpc` that sends its messages over the node bus. Nodes may start and stop at any
+ * time.
  */
 export function createNodeRpc(options: NodeRpcOptions): NodeRpc {
   const { bus, node, expected, answerMsMax = ANSWER_MS_MAX } = options;

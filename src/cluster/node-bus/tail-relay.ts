@@ -16,7 +16,7 @@ export interface TailRelay<T> {
    * function is called.
    */
   subscribe(key: string, receive: (message: T) => void): () => void;
-  /** Calls the listener whenever another node announces its subscriptions. */
+  /** Calls the listener whenever another node of the cluster announces its subscriptions. */
   onSubscribed(listener: () => void): void;
   close(): void;
 }

@@ -25,8 +25,8 @@ const FOLLOW_MS = 500;
 /** Pause in milliseconds after a failed read, before the next attempt. */
 const RETRY_MS = 250;
 /**
- * Bytes of fetched entries of one partition that may wait for `take`. Fetching pauses beyond this
- * size.
+ * Size limit in bytes for fetched entries of one partition that wait for `take`. Above it, fetching
+ * pauses until `take` has caught up.
  */
 const AHEAD_BYTES_MAX = 1 << 20;
 
@@ -181,8 +181,8 @@ class Ahead {
   }
 
   /**
-   * Waits for the oldest batch and returns it, without removing it from the queue. Returns
-   * undefined once `end` was called.
+   * Waits for the oldest batch and returns it. The batch stays in the queue until `shift` is
+   * called. Returns undefined once `end` was called.
    */
   async next(): Promise<readonly LogEntry[] | undefined> {
     while (this.#batches.length === 0 && !this.#isEnded) await this.#changed.promise;
@@ -210,10 +210,7 @@ class Ahead {
   }
 }
 
-/**
- * Checks that the log still reaches offset `next`. Throws if it ends before, because entries at its
- * end are lost.
- */
+/** Throws if the log ends before offset `next`, because entries at its end are then lost. */
 function expectUnbroken(
   { first, end, isOutOfRange }: FetchResult,
   next: bigint,

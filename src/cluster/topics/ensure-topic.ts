@@ -196,7 +196,7 @@ async function configsOf(admin: Admin, name: string): Promise<Map<string, string
 
 type DescribeConfigs = Parameters<Admin["describeConfigs"]>[0];
 
-/** Kafka's resource type number for a topic. */
+/** Kafka's number for the resource type "topic". */
 const TOPIC = 2;
 
 /**

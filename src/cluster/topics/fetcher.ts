@@ -10,7 +10,9 @@ export interface FetchResult {
   first: bigint;
   /** Offset after the last value that all in-sync replicas have. */
   end: bigint;
-  /** Whether the requested offset is below `first` or above `end`. */
+  /**
+   * Whether the partition has no value at the requested offset: it is below `first` or above `end`.
+   */
   isOutOfRange: boolean;
 }
 
@@ -257,7 +259,7 @@ interface Failure {
   response?: FetchAnswer;
 }
 
-/** Returns the response inside an error that concerns one partition. Throws each other error. */
+/** Returns the response inside an error that concerns one partition. Throws all other errors. */
 function answerOf(error: unknown): FetchAnswer {
   const { response } = error as Failure;
   if (response === undefined || response.errorCode !== 0) throw error;

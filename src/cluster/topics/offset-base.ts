@@ -35,20 +35,20 @@ export class OffsetBases {
   }
 }
 
-/** Step in blocks. The offset base of a recreated topic is the next multiple of this number. */
+/** Number of blocks whose next multiple becomes the offset base of a recreated topic. */
 const JUMP = 2 ** 30;
 
 /** End of a partition as its brokers report it. */
 export interface TopicEnd {
-  /** Id of the topic at the time of the report. */
+  /** Id of the topic that the partition belongs to. */
   topic: string;
-  /** The brokers' offset after the last block, without the offset base. */
+  /** Offset after the last block, as the brokers count it, without the offset base. */
   end: number;
   /** Offset, with the offset base added, below which all blocks are known to have existed. */
   known: number;
 }
 
-/** Report about blocks that a partition has lost. */
+/** Loss of some of a partition's blocks, for a warning. */
 export interface PartitionLoss {
   /** Description of the loss, which completes the sentence "The partition …". */
   how: string;
@@ -56,7 +56,10 @@ export interface PartitionLoss {
   blocks: number;
 }
 
-/** Computes a partition's new offset base from the stored one and the partition's reported end. */
+/**
+ * Computes a partition's new offset base from the stored one and the partition's reported end. Also
+ * returns the loss if the topic was recreated or lost its newest blocks.
+ */
 export function nextOffsetBase(
   before: OffsetBase | undefined,
   { topic, end, known }: TopicEnd,

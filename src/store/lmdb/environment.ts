@@ -12,7 +12,10 @@ export interface Environment {
   transact(apply: () => unknown): Promise<unknown>;
 }
 
-/** Opens an LMDB environment and its tables. Throws the errors of LMDB and the file system. */
+/**
+ * Opens the LMDB environment at `path` with at most `tablesMax` named tables. Throws the errors of
+ * LMDB and of the file system.
+ */
 export function openEnvironment(
   path: string,
   tablesMax: number,
@@ -64,7 +67,7 @@ export function isAlive({ root }: Environment): boolean {
   }
 }
 
-/** Key in the root table that is written to test whether the disk accepts writes. */
+/** Key of a test row in the root table. Writing it tests whether the disk accepts writes. */
 export const PROBE = "\u0000probe";
 
 /**

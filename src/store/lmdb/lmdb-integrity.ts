@@ -1,8 +1,9 @@
 /**
- * Checks whether an LMDB file is intact, by the file alone. A copy that was made while a process
- * wrote holds pages of several points in time. LMDB does not detect that: it returns wrong data or
- * crashes the process. Such a copy begins with the meta pages, so a page that was written after
- * them has a higher transaction number than theirs. The layout is that of lmdb's `mdb.c`.
+ * Checks whether an LMDB file is intact, from its contents alone. A file that was copied while a
+ * process wrote to it contains pages from different points in time. LMDB does not detect this, and
+ * returns wrong data or crashes the process. The check compares transaction numbers: the copy
+ * begins with the meta pages, so a page written after them has a higher number than theirs. The
+ * layout is that of lmdb's `mdb.c`.
  */
 
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
@@ -59,8 +60,8 @@ class PageWalk {
   readonly #size: number;
   readonly #meta: Meta;
   /**
-   * Cache of recently read parts of the file. It saves reads, because the pages of a tree are near
-   * each other.
+   * Recently read parts of the file, by their number. The pages of a tree are near each other, so
+   * this cache saves reads.
    */
   readonly #windows = new Map<number, Buffer>();
   #pages = 0;

@@ -9,9 +9,9 @@ import { commitFault, type Environment, isAlive, openEnvironment, PROBE } from "
 import { acquireShared, directoryOf, markIntact } from "./store-files.ts";
 
 export interface StoreOptions {
-  /** Path of the store's file if it has a file extension, else of its directory. */
+  /** Path of the store: of its file if the path has an extension, else of its directory. */
   path: string;
-  /** Largest number of tables in the store. */
+  /** Largest number of named tables that the store can have. */
   tablesMax: number;
   /** Name of the store in messages, such as "The catalog" in "The catalog is closed". */
   name: string;
@@ -30,8 +30,9 @@ interface Waiting {
 }
 
 /**
- * Opens a store in an LMDB file, and creates the file and its directory if needed. Several
- * processes can have a store open. Throws `StartError` for a torn or exclusively locked file.
+ * Opens a store in an LMDB file. Creates the file and its directory if they are missing. Several
+ * processes can have the store open. Throws `StartError` when the file is torn or another process
+ * has locked it exclusively.
  */
 export function openStore(options: StoreOptions): LocalStore {
   return new LmdbStore(options);

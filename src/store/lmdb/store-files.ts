@@ -6,8 +6,8 @@ import { StartError } from "../../errors.ts";
 import { integrityFault } from "./lmdb-integrity.ts";
 
 /**
- * Size of LMDB's lock file in bytes. It has room for 254 readers; each process that has the store
- * open uses one or two.
+ * Size in bytes of LMDB's lock file. A file of this size has room for 254 readers. Each process
+ * that has the store open uses one or two of them.
  */
 const LOCK_BYTES = 16_384;
 

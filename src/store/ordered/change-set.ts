@@ -58,7 +58,10 @@ export function encodeChangeSet(set: ChangeSet, format = SHARED_FORMAT): Uint8Ar
   });
 }
 
-/** Returns the format of an entry if it is higher than `SHARED_FORMAT`, else undefined. */
+/**
+ * Returns the format of an entry that this release cannot read. Returns undefined for an entry in a
+ * format up to `SHARED_FORMAT`.
+ */
 export function newerFormat(bytes: Uint8Array): number | undefined {
   // MessagePack encodes a short list as the byte 0x9. and a small number as one byte.
   const [list = 0, format = 0] = bytes;

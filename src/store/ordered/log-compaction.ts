@@ -14,8 +14,8 @@ import type { OrderedView, ViewPosition } from "./ordered-view.ts";
 
 export interface CompactionBounds {
   /**
-   * Base of the limits. A compaction starts when the log has more entries than `min.rows` plus
-   * `factor` times the rows of the last compaction. The same rule applies to bytes.
+   * Smallest limit of the log's length. A compaction starts when the log has more entries than
+   * `min.rows` plus `factor` times the rows of the last compaction. The same rule applies to bytes.
    */
   min: RowsAndBytes;
   factor: number;
@@ -33,7 +33,7 @@ export interface CompactionBounds {
   keptMs: number;
 }
 
-/** Default limits of the log's length. A log within them is read in about two seconds. */
+/** Default limits of the log's length. A node reads a log within them in about two seconds. */
 const BOUNDS: CompactionBounds = {
   min: { rows: 10_000, bytes: 16 << 20 },
   factor: 4,
@@ -50,7 +50,7 @@ export interface LogCompactionOptions {
   local: LocalStore;
   view: OrderedView;
   log: OrderedLog;
-  /** Name of the store in messages, as in "The catalog is closed". */
+  /** Name of the store in messages, such as "The catalog" in "The catalog is closed". */
   name: string;
   logger: Logger;
   change: Store["change"];
@@ -93,8 +93,8 @@ export class LogCompaction {
 
   /**
    * Starts a compaction or deletes replaced entries in the background, if either is due. The store
-   * calls it after each of this node's change sets that took effect. Mostly the node that changes
-   * most then compacts, which rarely conflicts with other nodes.
+   * calls this after each of this node's change sets that took effect. The node with the most
+   * change sets therefore usually compacts, and its compaction rarely conflicts with other nodes.
    */
   runIfDue(place: ViewPosition): void {
     if (this.#running !== undefined || this.#isClosed) return;

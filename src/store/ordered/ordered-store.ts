@@ -17,7 +17,7 @@ export interface OrderedStoreOptions extends Omit<LogCompactionOptions, "view" |
   onNewer?(reason: string): void;
 }
 
-/** A store that several nodes change through a shared log. */
+/** Store of tables that several nodes change through a shared ordered log. */
 export interface OrderedStore extends Store {
   /**
    * Waits without a time limit until the view has applied all entries that were in the log at the
@@ -38,10 +38,11 @@ const AHEAD_MS_MAX = 2_000;
 const RETRY_MS = 250;
 
 /**
- * Opens a store that several nodes change without locks. A change runs on this node's view. Its
- * writes are appended to the log as a change set, with the version that they were computed on.
- * Every node applies a change set only if that version is the current one when it reads the set.
- * Otherwise the set has no effect, and the node that proposed it runs the change again.
+ * Opens a store that several nodes change without locks. A call of `change` runs on this node's
+ * local copy of the tables (view). Its writes are appended to the log as a change set, with the
+ * version that they were computed on. Each node applies the set only if its own view still has that
+ * version. Otherwise the set has no effect on any node, and the node that proposed it runs the
+ * change again.
  */
 export function openOrderedStore(options: OrderedStoreOptions): OrderedStore {
   return new NodeStore(options);
@@ -59,7 +60,9 @@ class NodeStore implements OrderedStore {
   #running: Promise<void> | undefined;
   readonly #logEnd: OrderedLogEnd;
   readonly #progress: ViewProgress;
-  /** Predicate of a sentence about a log that ends below the view's position, else undefined. */
+  /**
+   * Part of a message about a log that ends below the view's position; undefined if it does not.
+   */
   #ahead: string | undefined;
   /** Sentence about why reading has stopped for good; undefined while the store reads. */
   #refusal: string | undefined;
@@ -203,8 +206,8 @@ class NodeStore implements OrderedStore {
   }
 
   /**
-   * Appends a change set and resolves with whether it took effect. Rejects when that is not known
-   * within `CHANGE_MS_MAX`.
+   * Appends a change set to the log. Resolves with whether the set took effect. Rejects when this
+   * is not known within `CHANGE_MS_MAX`.
    */
   async #propose(
     number: number,

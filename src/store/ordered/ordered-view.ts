@@ -50,10 +50,7 @@ export interface OrderedViewOptions {
   logger: Logger;
   /** Author id of this node's change sets. */
   author: string;
-  /**
-   * Whether the caller knows what this node's change set with this number writes. Its tables are
-   * then left out of `written`.
-   */
+  /** Whether `written` leaves out the tables of this node's change set with this number. */
   isKnown(number: number): boolean;
 }
 

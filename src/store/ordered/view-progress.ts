@@ -5,8 +5,7 @@ interface Waiter {
 }
 
 /**
- * Progress of a view in reading its log. It holds the callers that wait for the view to reach a
- * later position.
+ * Log position up to which a view has applied its log, and the callers that wait for a later one.
  */
 export class ViewProgress {
   #waiters: Waiter[] = [];
