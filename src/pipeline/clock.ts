@@ -36,9 +36,9 @@ export interface Clock {
   /** Milliseconds on a clock that is never set, for measuring durations. */
   elapsed(): number;
   /**
-   * Age of an event in milliseconds, at least 0. `at` is a wall-clock time in milliseconds since
-   * the epoch, perhaps from another process. If the wall clock was set while this process ran, the
-   * age is as if it had not been.
+   * Milliseconds since a wall clock, of this process or another, showed `at`; at least 0. `at` is
+   * in milliseconds since the epoch. Setting the wall clock while this process runs makes no time
+   * look older than it can be.
    */
   age(at: number): number;
   /** A random number from 0 inclusive to 1 exclusive. */

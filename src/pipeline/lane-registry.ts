@@ -36,8 +36,8 @@ export class LaneRegistry {
   /** Ids of connected destinations whose type this version does not know. They get no lane. */
   readonly #unknown = new Set<string>();
   /**
-   * Version of the catalog's topology that the lanes have. Undefined before the catalog is read,
-   * and when it could not be read.
+   * Version of the catalog's connections that the lanes have applied. Undefined before the catalog
+   * is read, and when it could not be read.
    */
   #topology: number | undefined;
   #isStopped = false;

@@ -22,9 +22,9 @@ export const LANE_UNCOMMITTED_EVENTS_MAX = 8_192;
 
 /** Largest numbers of events and bytes that one lane may hold. */
 interface LaneBounds {
-  /** Events that were read and have no final outcome yet. */
+  /** Largest number of events that were read and have no final outcome yet. */
   unsettledEvents: number;
-  /** Events that were read and whose outcome is not on disk yet. */
+  /** Largest number of events that were read and whose outcome is not on disk yet. */
   uncommittedEvents: number;
   bytes: number;
 }
@@ -58,7 +58,7 @@ interface WorkspaceUse {
  * Bytes are limited per lane, per workspace and in total, since events for a receiver that never
  * answers stay in memory for long. No workspace can block another:
  * - each workspace may hold a minimum, whatever the others hold;
- * - a lane that holds little may exceed the limits of its workspace and the total up to twice;
+ * - for a lane that holds little, the limits of its workspace and of all lanes are doubled;
  * - a lane with no event in delivery may dispatch one event of ordinary size.
  */
 export class MemoryBudget {
@@ -71,7 +71,7 @@ export class MemoryBudget {
     return this.#bytes;
   }
 
-  /** Creates the budget of a new lane. `gathers`: whether the lane gathers large deliveries. */
+  /** Creates the budget of a new lane. `gathers` is true when the lane gathers large deliveries. */
   openLane(workspaceId: string, gathers = false): LaneBudget {
     const empty = { id: workspaceId, bytes: 0, dispatched: 0, lanes: 0 };
     const workspace = this.#workspaces.get(workspaceId) ?? empty;
@@ -100,8 +100,8 @@ export class MemoryBudget {
   }
 
   /**
-   * Notifies once when the lane may have free memory. Other lanes that gather large deliveries must
-   * deliver now if their memory is what is missing. Only for `LaneBudget`.
+   * Notifies `notifier` once when the lane may have free memory. Other lanes that gather large
+   * deliveries must deliver now if their memory is what is missing. Only for `LaneBudget`.
    */
   wait(waiting: LaneBudget, notifier: Notifier): void {
     this.#waiting.set(waiting, notifier);
@@ -195,8 +195,8 @@ export class LaneBudget {
   }
 
   /**
-   * Whether the event may be dispatched. An event known to have large outputs may not, unless
-   * `isOpen`.
+   * Whether the event may be dispatched now. Without enough shared memory, only one event may, and
+   * only if its outputs are not known to be large.
    */
   canDispatch(event: LaneEvent): boolean {
     return this.isOpen || (!event.isLarge && this.#dispatched === 0);
@@ -219,14 +219,17 @@ export class LaneBudget {
     return true;
   }
 
-  /** Counts an event as dispatched. Called directly for an event without outputs. */
+  /** Adds one event to the number dispatched, without reserving memory for outputs. */
   dispatchEmpty(): void {
     if (this.#isClosed) return;
     this.#dispatched += 1;
     this.workspace.dispatched += 1;
   }
 
-  /** Notes that this number of events have a final outcome. */
+  /**
+   * Subtracts `events` from the unsettled and the dispatched events: all their outputs have a final
+   * outcome.
+   */
   settle(events: number): void {
     this.#unsettled -= events;
     assert(this.#unsettled >= 0, "A lane settles no more events than it took");
@@ -244,7 +247,7 @@ export class LaneBudget {
     this.#add(-bytes);
   }
 
-  /** Notifies once when the lane may have free memory. */
+  /** Notifies `notifier` once when the lane may have free memory. */
   wait(notifier: Notifier): void {
     this.#budget.wait(this, notifier);
   }

@@ -45,9 +45,9 @@ export class LaneDelivery {
   readonly #userQueues = new Map<string, UserQueue>();
   /** Whether more outputs will follow soon, so that requests may wait until they are full. */
   #expectsMore = false;
-  /** Number of the destination's recoveries after which waiting queues were resumed. */
+  /** Value of `DestinationClient.recoveries` when waiting queues were last resumed. */
   #recoveries = 0;
-  /** Queues still to be resumed after the destination's recovery, one at each answer. */
+  /** Queues to resume after the destination has recovered: one more at each answer of it. */
   #resuming: DeliveryQueue[] = [];
 
   constructor(parts: LaneDeliveryParts, kind: DestinationKind, destination: Destination) {

@@ -28,11 +28,13 @@ export interface BatchSchedulerParts {
   metrics: { histories: Pick<LaneMetrics["histories"], "get"> };
   ledger: Pick<Ledger, "waitingLetters">;
   /**
-   * Events that replay jobs read from the log. Requeued dead letters come from `ledger` instead.
+   * Source of the events that replay jobs read from the log. Requeued dead letters come from
+   * `ledger` instead.
    */
   replays: Pick<LaneReplays, "isDue" | "take" | "takeRecovered">;
   /**
-   * Ids of the requeued dead letters that were read from the ledger and are not yet deleted there.
+   * Ids of the requeued dead letters that this lane is processing. An id is removed once the ledger
+   * has deleted its letter.
    */
   requeuedIds: Set<string>;
   /** Notified when there may be new events to take, or free memory for their outputs. */
@@ -50,8 +52,8 @@ export class BatchScheduler {
   readonly #parts: BatchSchedulerParts;
   #hasRequeued: boolean;
   /**
-   * Replayed events that the lane may take beyond those taken. A fraction is carried over between
-   * batches, since a tenth of a small batch is less than one event.
+   * Number of replayed events for which the next batch reserves room. Fractions add up over
+   * batches, because a tenth of a small batch is less than one event.
    */
   #replaysDue = 0;
   /**

@@ -74,7 +74,8 @@ export class LaneCommitter implements LaneCommitSource {
   #settled: LaneEvent[] = [];
   #pending: PendingCommit | undefined;
   /**
-   * Ids of the requeued dead letters that were read from the ledger and are not yet deleted there.
+   * Ids of the requeued dead letters that this lane is processing. An id is removed once the ledger
+   * has deleted its letter.
    */
   readonly requeuedIds = new Set<string>();
   #timer: ReturnType<typeof setTimeout> | undefined;

@@ -38,7 +38,7 @@ export class Lane {
   readonly #work = new Notifier();
   /** Notified when settings change or the lane stops. */
   readonly #changed = new Notifier();
-  /** Notified only when the lane stops: abandons a batch that runs in a sandbox guest. */
+  /** Notified only when the lane stops, to abandon a batch that runs in a sandbox guest. */
   readonly #stopping = new Notifier();
   #isRunning = true;
   #isWaitingForSandbox = false;

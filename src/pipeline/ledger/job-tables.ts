@@ -65,8 +65,8 @@ export class JobTables {
   }
 
   /**
-   * Stores a new running job. Throws an `ApiError` when too many jobs run, or an event
-   * job to the same destination. Call only inside a transaction, like all methods below.
+   * Stores a new running job. Throws an `ApiError` when too many jobs run, or an event job to the
+   * same destination. Call only inside a transaction of the store, like all methods below.
    */
   start(job: ReplayJob): void {
     const running = this.running();

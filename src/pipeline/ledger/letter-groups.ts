@@ -15,9 +15,7 @@ const GROUPS_OF_DESTINATION_MAX = 200;
 /** Number of leading characters of a reason that are compared and shown. */
 const REASON_CHARS_MAX = 300;
 const OTHER = "other";
-/**
- * Key of the row that records how far the letters stored by an earlier version have been grouped.
- */
+/** Key of the row that stores how far the letters of an earlier version have been grouped. */
 const REACHED: PairKey = ["", ""];
 const DONE = "done";
 
@@ -108,7 +106,10 @@ export class LetterGroups {
     );
   }
 
-  /** Returns `name` when this group exists or may still be created, else `OTHER`. */
+  /**
+   * Name of the group for a new letter: `name` if this group exists or may still be created, else
+   * `OTHER`.
+   */
   #room(destinationId: string, name: string): string {
     if (this.#groups.doesExist([destinationId, name])) return name;
     const keys = this.#groups.getKeys(keyRange(destinationId, "", GROUPS_OF_DESTINATION_MAX));

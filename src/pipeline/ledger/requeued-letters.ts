@@ -4,7 +4,7 @@ import type { RequeuedLetter, StoredLetter } from "../model/dead-letter.ts";
 import { firstKeys, keyRange, type PairKey } from "./letter-keys.ts";
 import { letterChars, takeChars } from "./letter-tables.ts";
 
-/** Ids of requeued letters that a lane has read and whose removal is not on disk yet. */
+/** Ids of the requeued letters that a lane is processing. Reads skip these letters. */
 export interface IdSet {
   readonly size: number;
   has(id: string): boolean;
@@ -22,7 +22,7 @@ export const REQUEUED = "replays";
 /** Largest number of letters that one transaction removes. */
 const DROP_LETTERS_MAX = 1_000;
 
-/** Dead letters that are stored until their lane has sent them again. */
+/** Dead letters that wait in the store until their lane has sent them again. */
 export class RequeuedLetters {
   /** [destination id, letter id] → letter. */
   readonly #letters: Table<RequeuedLetter, PairKey>;

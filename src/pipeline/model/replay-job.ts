@@ -14,15 +14,18 @@ export interface EventFilter {
 
 /** Numbers of a job's events, or of its dead letters, by outcome. */
 export interface JobCounts {
-  /** Events of which at least one output reached the destination. */
+  /** Number of events of which at least one output reached the destination. */
   delivered: number;
-  /** Events for which user code returned no event. */
+  /** Number of events for which user code returned no event. */
   dropped: number;
-  /** Events that became dead letters. */
+  /** Number of events that became dead letters. */
   failed: number;
-  /** Events that were in progress when their job was cancelled or their destination was removed. */
+  /**
+   * Number of events that were discarded because their job was cancelled, or their destination
+   * removed, while they were in progress.
+   */
   discarded: number;
-  /** Dead letters that were requeued for delivery, or deleted by a purge. */
+  /** Number of dead letters that were requeued for delivery, or deleted by a purge. */
   moved: number;
 }
 

@@ -20,8 +20,8 @@ export class Cursor {
    */
   readonly #recovered: Set<number>;
   /**
-   * Connections that need records which the lane has already read past, by id. The value is the
-   * first sequence number to take for the connection.
+   * Connection id → first sequence number to take for this connection. Has only connections that
+   * need records which the lane has already read past.
    */
   readonly #backfills = new Map<string, number>();
   /**

@@ -14,7 +14,7 @@ export class LaneReader {
   readonly #logs: LogSet;
   readonly #cursors = new Map<string, Cursor>();
   readonly #stored: Readonly<Record<string, CursorRecord>>;
-  /** Applied connections: id → where the current live period begins in each log. */
+  /** Connection id → where its current live period begins in each log, by the latest routes. */
   readonly #known: Map<string, Positions>;
   /**
    * Connections whose new live period is still being read: id → their value in `#known` before it.
@@ -167,7 +167,7 @@ export class LaneReader {
     return new Map([...this.#cursors].map(([log, cursor]) => [log, cursor.low]));
   }
 
-  /** Lowest number that a restart would read from the log; undefined for a log without a cursor. */
+  /** Lowest sequence number that a restart would read; undefined for a log without a cursor. */
   durableLow(log: string): number | undefined {
     return this.#cursors.get(log)?.durableLow;
   }
@@ -182,7 +182,7 @@ export class LaneReader {
     return lags.reduce((sum, lag) => sum + lag, 0);
   }
 
-  /** Moves an idle lane past announced records: one of its sources would have woken it. */
+  /** Moves an idle lane past announced records. None is of its sources, or it would be awake. */
   #skipAnnounced(): void {
     if (!this.#isIdle) return;
     for (const [log, cursor] of this.#cursors) {

@@ -65,8 +65,8 @@ export class SharedReader {
   }
 
   /**
-   * Notes that lanes were woken for the records below `sequence`. Lanes that were idle and not
-   * woken can skip them.
+   * Notes that the records below `sequence` are announced: all lanes that read their sources were
+   * woken. Lanes that are still idle may skip these records.
    */
   setAnnouncedEnd(log: string, sequence: number): void {
     assert(sequence <= this.end(log), "An announced end is at or below the durable end of its log");
