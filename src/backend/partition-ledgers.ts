@@ -30,13 +30,16 @@ const GROWTH_MS = 2_000;
 
 interface PartitionLedger {
   store: Store;
-  /** Ledger for reading. The lanes on this node write through a separate `Ledger` object. */
+  /**
+   * Ledger for reading. The lanes (one for each destination) on this node write through a separate
+   * `Ledger` object.
+   */
   ledger: Ledger;
 }
 
 /**
- * Ledgers of all partitions of the cluster. A ledger is a local copy of a shared log, and stores
- * how far the partition's lanes have delivered.
+ * Ledgers of all partitions of the cluster. A ledger stores how far a partition's events are
+ * delivered. Each is a local copy of a shared log.
  */
 export class PartitionLedgers {
   readonly #options: PartitionLedgersOptions;
@@ -85,7 +88,8 @@ export class PartitionLedgers {
 
   /**
    * Returns each partition's owner and lag. The lag is the number of events that the partition's
-   * slowest lane has not delivered. It is absent while the brokers do not respond.
+   * slowest lane (delivery to one destination) has not delivered. The lag is absent while the
+   * brokers do not respond.
    */
   async lags() {
     const { readers } = this.#options.logs;
@@ -147,8 +151,8 @@ export class PartitionLedgers {
 }
 
 /**
- * Returns the lowest sequence number in a log that the lane has not delivered. Returns undefined if
- * the lane has no position in the log.
+ * Returns the lowest sequence number in a log that a lane (delivery to one destination) has not
+ * delivered. Returns undefined if the lane has no position in the log.
  */
 function lowOf({ logs }: LaneRecord, log: string): number | undefined {
   const cursor = logs[log];

@@ -29,7 +29,7 @@ export interface PartitionPipelinesOptions {
  */
 const RECLAIM_MS = 2_000;
 
-/** Partition whose lanes (delivery loops) run on this node. */
+/** Partition whose lanes (one for each destination) run on this node. */
 interface RunningPartition {
   ledger: Ledger;
   pipeline: PartitionPipeline;

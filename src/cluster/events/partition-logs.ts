@@ -40,8 +40,8 @@ export interface PartitionLogs extends EventLogs {
    */
   follow(log?: string): () => void;
   /**
-   * Follows a log whose lanes run on this node. Until the returned function is called, this node
-   * also reports blocks that are missing from the log as lost.
+   * Follows a log whose lanes (one for each destination) run on this node. Until the returned
+   * function is called, this node also reports blocks that are missing from the log as lost.
    */
   acquire(log: string): () => void;
   /**

@@ -32,8 +32,8 @@ export interface PartitionReader extends LogReader {
    */
   addFetched(fetched: FetchResult): readonly CachedBlock[];
   /**
-   * Sets whether the partition's lanes run on this node. If they do, only this node deletes blocks
-   * of the partition, so a missing block is reported as lost.
+   * Sets whether the partition's lanes (one for each destination) run on this node. If they do,
+   * only this node deletes blocks of the partition, so a missing block is reported as lost.
    */
   setOwned(isOwned: boolean): void;
   /** Empties the cache and continues the log at `offset`. Called after offsets have changed. */
@@ -64,7 +64,7 @@ class PartitionLogReader implements PartitionReader {
   readonly #options: PartitionReaderOptions;
   #cache: BlockCache;
   readonly #counts = new BlockRecordCounts();
-  /** Fetches in flight, by block offset. Lanes that read the same offset share one fetch. */
+  /** Fetches in flight, by block offset. Callers that read the same offset share one fetch. */
   readonly #looks = new Map<bigint, Promise<Found>>();
   /** Offsets of damaged blocks that were already reported, so that each is reported once. */
   readonly #damage = new Set<bigint>();

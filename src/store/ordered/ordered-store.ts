@@ -60,9 +60,7 @@ class NodeStore implements OrderedStore {
   #running: Promise<void> | undefined;
   readonly #logEnd: OrderedLogEnd;
   readonly #progress: ViewProgress;
-  /**
-   * Part of a message about a log that ends below the view's position; undefined if it does not.
-   */
+  /** Message part about a log that ends below the view's position, else undefined. */
   #ahead: string | undefined;
   /** Sentence about why reading has stopped for good; undefined while the store reads. */
   #refusal: string | undefined;
