@@ -16,7 +16,7 @@ import { syncPath } from "../disk/sync.ts";
 import { StartError } from "../errors.ts";
 
 /**
- * Names of the entries in a backup. A backup is a tar archive compressed with Zstandard. It
+ * Pattern of the entry names in a backup. A backup is a tar archive compressed with Zstandard. It
  * contains `format`, `catalog/catalog.mdb`, `delivery/data.mdb`, and in `events/<n>/` each event
  * log's segments and its list of refused numbers. Its last entry is `manifest`, which lists all
  * files, so that a truncated archive is detected.

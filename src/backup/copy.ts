@@ -27,8 +27,8 @@ export interface CopiedEvents {
 /** Approximate bytes of rows that are written in one transaction of the target. */
 const PORTION_BYTES = 256 << 10;
 /**
- * Maximum number of single unsettled events that a lane's cursor may list. All events from its
- * `next` on are unsettled too, and are not listed.
+ * Maximum number of unsettled events that a lane's cursor may list one by one. The copy fails when
+ * a destination has more. Events from the cursor's `next` on are unsettled too, and not listed.
  */
 const PENDING_MAX = 100_000;
 
@@ -94,8 +94,8 @@ function endWindows(value: unknown, ends: Positions): unknown {
 }
 
 /**
- * Writes the delivery cursor of each destination in each event log of the target. The cursor says
- * which of the copied events the destination has not settled.
+ * Writes the delivery cursor of each destination (its lane) in each event log of the target. The
+ * cursor says which of the copied events the destination has not settled.
  */
 export async function writeLaneCursors(
   live: Live,

@@ -75,7 +75,7 @@ export interface Token extends WorkspaceItem {
   lastUsedAt?: number;
 }
 
-/** The authenticated caller of a request. */
+/** The caller of a request, as its token or session identifies it. */
 export interface Principal {
   workspaceId: string;
   tokenId: string;

@@ -95,9 +95,9 @@ function nearest(name: string, known: string[], prefix = ""): string {
 }
 
 /**
- * Writes a boolean setting's flag with a value, since the parser expects one: `--flag` becomes
- * `--flag=true`, and `--no-flag` becomes `--flag=false`. Other arguments are returned unchanged, and
- * also a flag that is followed by `true` or `false`.
+ * Adds the value to a boolean setting's flag, since the parser expects one: `--flag` becomes
+ * `--flag=true`, and `--no-flag` becomes `--flag=false`. Returns other arguments unchanged, and
+ * also a flag that `true` or `false` follows.
  */
 function withValue(arg: string, at: number, argv: string[]): string {
   const [, no, flag = ""] = /^--(no-)?(.+)$/.exec(arg) ?? [];
@@ -120,7 +120,7 @@ function resolve(argv: string[]) {
 
 /**
  * Returns a command's usage text. Removes citty's colour codes when the output is not a terminal,
- * which alone can show them.
+ * since only terminals can show them.
  */
 async function usage(command: CommandDef): Promise<string> {
   const args = Object.entries((command.args ?? {}) as ArgsDef).filter(([name]) =>

@@ -29,7 +29,7 @@ export const deliveryDirectory = (config: Config) => inData(config, "delivery");
 export const filesDirectory = (config: Config) => inData(config, "files");
 
 /**
- * Directory of the state that a cluster node stores: its local copies of the shared logs' content.
+ * Directory of the state that a cluster node stores: its local copies of the shared logs' state.
  */
 export const clusterDirectory = (config: Config, name: string) => inData(config, `cluster/${name}`);
 

@@ -110,7 +110,7 @@ export interface CodeStore {
 
   /**
    * Marks a resource as deleted, and removes its publication and its links. Refuses with `conflict`
-   * when a published transformation imports the library.
+   * when it is a library that published code imports.
    */
   remove(workspaceId: string, kind: CodeKind, id: string): Promise<void>;
   setExternalId(workspaceId: string, kind: CodeKind, id: string, externalId: string): Promise<void>;

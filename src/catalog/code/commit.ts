@@ -128,7 +128,7 @@ function publish(
   tables.putResource(after);
 }
 
-/** Returns the ids of published code that names a library in its imports, except the library's. */
+/** Returns the ids of the published code that imports a library directly, without the library. */
 export function importersOf(tables: CodeTables, workspaceId: string, library: Revision): string[] {
   const name = library.importName ?? "";
   const ids = tables.libraryNames.importers(workspaceId, familyOf(library.language), name);

@@ -110,8 +110,8 @@ export function createDeadLetters(
 }
 
 /**
- * Processes all ids in several transactions. `step` processes the first of the ids that it gets,
- * and returns how many it has processed; it is called again with the others.
+ * Processes ids in several transactions. `step` gets the ids that remain, processes some from the
+ * beginning, and returns their number. It is called until no id remains.
  */
 async function inLots(
   ids: readonly string[],

@@ -38,7 +38,7 @@ export function createDeadLetterRetention(parts: Parts) {
 
   /**
    * Deletes up to `count` of a destination's letters, oldest first, in several transactions. With
-   * `before`, deletes only letters with smaller ids. Logs and counts the deleted ones.
+   * `before`, deletes only letters with smaller ids. Counts and logs the deletions.
    */
   async function drop(of: LetterCount, bound: string, count: number, before?: string) {
     let dropped = 0;

@@ -42,8 +42,8 @@ export function mergeDeadLetters(all: () => readonly DeadLetters[]): DeadLetters
 }
 
 /**
- * One ledger's result for a page. The ledger has not scanned letters after the id `reached`;
- * undefined means that it scanned all.
+ * One ledger's result for a page. `reached` is the id of the last letter that the ledger scanned;
+ * undefined when it scanned all.
  */
 interface Part<T> {
   values: T[];

@@ -58,9 +58,9 @@ const TIMES = 4;
 const BUCKETS_MS = Array.from({ length: 28 }, (_, at) => 1.5 ** at);
 
 /**
- * Recent activity of one lane: counters for each minute of the last hour, and current rates for
- * each connection. Its memory is allocated at the first event, and only while `LaneHistories` has
- * room.
+ * Recent activity of one lane, which delivers one destination's events. Has counters for each
+ * minute of the last hour, and current rates for each connection. Its memory is allocated at the
+ * first event, and only while `LaneHistories` has room.
  */
 export class LaneHistory {
   readonly #histories: LaneHistories;
@@ -200,8 +200,8 @@ export class LaneHistories {
   }
 
   /**
-   * Clears idle histories, at most once a minute. While all lanes are busy a sweep frees none, so
-   * more frequent ones would be wasted.
+   * Clears the histories without events in the last hour. Does so at most once a minute: while all
+   * lanes are busy, a sweep frees none.
    */
   #sweep(now: number): void {
     if (Math.abs(now - this.#sweptAt) < MINUTE_MS) return;

@@ -14,9 +14,9 @@ export interface LaneStatus {
   /** Whether the lane waits because no sandbox process (guest) is free to run its code. */
   isWaiting: boolean;
   /**
-   * Set while no attempt succeeds, with the time of the first failure in milliseconds since the
-   * Unix epoch. The receiver does not answer, which makes `isDown` true in time, or it refuses
-   * every event, which does not.
+   * Set while no attempt to deliver succeeds; `since` is the time of the first failure in
+   * milliseconds since the Unix epoch. `isDown` is true when the receiver has not answered for
+   * long. It is false while the receiver answers and refuses every event.
    */
   failure?: { since: number; reason: string; isDown: boolean };
   rates: ConnectionRates[];

@@ -17,7 +17,7 @@ const FAILURE_MS = 1_000;
 
 export interface EventReplayParts {
   job: EventJob;
-  /** Logs with a read cache of their own, so that replays do not evict live events. */
+  /** Event logs to read, with a read cache apart from that of live events. */
   logs: LogSet;
   clock: Clock;
   logger: Logger;

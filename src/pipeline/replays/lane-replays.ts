@@ -116,8 +116,8 @@ export class LaneReplays {
   }
 
   /**
-   * Notes that this progress is on disk. `lows` are the low marks (results of `lows()`) at the time
-   * when the progress was collected.
+   * Notes that this progress is on disk. `lows` are the log positions that `lows()` returned when
+   * the progress was collected.
    */
   committed(progress: readonly JobProgress[], lows: ReturnType<LaneReplays["lows"]>): void {
     for (const { id, doneAt } of progress) {

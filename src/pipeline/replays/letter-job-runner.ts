@@ -21,7 +21,7 @@ const PURGE_PAUSE_MS = 10;
 
 export interface LetterJobRunnerParts {
   ledger: Ledger;
-  /** Makes the lanes of these destinations deliver the letters that were requeued. */
+  /** Starts the delivery of requeued letters to these destinations at once. */
   wake(destinationIds: readonly string[]): void;
   clock: Clock;
   logger: Logger;

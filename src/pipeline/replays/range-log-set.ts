@@ -14,8 +14,8 @@ export interface RangeLogSetParts {
 
 /**
  * Event logs as one replay reads them: limited to the replay's range, and to the events that match
- * its filter. After a read, pauses as long as was spent on events that do not match. A search for
- * few events in a long log therefore takes at most half of the time from live events.
+ * its filter. After each read, it pauses for the time that the read spent on other events. A search
+ * for few events in a long log thus takes at most half of the server's time from live events.
  */
 export class RangeLogSet implements LogSet {
   readonly #parts: RangeLogSetParts;

@@ -4,9 +4,9 @@ import type { Logger } from "../../observe/log.ts";
 import type { Clock } from "../clock.ts";
 
 /**
- * Bounds of the events that stay in the logs after every lane has finished with them: their age in
- * milliseconds, and the bytes of all event logs together. 0 means no bound. When both are 0, events
- * are deleted as soon as no lane needs them.
+ * Bounds of the events that stay in the logs after their delivery has ended at all destinations:
+ * their age in milliseconds, and the bytes of all event logs together. 0 means no bound. When both
+ * are 0, events are deleted as soon as no destination needs them.
  */
 export interface RetentionBounds {
   ageMsMax: number;
@@ -59,7 +59,7 @@ interface Cut {
   below: number;
 }
 
-/** Decides which records may be deleted from the logs after every lane has finished with them. */
+/** Decides which log records are deleted after their delivery has ended at all destinations. */
 export class Retention {
   readonly #parts: RetentionParts;
   /**

@@ -18,10 +18,10 @@ interface TrimParts {
 }
 
 /**
- * Creates the job that deletes log records which every lane has passed durably, and which retention
- * need not keep. A new connection starts at the end that the log had at the request, but its lane
- * exists only a moment later. Records are therefore deleted only when they are at least a minute
- * old.
+ * Creates the job that deletes log records which retention need not keep. Each destination's
+ * delivery (its lane) must have passed them durably. A new connection starts at the end that the
+ * log had at the request, but its lane exists only a moment later. Records are therefore deleted
+ * only when they are at least a minute old.
  */
 export function createTrimmer({ readers, lanes, retention, clock, logger }: TrimParts) {
   /** Earlier ends of each log, oldest first, with the times at which they were seen. */

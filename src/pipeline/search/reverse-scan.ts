@@ -32,12 +32,16 @@ export interface ReverseScanOptions {
   range: { low: number; high: number };
   isWanted(record: Uint8Array): boolean;
   timeOf: TimeOf;
-  /** Maximum number of hits to keep from one stride. The newest ones are kept. */
+  /**
+   * Maximum number of hits (matching records) to keep from one stride. The newest ones are kept.
+   */
   countMax: number;
   slicer: TimeSlicer;
 }
 
-/** Records that one stride has found and read. */
+/**
+ * Result of one stride: the matching records, the time of its oldest record, and the bytes read.
+ */
 interface Seen {
   hits: ScanHit[];
   oldestAt: number;
@@ -49,7 +53,7 @@ export class ReverseScan {
   readonly #options: ReverseScanOptions;
   #high: number;
   #stride = FIRST_STRIDE;
-  /** Hits that were found and not taken yet. The newest is last. */
+  /** Hits (matching records) that were found and not taken yet. The newest is last. */
   readonly #hits: ScanHit[] = [];
   /** Time of the oldest record scanned so far; Infinity before the first stride. */
   reachedAt = Number.POSITIVE_INFINITY;

@@ -21,7 +21,7 @@ export interface TransformContext {
   destination(): Destination;
   running(): boolean;
   random(): number;
-  /** Removes the members that only user code may set from an event. */
+  /** Returns the event's JSON without the members that only user code may set. */
   removeOverrides(event: Uint8Array): Uint8Array;
   /** Resolves after `ms` milliseconds, or earlier when the lane's settings change. */
   pause(ms: number): Promise<void>;
@@ -33,8 +33,8 @@ export interface TransformContext {
   /** Records whether the lane waits for a sandbox process (guest). */
   setWaiting(isWaiting: boolean): void;
   /**
-   * Called after the sandbox has run a batch, with the outcome of each event and the duration in
-   * seconds.
+   * Called after the sandbox has run a batch, with the outcomes of its first events or of all, and
+   * the duration in seconds.
    */
   onRun(live: LiveProgram, outcomes: readonly ProgramOutcome[], seconds: number): void;
 }
