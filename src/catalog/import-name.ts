@@ -29,7 +29,7 @@ export function isImportName(name: string): boolean {
   return name.length > 0 && name.length <= IMPORT_NAME_CHARS_MAX && !control.test(name);
 }
 
-/** Whether a Python import statement can name a module like this. */
+/** Whether a Python import statement can name a module with this name. */
 export function isPythonModuleName(name: string): boolean {
   return identifier.test(name) && !pythonKeywords.has(name);
 }

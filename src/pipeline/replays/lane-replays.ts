@@ -86,7 +86,7 @@ export class LaneReplays {
     for (const replay of this.#replays.values()) replay.endRecovery();
   }
 
-  /** Whether a job still runs. Events of other jobs are not sent. */
+  /** Whether a replay job still runs. Events of a job that has ended are not sent. */
   isRunning(id: string): boolean {
     return this.#replays.get(id)?.isRunning ?? false;
   }
