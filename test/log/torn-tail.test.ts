@@ -95,13 +95,16 @@ test("a log cut at any byte and followed by garbage recovers up to its last whol
       async (cut, garbage) => {
         const { directory, path } = copy();
         writeFileSync(path, Buffer.concat([bytes.subarray(0, cut), garbage]));
-        const kept = ends.findLast(({ offset }) => offset <= cut)?.records ?? 0;
+        // Garbage may happen to complete the block that was cut.
+        const differs = garbage.findIndex((byte, index) => byte !== bytes[cut + index]);
+        const intact = cut + (differs < 0 ? garbage.length : differs);
+        const kept = ends.findLast(({ offset }) => offset <= intact)?.records ?? 0;
         const { opened, all } = await recoverAndAppend(directory);
         expect(opened).toBe(kept);
         expect(all.map(([, text]) => text)).toEqual([...RECORDS.slice(0, kept), "new"]);
       },
     ),
-    { numRuns: 100 },
+    { numRuns: 100, examples: [[236, Uint8Array.from([102, 0])]] },
   );
 });
 
