@@ -54,7 +54,7 @@ export interface Block {
 export function sealBlock(buffer: Buffer, end: number, first: number, count: number): void {
   assert(end <= buffer.length, "A block ends within its buffer");
   const bytesMin = HEADER_BYTES + count * RECORD_HEADER_BYTES;
-  assert(count > 0 && bytesMin <= end, "The records that a block counts fit its bytes");
+  assert(bytesMin <= end, "The records that a block counts fit its bytes");
   buffer.writeUInt32LE(MAGIC_U32, 0);
   buffer.writeUInt32LE(end - HEADER_BYTES, AT_BYTES);
   buffer.writeUInt32LE(count, AT_COUNT);
