@@ -10,7 +10,7 @@ import type { ServerState } from "./server-state.ts";
 /** Milliseconds between two checks for connections that have waited too long for their clients. */
 const SWEEP_MS = 1_000;
 const STOP_POLL_MS = 5;
-/** Milliseconds between two attempts to accept connections while no further one can be admitted. */
+/** Milliseconds between two checks for room while the server is at its bound of connections. */
 const FULL_MS = 10;
 /**
  * Number of connections that are accepted in one iteration of the event loop. A bound is needed so

@@ -210,8 +210,9 @@ export class IdempotentProducer {
 }
 
 interface QueuedValue {
+  /** Makes the bytes of the record value when a batch is filled. Called once. */
   take(): Buffer;
-  /** Value that `take` returned; undefined before `take` was called. */
+  /** Bytes of the Kafka record value, which `take` made; undefined until the value is sent. */
   value?: Buffer;
   resolve(offset: bigint): void;
   reject(error: unknown): void;
