@@ -1,3 +1,5 @@
+import { InvariantError } from "../assert.ts";
+
 export interface CircuitBreakerOptions {
   /** Checks whether attempts would succeed again: resolves if so, otherwise rejects. */
   probe(): Promise<unknown>;
@@ -40,8 +42,9 @@ export class CircuitBreaker {
       try {
         await probe();
         this.#refusal = undefined;
-      } catch {
-        // The loop probes again.
+      } catch (error) {
+        // The loop probes again. A broken invariant is not what opened the circuit: callers get it.
+        if (error instanceof InvariantError) this.#refusal = { reason: error };
       }
     }
   }

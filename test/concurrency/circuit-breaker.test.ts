@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { InvariantError } from "../../src/assert.ts";
 import { CircuitBreaker } from "../../src/concurrency/circuit-breaker.ts";
 import { until } from "../log/support.ts";
 
@@ -55,4 +56,19 @@ test("several attempts that fail together are probed for once", async () => {
   await until(() => most > 0);
   isAway = false;
   expect(most).toBe(1);
+});
+
+test("a broken invariant of a probe is the reason that callers get from then on", async () => {
+  const fault = new InvariantError("Broken invariant: a test's own");
+  let probes = 0;
+  const gate = new CircuitBreaker({
+    isNeeded: () => probes < 3,
+    async probe() {
+      probes += 1;
+      throw probes === 1 ? away : fault;
+    },
+  });
+  expect(await reasonOf(gate.run(fail))).toBe(away);
+  await until(() => probes === 3);
+  expect(await reasonOf(gate.run(async () => "there"))).toBe(fault);
 });

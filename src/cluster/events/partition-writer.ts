@@ -1,3 +1,4 @@
+import { InvariantError } from "../../assert.ts";
 import type { IdempotentProducer } from "../../kafka/idempotent-producer.ts";
 import { HEADER_BYTES, sealBlock } from "../../log/block.ts";
 import { LogUnavailable, type LogWriter, type RecordCodec } from "../../log/event-log.ts";
@@ -46,6 +47,7 @@ class PartitionLogWriter<T> implements LogWriter<T> {
   readonly #batcher: Batcher<T>;
   #durable: number;
   #healthy = true;
+  #isFaultLogged = false;
   #closed = false;
   #sendingBytes = 0;
   #running: Promise<void> | undefined;
@@ -178,10 +180,19 @@ class PartitionLogWriter<T> implements LogWriter<T> {
       const { partition, logger } = this.#options;
       logger.info({ partition }, "The event log can be written again");
       this.#setHealthy(true);
-    } catch {
+    } catch (error) {
+      if (error instanceof InvariantError) this.#logFault(error);
       this.#probeLater();
     }
     this.#running = undefined;
+  }
+
+  /** Logs a broken invariant of a probe once: it is not the failure of the brokers logged before. */
+  #logFault(err: InvariantError): void {
+    if (this.#isFaultLogged) return;
+    this.#isFaultLogged = true;
+    const { partition, logger } = this.#options;
+    logger.error({ err, partition }, "probe of the event log met a broken invariant");
   }
 
   #setHealthy(healthy: boolean): void {
