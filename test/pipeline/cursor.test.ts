@@ -53,6 +53,19 @@ describe("cursor", () => {
     expect(cursor.record().next).toBe(12);
   });
 
+  test("a record that was taken for two connections stays pending until both events settle", () => {
+    const cursor = new Cursor({ next: 0, pending: [] });
+    readOn(cursor, 3, "before");
+    cursor.backfill("after", 1);
+    expect(readOn(cursor, 2, "after")).toEqual([1, 2]);
+    for (const sequence of [0, 1, 2]) cursor.settle(sequence);
+    expect(cursor.record()).toEqual({ next: 3, pending: [1, 2] });
+    expect(cursor.low).toBe(1);
+    for (const sequence of [1, 2]) cursor.settle(sequence);
+    expect(cursor.record()).toEqual({ next: 3, pending: [] });
+    expect(() => cursor.settle(2)).toThrow("settles once");
+  });
+
   test("a late connection that starts again loses no record between its starts", () => {
     const cursor = new Cursor({ next: 0, pending: [] });
     readOn(cursor, 10);

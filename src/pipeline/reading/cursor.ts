@@ -13,7 +13,11 @@ export class Cursor {
    */
   position: number;
   #next: number;
-  readonly #pending = new Set<number>();
+  /**
+   * Sequence number → how many of the record's events are taken and not settled. A record has two
+   * when its connection was replaced after the lane had taken it.
+   */
+  readonly #pending = new Map<number, number>();
   /**
    * Sequence numbers that were pending in the stored cursor and have not been taken again since the
    * restart.
@@ -46,7 +50,8 @@ export class Cursor {
   }
 
   get low(): number {
-    return Math.min(this.#next, ...this.#pending, ...this.#recovered, ...this.#backfills.values());
+    const backfills = this.#backfills.values();
+    return Math.min(this.#next, ...this.#pending.keys(), ...this.#recovered, ...backfills);
   }
 
   /**
@@ -80,12 +85,15 @@ export class Cursor {
   }
 
   take(sequence: number): void {
-    this.#pending.add(sequence);
+    this.#pending.set(sequence, (this.#pending.get(sequence) ?? 0) + 1);
     this.#recovered.delete(sequence);
   }
 
   settle(sequence: number): void {
-    this.#pending.delete(sequence);
+    const events = this.#pending.get(sequence) ?? 0;
+    assert(events > 0, "A record settles once for each time it was taken");
+    if (events > 1) this.#pending.set(sequence, events - 1);
+    else this.#pending.delete(sequence);
   }
 
   /** Notes that all records below `position` were read. */
@@ -103,7 +111,7 @@ export class Cursor {
   }
 
   record(): CursorRecord {
-    const pending = [...this.#pending, ...this.#recovered].sort((a, b) => a - b);
+    const pending = [...this.#pending.keys(), ...this.#recovered].sort((a, b) => a - b);
     assert((pending.at(-1) ?? -1) < this.#next, "Pending records are below the cursor");
     return { next: this.#next, pending };
   }
