@@ -17,8 +17,18 @@ export type DeliveryResult =
   | { kind: "rejected"; reason: string }
   /**
    * A later attempt may succeed. `afterMs` is the delay in milliseconds that the receiver asks for.
+   * Without `scope`, the failure is the destination's.
    */
-  | { kind: "retry"; reason: string; afterMs?: number };
+  | { kind: "retry"; reason: string; scope?: FailureScope; afterMs?: number };
+
+/**
+ * The cause of a failure that may pass. `destination`: the receiver cannot be reached, or would
+ * take no event at the moment (refused connections, time-outs, TLS, DNS, 429, 503, a full disk).
+ * Such failures never count toward giving up an event. `event`: the receiver was reached and failed
+ * at this delivery, so that one of its events may be the cause. Events that fail so alone, while
+ * the receiver takes others, are given up.
+ */
+export type FailureScope = "event" | "destination";
 
 /** Properties of an event at its ingestion. User code cannot change them. */
 export interface EventOrigin {

@@ -60,10 +60,22 @@ describe("statuses", () => {
     },
   );
 
-  test.each([408, 425, 429, 500, 502, 503, 504, 599])("%d is retried", async (status) => {
-    const { verdict } = await verdictOf(plain(`${status} X`));
-    expect(verdict).toEqual({ kind: "retry", reason: `The receiver answered ${status}` });
-  });
+  test.each([408, 425, 429, 502, 503, 504])(
+    "%d is retried, and is the destination's failure",
+    async (status) => {
+      const { verdict } = await verdictOf(plain(`${status} X`));
+      expect(verdict).toEqual({ kind: "retry", reason: `The receiver answered ${status}` });
+    },
+  );
+
+  test.each([500, 501, 505, 507, 599])(
+    "%d is retried, and may be the event's failure",
+    async (status) => {
+      const { verdict } = await verdictOf(plain(`${status} X`));
+      const reason = `The receiver answered ${status}`;
+      expect(verdict).toEqual({ kind: "retry", reason, scope: "event" });
+    },
+  );
 
   test("a redirect is not followed, wherever it leads", async () => {
     const canary = new RawSink();

@@ -32,6 +32,14 @@ const meanings = new Map<number, string>([
  */
 const refusing = new Set([6, 26, 27, 38, 41, 53, 69, 70, 72, 117, 131, 349, 469]);
 /**
+ * Error codes that refuse any rows: no sign-in, a time-out, no resources, a read-only or
+ * missing table or database, no replica.
+ */
+const ofDatabase = new Set([
+  ...[516, 192, 193, 194, 195, 164, 242, 243, 241, 252, 159, 202, 60, 81],
+  ...[209, 210, 225, 236, 285, 319, 394, 439, 745, 999],
+]);
+/**
  * Error codes that may be caused by outdated cached columns, because someone changed the tables.
  */
 const stale = new Set([...refusing, 8, 16, 36, 44, 47, 60, 81]);
@@ -60,6 +68,7 @@ export function failureOf(answer: EgressResponse): DatabaseFailure | undefined {
     kind,
     `${meaning}: ${detail.replace(/\.$/, "")} (${code})`,
     stale.has(code),
+    ofDatabase.has(code) ? "destination" : "event",
   );
 }
 

@@ -34,6 +34,12 @@ const meanings: Record<string, string> = {
  */
 const refusing = /^(22|23|54)/;
 /**
+ * SQLSTATE codes and their classes that refuse any rows: no connection, no sign-in, a conflict with
+ * other transactions, no resources, a lock, a time-out, an operator, the disk, a read-only
+ * database, no such database or schema. Others, such as a missing grant, may be about one table.
+ */
+const ofDatabase = /^(08|28|40|53|55|57|58|25006|3D|3F)/;
+/**
  * SQLSTATE codes that may be caused by outdated cached columns, because someone changed the tables.
  */
 const stale = /^(42P01|42703|42804|42846|42P10|22|3F000)/;
@@ -61,7 +67,9 @@ export function failureOf(error: unknown): unknown {
   ].join(", ");
   const kind = refusing.test(code) ? "refused" : "later";
   const place = where === "" ? "" : ` (${where})`;
-  return new DatabaseFailure(kind, `${meaning}${place}: ${message} (${code})`, stale.test(code));
+  const scope = ofDatabase.test(code) ? "destination" : "event";
+  const reason = `${meaning}${place}: ${message} (${code})`;
+  return new DatabaseFailure(kind, reason, stale.test(code), scope);
 }
 
 function networkReason(error: Error, code: string): string {

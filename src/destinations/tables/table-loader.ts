@@ -1,5 +1,5 @@
 import { assert } from "../../assert.ts";
-import type { DeliveryResult, OutgoingEvent } from "../destination.ts";
+import type { DeliveryResult, FailureScope, OutgoingEvent } from "../destination.ts";
 import type { ColumnType } from "./column-values.ts";
 import { type EventRow, NoRowError, rawRow, rowsOf } from "./event-rows.ts";
 import { TABLES_OF_DESTINATION_MAX } from "./limits.ts";
@@ -50,11 +50,19 @@ export class DatabaseFailure extends Error {
   readonly kind: "later" | "refused";
   /** Whether the cached columns of the tables may be outdated, so that they must be read again. */
   readonly isStale: boolean;
+  /** Whether a failure of kind `later` may be caused by the rows or is the database's own. */
+  readonly scope: FailureScope;
 
-  constructor(kind: "later" | "refused", message: string, isStale = false) {
+  constructor(
+    kind: "later" | "refused",
+    message: string,
+    isStale = false,
+    scope: FailureScope = "destination",
+  ) {
     super(message);
     this.kind = kind;
     this.isStale = isStale;
+    this.scope = scope;
   }
 }
 
@@ -103,7 +111,9 @@ export class TableLoader {
       return { kind: "delivered", ...(refused.size > 0 && { refused }) };
     } catch (error) {
       if (!(error instanceof DatabaseFailure)) throw error;
-      return { kind: error.kind === "refused" ? "rejected" : "retry", reason: error.message };
+      const { kind, scope, message: reason } = error;
+      if (kind === "refused") return { kind: "rejected", reason };
+      return { kind: "retry", reason, ...(scope === "event" && { scope }) };
     }
   }
 

@@ -9,6 +9,12 @@ import { retryAfterMs } from "../retry-after.ts";
 export const retryableStatuses: ReadonlySet<number> = new Set([408, 425, 429]);
 
 /**
+ * Statuses from 500 on with which a receiver, or a gateway before it, refuses whatever is sent (RFC
+ * 9110 §15.6.3 to §15.6.5).
+ */
+const statusesOfDestination: ReadonlySet<number> = new Set([502, 503, 504]);
+
+/**
  * Returns the result of a delivery from the status of its response. The body is ignored. A redirect
  * is a failure: its target was never checked, and most clients would send a GET there.
  */
@@ -17,5 +23,7 @@ export function resultOfStatus({ status, headers }: EgressResponse): DeliveryRes
   const reason = `The receiver answered ${status}`;
   if (status < 500 && !retryableStatuses.has(status)) return { kind: "rejected", reason };
   const afterMs = retryAfterMs(headers["retry-after"], Date.now());
-  return { kind: "retry", reason, ...(afterMs !== undefined && { afterMs }) };
+  const isOfEvent = status >= 500 && !statusesOfDestination.has(status);
+  const delay = afterMs !== undefined && { afterMs };
+  return { kind: "retry", reason, ...(isOfEvent && { scope: "event" }), ...delay };
 }
