@@ -38,7 +38,8 @@ export interface RequestContext<Key extends string, Query, Body> {
 
 /**
  * Permissions that a request needs in addition when `holds` returns true. `when` states the
- * condition in the OpenAPI document.
+ * condition in the OpenAPI document. `holds` is first called with an empty body, before the body is
+ * read; a condition that holds then must hold with every body.
  */
 export interface ConditionalPermission<Input> {
   when: string;

@@ -43,6 +43,14 @@ export function permit(principal: Principal, needed: readonly Permission[]): voi
   }
 }
 
+/** Throws when the token has none of these sets of permissions as a whole. */
+export function permitAny(principal: Principal, sets: readonly (readonly Permission[])[]): void {
+  const has = (permission: Permission) => principal.permissions.has(permission);
+  if (sets.some((set) => set.every(has))) return;
+  const lacking = sets.map((set) => set.join(" and ")).join(" or ");
+  throw new ApiError("forbidden", `The token lacks the permission ${lacking}`);
+}
+
 /**
  * Reads the token from an Authorization header. With Basic, which RudderStack's older clients use,
  * the password is the token and the user name is ignored.

@@ -1,5 +1,6 @@
 import { ApiError } from "../../errors.ts";
-import { BODY_BYTES_MAX, BODY_SECONDS_MAX, JSON_LEVELS_MAX } from "../../settings/limits.ts";
+import { BODY_BYTES_MAX, BODY_SECONDS_MAX } from "../../settings/limits.ts";
+import { expectJsonShape } from "./json-shape.ts";
 
 /**
  * Most bytes of a too large body that the server reads and discards, so that the client can read
@@ -86,39 +87,10 @@ function parseJson(bytes: Buffer): unknown {
   } catch {
     throw new ApiError("invalid", "Expected a body in UTF-8, got other bytes");
   }
-  if (isTooDeep(text)) {
-    throw new ApiError("invalid", `Expected JSON of at most ${JSON_LEVELS_MAX} levels, got more`);
-  }
+  expectJsonShape(text);
   try {
     return JSON.parse(text);
   } catch {
     throw new ApiError("invalid", "Expected a body in JSON, got text that does not parse");
   }
-}
-
-/** Whether a JSON text has more than `JSON_LEVELS_MAX` nested levels. */
-export function isTooDeep(text: string): boolean {
-  return jsonLevels(text) > JSON_LEVELS_MAX;
-}
-
-/**
- * Counts the nested levels of a JSON text without parsing it. Parsers and validators recurse into
- * each level, and a body of 4 MiB may nest two million.
- */
-export function jsonLevels(text: string): number {
-  let level = 0;
-  let deepest = 0;
-  let inString = false;
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i);
-    if (inString) {
-      if (code === 0x5c) i++;
-      else if (code === 0x22) inString = false;
-    } else if (code === 0x22) inString = true;
-    else if (code === 0x7b || code === 0x5b) {
-      level++;
-      if (level > deepest) deepest = level;
-    } else if (code === 0x7d || code === 0x5d) level--;
-  }
-  return deepest;
 }

@@ -10,7 +10,7 @@ import {
 import type { ApiDeps, RouteDeps } from "../deps.ts";
 import { isErrorStatus, jsonResponse, responseHeaders } from "../response/errors.ts";
 import { EVENT_STREAM, type Route } from "../route.ts";
-import { anonymousPrincipal, authenticate, permit } from "./authenticate.ts";
+import { anonymousPrincipal, authenticate, permit, permitAny } from "./authenticate.ts";
 import { readJson } from "./body.ts";
 import { refuseCrossSite } from "./cross-site.ts";
 import { logDone, logRefused } from "./request-log.ts";
@@ -85,13 +85,11 @@ async function runRoute(
 ) {
   const { request, params } = incoming;
   const query = readQuery(route.query, request.url);
+  // Before the body is read: what the query decides, and what every body of the route needs.
+  permitConditional(route, principal, { query, body: {} });
   const bytesMax = route.needs === "open" ? OPEN_BODY_BYTES_MAX : BODY_BYTES_MAX;
   const body = route.body && expectBody(route.body, await readJson(request, { bytesMax }));
-  const needed = (route.alsoNeeds ?? []).filter((condition) => condition.holds({ query, body }));
-  permit(
-    principal,
-    needed.flatMap((condition) => condition.permissions),
-  );
+  permitConditional(route, principal, { query, body });
   const answer = await withoutIdleTimeout(route, incoming, () =>
     route.handle({
       deps,
@@ -106,6 +104,27 @@ async function runRoute(
     }),
   );
   return { query, body, answer };
+}
+
+/**
+ * Throws when the token lacks a permission that this query and body need. Also throws, whatever the
+ * body is, when the route needs permissions only by its conditions and the token meets none of them.
+ */
+function permitConditional(
+  { needs, alsoNeeds = [] }: Route,
+  principal: Principal,
+  input: { query: unknown; body: unknown },
+): void {
+  const needed = alsoNeeds.filter((condition) => condition.holds(input as never));
+  permit(
+    principal,
+    needed.flatMap((condition) => condition.permissions),
+  );
+  if (needs.length > 0 || alsoNeeds.length === 0) return;
+  permitAny(
+    principal,
+    alsoNeeds.map((condition) => condition.permissions),
+  );
 }
 
 function clientOf(deps: ApiDeps, { request, server }: IncomingRequest): string {

@@ -4,6 +4,7 @@ import { type ValueError, ValueErrorType } from "@sinclair/typebox/errors";
 import { ApiError, type Detail, describeValue } from "../../errors.ts";
 import { DETAILS_MAX } from "../../settings/limits.ts";
 import { nearestName } from "../../settings/nearest-name.ts";
+import { FAULTS_WALKED_MAX, QUERY_PARAMETERS_MAX } from "../limits.ts";
 import { expectedFormat } from "../schema/formats.ts";
 import { unknownKey } from "./unknown-keys.ts";
 
@@ -19,7 +20,7 @@ function compiled(schema: TSchema): TypeCheck<TSchema> {
 }
 
 /**
- * Returns the value with the schema's type. Throws an `ApiError` with the paths of all invalid
+ * Returns the value with the schema's type. Throws an `ApiError` with the paths of the first invalid
  * values; a path starts with `?` when the value is from the query.
  */
 export function expectShape<S extends TSchema>(
@@ -30,7 +31,7 @@ export function expectShape<S extends TSchema>(
   const check = compiled(schema);
   if (check.Check(value)) return value as Static<S>;
   const details = new Map<string, Detail>();
-  for (const error of bestErrors(check.Errors(value))) {
+  for (const error of firstErrors(check.Errors(value))) {
     const detail = toDetail(error, at);
     if (!details.has(detail.path)) details.set(detail.path, detail);
     if (details.size === DETAILS_MAX) break;
@@ -46,6 +47,19 @@ export function expectBody<S extends TSchema>(schema: S, value: unknown): Static
   const body = expectShape(schema, value) as Record<string, unknown>;
   const known = Object.keys(schema.properties ?? {}).filter((key) => Object.hasOwn(body, key));
   return Object.fromEntries(known.map((key) => [key, body[key]])) as Static<S>;
+}
+
+/**
+ * Yields the errors that are worth a look: at most `FAULTS_WALKED_MAX`, and none of the items of an
+ * array that is too long. A body may have hundreds of thousands of invalid values.
+ */
+function* firstErrors(errors: Iterable<ValueError>): Generator<ValueError> {
+  let walked = 0;
+  for (const error of bestErrors(errors)) {
+    yield error;
+    walked += 1;
+    if (walked === FAULTS_WALKED_MAX || error.type === ValueErrorType.ArrayMaxItems) return;
+  }
 }
 
 /**
@@ -83,7 +97,9 @@ export function validationError(details: [Detail, ...Detail[]]): ApiError {
  */
 export function readQuery<S extends TObject>(schema: S, url: string): Static<S> {
   const start = url.indexOf("?");
-  const sent = new URLSearchParams(start < 0 ? "" : url.slice(start + 1));
+  const text = start < 0 ? "" : url.slice(start + 1);
+  expectFewParameters(text);
+  const sent = new URLSearchParams(text);
   const query: Record<string, unknown> = {};
   for (const [key, property] of Object.entries(schema.properties)) {
     const values = sent.getAll(key);
@@ -94,6 +110,19 @@ export function readQuery<S extends TObject>(schema: S, url: string): Static<S> 
   }
   refuseMisspelt(Object.keys(schema.properties), sent.keys());
   return expectShape(schema, query, "?");
+}
+
+/** Throws for a query with too many parameters, before they are parsed and compared. */
+function expectFewParameters(query: string): void {
+  let pairs = 1;
+  for (let at = query.indexOf("&"); at >= 0; at = query.indexOf("&", at + 1)) {
+    pairs += 1;
+    if (pairs <= QUERY_PARAMETERS_MAX) continue;
+    throw new ApiError(
+      "invalid",
+      `Expected a query of at most ${QUERY_PARAMETERS_MAX} parameters, got more`,
+    );
+  }
 }
 
 /**

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect } from "node:net";
 import fc from "fast-check";
-import { jsonLevels, readJson } from "../../../src/api/request/body.ts";
+import { JSON_KEYS_MAX } from "../../../src/api/limits.ts";
+import { readJson } from "../../../src/api/request/body.ts";
+import { jsonShape } from "../../../src/api/request/json-shape.ts";
 import { startApi, type TestApi } from "../_setup.ts";
 
 /** Common behaviour of all routes: paths, bodies, hosts and errors. */
@@ -197,20 +199,39 @@ describe("a body", () => {
   });
 });
 
-test("JSON levels are counted as a parser nests them", () => {
-  const depth = (value: unknown): number =>
-    typeof value === "object" && value !== null
-      ? 1 + Math.max(0, ...Object.values(value).map(depth))
-      : 0;
-  const hostile = fc.string({ unit: fc.constantFrom('"', "\\", "[", "{", "]", "}", "a") });
+test("JSON levels and keys are counted as a parser nests them", () => {
+  const inside = (value: unknown) =>
+    typeof value === "object" && value !== null ? Object.values(value) : [];
+  const levels = (value: unknown): number =>
+    typeof value === "object" && value !== null ? 1 + Math.max(0, ...inside(value).map(levels)) : 0;
+  const keys = (value: unknown): number =>
+    Math.max(Array.isArray(value) ? 0 : inside(value).length, 0, ...inside(value).map(keys));
+  const hostile = fc.string({ unit: fc.constantFrom('"', "\\", "[", "{", "]", "}", ",", "a") });
   const value = fc.jsonValue({ depthSize: "large", stringUnit: "binary" });
+  const spaces = fc.constantFrom(undefined, 2, "\t");
   fc.assert(
-    fc.property(fc.oneof(value, fc.dictionary(hostile, fc.array(hostile))), (any) => {
-      expect(jsonLevels(JSON.stringify(any))).toBe(depth(any));
+    fc.property(fc.oneof(value, fc.dictionary(hostile, fc.array(hostile))), spaces, (any, by) => {
+      const text = JSON.stringify(any, null, by);
+      expect(jsonShape(text)).toEqual({ levels: levels(JSON.parse(text)), keys: keys(any) });
     }),
-    { numRuns: 2_000 },
+    { numRuns: 800 },
   );
 }, 300_000);
+
+test("an object with more keys than the limit is refused before it is parsed, at any level", async () => {
+  const object = (count: number) =>
+    `{${Array.from({ length: count }, (_, key) => `"k${key}":1`).join()}}`;
+  const refused = `Expected JSON objects of at most ${JSON_KEYS_MAX} keys, got one with more`;
+  for (const path of ["/transformations", "/v2/run", "/v2/tokens", "/v2/dead-letters/purge"]) {
+    for (const body of [object(355_000), `{"a":[${object(JSON_KEYS_MAX + 1)}]}`]) {
+      const answer = await api.send("POST", path, { body });
+      expect([path, answer.status, answer.body.message]).toEqual([path, 400, refused]);
+    }
+  }
+  const events = `[${object(JSON_KEYS_MAX)}]`;
+  const body = `{"name":"Wide","language":"javascript","events":${events}}`;
+  expect((await create({ body })).status).toBe(200);
+});
 
 test("a head of 200 KB gets an error of this API", async () => {
   const { status, body } = await api.send("GET", `/transformations/${"a".repeat(200_000)}`);

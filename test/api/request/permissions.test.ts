@@ -260,6 +260,22 @@ describe("a token without a permission", () => {
     expect(JSON.stringify(await view(api.token))).toBe(before);
   });
 
+  test("is 403 before the body is read, when no body could be permitted", async () => {
+    const token = await tokenWith(["destinations:connect"]);
+    for (const path of ["/v2/run", "/libraries/publish", "/transformations/tests/run"]) {
+      const refused = await api.send("POST", path, { token, body: "{ no JSON" });
+      expect([path, refused.status, refused.body.message]).toEqual([
+        path,
+        403,
+        "The token lacks the permission transformations:edit or libraries:edit",
+      ]);
+    }
+    const creator = await tokenWith(["transformations:create-delete"]);
+    const sent = { token: creator, body: "{ no JSON" };
+    expect((await api.send("POST", "/transformations?publish=true", sent)).status).toBe(403);
+    expect((await api.send("POST", "/transformations", sent)).status).toBe(400);
+  });
+
   test("needs no additional permission when the condition does not hold", async () => {
     const alone = await tokenWith(edit);
     const published = await sendExample(

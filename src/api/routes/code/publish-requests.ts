@@ -5,7 +5,7 @@ import {
   JSON_LEVELS_MAX,
   TEST_EVENTS_MAX,
 } from "../../../settings/limits.ts";
-import { isTooDeep } from "../../request/body.ts";
+import { expectJsonShape } from "../../request/json-shape.ts";
 import { validationError } from "../../request/validation.ts";
 import { AnyObject, Id, isObject, type publishQuery, TestEvents } from "../../schema/common.ts";
 
@@ -82,8 +82,8 @@ export function destinationIdsOf(body: Static<TObject<typeof destinationLists>>)
 }
 
 function parseJson(text: string): unknown {
-  if (isTooDeep(text)) return undefined;
   try {
+    expectJsonShape(text);
     return JSON.parse(text);
   } catch {
     return undefined;

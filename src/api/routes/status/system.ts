@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import * as limits from "../../../settings/limits.ts";
+import * as apiLimits from "../../limits.ts";
 import { jsonResponse, responseHeaders } from "../../response/errors.ts";
 import { route } from "../../route.ts";
 import { isoTime } from "../../schema/common.ts";
@@ -17,7 +18,7 @@ const Readiness = Type.Object(
   { $id: "Readiness" },
 );
 
-const limitsOfAll: Record<string, number> = { ...limits };
+const limitsOfAll: Record<string, number> = { ...limits, ...apiLimits };
 
 const bytes = (description?: string) =>
   Type.Number({ ...(description !== undefined && { description }) });

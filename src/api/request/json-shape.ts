@@ -1,0 +1,69 @@
+import { ApiError } from "../../errors.ts";
+import { JSON_LEVELS_MAX } from "../../settings/limits.ts";
+import { JSON_KEYS_MAX } from "../limits.ts";
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const OPEN_OBJECT = 0x7b;
+const OPEN_ARRAY = 0x5b;
+const CLOSE_OBJECT = 0x7d;
+const CLOSE_ARRAY = 0x5d;
+
+/** Stands for an array among the key counts of open containers. Commas of an array are no keys. */
+const ARRAY = -1;
+
+/** Throws for a JSON text that would cost too much to parse and validate. */
+export function expectJsonShape(text: string): void {
+  const { levels, keys } = jsonShape(text);
+  if (levels > JSON_LEVELS_MAX) {
+    throw new ApiError("invalid", `Expected JSON of at most ${JSON_LEVELS_MAX} levels, got more`);
+  }
+  if (keys > JSON_KEYS_MAX) {
+    throw new ApiError(
+      "invalid",
+      `Expected JSON objects of at most ${JSON_KEYS_MAX} keys, got one with more`,
+    );
+  }
+}
+
+/**
+ * Counts the nested levels of a JSON text, and the keys of its largest object, without parsing it.
+ * Parsers and validators recurse into each level and look at each key, and a body of 4 MiB may have
+ * two million levels or 350,000 keys. The count stops below `JSON_LEVELS_MAX` levels.
+ */
+export function jsonShape(text: string): { levels: number; keys: number } {
+  /** Number of keys of each object that is open, or `ARRAY`; the innermost container is last. */
+  const open: number[] = [];
+  let levels = 0;
+  let keys = 0;
+  let inString = false;
+  for (let i = 0; i < text.length && levels <= JSON_LEVELS_MAX; i++) {
+    const code = text.charCodeAt(i);
+    if (inString) {
+      if (code === BACKSLASH) i++;
+      else if (code === QUOTE) inString = false;
+      continue;
+    }
+    const innermost = open.length - 1;
+    switch (code) {
+      case QUOTE:
+        inString = true;
+        // The first string in an object is its first key.
+        if (open[innermost] === 0) open[innermost] = 1;
+        break;
+      case COMMA:
+        if (innermost >= 0 && open[innermost] !== ARRAY) open[innermost]! += 1;
+        break;
+      case OPEN_OBJECT:
+      case OPEN_ARRAY:
+        open.push(code === OPEN_OBJECT ? 0 : ARRAY);
+        levels = Math.max(levels, open.length);
+        break;
+      case CLOSE_OBJECT:
+      case CLOSE_ARRAY:
+        keys = Math.max(keys, open.pop() ?? 0);
+    }
+  }
+  return { levels, keys: Math.max(keys, ...open) };
+}
