@@ -7,7 +7,7 @@ import { ApiError } from "../errors.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { checkPublishable, eventsIn, planSelection } from "./code-selection.ts";
 import { planDraftRun, toDraftRunResult } from "./draft-run.ts";
-import { toleratesFailures, warningsOf } from "./publish-warnings.ts";
+import { warningsOf } from "./publish-warnings.ts";
 import type {
   CodeSelection,
   CreateCodeInput,
@@ -115,14 +115,21 @@ export function createPublisher(parts: { catalog: Catalog; sandbox: Sandbox }): 
     selection: CodeSelection,
   ): Promise<PublishResult> {
     const eventsOf = (revision: Revision) => catalog.code.history(revision).events;
-    const code = planSelection(catalog, workspaceId, selection, eventsOf);
-    checkPublishable(catalog, workspaceId, code.libraries);
-    const testRun = await runTests(context, workspaceId, { ...code, withImporters: true });
+    const { libraries, transformations } = planSelection(catalog, workspaceId, selection, eventsOf);
+    checkPublishable(catalog, workspaceId, libraries);
+    const testRun = await runTests(context, workspaceId, {
+      libraries,
+      transformations: transformations.map((item, index) => {
+        const hasEvents = eventsIn(selection.transformations[index]!).length > 0;
+        return { ...item, isImporter: !hasEvents && isLive(item.revision) };
+      }),
+      withImporters: true,
+    });
     const { message, validationOutput } = toValidationResult(catalog, testRun);
-    const { libraries, transformations } = validationOutput;
-    const failed = [...libraries, ...transformations].filter(({ pass }) => !pass);
-    const excused = toleratesFailures(catalog, testRun);
-    if (message !== undefined && !failed.every(({ versionId }) => excused(versionId))) {
+    const named = [...libraries, ...transformations.map(({ revision }) => revision)];
+    // A rollback must always work. Anything new must leave all live code working.
+    const isRollback = named.every((it) => catalog.code.history(it).imports !== undefined);
+    if (message !== undefined && !isRollback) {
       return { published: false, message, validationOutput };
     }
     const events = selection.transformations
@@ -132,6 +139,10 @@ export function createPublisher(parts: { catalog: Catalog; sandbox: Sandbox }): 
     await catalog.code.commit(workspaceId, { ...change, ...publication(testRun) });
     const warnings = warningsOf(testRun);
     return { published: true, ...(warnings.length > 0 && { warnings }) };
+  }
+
+  function isLive({ workspaceId, kind, id, versionId }: Revision): boolean {
+    return catalog.code.resource(workspaceId, kind, id).published === versionId;
   }
 
   function testSelection(workspaceId: string, selection: CodeSelection): Promise<CodeTestReport> {

@@ -1,5 +1,3 @@
-import type { Catalog } from "../catalog/catalog.ts";
-import type { Revision } from "../catalog/model.ts";
 import { DETAILS_MAX } from "../settings/limits.ts";
 import { toSuiteResult } from "./testing/suite-result.ts";
 import { failuresOf, truncateMessage } from "./testing/test-failures.ts";
@@ -26,29 +24,6 @@ export function warningsOf(testRun: CodeTestReport): string[] {
     .filter((it) => !unnamed.has(it.revision.versionId) && dropsAll(it))
     .map(({ revision }) => `${revision.name}: the code drops every test event; does it return it?`);
   return [...failures, ...others, ...dropping].slice(0, DETAILS_MAX).map(truncateMessage);
-}
-
-/**
- * Returns a function that tells whether a version may be published although its tests fail. It may
- * if it was published before. Code that the request does not name may fail if all libraries that
- * the request names were published before.
- */
-export function toleratesFailures(
-  catalog: Catalog,
-  testRun: CodeTestReport,
-): (versionId: string) => boolean {
-  const unnamed = new Set(testRun.tested.map(({ versionId }) => versionId));
-  const wasPublished = ({ revision }: { revision: Revision }) =>
-    catalog.code.history(revision).imports !== undefined;
-  const named = testRun.libraries.filter(({ revision }) => !unnamed.has(revision.versionId));
-  const tolerated = new Set(
-    [...testRun.libraries, ...testRun.transformations]
-      .filter((it) =>
-        unnamed.has(it.revision.versionId) ? named.every(wasPublished) : wasPublished(it),
-      )
-      .map(({ revision }) => revision.versionId),
-  );
-  return (versionId) => tolerated.has(versionId);
 }
 
 /** Whether code drops every test event, and no suite has an expected output. */

@@ -25,9 +25,10 @@ export interface Publisher {
     input: UpdateCodeInput,
   ): Promise<StoredCode>;
   /**
-   * Publishes the selected versions, all or none, after testing them and all published code that
-   * imports them. Failing tests of a version that was published before are only warnings, since a
-   * rollback must always work.
+   * Publishes the selected versions, all or none, if all live code loads and passes its tests
+   * afterwards: the selected versions, and all published code that imports them. When every selected
+   * version was published before, failing tests are only warnings, since a rollback must always
+   * work.
    */
   publish(workspaceId: string, selection: CodeSelection): Promise<PublishResult>;
   /**

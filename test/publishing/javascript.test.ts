@@ -180,3 +180,37 @@ test(
   },
   PATIENCE_MS,
 );
+
+test(
+  "a library that its importer cannot load with is refused, although the request names the importer",
+  async () => {
+    const { catalog, workspaceId, publishing, publish } = await house();
+    const library = await publish("library", {
+      name: "textLib",
+      code: "export const up = (text) => text.toUpperCase();",
+    });
+    const shout = await publish("transformation", {
+      name: "Shout",
+      code: 'import { up } from "textLib";\nexport const transformEvent = (event) => ({ ...event, type: up(event.type) });',
+    });
+    const draft = { code: "export const down = (text) => text.toLowerCase();", publish: false };
+    const next = await publishing.update(workspaceId, "library", library.resource.id, draft);
+    const transformations = [{ versionId: shout.revision.versionId }];
+    const libraries = [{ versionId: next.revision.versionId }];
+    const result = await publishing.publish(workspaceId, { transformations, libraries });
+    expect(result).toMatchObject({
+      published: false,
+      validationOutput: {
+        transformations: [
+          {
+            pass: false,
+            message: expect.stringContaining("does not provide an export named 'up'"),
+          },
+        ],
+      },
+    });
+    const { published } = catalog.code.resource(workspaceId, "library", library.resource.id);
+    expect(published).toBe(library.revision.versionId);
+  },
+  PATIENCE_MS,
+);

@@ -42,6 +42,11 @@ test(
       expect.stringMatching(/^User: AttributeError/),
       expect.stringMatching(/^User: AttributeError/),
     ]);
+    const draft = { ...change, publish: false };
+    const next = await publishing.update(workspaceId, "library", inner?.id ?? "", draft);
+    const libraries = [{ versionId: next.revision.versionId }];
+    const named = await publishing.publish(workspaceId, { transformations, libraries });
+    expect(named).toMatchObject({ published: false });
   },
   2 * PATIENCE_MS,
 );

@@ -5,13 +5,14 @@ import type { CodeKind, Revision } from "../../catalog/model.ts";
 import { pooledMap } from "../../concurrency/pooled-map.ts";
 import { ApiError } from "../../errors.ts";
 import { SandboxUnavailable } from "../../sandbox/sandbox.ts";
+import type { TestSuite } from "../publisher.ts";
 import {
   type InspectedCode,
   inspectImports,
   type ResolvedCode,
   resolveImports,
 } from "./resolve-imports.ts";
-import { testImporter, testLibrary, testTransformation } from "./test-code.ts";
+import { suiteOf, testImporter, testLibrary, testTransformation } from "./test-code.ts";
 import type { TestContext } from "./test-context.ts";
 import type { CodeTestReport, TestRunPlan } from "./test-run.ts";
 
@@ -47,18 +48,23 @@ export async function runTests(
 
   const libraries = [...own, ...importing("library")].map(resolved);
   const transformations = named.map(resolved);
-  const others = importing("transformation").map((code) => {
-    return { after: resolved(code), before: resolveImports(catalog, code, []) };
-  });
-  const used = [...libraries, ...transformations, ...others.map(({ after }) => after)];
-  const suites = new Map(plan.transformations.map((it) => [it.revision.versionId, it.suites]));
+  const others = importing("transformation").map(resolved);
+  const used = [...libraries, ...transformations, ...others];
+  const planned = new Map(plan.transformations.map((it) => [it.revision.versionId, it]));
+  const testAsImporter = (code: ResolvedCode, suites: readonly TestSuite[]) =>
+    testImporter(context, code, resolveImports(catalog, code, []), suites);
   const testRun = {
     libraries: await at(libraries, (code) => testLibrary(context, code)),
     transformations: [
-      ...(await at(transformations, (code) =>
-        testTransformation(context, code, suites.get(code.revision.versionId) ?? []),
+      ...(await at(transformations, (code) => {
+        const { suites = [], isImporter } = planned.get(code.revision.versionId) ?? {};
+        return isImporter
+          ? testAsImporter(code, suites)
+          : testTransformation(context, code, suites);
+      })),
+      ...(await at(others, (code) =>
+        testAsImporter(code, [suiteOf(catalog.code.history(code.revision).events)]),
       )),
-      ...(await at(others, ({ after, before }) => testImporter(context, after, before))),
     ],
     seen: seenBy(used, plan),
     tested: importers.map(({ revision }) => ({ versionId: revision.versionId })),

@@ -52,8 +52,7 @@ export async function testTransformation(
 }
 
 /**
- * Tests published code with new libraries that it imports (`after`), on the events that were stored
- * when it was published. A failure counts only if the code passes with the published libraries
+ * Tests published code with new libraries that it imports (`after`). A failure counts only if the code passes with the published libraries
  * (`before`), because code that was published with other events may never have supported the
  * default ones.
  */
@@ -61,8 +60,8 @@ export async function testImporter(
   context: TestContext,
   after: ResolvedCode,
   before: ResolvedCode,
+  suites: readonly TestSuite[],
 ): Promise<TransformationTestReport> {
-  const suites = [suiteOf(context.catalog.code.history(after.revision).events)];
   const now = await testTransformation(context, after, suites);
   const outcomes = outcomesOf(now);
   if (now.error === undefined && !outcomes.some(isFailure)) return now;

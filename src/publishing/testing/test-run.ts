@@ -9,13 +9,23 @@ import type { TestSuite } from "../publisher.ts";
  * ones.
  */
 export interface TestRunPlan {
-  transformations: { revision: Revision; suites: TestSuite[] }[];
+  transformations: PlannedTransformation[];
   libraries: Revision[];
   /**
    * Whether published code that imports the libraries is tested too, with the events stored with
    * it.
    */
   withImporters: boolean;
+}
+
+export interface PlannedTransformation {
+  revision: Revision;
+  suites: TestSuite[];
+  /**
+   * Whether the revision is live and is tested only because its libraries change: test events that
+   * fail with the published libraries too do not count then.
+   */
+  isImporter?: boolean;
 }
 
 /** Results of a test run, per revision. */
