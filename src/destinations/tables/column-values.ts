@@ -100,7 +100,8 @@ function fitText(text: string, charsMax = Number.POSITIVE_INFINITY): string | un
 
 function fitInteger(value: unknown, range: TableColumn["range"]): number | undefined {
   if (typeof value !== "number" || !Number.isInteger(value)) return undefined;
-  return within(value, range) && value >= -longMax && value < longMax ? value : undefined;
+  // The smallest integer fits, but its text in JSON, -9223372036854776000, does not.
+  return within(value, range) && Math.abs(value) < longMax ? value : undefined;
 }
 
 function within(value: number, range: TableColumn["range"]): boolean {
