@@ -260,7 +260,9 @@ function openApi({ config, logger, metrics }: StartContext, sources: ApiSources)
       return clients.networkOf(address) ?? address;
     },
     dataPlaneUrl: () => config["public.url"] ?? reachableUrl(ingest.url),
-    hosts: [config["admin.host"], ...config["admin.hosts"]].map((it) => it.toLowerCase()),
+    hosts: [`${config["admin.host"]}:${config["admin.port"]}`, ...config["admin.hosts"]].map((it) =>
+      it.toLowerCase(),
+    ),
     python: config["api.python"],
     requestsPerSecondMax: config["admin.rate"],
   });

@@ -100,7 +100,8 @@ export function createClient(options: {
       method,
       headers: {
         ...(options.token !== undefined && { Authorization: `Bearer ${options.token}` }),
-        ...(input.body !== undefined && { "Content-Type": "application/json" }),
+        // The server expects the type beside a session cookie, also of a request without a body.
+        ...(method !== "GET" && { "Content-Type": "application/json" }),
       },
       ...(input.body !== undefined && { body: JSON.stringify(input.body) }),
       ...(signal && { signal }),

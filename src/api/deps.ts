@@ -113,7 +113,8 @@ export interface ApiDeps {
    */
   clientOf(peer: string, forwardedFor: string): string;
   /**
-   * Host names, in lower case, under which browsers and metric scrapers reach the control plane.
+   * Host names, in lower case, under which browsers and metric scrapers reach the control plane. A
+   * port other than the default one of HTTP or HTTPS follows its name, such as `name:8443`.
    */
   hosts: readonly string[];
   version: string;

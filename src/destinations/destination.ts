@@ -119,6 +119,12 @@ export interface SecretAudience {
   /** Whether TLS encrypts the connection over which the secret is sent. */
   isTls: boolean;
   /**
+   * Which certificates prove that a server is the receiver: authorities and a name in the config.
+   * Absent for kinds that always expect the host's name and the system's authorities. A receiver
+   * that is proved by other certificates counts as another receiver.
+   */
+  certificate?: string;
+  /**
    * Purpose of the secret at this receiver, for configs with several receivers. A receiver with
    * another purpose counts as another receiver.
    */

@@ -8,6 +8,18 @@ export function audienceOfUrl(text: unknown): SecretAudience {
 }
 
 /**
+ * Returns the certificates that a config with `tlsCa` and `tlsServerName` accepts: by default those
+ * of the system's authorities for the name `host`. Whoever could replace the authorities could put
+ * another server at the receiver's address.
+ */
+export function acceptedCertificate(
+  { tlsCa = "", tlsServerName }: { tlsCa?: string; tlsServerName?: string },
+  host: string,
+): string {
+  return JSON.stringify([(tlsServerName ?? host).toLowerCase(), tlsCa.trim()]);
+}
+
+/**
  * Returns the receivers in `after` that are missing in `before`. A receiver that had TLS in
  * `before` and has none in `after` counts as missing.
  */
@@ -15,9 +27,12 @@ export function addedAudiences(
   before: readonly SecretAudience[],
   after: readonly SecretAudience[],
 ): SecretAudience[] {
-  return after.filter(({ host, isTls, use }) => {
+  return after.filter(({ host, isTls, certificate, use }) => {
     const isOld = (old: SecretAudience) =>
-      old.host === host && old.use === use && (isTls || !old.isTls);
+      old.host === host &&
+      old.use === use &&
+      old.certificate === certificate &&
+      (isTls || !old.isTls);
     return !before.some(isOld);
   });
 }

@@ -33,11 +33,6 @@ export type { ConnectStage, OnStage } from "./socket.ts";
 export const EGRESS_CONNECTIONS_MAX = 512;
 
 export interface EgressRequest extends HttpRequest {
-  /**
-   * The workspace that the request counts for. The numbers of resolutions and connections are
-   * bounded for each workspace.
-   */
-  workspaceId: string;
   url: string;
   /** Longest time in milliseconds from the first DNS query to the last byte of the response. */
   timeoutMs: number;

@@ -18,6 +18,11 @@ export interface EgressResponse {
 
 /** The part of a request that does not depend on how the connection is made. */
 export interface HttpRequest {
+  /**
+   * The workspace that the request counts for. The numbers of resolutions and connections are
+   * bounded for each workspace, and workspaces never share a connection.
+   */
+  workspaceId: string;
   method: string;
   /** Request headers. A request with a header in `reservedHeaders` is refused. */
   headers: Readonly<Record<string, string>>;
@@ -44,7 +49,7 @@ export interface HttpAttempt extends HttpRequest {
 /** A request with its encoded bytes, which is sent over a connection to its endpoint. */
 interface PreparedRequest {
   attempt: HttpAttempt;
-  /** Key of the request's endpoint. The request may use idle connections with the same key. */
+  /** Key of workspace and endpoint. The request may use idle connections with the same key. */
   key: string;
   /** The HTTP method in capital letters. */
   method: string;
@@ -61,6 +66,12 @@ export interface HttpClient {
 const closed = new Set(["ECONNRESET", "EPIPE"]);
 
 /**
+ * Methods whose body every receiver reads. Some receivers ignore the body of another method, and
+ * read it as the beginning of the next request.
+ */
+const withBody = new Set(["POST", "PUT", "PATCH"]);
+
+/**
  * Size of a body, in bytes, up to which head and body are copied into one buffer. A larger body is
  * written separately.
  */
@@ -68,8 +79,9 @@ const copiedBytesMax = 64 << 10;
 
 /**
  * Creates an HTTP/1.1 client. It keeps at most `idleMax` idle connections, and never more than
- * `EGRESS_IDLE_CONNECTIONS_MAX`. Idle connections are identified by address and TLS host name, so
- * that every connection leads to a checked address.
+ * `EGRESS_IDLE_CONNECTIONS_MAX`. Idle connections are identified by workspace, address and TLS host
+ * name. So every connection leads to a checked address, and what one workspace sends or receives
+ * over a connection never mixes with a request of another one.
  *
  * The alternatives do not fit: `fetch` obeys `HTTP_PROXY`, cannot connect to a given address, and
  * allows 256 requests at a time in the whole process, so that a few receivers that do not respond
@@ -100,6 +112,8 @@ export function createHttpClient(idleMax: number): HttpClient {
     } finally {
       busy.delete(connection);
     }
+    const isBodyRead = attempt.body.byteLength === 0 || withBody.has(method);
+    if (!isBodyRead) connection.destroy();
     if (connection.isOpen) idle.keep(key, connection, keepMs(reader.headers["keep-alive"]));
     return { status: reader.status, headers: reader.headers, body: reader.body };
   }
@@ -107,7 +121,7 @@ export function createHttpClient(idleMax: number): HttpClient {
   return {
     async send(endpoint, attempt) {
       const { address, port, tlsHost = "", ca = "" } = endpoint;
-      const key = `${address} ${port} ${tlsHost} ${ca}`;
+      const key = `${attempt.workspaceId} ${address} ${port} ${tlsHost} ${ca}`;
       const method = attempt.method.toUpperCase();
       const ready = { key, method, bytes: bytesOf(method, attempt), attempt };
       const kept = endpoint.onStage ? undefined : idle.take(key);

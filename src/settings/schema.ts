@@ -14,10 +14,15 @@ export const configSchema = Type.Object({
   "admin.host": host("127.0.0.1", "address of the control plane (API, metrics)"),
   "admin.port": port(8081, "port of the control plane; 0 takes a free one"),
   "admin.hosts": Type.Array(
-    Type.String({ pattern: "^[A-Za-z0-9_-]+(\\.[A-Za-z0-9_-]+)*$", title: "host names" }),
+    Type.String({
+      pattern: "^[A-Za-z0-9_-]+(\\.[A-Za-z0-9_-]+)*(:[1-9][0-9]{0,4})?$",
+      title: "host names, with a port where a proxy listens on another one than 80 or 443",
+    }),
     {
       default: [],
-      description: "names of the control plane for browsers and scrapers, beside localhost",
+      description:
+        "names of the control plane for browsers and scrapers, beside localhost; " +
+        "with a port where a proxy listens on another one than 80 or 443",
     },
   ),
   "admin.token": Type.Optional(

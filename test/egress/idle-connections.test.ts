@@ -39,6 +39,40 @@ test("all concurrent connections are kept and used again", async () => {
   expect(sink.requests.length).toBe(9);
 });
 
+describe("a receiver that reads no body of GET, HEAD and DELETE", () => {
+  const planted = "POST /planted HTTP/1.1\r\nHost: x\r\nX-Rest: ";
+
+  test.each(["GET", "HEAD", "DELETE", "OPTIONS", "PURGE"])(
+    "gets no request after one of %s with a body over the same connection",
+    async (method) => {
+      const { sink, egress, url } = await setUp((socket, request) => {
+        // The body is the beginning of a request, which the next one would complete.
+        if (request.includes("\r\n\r\n")) socket.write(ok);
+      });
+      await egress.request({ ...requestTo(url), method, body: Buffer.from(planted) });
+      await egress.request({ ...requestTo(`${url}next`), method: "GET" });
+      expect(sink.connections).toBe(2);
+      expect(sink.requests.at(-1)).toStartWith("GET /next HTTP/1.1\r\n");
+    },
+  );
+
+  test.each(["POST", "PUT", "PATCH"])("a connection is used again after %s", async (method) => {
+    const { sink, egress, url } = await setUp((socket) => void socket.write(ok));
+    for (let n = 0; n < 2; n++) {
+      await egress.request({ ...requestTo(url), method, body: Buffer.from("x") });
+    }
+    expect(sink.connections).toBe(1);
+  });
+});
+
+test("a connection of one workspace carries no request of another one", async () => {
+  const { sink, egress, url } = await setUp((socket) => void socket.write(ok));
+  for (const workspaceId of ["a", "b", "a", "b"]) {
+    await egress.request({ ...requestTo(url), workspaceId });
+  }
+  expect(sink.connections).toBe(2);
+});
+
 test("a connection that its response closed is not used for a request that must be sent once only", async () => {
   const { sink, egress, url } = await setUp((socket) => {
     socket.write("HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");

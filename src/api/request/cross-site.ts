@@ -1,10 +1,10 @@
 import { isIP } from "node:net";
 import { ApiError } from "../../errors.ts";
 import type { Route } from "../route.ts";
-import { sessionSecret } from "./session-cookie.ts";
+import { hasSessionCookie } from "./session-cookie.ts";
 
 /**
- * Throws for requests that another site's page sends with the user's credentials (CSRF). Browsers
+ * Throws for requests that another origin's page sends with the user's credentials (CSRF). Browsers
  * attach Basic credentials and cookies to requests of any page. Only the console's own page
  * attaches a Bearer token.
  */
@@ -17,16 +17,25 @@ export function refuseCrossSite(
   // workspace.
   const repeated = isSentByBrowser(headers) || key === "POST /v2/session";
   if (repeated || key === "GET /metrics") expectHost(headers, hosts);
-  // A GET changes nothing, and another site's page cannot read the answer.
+  // A GET changes nothing, and another origin's page cannot read the answer.
   if (method === "GET") return;
   const site = headers.get("sec-fetch-site");
   if (site === "cross-site" || site === "same-site") throw crossSiteError();
-  // Browsers send no Sec-Fetch-Site over plain HTTP to a host name, so that Origin has to do.
+  // Browsers send no Sec-Fetch-Site over plain HTTP to a host name, and send cookies to every port
+  // of a host, so that Origin has to do.
   const origin = headers.get("origin");
   if (repeated && origin !== null && !isSameOrigin(origin, headers, hosts)) throw crossSiteError();
+  if (!usesSessionCookie(headers)) return;
   // Only browsers have sessions, and browsers send an Origin with every request that changes
   // something.
-  if (needs !== "open" && usesSessionCookie(headers) && origin === null) throw crossSiteError();
+  if (needs !== "open" && origin === null) throw crossSiteError();
+  // A page sends this type to another origin only if the server agrees (CORS), and it never does.
+  if (!isJson(headers)) {
+    throw new ApiError(
+      "forbidden",
+      "Expected Content-Type application/json beside a session cookie, got another or none",
+    );
+  }
 }
 
 function isSentByBrowser(headers: Headers): boolean {
@@ -34,7 +43,11 @@ function isSentByBrowser(headers: Headers): boolean {
 }
 
 function usesSessionCookie(headers: Headers): boolean {
-  return !headers.has("authorization") && sessionSecret(headers) !== undefined;
+  return !headers.has("authorization") && hasSessionCookie(headers);
+}
+
+function isJson(headers: Headers): boolean {
+  return /^application\/json *(;|$)/i.test(headers.get("content-type") ?? "");
 }
 
 /**
@@ -52,16 +65,20 @@ export function expectHost(headers: Headers, hosts: readonly string[]): void {
 
 function isAllowedHost(name: string, hosts: readonly string[]): boolean {
   if (isIP(name.replace(/^\[|\]$/g, "")) !== 0) return true;
-  return name === "localhost" || name.endsWith(".localhost") || hosts.includes(name);
+  if (name === "localhost" || name.endsWith(".localhost")) return true;
+  return hosts.some((host) => hostName(host) === name);
 }
 
-/** Whether the origin is the request's own host, or a name in the setting admin.hosts. */
+/**
+ * Whether the origin has the name and port that the request was sent to, or those of an item of
+ * `hosts`: a proxy may change the Host header. An origin without a port has the default one.
+ */
 function isSameOrigin(origin: string, headers: Headers, hosts: readonly string[]): boolean {
-  const [, host] = /^https?:\/\/([^/]+)$/i.exec(origin) ?? [];
+  const [, scheme, host] = /^(https?):\/\/([^/]+)$/i.exec(origin.toLowerCase()) ?? [];
   if (host === undefined) return false;
-  return (
-    host.toLowerCase() === headers.get("host")?.toLowerCase() || hosts.includes(hostName(host))
-  );
+  const defaultPort = scheme === "https" ? ":443" : ":80";
+  const own = headers.get("host")?.toLowerCase();
+  return own === host || own === host + defaultPort || hosts.includes(host);
 }
 
 /** The host name without its port. */

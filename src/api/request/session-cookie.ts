@@ -1,3 +1,5 @@
+import { ApiError } from "../../errors.ts";
+
 /**
  * Name of the session cookie over TLS. The prefix `__Host-` makes browsers accept the cookie only
  * over TLS and only from this host.
@@ -7,27 +9,43 @@ const PLAIN_NAME = "pixelmill-session";
 
 /**
  * Reads the session's secret from the request's cookie. Scripts in the browser cannot read the
- * cookie.
+ * cookie. A page of another host of the domain can set a cookie with the plain name, so over TLS
+ * only the other name counts. Throws when several cookies have the name, since one of them is
+ * foreign.
  */
 export function sessionSecret(headers: Headers): string | undefined {
-  const cookies = new Map(
-    (headers.get("cookie") ?? "").split(";").map((pair) => {
-      const equals = pair.indexOf("=");
-      return [pair.slice(0, Math.max(0, equals)).trim(), pair.slice(equals + 1).trim()] as const;
-    }),
+  const cookies = sessionCookies(headers);
+  const secure = cookies.filter(([name]) => name === SECURE_NAME);
+  const [cookie, ...others] = secure.length > 0 || usesTls(headers) ? secure : cookies;
+  if (others.length === 0) return cookie?.[1];
+  throw new ApiError(
+    "unauthenticated",
+    "Expected one session cookie, got several; delete the cookies of this site, since another server has set one",
   );
-  return cookies.get(SECURE_NAME) ?? cookies.get(PLAIN_NAME);
+}
+
+export function hasSessionCookie(headers: Headers): boolean {
+  return sessionCookies(headers).length > 0;
+}
+
+/** Names and values of all cookies that may be the session's. */
+function sessionCookies(headers: Headers): [name: string, value: string][] {
+  const cookies = (headers.get("cookie") ?? "").split(";").map((pair): [string, string] => {
+    const equals = pair.indexOf("=");
+    return [pair.slice(0, Math.max(0, equals)).trim(), pair.slice(equals + 1).trim()];
+  });
+  return cookies.filter(([name]) => name === SECURE_NAME || name === PLAIN_NAME);
 }
 
 /** A Set-Cookie header that keeps the session until `expiresAt` (milliseconds since the epoch). */
 export function sessionCookie(request: Request, secret: string, expiresAt: number) {
   const seconds = Math.max(1, Math.floor((expiresAt - Date.now()) / 1_000));
-  return cookie(usesTls(request), secret, seconds);
+  return cookie(usesTls(request.headers), secret, seconds);
 }
 
 /** A Set-Cookie header that removes the session cookie. */
 export function expiredSessionCookie(request: Request) {
-  return cookie(usesTls(request), "", 0);
+  return cookie(usesTls(request.headers), "", 0);
 }
 
 function cookie(isSecure: boolean, value: string, seconds: number): { "Set-Cookie": string } {
@@ -38,11 +56,18 @@ function cookie(isSecure: boolean, value: string, seconds: number): { "Set-Cooki
 }
 
 /**
- * Whether the browser uses TLS, either to this server or to a proxy in front of it. The header of
- * any proxy is believed, since a false one only makes the cookie stricter.
+ * Whether the browser uses TLS, to a proxy in front of this server. The header of any proxy is
+ * believed, since a false one only makes the rules for cookies stricter. A browser sends
+ * Sec-Fetch-Site over TLS, and without TLS only to its own machine.
  */
-function usesTls({ url, headers }: Request): boolean {
+function usesTls(headers: Headers): boolean {
   const forwarded = headers.get("x-forwarded-proto")?.split(",")[0]?.trim().toLowerCase();
-  const origin = headers.get("origin")?.toLowerCase() ?? "";
-  return url.startsWith("https:") || origin.startsWith("https:") || forwarded === "https";
+  const origin = headers.get("origin")?.toLowerCase();
+  if (forwarded === "https") return true;
+  if (origin !== undefined) return origin.startsWith("https:");
+  return headers.has("sec-fetch-site") && !isThisMachine(headers.get("host") ?? "");
+}
+
+function isThisMachine(host: string): boolean {
+  return /^(127\.[\d.]+|\[::1\]|([^:]+\.)?localhost)(:\d+)?$/i.test(host);
 }

@@ -1,8 +1,8 @@
 import type { Egress } from "../../egress/egress.ts";
-import type { DestinationKind } from "../destination.ts";
+import type { DestinationKind, SecretAudience } from "../destination.ts";
 import { requestInSteps } from "../http-steps.ts";
 import { DATABASE_BATCH_EVENTS_MAX, DATABASE_TIMEOUT_MS_DEFAULT } from "../limits.ts";
-import { audienceOfUrl } from "../secret-audience.ts";
+import { acceptedCertificate, audienceOfUrl } from "../secret-audience.ts";
 import { openTables } from "../tables/open-tables.ts";
 import { type TestStep, TestSteps } from "../test-steps.ts";
 import { ClickhouseConfig, clickhouseFaults } from "./config.ts";
@@ -26,7 +26,7 @@ export function clickhouseKind(egress: Egress): DestinationKind<ClickhouseConfig
   return {
     kind: "clickhouse",
     configSchema: ClickhouseConfig,
-    secretKeys: [{ path: "password", audiences: ({ url }) => [audienceOfUrl(url)] }],
+    secretKeys: [{ path: "password", audiences: (config) => [audienceOf(config)] }],
     validate: clickhouseFaults,
     batchSize: (config) => config.batchSize ?? DATABASE_BATCH_EVENTS_MAX,
     // ClickHouse is slow when it gets many small inserts at a time.
@@ -35,6 +35,11 @@ export function clickhouseKind(egress: Egress): DestinationKind<ClickhouseConfig
     test: (config, workspaceId, signal) =>
       testClickhouse(egress, databaseOf(config, workspaceId), signal),
   };
+}
+
+function audienceOf(config: ClickhouseConfig): SecretAudience {
+  const certificate = acceptedCertificate(config, new URL(config.url).hostname);
+  return { ...audienceOfUrl(config.url), certificate };
 }
 
 async function testClickhouse(

@@ -8,6 +8,7 @@ import type {
   SecretAudience,
 } from "../destination.ts";
 import { DATABASE_BATCH_EVENTS_MAX, DATABASE_TIMEOUT_MS_DEFAULT } from "../limits.ts";
+import { acceptedCertificate } from "../secret-audience.ts";
 import { BrokerConnections } from "./broker-connections.ts";
 import { addressesOf, KafkaConfig, kafkaFaults } from "./config.ts";
 import { testKafka } from "./connection-test.ts";
@@ -38,7 +39,8 @@ export function kafkaKind(egress: Egress): DestinationKind {
 function audiences(config: Record<string, unknown>): SecretAudience[] {
   const { brokers, tls } = config as KafkaConfig;
   return addressesOf(brokers).map(({ host, port }) => {
-    return { host: `${host.toLowerCase()}:${port}`, isTls: tls !== "off" };
+    const certificate = acceptedCertificate(config, host);
+    return { host: `${host.toLowerCase()}:${port}`, isTls: tls !== "off", certificate };
   });
 }
 

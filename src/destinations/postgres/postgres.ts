@@ -2,6 +2,7 @@ import type { Egress } from "../../egress/egress.ts";
 import { configFaults } from "../config-faults.ts";
 import type { DestinationKind, SecretAudience } from "../destination.ts";
 import { DATABASE_BATCH_EVENTS_MAX } from "../limits.ts";
+import { acceptedCertificate } from "../secret-audience.ts";
 import { openTables } from "../tables/open-tables.ts";
 import { type TestStep, type TestStepName, TestSteps } from "../test-steps.ts";
 import { PostgresConfig } from "./config.ts";
@@ -36,8 +37,10 @@ export function postgresKind(egress: Egress): DestinationKind<PostgresConfig> {
   };
 }
 
-function audienceOf({ host, port = 5432, tls }: PostgresConfig): SecretAudience {
-  return { host: `${host.toLowerCase()}:${port}`, isTls: tls !== "off" };
+function audienceOf(config: PostgresConfig): SecretAudience {
+  const { host, port = 5432, tls } = config;
+  const certificate = acceptedCertificate(config, host);
+  return { host: `${host.toLowerCase()}:${port}`, isTls: tls !== "off", certificate };
 }
 
 async function testPostgres(

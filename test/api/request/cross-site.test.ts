@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { refuseCrossSite } from "../../../src/api/request/cross-site.ts";
+import { routes } from "../../../src/api/route-table.ts";
 import { describeWith } from "../../counterpart.ts";
 import { chromiumMissing, sharedBrowser } from "../_chromium.ts";
 import { startApi, type TestApi } from "../_setup.ts";
@@ -13,7 +14,9 @@ afterAll(() => api.stop());
 
 type Headers_ = Record<string, string>;
 const basic = { authorization: "Basic eDp5" };
-const hosts = ["admin.example.com"];
+const hosts = ["admin.example.com", "admin.example.com:8443", "10.0.0.7:8081"];
+const json = { "content-type": "application/json" };
+const session = { cookie: "a=b; pixelmill-session=pms_x", ...json };
 const change = { method: "POST", key: "POST /v2/sources", needs: [] } as const;
 const read = { method: "GET", key: "GET /v2/sources", needs: [] } as const;
 const metrics = { method: "GET", key: "GET /metrics", needs: "open" } as const;
@@ -33,6 +36,21 @@ const passes: [string, Parameters<typeof refuseCrossSite>[0], Headers_][] = [
     change,
     { ...basic, host: "Admin.Example.com", origin: "https://Admin.Example.com" },
   ],
+  [
+    "a session's own page",
+    change,
+    { ...session, host: "localhost:8081", origin: "http://localhost:8081" },
+  ],
+  [
+    "a session's page behind a proxy that leaves the Host alone",
+    change,
+    { ...session, host: "admin.example.com:443", origin: "https://admin.example.com" },
+  ],
+  [
+    "a session's page behind a proxy at a port of the setting",
+    change,
+    { ...session, host: "127.0.0.1:8081", origin: "https://admin.example.com:8443" },
+  ],
   ["a bearer by any name", change, { authorization: "Bearer x", host: "pixelmill.svc:8081" }],
   ["a bearer from any origin", change, { authorization: "Bearer x", origin: "null", host: "a" }],
   ["reading by Basic", read, { ...basic, host: "app.localhost", origin: "http://evil.test" }],
@@ -41,6 +59,13 @@ const passes: [string, Parameters<typeof refuseCrossSite>[0], Headers_][] = [
   ["a scraper of HTTP/1.0", metrics, {}],
   ["a check of health by any name", health, { host: "pixelmill" }],
 ];
+/** These come from another port of the same host: a browser sends them the cookie. */
+const otherPorts = [
+  ["an allowed name at another port", "admin.example.com:8081", "http://admin.example.com:3000"],
+  ["an allowed name with the port of HTTP", "admin.example.com", "http://admin.example.com:8080"],
+  ["the address of the control plane at the port of HTTP", "10.0.0.7:8081", "http://10.0.0.7"],
+  ["localhost at another port", "localhost:8081", "http://localhost:3000"],
+] as const;
 const refused: [string, Parameters<typeof refuseCrossSite>[0], Headers_][] = [
   ["a form of another site", change, { ...basic, host: "127.0.0.1", origin: "http://evil.test" }],
   ["a form in a sandboxed frame", change, { ...basic, host: "127.0.0.1", origin: "null" }],
@@ -60,6 +85,11 @@ const refused: [string, Parameters<typeof refuseCrossSite>[0], Headers_][] = [
     { cookie: "a=b", host: "127.0.0.1", origin: "http://e.t" },
   ],
   ["what the browser says is of another site", change, { "sec-fetch-site": "cross-site" }],
+  ...otherPorts.map(([what, host, origin]): [string, typeof change, Headers_] => [
+    `a session's cookie from ${what}`,
+    change,
+    { ...session, host, origin },
+  ]),
   ["a rebound name with Basic", read, { ...basic, host: "evil.test:8081" }],
   ["a rebound name with a cookie", read, { cookie: "a=b", host: "evil.test" }],
   ["a rebound name at the metrics", metrics, { host: "evil.test" }],
@@ -74,6 +104,45 @@ describe("a request from a browser", () => {
   test.each(refused)("is refused: %s", (_, route, headers) => {
     expect(() => refuseCrossSite(route, new Headers(headers), hosts)).toThrow("Expected");
   });
+});
+
+/** Types that a page may send to another origin without asking it, and none. */
+const simpleTypes = [
+  "text/plain",
+  "text/plain; application/json",
+  "application/x-www-form-urlencoded",
+  "multipart/form-data; boundary=x",
+  "application/json-patch+json",
+  undefined,
+];
+
+test("every route that changes something expects a session's request to be of its own origin and in JSON", async () => {
+  const signedIn = await api.send("POST", "/v2/session", {
+    token: null,
+    body: { token: api.token },
+  });
+  const Cookie = signedIn.headers.get("set-cookie")!.split(";")[0]!;
+  const { hostname, port } = new URL(api.url);
+  const changing = routes.filter(({ method }) => method !== "GET");
+  expect(changing.length).toBeGreaterThan(30);
+  for (const { key, method, path } of changing) {
+    const target = path.replace(/\{\w+\}/g, "none");
+    const status = async (headers: Headers_) =>
+      (await api.send(method, target, { token: null, headers: { Cookie, ...headers } })).status;
+    for (const type of simpleTypes) {
+      const headers = { Origin: api.url, ...(type !== undefined && { "Content-Type": type }) };
+      expect([key, type, await status(headers)]).toEqual([key, type, 403]);
+    }
+    const json = { "Content-Type": "application/json" };
+    for (const origin of [`http://${hostname}:${Number(port) - 1}`, `http://${hostname}`, "null"]) {
+      expect([key, origin, await status({ ...json, Origin: origin })]).toEqual([key, origin, 403]);
+    }
+    const isSignOut = key === "DELETE /v2/session";
+    if (!isSignOut) {
+      const own = await status({ ...json, Origin: api.url });
+      expect([key, own === 403 || own === 401]).toEqual([key, false]);
+    }
+  }
 });
 
 test("a form of another site with cached Basic credentials rotates no write key", async () => {

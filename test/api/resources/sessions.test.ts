@@ -16,7 +16,12 @@ const open = (sent: Sent = {}) =>
 
 /** Headers that a browser sends by itself from the console's page. */
 function browser(cookie: string, headers: Record<string, string> = {}): Sent {
-  const own = { Cookie: cookie, Origin: api.url, "Sec-Fetch-Site": "same-origin" };
+  const own = {
+    Cookie: cookie,
+    Origin: api.url,
+    "Sec-Fetch-Site": "same-origin",
+    "Content-Type": "application/json",
+  };
   return { token: null, headers: { ...own, ...headers } };
 }
 
@@ -95,6 +100,24 @@ describe("over TLS", () => {
     expect((await api.send("GET", "/v2/session", sent)).status).toBe(200);
   });
 
+  const proofs: [string, Record<string, string>][] = [
+    ["a proxy says so", { "X-Forwarded-Proto": "https" }],
+    ["its origin says so", { Origin: "https://admin.example.com", Host: "admin.example.com" }],
+    [
+      "the browser says so by a header that it sends over TLS alone",
+      { "Sec-Fetch-Site": "same-origin", Host: "admin.example.com" },
+    ],
+  ];
+  test.each(proofs)(
+    "a plain cookie, which another host may have set, is no session when %s",
+    async (_, headers) => {
+      const Cookie = await signedIn();
+      const sent = { token: null, headers: { Cookie, ...headers } };
+      expect((await api.send("GET", "/v2/session", sent)).status).toBe(401);
+      expect((await api.send("GET", "/v2/session", browser(Cookie))).status).toBe(200);
+    },
+  );
+
   test("a plain cookie that another host slipped in does not replace the session", async () => {
     const { headers } = await open({ headers: { "X-Forwarded-Proto": "https" } });
     const own = headers.get("set-cookie")!.split(";")[0]!;
@@ -105,6 +128,15 @@ describe("over TLS", () => {
       expect(body.session.workspace.id).toBe(api.workspaceId);
     }
   });
+});
+
+test("several cookies of the session's name are no session, and the answer says what to do", async () => {
+  const own = await signedIn();
+  const foreign = await signedIn(await api.tokenWith([]));
+  for (const Cookie of [`${own}; ${foreign}`, `${foreign}; a=b; ${own}`, `${own}; ${own}`]) {
+    const { status, body } = await api.send("GET", "/v2/session", browser(Cookie));
+    expect([status, body.message]).toEqual([401, expect.stringContaining("delete the cookies")]);
+  }
 });
 
 describe("a page of another site", () => {

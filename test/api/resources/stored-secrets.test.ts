@@ -20,6 +20,19 @@ interface Case {
   stays: Config[];
 }
 
+/** Settings that RudderStack's clients send for every type, and pixelmill ignores. */
+const ignored = {
+  ...{ connectionMode: {}, consentManagement: {}, ketchConsentPurposes: {} },
+  ...{ oneTrustCookieCategories: {}, useNativeSDK: {}, eventDelivery: {}, eventDeliveryTS: {} },
+};
+/** Settings of databases and brokers that decide whom TLS believes. */
+const otherCertificates = [
+  [{ tlsCa: "another authority" }],
+  [{ tlsServerName: "evil.test" }],
+] satisfies [Config][];
+const sizes = { batchSize: 5, timeoutMs: 1_000 };
+const tables = { mode: "raw", eventTables: true, rawTable: "r" };
+
 const hook = "https://hooks.test/in";
 const oauth = { tokenUrl: "https://login.test/token", clientId: "id", clientSecret: "hidden" };
 const { clientSecret: _, ...shownOauth } = oauth;
@@ -36,7 +49,11 @@ const cases: Case[] = [
       [{ webhookUrl: "https://hooks.test:8443/in" }],
       [{ webhookUrl: "http://hooks.test/in" }],
     ],
-    stays: [{ webhookUrl: "https://HOOKS.test:443/other?a=1" }, { batchSize: 5 }],
+    stays: [
+      { webhookUrl: "https://HOOKS.test:443/other?a=1" },
+      { ...ignored, ...sizes, webhookMethod: "PUT", gzip: true, template: "{{event}}" },
+      { batchSize: 2, batchTemplate: "{{events}}" },
+    ],
   },
   {
     type: "webhook",
@@ -49,20 +66,37 @@ const cases: Case[] = [
       // The webhook's receiver is not the token's.
       [{ oauth: { ...shownOauth, tokenUrl: "https://hooks.test/token" } }],
     ],
-    stays: [{ oauth: { ...shownOauth, tokenUrl: "https://login.test/v2/token", scope: "a" } }],
+    stays: [
+      { oauth: { ...shownOauth, tokenUrl: "https://login.test/v2/token", scope: "a" } },
+      { oauth: { ...shownOauth, clientId: "other", audience: "b", authStyle: "post" } },
+    ],
   },
   {
     type: "postgres",
     config: { host: "db.test", database: "d", user: "u", password: "hidden" },
     secrets: ["/config/password"],
-    moves: [[{ host: "evil.test" }], [{ port: 5433 }], [{ tls: "off" }]],
-    stays: [{ host: "DB.test", port: 5432 }, { tls: "verify", user: "v" }, { database: "e" }],
+    moves: [[{ host: "evil.test" }], [{ port: 5433 }], [{ tls: "off" }], ...otherCertificates],
+    stays: [
+      { host: "DB.test", port: 5432, tlsServerName: "db.test" },
+      { tls: "verify", user: "v", database: "e", schema: "s" },
+      { ...ignored, ...sizes, ...tables },
+    ],
+  },
+  {
+    type: "postgres",
+    config: {
+      ...{ host: "db.test", database: "d", user: "u", password: "hidden" },
+      ...{ tlsCa: "an authority", tlsServerName: "name.test" },
+    },
+    secrets: ["/config/password"],
+    moves: [[{ tlsCa: null }], [{ tlsServerName: null }], ...otherCertificates],
+    stays: [{ tlsCa: "an authority\n", tlsServerName: "Name.test" }],
   },
   {
     type: "postgres",
     config: { host: "db.test", database: "d", user: "u", password: "hidden", tls: "off" },
     secrets: ["/config/password"],
-    moves: [[{ host: "evil.test", tls: "verify" }]],
+    moves: [[{ host: "evil.test", tls: "verify" }], [{ tls: "verify", tlsCa: "an authority" }]],
     stays: [{ tls: "verify" }, { tls: "off" }],
   },
   {
@@ -73,15 +107,23 @@ const cases: Case[] = [
       [{ url: "https://evil.test:8443" }],
       [{ url: "https://house.test" }],
       [{ url: "http://house.test:8443" }],
+      ...otherCertificates,
     ],
-    stays: [{ url: "https://house.test:8443/path" }, { user: "v" }],
+    stays: [
+      { url: "https://house.test:8443/path", tlsServerName: "house.test" },
+      { ...ignored, ...sizes, ...tables, user: "v", database: "e" },
+    ],
   },
   {
     type: "s3",
     config: { bucket: "own", accessKeyId: "id", secretAccessKey: "hidden" },
     secrets: ["/config/secretAccessKey"],
     moves: [[{ endpoint: "https://evil.test" }], [{ endpoint: "http://amazonaws.com" }]],
-    stays: [{ region: "eu-west-1" }, { bucket: "other" }],
+    stays: [
+      { region: "eu-west-1", bucket: "other", accessKeyId: "other", prefix: "p" },
+      { ...ignored, ...sizes, format: "parquet", pathStyle: true },
+      { batchBytes: 2_048, batchAgeMs: 1_000 },
+    ],
   },
   {
     type: "kafka",
@@ -94,8 +136,13 @@ const cases: Case[] = [
       [{ brokers: "a.test:9092,evil.test:9092" }],
       [{ brokers: "a.test:9093" }],
       [{ tls: "off" }],
+      ...otherCertificates,
     ],
-    stays: [{ brokers: "b.test:9092" }, { topic: "s" }, { mechanism: "PLAIN" }],
+    stays: [
+      { brokers: "b.test:9092" },
+      { ...ignored, ...sizes, topic: "s", mechanism: "PLAIN", user: "v" },
+      { createTopics: true, compression: "gzip" },
+    ],
   },
 ];
 
@@ -106,6 +153,19 @@ describe("a secret that is left out", () => {
       .filter(({ config }: Config) => JSON.stringify(config).includes('"writeOnly":true'))
       .map(({ type }: Config) => type);
     expect([...new Set(cases.map(({ type }) => type))].sort()).toEqual(withSecrets.sort());
+  });
+
+  test("has a case for every setting of these kinds: it sends the secret elsewhere, or it does not", async () => {
+    const { body } = await api.send("GET", "/v2/destination-types");
+    const undecided = body.destinationTypes.flatMap(({ type, config: schema }: Config) => {
+      const own = cases.filter((it) => it.type === type);
+      if (own.length === 0) return [];
+      const changed = own.flatMap(({ moves, stays }) => [...moves.flat(), ...stays]).map(paths);
+      return settings(schema as Config)
+        .filter((path) => !changed.some((paths) => paths.includes(path)))
+        .map((path) => `${type}: ${path}`);
+    });
+    expect(undecided).toEqual([]);
   });
 
   test.each(cases)("of $type is kept for the same host only: $config", async (it) => {
@@ -172,6 +232,20 @@ describe("a secret that is left out", () => {
     expect((await api.send("PUT", path, { body: { config } })).status).toBe(200);
   });
 });
+
+/** Paths of the settings of a type that are no secrets. A list counts as a secret. */
+function settings(schema: Config): string[] {
+  return Object.entries(schema.properties as Record<string, Config>).flatMap(([key, value]) => {
+    if (value.writeOnly || value.items !== undefined) return [];
+    return value.type === "object" ? settings(value).map((path) => `${key}.${path}`) : [key];
+  });
+}
+
+function paths(change: Config): string[] {
+  return Object.entries(change).flatMap(([key, value]) =>
+    key === "oauth" ? paths(value as Config).map((path) => `${key}.${path}`) : [key],
+  );
+}
 
 /** A change with the secrets in it. */
 function given({ config }: Case, change: Config): Config {

@@ -85,8 +85,12 @@ function audiencesOf({ audiences }: SecretKey, config: DestinationConfig): Secre
   }
 }
 
-function textOf(places: readonly SecretAudience[]): string {
-  return places.map(({ host, isTls }) => (isTls ? `${host} within TLS` : host)).join(", ");
+function textOf(audiences: readonly SecretAudience[]): string {
+  const texts = audiences.map(({ host, isTls, certificate }) => {
+    if (!isTls) return host;
+    return `${host} within TLS${certificate === undefined ? "" : " by the stored tlsCa and tlsServerName"}`;
+  });
+  return texts.join(", ");
 }
 
 interface SecretMember {
