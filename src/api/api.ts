@@ -17,6 +17,7 @@ import { errorResponse, toErrorResponse } from "./response/errors.ts";
 import type { Route } from "./route.ts";
 import { routes } from "./route-table.ts";
 import { answerLocally } from "./routes/status/node-status.ts";
+import { TailFrames } from "./tail-frames.ts";
 
 export interface Api {
   /** The Elysia app without a listener. Tests call `app.handle(request)`. */
@@ -38,7 +39,11 @@ export interface Api {
  * console, health and metrics.
  */
 export function createApi(given: ApiDeps): Api {
-  const deps = { ...given, limiters: createLimiters(given.requestsPerSecondMax) };
+  const deps = {
+    ...given,
+    limiters: createLimiters(given.requestsPerSecondMax),
+    tailFrames: new TailFrames(),
+  };
   const closing = new AbortController();
   const seconds = requestSeconds(deps);
   const listener = { deps, closing: closing.signal };

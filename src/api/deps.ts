@@ -5,6 +5,7 @@ import type { Metrics } from "../observe/metrics.ts";
 import type { Pipeline } from "../pipeline/pipeline.ts";
 import type { Publisher } from "../publishing/publisher.ts";
 import type { ApiLimiters } from "./limiters.ts";
+import type { TailFrames } from "./tail-frames.ts";
 
 export interface Readiness {
   ready: boolean;
@@ -132,7 +133,8 @@ export interface ApiDeps {
   metrics: Metrics;
 }
 
-/** Dependencies of the routes: those of the control plane, and the limiters that it creates. */
+/** Dependencies of the routes: those of the control plane, and what all its requests share. */
 export interface RouteDeps extends ApiDeps {
   limiters: ApiLimiters;
+  tailFrames: TailFrames;
 }

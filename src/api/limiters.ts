@@ -10,7 +10,7 @@ import {
   SEARCHES_OF_WORKSPACE_MAX,
   STATUS_QUESTIONS_OF_WORKSPACE_MAX,
   TAILS_MAX,
-  TAILS_OF_TOKEN_MAX,
+  TAILS_OF_WORKSPACE_MAX,
 } from "../settings/limits.ts";
 
 /**
@@ -54,10 +54,10 @@ export function createLimiters(requestsPerSecondMax: number) {
       what: `${CONNECTION_TESTS_OF_WORKSPACE_MAX} connection tests of a workspace and ${CONNECTION_TESTS_MAX} in all`,
     }),
     liveTails: requestLimiter({
-      perOwner: TAILS_OF_TOKEN_MAX,
+      perOwner: TAILS_OF_WORKSPACE_MAX,
       total: TAILS_MAX,
       retryAfterSeconds: 10,
-      what: `${TAILS_OF_TOKEN_MAX} live tails of a token and ${TAILS_MAX} in all`,
+      what: `${TAILS_OF_WORKSPACE_MAX} live tails of a workspace and ${TAILS_MAX} in all`,
     }),
     longLists: requestLimiter({
       perOwner: LISTS_OF_WORKSPACE_MAX,

@@ -1,38 +1,73 @@
 import { RATE_BURST_SECONDS } from "../settings/limits.ts";
 
-/** Number of keys, such as tokens or source ids, for which one rate limiter stores a bucket. */
+/** Number of keys, such as workspaces or source ids, for which a bucket is stored. */
 export const RATE_KEYS_MAX = 10_000;
 
+/** Tokens of one key. Negative after a request that cost more than the key had. */
 interface Bucket {
   tokens: number;
   at: number;
 }
 
-/**
- * Creates a rate limiter with a token bucket for each key. The returned function takes the key of a
- * request. It admits the request and returns 0, or refuses it and returns the number of seconds
- * until it would admit one. After a pause, a key may send `RATE_BURST_SECONDS` of its rate at once.
- * With a rate of 0, every request is admitted.
- */
-export function createRateLimiter(
-  perSecond: number,
-  now: () => number = () => performance.now(),
-): (key: string) => number {
-  if (perSecond <= 0) return () => 0;
-  const size = Math.max(1, perSecond * RATE_BURST_SECONDS);
-  const buckets = new Map<string, Bucket>();
+interface Rate {
+  perSecond: number;
+  /** Tokens of a key that has paused for long; those of `RATE_BURST_SECONDS` when absent. */
+  burst?: number;
+  now?: () => number;
+}
 
-  return (key) => {
-    const at = now();
-    const before = buckets.get(key) ?? { tokens: size, at };
-    const tokens = Math.min(size, before.tokens + ((at - before.at) / 1_000) * perSecond);
-    if (tokens < 1) return Math.ceil((1 - tokens) / perSecond);
+/**
+ * Token buckets, one for each key. A bucket fills with `perSecond` tokens a second, up to `burst`.
+ * With a rate of 0, there is no limit.
+ */
+export class TokenBuckets {
+  readonly #perSecond: number;
+  readonly #burst: number;
+  readonly #now: () => number;
+  readonly #buckets = new Map<string, Bucket>();
+
+  constructor({ perSecond, burst = perSecond * RATE_BURST_SECONDS, now }: Rate) {
+    this.#perSecond = perSecond;
+    this.#burst = Math.max(1, burst);
+    this.#now = now ?? (() => performance.now());
+  }
+
+  /** Seconds, rounded up, until the key has a token; 0 when it has one. */
+  waitSeconds(key: string): number {
+    if (this.#perSecond <= 0) return 0;
+    const tokens = this.#tokens(key, this.#now());
+    return tokens < 1 ? Math.ceil((1 - tokens) / this.#perSecond) : 0;
+  }
+
+  /** Takes tokens of the key, also ones that it does not have yet. */
+  take(key: string, count = 1): void {
+    if (this.#perSecond <= 0) return;
+    const at = this.#now();
+    const tokens = this.#tokens(key, at) - count;
     // Deleting and adding a bucket moves it to the end of the map. So the first bucket is the one
     // used longest ago, and is dropped first.
-    buckets.delete(key);
-    buckets.set(key, { tokens: tokens - 1, at });
-    const [oldest] = buckets.keys();
-    if (buckets.size > RATE_KEYS_MAX && oldest !== undefined) buckets.delete(oldest);
-    return 0;
+    this.#buckets.delete(key);
+    this.#buckets.set(key, { tokens, at });
+    const [oldest] = this.#buckets.keys();
+    if (this.#buckets.size > RATE_KEYS_MAX && oldest !== undefined) this.#buckets.delete(oldest);
+  }
+
+  #tokens(key: string, at: number): number {
+    const before = this.#buckets.get(key);
+    if (before === undefined) return this.#burst;
+    return Math.min(this.#burst, before.tokens + ((at - before.at) / 1_000) * this.#perSecond);
+  }
+}
+
+/**
+ * Creates a rate limiter. The returned function takes the key of a request. It admits the request
+ * and returns 0, or refuses it and returns the number of seconds until it would admit one.
+ */
+export function createRateLimiter(perSecond: number, now?: () => number): (key: string) => number {
+  const buckets = new TokenBuckets({ perSecond, ...(now && { now }) });
+  return (key) => {
+    const wait = buckets.waitSeconds(key);
+    if (wait === 0) buckets.take(key);
+    return wait;
   };
 }

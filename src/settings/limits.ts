@@ -102,8 +102,8 @@ export const OVERVIEW_ITEMS_MAX = 500;
 export const SUSPENSIONS_SHOWN_MAX = 500;
 /** Concurrent requests of a workspace at one node that query all nodes; one more is 429. */
 export const STATUS_QUESTIONS_OF_WORKSPACE_MAX = 16;
-/** Live tails of one token; one more is 429. */
-export const TAILS_OF_TOKEN_MAX = 10;
+/** Live tails of one workspace; one more is 429. */
+export const TAILS_OF_WORKSPACE_MAX = 10;
 /** Live tails in all; one more is 429. */
 export const TAILS_MAX = 100;
 /** Unsent bytes of a live tail; beyond it a slow reader misses messages. */

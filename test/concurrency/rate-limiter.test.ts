@@ -1,5 +1,9 @@
 import { describe, expect, test } from "bun:test";
-import { createRateLimiter, RATE_KEYS_MAX } from "../../src/concurrency/rate-limiter.ts";
+import {
+  createRateLimiter,
+  RATE_KEYS_MAX,
+  TokenBuckets,
+} from "../../src/concurrency/rate-limiter.ts";
 
 describe("a rate limit", () => {
   test("lets two seconds' worth through at once, then the rate", () => {
@@ -40,5 +44,17 @@ describe("a rate limit", () => {
     take("second");
     take("one more");
     expect([take("second"), take("first"), take("first"), take("first")]).toEqual([1, 0, 0, 1]);
+  });
+
+  test("counts what a request cost beyond one token", () => {
+    let now = 0;
+    const buckets = new TokenBuckets({ perSecond: 10, burst: 100, now: () => now });
+    buckets.take("a", 150);
+    expect([buckets.waitSeconds("a"), buckets.waitSeconds("b")]).toEqual([6, 0]);
+    now += 5_100;
+    expect(buckets.waitSeconds("a")).toBe(0);
+    now += 1_000_000;
+    buckets.take("a", 100);
+    expect(buckets.waitSeconds("a")).toBe(1);
   });
 });

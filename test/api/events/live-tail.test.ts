@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect } from "node:net";
 import type { TailMessage } from "../../../src/pipeline/live-tail.ts";
-import { TAILS_MAX, TAILS_OF_TOKEN_MAX } from "../../../src/settings/limits.ts";
+import { TAILS_MAX, TAILS_OF_WORKSPACE_MAX } from "../../../src/settings/limits.ts";
 import { startApi, type TestApi } from "../_setup.ts";
 
 let api: TestApi;
@@ -98,7 +98,7 @@ describe("GET /v2/events", () => {
     expect((await end).done).toBe(true);
   }, 300_000);
 
-  test("is limited per token and in total, and its end releases its permit", async () => {
+  test("is limited per workspace and in total, and its end releases its permit", async () => {
     const open = async (token: string) => {
       const stop = new AbortController();
       const { signal } = stop;
@@ -106,21 +106,24 @@ describe("GET /v2/events", () => {
       // The caller keeps the response: Bun ends the request of one that was collected.
       return { response: await fetch(`${api.url}/v2/events`, { headers, signal }), stop };
     };
-    const token = await api.tokenWith(["events:read"]);
-    const tails = await Promise.all(Array.from({ length: TAILS_OF_TOKEN_MAX }, () => open(token)));
+    const newWorkspace = async () => (await api.catalog.workspaces.create("Other")).id;
+    // A token for each tail: the tails of a workspace count together.
+    const openAll = (workspaceId: string) =>
+      Promise.all(
+        Array.from({ length: TAILS_OF_WORKSPACE_MAX }, async () =>
+          open(await api.tokenWith(["events:read"], workspaceId)),
+        ),
+      );
+    const tails = await openAll(api.workspaceId);
     expect(new Set(tails.map(({ response }) => response.status))).toEqual(new Set([200]));
+    const token = await api.tokenWith(["events:read"]);
     const refused = await api.send("GET", "/v2/events", { token });
     expect([refused.status, refused.headers.get("retry-after")]).toEqual([429, "10"]);
-    expect(refused.body.message).toStartWith("Expected at most 10 live tails of a token");
+    expect(refused.body.message).toStartWith("Expected at most 10 live tails of a workspace");
 
-    const others = Math.ceil(TAILS_MAX / TAILS_OF_TOKEN_MAX) - 1;
-    const tokens = await Promise.all(
-      Array.from({ length: others }, () => api.tokenWith(["events:read"])),
-    );
-    const left = Array.from({ length: TAILS_MAX - tails.length }, (_, n) => tokens[n % others]!);
-    tails.push(...(await Promise.all(left.map(open))));
+    while (tails.length < TAILS_MAX) tails.push(...(await openAll(await newWorkspace())));
     expect(new Set(tails.map(({ response }) => response.status))).toEqual(new Set([200]));
-    const last = await api.tokenWith(["events:read"]);
+    const last = await api.tokenWith(["events:read"], await newWorkspace());
     expect((await api.send("GET", "/v2/events", { token: last })).status).toBe(429);
 
     for (const { stop } of tails) stop.abort();
@@ -130,6 +133,30 @@ describe("GET /v2/events", () => {
     again.stop.abort();
     await until(() => api.followers() === 0);
   }, 300_000);
+
+  test("encodes a message once for all subscribers", async () => {
+    let encodings = 0;
+    const counted = (bytes: number) =>
+      message({
+        event: {
+          toJSON() {
+            encodings += 1;
+            return "x".repeat(bytes);
+          },
+        },
+      });
+    const stops = Array.from({ length: 5 }, () => new AbortController());
+    const tails = stops.map(({ signal }) => api.client.follow({}, signal));
+    const next = () => Promise.all(tails.map((tail) => tail.next()));
+    const first = next();
+    await until(() => api.followers() === tails.length);
+    api.tell(api.workspaceId, counted(10));
+    expect((await first).map(({ value }) => value?.name)).toEqual(tails.map(() => "received"));
+    expect(encodings).toBe(1);
+    for (const stop of stops) stop.abort();
+    await Promise.all(tails.map((tail) => tail.next().catch(() => {})));
+    await until(() => api.followers() === 0);
+  });
 
   test("needs events:read", async () => {
     const token = await api.tokenWith(["workspace:admin"]);

@@ -5,8 +5,9 @@ import { TAIL_PENDING_BYTES_MAX } from "../../../settings/limits.ts";
 import { authenticate, permit } from "../../request/authenticate.ts";
 import { responseHeaders } from "../../response/errors.ts";
 import { EVENT_STREAM, type RequestContext, route } from "../../route.ts";
-import { Id, isoTime } from "../../schema/common.ts";
+import { Id } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
+import { encodeTailMessage } from "../../tail-frames.ts";
 
 /**
  * Milliseconds between two heartbeats of a live tail. At each, the server checks the token again.
@@ -38,12 +39,13 @@ export const tailRoutes = [
     answer: Type.String({
       description:
         "One event per message, named by its stage: received, delivered, dropped, dead-letter; " +
-        "`missed` tells how many a slow reader did not get",
+        "`missed` tells how many the reader did not get, because it is slow or its workspace is sent " +
+        "too many bytes a second",
     }),
     media: EVENT_STREAM,
-    example: { answer: serverSentEvent(exampleMessage) },
+    example: { answer: encodeTailMessage(exampleMessage).toString() },
     handle(call) {
-      const permit = call.deps.limiters.liveTails.acquire(call.principal.tokenId);
+      const permit = call.deps.limiters.liveTails.acquire(call.workspaceId);
       return new Response(tailStream(call, permit), {
         // The connection closes after the tail, because it no longer has an idle timeout.
         headers: { ...responseHeaders, "Content-Type": EVENT_STREAM, Connection: "close" },
@@ -55,8 +57,8 @@ export const tailRoutes = [
 type TailContext = RequestContext<string, TailFilter, unknown>;
 
 /**
- * The stream of a live tail. A client that reads too slowly misses messages and receives their
- * number. The stream ends when the token becomes invalid. It releases `permit` at its end.
+ * The stream of a live tail. A client misses messages when it reads too slowly, and when the tails
+ * of its workspace are sent too many bytes a second. It receives the number of missed messages. The stream ends when the token becomes invalid. It releases `permit` at its end.
  */
 function tailStream(context: TailContext, permit: Permit): ReadableStream {
   const { deps, workspaceId, query, closing } = context;
@@ -77,13 +79,14 @@ function tailStream(context: TailContext, permit: Permit): ReadableStream {
         };
         const unsubscribe = deps.pipeline.liveTail.subscribe(workspaceId, (message) => {
           if (!matches(message, query)) return;
-          if (!hasRoom()) {
+          const frame = hasRoom() ? deps.tailFrames.frameOf(workspaceId, message) : undefined;
+          if (frame === undefined) {
             missed++;
             return;
           }
           if (missed > 0) send(`event: missed\ndata: {"count":${missed}}\n\n`);
           missed = 0;
-          send(serverSentEvent(message));
+          controller.enqueue(frame);
         });
         resources.defer(unsubscribe);
         const heartbeat = setInterval(() => {
@@ -114,9 +117,4 @@ function isStillPermitted({ deps }: TailContext, headers: Headers): boolean {
 function matches(message: TailMessage, { sourceId, destinationId }: TailFilter): boolean {
   if (sourceId !== undefined && message.sourceId !== sourceId) return false;
   return destinationId === undefined || message.destinationId === destinationId;
-}
-
-function serverSentEvent(message: TailMessage): string {
-  const data = JSON.stringify({ ...message, at: isoTime(message.at) });
-  return `event: ${message.stage}\ndata: ${data}\n\n`;
 }

@@ -1,0 +1,39 @@
+import { TokenBuckets } from "../concurrency/rate-limiter.ts";
+import type { TailMessage } from "../pipeline/live-tail.ts";
+import { TAIL_BYTES_PER_SECOND_MAX } from "./limits.ts";
+import { isoTime } from "./schema/common.ts";
+
+/**
+ * Live tail messages as server-sent events. A message is encoded once, for all subscribers of its
+ * workspace. The bytes a second that a workspace's subscribers are sent together are bounded; beyond
+ * them, all subscribers miss the same messages.
+ */
+export class TailFrames {
+  /** The encoded message, or undefined for one that no subscriber is sent. */
+  readonly #frames = new WeakMap<TailMessage, Uint8Array | undefined>();
+  readonly #bytes: TokenBuckets;
+
+  constructor(now?: () => number) {
+    this.#bytes = new TokenBuckets({
+      perSecond: TAIL_BYTES_PER_SECOND_MAX,
+      ...(now && { now }),
+    });
+  }
+
+  /** Returns the bytes to send to one more subscriber; undefined when the subscriber misses it. */
+  frameOf(workspaceId: string, message: TailMessage): Uint8Array | undefined {
+    if (!this.#frames.has(message)) {
+      const isAdmitted = this.#bytes.waitSeconds(workspaceId) === 0;
+      this.#frames.set(message, isAdmitted ? encodeTailMessage(message) : undefined);
+    }
+    const frame = this.#frames.get(message);
+    if (frame !== undefined) this.#bytes.take(workspaceId, frame.length);
+    return frame;
+  }
+}
+
+/** Encodes a message as a server-sent event. */
+export function encodeTailMessage(message: TailMessage): Buffer {
+  const data = JSON.stringify({ ...message, at: isoTime(message.at) });
+  return Buffer.from(`event: ${message.stage}\ndata: ${data}\n\n`);
+}
