@@ -15,7 +15,8 @@ export interface Live {
   topology(): number;
   /**
    * Returns the destinations of all workspaces that have at least one connection, each with its
-   * connections.
+   * connections. The id of a connection is other than before when its source or destination was
+   * replaced.
    */
   lanes(): { destination: Destination; connections: Connection[] }[];
   destination(id: string): Destination | undefined;

@@ -26,7 +26,8 @@ export function openLive(store: CatalogStore, tables: Tables, code: CodeTables):
   const programs = programCache(store, tables, code);
 
   function allLanes() {
-    const byDestination = Map.groupBy(connections.all(), (it) => it.destinationId);
+    const all = connections.all().map(({ routeId, ...it }) => ({ ...it, id: routeId ?? it.id }));
+    const byDestination = Map.groupBy(all, (it) => it.destinationId);
     return [...byDestination].flatMap(([id, ofDestination]) => {
       const destination = destinations.find(id);
       return destination ? [{ destination, connections: ofDestination }] : [];

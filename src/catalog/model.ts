@@ -137,6 +137,11 @@ export interface Connection extends ManagedItem {
   until?: Positions;
   /** Live periods before `from`, oldest first. Their events are still delivered. */
   earlier?: readonly { from: Positions; until: Positions }[];
+  /**
+   * Id by which lanes know the connection since its source or destination was replaced, so that they
+   * treat it as another connection. Absent while it has its first source and destination.
+   */
+  routeId?: string;
 }
 
 export interface Credential extends ChangeableItem {

@@ -29,7 +29,7 @@ export interface CatalogStore extends Environment {
 /** Text that sorts after all ids and other ASCII keys. Ends a range of keys with one prefix. */
 export const LAST = "\uffff";
 
-const TABLES_MAX = 48;
+const TABLES_MAX = 64;
 
 /**
  * Opens the catalog's store in a directory. With `order`, the store is this node's copy of the

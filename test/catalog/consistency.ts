@@ -139,6 +139,8 @@ function inManagement(table: Tables): string[] {
   for (const { id, sourceId, destinationId } of connections) {
     if (!sources?.has(sourceId) || !destinations?.has(destinationId)) found.push(`${id}: one end`);
   }
+  const removed = table("removed-connections").map(({ value }) => value.connection.id as string);
+  for (const { id } of connections) if (removed.includes(id)) found.push(`${id}: live and removed`);
   expectSame(
     "connection-pairs",
     table("connection-pairs").map(({ key, value }) => [...key, value].join()),

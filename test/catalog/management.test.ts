@@ -1,5 +1,9 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, setSystemTime, test } from "bun:test";
 import { newId } from "../../src/catalog/ids.ts";
+import {
+  REMOVED_CONNECTION_DAYS_MAX,
+  REMOVED_CONNECTIONS_OF_WORKSPACE_MAX,
+} from "../../src/catalog/limits.ts";
 import { CREDENTIAL_NAME_CHARS_MAX, PAGE_ITEMS_MAX } from "../../src/settings/limits.ts";
 import { destination, freshWorkspace, publish, refusalOf, store } from "./_setup.ts";
 
@@ -134,6 +138,138 @@ describe("connections", () => {
     expect(now().from).toEqual({ "1": 8 });
     expect(now().until).toBeUndefined();
     expect(now().earlier).toEqual([{ from: { "1": 1 }, until: { "1": 5 } }]);
+  });
+});
+
+describe("a connection with other ends", () => {
+  async function connected() {
+    const { catalog, workspaceId } = await freshWorkspace();
+    const source = async (name: string) => (await catalog.sources.create(workspaceId, { name })).id;
+    const pair = {
+      sourceId: await source("Site"),
+      destinationId: await destination(catalog, workspaceId),
+    };
+    const made = await catalog.connections.create(
+      workspaceId,
+      { ...pair, externalId: "hook" },
+      { "1": 1 },
+    );
+    const update = (input: object, logEnds = { "1": 9 }) =>
+      catalog.connections.update(workspaceId, made.id, input, logEnds);
+    return { catalog, workspaceId, source, pair, made, update };
+  }
+
+  test("delivers from now on there, under the same id, and lanes see another connection", async () => {
+    const { catalog, workspaceId, source, pair, made, update } = await connected();
+    await update({ enabled: false }, { "1": 3 });
+    await update({ enabled: true }, { "1": 5 });
+    const laneIds = () => catalog.live.lanes().flatMap((it) => it.connections.map(({ id }) => id));
+    expect(laneIds()).toEqual([made.id]);
+    const seen = new Set(laneIds());
+    for (const ends of [
+      { destinationId: await destination(catalog, workspaceId) },
+      { sourceId: await source("Shop") },
+      pair,
+    ]) {
+      const after = await update(ends);
+      expect(after).toMatchObject({ ...ends, id: made.id, externalId: "hook", from: { "1": 9 } });
+      expect([after.until, after.earlier]).toEqual([undefined, undefined]);
+      expect(catalog.connections.get(workspaceId, made.id)).toEqual(after);
+      const [lane, ...others] = catalog.live.lanes();
+      expect([lane?.destination.id, others]).toEqual([after.destinationId, []]);
+      const [id] = laneIds();
+      expect(seen.has(id!)).toBe(false);
+      seen.add(id!);
+      // The same ends again are no change of the route.
+      await update(ends);
+      expect(laneIds()).toEqual([id!]);
+    }
+    expect(catalog.connections.list(workspaceId, 1).total).toBe(1);
+  });
+
+  test("is refused for ends that do not exist, are another workspace's, or are connected", async () => {
+    const { catalog, workspaceId, source, pair, made, update } = await connected();
+    const other = (await catalog.workspaces.create("Other")).id;
+    const theirs = (await catalog.sources.create(other, { name: "Theirs" })).id;
+    const taken = { sourceId: await source("Shop"), destinationId: pair.destinationId };
+    await catalog.connections.create(workspaceId, taken, {});
+    for (const [ends, refusal] of [
+      [{ sourceId: newId() }, "missing"],
+      [{ sourceId: theirs }, "missing"],
+      [{ destinationId: newId() }, "missing"],
+      [{ destinationId: await destination(catalog, other) }, "missing"],
+      [taken, "conflict"],
+    ] as const) {
+      expect((await refusalOf(() => update(ends))).refusal).toBe(refusal);
+    }
+    expect(catalog.connections.get(workspaceId, made.id)).toEqual(made);
+  });
+
+  test.each(["sources", "destinations"] as const)(
+    "restores it when it was removed with one of its %s",
+    async (kind) => {
+      const { catalog, workspaceId, source, pair, made, update } = await connected();
+      const key = kind === "sources" ? "sourceId" : "destinationId";
+      await catalog[kind].remove(workspaceId, pair[key]);
+      expect((await refusalOf(() => update({ enabled: true }))).refusal).toBe("missing");
+      const get = () => catalog.connections.get(workspaceId, made.id);
+      expect((await refusalOf(get)).refusal).toBe("missing");
+      const next =
+        kind === "sources" ? await source("Next") : await destination(catalog, workspaceId);
+      const after = await update({ ...pair, [key]: next });
+      expect(after).toMatchObject({ ...pair, [key]: next, id: made.id, externalId: "hook" });
+      expect([after.from, after.enabled]).toEqual([{ "1": 9 }, true]);
+      expect(get()).toEqual(after);
+      expect(catalog.connections.list(workspaceId, 1, true).items).toEqual([after]);
+    },
+  );
+
+  test("does not restore one that was removed itself, is another workspace's, or is too old", async () => {
+    const { catalog, workspaceId, pair, made, update } = await connected();
+    const other = (await catalog.workspaces.create("Other")).id;
+    const source = await catalog.sources.create(other, { name: "Theirs" });
+    const ends = { sourceId: source.id, destinationId: await destination(catalog, other) };
+    await catalog.destinations.remove(workspaceId, pair.destinationId);
+    const theirs = () => catalog.connections.update(other, made.id, ends, {});
+    expect((await refusalOf(theirs)).refusal).toBe("missing");
+
+    const destinationId = await destination(catalog, workspaceId);
+    const days = REMOVED_CONNECTION_DAYS_MAX + 1;
+    const now = Date.now();
+    setSystemTime(now + days * 86_400_000);
+    const late = await refusalOf(() => update({ destinationId }));
+    setSystemTime();
+    expect(late.refusal).toBe("missing");
+
+    await update({ destinationId });
+    await catalog.connections.remove(workspaceId, made.id);
+    expect((await refusalOf(() => update({ destinationId }))).refusal).toBe("missing");
+  });
+
+  test("restores the connections of a workspace that were removed last, up to a bound", async () => {
+    const { catalog, workspaceId, source, made, update } = await connected();
+    const crowd = await destination(catalog, workspaceId);
+    await catalog.destinations.remove(workspaceId, made.destinationId);
+    setSystemTime(Date.now() + 1_000);
+    const numbers = Array.from({ length: REMOVED_CONNECTIONS_OF_WORKSPACE_MAX }, (_, n) => n);
+    const sourceIds = await Promise.all(numbers.map((n) => source(`Source ${n}`)));
+    const later = await Promise.all(
+      sourceIds.map(async (sourceId) => {
+        const pair = { sourceId, destinationId: crowd };
+        return (await catalog.connections.create(workspaceId, pair, {})).id;
+      }),
+    );
+    await catalog.destinations.remove(workspaceId, crowd);
+    setSystemTime();
+    const destinationId = await destination(catalog, workspaceId);
+    expect((await refusalOf(() => update({ destinationId }))).refusal).toBe("missing");
+    const restored = await catalog.connections.update(
+      workspaceId,
+      later[0]!,
+      { destinationId },
+      {},
+    );
+    expect(restored.destinationId).toBe(destinationId);
   });
 });
 

@@ -1,31 +1,60 @@
 import { ApiError } from "../../errors.ts";
+import type { Positions } from "../../log/positions.ts";
 import { withExternalId } from "../external-id.ts";
 import { newId } from "../ids.ts";
 import type { Connection } from "../model.ts";
 import type { CatalogStore } from "../store.ts";
 import type { Tables } from "../tables/tables.ts";
 import { newWindow, setLive } from "./live-windows.ts";
-import type { Connections } from "./resources.ts";
+import type { ConnectionInput, Connections } from "./resources.ts";
 
 export function openConnections(
   store: CatalogStore,
-  { connections, sources, destinations }: Tables,
+  { connections, sources, destinations, removedConnections: removed }: Tables,
 ): Connections {
+  /** Returns a stored or removed connection with the changes of a request. */
+  function changed(
+    before: Connection,
+    input: Partial<ConnectionInput>,
+    logEnds: Positions,
+  ): Connection {
+    const { workspaceId, id } = before;
+    const { sourceId = before.sourceId, destinationId = before.destinationId } = input;
+    const source = sources.get(workspaceId, sourceId);
+    const destination = destinations.get(workspaceId, destinationId);
+    const enabled = input.enabled ?? before.enabled;
+    const isLive = enabled && destination.enabled;
+    const now = Date.now();
+    const pair = { sourceId: source.id, destinationId: destination.id };
+    const other = connections.ofPair(pair);
+    if (other !== undefined && other !== id) throw pairTaken();
+    if (other !== undefined) {
+      return { ...setLive(before, isLive, logEnds), enabled, updatedAt: now };
+    }
+    const { until: _, earlier: __, ...rest } = before;
+    return {
+      ...rest,
+      ...pair,
+      enabled,
+      ...newWindow(isLive, logEnds),
+      routeId: newId(now),
+      updatedAt: now,
+    };
+  }
+
   return {
     create(workspaceId, input, logEnds) {
       return store.change(() => {
         const source = sources.get(workspaceId, input.sourceId);
         const destination = destinations.get(workspaceId, input.destinationId);
-        if (connections.hasPair(source.id, destination.id)) {
-          throw new ApiError("conflict", "The source and the destination are connected already");
-        }
+        const pair = { sourceId: source.id, destinationId: destination.id };
+        if (connections.ofPair(pair) !== undefined) throw pairTaken();
         const now = Date.now();
         const enabled = input.enabled ?? true;
         const connection: Connection = {
           id: newId(now),
           workspaceId,
-          sourceId: source.id,
-          destinationId: destination.id,
+          ...pair,
           enabled,
           ...newWindow(enabled && destination.enabled, logEnds),
           createdAt: now,
@@ -39,15 +68,12 @@ export function openConnections(
     },
     update(workspaceId, id, input, logEnds) {
       return store.change(() => {
-        const before = connections.get(workspaceId, id);
-        const destination = destinations.get(workspaceId, before.destinationId);
-        const enabled = input.enabled ?? before.enabled;
-        const changed = {
-          ...setLive(before, enabled && destination.enabled, logEnds),
-          enabled,
-          updatedAt: Date.now(),
-        };
-        const after = withExternalId(changed, input);
+        const stored = connections.find(id);
+        const before = stored ?? removed.find(workspaceId, id);
+        if (before?.workspaceId !== workspaceId) throw connectionNotFound();
+        const after = withExternalId(changed(before, input, logEnds), input);
+        if (stored !== undefined) connections.remove(stored);
+        else removed.forget(before);
         connections.put(after);
         store.advance("topology");
         return after;
@@ -63,3 +89,7 @@ export function openConnections(
     list: connections.list,
   };
 }
+
+const pairTaken = () =>
+  new ApiError("conflict", "The source and the destination are connected already");
+const connectionNotFound = () => new ApiError("missing", "Connection not found");

@@ -9,7 +9,7 @@ import type { Destinations } from "./resources.ts";
 
 export function openDestinations(
   store: CatalogStore,
-  { destinations, connections }: Tables,
+  { destinations, connections, removedConnections }: Tables,
   { links }: CodeTables,
 ): Destinations {
   return {
@@ -55,7 +55,9 @@ export function openDestinations(
     remove(workspaceId, id) {
       return store.change(() => {
         const destination = destinations.get(workspaceId, id);
-        for (const connection of connections.ofDestination(id)) connections.remove(connection);
+        const ended = connections.ofDestination(id);
+        for (const connection of ended) connections.remove(connection);
+        removedConnections.keep(ended);
         links.remove(destination.id);
         destinations.remove(destination);
         store.advance("topology");

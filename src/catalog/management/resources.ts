@@ -90,8 +90,8 @@ export interface Credentials {
 /** Methods of items that may have an external id, by which external tools know them. */
 interface ManagedItems<T> {
   /**
-   * Removes the item. Removing a source or destination also removes its connections, and removing a
-   * destination removes its link to a transformation.
+   * Removes the item. Removing a source or destination also removes its connections, which can be
+   * restored for some days, and removing a destination removes its link to a transformation.
    */
   remove(workspaceId: string, id: string): Promise<void>;
   get(workspaceId: string, id: string): T;
@@ -143,10 +143,15 @@ export interface Connections extends ManagedItems<Connection> {
    * Connects a source to a destination. Refuses with `conflict` when they are connected already.
    */
   create(workspaceId: string, input: ConnectionInput, logEnds: Positions): Promise<Connection>;
+  /**
+   * Changes a connection. With another source or destination, the events from now on take the new
+   * route, and events that were owed by the old one are discarded, as when a connection is removed.
+   * Restores a connection that was removed with its source or destination, if it has both again.
+   */
   update(
     workspaceId: string,
     id: string,
-    input: Pick<ConnectionInput, "enabled" | "externalId">,
+    input: Partial<ConnectionInput>,
     logEnds: Positions,
   ): Promise<Connection>;
 }

@@ -6,7 +6,10 @@ import type { CatalogStore } from "../store.ts";
 import type { Tables } from "../tables/tables.ts";
 import type { SourceInput, Sources } from "./resources.ts";
 
-export function openSources(store: CatalogStore, { sources, connections }: Tables): Sources {
+export function openSources(
+  store: CatalogStore,
+  { sources, connections, removedConnections }: Tables,
+): Sources {
   function put(source: Source): Source {
     sources.put(source);
     store.advance("topology");
@@ -54,7 +57,9 @@ export function openSources(store: CatalogStore, { sources, connections }: Table
     remove(workspaceId, id) {
       return store.change(() => {
         const source = sources.get(workspaceId, id);
-        for (const connection of connections.ofSource(source.id)) connections.remove(connection);
+        const ended = connections.ofSource(source.id);
+        for (const connection of ended) connections.remove(connection);
+        removedConnections.keep(ended);
         sources.remove(source);
         store.advance("topology");
       });

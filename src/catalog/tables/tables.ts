@@ -9,6 +9,7 @@ import type {
 } from "../model.ts";
 import { sameHash } from "../secrets.ts";
 import { type CatalogStore, LAST } from "../store.ts";
+import { removedConnectionTable } from "./removed-connections.ts";
 import { managedTable, type WorkspaceTable, workspaceTable } from "./workspace-table.ts";
 
 /** Tables of the workspaces' management data, with their indexes. */
@@ -23,6 +24,7 @@ export function openTables(store: CatalogStore) {
     sources: sourceTable(store),
     destinations: managedTable<Destination>(store, "destinations", "Destination"),
     connections: connectionTable(store),
+    removedConnections: removedConnectionTable(store),
   };
 }
 
@@ -171,8 +173,9 @@ function connectionTable(store: CatalogStore) {
   );
   return {
     ...connections,
-    hasPair: (sourceId: string, destinationId: string): boolean =>
-      pairs.get([sourceId, destinationId]) !== undefined,
+    /** Returns the id of the connection of a source and a destination. */
+    ofPair: ({ sourceId, destinationId }: Pick<Connection, "sourceId" | "destinationId">) =>
+      pairs.get([sourceId, destinationId]),
     ofSource(sourceId: string): Connection[] {
       const range = pairs.getRange({ start: [sourceId, ""], end: [sourceId, LAST] });
       return findAll(

@@ -85,6 +85,38 @@ test("the Terraform provider applies, plans, changes, drifts, imports and destro
   }
 });
 
+test("the Terraform provider replaces the ends of a connection", async () => {
+  const hook = (name: string) => ({
+    name,
+    type: "WEBHOOK",
+    enabled: true,
+    config: { webhookUrl: `https://example.com/${name}` },
+  });
+  const { source } = await ask("POST", "/v2/sources", { name: "S", type: "HTTP", enabled: true });
+  const { destination } = await ask("POST", "/v2/destinations", hook("one"));
+  const pair = { sourceId: source.id, destinationId: destination.id, enabled: true };
+  const { connection } = await ask("POST", "/v2/connections", { ...pair, externalId: "c" });
+  const path = `/v2/connections/${connection.id}`;
+
+  // The destination is another one.
+  const two = (await ask("POST", "/v2/destinations", hook("two"))).destination;
+  const repointed = { ...pair, destinationId: two.id };
+  expectNoDrift(repointed, (await ask("PUT", path, repointed)).connection);
+  expectNoDrift(repointed, (await ask("GET", path)).connection);
+
+  // The destination is replaced: deleted, created again, and the connection is updated.
+  await ask("DELETE", `/v2/destinations/${two.id}`);
+  expect((await api.send("GET", path)).status).toBe(404);
+  const three = (await ask("POST", "/v2/destinations", hook("three"))).destination;
+  const replaced = { ...pair, destinationId: three.id };
+  await ask("PUT", path, replaced);
+  const read = (await ask("GET", path)).connection;
+  expectNoDrift({ ...replaced, id: connection.id, externalId: "c" }, read);
+
+  const unknown = await api.send("PUT", path, { body: { ...pair, destinationId: "unknown" } });
+  expect([unknown.status, unknown.body.message]).toEqual([404, "Destination not found"]);
+});
+
 test("a config that is given as null later empties it, an absent one keeps it", async () => {
   const { source } = await ask("POST", "/v2/sources", {
     name: "S",

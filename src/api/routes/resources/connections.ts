@@ -36,8 +36,17 @@ const NewConnection = Type.Object(
   { $id: "NewConnection" },
 );
 const ConnectionChange = Type.Object(
-  { enabled: Type.Optional(Type.Boolean()) },
-  { $id: "ConnectionChange", description: "Its source and destination are fixed at creation" },
+  {
+    sourceId: Type.Optional(Id),
+    destinationId: Type.Optional(Id),
+    enabled: Type.Optional(Type.Boolean()),
+  },
+  {
+    $id: "ConnectionChange",
+    description:
+      "What is absent keeps its value. With another source or destination, events from now on go " +
+      "there, and what the old destination was still owed is discarded",
+  },
 );
 
 const connections = resource({
@@ -64,7 +73,9 @@ export const connectionRoutes = [
   }),
   connections.retrieve((catalog) => catalog.connections),
   connections.update({
-    summary: "Enable or disable a connection",
+    summary:
+      "Enable or disable a connection, give it another source or destination, or restore one that " +
+      "went with them",
     body: ConnectionChange,
     example: { enabled: false },
     update: changeConnection,
