@@ -13,6 +13,7 @@ import { Glob } from "bun";
 import { type FileResult, parseOutput } from "./run/output.ts";
 import { report } from "./run/report.ts";
 import { shardsOf } from "./run/shards.ts";
+import { seedVariable } from "./seed.ts";
 import { tierVariable } from "./tier.ts";
 
 /** Timeout of a test, which only a hang reaches: tests wait for events, not for a duration. */
@@ -30,6 +31,7 @@ const shards = shardsOf(filesOf(tier, paths));
 /** Directory for temporary files of all tests, removed at the end. */
 const temporary = mkdtempSync(join(tmpdir(), "suite-"));
 chmodSync(temporary, 0o1777);
+const seed = process.env[seedVariable] ?? seedOfCommit();
 const results: FileResult[] = [];
 const running = new Set<Bun.Subprocess>();
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => stop(signal));
@@ -43,7 +45,9 @@ await Promise.all(
 removeTemporary();
 const { text, passed, failed } = report(results);
 const seconds = Math.round((performance.now() - began) / 1_000);
-process.stdout.write(`${text}\n${tier} tier: ${results.length} files in ${seconds} s\n`);
+process.stdout.write(
+  `${text}\n${tier} tier: ${results.length} files in ${seconds} s, ${seedVariable}=${seed}\n`,
+);
 const counts = process.env.TEST_COUNTS;
 // CI runs two tiers, and prints one sum.
 if (counts === undefined) process.stdout.write(`${passed} passed, ${failed} failed\n`);
@@ -61,12 +65,18 @@ function filesOf(tier: "quick" | "long", paths: string[]): string[] {
   return chosen.filter((file) => paths.some((path) => file.startsWith(path)));
 }
 
+/** A checkout without Git has the seed 0. */
+function seedOfCommit(): string {
+  const git = Bun.spawnSync(["sh", "-c", "git rev-parse HEAD"], { stderr: "ignore" });
+  return String(Number.parseInt(git.stdout.toString().slice(0, 7) || "0", 16));
+}
+
 async function run(files: string[]): Promise<FileResult[]> {
   const started = performance.now();
   const child = Bun.spawn(
     [process.execPath, "test", "--timeout", TEST_MS_MAX, ...files.map((file) => `./${file}`)],
     {
-      env: { ...process.env, [tierVariable]: tier, TMPDIR: temporary },
+      env: { ...process.env, [tierVariable]: tier, [seedVariable]: seed, TMPDIR: temporary },
       stdin: "ignore",
       stdout: "pipe",
       stderr: "pipe",
