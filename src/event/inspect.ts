@@ -1,9 +1,9 @@
 import {
-  PIXEL_ARRAY_ELEMENTS_MAX,
+  PIXEL_ARRAY_GAPS_MAX,
   PIXEL_LEVELS_MAX,
   PIXEL_PARAMETERS_MAX,
 } from "../settings/limits.ts";
-import { isOverfull } from "./json/tree.ts";
+import { arrayGaps } from "./json/tree.ts";
 import { decode, ends, loadQuery, pair, readPair, starts, text, textOf } from "./pair.ts";
 import { readQuery } from "./scan.ts";
 import { BACKSLASH, QUOTE, SPACE } from "./text/bytes.ts";
@@ -47,7 +47,7 @@ export function inspectQuery(
 ): QueryInspection {
   const end = loadQuery(query);
   let parameters = 0;
-  let elements = 0;
+  let gaps = 0;
   let writeKey: string | undefined;
   let hasAnonymousId: boolean | undefined;
   let hasUserId: boolean | undefined;
@@ -64,7 +64,7 @@ export function inspectQuery(
       if (pair.levels > PIXEL_LEVELS_MAX) {
         return refusal(`Expected at most ${PIXEL_LEVELS_MAX} levels in a parameter name`);
       }
-      elements += elementsMax();
+      gaps += gapsMax();
     } else if (pair.levels === 1) {
       if (isNamed(WRITE_KEY)) writeKey ??= valueText(query);
       else if (isNamed(ANONYMOUS_ID)) hasAnonymousId ??= isPresentId(anonymousId, query, true);
@@ -81,8 +81,8 @@ export function inspectQuery(
   if (type === "track" && event !== true) {
     return refusal("Expected the query parameter event, which must not be blank");
   }
-  if (elements > PIXEL_ARRAY_ELEMENTS_MAX && isOverfullQuery(query, type)) {
-    return refusal(`Expected arrays of at most ${PIXEL_ARRAY_ELEMENTS_MAX} elements in all`);
+  if (gaps > PIXEL_ARRAY_GAPS_MAX && gapsOf(query, type) > PIXEL_ARRAY_GAPS_MAX) {
+    return refusal(`Expected arrays with at most ${PIXEL_ARRAY_GAPS_MAX} gaps in all`);
   }
   if (!wantsUser) return { problem: undefined, writeKey, user: 0 };
   const isKnown = hasUserId === true;
@@ -95,24 +95,24 @@ function refusal(problem: string): QueryInspection {
 }
 
 /**
- * Upper bound of the number of array elements that the parameter name read last adds. Each index in
- * the name may start a new array.
+ * Upper bound of the number of gaps that the parameter name read last adds. Each index in the name
+ * may start a new array.
  */
-function elementsMax(): number {
-  let elements = 0;
+function gapsMax(): number {
+  let gaps = 0;
   for (let level = 1; level < pair.levels; level++) {
-    elements += arrayIndex(bytes, starts[level]!, ends[level]!) + 1;
+    gaps += Math.max(0, arrayIndex(bytes, starts[level]!, ends[level]!));
   }
-  return elements;
+  return gaps;
 }
 
 /**
- * Whether the query's arrays exceed the limit of array elements. The lengths of nested arrays
- * depend on each other, so this function builds the event. It is called for very few queries.
+ * Number of gaps in the arrays of a query. Later parameters fill gaps of earlier ones, so this
+ * function builds the event. It is called for few queries.
  */
-function isOverfullQuery(query: string, type: "page" | "track"): boolean {
+function gapsOf(query: string, type: "page" | "track"): number {
   readQuery(query, type);
-  return isOverfull();
+  return arrayGaps();
 }
 
 /** Whether the parameter name read last consists of the single component `name`. */

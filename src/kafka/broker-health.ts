@@ -1,4 +1,5 @@
 import type { Base, BaseOptions, Broker, Connection, ConnectionPool } from "@platformatic/kafka";
+import type { KafkaLibrary } from "./library.ts";
 
 /** Tracks which brokers answer the requests of this process. */
 export interface BrokerHealth {
@@ -12,7 +13,6 @@ export interface BrokerHealth {
   close(): Promise<void>;
 }
 
-type Kafka = typeof import("@platformatic/kafka");
 type Callback = (error: Error | null, connection?: Connection) => void;
 
 /** Pause in milliseconds after a successful probe of a broker. */
@@ -45,12 +45,12 @@ interface ProbedBroker {
  * broker again. When the lists no longer contain a silent broker, the cluster has moved its
  * partitions. Its connections are then closed and no new ones are made.
  */
-export function monitorBrokers(kafka: Kafka, options: BaseOptions): BrokerHealth {
+export function monitorBrokers(kafka: KafkaLibrary, options: BaseOptions): BrokerHealth {
   return new BrokerMonitor(kafka, options);
 }
 
 class BrokerMonitor implements BrokerHealth {
-  readonly #kafka: Kafka;
+  readonly #kafka: KafkaLibrary;
   readonly #options: BaseOptions;
   readonly #asked = new Map<string, ProbedBroker>();
   readonly #guided: ConnectionPool[] = [];
@@ -66,7 +66,7 @@ class BrokerMonitor implements BrokerHealth {
   readonly #closed = Promise.withResolvers<void>();
   #isOpen = true;
 
-  constructor(kafka: Kafka, options: BaseOptions) {
+  constructor(kafka: KafkaLibrary, options: BaseOptions) {
     this.#kafka = kafka;
     this.#options = options;
     for (const broker of options.bootstrapBrokers) this.#ask(broker);

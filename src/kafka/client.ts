@@ -1,5 +1,6 @@
 import type { Admin, ConnectionPool, Consumer, GroupOptions, Producer } from "@platformatic/kafka";
 import { monitorBrokers } from "./broker-health.ts";
+import { type KafkaLibrary, loadKafkaLibrary } from "./library.ts";
 import { createProduceClient, type ProduceClient } from "./produce-client.ts";
 
 /** Addresses, encryption and credentials for connections to the brokers. */
@@ -53,7 +54,7 @@ export type GroupConsumerOptions = GroupOptions & { groupId: string };
  * because loading takes 76 MB of memory and a third of a second.
  */
 export async function connectClients(settings: BrokerSettings): Promise<KafkaClients> {
-  const kafka = await import("@platformatic/kafka");
+  const kafka = await loadKafkaLibrary();
   const { Admin, ConnectionPool, Consumer, Producer } = kafka;
   const options = libraryOptions(settings);
   const roll = monitorBrokers(kafka, options);
@@ -133,7 +134,6 @@ function libraryOptions({ brokers, tls, sasl }: BrokerSettings) {
   };
 }
 
-type Kafka = typeof import("@platformatic/kafka");
 type GetApi = (name: string, callback: (error: Error | null, api?: MetadataApi) => void) => void;
 type MetadataApi = ((...all: unknown[]) => void) & { key: number; version: number };
 
@@ -154,7 +154,10 @@ type Fetch = (request: Parameters<Consumer["fetch"]>[0]) => ReturnType<Consumer[
  * Makes a client accept metadata in which a partition has no leader. The library would otherwise
  * fail the whole request, so the topic's other partitions could not be used either.
  */
-function acceptLeaderlessPartitions({ kGetApi }: Kafka, client: Admin | Consumer | Producer): void {
+function acceptLeaderlessPartitions(
+  { kGetApi }: KafkaLibrary,
+  client: Admin | Consumer | Producer,
+): void {
   const known = client as unknown as Record<typeof kGetApi, GetApi>;
   const getApi = known[kGetApi]!;
   known[kGetApi] = (name, callback) => {

@@ -1,8 +1,8 @@
 import type { Broker, Callback, Connection, Producer } from "@platformatic/kafka";
 import { InvariantError } from "../assert.ts";
+import type { KafkaLibrary } from "./library.ts";
 import type { ProducerId } from "./partition-queue.ts";
 import {
-  type KafkaLibrary,
   type PartitionMessages,
   type PartitionResponse,
   type ProduceRequest,

@@ -1,7 +1,6 @@
 import type { MessageRecord } from "@platformatic/kafka";
+import type { KafkaLibrary } from "./library.ts";
 import type { ProducerId } from "./partition-queue.ts";
-
-export type KafkaLibrary = typeof import("@platformatic/kafka");
 
 export type Message = Pick<MessageRecord, "key" | "value" | "headers" | "timestamp">;
 

@@ -13,8 +13,8 @@ export const PIXEL_PARAMETERS_MAX = 1_000;
 export const PIXEL_LEVELS_MAX = 16;
 /** A larger component of a name is a key, not an index. */
 export const PIXEL_ARRAY_INDEX_MAX = 999;
-/** Elements of an event's arrays, gaps included; more is 400: 32 KB could make 35 MB. */
-export const PIXEL_ARRAY_ELEMENTS_MAX = 100_000;
+/** Gaps in an event's arrays, each of which becomes `null`; more is 400. */
+export const PIXEL_ARRAY_GAPS_MAX = 500;
 /** Significant digits of a value that becomes a number; more stay text. */
 export const PIXEL_NUMBER_DIGITS_MAX = 15;
 /** Head of a request; more is 431. The URL of a pixel has a limit of its own. */

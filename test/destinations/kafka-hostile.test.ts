@@ -34,6 +34,20 @@ const greeting = Writer.create()
   )
   .appendInt32(0).buffer;
 
+/** SaslHandshake response with one mechanism. */
+const mechanisms = Writer.create()
+  .appendInt16(0)
+  .appendArray(["SCRAM-SHA-512"], (to, name) => to.appendString(name, false), false, false).buffer;
+
+/** InitProducerId response with the producer id 1. */
+const producerAnswer = Writer.create()
+  .appendTaggedFields()
+  .appendInt32(0)
+  .appendInt16(0)
+  .appendInt64(1n)
+  .appendInt16(0)
+  .appendTaggedFields().buffer;
+
 /**
  * Fake broker: negotiates versions like a broker, and answers each request with a given response.
  */
@@ -80,6 +94,37 @@ test("whatever a broker answers, an attempt ends with a sentence", async () => {
   );
 });
 
+/** A Metadata answer of one broker whose next bytes are `rest`. */
+const metadata = (count: string, rest: string) =>
+  Buffer.from(`0000000000${count}0000000102780000238400${rest}`.padEnd(120, "0"), "hex");
+
+test.each([
+  ["tagged fields of which each leads back", metadata("02", "ffffffff0700faffffff0f")],
+  ["brokers of which each leads back", metadata("ffffffff07", "000000000002f1ffffff0f")],
+])("an answer with 2 billion %s is refused", async (_, answer) => {
+  const brokers = await listen((key) => (key === METADATA ? answer : producerAnswer));
+  expect(await deliver({ brokers })).toEqual({
+    kind: "retry",
+    reason: `Broker ${brokers}: The server does not answer as a Kafka broker does`,
+  });
+});
+
+test("a step of signing in with a long answer is refused", async () => {
+  const brokers = await listen((key) =>
+    key === HANDSHAKE
+      ? mechanisms
+      : Writer.create()
+          .appendTaggedFields()
+          .appendInt16(0)
+          .appendString(null)
+          .appendBytes(Buffer.alloc(900_000, "x"))
+          .appendInt64(0n)
+          .appendTaggedFields().buffer,
+  );
+  const verdict = await deliver({ brokers, user: "u", password: "p" });
+  expect(verdict).toMatchObject({ kind: "retry", reason: expect.stringContaining("Broker") });
+});
+
 test("an answer that is too long is not held", async () => {
   const brokers = await listen(() => Buffer.alloc(2 << 20));
   expect(await deliver({ brokers })).toEqual({
@@ -96,12 +141,7 @@ test.each([
   ],
 ] as const)("a broker that asks for %d iterations of SCRAM is refused", async (count, reason) => {
   const brokers = await listen((key, request) => {
-    if (key === HANDSHAKE) {
-      return Writer.create()
-        .appendInt16(0)
-        .appendArray(["SCRAM-SHA-512"], (to, name) => to.appendString(name, false), false, false)
-        .buffer;
-    }
+    if (key === HANDSHAKE) return mechanisms;
     const nonce = /r=([^,\0]+)/.exec(request.toString("latin1"))?.[1] ?? "";
     const challenge = `r=${nonce}x,s=${Buffer.from("salt").toString("base64")},i=${count}`;
     return Writer.create()

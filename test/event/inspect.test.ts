@@ -50,10 +50,14 @@ describe("a query is refused", () => {
     });
   }
 
-  test("whose arrays would exceed their limit", () => {
-    const sparse = Array.from({ length: 101 }, (_, i) => `a${i}.999=`).join("&");
-    expect(inspectQuery(`${IDS}&${sparse}`, "page").problem).toBe(
-      "Expected arrays of at most 100000 elements in all",
-    );
+  test("whose arrays have too many gaps", () => {
+    const problemOf = (query: string) => inspectQuery(`${IDS}&${query}`, "page").problem;
+    const tooMany = "Expected arrays with at most 500 gaps in all";
+    expect(problemOf("a.500=")).toBeUndefined();
+    expect(problemOf("a.501=")).toBe(tooMany);
+    expect(problemOf("a.250=&b.c.251=")).toBe(tooMany);
+    expect(problemOf("a.501=&a.0=")).toBeUndefined();
+    const dense = Array.from({ length: 900 }, (_, i) => `a.${899 - i}=`).join("&");
+    expect(problemOf(dense)).toBeUndefined();
   });
 });

@@ -44,13 +44,14 @@ export function referenceProblem(query: string, type: "page" | "track"): boolean
   const pairs = pairsOf(query);
   const first = (name: string) => pairs.find((pair) => pair.name === name)?.value ?? "";
   const isBlank = (value: string) => value.trim() === "";
-  if (exceedsLimits(query, type)) return true;
+  if (exceedsLimits(query, type) || gapsOf(fieldsOf(query, type)) > 500) return true;
   if (isBlank(first("writeKey"))) return true;
   if (isBlank(unquoted(first("anonymousId"))) && isBlank(first("userId"))) return true;
   if (type === "track" && isBlank(first("event"))) return true;
   return false;
 }
 
+/** Whether parameters are left out even of a record that is in the event log. */
 export function exceedsLimits(query: string, type: "page" | "track"): boolean {
   const pairs = pairsOf(query);
   return (
@@ -163,6 +164,14 @@ function get(container: Node, component: string): Node | undefined {
 function set(container: Node, component: string, value: Node): void {
   if (Array.isArray(container)) container[Number(component)] = value;
   else if (container instanceof Map) container.set(component, value);
+}
+
+/** Elements of all arrays that no parameter names. */
+function gapsOf(node: Node | undefined): number {
+  if (!Array.isArray(node) && !(node instanceof Map)) return 0;
+  const children = [...node.values()];
+  const own = Array.isArray(node) ? children.filter((child) => child === undefined).length : 0;
+  return children.reduce<number>((sum, child) => sum + gapsOf(child), own);
 }
 
 /** Lengths of all arrays. */

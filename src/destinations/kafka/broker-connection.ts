@@ -1,6 +1,7 @@
 import type { Socket } from "node:net";
 import type { Callback, Connection, Reader, Writer } from "@platformatic/kafka";
-import type { KafkaLibrary } from "../../kafka/produce.ts";
+import { boundedAnswer } from "../../kafka/bounded-connections.ts";
+import type { KafkaLibrary } from "../../kafka/library.ts";
 import { DATABASE_ANSWER_BYTES_MAX } from "../limits.ts";
 import { type BrokerAddress, brokerFailure, KafkaFailure } from "./failures.ts";
 
@@ -192,7 +193,8 @@ export class BrokerConnection {
     let answer: unknown;
     try {
       const start = LENGTH_BYTES + (answerHasTags ? 1 : 0);
-      answer = read(id, key, version, this.kafka.Reader.from(frame.subarray(start)));
+      const reader = this.kafka.Reader.from(frame.subarray(start));
+      answer = boundedAnswer(this.kafka, read)(id, key, version, reader);
     } catch (error) {
       // The library throws `ResponseError` for an error code, and other errors for bad bytes.
       const isTold = error instanceof this.kafka.ResponseError;

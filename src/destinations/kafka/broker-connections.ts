@@ -1,5 +1,6 @@
 import { randomInt } from "node:crypto";
 import type { Egress, OnStage } from "../../egress/egress.ts";
+import { loadKafkaLibrary } from "../../kafka/library.ts";
 import { DATABASE_IDLE_MS_MAX, DATABASE_TIMEOUT_MS_DEFAULT } from "../limits.ts";
 import { BrokerConnection } from "./broker-connection.ts";
 import { addressesOf, type KafkaConfig } from "./config.ts";
@@ -106,8 +107,7 @@ export class BrokerConnections {
     const { egress, config, workspaceId } = this.#parts;
     const { tls = "verify", tlsCa, tlsServerName, user, password = "", mechanism } = config;
     try {
-      // Loading the library takes a third of a second and 20 to 76 MB, so it is loaded when needed.
-      const kafka = await import("@platformatic/kafka");
+      const kafka = await loadKafkaLibrary();
       if (port < 1 || port > 65_535) throw new KafkaFailure("later", "There is no such port");
       const socket = await egress.connect({
         workspaceId,

@@ -1,4 +1,4 @@
-import type { KafkaLibrary } from "../../kafka/produce.ts";
+import type { KafkaLibrary } from "../../kafka/library.ts";
 import type { BrokerConnection } from "./broker-connection.ts";
 import { codeOf, KafkaFailure, sentenceOf } from "./failures.ts";
 

@@ -1,11 +1,7 @@
-import {
-  PIXEL_ARRAY_ELEMENTS_MAX,
-  PIXEL_LEVELS_MAX,
-  PIXEL_PARAMETERS_MAX,
-} from "../../settings/limits.ts";
+import { PIXEL_LEVELS_MAX, PIXEL_PARAMETERS_MAX } from "../../settings/limits.ts";
 import { ends, pair, starts } from "../pair.ts";
 import { arrayIndex } from "../text/number.ts";
-import { bytes } from "../text/scratch.ts";
+import { ARRAY_ELEMENTS_MAX, bytes } from "../text/scratch.ts";
 import { hashOf, isSame, keep } from "../text/span.ts";
 
 /**
@@ -81,8 +77,9 @@ const SLOT_BITS = 15;
 const slots = new Int32Array(1 << SLOT_BITS);
 
 let used = NODE_FIELDS;
+/** Lengths of all arrays, and the number of their elements that are not gaps. */
 let elements = 0;
-let overfull = false;
+let filled = 0;
 /** The free slot of the hash table at which the last search for a child ended. */
 let freeSlot = 0;
 /**
@@ -122,7 +119,7 @@ export function clearTree(type: "page" | "track"): void {
   used = fixedEnd;
   pathLevels = 0;
   elements = 0;
-  overfull = false;
+  filled = 0;
   nodes[ANONYMOUS_ID + KIND] = VACANT;
   nodes[USER_ID + KIND] = VACANT;
   nodes[PAGE_NAME + KIND] = VACANT;
@@ -132,9 +129,9 @@ export function clearTree(type: "page" | "track"): void {
   nodes[CONTEXT + FIRST] = NONE;
 }
 
-/** Whether `claim` has refused a name of this query because the arrays would exceed their limit. */
-export function isOverfull(): boolean {
-  return overfull;
+/** Returns the number of gaps in the arrays of this query. */
+export function arrayGaps(): number {
+  return elements - filled;
 }
 
 /**
@@ -196,6 +193,7 @@ function addChild(parent: number, kind: number, level: number, hash: number): nu
   else nodes[nodes[parent + LAST]! + NEXT] = node;
   nodes[parent + LAST] = node;
   if (nodes[parent + KIND] === ARRAY) {
+    filled += 1;
     const index = arrayIndex(bytes, start, end);
     if (index >= nodes[parent + LENGTH]!) nodes[parent + LENGTH] = index + 1;
   }
@@ -219,10 +217,7 @@ function reserveElements(node: number, level: number): boolean {
   for (let below = level + 1; below < pair.levels; below++) {
     more += arrayIndex(bytes, starts[below]!, ends[below]!) + 1;
   }
-  if (elements + more > PIXEL_ARRAY_ELEMENTS_MAX) {
-    overfull = true;
-    return false;
-  }
+  if (elements + more > ARRAY_ELEMENTS_MAX) return false;
   elements += more;
   return true;
 }

@@ -1,5 +1,4 @@
 import {
-  PIXEL_ARRAY_ELEMENTS_MAX,
   PIXEL_LEVELS_MAX,
   PIXEL_PARAMETERS_MAX,
   PIXEL_TARGET_BYTES_MAX,
@@ -19,6 +18,11 @@ const TEXTS_BYTES = PIXEL_TARGET_BYTES_MAX * (1 + TEXT_GROWTH_MAX);
 /** Bytes of punctuation that one node adds to the JSON: quotes, colon, comma and two brackets. */
 const NODE_BYTES = 6;
 const GAP_BYTES = 5;
+/**
+ * Most elements of an event's arrays, gaps included. New queries have far fewer
+ * (`PIXEL_ARRAY_GAPS_MAX`); records in the event log may have as many.
+ */
+export const ARRAY_ELEMENTS_MAX = 100_000;
 /** Upper bound, in bytes of JSON, of the fields that the service itself adds to every event. */
 const FRAME_BYTES = 1_024;
 
@@ -35,7 +39,7 @@ export const SECTION_BYTES =
 export const JSON_START = SECTIONS + 3 * SECTION_BYTES;
 
 export const bytes = Buffer.allocUnsafeSlow(
-  JSON_START + SECTION_BYTES + PIXEL_ARRAY_ELEMENTS_MAX * GAP_BYTES + FRAME_BYTES,
+  JSON_START + SECTION_BYTES + ARRAY_ELEMENTS_MAX * GAP_BYTES + FRAME_BYTES,
 );
 
 /** View of the scratch buffer that reads and writes little-endian numbers at any offset. */

@@ -9,7 +9,12 @@ import {
   FETCHES_AT_ONCE_MAX,
   FETCHES_MAX,
 } from "../../settings/limits.ts";
-import { GuestFrameError, type JsonTexts } from "../protocol/guest-frames.ts";
+import {
+  GuestFrameError,
+  type GuestJsonBounds,
+  type JsonTexts,
+  parseGuestJson,
+} from "../protocol/guest-frames.ts";
 import { printable } from "../protocol/printable.ts";
 import type { GuestFetchRequest, GuestFetchResponse, HostFunctions } from "./host-functions.ts";
 
@@ -36,6 +41,11 @@ const CALLS_MAX = 2 * FETCHES_MAX;
  * and two brackets, at three bytes each.
  */
 const CALLS_BYTES_MAX = 3 * (FETCH_REQUEST_CHARS_MAX + 3);
+/**
+ * Bounds of the calls in one frame: a list of objects, each with an object of headers. A call has
+ * seven values and its headers.
+ */
+const CALLS_BOUNDS: GuestJsonBounds = { levelsMax: 3, valuesMax: 64 * CALLS_MAX };
 
 /**
  * One host call of user code: an HTTP request, or the lookup of an IP address. `chars` is its size
@@ -203,9 +213,10 @@ function bodyChars(result: HostCallResult): number {
 
 function parseCalls(bytes: Buffer, workspaceId: string): HostCall[] {
   if (bytes.length > CALLS_BYTES_MAX) throw new GuestFrameError("Expected fewer host calls");
+  const list = parseGuestJson(bytes, CALLS_BOUNDS);
+  if (!Array.isArray(list)) throw new GuestFrameError("Expected a list of host calls");
+  if (list.length > CALLS_MAX) throw new GuestFrameError("Expected fewer host calls");
   try {
-    const list: unknown = JSON.parse(bytes.toString());
-    if (!Array.isArray(list)) throw new GuestFrameError("Expected a list of host calls");
     return list.map((item) => parseCall(item, workspaceId));
   } catch {
     throw new GuestFrameError("Expected a list of host calls");

@@ -100,22 +100,45 @@ export function decodeFrame(bytes: Buffer): GuestFrame {
 
 /**
  * Decodes a frame from a guest. Unlike `decodeFrame`, it throws `GuestFrameError` before it parses
- * a header that is large or deeply nested, because parsing takes many times the memory of the text.
+ * a header that is large, deeply nested, or of many values, because parsing takes many times the memory of the text.
  */
 export function decodeGuestReply(bytes: Buffer): GuestFrame {
   const end = bytes.subarray(0, GUEST_HEADER_BYTES_MAX + 1).indexOf(NEWLINE);
   if (end < 0) throw new GuestFrameError("Expected a frame header within its limit");
-  if (jsonEnd(bytes, 0, HEADER_LEVELS_MAX) !== end) {
-    throw new GuestFrameError("Expected a frame header of flat JSON");
-  }
-  return decodeFrame(bytes);
+  const header = parseGuestJson(bytes.subarray(0, end), HEADER_BOUNDS);
+  return { header, body: bytes.subarray(end + 1), bytes };
+}
+
+/** Bounds of a JSON text from a guest. */
+export interface GuestJsonBounds {
+  levelsMax: number;
+  /** Maximum number of objects, arrays, and values in them. */
+  valuesMax: number;
 }
 
 /**
- * Maximum nesting of a guest's header. A valid header has three levels (an object with a list of
- * objects); one more is allowed.
+ * Parses a JSON text from a guest. Throws `GuestFrameError` for a text that is not compact JSON
+ * within its bounds, before it is parsed.
  */
-const HEADER_LEVELS_MAX = 4;
+export function parseGuestJson(text: Buffer, { levelsMax, valuesMax }: GuestJsonBounds): unknown {
+  if (jsonEnd(text, 0, levelsMax, valuesMax) !== text.length) {
+    throw new GuestFrameError(
+      `Expected JSON of at most ${levelsMax} levels and ${valuesMax} values`,
+    );
+  }
+  try {
+    return JSON.parse(text.toString());
+  } catch {
+    throw new GuestFrameError("Expected JSON");
+  }
+}
+
+/**
+ * Bounds of a guest's header. A valid header has three levels (an object with a list of objects);
+ * one more is allowed. It has a count and at most an error of five values for each event, and lines
+ * of `log(...)` of five values.
+ */
+const HEADER_BOUNDS: GuestJsonBounds = { levelsMax: 4, valuesMax: 65_536 };
 
 /** Assembles frames from the chunks that arrive from a socket. */
 export class GuestFrameReader {

@@ -32,6 +32,8 @@ const words = ["true", "false", "null"].map((word) => Buffer.from(word));
 export const NOT_JSON = -1;
 /** Result of `jsonEnd` for a value that is nested more than `levelsMax` levels deep. */
 export const TOO_DEEP = -2;
+/** Result of `jsonEnd` for a value that contains more than `valuesMax` values. */
+export const TOO_MANY = -3;
 
 /**
  * By nesting level: 1 when the container that is open at this level is an object, 0 when it is an
@@ -41,14 +43,22 @@ let isObject = new Uint8Array(64);
 
 /**
  * Returns the position after the JSON value that begins at `start`, `NOT_JSON` when there is none,
- * or `TOO_DEEP`. The value must have no spaces between its parts, as `JSON.stringify` and the
+ * `TOO_DEEP` or `TOO_MANY`. Objects, arrays, and the values in them count. The value must have no spaces between its parts, as `JSON.stringify` and the
  * guests write it. Takes half the time of `JSON.parse`, and allocates nothing.
  */
-export function jsonEnd(bytes: Uint8Array, start: number, levelsMax: number): number {
+export function jsonEnd(
+  bytes: Uint8Array,
+  start: number,
+  levelsMax: number,
+  valuesMax = Number.POSITIVE_INFINITY,
+): number {
   if (isObject.length < levelsMax) isObject = new Uint8Array(levelsMax);
   let at = start;
   let depth = 0;
+  let values = 0;
   for (;;) {
+    values += 1;
+    if (values > valuesMax) return TOO_MANY;
     const byte = bytes[at]!;
     if (byte === OPENING_BRACE || byte === OPENING_BRACKET) {
       if (depth === levelsMax) return TOO_DEEP;

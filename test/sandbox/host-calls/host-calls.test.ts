@@ -1,5 +1,6 @@
-import { expect, test } from "bun:test";
+import { expect, spyOn, test } from "bun:test";
 import { FETCH_REQUESTS_CHARS_MAX, HostCalls } from "../../../src/sandbox/host-calls/host-calls.ts";
+import { GuestFrameError } from "../../../src/sandbox/protocol/guest-frames.ts";
 import { FETCH_REQUEST_CHARS_MAX, FETCHES_MAX } from "../../../src/settings/limits.ts";
 
 /** A large request without a response yet, and a lookup with an immediate result. */
@@ -36,6 +37,24 @@ test("a frame with more host calls than the runner sends ends the guest", async 
   const frame = Buffer.alloc(4 * FETCH_REQUEST_CHARS_MAX, " ");
   frame.write('[{"id":1,"ip":"192.0.2.1"}]');
   await expect(calls.exchange(frame)).rejects.toThrow("Expected fewer host calls");
+});
+
+/** Frames whose JSON takes many times their bytes once it is parsed. */
+const costly: [string, string][] = [
+  ["nested calls", "[".repeat(1_500_000) + "]".repeat(1_500_000)],
+  ["a million calls", `[${"{},".repeat(1_000_000)}{}]`],
+  ["a call with a million headers", `[{"id":1,"headers":{${'"":"",'.repeat(500_000)}"":""}}]`],
+];
+
+test.each(costly)("%s end the guest before they are parsed", async (_, text) => {
+  const calls = new HostCalls({}, "w");
+  const parse = spyOn(JSON, "parse");
+  try {
+    await expect(calls.exchange(Buffer.from(text))).rejects.toBeInstanceOf(GuestFrameError);
+    expect(parse).not.toHaveBeenCalled();
+  } finally {
+    parse.mockRestore();
+  }
 });
 
 test("a guest gets a bounded number of host calls", async () => {

@@ -45,6 +45,7 @@ const forged: [name: string, answer: () => unknown][] = [
   ],
   ["more errors than events", () => ran([-1], "", [{ message: "a" }, { message: "b" }])],
   ["a header that is nested deeply", () => decodeGuestReply(frame("[".repeat(500_000)))],
+  ["a header of many values", () => decodeGuestReply(frame(`[${"[],".repeat(300_000)}[]]`))],
   ["a header that never ends", () => decodeGuestReply(frame(`"${"x".repeat(2 << 20)}"`))],
   ["a header that is not JSON", () => decodeGuestReply(frame("{a}"))],
 ];

@@ -1,0 +1,156 @@
+import type { Reader } from "@platformatic/kafka";
+
+/** The bytes of a broker are no valid answer: a length, a count or a position is impossible. */
+export class KafkaAnswerError extends Error {
+  override readonly name = "KafkaAnswerError";
+}
+
+type ReadItem<T> = (reader: Reader, index: number) => T;
+
+/** Most bytes of a variable-length integer of 32 bits, and of one of 64 bits. */
+const VARINT_BYTES_MAX = 5;
+const VARINT_64_BYTES_MAX = 10;
+/** Fewest bytes of a tagged field: its tag and its size. */
+const TAGGED_FIELD_BYTES_MIN = 2;
+
+/**
+ * Methods that replace those of the library's `Reader`. The library's own believe each length: a
+ * negative one leads back, and a count of 2 billion makes as many turns. These refuse negative
+ * lengths, lengths beyond the bytes that are left, more items than bytes, and items without bytes.
+ * Reading therefore takes time and memory in proportion to the answer. Methods that are not
+ * replaced read a fixed number of bytes, which the library's buffer checks.
+ */
+export class BoundedReader {
+  declare buffer: Reader["buffer"];
+  declare position: number;
+
+  get remaining(): number {
+    return this.buffer.length - this.position;
+  }
+
+  skip(length: number): this {
+    expectBytes(this, length);
+    this.position += length;
+    return this;
+  }
+
+  readUnsignedVarInt(): number {
+    let value = 0;
+    for (let count = 0; count < VARINT_BYTES_MAX; count++) {
+      const byte = this.buffer.get(this.position++);
+      value += (byte & 0x7f) * 2 ** (7 * count);
+      if (byte < 0x80 && value <= 0xffffffff) return value;
+    }
+    throw new KafkaAnswerError("Expected an integer of 32 bits");
+  }
+
+  readUnsignedVarInt64(): bigint {
+    let value = 0n;
+    for (let count = 0n; count < VARINT_64_BYTES_MAX; count++) {
+      const byte = this.buffer.get(this.position++);
+      value += BigInt(byte & 0x7f) << (7n * count);
+      if (byte < 0x80) return BigInt.asUintN(64, value);
+    }
+    throw new KafkaAnswerError("Expected an integer of 64 bits");
+  }
+
+  readVarInt(): number {
+    const value = this.readUnsignedVarInt();
+    return (value >>> 1) ^ -(value & 1);
+  }
+
+  readVarInt64(): bigint {
+    const value = this.readUnsignedVarInt64();
+    return (value >> 1n) ^ -(value & 1n);
+  }
+
+  readNullableString(isCompact = true, encoding: BufferEncoding = "utf-8"): string | null {
+    const length = isCompact ? this.readUnsignedVarInt() - 1 : readInt16(this);
+    return length === -1 ? null : takeBytes(this, length).toString(encoding);
+  }
+
+  readNullableBytes(isCompact = true): Buffer | null {
+    const length = readLength(this, isCompact);
+    return length === -1 ? null : takeBytes(this, length);
+  }
+
+  readVarIntBytes(): Buffer | null {
+    const length = this.readVarInt();
+    return length === -1 ? null : takeBytes(this, length);
+  }
+
+  readNullableArray<T>(read: ReadItem<T>, isCompact = true, hasTags = true): T[] | null {
+    const count = readLength(this, isCompact);
+    return count === -1 ? null : readItems(this, count, read, hasTags);
+  }
+
+  readNullableMap<K, V>(
+    read: ReadItem<[K, V]>,
+    isCompact = true,
+    hasTags = true,
+  ): Map<K, V> | null {
+    const entries = this.readNullableArray(read, isCompact, hasTags);
+    return entries && new Map(entries);
+  }
+
+  readVarIntArray<T>(read: ReadItem<T>): T[] {
+    return readItems(this, this.readVarInt(), read, false);
+  }
+
+  readVarIntMap<K, V>(read: ReadItem<[K, V]>): Map<K, V> {
+    return new Map(this.readVarIntArray(read));
+  }
+
+  readTaggedFields(): void {
+    const count = this.readUnsignedVarInt();
+    expectBytes(this, count * TAGGED_FIELD_BYTES_MIN);
+    for (let index = 0; index < count; index++) {
+      this.readUnsignedVarInt();
+      this.skip(this.readUnsignedVarInt());
+    }
+  }
+}
+
+function readInt16(reader: BoundedReader): number {
+  const value = reader.buffer.readInt16BE(reader.position);
+  reader.position += 2;
+  return value;
+}
+
+/** Reads the length of a value, or the number of items; -1 when the value is null. */
+function readLength(reader: BoundedReader, isCompact: boolean): number {
+  if (isCompact) return reader.readUnsignedVarInt() - 1;
+  const length = reader.buffer.readInt32BE(reader.position);
+  reader.position += 4;
+  return length;
+}
+
+function takeBytes(reader: BoundedReader, length: number): Buffer {
+  expectBytes(reader, length);
+  const start = reader.position;
+  reader.position += length;
+  return reader.buffer.slice(start, reader.position);
+}
+
+function readItems<T>(
+  reader: BoundedReader,
+  count: number,
+  read: ReadItem<T>,
+  hasTags: boolean,
+): T[] {
+  // Each item has at least one byte, which the loop checks.
+  expectBytes(reader, count);
+  const items: T[] = [];
+  for (let index = 0; index < count; index++) {
+    const start = reader.position;
+    items.push(read(reader as unknown as Reader, index));
+    if (hasTags) reader.readTaggedFields();
+    if (reader.position <= start) throw new KafkaAnswerError("Expected an item with bytes");
+  }
+  return items;
+}
+
+function expectBytes(reader: BoundedReader, length: number): void {
+  if (length >= 0 && length <= reader.remaining) return;
+  throw new KafkaAnswerError(`Expected a length up to ${reader.remaining}, got ${length}`);
+}

@@ -1,0 +1,138 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { AnswerLengths } from "../../src/kafka/bounded-connections.ts";
+import { allowDecompression } from "../../src/kafka/bounded-decompression.ts";
+import { KafkaAnswerError } from "../../src/kafka/bounded-reader.ts";
+import { runs } from "../tier.ts";
+import {
+  answerKinds,
+  kafka,
+  mutate,
+  Random,
+  randomAnswer,
+  readAnswer,
+  readsMax,
+} from "./random-answers.ts";
+
+/** `bun test/kafka/fuzz-long.ts` reads 10 million of each kind. */
+const MUTATED = runs(40, 2_000);
+
+describe("an answer of a broker", () => {
+  const byRequest = Map.groupBy(answerKinds, ({ name }) => name.replace(/V\d+$/, ""));
+  test.each([...byRequest])(
+    "%s: a changed one is read or refused, in as many steps as it has bytes",
+    (_, kinds) => {
+      let refused = 0;
+      for (const kind of kinds) {
+        const random = new Random(kind.key + 100 * kind.version);
+        for (let run = 0; run < MUTATED; run++) {
+          const answer = randomAnswer(kind, random);
+          expect(readAnswer(kind, answer).isValid).toBe(true);
+          const bytes = mutate(answer, random);
+          const { isValid, reads } = readAnswer(kind, bytes);
+          if (!isValid) refused += 1;
+          if (reads > readsMax(kind, bytes.length)) {
+            expect(`${reads} values in ${bytes.toString("hex")}`).toBe("fewer");
+          }
+        }
+      }
+      expect(refused).toBeGreaterThan(0);
+    },
+  );
+
+  const metadata = answerKinds.find(({ name }) => name === "metadataV12")!;
+  const head = "00" + "00000000";
+  const broker = "00000001" + "0278" + "00002384" + "00";
+  test.each([
+    [
+      "2 billion tagged fields of which each leads back",
+      `${head}02${broker}ffffffff0700faffffff0f`,
+    ],
+    [
+      "2 billion brokers of which each leads back",
+      `${head}ffffffff07${broker}0000000002f1ffffff0f`,
+    ],
+    ["a count beyond the bytes that are left", `${head}ffffff7f${broker}`],
+  ])("%s: is refused in few steps", (_, hex) => {
+    const bytes = Buffer.concat([Buffer.from(hex, "hex"), Buffer.alloc(16)]);
+    const result = readAnswer(metadata, bytes.subarray(1));
+    expect(result.isValid).toBe(false);
+    expect(result.reads).toBeLessThan(50);
+  });
+
+  test.each(["gzip", "zstd"] as const)(
+    "%s: records that grow too much are refused",
+    (compression) => {
+      const value = Buffer.alloc(40 << 20);
+      const batch = kafka.createRecordsBatch([{ topic: "t", partition: 0, value }], {
+        compression,
+      });
+      expect(batch.length).toBeLessThan(100_000);
+      allowDecompression(batch.length);
+      expect(() => kafka.readRecordsBatches(kafka.Reader.from(batch.buffer))).toThrow();
+    },
+  );
+
+  test("an answer to a step of signing in is short", () => {
+    const kind = answerKinds.find(({ name }) => name === "saslAuthenticateV2")!;
+    const answer = (bytes: number) =>
+      kafka.Writer.create()
+        .appendInt16(0)
+        .appendString(null)
+        .appendBytes(Buffer.alloc(bytes, "x"))
+        .appendInt64(0n)
+        .appendTaggedFields().buffer;
+    expect(readAnswer(kind, answer(1_000)).isValid).toBe(true);
+    expect(readAnswer(kind, answer(5_000)).isValid).toBe(false);
+  });
+});
+
+test.each([
+  ["negative", "fffffffa"],
+  ["smaller than an answer", "00000003"],
+  ["larger than an answer", "7fffffff"],
+])("a length that is %s ends the sequence of answers, in any pieces", (_, hex) => {
+  const valid = Buffer.from("00000005" + "0102030405" + "00000004" + "00000000", "hex");
+  const bytes = Buffer.concat([valid, Buffer.from(hex, "hex")]);
+  for (const size of [1, 3, bytes.length]) {
+    const lengths = new AnswerLengths();
+    const expectAll = () => {
+      for (let at = 0; at < bytes.length; at += size) lengths.expect(bytes.subarray(at, at + size));
+    };
+    expect(expectAll).toThrow(KafkaAnswerError);
+  }
+});
+
+test.each(["snappy", "lz4", "gzip", "zstd"] as const)(
+  "%s: records of any text are read as they were written",
+  (compression) => {
+    const text = fc.oneof(
+      fc.string({ maxLength: 2_000 }),
+      fc.tuple(fc.string({ maxLength: 40 }), fc.nat(4_000)).map(([one, n]) => one.repeat(n)),
+    );
+    fc.assert(
+      fc.property(fc.array(text, { minLength: 1, maxLength: 5 }), (texts) => {
+        const messages = texts.map((one) => ({
+          ...{ topic: "t", partition: 0 },
+          value: Buffer.from(one),
+        }));
+        const { buffer } = kafka.createRecordsBatch(messages, { compression });
+        allowDecompression(buffer.length);
+        const [batch] = kafka.readRecordsBatches(kafka.Reader.from(buffer));
+        expect(batch!.records.map(({ value }) => value!.toString())).toEqual(texts);
+      }),
+      { numRuns: runs(60, 2_000) },
+    );
+  },
+);
+
+test("one module loads the Kafka library, which it bounds", async () => {
+  const loaders: string[] = [];
+  for await (const path of new Bun.Glob("src/**/*.ts").scan(".")) {
+    const code = await Bun.file(path).text();
+    if (/await import\("@platformatic\/kafka"\)|^import \{.*"@platformatic\/kafka"/m.test(code)) {
+      loaders.push(path);
+    }
+  }
+  expect(loaders).toEqual(["src/kafka/library.ts"]);
+});
