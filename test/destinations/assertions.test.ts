@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { PostgresSession } from "../../src/destinations/postgres/postgres-session.ts";
-import { type TableDatabase, TableLoader } from "../../src/destinations/tables/table-loader.ts";
+import type { TableDatabase } from "../../src/destinations/tables/table-database.ts";
+import { TableLoader } from "../../src/destinations/tables/table-loader.ts";
 import { WarehouseNames } from "../../src/destinations/tables/warehouse-names.ts";
 import { webhookKind } from "../../src/destinations/webhook/webhook.ts";
 import { createAddressRules } from "../../src/egress/address-rules.ts";

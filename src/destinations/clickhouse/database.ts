@@ -1,8 +1,14 @@
 import type { Egress, EgressRequest } from "../../egress/egress.ts";
 import { DATABASE_ANSWER_BYTES_MAX, DATABASE_TIMEOUT_MS_DEFAULT } from "../limits.ts";
+import type { TableColumn } from "../tables/column-values.ts";
 import type { TableConnection } from "../tables/open-tables.ts";
-import { DatabaseFailure, type TableDatabase, type TableLoad } from "../tables/table-loader.ts";
-import type { TableColumns } from "../tables/table-records.ts";
+import {
+  DatabaseFailure,
+  type ExistingTable,
+  TABLE_MARK,
+  type TableDatabase,
+  type TableLoad,
+} from "../tables/table-database.ts";
 import type { ClickhouseConfig } from "./config.ts";
 import { failureOf, failureOfNetwork } from "./failures.ts";
 import * as sql from "./sql.ts";
@@ -36,16 +42,30 @@ export class ClickhouseDatabase implements TableConnection {
     return await work();
   }
 
-  async columns(table: string): Promise<TableColumns | undefined> {
-    const text = await this.#run(sql.columnsQuery(this.#name, table));
-    const lines = text.split("\n").filter((line) => line !== "");
-    if (lines.length === 0) return undefined;
-    return new Map(
-      lines.map((line) => {
-        const [name, type, kind] = columnOfLine(line);
-        return [name, sql.columnOf(type, kind)];
-      }),
-    );
+  async describe(table: string): Promise<ExistingTable | undefined> {
+    const [found] = rowsOf(await this.#run(sql.tableQuery(this.#name, table)));
+    if (found === undefined) return undefined;
+    const [engine, sortingKey, comment] = found.map(String);
+    const columns = (await this.#columns(table)).map((row): [string, TableColumn] => {
+      const [name, type, defaultKind] = row.map(String);
+      return [name!, sql.columnOf(type ?? "", defaultKind ?? "", row[VIRTUAL_AT] === 1)];
+    });
+    return {
+      columns: new Map(columns),
+      isMarked: comment!.startsWith(TABLE_MARK),
+      hasOwnKey: sql.hasOwnKey(engine!, sortingKey!),
+    };
+  }
+
+  async #columns(table: string): Promise<unknown[][]> {
+    const name = this.#qualified(table);
+    try {
+      return rowsOf(await this.#run(sql.columnsQuery(name, true)));
+    } catch (error) {
+      // Old versions of ClickHouse do not tell which columns are virtual.
+      if (!(error instanceof DatabaseFailure && error.code === UNKNOWN_SETTING)) throw error;
+      return rowsOf(await this.#run(sql.columnsQuery(name, false)));
+    }
   }
 
   async countTables(): Promise<number> {
@@ -59,7 +79,7 @@ export class ClickhouseDatabase implements TableConnection {
     try {
       await this.#run(text);
     } catch (error) {
-      const isMissing = error instanceof DatabaseFailure && error.message.endsWith("(81)");
+      const isMissing = error instanceof DatabaseFailure && error.code === UNKNOWN_DATABASE;
       if (!isMissing) throw error;
       await this.#run(`create database if not exists ${sql.quoted(this.#name)}`);
       await this.#run(text);
@@ -130,14 +150,17 @@ export class ClickhouseDatabase implements TableConnection {
   }
 }
 
-/**
- * Parses a line of JSON that describes a column: its name, its type, and the kind of its default.
- */
-function columnOfLine(line: string): [string, string, string] {
+const UNKNOWN_DATABASE = "81";
+const UNKNOWN_SETTING = "115";
+/** Index, in a row that describes a column, of the number that tells whether it is virtual. */
+const VIRTUAL_AT = 7;
+
+/** Parses rows of at least three values, a JSON array in each line. */
+function rowsOf(text: string): unknown[][] {
+  const lines = text.split("\n").filter((line) => line !== "");
   try {
-    const parts: unknown = JSON.parse(line);
-    if (Array.isArray(parts) && parts.length === 3)
-      return parts.map(String) as [string, string, string];
+    const rows: unknown[] = lines.map((line) => JSON.parse(line));
+    if (rows.every((row): row is unknown[] => Array.isArray(row) && row.length >= 3)) return rows;
   } catch {
     // The error that is thrown below also covers lines that are not JSON.
   }

@@ -1,6 +1,6 @@
 import { EgressRefused, type EgressResponse } from "../../egress/egress.ts";
 import { networkReason } from "../http-steps.ts";
-import { DatabaseFailure } from "../tables/table-loader.ts";
+import { DatabaseFailure } from "../tables/table-database.ts";
 
 const MESSAGE_CHARS_MAX = 300;
 
@@ -24,13 +24,27 @@ const meanings = new Map<number, string>([
   [202, "The database has too many queries"],
   [60, "There is no such table"],
   [81, "There is no such database"],
+  [44, "The database reserves the name of a column"],
 ]);
 
 /**
- * Error codes that are caused by the inserted rows: a value cannot be parsed, or does not fit its
- * column or a constraint. A retry cannot help.
+ * Error codes that are a verdict on the events of a statement, so that a retry cannot help. The
+ * rule: events differ in the names, the values and the size that they give to a statement, so an
+ * error about these is a verdict on the events. An error about the server, the account, or a table
+ * as somebody defined it would meet other events too, so it is none, and the delivery is retried.
+ * An error that may be either is none.
  */
-const refusing = new Set([6, 26, 27, 38, 41, 53, 69, 70, 72, 117, 131, 349, 469]);
+const refusing = new Set([
+  // Values that cannot be parsed or converted.
+  ...[6, 25, 26, 27, 33, 38, 41, 53, 69, 70, 72, 117, 130, 321, 346, 376, 407, 441, 467, 621],
+  ...[632, 645, 675, 676, 691, 760],
+  // Values that violate a constraint: no null, a check, a condition of a materialized view.
+  ...[349, 395, 469],
+  // Names that cannot be used: duplicate, reserved, ambiguous, or not readable as SQL.
+  ...[15, 44, 52, 62, 207, 352, 524, 703],
+  // Rows and statements that are too large, or that belong to too many partitions.
+  ...[128, 131, 161, 167, 168, 229, 248, 306, 565],
+]);
 /**
  * Error codes that refuse any rows: no sign-in, a time-out, no resources, a read-only or
  * missing table or database, no replica.
@@ -64,12 +78,11 @@ export function failureOf(answer: EgressResponse): DatabaseFailure | undefined {
   const detail = text.replace(/^Code: \d+\. (DB::Exception: )?/, "").trim();
   const meaning = meanings.get(code) ?? "The database refuses";
   const kind = refusing.has(code) ? "refused" : "later";
-  return new DatabaseFailure(
-    kind,
-    `${meaning}: ${detail.replace(/\.$/, "")} (${code})`,
-    stale.has(code),
-    ofDatabase.has(code) ? "destination" : "event",
-  );
+  return new DatabaseFailure(kind, `${meaning}: ${detail.replace(/\.$/, "")} (${code})`, {
+    isStale: stale.has(code),
+    scope: ofDatabase.has(code) ? "destination" : "event",
+    code: String(code),
+  });
 }
 
 export function failureOfNetwork(error: unknown): DatabaseFailure {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import type { ColumnType, TableColumn } from "../tables/column-values.ts";
-import type { TableLoad } from "../tables/table-loader.ts";
+import { TABLE_MARK, type TableLoad } from "../tables/table-database.ts";
 
 /** Quotes and escapes a name for use in SQL. */
 export function quoted(name: string): string {
@@ -20,11 +20,22 @@ const sqlTypes: Record<ColumnType, string> = {
   json: "String",
 };
 
-export function columnsQuery(database: string, table: string): string {
+/** SQL that selects the engine, the sorting key and the comment of a table. */
+export function tableQuery(database: string, table: string): string {
   return (
-    `select name, type, default_kind from system.columns where database = ${literal(database)} ` +
-    `and table = ${literal(table)} order by position format JSONCompactEachRow`
+    `select engine, sorting_key, comment from system.tables where database = ${literal(database)} ` +
+    `and name = ${literal(table)} format JSONCompactEachRow`
   );
+}
+
+/**
+ * SQL that describes the columns of a table: in each row the name, the type, the kind of the
+ * default, four further texts, and with `withVirtual` whether the column is virtual. A virtual
+ * column, such as `_part`, is computed by ClickHouse.
+ */
+export function columnsQuery(table: string, withVirtual: boolean): string {
+  const settings = withVirtual ? " settings describe_include_virtual_columns = 1" : "";
+  return `describe table ${table} format JSONCompactEachRow${settings}`;
 }
 
 export function tableCountQuery(database: string): string {
@@ -39,16 +50,12 @@ const times: Record<string, readonly [number, number]> = {
   DateTime: [0, (2 ** 32 - 1) * 1_000],
   DateTime64: [Date.UTC(1900, 0, 1), Date.UTC(2262, 0, 1)],
 };
-const FLOAT32_MAX = 3.4e38;
 
-/**
- * Describes a column by its ClickHouse type and the kind of its default, as `system.columns`
- * returns them.
- */
-export function columnOf(sqlType: string, defaultKind: string): TableColumn {
+/** Describes a column by its ClickHouse type and the kind of its default. */
+export function columnOf(sqlType: string, defaultKind: string, isVirtual = false): TableColumn {
   const other: TableColumn = { type: "other", sqlType };
   // A computed column cannot be written to.
-  if (defaultKind === "MATERIALIZED" || defaultKind === "ALIAS") return other;
+  if (isVirtual || defaultKind === "MATERIALIZED" || defaultKind === "ALIAS") return other;
   const bare = sqlType
     .replace(/^LowCardinality\((.*)\)$/, "$1")
     .replace(/^Nullable\((.*)\)$/, "$1");
@@ -63,7 +70,7 @@ export function columnOf(sqlType: string, defaultKind: string): TableColumn {
   if (bare === "String") return { type: "string", sqlType };
   if (bare === "Bool") return { type: "boolean", sqlType };
   if (bare === "Float64") return { type: "float", sqlType };
-  if (bare === "Float32") return { type: "float", sqlType, range: [-FLOAT32_MAX, FLOAT32_MAX] };
+  if (bare === "Float32") return { type: "float", sqlType, isSingle: true };
   return other;
 }
 
@@ -72,6 +79,11 @@ export function columnOf(sqlType: string, defaultKind: string): TableColumn {
  * key by one row when it merges parts, or when a query uses `final`.
  */
 const timeKey = "received_at";
+/** Whether a table has the sorting key of tables that are made by `createTable` for events. */
+export function hasOwnKey(engine: string, sortingKey: string): boolean {
+  return engine.endsWith("MergeTree") && sortingKey === `${timeKey}, id`;
+}
+
 /**
  * Number of insert tokens that ClickHouse remembers for a table. It ignores an insert whose token
  * it remembers.
@@ -90,7 +102,7 @@ export function createTable(
   return (
     `create table if not exists ${table} (${lines.join(", ")}) engine = ReplacingMergeTree ` +
     `order by (${timeKey}, ${quoted(key)}) ` +
-    `settings non_replicated_deduplication_window = ${TOKENS_KEPT}`
+    `settings non_replicated_deduplication_window = ${TOKENS_KEPT} comment ${literal(TABLE_MARK)}`
   );
 }
 

@@ -2,13 +2,19 @@ import type { Socket } from "node:net";
 import { Deadline } from "../../egress/deadline.ts";
 import type { Egress, OnStage } from "../../egress/egress.ts";
 import { DATABASE_IDLE_MS_MAX, DATABASE_TIMEOUT_MS_DEFAULT } from "../limits.ts";
+import type { TableColumn } from "../tables/column-values.ts";
 import type { TableConnection } from "../tables/open-tables.ts";
-import type { TableDatabase, TableLoad } from "../tables/table-loader.ts";
-import type { TableColumns } from "../tables/table-records.ts";
+import {
+  DatabaseFailure,
+  type ExistingTable,
+  TABLE_MARK,
+  type TableDatabase,
+  type TableLoad,
+} from "../tables/table-database.ts";
 import type { PostgresConfig } from "./config.ts";
 import { failureOf } from "./failures.ts";
-import { PostgresError, PostgresSession, type ResultRow, SessionLost } from "./postgres-session.ts";
-import { query, simpleQuery, sslRequest } from "./protocol.ts";
+import { PostgresSession, type ResultRow, SessionLost } from "./postgres-session.ts";
+import { query, type Statement, simpleQuery, sslRequest } from "./protocol.ts";
 import * as sql from "./sql.ts";
 
 /**
@@ -28,6 +34,7 @@ export class PostgresDatabase implements TableConnection {
   readonly #egress: Egress;
   readonly #schema: string;
   readonly #timeoutMs: number;
+  readonly #settings: string;
   #session: PostgresSession | undefined;
   #deadline: Deadline | undefined;
   #idle: Timer | undefined;
@@ -38,6 +45,7 @@ export class PostgresDatabase implements TableConnection {
     this.#egress = egress;
     this.#schema = config.schema ?? "public";
     this.#timeoutMs = config.timeoutMs ?? DATABASE_TIMEOUT_MS_DEFAULT;
+    this.#settings = sql.transactionSettings(this.#timeoutMs, LOCK_MS_MAX);
   }
 
   /**
@@ -56,48 +64,50 @@ export class PostgresDatabase implements TableConnection {
     }
   }
 
-  async columns(table: string): Promise<TableColumns | undefined> {
-    const rows = await this.#run(query([sql.columnsQuery, this.#schema, table]));
-    if (rows.length === 0) return undefined;
-    return new Map(
-      rows.map(([name, type, generated]) => [
-        name ?? "",
-        sql.columnOf(type ?? "", (generated ?? "") !== ""),
-      ]),
+  async describe(table: string): Promise<ExistingTable | undefined> {
+    const rows = await this.#run([sql.tableQuery, this.#schema, table, TABLE_MARK]);
+    const [first] = rows;
+    if (first === undefined) return undefined;
+    const columns = rows.flatMap(([name, type, isReadOnly]): [string, TableColumn][] =>
+      name ? [[name, sql.columnOf(type ?? "", isReadOnly === "t")]] : [],
     );
+    return { columns: new Map(columns), isMarked: first[3] === "t", hasOwnKey: first[4] === "t" };
   }
 
   async countTables(): Promise<number> {
-    const [row] = await this.#run(query([sql.tableCountQuery, this.#schema]));
+    const [row] = await this.#run([sql.tableCountQuery, this.#schema]);
     return Number(row?.[0] ?? 0);
   }
 
   async createTable(
     ...[table, key, columns]: Parameters<TableDatabase["createTable"]>
   ): Promise<void> {
-    const schemas = await this.#run(query([sql.schemaQuery, this.#schema]));
+    const schemas = await this.#run([sql.schemaQuery, this.#schema]);
     if (schemas.length === 0) {
-      await this.#create(`create schema if not exists ${sql.quoted(this.#schema)}`);
+      await this.#create([`create schema if not exists ${sql.quoted(this.#schema)}`]);
     }
-    await this.#create(sql.createTable(this.#schema, table, key, columns));
+    await this.#create(
+      [sql.createTable(this.#schema, table, key, columns)],
+      [sql.markTable(this.#schema, table, TABLE_MARK)],
+    );
   }
 
   async addColumns(...[table, columns]: Parameters<TableDatabase["addColumns"]>): Promise<void> {
-    await this.#run(simpleQuery(sql.addColumns(this.#schema, table, columns)));
+    await this.#run([sql.addColumns(this.#schema, table, columns)]);
   }
 
   async insert(loads: readonly TableLoad[], key: string): Promise<void> {
-    const statements = loads.map((load): [string, string] => [
-      sql.insertRows(this.#schema, load, key),
-      JSON.stringify(load.records),
-    ]);
-    await this.#run(query(...statements));
+    const statements = loads.map(
+      (load): Statement => [sql.insertRows(this.#schema, load, key), JSON.stringify(load.records)],
+    );
+    await this.#run(...statements);
   }
 
   /** Creates a table, writes a row to it, and rolls both back, as a connection test. */
   async testWrite(): Promise<void> {
-    const schemas = await this.#run(query([sql.schemaQuery, this.#schema]));
-    await this.#run(simpleQuery(sql.testStatements(this.#schema, schemas.length > 0)));
+    const schemas = await this.#run([sql.schemaQuery, this.#schema]);
+    const text = sql.testStatements(this.#schema, schemas.length > 0, this.#settings);
+    await this.#send(simpleQuery(text)).catch(rethrow);
   }
 
   /** Opens the connection and signs in, unless the connection is already open. */
@@ -116,24 +126,22 @@ export class PostgresDatabase implements TableConnection {
   }
 
   /**
-   * Runs a statement that creates a schema, table or column. Ignores the error when that exists
-   * already.
+   * Runs statements that create a schema or table, in one transaction. Ignores the error when that
+   * exists already.
    */
-  async #create(text: string): Promise<void> {
+  async #create(...statements: Statement[]): Promise<void> {
     try {
-      await this.#send(simpleQuery(text));
+      await this.#run(...statements);
     } catch (error) {
-      if (!(error instanceof PostgresError && alreadyExists.has(error.code)))
-        throw failureOf(error);
+      if (!(error instanceof DatabaseFailure && alreadyExists.has(error.code ?? ""))) throw error;
     }
   }
 
-  async #run(messages: Buffer): Promise<ResultRow[]> {
-    try {
-      return await this.#send(messages);
-    } catch (error) {
-      throw failureOf(error);
-    }
+  /** Runs statements in one transaction. Returns the rows of all of them. */
+  async #run(...statements: Statement[]): Promise<ResultRow[]> {
+    const messages = query([this.#settings], ...statements);
+    const [, ...rows] = await this.#send(messages).catch(rethrow);
+    return rows;
   }
 
   async #send(messages: Buffer): Promise<ResultRow[]> {
@@ -184,10 +192,7 @@ export class PostgresDatabase implements TableConnection {
     deadline.awaited = "complete answer of the database";
     deadline.onEnd((reason) => socket.destroy(reason as Error));
     try {
-      const session = await PostgresSession.open(socket, this.#config, isSecure);
-      const bounds = `set statement_timeout = ${this.#timeoutMs}; set lock_timeout = ${LOCK_MS_MAX}`;
-      await session.run(simpleQuery(`${bounds}; set timezone = 'UTC'; set datestyle = 'ISO'`));
-      return session;
+      return await PostgresSession.open(socket, this.#config, isSecure);
     } catch (error) {
       socket.destroy();
       deadline.throwIfOver();
@@ -197,6 +202,10 @@ export class PostgresDatabase implements TableConnection {
 }
 
 const noTls = "The database does not offer TLS; set `tls` to `off` when its network is trusted";
+
+function rethrow(error: unknown): never {
+  throw failureOf(error);
+}
 
 /** SQLSTATE codes of the errors that a table, schema, object or catalog row exists already. */
 const alreadyExists = new Set(["42P07", "42P06", "42710", "23505"]);

@@ -1,5 +1,5 @@
 import { EgressRefused, ResolutionFailed } from "../../egress/egress.ts";
-import { DatabaseFailure } from "../tables/table-loader.ts";
+import { DatabaseFailure } from "../tables/table-database.ts";
 import { PostgresError } from "./postgres-session.ts";
 
 /**
@@ -18,6 +18,8 @@ const meanings: Record<string, string> = {
   "53100": "The database's disk is full",
   "53300": "The database has too many connections",
   "54011": "The table has as many columns as it can have",
+  "42701": "A column of that name exists already",
+  "42809": "The table can have no further columns",
   "55P03": "The table is locked",
   "57014": "The database did not finish in time",
   "58": "The database cannot use its files",
@@ -26,13 +28,29 @@ const meanings: Record<string, string> = {
   "22": "A value does not fit its column",
   "23502": "A column must not be empty",
   "23": "A constraint of the table is not met",
+  "44": "A condition of the view is not met",
+  P0: "A function of the table refuses the row",
 };
 
 /**
- * Classes of SQLSTATE codes that are caused by the inserted rows: data errors, violated
- * constraints, exceeded limits of a row or an index. A retry cannot help.
+ * SQLSTATE codes that are a verdict on the events of a statement, so that a retry cannot help. The
+ * rule: events differ in the names, the values and the size that they give to a statement, so an
+ * error about these is a verdict on the events. An error about the server, the account, or a table
+ * as somebody defined it would meet other events too, so it is none, and the delivery is retried.
+ * An error that may be either is none.
+ *
+ * - Class 21, 22, 23, 44: values that do not fit, or violate a constraint or the check of a view.
+ * - Class 42, but for `definitions`: names that cannot be used.
+ * - Class 54: a row, a statement or a table that would be too large.
+ * - Class P0: functions of the table's triggers that refuse the row.
  */
-const refusing = /^(22|23|54)/;
+const refusing = /^(21|22|23|42|44|54|P0)/;
+/**
+ * SQLSTATE codes of class 42 that are about definitions and grants: a missing grant, schema, table,
+ * column, type, function or unique key, objects that exist already, and columns of another type.
+ */
+const definitions =
+  /^(42501|42P0[1-7]|42P10|42P17|42P2[12]|42703|42704|42710|42723|42725|42804|42846|42883)/;
 /**
  * SQLSTATE codes and their classes that refuse any rows: no connection, no sign-in, a conflict with
  * other transactions, no resources, a lock, a time-out, an operator, the disk, a read-only
@@ -65,11 +83,11 @@ export function failureOf(error: unknown): unknown {
     ...(column === undefined ? [] : [`column ${column}`]),
     ...(constraint === undefined ? [] : [`constraint ${constraint}`]),
   ].join(", ");
-  const kind = refusing.test(code) ? "refused" : "later";
+  const kind = refusing.test(code) && !definitions.test(code) ? "refused" : "later";
   const place = where === "" ? "" : ` (${where})`;
   const scope = ofDatabase.test(code) ? "destination" : "event";
   const reason = `${meaning}${place}: ${message} (${code})`;
-  return new DatabaseFailure(kind, reason, stale.test(code), scope);
+  return new DatabaseFailure(kind, reason, { isStale: stale.test(code), scope, code });
 }
 
 function networkReason(error: Error, code: string): string {

@@ -125,8 +125,10 @@ export function simpleQuery(sql: string): Buffer {
   return frame("Q", `${sql}\0`);
 }
 
+export type Statement = readonly [sql: string, ...parameters: string[]];
+
 /** Encodes the messages that run statements in one transaction. Parameters are sent as text. */
-export function query(...statements: (readonly [sql: string, ...parameters: string[]])[]): Buffer {
+export function query(...statements: Statement[]): Buffer {
   return Buffer.concat([...statements.map(([sql, ...given]) => statement(sql, given)), sync]);
 }
 

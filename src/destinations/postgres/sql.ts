@@ -1,5 +1,5 @@
 import type { ColumnType, TableColumn } from "../tables/column-values.ts";
-import type { TableLoad } from "../tables/table-loader.ts";
+import type { TableLoad } from "../tables/table-database.ts";
 import type { TableColumns } from "../tables/table-records.ts";
 
 /** Quotes and escapes a name for use in SQL. */
@@ -17,11 +17,21 @@ const sqlTypes: Record<ColumnType, string> = {
   json: "jsonb",
 };
 
-/** SQL that selects the columns of a table. Parameters: the schema, the table. */
-export const columnsQuery = `select a.attname, format_type(a.atttypid, a.atttypmod), a.attgenerated
-from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_namespace n on n.oid = c.relnamespace
-where n.nspname = $1 and c.relname = $2 and c.relkind in ('r', 'p', 'v', 'f')
-and a.attnum > 0 and not a.attisdropped order by a.attnum`;
+/**
+ * SQL that describes a table, a row for each of its columns: the column's name and type, whether it
+ * cannot be written to (a generated column, or a column of the system such as `xmin`), whether the
+ * table has the mark, and whether `id` is its primary key. Returns one row without a column for
+ * another relation, such as an index, whose name no table can get. Parameters: the schema, the
+ * table, the mark.
+ */
+export const tableQuery = `select a.attname, format_type(a.atttypid, a.atttypmod),
+  a.attgenerated <> '' or a.attnum < 0,
+  coalesce(starts_with(obj_description(c.oid, 'pg_class'), $3), false),
+  exists (select 1 from pg_index i join pg_attribute k on k.attrelid = i.indrelid and k.attnum = i.indkey[0]
+    where i.indrelid = c.oid and i.indisprimary and i.indnatts = 1 and k.attname = 'id')
+from pg_class c join pg_namespace n on n.oid = c.relnamespace
+left join pg_attribute a on a.attrelid = c.oid and not a.attisdropped and c.relkind in ('r', 'p', 'v', 'f')
+where n.nspname = $1 and c.relname = $2 order by a.attnum`;
 
 /** SQL that counts the tables of a schema. Parameter: the schema. */
 export const tableCountQuery = `select count(*) from pg_class c join pg_namespace n
@@ -30,17 +40,33 @@ on n.oid = c.relnamespace where n.nspname = $1 and c.relkind in ('r', 'p')`;
 /** SQL that selects one row if a schema exists. Parameter: the schema. */
 export const schemaQuery = "select 1 from pg_namespace where nspname = $1";
 
+/**
+ * SQL that bounds and fixes how the statements of its transaction run. The settings end with the
+ * transaction: behind a pooler such as PgBouncer, other programs use the connection after it.
+ */
+export function transactionSettings(statementMs: number, lockMs: number): string {
+  const settings = {
+    statement_timeout: statementMs,
+    lock_timeout: lockMs,
+    timezone: "UTC",
+    datestyle: "ISO",
+  };
+  const calls = Object.entries(settings).map(([name, value]) => {
+    return `set_config('${name}', '${value}', true)`;
+  });
+  return `select ${calls.join(", ")}`;
+}
+
 const integers: Record<string, readonly [number, number]> = {
   smallint: [-32_768, 32_767],
   integer: [-2_147_483_648, 2_147_483_647],
 };
-const realMax = 3.4e38;
 
 /** Describes a column by its SQL type, as PostgreSQL's `format_type` returns it. */
-export function columnOf(sqlType: string, isGenerated: boolean): TableColumn {
+export function columnOf(sqlType: string, isReadOnly: boolean): TableColumn {
   const [, name = "", first, second] =
     /^([a-z ]+?)(?:\((\d+)(?:,(\d+))?\))?( with(?:out)? time zone)?$/.exec(sqlType) ?? [];
-  if (isGenerated) return { type: "other", sqlType };
+  if (isReadOnly) return { type: "other", sqlType };
   switch (name) {
     case "text":
       return { type: "string", sqlType };
@@ -59,7 +85,7 @@ export function columnOf(sqlType: string, isGenerated: boolean): TableColumn {
     case "double precision":
       return { type: "float", sqlType };
     case "real":
-      return { type: "float", sqlType, range: [-realMax, realMax] };
+      return { type: "float", sqlType, isSingle: true };
     case "boolean":
       return { type: "boolean", sqlType };
     case "timestamp":
@@ -83,7 +109,11 @@ export function createTable(
   const lines = [...columns].map(([name, type]) => {
     return `${quoted(name)} ${sqlTypes[type]}${name === key ? " primary key" : ""}`;
   });
-  return `create table if not exists ${quoted(schema)}.${quoted(table)} (${lines.join(", ")})`;
+  return `create table ${quoted(schema)}.${quoted(table)} (${lines.join(", ")})`;
+}
+
+export function markTable(schema: string, table: string, mark: string): string {
+  return `comment on table ${quoted(schema)}.${quoted(table)} is '${mark}'`;
 }
 
 export function addColumns(
@@ -100,11 +130,11 @@ export function addColumns(
 /**
  * SQL statements of a connection test. They create a table, write a row, and roll everything back.
  */
-export function testStatements(schema: string, schemaExists: boolean): string {
+export function testStatements(schema: string, schemaExists: boolean, settings: string): string {
   const quotedSchema = quoted(schema);
   const table = `${quotedSchema}."pixelmill_connection_test"`;
   return (
-    `begin; ${schemaExists ? "" : `create schema ${quotedSchema};`} create table ${table} (id text primary key); ` +
+    `begin; ${settings}; ${schemaExists ? "" : `create schema ${quotedSchema};`} create table ${table} (id text primary key); ` +
     `insert into ${table} values ('test'); rollback`
   );
 }

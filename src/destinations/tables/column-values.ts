@@ -14,6 +14,8 @@ export interface TableColumn {
    * epoch.
    */
   range?: readonly [number, number];
+  /** Whether a column of type `float` has only 32 bits. */
+  isSingle?: boolean;
 }
 
 /**
@@ -21,9 +23,12 @@ export interface TableColumn {
  */
 export type Cell = string | number | boolean;
 
-/** Matches a time in RFC 3339, and in the forms of ISO 8601 that RudderStack treats as a time. */
+/**
+ * Matches a time in RFC 3339, and in the forms of ISO 8601 that RudderStack treats as a time. The
+ * groups are the sign, year, month, day, hour, minute, second, fraction and zone.
+ */
 const timestamp =
-  /^[+-]?\d{4}-(0[1-9]|1[0-2])-([12]\d|0[1-9]|3[01])([T\s](([01]\d|2[0-3]):[0-5]\d(:\d+)?)?(:[0-5]\d(\.\d+)?)?([zZ]|[+-]([01]\d|2[0-3]):?([0-5]\d)?)?)?$/;
+  /^([+-]?)(\d{4})-(0[1-9]|1[0-2])-([12]\d|0[1-9]|3[01])(?:[T\s]([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:\.(\d+))?)?([zZ]|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)?)?$/;
 const ownForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const TIMESTAMP_CHARS_MAX = 64;
 const timeMin = Date.parse("0001-01-01T00:00:00Z");
@@ -31,25 +36,49 @@ const timeMax = Date.parse("9999-12-31T23:59:59.999Z");
 /** The largest 64-bit integer plus one. */
 const longMax = 2 ** 63;
 
-/** Parses a time into milliseconds since the epoch; undefined for a value that is no time. */
-function timeOf(value: unknown): number | undefined {
+/** A point in time. */
+interface Time {
+  /** Milliseconds since the epoch. */
+  ms: number;
+  /** The three decimal digits after the milliseconds; empty when they are zeros. */
+  micros: string;
+}
+
+/**
+ * Parses a time; returns undefined for a value that is no time. A text without a zone is a time in
+ * UTC, whatever the zone of the server is.
+ */
+function timeOf(value: unknown): Time | undefined {
   if (typeof value !== "string" || value.length > TIMESTAMP_CHARS_MAX) return undefined;
   // Checking the first character rules out most texts quickly.
   const first = value.charCodeAt(0);
   if (!(first >= 0x30 && first <= 0x39) && first !== 0x2b && first !== 0x2d) return undefined;
-  if (!timestamp.test(value)) return undefined;
-  // Some parsers read 30 February as 2 March, so the day is checked.
-  const day = dayEnd.exec(value);
-  if (day !== null && isNoDay(day)) return undefined;
-  const ms = Date.parse(value);
-  return ms >= timeMin && ms <= timeMax ? ms : undefined;
+  const match = timestamp.exec(value);
+  if (match === null) return undefined;
+  const [, sign, year, month, day, hour = "00", minute = "00", second = "00"] = match;
+  const [fraction = "", zone] = match.slice(8);
+  // Years before the year 1 have no column type.
+  if (sign === "-" || isNoDay(Number(year), Number(month), Number(day))) return undefined;
+  const digits = fraction.padEnd(6, "0");
+  const inUtc = Date.parse(
+    `${year}-${month}-${day}T${hour}:${minute}:${second}.${digits.slice(0, 3)}Z`,
+  );
+  const ms = inUtc - offsetMsOf(zone);
+  if (!(ms >= timeMin && ms <= timeMax)) return undefined;
+  const micros = digits.slice(3, 6);
+  return { ms, micros: micros === "000" ? "" : micros };
 }
 
-/** Matches a date whose day does not exist in every month: the 29th, 30th or 31st. */
-const dayEnd = /^[+-]?(\d{4})-(\d\d)-(29|3\d)/;
+/** Whether a month has no such day. Some parsers read 30 February as 2 March. */
+function isNoDay(year: number, month: number, day: number): boolean {
+  return day > 28 && new Date(Date.UTC(year, month, 0)).getUTCDate() < day;
+}
 
-function isNoDay([, year, month, day]: RegExpExecArray): boolean {
-  return new Date(Date.UTC(Number(year), Number(month), 0)).getUTCDate() < Number(day);
+/** Returns the offset of a zone such as `+02:00`, `+0200`, `+02` or `Z`, in milliseconds. */
+function offsetMsOf(zone = "Z"): number {
+  if (zone === "Z" || zone === "z") return 0;
+  const minutes = 60 * Number(zone.slice(1, 3)) + Number(zone.slice(3).replace(":", ""));
+  return (zone.startsWith("-") ? -60_000 : 60_000) * minutes;
 }
 
 /** Returns the type of the column that is created for a value. */
@@ -74,15 +103,15 @@ export function fit(value: unknown, column: TableColumn): Cell | undefined {
     case "int":
       return fitInteger(value, column.range);
     case "float":
-      return typeof value === "number" && within(value, column.range) ? value : undefined;
+      return typeof value === "number" && isFittingFloat(value, column) ? value : undefined;
     case "boolean":
       return typeof value === "boolean" ? value : undefined;
     case "datetime": {
-      const ms = timeOf(value);
-      const isTime = ms !== undefined && within(ms, column.range);
-      if (!isTime) return undefined;
+      const time = timeOf(value);
+      if (time === undefined || !within(time.ms, column.range)) return undefined;
       // Most texts already have the form that is returned here.
-      return ownForm.test(value as string) ? (value as string) : new Date(ms).toISOString();
+      if (ownForm.test(value as string)) return value as string;
+      return new Date(time.ms).toISOString().replace("Z", `${time.micros}Z`);
     }
     case "json":
       return cleanJson(JSON.stringify(value));
@@ -104,6 +133,12 @@ function fitInteger(value: unknown, range: TableColumn["range"]): number | undef
   return within(value, range) && Math.abs(value) < longMax ? value : undefined;
 }
 
+function isFittingFloat(value: number, { range, isSingle = false }: TableColumn): boolean {
+  if (!Number.isFinite(value) || !within(value, range)) return false;
+  const single = isSingle ? Math.fround(value) : value;
+  return Number.isFinite(single) && (single !== 0 || value === 0);
+}
+
 function within(value: number, range: TableColumn["range"]): boolean {
   return range === undefined || (value >= range[0] && value <= range[1]);
 }
@@ -117,7 +152,7 @@ export function cleanText(text: string): string {
 /** Converts a value to text. Arrays and objects become JSON text. */
 export function textOf(value: unknown): string {
   if (typeof value === "string") return cleanText(value);
-  return typeof value === "object" ? JSON.stringify(value) : String(value);
+  return typeof value === "object" ? cleanJson(JSON.stringify(value)) : String(value);
 }
 
 const escapes = /\\(u0000|u[dD][89a-fA-F][0-9a-fA-F]{2}|.)/g;

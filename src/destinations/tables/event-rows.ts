@@ -1,11 +1,14 @@
 import { createHash } from "node:crypto";
 import type { OutgoingEvent } from "../destination.ts";
+import { cleanText } from "./column-values.ts";
 import { MESSAGE_ID_BYTES_MAX, TABLE_EVENT_COLUMNS_MAX, TABLE_LEVELS_MAX } from "./limits.ts";
 import type { WarehouseNames } from "./warehouse-names.ts";
 
 /** The values of one table row that is made from an event. */
 export interface EventRow {
   table: string;
+  /** Whether the name of the event chose the table. */
+  isNamedByEvent: boolean;
   /** Index of the row's event in its delivery. */
   index: number;
   /**
@@ -66,14 +69,14 @@ const sources = new Map(
 
 /**
  * Makes the rows of an event as RudderStack's warehouse does. The first row is for the table of the
- * event's type. With `eventTables`, a second row holds the properties and is for the table of the
- * event's name.
+ * event's type. When `mayNameTable` accepts the table of the event's name, a second row holds the
+ * properties and is for that table; otherwise the first row holds them.
  */
 export function rowsOf(
   outgoing: OutgoingEvent,
   index: number,
   names: WarehouseNames,
-  eventTables: boolean,
+  mayNameTable: (table: string) => boolean,
 ): EventRow[] {
   const event = parsed(outgoing);
   const type = typeof event.type === "string" ? event.type : "";
@@ -94,8 +97,10 @@ export function rowsOf(
   const eventName = type === "track" && isText(event.event) ? names.table(event.event) : "";
   if (eventName !== "") row.cells.set("event", eventName);
   const part = within(event[shape.part]);
-  const hasOwnTable = eventTables && eventName !== "";
-  const target = hasOwnTable ? emptyRow(eventName, index, row.cells) : row;
+  const hasOwnTable = eventName !== "" && mayNameTable(eventName);
+  const target = hasOwnTable
+    ? { ...emptyRow(eventName, index, row.cells), isNamedByEvent: true }
+    : row;
   flatten(part, "", 0, (path, value) => put(target, names, isKey, path, value));
   return hasOwnTable ? [row, target] : [row];
 }
@@ -115,7 +120,8 @@ export function rawRow(outgoing: OutgoingEvent, index: number, table: string): E
 }
 
 function emptyRow(table: string, index: number, cells: Iterable<[string, unknown]>): EventRow {
-  return { table, index, cells: new Map(cells), rest: Object.create(null) };
+  const rest = Object.create(null);
+  return { table, isNamedByEvent: false, index, cells: new Map(cells), rest };
 }
 
 function put(
@@ -165,8 +171,9 @@ function parsed({ bytes }: OutgoingEvent): JsonObject {
 }
 
 /**
- * Returns the messageId of an event. When user code removed it, returns a hash instead, so that the
- * row has the same id in each attempt.
+ * Returns the messageId of an event. When user code removed it, returns a hash of the event
+ * instead, so that the row has the same id in each attempt. A messageId that cannot be stored as it
+ * is (`cleanText`) gives a hash too: without the NUL it would be the id of another event.
  */
 function messageIdOf({ messageId }: JsonObject, { bytes, input }: OutgoingEvent): string {
   if (isBlank(messageId)) {
@@ -176,7 +183,9 @@ function messageIdOf({ messageId }: JsonObject, { bytes, input }: OutgoingEvent)
   if (typeof id !== "string" || Buffer.byteLength(id) > MESSAGE_ID_BYTES_MAX) {
     throw new NoRowError(`Expected a messageId of at most ${MESSAGE_ID_BYTES_MAX} bytes`);
   }
-  return id;
+  if (cleanText(id) === id) return id;
+  // A Buffer of the text would merge lone surrogates, and with them two ids.
+  return createHash("sha256").update(JSON.stringify(id)).digest("hex");
 }
 
 function within(value: unknown): JsonObject {

@@ -1,5 +1,6 @@
 import type { OpenDestination } from "../destination.ts";
-import { type TableDatabase, TableLoader } from "./table-loader.ts";
+import type { TableDatabase } from "./table-database.ts";
+import { TableLoader } from "./table-loader.ts";
 import { type NameRules, WarehouseNames } from "./warehouse-names.ts";
 
 /** The part of a config that chooses to which tables events are written. */

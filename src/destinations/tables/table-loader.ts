@@ -1,9 +1,10 @@
 import { assert } from "../../assert.ts";
-import type { DeliveryResult, FailureScope, OutgoingEvent } from "../destination.ts";
-import type { ColumnType } from "./column-values.ts";
+import type { DeliveryResult, OutgoingEvent } from "../destination.ts";
 import { type EventRow, NoRowError, rawRow, rowsOf } from "./event-rows.ts";
 import { TABLES_OF_DESTINATION_MAX } from "./limits.ts";
+import { DatabaseFailure, isOwn, type TableDatabase, type TableLoad } from "./table-database.ts";
 import {
+  initialColumns,
   missingColumns,
   NoColumnError,
   recordOf,
@@ -13,62 +14,12 @@ import {
 } from "./table-records.ts";
 import type { WarehouseNames } from "./warehouse-names.ts";
 
-/** Records to insert into one table. */
-export interface TableLoad {
-  table: string;
-  columns: TableColumns;
-  records: TableRecord[];
-  /**
-   * Events that were left out because the table cannot hold their rows: the index of the event, and
-   * the reason.
-   */
-  refused?: ReadonlyMap<number, string>;
-}
-
-/**
- * The database operations that the table loader uses. The methods reject with `DatabaseFailure`.
- */
-export interface TableDatabase {
-  /** Returns the columns of a table; undefined when the table does not exist. */
-  columns(table: string): Promise<TableColumns | undefined>;
-  /** Returns the number of tables in the schema. */
-  countTables(): Promise<number>;
-  /** Creates the table, unless it exists. */
-  createTable(table: string, key: string, columns: ReadonlyMap<string, ColumnType>): Promise<void>;
-  /** Adds those of the columns that do not exist yet. */
-  addColumns(table: string, columns: ReadonlyMap<string, ColumnType>): Promise<void>;
-  /** Inserts all records or none. Skips a record whose value in the column `key` exists already. */
-  insert(loads: readonly TableLoad[], key: string): Promise<void>;
-}
-
-/** An error of the database, with a message for users. */
-export class DatabaseFailure extends Error {
-  override readonly name = "DatabaseFailure";
-  /**
-   * `later`: a retry may succeed. `refused`: the database will never accept the rows of this batch.
-   */
-  readonly kind: "later" | "refused";
-  /** Whether the cached columns of the tables may be outdated, so that they must be read again. */
-  readonly isStale: boolean;
-  /** Whether a failure of kind `later` may be caused by the rows or is the database's own. */
-  readonly scope: FailureScope;
-
-  constructor(
-    kind: "later" | "refused",
-    message: string,
-    isStale = false,
-    scope: FailureScope = "destination",
-  ) {
-    super(message);
-    this.kind = kind;
-    this.isStale = isStale;
-    this.scope = scope;
-  }
-}
-
 export interface TableLoaderOptions {
   mode: "columns" | "raw";
-  /** Whether track events are also written to a table for each event name. */
+  /**
+   * Whether track events are also written to a table for each event name. Clients choose these
+   * names freely, so only tables that pixelmill created are written to.
+   */
   eventTables: boolean;
   /** Name of the table to which mode `raw` writes. */
   rawTable: string;
@@ -80,6 +31,8 @@ export interface TableLoaderOptions {
  * same tables.
  */
 const ATTEMPTS_MAX = 3;
+/** Time after which a table that pixelmill did not create is described again. */
+const FOREIGN_MS_MAX = 60_000;
 
 /**
  * Writes batches of events to the tables of a database. Creates tables and adds columns when events
@@ -90,6 +43,9 @@ export class TableLoader {
   readonly #key: string;
   /** Cached columns by table name. */
   readonly #tables = new Map<string, TableColumns>();
+  /** Tables that events are named after and that pixelmill did not create. */
+  readonly #foreign = new Set<string>();
+  #foreignSince = 0;
   #tableCount: number | undefined;
 
   constructor(options: TableLoaderOptions) {
@@ -99,15 +55,8 @@ export class TableLoader {
 
   /** Delivers a batch of events. A `DatabaseFailure` becomes a result; any other error rejects. */
   async load(events: readonly OutgoingEvent[], database: TableDatabase): Promise<DeliveryResult> {
-    const refused = new Map<number, string>();
-    const rows = events.flatMap((event, index) => {
-      return orRefused(refused, index, () => this.#rows(event, index)) ?? [];
-    });
-    const settled = new Set([...rows.map(({ index }) => index), ...refused.keys()]);
-    assert(settled.size === events.length, "Every event of a batch has a row or is refused");
     try {
-      const misfits = await this.#write(rows, database);
-      for (const [index, reason] of misfits) refused.set(index, reason);
+      const refused = await this.#write(events, database);
       return { kind: "delivered", ...(refused.size > 0 && { refused }) };
     } catch (error) {
       if (!(error instanceof DatabaseFailure)) throw error;
@@ -117,34 +66,59 @@ export class TableLoader {
     }
   }
 
-  #rows(event: OutgoingEvent, index: number): EventRow[] {
+  /**
+   * Makes the rows of events. Adds the events that have none to `refused`: the index of the event,
+   * and the reason.
+   */
+  #rows(events: readonly OutgoingEvent[], refused: Map<number, string>): EventRow[] {
     const { mode, rawTable, names, eventTables } = this.#options;
-    return mode === "raw"
-      ? [rawRow(event, index, rawTable)]
-      : rowsOf(event, index, names, eventTables);
+    const mayNameTable = (table: string) => eventTables && !this.#foreign.has(table);
+    const rows = events.flatMap((event, index) => {
+      const make = () =>
+        mode === "raw"
+          ? [rawRow(event, index, rawTable)]
+          : rowsOf(event, index, names, mayNameTable);
+      return orRefused(refused, index, make) ?? [];
+    });
+    const settled = new Set([...rows.map(({ index }) => index), ...refused.keys()]);
+    assert(settled.size === events.length, "Every event of a batch has a row or is refused");
+    return rows;
   }
 
   /**
-   * Writes rows to their tables. Returns the events whose rows cannot be written: the index of the
+   * Writes events to their tables. Returns the events that cannot be written: the index of the
    * event, and the reason.
    */
-  async #write(rows: readonly EventRow[], database: TableDatabase): Promise<Map<number, string>> {
+  async #write(
+    events: readonly OutgoingEvent[],
+    database: TableDatabase,
+  ): Promise<Map<number, string>> {
     for (let attempt = 1; ; attempt++) {
       try {
-        return await this.#attempt(rows, database);
+        return await this.#attempt(events, database);
       } catch (error) {
         // The failed transaction may have rolled back new tables and columns, so the cache may be
         // wrong.
-        this.#tables.clear();
-        this.#tableCount = undefined;
+        this.#forget();
         const isStale = error instanceof DatabaseFailure && error.isStale;
         if (!isStale || attempt === ATTEMPTS_MAX) throw error;
       }
     }
   }
 
-  async #attempt(rows: readonly EventRow[], database: TableDatabase): Promise<Map<number, string>> {
+  #forget(): void {
+    this.#tables.clear();
+    this.#foreign.clear();
+    this.#tableCount = undefined;
+  }
+
+  async #attempt(
+    events: readonly OutgoingEvent[],
+    database: TableDatabase,
+  ): Promise<Map<number, string>> {
     const refused = new Map<number, string>();
+    let rows = this.#rows(events, refused);
+    if (await this.#findForeign(rows, database)) rows = this.#rows(events, refused);
     const loads: TableLoad[] = [];
     for (const [table, tableRows] of Map.groupBy(rows, (row) => row.table)) {
       const load =
@@ -160,6 +134,30 @@ export class TableLoader {
     }
     if (loads.length > 0) await database.insert(loads, this.#key);
     return refused;
+  }
+
+  /**
+   * Adds those tables to `#foreign` that events are named after and that pixelmill did not create.
+   * Returns whether there are any.
+   */
+  async #findForeign(rows: readonly EventRow[], database: TableDatabase): Promise<boolean> {
+    if (performance.now() - this.#foreignSince > FOREIGN_MS_MAX) {
+      this.#foreign.clear();
+      this.#foreignSince = performance.now();
+    }
+    const named = new Set(rows.filter((row) => row.isNamedByEvent).map(({ table }) => table));
+    let isFound = false;
+    for (const table of named) {
+      if (this.#tables.has(table)) continue;
+      const existing = await database.describe(table);
+      if (existing === undefined) continue;
+      if (isOwn(existing)) this.#tables.set(table, existing.columns);
+      else {
+        this.#foreign.add(table);
+        isFound = true;
+      }
+    }
+    return isFound;
   }
 
   /**
@@ -201,20 +199,39 @@ export class TableLoader {
     rows: readonly EventRow[],
     database: TableDatabase,
   ): Promise<TableColumns> {
-    let columns = this.#tables.get(table) ?? (await database.columns(table));
+    const { names } = this.#options;
+    const read = () => this.#readColumns(table, rows, database);
+    let columns = this.#tables.get(table) ?? (await read());
+    if (columns === undefined) {
+      await this.#countNewTable(table, database);
+      const initial = initialColumns(missingColumns(rows, new Map(), names));
+      await database.createTable(table, this.#key, initial);
+      columns = (await read()) ?? changedByOthers(table);
+    }
     // Another writer may add the same column with another type at the same time.
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
-      const missing = missingColumns(rows, columns ?? new Map(), this.#options.names);
-      if (columns !== undefined && missing.size === 0) break;
-      if (columns === undefined) {
-        await this.#countNewTable(table, database);
-        await database.createTable(table, this.#key, missing);
-      } else await database.addColumns(table, missing);
-      columns = await database.columns(table);
+      const missing = missingColumns(rows, columns, names);
+      if (missing.size === 0) break;
+      await database.addColumns(table, missing);
+      columns = (await read()) ?? changedByOthers(table);
     }
-    if (columns === undefined) throw new DatabaseFailure("later", `There is no table ${table}`);
     this.#tables.set(table, columns);
     return columns;
+  }
+
+  async #readColumns(
+    table: string,
+    [row]: readonly EventRow[],
+    database: TableDatabase,
+  ): Promise<TableColumns | undefined> {
+    const existing = await database.describe(table);
+    const isForeign = existing !== undefined && row!.isNamedByEvent && !isOwn(existing);
+    if (isForeign) changedByOthers(table);
+    if (existing?.columns.size === 0) {
+      const reason = `Expected a table or view of the name ${table}`;
+      throw new DatabaseFailure("later", reason, { scope: "event" });
+    }
+    return existing?.columns;
   }
 
   async #countNewTable(table: string, database: TableDatabase): Promise<void> {
@@ -227,6 +244,11 @@ export class TableLoader {
     }
     this.#tableCount += 1;
   }
+}
+
+function changedByOthers(table: string): never {
+  const reason = `Another program changes the table ${table}`;
+  throw new DatabaseFailure("later", reason, { isStale: true, scope: "event" });
 }
 
 /**

@@ -68,6 +68,15 @@ export function missingColumns(
   return missing;
 }
 
+/**
+ * Returns those of the missing columns with which a new table is created. They come from no key of
+ * an event, so no event can make the database refuse the table, for example by the name of a system
+ * column. The other columns are added once the database has described the table.
+ */
+export function initialColumns(missing: ReadonlyMap<string, ColumnType>): Map<string, ColumnType> {
+  return new Map([...missing].filter(([column]) => knownTypes.has(column)));
+}
+
 function isFitting(value: unknown, type: ColumnType): boolean {
   return fit(value, { type, sqlType: "" }) !== undefined;
 }

@@ -1,6 +1,12 @@
 import { afterAll, afterEach, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { connect, createServer, type Socket } from "node:net";
 import type { DestinationKind, OpenDestination } from "../../../src/destinations/destination.ts";
 import { postgresKind } from "../../../src/destinations/postgres/postgres.ts";
+import {
+  PostgresMessageReader,
+  rowOf,
+  simpleQuery,
+} from "../../../src/destinations/postgres/protocol.ts";
 import { TABLE_EVENT_COLUMNS_MAX } from "../../../src/destinations/tables/limits.ts";
 import { createEgress } from "../../../src/egress/egress.ts";
 import { describeWith } from "../../counterpart.ts";
@@ -446,6 +452,65 @@ describeReal("failures of PostgreSQL", () => {
     expect(await open.deliver([track("m4", { a: 4 })], signal)).toEqual(delivered as never);
   });
 
+  test("an event that needs a column that a view cannot get is refused, and others are delivered", async () => {
+    const config = configOf();
+    const open = opened(config);
+    const { schema } = config;
+    expect(await open.deliver([track("m1", { a: 1 })], signal)).toEqual(delivered as never);
+    await server.ask(
+      `alter table ${schema}.tracks rename to kept; create view ${schema}.tracks as select * from ${schema}.kept`,
+    );
+    expect(await open.deliver([track("m2", { fresh: 1 })], signal)).toEqual({
+      kind: "rejected",
+      reason: expect.stringContaining("The table can have no further columns"),
+    } as never);
+    expect(await open.deliver([track("m3", { a: 3 })], signal)).toEqual(delivered as never);
+    expect(await idsOf(schema)).toEqual(["m1", "m3"]);
+  });
+
+  test("a name that no table can get is a retry with its reason", async () => {
+    const config = configOf();
+    const { schema } = config;
+    await server.ask(`create schema ${schema}; create sequence ${schema}.tracks`);
+    expect(await opened(config).deliver([track("m1", {})], signal)).toMatchObject(
+      retry("Expected a table or view of the name tracks") as never,
+    );
+  });
+
+  test("no event is lost while a table is renamed again and again during deliveries", async () => {
+    const config = configOf();
+    const open = opened(config);
+    const { schema } = config;
+    let isOver = false;
+    let renamed = 0;
+    const renaming = (async () => {
+      while (!isOver) {
+        const name = `renamed_${renamed}`;
+        const done = await server
+          .ask(`alter table ${schema}.tracks rename to ${name}`)
+          .then(() => true)
+          .catch(() => false);
+        if (done) renamed += 1;
+      }
+    })();
+    let sent = 0;
+    while (renamed < 3 || sent < 20) {
+      const batch = [track(`m${sent}`, { [`p${sent}`]: 1 }), track(`n${sent}`, {})];
+      let verdict = await open.deliver(batch, signal);
+      while (verdict.kind === "retry") verdict = await open.deliver(batch, signal);
+      expect(verdict).toEqual(delivered as never);
+      sent += 1;
+    }
+    isOver = true;
+    await renaming;
+    const tables = Array.from({ length: renamed }, (_, n) => `renamed_${n}`);
+    const all = tables.map((table) => `select id from ${schema}.${table}`).join(" union all ");
+    const there = await server.ask(`select to_regclass('${schema}.tracks')`);
+    const last = there === "" ? "" : ` union all select id from ${schema}.tracks`;
+    const ids = (await server.ask(`${all}${last}`)).split("\n");
+    expect(new Set(ids).size).toBe(2 * sent);
+  });
+
   test("a foreign table without a unique id is a retry with its reason", async () => {
     const config = configOf();
     await server.ask(
@@ -606,12 +671,68 @@ describeReal("failures of PostgreSQL", () => {
     }
     await server.limitFiles("unlimited");
     // The error of a full disk differs from the error of this limit.
-    expect(verdict).toEqual(retry("could not extend file") as never);
+    expect(verdict).toMatchObject(retry("could not extend file") as never);
     await again.close();
     const last = await opened(config).deliver([track("last", {})], signal);
     expect(last).toEqual(delivered as never);
   });
 });
+
+describeReal("a connection that a pooler shares between programs", () => {
+  test("keeps no setting of a delivery", async () => {
+    // The next program speaks over the connection that a delivery has used.
+    let far: Socket | undefined;
+    let answer: ((bytes: Buffer) => void) | undefined;
+    const pooler = createServer((near) => {
+      far = connect(server.port, "127.0.0.1");
+      near.on("data", (piece: Buffer) => far!.write(piece));
+      far.on("data", (piece: Buffer) => (answer ? answer(piece) : near.write(piece)));
+    });
+    ends.push(() => pooler.close());
+    await new Promise<void>((resolve) => pooler.listen(0, "127.0.0.1", resolve));
+    const { port } = pooler.address() as { port: number };
+    const config = configOf({ port });
+    const open = opened(config);
+    for (const id of ["m1", "m2"]) {
+      expect(await open.deliver([track(id, { [id]: 1 })], signal)).toEqual({ kind: "delivered" });
+    }
+    const found = new Promise<string>((resolve) => {
+      let said = "";
+      answer = (piece) => {
+        said += piece.toString("latin1");
+        if (said.endsWith("Z\0\0\0\u0005I")) resolve(said);
+      };
+    });
+    const settings = ["lock_timeout", "statement_timeout", "timezone", "datestyle"];
+    far!.write(simpleQuery(`select ${settings.map((name) => `current_setting('${name}')`)}`));
+    const row = rowOf(messageOf(Buffer.from(await found, "latin1"), "D"));
+    const own = await server.ask(`select ${settings.map((name) => `current_setting('${name}')`)}`);
+    expect(row).toEqual(own.split("\t"));
+    far!.destroy();
+  });
+
+  test("bounds the statements of a delivery", async () => {
+    const config = configOf({ timeoutMs: 12_345 });
+    const open = opened(config);
+    expect(await open.deliver([track("m1", {})], signal)).toEqual({ kind: "delivered" });
+    const shown = "concat_ws(' ', current_setting('lock_timeout'), current_setting('timezone'))";
+    await server.ask(
+      `alter table ${config.schema}.tracks add column s text default
+        concat_ws(' ', current_setting('statement_timeout'), ${shown})`,
+    );
+    expect(await open.deliver([track("m2", {})], signal)).toEqual({ kind: "delivered" });
+    const [, second] = await rowsOf(config.schema);
+    expect(second!.s).toBe("12345ms 5s UTC");
+  });
+});
+
+/** The body of the first message of a type among bytes of a server. */
+function messageOf(bytes: Buffer, type: string): Buffer {
+  for (const message of new PostgresMessageReader(1 << 20).read(bytes)) {
+    if (message.type === type) return message.body;
+  }
+  throw new Error(`There is no message ${type}`);
+}
 
 describeReal("TLS to PostgreSQL", () => {
   let secure: PostgresServer;

@@ -27,7 +27,7 @@ import { outgoing } from "../outgoing.ts";
 const names = new WarehouseNames({ charsMax: 63, escapesWords: true });
 const input = { messageId: "input", receivedAt: Date.parse("2026-01-01T00:00:00Z") };
 const raw = (value: unknown) => rawRow(outgoing(value, input), 0, "events");
-const rows = (value: unknown) => rowsOf(outgoing(value, input), 0, names, false);
+const rows = (value: unknown) => rowsOf(outgoing(value, input), 0, names, () => false);
 
 describe("names", () => {
   // From the comments and tests of RudderStack's own warehouse.
@@ -112,6 +112,7 @@ describe("values", () => {
   test.each([
     [5, column("string"), "5"],
     [{ a: [1] }, column("string"), '{"a":[1]}'],
+    [["a\0b", "\ud800"], column("string"), '["ab","\ufffd"]'],
     ["a\0b\ud800", column("string"), "ab\ufffd"],
     ["🙂🙂", column("string", { charsMax: 2 }), "🙂🙂"],
     ["🙂🙂🙂", column("string", { charsMax: 2 }), undefined],
@@ -147,6 +148,47 @@ describe("values", () => {
       { examples: [[-(2 ** 63)], [2 ** 63], [2 ** 63 - 1_024], [-(2 ** 63) + 1_024]] },
     );
   });
+
+  test.each([
+    ["2026-02-16T10:00:00", "2026-02-16T10:00:00.000Z"],
+    ["2026-02-16 10:00", "2026-02-16T10:00:00.000Z"],
+    ["2026-02-16", "2026-02-16T00:00:00.000Z"],
+    ["+2026-02-16", "2026-02-16T00:00:00.000Z"],
+    ["2026-02-16T10:00:00+05:30", "2026-02-16T04:30:00.000Z"],
+    ["2026-02-16T10:00:00-0330", "2026-02-16T13:30:00.000Z"],
+    ["2026-02-16T10:00:00+02", "2026-02-16T08:00:00.000Z"],
+    ["2026-02-16T10:00:00.1z", "2026-02-16T10:00:00.100Z"],
+    ["2026-02-16T10:00:00.123456789Z", "2026-02-16T10:00:00.123456Z"],
+    ["1969-12-31T23:59:59.999999Z", "1969-12-31T23:59:59.999999Z"],
+    ["0001-01-01T00:00:00", "0001-01-01T00:00:00.000Z"],
+    ["0001-01-01T00:00:00+01:00", undefined],
+    ["9999-12-31T23:59:59-01:00", undefined],
+    ["-0001-01-01", undefined],
+    ["-2026-01-01", undefined],
+    ["2026-01-01T", undefined],
+    ["2023-02-29", undefined],
+    ["2026-04-31T10:00:00Z", undefined],
+  ])("%p is the time %p, whatever the zone of the server", (text, time) => {
+    const zone = process.env.TZ;
+    process.env.TZ = "America/New_York";
+    try {
+      expect(fit(text, column("datetime"))).toBe(time);
+      expect(typeOf(text)).toBe(time === undefined ? "string" : "datetime");
+    } finally {
+      process.env.TZ = zone ?? "UTC";
+    }
+  });
+
+  test.each([
+    [1e-46, { isSingle: true }, undefined],
+    [1e-45, { isSingle: true }, 1e-45],
+    [3.5e38, { isSingle: true }, undefined],
+    [0, { isSingle: true }, 0],
+    [1e-46, {}, 1e-46],
+    [Number.POSITIVE_INFINITY, {}, undefined],
+  ])("%p into a column of floating point with %p", (value, over, cell) =>
+    expect(fit(value, column("float", over))).toBe(cell),
+  );
 
   test("JSON text loses NUL and lone surrogates, and keeps its meaning", () => {
     const json = JSON.stringify(["\0", "\\u0000", "\ud800", "\\ud800", "🙂", '"\\']);

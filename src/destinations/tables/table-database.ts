@@ -1,0 +1,86 @@
+import type { FailureScope } from "../destination.ts";
+import type { ColumnType } from "./column-values.ts";
+import type { TableColumns, TableRecord } from "./table-records.ts";
+
+/** Records to insert into one table. */
+export interface TableLoad {
+  table: string;
+  columns: TableColumns;
+  records: TableRecord[];
+  /**
+   * Events that were left out because the table cannot hold their rows: the index of the event, and
+   * the reason.
+   */
+  refused?: ReadonlyMap<number, string>;
+}
+
+/** A table as the database describes it. */
+export interface ExistingTable {
+  /**
+   * Columns of the table. Those of the database itself, such as `xmin`, are included with the type
+   * `other`: a table cannot have another column of that name. Empty when rows cannot be written to
+   * what has this name, such as an index.
+   */
+  columns: TableColumns;
+  /** Whether the comment of the table begins with `TABLE_MARK`. */
+  isMarked: boolean;
+  /** Whether the table has the key with which pixelmill creates tables. */
+  hasOwnKey: boolean;
+}
+
+/** The comment with which pixelmill marks the tables that it creates. */
+export const TABLE_MARK = "pixelmill";
+
+/**
+ * The database operations that the table loader uses. The methods reject with `DatabaseFailure`.
+ */
+export interface TableDatabase {
+  /** Describes a table; undefined when it does not exist. */
+  describe(table: string): Promise<ExistingTable | undefined>;
+  /** Returns the number of tables in the schema. */
+  countTables(): Promise<number>;
+  /** Creates the table with the comment `TABLE_MARK`, unless it exists. */
+  createTable(table: string, key: string, columns: ReadonlyMap<string, ColumnType>): Promise<void>;
+  /** Adds those of the columns that do not exist yet. */
+  addColumns(table: string, columns: ReadonlyMap<string, ColumnType>): Promise<void>;
+  /** Inserts all records or none. Skips a record whose value in the column `key` exists already. */
+  insert(loads: readonly TableLoad[], key: string): Promise<void>;
+}
+
+/** An error of the database, with a message for users. */
+export class DatabaseFailure extends Error {
+  override readonly name = "DatabaseFailure";
+  /**
+   * `later`: a retry may succeed. `refused`: the database will never accept the rows of this batch.
+   */
+  readonly kind: "later" | "refused";
+  /** Whether the cached columns of the tables may be outdated, so that they must be read again. */
+  readonly isStale: boolean;
+  /** Whether a failure of kind `later` may be caused by the rows or is the database's own. */
+  readonly scope: FailureScope;
+  /** The database's code of the error, if it has one. */
+  readonly code: string | undefined;
+
+  constructor(
+    kind: "later" | "refused",
+    message: string,
+    facts: { isStale?: boolean; scope?: FailureScope; code?: string } = {},
+  ) {
+    super(message);
+    this.kind = kind;
+    this.isStale = facts.isStale ?? false;
+    this.scope = facts.scope ?? "destination";
+    this.code = facts.code;
+  }
+}
+
+/**
+ * Columns of every table that pixelmill creates for an event name. Tables without a mark that have
+ * them and pixelmill's key were created by RudderStack, or before pixelmill marked its tables.
+ */
+const eventTableColumns = ["received_at", "event", "event_text"];
+
+/** Whether pixelmill created a table, so that the names of events may choose it. */
+export function isOwn({ columns, isMarked, hasOwnKey }: ExistingTable): boolean {
+  return isMarked || (hasOwnKey && eventTableColumns.every((column) => columns.has(column)));
+}
