@@ -125,8 +125,8 @@ export interface ApiDeps {
    */
   python: "pythonfaas" | "python";
   /**
-   * Average number of requests per second that one token may send; 0 is no limit. A burst may use
-   * the allowance of two seconds.
+   * Average number of requests per second that the tokens of one workspace may send; 0 is no limit.
+   * A burst may use the allowance of `API_BURST_SECONDS`.
    */
   requestsPerSecondMax: number;
   logger: Logger;

@@ -1,6 +1,6 @@
 import { ConcurrencyLimiter } from "../concurrency/concurrency-limiter.ts";
 import type { Permit } from "../concurrency/permit.ts";
-import { createRateLimiter } from "../concurrency/rate-limiter.ts";
+import { createRateLimiter, TokenBuckets } from "../concurrency/rate-limiter.ts";
 import { ApiError } from "../errors.ts";
 import {
   CONNECTION_TESTS_MAX,
@@ -12,6 +12,7 @@ import {
   TAILS_MAX,
   TAILS_OF_WORKSPACE_MAX,
 } from "../settings/limits.ts";
+import { API_BURST_SECONDS, BODY_BYTES_PER_REQUEST } from "./limits.ts";
 
 /**
  * Error of a request beyond a rate or concurrency limit, with the seconds to wait. It becomes a
@@ -42,10 +43,14 @@ export type ApiLimiters = ReturnType<typeof createLimiters>;
 const SIGN_INS_PER_SECOND_MAX = 5;
 
 /**
- * Creates the limiters. Each token may send `requestsPerSecondMax` requests per second on average;
- * 0 is no limit.
+ * Creates the limiters. The tokens of a workspace together may send `requestsPerSecondMax` requests
+ * per second on average; 0 is no limit.
  */
 export function createLimiters(requestsPerSecondMax: number) {
+  const requests = new TokenBuckets({
+    perSecond: requestsPerSecondMax,
+    burst: requestsPerSecondMax * API_BURST_SECONDS,
+  });
   return {
     connectionTests: requestLimiter({
       perOwner: CONNECTION_TESTS_OF_WORKSPACE_MAX,
@@ -79,10 +84,21 @@ export function createLimiters(requestsPerSecondMax: number) {
       SIGN_INS_PER_SECOND_MAX,
       `Expected at most ${SIGN_INS_PER_SECOND_MAX} sign-ins of an address a second, got more`,
     ),
-    tokenRequests: rateLimiter(
-      requestsPerSecondMax,
-      "Expected fewer requests of this token, got more than its rate allows",
-    ),
+    /** Counts a request of a workspace; throws `TooManyRequests` above its rate. */
+    countRequest(workspaceId: string): void {
+      const waitSeconds = requests.waitSeconds(workspaceId);
+      if (waitSeconds > 0) {
+        throw new TooManyRequests(
+          waitSeconds,
+          "Expected fewer requests of this workspace, got more than the setting admin.rate allows",
+        );
+      }
+      requests.take(workspaceId);
+    },
+    /** Counts a large body of a workspace as further requests. */
+    countBody(workspaceId: string, bytes: number): void {
+      requests.take(workspaceId, Math.floor(bytes / BODY_BYTES_PER_REQUEST));
+    },
   };
 }
 

@@ -61,6 +61,8 @@ interface RouteOptions<
   query?: Query;
   /** Schema of the body. A request without a body counts as `{}`. */
   body?: Body;
+  /** Whether the body carries code or events, and may have `BODY_BYTES_MAX` bytes. */
+  hasLargeBody?: boolean;
   answer: Answer;
   /** Status of a successful answer. 204 has no body. */
   status?: 200 | 201 | 204;

@@ -41,13 +41,13 @@ export const IDLE_CONNECTION_SECONDS_MAX = 10;
  * Trusted proxies in a row that are skipped in `X-Forwarded-For`; entries before them are ignored.
  */
 export const FORWARDED_HOPS_MAX = 32;
-/** A token or a write key may send at once what its rate allows in this time. */
+/** A write key may send at once the pixels that its rate allows in this time. */
 export const RATE_BURST_SECONDS = 2;
 /** Bytes of records that wait for the disk; above it a pixel is answered with 503. */
 export const LOG_PENDING_BYTES_MAX = 64 << 20;
 
 // The control plane
-/** Body of an API request; larger is 413. */
+/** Body of an API request with code or events; larger is 413. */
 export const BODY_BYTES_MAX = 4 << 20;
 /**
  * Time from the first to the last byte of a body, so that a slow sender cannot hold a connection

@@ -77,10 +77,11 @@ export const configSchema = Type.Object({
     description: "pixels per second and write key beyond which 429 is answered; 0 is no limit",
   }),
   "admin.rate": Type.Integer({
-    default: 0,
+    default: 200,
     minimum: 0,
     maximum: 1_000_000,
-    description: "API requests per second and token beyond which 429 is answered; 0 is no limit",
+    description:
+      "API requests per second and workspace, after a burst, beyond which 429 is answered; 0 is no limit",
   }),
   "api.python": Type.Union([Type.Literal("pythonfaas"), Type.Literal("python")], {
     default: "pythonfaas",

@@ -31,7 +31,7 @@ const code = "export function transformEvent(event) { return event; }";
 /** Fills a server, opens its screens and purges some letters. */
 export async function openManyItems(items: ManyItems): Promise<Waits> {
   await ensureConsole();
-  const before = await startServer();
+  const before = await startServer({ flags: ["--admin-rate", "0"] });
   const { directory } = before;
   const owner = await fill(before, items.transformations);
   await before.stop();

@@ -50,7 +50,10 @@ export class Site {
     const disks = mountMissing === undefined ? { diskBytes: DISK_BYTES } : {};
     const brokers = brokerCount === 0 ? undefined : await startBrokers(brokerCount, [], disks);
     const receiver = await startReceiver(received, 1_000_000);
-    const flags = ["--retry-window", "3600", "--log-level", "info", ...clusterFlags(brokers)];
+    // The clients of a linear run send more requests than a workspace may by default.
+    const rate = ["--admin-rate", "0"];
+    const flags = ["--retry-window", "3600", "--log-level", "info", ...rate];
+    flags.push(...clusterFlags(brokers));
     const ports = await freePorts(2 * count);
     const nodes = Array.from({ length: count }, (_, index) => {
       const name = `node-${index + 1}`;

@@ -8,19 +8,21 @@ import { expectJsonShape } from "./json-shape.ts";
  */
 const BODY_DISCARDED_BYTES_MAX = 64 << 20;
 
-interface BodyBounds {
+interface BodyOptions {
   secondsMax?: number;
   bytesMax?: number;
+  /** Called with the number of bytes once the body is read, whether it is too large or not. */
+  onRead?(bytes: number): void;
 }
 
 /** Reads a request's body as JSON. An empty body counts as `{}`. */
 export async function readJson(
   request: Request,
-  { secondsMax = BODY_SECONDS_MAX, bytesMax = BODY_BYTES_MAX }: BodyBounds = {},
+  { secondsMax = BODY_SECONDS_MAX, bytesMax = BODY_BYTES_MAX, onRead }: BodyOptions = {},
 ): Promise<unknown> {
   if (request.body === null) return {};
   expectJsonHeaders(request.headers, bytesMax);
-  const bytes = await readBytes(request.body, secondsMax, bytesMax);
+  const bytes = await readBytes(request.body, secondsMax, bytesMax, onRead);
   return bytes.length === 0 ? {} : parseJson(bytes);
 }
 
@@ -42,6 +44,7 @@ async function readBytes(
   body: ReadableStream<Uint8Array>,
   secondsMax: number,
   bytesMax: number,
+  onRead?: (bytes: number) => void,
 ): Promise<Buffer> {
   const reader = body.getReader();
   let late = false;
@@ -68,6 +71,7 @@ async function readBytes(
     throw new ApiError("invalid", "Expected a whole body, got one that broke off");
   } finally {
     clearTimeout(timer);
+    onRead?.(size);
   }
   if (size > bytesMax) throw tooLarge(bytesMax);
   if (late) throw new ApiError("invalid", `Expected the whole body within ${secondsMax} s`);

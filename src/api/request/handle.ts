@@ -8,6 +8,7 @@ import {
   IDLE_CONNECTION_SECONDS_MAX,
 } from "../../settings/limits.ts";
 import type { ApiDeps, RouteDeps } from "../deps.ts";
+import { SMALL_BODY_BYTES_MAX } from "../limits.ts";
 import { isErrorStatus, jsonResponse, responseHeaders } from "../response/errors.ts";
 import { EVENT_STREAM, type Route } from "../route.ts";
 import { anonymousPrincipal, authenticate, permit, permitAny } from "./authenticate.ts";
@@ -87,8 +88,8 @@ async function runRoute(
   const query = readQuery(route.query, request.url);
   // Before the body is read: what the query decides, and what every body of the route needs.
   permitConditional(route, principal, { query, body: {} });
-  const bytesMax = route.needs === "open" ? OPEN_BODY_BYTES_MAX : BODY_BYTES_MAX;
-  const body = route.body && expectBody(route.body, await readJson(request, { bytesMax }));
+  const body =
+    route.body && expectBody(route.body, await readBody(route, deps, incoming, principal));
   permitConditional(route, principal, { query, body });
   const answer = await withoutIdleTimeout(route, incoming, () =>
     route.handle({
@@ -104,6 +105,27 @@ async function runRoute(
     }),
   );
   return { query, body, answer };
+}
+
+/** Reads a body, within the bound of its route and at the expense of its workspace's rate. */
+async function readBody(
+  route: Route,
+  { limiters }: RouteDeps,
+  { request }: IncomingRequest,
+  { workspaceId }: Principal,
+): Promise<unknown> {
+  const isOpen = route.needs === "open";
+  return await readJson(request, {
+    bytesMax: isOpen ? OPEN_BODY_BYTES_MAX : bodyBytesMax(route),
+    onRead: (bytes) => {
+      if (!isOpen) limiters.countBody(workspaceId, bytes);
+    },
+  });
+}
+
+/** Most bytes in the body of a request of this route. */
+export function bodyBytesMax({ hasLargeBody = false }: Pick<Route, "hasLargeBody">): number {
+  return hasLargeBody ? BODY_BYTES_MAX : SMALL_BODY_BYTES_MAX;
 }
 
 /**
@@ -155,7 +177,7 @@ function admit(route: Route, { deps }: ListenerContext, headers: Headers): Princ
   if (route.needs === "open") return anonymousPrincipal;
   const principal = authenticate(deps.catalog, headers);
   assert(principal.workspaceId !== "", "A token belongs to a workspace");
-  deps.limiters.tokenRequests(principal.tokenId);
+  deps.limiters.countRequest(principal.workspaceId);
   permit(principal, route.needs);
   return principal;
 }

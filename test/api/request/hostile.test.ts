@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { OPEN_BODY_BYTES_MAX } from "../../../src/api/request/handle.ts";
+import { bodyBytesMax, OPEN_BODY_BYTES_MAX } from "../../../src/api/request/handle.ts";
 import type { Route } from "../../../src/api/route.ts";
 import { routes } from "../../../src/api/route-table.ts";
 import { exampleOf, makeThings, type Request, sendExample, type Things } from "../_examples.ts";
@@ -140,8 +140,9 @@ describe("a body", () => {
       const { method, path } = exampleOf(route, things);
       const answer = await api.send(method, path, { body });
       expectNoEcho(answer);
-      // Without a token, a body is refused by its size before anything of it is read.
-      const isLong = route.needs === "open" && body.length > OPEN_BODY_BYTES_MAX;
+      // A body is refused by its size before anything of it is parsed.
+      const bytesMax = route.needs === "open" ? OPEN_BODY_BYTES_MAX : bodyBytesMax(route);
+      const isLong = body.length > bytesMax;
       expect([route.key, answer.status]).toEqual([route.key, isLong ? 413 : status]);
     }
   });

@@ -50,6 +50,7 @@ export const libraryRoutes = [
     needs: ["libraries:edit"],
     query: publishQuery,
     body: NewLibrary,
+    hasLargeBody: true,
     answer: Library,
     example: {
       body: { name: "Text tools", language: "javascript", code: example.library.code },
@@ -101,6 +102,7 @@ export const libraryRoutes = [
     needs: ["libraries:edit"],
     query: publishQuery,
     body: LibraryChange,
+    hasLargeBody: true,
     answer: Library,
     example: {
       params: { id: example.ids.library },

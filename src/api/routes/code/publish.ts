@@ -81,6 +81,7 @@ export const publishRoutes = [
     needs: [],
     alsoNeeds: editPermissions,
     body: Revisions,
+    hasLargeBody: true,
     answer: Published,
     refusal: Published,
     example: { body: exampleBody, answer: { published: true } },
@@ -97,6 +98,7 @@ export const publishRoutes = [
     needs: [],
     alsoNeeds: editPermissions,
     body: Revisions,
+    hasLargeBody: true,
     answer: Published,
     example: { body: exampleBody, answer: { published: true } },
     handle: ({ deps, workspaceId, body, request }): Promise<PublishResult> =>
@@ -109,6 +111,7 @@ export const publishRoutes = [
     needs: [],
     alsoNeeds: editPermissions,
     body: Revisions,
+    hasLargeBody: true,
     answer: TestReport,
     example: {
       body: exampleBody,
@@ -136,6 +139,7 @@ export const publishRoutes = [
     needs: [],
     alsoNeeds: editPermissions,
     body: Revisions,
+    hasLargeBody: true,
     answer: Type.Object({
       pass: Type.Boolean(),
       message: Type.Optional(Type.String()),

@@ -90,6 +90,7 @@ export const runRoutes = [
     needs: [],
     alsoNeeds: editPermissions,
     body: RunBody,
+    hasLargeBody: true,
     answer: RunReport,
     example: {
       body: {

@@ -78,6 +78,7 @@ export const transformationRoutes = [
     ],
     query: publishQuery,
     body: NewTransformation,
+    hasLargeBody: true,
     answer: Transformation,
     example: {
       body: {
@@ -140,6 +141,7 @@ export const transformationRoutes = [
     alsoNeeds: [connectPermissions],
     query: publishQuery,
     body: TransformationChange,
+    hasLargeBody: true,
     answer: Transformation,
     example: {
       params: { id: example.ids.transformation },
