@@ -2,6 +2,7 @@ import type { Live } from "../catalog/live-view.ts";
 import type { Destination } from "../catalog/model.ts";
 import { parseJsonOrText } from "./model/input-event.ts";
 import type { EventOutcome, Output } from "./model/lane-event.ts";
+import { shownOutput } from "./model/shown-event.ts";
 import type { LogSet } from "./reading/shared-reader.ts";
 
 /** A message to viewers of the live tail: something that just happened to one event. */
@@ -54,6 +55,8 @@ export class LiveTail implements TailSubscriptions {
     readonly logs: LogSet,
     readonly live: Pick<Live, "sourceById">,
     readonly remote?: RemoteTail | undefined,
+    /** Members of events that user code made, which no message contains. */
+    readonly overrideMembers: readonly string[] = [],
   ) {
     remote?.onSubscribed(() => this.#follow());
   }
@@ -92,7 +95,7 @@ export class LiveTail implements TailSubscriptions {
 
   /** Publishes the final outcome of an output, unless it was discarded or has no subscriber. */
   publishOutcome(
-    { laneEvent, bytes }: Output,
+    { laneEvent, bytes, byCode }: Output,
     ending: EventOutcome,
     destination: Destination,
     at: number,
@@ -105,7 +108,7 @@ export class LiveTail implements TailSubscriptions {
       destinationId: id,
       at,
       messageId: laneEvent.input.messageId,
-      event: parseJsonOrText(bytes),
+      event: byCode ? shownOutput(bytes, this.overrideMembers) : parseJsonOrText(bytes),
       ...(ending.kind === "dead-letter" && { reason: ending.reason }),
     });
   }

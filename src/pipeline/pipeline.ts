@@ -122,7 +122,13 @@ export function createPipelineHost(parts: PipelineHostParts): PipelineHost {
   });
   const logs = new SharedReader({ ...parts, metrics });
   const partitionLogs = { keys: () => partitions.keys().flatMap((partition) => partition.logs()) };
-  const liveTail = new LiveTail(logs.subset(partitionLogs), live, parts.remoteTail);
+  const overrideMembers = [...parts.kinds.values()].flatMap((kind) => kind.overrideMembers ?? []);
+  const liveTail = new LiveTail(
+    logs.subset(partitionLogs),
+    live,
+    parts.remoteTail,
+    overrideMembers,
+  );
   const search = new Search({ readers: parts.readers, clock });
   const { timeOf = timeOfRecord, retentionBounds = noRetention } = parts;
   const kept = createRetentionMetrics(parts.metrics, parts.readers, retentionBounds, timeOf);
@@ -178,7 +184,7 @@ export function createPipelineHost(parts: PipelineHostParts): PipelineHost {
     },
     replays: createReplayJobs({ ...parts, timeOf, logEnds, wake, clock }),
     deadLetters: mergeDeadLetters(() =>
-      ledgers().map((ledger) => createDeadLetters(ledger, wake, clock.now)),
+      ledgers().map((ledger) => createDeadLetters(ledger, wake, clock.now, overrideMembers)),
     ),
     liveTail,
     search: (query, signal) => search.find(query, signal),

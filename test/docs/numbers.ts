@@ -78,7 +78,7 @@ export function numberFaults(markdown: string, values: Constants): string[] {
 
 function inUnit(digits: string, unit: string | undefined, name: string): number {
   const number = Number(digits.replaceAll(",", ""));
-  if (unit === undefined) return number;
+  if (unit === undefined || name.includes(`_${unit.toUpperCase()}_`)) return number;
   const { of, factor } = UNITS[unit]!;
   if (!of.test(name)) return Number.NaN;
   const isTime = /_MS/.test(name) && unit !== "ms";

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
+import type { TailMessage } from "../../src/pipeline/live-tail.ts";
 import { createMemberFilter } from "../../src/pipeline/transforming/member-filter.ts";
 import { eventOf, record } from "./doubles.ts";
 import { hurried } from "./hurried.ts";
@@ -66,6 +67,42 @@ test("an event with an invalid request becomes a dead letter, and the others of 
       reason: 'Expected a header that the service does not set, in header "host"',
     },
   ]);
+});
+
+test("members by which code shapes a request are in no message of the live tail and in no dead letter", async () => {
+  const credential = "Bearer of a credential";
+  const good = rig.webhook("good");
+  // Code may not lead a request from this destination to the host of the other one.
+  rig.webhook("bad");
+  rig.sandbox.codes.set("code", (event) => ({
+    ...event,
+    header: { authorization: credential },
+    appendPath: `?key=${credential}`,
+    integrations: { All: true, webhook: { fullPath: `${good.url}?key=${credential}` } },
+  }));
+  for (const id of ["good", "bad"]) rig.live.publish(id, "code", "v1");
+  const pipeline = rig.start({
+    eventOf: (one) => {
+      const built = eventOf(one);
+      const event = { ...JSON.parse(Buffer.from(built.json).toString()), header: "of a client" };
+      return { ...built, json: Buffer.from(JSON.stringify(event)) };
+    },
+  });
+  const messages: TailMessage[] = [];
+  pipeline.liveTail.subscribe("workspace", (message) => messages.push(message));
+  rig.log.append(record(1));
+  await until(() => messages.length >= 3 && lettersOf(pipeline).length === 1);
+  const stages = messages.map(({ stage }) => stage).sort();
+  expect(stages).toEqual(["dead-letter", "delivered", "received"]);
+  const [letter] = lettersOf(pipeline);
+  const one = pipeline.deadLetters.get("workspace", letter!.id);
+  for (const shown of [messages, letter, one]) {
+    expect(JSON.stringify(shown)).not.toContain(credential);
+  }
+  expect(letter!.event).toMatchObject({ n: 1, integrations: { All: true, webhook: {} } });
+  // Members that a client sent are shown.
+  const received = messages.find(({ stage }) => stage === "received");
+  expect(received!.event).toMatchObject({ n: 1, header: "of a client" });
 });
 
 test("the members of a pixel shape no request, with code or without", async () => {

@@ -2,6 +2,7 @@ import { newId } from "../ids.ts";
 import type { Member, Permission } from "../model.ts";
 import type { CatalogStore } from "../store.ts";
 import type { Tables } from "../tables/tables.ts";
+import { expectOwnPermissions } from "./grants.ts";
 import type { Members } from "./resources.ts";
 
 /** Permissions of a member with the legacy role `admin` who may edit transformations. */
@@ -17,14 +18,14 @@ const legacyAdmin: readonly Permission[] = [
  * Returns the permissions that a member has: those given to the member, and those of its legacy
  * role.
  */
-export function permissionsOf(member: Member): ReadonlySet<Permission> {
+export function permissionsOf(member: Member): Set<Permission> {
   const legacy = member.role === "admin" && member.editTransformations ? legacyAdmin : [];
   return new Set([...member.permissions, ...legacy]);
 }
 
 export function openMembers(store: CatalogStore, { members, tokens }: Tables): Members {
   return {
-    create(workspaceId, input) {
+    create(workspaceId, input, grantor) {
       const now = Date.now();
       const member: Member = {
         id: newId(now),
@@ -37,12 +38,13 @@ export function openMembers(store: CatalogStore, { members, tokens }: Tables): M
         createdAt: now,
         updatedAt: now,
       };
+      expectOwnPermissions(permissionsOf(member), grantor);
       return store.change(() => {
         members.put(member);
         return member;
       });
     },
-    update(workspaceId, id, input) {
+    update(workspaceId, id, input, grantor) {
       return store.change(() => {
         const before = members.get(workspaceId, id);
         const after: Member = {
@@ -54,6 +56,7 @@ export function openMembers(store: CatalogStore, { members, tokens }: Tables): M
           permissions: input.permissions ?? before.permissions,
           updatedAt: Date.now(),
         };
+        expectOwnPermissions(permissionsOf(after).difference(permissionsOf(before)), grantor);
         members.put(after);
         return after;
       });

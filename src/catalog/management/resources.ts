@@ -10,6 +10,7 @@ import type {
   Token,
   Workspace,
 } from "../model.ts";
+import type { Grantor } from "./grants.ts";
 
 export interface Workspaces {
   create(name: string): Promise<Workspace>;
@@ -23,8 +24,15 @@ export interface Workspaces {
 }
 
 export interface Members {
-  create(workspaceId: string, input: MemberInput): Promise<Member>;
-  update(workspaceId: string, id: string, input: Partial<MemberInput>): Promise<Member>;
+  /** Creates a member. Throws when it would have a permission that the grantor lacks. */
+  create(workspaceId: string, input: MemberInput, grantor?: Grantor): Promise<Member>;
+  /** Changes a member. Throws when it would gain a permission that the grantor lacks. */
+  update(
+    workspaceId: string,
+    id: string,
+    input: Partial<MemberInput>,
+    grantor?: Grantor,
+  ): Promise<Member>;
   /** Removes a member. The member's personal tokens stop working in the same transaction. */
   remove(workspaceId: string, id: string): Promise<void>;
   get(workspaceId: string, id: string): Member;
@@ -36,9 +44,14 @@ export type MemberInput = Pick<Member, "name" | "email"> &
 export interface Tokens {
   /**
    * Creates a token. Its secret is `pm_` followed by letters and digits, generated unless the
-   * caller gives one. The secret cannot be read later.
+   * caller gives one. The secret cannot be read later. Throws when the token would have permissions
+   * that the grantor lacks, or a later end than the grantor's own token, which is also the default.
    */
-  create(workspaceId: string, input: TokenInput): Promise<{ token: Token; secret: string }>;
+  create(
+    workspaceId: string,
+    input: TokenInput,
+    grantor?: Grantor,
+  ): Promise<{ token: Token; secret: string }>;
   get(workspaceId: string, id: string): Token;
   list(workspaceId: string, page: number): CatalogPage<Token>;
   revoke(workspaceId: string, id: string): Promise<void>;

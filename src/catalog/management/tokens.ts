@@ -5,6 +5,7 @@ import type { Permission, Principal, Token } from "../model.ts";
 import { hashOf, isSecret, newSecret } from "../secrets.ts";
 import type { CatalogStore } from "../store.ts";
 import type { StoredToken, Tables } from "../tables/tables.ts";
+import { boundedEnd, expectOwnMember, expectOwnPermissions } from "./grants.ts";
 import { permissionsOf } from "./members.ts";
 import type { Tokens } from "./resources.ts";
 
@@ -86,26 +87,32 @@ export function openTokens(
   }
 
   return {
-    async create(workspaceId, input) {
+    async create(workspaceId, input, grantor) {
       const secret = input.secret ?? newSecret();
       if (!isSecret(secret)) {
         throw new ApiError("invalid", "A token secret is pm_ and 32 to 255 letters or digits");
       }
+      const { memberId } = input;
+      if (memberId === undefined) expectOwnPermissions(input.permissions, grantor);
+      else expectOwnMember(memberId, grantor);
       const now = Date.now();
-      const token: StoredToken = {
+      const made: StoredToken = {
         id: newId(now),
         workspaceId,
         name: input.name,
         permissions: input.permissions,
-        ...(input.memberId !== undefined && { memberId: input.memberId }),
-        ...(input.expiresAt !== undefined && { expiresAt: input.expiresAt }),
+        ...(memberId !== undefined && { memberId }),
         createdAt: now,
         hash: hashOf(secret),
       };
-      await store.change(() => {
-        if (token.memberId !== undefined) members.get(workspaceId, token.memberId);
-        if (tokens.byHash(token.hash)) throw new ApiError("conflict", "The token exists already");
+      const token = await store.change(() => {
+        if (memberId !== undefined) members.get(workspaceId, memberId);
+        if (tokens.byHash(made.hash)) throw new ApiError("conflict", "The token exists already");
+        const own = grantor && tokens.get(workspaceId, grantor.tokenId);
+        const expiresAt = boundedEnd(input.expiresAt, own?.expiresAt);
+        const token = { ...made, ...(expiresAt !== undefined && { expiresAt }) };
         tokens.put(token);
+        return token;
       });
       return { token: shown(token), secret };
     },

@@ -10,6 +10,7 @@ import type {
   StoredLetter,
 } from "../model/dead-letter.ts";
 import { parseJsonOrText } from "../model/input-event.ts";
+import { shownOutput } from "../model/shown-event.ts";
 
 export interface DeadLetters {
   /**
@@ -57,7 +58,10 @@ export function createDeadLetters(
    */
   wake: (destinationIds: readonly string[]) => void,
   now: () => number,
+  /** Members of events that user code made, which no dead letter shows. */
+  overrideMembers: readonly string[] = [],
 ): DeadLetters {
+  const shown = (letter: StoredLetter) => shownLetter(letter, overrideMembers);
   return {
     find(workspaceId, { after = "", count, ...filter }) {
       const scanned = ledger.letters.scan(workspaceId, filter, { after, before: LAST_KEY, count });
@@ -65,11 +69,11 @@ export function createDeadLetters(
       const letters = found.filter((letter) => letter !== undefined);
       const page = takeChars(DEAD_LETTERS_PAGE_CHARS_MAX, letterChars, letters);
       const reached = page.length < letters.length ? page.at(-1)?.id : scanned.reached;
-      return { letters: page.map(parseLetter), reached };
+      return { letters: page.map(shown), reached };
     },
     get(workspaceId, id) {
       const letter = ledger.letters.get(workspaceId, id);
-      return letter && parseLetter(letter);
+      return letter && shown(letter);
     },
     count: (workspaceId, filter) => ledger.letters.countOf(workspaceId, filter),
     groups(workspaceId, destinationId) {
@@ -121,7 +125,8 @@ async function inLots(
   while (rest.length > 0) rest = rest.slice(await step(rest));
 }
 
-function parseLetter(letter: StoredLetter): DeadLetter {
+function shownLetter(letter: StoredLetter, overrideMembers: readonly string[]): DeadLetter {
   const { text, original, programId, user, type, name, ...rest } = letter;
-  return { ...rest, event: parseJsonOrText(text) };
+  const byCode = letter.stage === "deliver" && letter.transformationVersionId !== undefined;
+  return { ...rest, event: byCode ? shownOutput(text, overrideMembers) : parseJsonOrText(text) };
 }

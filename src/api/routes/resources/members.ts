@@ -53,9 +53,9 @@ export const memberRoutes = [
     summary: "Add a member",
     body: NewMember,
     example: { name: "Ada", email: "ada@example.com", role: "admin" },
-    create({ deps, workspaceId, body }) {
+    create({ deps, workspaceId, principal, body }) {
       const input = { ...body, ...changedFields(body), name: body.name.trim() };
-      return deps.catalog.members.create(workspaceId, input);
+      return deps.catalog.members.create(workspaceId, input, principal);
     },
   }),
   members.retrieve((catalog) => catalog.members),
@@ -63,9 +63,9 @@ export const memberRoutes = [
     summary: "Change a member; personal tokens follow at once",
     body: MemberChange,
     example: { editTransformations: false },
-    update({ deps, workspaceId, params, body }) {
+    update({ deps, workspaceId, principal, params, body }) {
       const input = { ...body, ...changedFields(body) };
-      return deps.catalog.members.update(workspaceId, params.id, input);
+      return deps.catalog.members.update(workspaceId, params.id, input, principal);
     },
   }),
   members.remove(

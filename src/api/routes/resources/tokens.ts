@@ -42,7 +42,9 @@ const NewToken = Type.Object(
   {
     ...strict,
     $id: "NewToken",
-    description: "A service token has its permissions; one with memberId has the member's of now",
+    description:
+      "A service token has its permissions; one with memberId has the member's of now. " +
+      "A caller gives only permissions that it has, and no end after that of its own token",
   },
 );
 
@@ -71,17 +73,18 @@ export const tokenRoutes = [
       body: { name: example.token.name, permissions: ["transformations:edit"] },
       answer: { token: { ...example.token, secret: example.ids.secret } },
     },
-    async handle({ deps, workspaceId, body }) {
+    async handle({ deps, workspaceId, principal, body }) {
       if (!body.permissions && !body.memberId) {
         const message = "Expected permissions or a memberId, got neither";
         throw validationError([{ path: "/permissions", message }]);
       }
-      const { token, secret } = await deps.catalog.tokens.create(workspaceId, {
+      const input = {
         name: body.name.trim(),
         permissions: [...new Set(body.permissions)],
         ...(body.memberId !== undefined && { memberId: body.memberId }),
         ...(body.expiresAt !== undefined && { expiresAt: Date.parse(body.expiresAt) }),
-      });
+      };
+      const { token, secret } = await deps.catalog.tokens.create(workspaceId, input, principal);
       return { token: { ...tokenAnswer(token), secret } };
     },
   }),

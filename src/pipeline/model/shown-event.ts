@@ -1,0 +1,23 @@
+import { parseJsonOrText } from "./input-event.ts";
+
+/**
+ * Parses an event that user code made, for those who may read events. Leaves out the members by
+ * which code overrides the request that delivers the event, also below `integrations`: their values
+ * may be credentials, such as a header `Authorization`.
+ */
+export function shownOutput(
+  json: Uint8Array | string,
+  overrideMembers: readonly string[],
+): unknown {
+  const event = parseJsonOrText(json);
+  if (!isObject(event)) return event;
+  const { integrations } = event;
+  const holders = [event, ...Object.values(isObject(integrations) ? integrations : {})];
+  for (const holder of holders.filter(isObject)) {
+    for (const name of overrideMembers) delete holder[name];
+  }
+  return event;
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null;
