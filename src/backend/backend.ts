@@ -1,5 +1,6 @@
 import type { ClusterFigures, PeerNodes } from "../api/deps.ts";
 import type { Catalog } from "../catalog/catalog.ts";
+import { type ItemsMax, limitedItems } from "../catalog/management/item-limits.ts";
 import type { IngestLogs } from "../ingest/messages.ts";
 import type { EventLogs } from "../log/event-log.ts";
 import type { Logger } from "../observe/log.ts";
@@ -58,6 +59,11 @@ export interface Backend {
   nodes?(): Promise<ClusterFigures>;
   /** Sends questions to the other nodes of the cluster. Undefined on a standalone server. */
   others?: PeerNodes;
+}
+
+/** Reads the limits of what each workspace may own from the settings. */
+export function itemsMaxOf(config: Config): ItemsMax {
+  return Object.fromEntries(limitedItems.map((items) => [items, config[`workspace.${items}`]]));
 }
 
 export interface Check {

@@ -19,7 +19,7 @@ import type { TailMessage } from "../pipeline/live-tail.ts";
 import { createPipelineHost } from "../pipeline/pipeline.ts";
 import type { RetentionBounds } from "../pipeline/retention/retention.ts";
 import { version } from "../version.ts";
-import type { Backend, Check, StartContext } from "./backend.ts";
+import { type Backend, type Check, itemsMaxOf, type StartContext } from "./backend.ts";
 import { brokerSettings } from "./broker-settings.ts";
 import { PartitionLedgers } from "./partition-ledgers.ts";
 import { runPartitionPipelines } from "./partition-pipelines.ts";
@@ -168,7 +168,13 @@ async function openSharedCatalog(
     name: `${config["cluster.name"]}.catalog`,
   });
   const directory = clusterDirectory(config, "catalog");
-  const catalog = await openCatalog({ directory, logger, order: order!, onNewer: requestStop });
+  const catalog = await openCatalog({
+    directory,
+    logger,
+    itemsMax: itemsMaxOf(config),
+    order: order!,
+    onNewer: requestStop,
+  });
   stack.defer(() => catalog.close());
   await catalog.current();
   return catalog;

@@ -11,7 +11,7 @@ import { openLedger } from "../pipeline/ledger/ledger.ts";
 import { createPipeline } from "../pipeline/pipeline.ts";
 import { knownPositions } from "../pipeline/reading/known-positions.ts";
 import { segmentBounds } from "../pipeline/retention/segment-bounds.ts";
-import { type Backend, retentionBounds, type StartContext } from "./backend.ts";
+import { type Backend, itemsMaxOf, retentionBounds, type StartContext } from "./backend.ts";
 
 /**
  * Opens the backend of a standalone server, which stores its data on its own disk. Throws
@@ -24,7 +24,11 @@ export async function openStandalone({
   stack,
 }: StartContext): Promise<Backend> {
   expectStandaloneDirectory(config);
-  const catalog = await openCatalog({ directory: catalogDirectory(config), logger });
+  const catalog = await openCatalog({
+    directory: catalogDirectory(config),
+    itemsMax: itemsMaxOf(config),
+    logger,
+  });
   stack.defer(() => catalog.close());
   const ledger = openLedger(deliveryDirectory(config), logger);
   stack.defer(() => ledger.close());

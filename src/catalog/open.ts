@@ -7,6 +7,7 @@ import { openLive } from "./live.ts";
 import { openConnections } from "./management/connections.ts";
 import { openCredentials } from "./management/credentials.ts";
 import { openDestinations } from "./management/destinations.ts";
+import { ItemLimits, type ItemsMax } from "./management/item-limits.ts";
 import { openMembers } from "./management/members.ts";
 import { openSessions } from "./management/sessions.ts";
 import { openSources } from "./management/sources.ts";
@@ -31,6 +32,8 @@ export async function openCatalog(options: {
   order?: OrderedLog;
   /** Sizes at which the log `order` is compacted; absent for the defaults. */
   bounds?: CompactionBounds;
+  /** Most items that each workspace may own; absent for no limits. */
+  itemsMax?: ItemsMax;
   /** Called when `order` has entries that a newer release wrote and this one cannot read. */
   onNewer?(reason: string): void;
 }): Promise<Catalog> {
@@ -45,17 +48,18 @@ export async function openCatalog(options: {
     await store.close();
     throw error;
   }
-  const { flush, principalOf, ...tokens } = openTokens(store, tables, options.logger);
+  const limits = new ItemLimits(options.itemsMax ?? {}, tables, codeTables);
+  const { flush, principalOf, ...tokens } = openTokens(store, tables, limits, options.logger);
   return {
     workspaces: openWorkspaces(store, tables),
-    members: openMembers(store, tables),
+    members: openMembers(store, tables, limits),
     tokens,
     sessions: openSessions(store, tables, principalOf),
-    credentials: openCredentials(store, tables),
-    sources: openSources(store, tables),
-    destinations: openDestinations(store, tables, codeTables),
-    connections: openConnections(store, tables),
-    code: openCode(store, tables, codeTables),
+    credentials: openCredentials(store, tables, limits),
+    sources: openSources(store, tables, limits),
+    destinations: openDestinations(store, tables, codeTables, limits),
+    connections: openConnections(store, tables, limits),
+    code: openCode(store, tables, codeTables, limits),
     live: openLive(store, tables, codeTables),
     current: () => store.catchUp(),
     trouble: () => store.trouble(),

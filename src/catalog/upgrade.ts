@@ -41,6 +41,12 @@ const steps: readonly Step[] = [
       for (const connection of connections.all()) connections.put(connection);
     },
   },
+  {
+    name: "revisions are counted by workspace",
+    apply(_, code) {
+      code.revisions.recount((id) => code.resource(id)?.workspaceId);
+    },
+  },
 ];
 
 /**

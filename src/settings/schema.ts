@@ -83,6 +83,15 @@ export const configSchema = Type.Object({
     description:
       "API requests per second and workspace, after a burst, beyond which 429 is answered; 0 is no limit",
   }),
+  "workspace.sources": itemsMax("sources", 5_000),
+  "workspace.destinations": itemsMax("destinations", 5_000),
+  "workspace.connections": itemsMax("connections", 10_000),
+  "workspace.transformations": itemsMax("transformations", 10_000),
+  "workspace.libraries": itemsMax("libraries", 5_000),
+  "workspace.revisions": itemsMax("revisions of transformations and libraries", 200_000),
+  "workspace.members": itemsMax("members", 2_000),
+  "workspace.tokens": itemsMax("tokens", 5_000),
+  "workspace.credentials": itemsMax("credentials", 1_000),
   "api.python": Type.Union([Type.Literal("pythonfaas"), Type.Literal("python")], {
     default: "pythonfaas",
     description: "what API answers call Python code; rudder-cli's `import` needs `python`",
@@ -215,6 +224,15 @@ function host(fallback: string, description: string) {
 
 function port(fallback: number, description: string) {
   return Type.Integer({ default: fallback, minimum: 0, maximum: 65_535, description });
+}
+
+function itemsMax(items: string, fallback: number) {
+  return Type.Integer({
+    default: fallback,
+    minimum: 0,
+    maximum: 100_000_000,
+    description: `${items} that a workspace may own, beyond which 409 is answered; 0 is no limit`,
+  });
 }
 
 function cidrs(description: string) {

@@ -2,9 +2,11 @@ import { expect, onTestFinished, test } from "bun:test";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Catalog } from "../../src/catalog/catalog.ts";
+import { ItemLimits } from "../../src/catalog/management/item-limits.ts";
 import { openTokens } from "../../src/catalog/management/tokens.ts";
 import { isSecret } from "../../src/catalog/secrets.ts";
 import { type CatalogStore, openStore } from "../../src/catalog/store.ts";
+import { openCodeTables } from "../../src/catalog/tables/code-tables.ts";
 import { openTables } from "../../src/catalog/tables/tables.ts";
 import { freshCatalog, freshDirectory, freshWorkspace, logger, refusalOf } from "./_setup.ts";
 import { contradictions } from "./consistency.ts";
@@ -158,7 +160,9 @@ test("a token's use during the flush of an earlier use is stored", async () => {
       return result;
     },
   };
-  const tokens = openTokens(slow, openTables(store), logger);
+  const tables = openTables(store);
+  const limits = new ItemLimits({}, tables, openCodeTables(store));
+  const tokens = openTokens(slow, tables, limits, logger);
   const { secret } = await tokens.create("workspace", { name: "CI", permissions: [] });
   isSlow = true;
   const lastUse = () => tokens.list("workspace", 1).items[0]!.lastUsedAt!;

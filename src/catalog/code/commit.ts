@@ -5,6 +5,7 @@ import {
   RevisionConflict,
 } from "../code-errors.ts";
 import { familyOf } from "../import-name.ts";
+import type { ItemLimits } from "../management/item-limits.ts";
 import type { Revision } from "../model.ts";
 import type { CatalogStore } from "../store.ts";
 import type { CodeTables } from "../tables/code-tables.ts";
@@ -22,6 +23,7 @@ export function createCommit(
   store: CatalogStore,
   tables: CodeTables,
   linking: LinkChange,
+  limits: ItemLimits,
 ): Pick<CodeStore, "commit" | "expectNewest"> {
   const expectNewest: CodeStore["expectNewest"] = (workspaceId, { basedOn = [] }) => {
     for (const { kind, id, versionId } of basedOn) {
@@ -36,7 +38,10 @@ export function createCommit(
       return store.change(() => {
         checkUsedLibraries(tables, workspaceId, change);
         expectNewest(workspaceId, change);
-        for (const revision of change.revisions) addRevision(tables, workspaceId, revision);
+        for (const revision of change.revisions) {
+          expectRoom(tables, limits, revision);
+          addRevision(tables, workspaceId, revision);
+        }
         for (const item of change.publish) publish(tables, workspaceId, item);
         for (const { versionId, events } of change.events ?? []) {
           tables.pasts.keep(versionId, { events: firstEvents(events) });
@@ -95,6 +100,13 @@ function checkImportersTested(tables: CodeTables, workspaceId: string, change: C
     (versionId) => versionId,
   );
   if (importers.some((versionId) => !tested.has(versionId))) throw new PublicationConflict();
+}
+
+function expectRoom(tables: CodeTables, limits: ItemLimits, revision: Revision): void {
+  const { workspaceId, id, kind } = revision;
+  limits.expectRoom(workspaceId, "revisions");
+  if (tables.resource(id) !== undefined) return;
+  limits.expectRoom(workspaceId, kind === "library" ? "libraries" : "transformations");
 }
 
 function addRevision(tables: CodeTables, workspaceId: string, revision: Revision): void {

@@ -5,12 +5,14 @@ import { newId } from "../ids.ts";
 import type { Connection } from "../model.ts";
 import type { CatalogStore } from "../store.ts";
 import type { Tables } from "../tables/tables.ts";
+import type { ItemLimits } from "./item-limits.ts";
 import { newWindow, setLive } from "./live-windows.ts";
 import type { ConnectionInput, Connections } from "./resources.ts";
 
 export function openConnections(
   store: CatalogStore,
   { connections, sources, destinations, removedConnections: removed }: Tables,
+  limits: ItemLimits,
 ): Connections {
   /** Returns a stored or removed connection with the changes of a request. */
   function changed(
@@ -49,6 +51,7 @@ export function openConnections(
         const destination = destinations.get(workspaceId, input.destinationId);
         const pair = { sourceId: source.id, destinationId: destination.id };
         if (connections.ofPair(pair) !== undefined) throw pairTaken();
+        limits.expectRoom(workspaceId, "connections");
         const now = Date.now();
         const enabled = input.enabled ?? true;
         const connection: Connection = {
@@ -73,7 +76,10 @@ export function openConnections(
         if (before?.workspaceId !== workspaceId) throw connectionNotFound();
         const after = withExternalId(changed(before, input, logEnds), input);
         if (stored !== undefined) connections.remove(stored);
-        else removed.forget(before);
+        else {
+          limits.expectRoom(workspaceId, "connections");
+          removed.forget(before);
+        }
         connections.put(after);
         store.advance("topology");
         return after;

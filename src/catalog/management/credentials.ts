@@ -3,11 +3,16 @@ import { CREDENTIAL_NAME_CHARS_MAX, CREDENTIAL_VALUE_CHARS_MAX } from "../../set
 import { newId } from "../ids.ts";
 import type { CatalogStore } from "../store.ts";
 import type { Tables } from "../tables/tables.ts";
+import type { ItemLimits } from "./item-limits.ts";
 import type { Credentials } from "./resources.ts";
 
 const nameShape = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-export function openCredentials(store: CatalogStore, { credentials }: Tables): Credentials {
+export function openCredentials(
+  store: CatalogStore,
+  { credentials }: Tables,
+  limits: ItemLimits,
+): Credentials {
   function moved(workspaceId: string): void {
     credentials.stamps.put(workspaceId, newId());
     store.advance("program");
@@ -19,6 +24,7 @@ export function openCredentials(store: CatalogStore, { credentials }: Tables): C
       return store.change(() => {
         const now = Date.now();
         const before = credentials.byName(workspaceId, name);
+        if (before === undefined) limits.expectRoom(workspaceId, "credentials");
         const credential = before
           ? { ...before, updatedAt: now }
           : { id: newId(now), workspaceId, name, createdAt: now, updatedAt: now };

@@ -4,6 +4,7 @@ import type { Destination } from "../model.ts";
 import type { CatalogStore } from "../store.ts";
 import type { CodeTables } from "../tables/code-tables.ts";
 import type { Tables } from "../tables/tables.ts";
+import type { ItemLimits } from "./item-limits.ts";
 import { setLive } from "./live-windows.ts";
 import type { Destinations } from "./resources.ts";
 
@@ -11,6 +12,7 @@ export function openDestinations(
   store: CatalogStore,
   { destinations, connections, removedConnections }: Tables,
   { links }: CodeTables,
+  limits: ItemLimits,
 ): Destinations {
   return {
     create(workspaceId, input) {
@@ -27,6 +29,7 @@ export function openDestinations(
         updatedAt: now,
       };
       return store.change(() => {
+        limits.expectRoom(workspaceId, "destinations");
         const made = withExternalId(destination, input);
         destinations.put(made);
         store.advance("topology");

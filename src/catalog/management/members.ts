@@ -3,6 +3,7 @@ import type { Member, Permission } from "../model.ts";
 import type { CatalogStore } from "../store.ts";
 import type { Tables } from "../tables/tables.ts";
 import { expectOwnPermissions } from "./grants.ts";
+import type { ItemLimits } from "./item-limits.ts";
 import type { Members } from "./resources.ts";
 
 /** Permissions of a member with the legacy role `admin` who may edit transformations. */
@@ -23,7 +24,11 @@ export function permissionsOf(member: Member): Set<Permission> {
   return new Set([...member.permissions, ...legacy]);
 }
 
-export function openMembers(store: CatalogStore, { members, tokens }: Tables): Members {
+export function openMembers(
+  store: CatalogStore,
+  { members, tokens }: Tables,
+  limits: ItemLimits,
+): Members {
   return {
     create(workspaceId, input, grantor) {
       const now = Date.now();
@@ -40,6 +45,7 @@ export function openMembers(store: CatalogStore, { members, tokens }: Tables): M
       };
       expectOwnPermissions(permissionsOf(member), grantor);
       return store.change(() => {
+        limits.expectRoom(workspaceId, "members");
         members.put(member);
         return member;
       });

@@ -4,11 +4,13 @@ import type { Source } from "../model.ts";
 import { newWriteKey } from "../secrets.ts";
 import type { CatalogStore } from "../store.ts";
 import type { Tables } from "../tables/tables.ts";
+import type { ItemLimits } from "./item-limits.ts";
 import type { SourceInput, Sources } from "./resources.ts";
 
 export function openSources(
   store: CatalogStore,
   { sources, connections, removedConnections }: Tables,
+  limits: ItemLimits,
 ): Sources {
   function put(source: Source): Source {
     sources.put(source);
@@ -31,7 +33,10 @@ export function openSources(
         createdAt: now,
         updatedAt: now,
       };
-      return store.change(() => put(withExternalId({ ...source, ...settingsOf(input) }, input)));
+      return store.change(() => {
+        limits.expectRoom(workspaceId, "sources");
+        return put(withExternalId({ ...source, ...settingsOf(input) }, input));
+      });
     },
     update(workspaceId, id, input) {
       return store.change(() => {

@@ -6,6 +6,7 @@ import { hashOf, isSecret, newSecret } from "../secrets.ts";
 import type { CatalogStore } from "../store.ts";
 import type { StoredToken, Tables } from "../tables/tables.ts";
 import { boundedEnd, expectOwnMember, expectOwnPermissions } from "./grants.ts";
+import type { ItemLimits } from "./item-limits.ts";
 import { permissionsOf } from "./members.ts";
 import type { Tokens } from "./resources.ts";
 
@@ -19,6 +20,7 @@ const TOKEN_USE_FLUSH_MS = 2_000;
 export function openTokens(
   store: CatalogStore,
   { tokens, members }: Tables,
+  limits: ItemLimits,
   logger: Logger,
 ): Tokens & {
   principalOf(token: StoredToken): Principal | undefined;
@@ -108,6 +110,7 @@ export function openTokens(
       const token = await store.change(() => {
         if (memberId !== undefined) members.get(workspaceId, memberId);
         if (tokens.byHash(made.hash)) throw new ApiError("conflict", "The token exists already");
+        limits.expectRoom(workspaceId, "tokens");
         const own = grantor && tokens.get(workspaceId, grantor.tokenId);
         const expiresAt = boundedEnd(input.expiresAt, own?.expiresAt);
         const token = { ...made, ...(expiresAt !== undefined && { expiresAt }) };

@@ -14,8 +14,14 @@ export function openCodeTables(store: CatalogStore) {
   const resources = store.table<Resource, string>("resources");
   const drafts = store.table<true, ResourceKey>("drafts-by-workspace");
   const resource = (id: string) => (isId(id) ? resources.get(id) : undefined);
+  const publications = publicationTable(store);
   return {
     resource,
+    /** Returns the number of a workspace's resources of one kind, without deleted ones. */
+    count(workspaceId: string, kind: CodeKind): number {
+      const range = { start: [workspaceId, kind, ""], end: [workspaceId, kind, LAST] };
+      return drafts.getKeysCount(range) + publications.count(workspaceId, kind);
+    },
     /** Returns the resources (transformations and libraries) of all workspaces. */
     allResources: () => [...resources.getRange({})].map(({ value }) => value),
     /** Yields the ids of a workspace's drafts, oldest first. */
@@ -42,7 +48,7 @@ export function openCodeTables(store: CatalogStore) {
       else drafts.remove([workspaceId, kind, id]);
     },
     revisions: revisionTable(store),
-    publications: publicationTable(store),
+    publications,
     pasts: revisionHistoryTable(store),
     libraryNames: libraryNameTable(store),
     links: linkTable(store),
@@ -86,7 +92,19 @@ function* idsOf(
 function revisionTable(store: CatalogStore) {
   const revisions = store.table<Revision, string>("revisions");
   const order = store.table<true, [id: string, versionId: string]>("revisions-by-resource");
+  const counts = store.table<number, string>("revision-counts");
   return {
+    /** Returns the number of a workspace's revisions, also of deleted code. */
+    count: (workspaceId: string): number => counts.get(workspaceId) ?? 0,
+    /** Counts the revisions of all workspaces again. `workspaceOf` finds a resource's workspace. */
+    recount(workspaceOf: (id: string) => string | undefined): void {
+      const found = new Map<string, number>();
+      for (const [id] of [...order.getKeys({})]) {
+        const workspaceId = workspaceOf(id);
+        if (workspaceId !== undefined) found.set(workspaceId, (found.get(workspaceId) ?? 0) + 1);
+      }
+      for (const [workspaceId, count] of found) counts.put(workspaceId, count);
+    },
     get: (versionId: string): Revision | undefined =>
       isId(versionId) ? revisions.get(versionId) : undefined,
     /** Stores a new revision, which never changes afterwards. */
@@ -94,6 +112,7 @@ function revisionTable(store: CatalogStore) {
       assert(!revisions.doesExist(revision.versionId), "A versionId is never used twice");
       revisions.put(revision.versionId, revision);
       order.put([revision.id, revision.versionId], true);
+      counts.put(revision.workspaceId, (counts.get(revision.workspaceId) ?? 0) + 1);
     },
     *of(id: string, options: { count: number; order: "asc" | "desc" }): Generator<Revision> {
       const range =
@@ -127,6 +146,8 @@ function publicationTable(store: CatalogStore) {
       order.remove([resource.workspaceId, resource.kind, resource.id]);
     },
     ids: (workspaceId: string, kind: CodeKind) => idsOf(order, workspaceId, kind),
+    count: (workspaceId: string, kind: CodeKind): number =>
+      order.getKeysCount({ start: [workspaceId, kind, ""], end: [workspaceId, kind, LAST] }),
   };
 }
 

@@ -21,6 +21,8 @@ export interface WorkspaceTable<T> {
   get(workspaceId: string, id: string): T;
   /** Returns one page of a workspace's items. The first page is 1. */
   list(workspaceId: string, page: number): CatalogPage<T>;
+  /** Returns the number of a workspace's items, in time proportional to it. */
+  count(workspaceId: string): number;
   all(): T[];
   /** Stores an item. Like `remove`, only called inside a transaction. */
   put(item: T): void;
@@ -78,6 +80,11 @@ export function workspaceTable<T extends { id: string; workspaceId: string }>(
     return isId(id) ? items.get(id) : undefined;
   }
 
+  const rangeOf = (workspaceId: string) => ({
+    start: key(workspaceId, ""),
+    end: key(workspaceId, LAST),
+  });
+
   return {
     find,
     get(workspaceId, id) {
@@ -86,7 +93,7 @@ export function workspaceTable<T extends { id: string; workspaceId: string }>(
       return item;
     },
     list(workspaceId, page) {
-      const range = { start: key(workspaceId, ""), end: key(workspaceId, LAST) };
+      const range = rangeOf(workspaceId);
       const offset = (page - 1) * PAGE_ITEMS_MAX;
       const keys = [...order.getKeys({ ...range, offset, limit: PAGE_ITEMS_MAX })];
       const found = keys.map(([, id]) => items.get(id)).filter((item) => item !== undefined);
@@ -94,6 +101,7 @@ export function workspaceTable<T extends { id: string; workspaceId: string }>(
       assert(found.length <= Math.max(0, total - offset), "A list has all items of its pages");
       return { items: found, total };
     },
+    count: (workspaceId) => order.getKeysCount(rangeOf(workspaceId)),
     all: () => [...items.getRange({})].map(({ value }) => value),
     put(item) {
       items.put(item.id, item);
