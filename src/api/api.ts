@@ -13,6 +13,7 @@ import { consoleResponse } from "./console-files.ts";
 import type { ApiDeps } from "./deps.ts";
 import { createLimiters } from "./limiters.ts";
 import { handleRequest, type IncomingRequest } from "./request/handle.ts";
+import { cloudOnlyMessage } from "./response/cloud-only.ts";
 import { errorResponse, toErrorResponse } from "./response/errors.ts";
 import type { Route } from "./route.ts";
 import { routes } from "./route-table.ts";
@@ -136,8 +137,13 @@ function pathOf(url: string): string {
   return url.slice(start, end < 0 ? undefined : end);
 }
 
-/** Answers 405 with the allowed methods for a known path, and 404 for any other path. */
+/**
+ * Answers 403 for a product of RudderStack's cloud, 405 with the allowed methods for another known
+ * path, and 404 for any other path.
+ */
 function noRouteResponse(path: string): Response {
+  const cloudOnly = cloudOnlyMessage(path);
+  if (cloudOnly !== undefined) return errorResponse(path, 403, cloudOnly);
   const methods = new Set(
     paths.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method),
   );

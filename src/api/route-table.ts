@@ -14,6 +14,7 @@ import { connectionRoutes } from "./routes/resources/connections.ts";
 import { credentialRoutes } from "./routes/resources/credentials.ts";
 import { destinationTypeRoutes } from "./routes/resources/destination-types.ts";
 import { destinationRoutes } from "./routes/resources/destinations.ts";
+import { eventStreamSourceRoutes } from "./routes/resources/event-stream-sources.ts";
 import { linkRoutes } from "./routes/resources/links.ts";
 import { memberRoutes } from "./routes/resources/members.ts";
 import { sessionRoutes } from "./routes/resources/sessions.ts";
@@ -34,6 +35,7 @@ const table = [
   ...publishRoutes,
   ...runRoutes,
   ...sourceRoutes,
+  ...eventStreamSourceRoutes,
   ...destinationRoutes,
   ...destinationTypeRoutes,
   ...linkRoutes,

@@ -91,8 +91,12 @@ export type Author = Pick<Principal, "tokenId" | "memberId">;
 
 export interface Source extends ManagedItem {
   name: string;
-  type: "http";
-  /** The type as the creator spelled it, such as `HTTP`; absent when it is spelled like `type`. */
+  /**
+   * `http`, or the name of one of RudderStack's types of sources, as the creator spelled it. Sources
+   * of all types take the same requests.
+   */
+  type: string;
+  /** The type `http` as the creator spelled it, such as `HTTP`; absent when it is `http`. */
   typeAs?: string;
   writeKey: string;
   config: Record<string, unknown>;
@@ -115,6 +119,8 @@ export interface Destination extends ManagedItem {
    * The type as the creator spelled it, such as `WEBHOOK`; absent when it is spelled like `type`.
    */
   typeAs?: string;
+  /** Version of RudderStack's definition of the type that a client sent; it has no effect. */
+  version?: number;
   config: Record<string, unknown>;
 }
 

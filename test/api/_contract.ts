@@ -37,7 +37,7 @@ export function faultsOf(answered: Answered): string[] {
   if (method === "HEAD") return text === "" ? [] : ["HEAD has a body"];
   const route = routeOf(method, path);
   if (route && status >= 200 && status < 300) return successFaults(route, status, headers, text);
-  const documented = route ? errorStatuses(route) : [404, 405];
+  const documented = route ? errorStatuses(route) : [403, 404, 405];
   const more = status === 400 ? route?.refusal : undefined;
   return [
     ...(documented.includes(status) ? [] : [`${status} is not documented`]),

@@ -99,6 +99,7 @@ export async function makeThings(api: TestApi, token = api.token): Promise<Requi
   await send("PUT", path, { transformationId: things.transformation });
   // For the example that connects a source: the first one is connected already.
   things.source = (await send("POST", "/v2/sources", { name: "Second" })).source.id;
+  things.otherSource = (await send("POST", "/v2/sources", { name: "Third" })).source.id;
   things.secret = api.token;
   const { workspace } = (await api.send("GET", "/v2/workspace", { token })).body;
   return { ...things, workspace: workspace.id } as Required<Things>;

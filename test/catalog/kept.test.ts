@@ -64,10 +64,12 @@ describe("a stored item has exactly these fields", () => {
       ...{ createdAt: START, updatedAt: START },
     });
     const full = {
-      ...{ name: "Shop", typeAs: "javascript", enabled: false, config: { a: 1 } },
+      ...{ name: "Shop", type: "Javascript", enabled: false, config: { a: 1 } },
       ...{ externalId: "e", geoEnrichmentEnabled: true, transient: false },
     };
     expect(await catalog.sources.create(workspaceId, full)).toMatchObject(full);
+    const http = await catalog.sources.create(workspaceId, { name: "Shop", type: "HTTP" });
+    expect(http).toMatchObject({ type: "http", typeAs: "HTTP" });
     at(START + 5);
     const changes = [
       ...[{ name: "New" }, { enabled: false }, { config: { b: 2 } }, { externalId: "x" }],
@@ -94,7 +96,7 @@ describe("a stored item has exactly these fields", () => {
     expect(made).toStrictEqual({
       ...{ id, workspaceId, ...input, enabled: true, createdAt: START, updatedAt: START },
     });
-    const full = { ...input, typeAs: "S3", enabled: false, externalId: "e" };
+    const full = { ...input, typeAs: "S3", version: 2, enabled: false, externalId: "f" };
     expect(await catalog.destinations.create(workspaceId, full)).toMatchObject(full);
     at(START + 5);
     let now: object = { ...made, updatedAt: START + 5 };

@@ -9,6 +9,7 @@ export const ids = {
   library: "01JD3Q6G7B1XE4ZP9MRK3WCVT80",
   libraryVersion: "01JD3Q6G7C6YD2KN5VHQ8AJSX49",
   source: "01JD3Q5Y1R7TZ0WB4MGX6ECKH93",
+  otherSource: "01JD3Q5Z4P8QW2XK6NBT9HVRC51",
   destination: "01JD3Q60KS5PN8VA2JYQ7DTRF61",
   connection: "01JD3Q61VW9HG3XC7ZBM0KESJ25",
   member: "01JD3Q63QB2FK6RT8WNV1PYAX74",
@@ -85,6 +86,7 @@ export const event = {
 
 export const source = {
   id: ids.source,
+  workspaceId: ids.workspace,
   name: "Shop",
   type: "http",
   writeKey: "2Xb7qUeZr0mDq1c9GkJf4sVwT8n",
@@ -95,8 +97,10 @@ export const source = {
 
 export const destination = {
   id: ids.destination,
+  workspaceId: ids.workspace,
   name: "Warehouse hook",
   type: "webhook",
+  version: 1,
   enabled: true,
   config: { webhookUrl: "https://hooks.example.com/pixels", batchSize: 1 },
   ...times,
@@ -104,6 +108,7 @@ export const destination = {
 
 export const connection = {
   id: ids.connection,
+  workspaceId: ids.workspace,
   sourceId: ids.source,
   destinationId: ids.destination,
   enabled: true,

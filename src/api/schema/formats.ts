@@ -19,8 +19,8 @@ const formats: Record<string, { expected: string; fits: (text: string) => boolea
       Number.isFinite(Date.parse(text)),
   },
   "source-type": {
-    expected: "the type http",
-    fits: (text) => text.toLowerCase() === "http",
+    expected: "http or the name of a type of RudderStack's, of at most 64 letters",
+    fits: (text) => /^[A-Za-z][A-Za-z0-9 ._-]{0,63}$/.test(text),
   },
   email: {
     expected: "an e-mail address",

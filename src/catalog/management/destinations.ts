@@ -23,6 +23,7 @@ export function openDestinations(
         name: input.name,
         type: input.type,
         ...(input.typeAs !== undefined && { typeAs: input.typeAs }),
+        ...(input.version !== undefined && { version: input.version }),
         enabled: input.enabled ?? true,
         config: input.config,
         createdAt: now,
@@ -42,6 +43,7 @@ export function openDestinations(
         const changed: Destination = {
           ...before,
           name: input.name ?? before.name,
+          ...(input.version !== undefined && { version: input.version }),
           enabled: input.enabled ?? before.enabled,
           config: input.config?.(before) ?? before.config,
           updatedAt: Date.now(),

@@ -122,8 +122,8 @@ export interface Sources extends ManagedItems<Source> {
 }
 /** Data of a source. An empty external id removes the one that the source has. */
 export interface SourceInput
-  extends Pick<Source, "name" | "typeAs" | "geoEnrichmentEnabled" | "transient" | "externalId">,
-    Partial<Pick<Source, "enabled" | "config">> {}
+  extends Pick<Source, "name" | "geoEnrichmentEnabled" | "transient" | "externalId">,
+    Partial<Pick<Source, "type" | "enabled" | "config">> {}
 
 export interface Destinations extends ManagedItems<Destination> {
   create(workspaceId: string, input: DestinationInput): Promise<Destination>;
@@ -140,10 +140,10 @@ export interface Destinations extends ManagedItems<Destination> {
 }
 /** Data of a destination. An empty external id removes the one that the destination has. */
 export interface DestinationInput
-  extends Pick<Destination, "name" | "type" | "typeAs" | "config" | "externalId">,
+  extends Pick<Destination, "name" | "type" | "typeAs" | "version" | "config" | "externalId">,
     Partial<Pick<Destination, "enabled">> {}
 export interface DestinationChange
-  extends Partial<Pick<DestinationInput, "name" | "enabled" | "externalId">> {
+  extends Partial<Pick<DestinationInput, "name" | "version" | "enabled" | "externalId">> {
   /**
    * Computes the new config from the stored destination, inside the transaction. If it throws,
    * `update` rejects with the same error.

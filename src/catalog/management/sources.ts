@@ -25,8 +25,7 @@ export function openSources(
         id: newId(now),
         workspaceId,
         name: input.name,
-        type: "http",
-        ...(input.typeAs !== undefined && { typeAs: input.typeAs }),
+        ...typeOf(input.type),
         writeKey: newWriteKey(),
         enabled: input.enabled ?? true,
         config: input.config ?? {},
@@ -72,6 +71,12 @@ export function openSources(
     get: sources.get,
     list: sources.list,
   };
+}
+
+/** `http` in any case is the type `http`; other types are stored as they were spelled. */
+function typeOf(type = "http"): Pick<Source, "type" | "typeAs"> {
+  if (type.toLowerCase() !== "http") return { type };
+  return { type: "http", ...(type !== "http" && { typeAs: type }) };
 }
 
 function settingsOf({ geoEnrichmentEnabled, transient }: Partial<SourceInput>) {

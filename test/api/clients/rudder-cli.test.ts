@@ -152,3 +152,29 @@ describe("import", () => {
     await other.stop();
   });
 });
+
+test("its sources are those of the workspace", async () => {
+  const path = "/v2/event-stream-sources";
+  const wanted = { externalId: "shop", name: "Shop", type: "Javascript", enabled: true };
+  const made = await ask("POST", path, wanted);
+  expect(made).toMatchObject(wanted);
+  expect((await ask("GET", path)).data).toEqual([made]);
+  expect((await ask("GET", `${path}?hasExternalId=false`)).data).toEqual([]);
+  const renamed = await ask("PUT", `${path}/${made.id}`, { name: "Store", enabled: false });
+  expect(renamed).toMatchObject({ ...wanted, name: "Store", enabled: false });
+  expect(await ask("GET", `${path}/${made.id}`)).toEqual(renamed);
+  expect((await ask("GET", `/v2/sources/${made.id}`)).source).toEqual(renamed);
+
+  const { source } = await ask("POST", "/v2/sources", { name: "Other" });
+  await ask("PUT", `${path}/${source.id}/external-id`, { externalId: "other" });
+  expect((await ask("GET", path)).data.map((it: any) => it.externalId)).toEqual(["shop", "other"]);
+
+  const { secret } = (
+    await ask("POST", "/v2/tokens", { name: "code", permissions: ["transformations:edit"] })
+  ).token;
+  const seen = await api.send("GET", path, { headers: { Authorization: `Bearer ${secret}` } });
+  expect([seen.status, seen.body.data]).toEqual([200, []]);
+
+  for (const id of [made.id, source.id]) await ask("DELETE", `${path}/${id}`);
+  expect((await ask("GET", path)).data).toEqual([]);
+});

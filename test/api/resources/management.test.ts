@@ -16,6 +16,7 @@ describe("/v2/sources", () => {
     });
     expect(source).toEqual({
       id: expect.any(String),
+      workspaceId: api.workspaceId,
       name: "Shop",
       type: "http",
       writeKey: expect.any(String),
@@ -74,6 +75,8 @@ describe("/v2/destinations", () => {
     const { destination } = body;
     expect(destination).toEqual({
       id: expect.any(String),
+      workspaceId: api.workspaceId,
+      version: 1,
       name: "Hook",
       type: "webhook",
       enabled: true,
@@ -244,6 +247,7 @@ describe("/v2/connections", () => {
     expect(connection).toEqual({
       ...body,
       id: expect.any(String),
+      workspaceId: api.workspaceId,
       enabled: true,
       createdAt: expect.any(String),
       updatedAt: connection.createdAt,

@@ -16,6 +16,7 @@ import { resource } from "./resource.ts";
 const Connection = Type.Object(
   {
     id: Type.String(),
+    workspaceId: Type.String(),
     sourceId: Type.String(),
     destinationId: Type.String(),
     enabled: Type.Boolean(),
@@ -97,9 +98,11 @@ async function changeConnection({ deps, workspaceId, params, body }: ConnectionC
 }
 
 function connectionAnswer(connection: StoredConnection): Static<typeof Connection> {
-  const { id, sourceId, destinationId, enabled, externalId, createdAt, updatedAt } = connection;
+  const { id, workspaceId, sourceId, destinationId, enabled } = connection;
+  const { externalId, createdAt, updatedAt } = connection;
   return {
     id,
+    workspaceId,
     sourceId,
     destinationId,
     enabled,

@@ -25,11 +25,17 @@ const Config = Type.Record(Type.String(), Type.Unknown(), {
     "Settings of the type; secrets are write-only (`to` of a header is answered empty, and kept when it is sent so), null removes a setting",
 });
 
+const versionDescription =
+  "Version of RudderStack's definition of the type, 1 unless a client sends another; has no effect";
+const Version = Type.Integer({ minimum: 0, maximum: 1_000_000, description: versionDescription });
+
 const Destination = Type.Object(
   {
     id: Type.String(),
+    workspaceId: Type.String(),
     name: Type.String(),
     type: Type.String({ description: "As it was written at creation" }),
+    version: Type.Integer({ description: versionDescription }),
     enabled: Type.Boolean(),
     config: Config,
     externalId: Type.Optional(ExternalId),
@@ -46,6 +52,7 @@ const NewDestination = Type.Object(
     type: Type.String({
       description: "webhook, file, s3, postgres, clickhouse or kafka, in any case",
     }),
+    version: Type.Optional(Version),
     config: Type.Optional(nullable(Config)),
     enabled: Type.Optional(Type.Boolean()),
     externalId: Type.Optional(ExternalId),
@@ -56,6 +63,7 @@ const NewDestination = Type.Object(
 const DestinationChange = Type.Object(
   {
     name: Type.Optional(Name),
+    version: Type.Optional(Version),
     config: Type.Optional(nullable(Config)),
     enabled: Type.Optional(Type.Boolean()),
   },
@@ -113,6 +121,8 @@ export const destinationRoutes = [
         type: kind.kind,
         ...(body.type !== kind.kind && { typeAs: body.type }),
         config: resolveConfig(kind, body.config ?? {}, {}),
+        // Clients written in Go send 0 when they have no version.
+        ...(body.version && { version: body.version }),
         ...(body.enabled !== undefined && { enabled: body.enabled }),
         ...(body.externalId !== undefined && { externalId: body.externalId }),
       });
@@ -124,8 +134,9 @@ export const destinationRoutes = [
     body: DestinationChange,
     example: { enabled: true },
     async update({ deps, workspaceId, params, body }) {
-      const { name, enabled, config } = body;
+      const { name, version, enabled, config } = body;
       const change = {
+        ...(version && { version }),
         ...(name !== undefined && { name: name.trim() }),
         ...(enabled !== undefined && { enabled }),
         ...(config !== undefined && {
@@ -191,13 +202,16 @@ function destinationAnswer(
   destination: StoredDestination,
   { kinds, catalog }: ApiDeps,
 ): Static<typeof Destination> {
-  const { id, name, type, typeAs = type, enabled, externalId } = destination;
+  const { id, workspaceId, name, type, typeAs = type } = destination;
+  const { version = 1, enabled, externalId } = destination;
   const transformationId = catalog.code.linkedTransformation(destination.workspaceId, id);
   const kind = kinds.get(type);
   return {
     id,
+    workspaceId,
     name,
     type: typeAs,
+    version,
     enabled,
     config: kind === undefined ? {} : configAnswer(kind, destination.config),
     ...(externalId !== undefined && { externalId }),

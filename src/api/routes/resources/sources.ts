@@ -1,5 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Source as StoredSource } from "../../../catalog/model.ts";
+import type { RouteDeps } from "../../deps.ts";
 import { route } from "../../route.ts";
 import {
   AnyObject,
@@ -21,11 +22,12 @@ const storedOnly = {
   transient: Type.Optional(Type.Boolean()),
 };
 
-const Source = Type.Object(
+export const Source = Type.Object(
   {
     id: Type.String(),
     name: Type.String(),
-    type: Type.String({ description: "`http`, as it was written at creation" }),
+    type: Type.String({ description: "As it was written at creation" }),
+    workspaceId: Type.String(),
     writeKey: Type.String({ description: "Authenticates pixels: a credential" }),
     enabled: Type.Boolean(),
     config: AnyObject,
@@ -37,21 +39,28 @@ const Source = Type.Object(
   { $id: "Source" },
 );
 
+const SourceType = Type.String({
+  format: "source-type",
+  description:
+    "`http`, or any of RudderStack's types, such as `Javascript`: sources of all types take the same " +
+    "requests",
+});
+
 const changeableFields = {
   enabled: Type.Optional(Type.Boolean()),
   config: Type.Optional(nullable(AnyObject)),
   ...storedOnly,
 };
-const NewSource = Type.Object(
+export const NewSource = Type.Object(
   {
     name: Name,
-    type: Type.Optional(Type.String({ format: "source-type", description: "`http`, in any case" })),
+    type: Type.Optional(SourceType),
     ...changeableFields,
     externalId: Type.Optional(ExternalId),
   },
   { $id: "NewSource" },
 );
-const SourceChange = Type.Object(
+export const SourceChange = Type.Object(
   { name: Type.Optional(Name), ...changeableFields },
   { $id: "SourceChange", description: "What is absent keeps its value" },
 );
@@ -70,29 +79,17 @@ export const sourceRoutes = [
     from: (catalog) => catalog.sources,
   }),
   sources.create({
-    summary: "Create an HTTP source with a write key of its own",
+    summary: "Create a source with a write key of its own",
     body: NewSource,
     example: { name: "Shop", type: "http" },
-    create({ deps, workspaceId, body }) {
-      const { name, type = "http", externalId } = body;
-      return deps.catalog.sources.create(workspaceId, {
-        ...changedFields(body),
-        name: name.trim(),
-        ...(type !== "http" && { typeAs: type }),
-        ...(externalId !== undefined && { externalId }),
-      });
-    },
+    create: createSource,
   }),
   sources.retrieve((catalog) => catalog.sources),
   sources.update({
     summary: "Change a source",
     body: SourceChange,
     example: { enabled: true },
-    update: ({ deps, workspaceId, params, body }) =>
-      deps.catalog.sources.update(workspaceId, params.id, {
-        ...changedFields(body),
-        ...(body.name !== undefined && { name: body.name.trim() }),
-      }),
+    update: updateSource,
   }),
   sources.remove("Delete a source with its connections", (catalog) => catalog.sources),
 
@@ -112,6 +109,38 @@ export const sourceRoutes = [
   ),
 ] as const;
 
+interface SourceRequest<Body> {
+  deps: RouteDeps;
+  workspaceId: string;
+  body: Body;
+}
+
+export function createSource({
+  deps,
+  workspaceId,
+  body,
+}: SourceRequest<Static<typeof NewSource>>): Promise<StoredSource> {
+  const { name, type, externalId } = body;
+  return deps.catalog.sources.create(workspaceId, {
+    ...changedFields(body),
+    name: name.trim(),
+    ...(type !== undefined && { type }),
+    ...(externalId !== undefined && { externalId }),
+  });
+}
+
+export function updateSource({
+  deps,
+  workspaceId,
+  params,
+  body,
+}: SourceRequest<Static<typeof SourceChange>> & { params: { id: string } }): Promise<StoredSource> {
+  return deps.catalog.sources.update(workspaceId, params.id, {
+    ...changedFields(body),
+    ...(body.name !== undefined && { name: body.name.trim() }),
+  });
+}
+
 /** The fields that create and update requests share. A config of null counts as an empty object. */
 function changedFields({
   enabled,
@@ -127,8 +156,8 @@ function changedFields({
   };
 }
 
-function sourceAnswer(source: StoredSource): Static<typeof Source> {
-  const { workspaceId: _, typeAs, ...shown } = source;
+export function sourceAnswer(source: StoredSource): Static<typeof Source> {
+  const { typeAs, ...shown } = source;
   return {
     ...shown,
     type: typeAs ?? source.type,

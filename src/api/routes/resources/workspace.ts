@@ -50,7 +50,6 @@ const catalogues = [
   "GET /v2/catalog/properties",
   "GET /v2/catalog/custom-types",
   "GET /v2/catalog/tracking-plans",
-  "GET /v2/event-stream-sources",
   "GET /v2/retl-sources",
   "GET /v2/retl-connections",
   "GET /v2/data-graphs",

@@ -1,0 +1,84 @@
+import { Type } from "@sinclair/typebox";
+import { pagingOf } from "../../response/paging.ts";
+import { route } from "../../route.ts";
+import { ExternalId, hasExternalIdQuery, paged, pageQuery } from "../../schema/common.ts";
+import * as example from "../../schema/examples.ts";
+import {
+  createSource,
+  NewSource,
+  Source,
+  SourceChange,
+  sourceAnswer,
+  updateSource,
+} from "./sources.ts";
+
+/**
+ * The sources under the path that rudder-cli uses for them. Answers of one source have no envelope,
+ * and the key of a list is `data`.
+ */
+
+const path = "/v2/event-stream-sources";
+const params = { id: example.ids.source };
+const answer = example.source;
+
+export const eventStreamSourceRoutes = [
+  route(`GET ${path}`, {
+    summary: "List sources, as rudder-cli asks for them; empty without `workspace:admin`",
+    needs: [],
+    query: { ...pageQuery, ...hasExternalIdQuery },
+    answer: paged("data", Source),
+    example: { answer: { data: [answer], paging: { total: 1 } } },
+    handle({ deps, workspaceId, principal, query: { page = 1, hasExternalId } }) {
+      // rudder-cli lists sources whatever its token may do.
+      if (!principal.permissions.has("workspace:admin")) return { data: [], paging: { total: 0 } };
+      const found = deps.catalog.sources.list(workspaceId, page, hasExternalId);
+      const paging = pagingOf(path, page, found, { hasExternalId });
+      return { data: found.items.map(sourceAnswer), paging };
+    },
+  }),
+  route(`POST ${path}`, {
+    summary: "Create a source, as rudder-cli does",
+    needs: ["workspace:admin"],
+    body: NewSource,
+    answer: Source,
+    status: 201,
+    example: { body: { name: "Shop", type: "Javascript" }, answer },
+    handle: async (context) => sourceAnswer(await createSource(context)),
+  }),
+  route(`GET ${path}/{id}`, {
+    summary: "Retrieve a source, without an envelope",
+    needs: ["workspace:admin"],
+    answer: Source,
+    example: { params, answer },
+    handle: ({ deps, workspaceId, params }) =>
+      sourceAnswer(deps.catalog.sources.get(workspaceId, params.id)),
+  }),
+  route(`PUT ${path}/{id}`, {
+    summary: "Change a source, as rudder-cli does",
+    needs: ["workspace:admin"],
+    body: SourceChange,
+    answer: Source,
+    example: { params, body: { enabled: true }, answer },
+    handle: async (context) => sourceAnswer(await updateSource(context)),
+  }),
+  route(`DELETE ${path}/{id}`, {
+    summary: "Delete a source with its connections, as rudder-cli does",
+    needs: ["workspace:admin"],
+    answer: Type.Undefined(),
+    status: 204,
+    example: { params: { id: example.ids.otherSource }, answer: undefined },
+    async handle({ deps, workspaceId, params }) {
+      await deps.catalog.sources.remove(workspaceId, params.id);
+      return undefined;
+    },
+  }),
+  route(`PUT ${path}/{id}/external-id`, {
+    summary: "Set the id by which rudder-cli knows a source",
+    needs: ["workspace:admin"],
+    body: Type.Object({ externalId: ExternalId }),
+    answer: Source,
+    example: { params, body: { externalId: "shop" }, answer: { ...answer, externalId: "shop" } },
+    handle: async ({ deps, workspaceId, params, body }) =>
+      sourceAnswer(await deps.catalog.sources.update(workspaceId, params.id, body)),
+  }),
+] as const;
