@@ -4,5 +4,5 @@
  * destination. Above it the ones that were removed first are forgotten.
  */
 export const REMOVED_CONNECTIONS_OF_WORKSPACE_MAX = 1_000;
-/** Days after which a removed connection is forgotten. */
-export const REMOVED_CONNECTION_DAYS_MAX = 7;
+/** Seconds after which a removed connection is forgotten. */
+export const REMOVED_CONNECTION_SECONDS_MAX = 604_800;

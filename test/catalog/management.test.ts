@@ -1,7 +1,7 @@
 import { describe, expect, setSystemTime, test } from "bun:test";
 import { newId } from "../../src/catalog/ids.ts";
 import {
-  REMOVED_CONNECTION_DAYS_MAX,
+  REMOVED_CONNECTION_SECONDS_MAX,
   REMOVED_CONNECTIONS_OF_WORKSPACE_MAX,
 } from "../../src/catalog/limits.ts";
 import { CREDENTIAL_NAME_CHARS_MAX, PAGE_ITEMS_MAX } from "../../src/settings/limits.ts";
@@ -234,9 +234,7 @@ describe("a connection with other ends", () => {
     expect((await refusalOf(theirs)).refusal).toBe("missing");
 
     const destinationId = await destination(catalog, workspaceId);
-    const days = REMOVED_CONNECTION_DAYS_MAX + 1;
-    const now = Date.now();
-    setSystemTime(now + days * 86_400_000);
+    setSystemTime(Date.now() + REMOVED_CONNECTION_SECONDS_MAX * 1_000 + 60_000);
     const late = await refusalOf(() => update({ destinationId }));
     setSystemTime();
     expect(late.refusal).toBe("missing");

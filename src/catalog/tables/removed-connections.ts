@@ -1,5 +1,5 @@
 import { isId } from "../ids.ts";
-import { REMOVED_CONNECTION_DAYS_MAX, REMOVED_CONNECTIONS_OF_WORKSPACE_MAX } from "../limits.ts";
+import { REMOVED_CONNECTION_SECONDS_MAX, REMOVED_CONNECTIONS_OF_WORKSPACE_MAX } from "../limits.ts";
 import type { Connection } from "../model.ts";
 import { type CatalogStore, LAST } from "../store.ts";
 
@@ -10,7 +10,7 @@ interface RemovedConnection {
   removedAt: number;
 }
 
-const AGE_MS_MAX = REMOVED_CONNECTION_DAYS_MAX * 86_400_000;
+const AGE_MS_MAX = REMOVED_CONNECTION_SECONDS_MAX * 1_000;
 
 /**
  * Table of connections that were removed with their source or destination. Terraform replaces a
