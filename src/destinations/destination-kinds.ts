@@ -5,6 +5,7 @@ import { fileKind } from "./file/file.ts";
 import { kafkaKind } from "./kafka/kafka.ts";
 import { postgresKind } from "./postgres/postgres.ts";
 import { s3Kind } from "./s3/s3.ts";
+import { ScramDerivations } from "./scram-keys.ts";
 import { webhookKind } from "./webhook/webhook.ts";
 
 export interface DestinationKindsOptions {
@@ -18,13 +19,14 @@ export interface DestinationKindsOptions {
  * `/v2/destinations`.
  */
 export function destinationKinds({ directory, egress }: DestinationKindsOptions) {
+  const derivations = new ScramDerivations();
   const kinds: DestinationKind[] = [
     webhookKind(egress),
     fileKind(directory),
-    postgresKind(egress),
+    postgresKind(egress, derivations),
     clickhouseKind(egress),
     s3Kind(egress),
-    kafkaKind(egress),
+    kafkaKind(egress, derivations),
   ];
   return new Map(kinds.map((kind) => [kind.kind, kind]));
 }

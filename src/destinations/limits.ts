@@ -16,3 +16,8 @@ export const DATABASE_TEXT_CHARS_MAX = 1_024;
 export const DATABASE_CA_CHARS_MAX = 65_536;
 /** Idle time after which a connection to a database or a broker is closed. */
 export const DATABASE_IDLE_MS_MAX = 60_000;
+/**
+ * Iterations of SCRAM that a database or a broker may ask for: fifty times PostgreSQL's default. A
+ * server that asks for more is refused.
+ */
+export const SCRAM_ITERATIONS_MAX = 200_000;

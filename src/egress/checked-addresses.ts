@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import { FairSemaphore, fewerThanFree } from "../concurrency/fair-semaphore.ts";
 import type { AddressRules } from "./address-rules.ts";
-import type { ResolvedAddresses, ResolveHost } from "./dns-resolver.ts";
+import type { ResolvedAddresses, ResolveHost } from "./dns/dns-resolver.ts";
 
 /**
  * Longest time in seconds that the checked addresses of a host name are cached, even if its DNS

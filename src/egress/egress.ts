@@ -13,14 +13,14 @@ import {
   tlsHostOf,
 } from "./connect.ts";
 import { Deadline } from "./deadline.ts";
-import { createResolver, type ResolveHost } from "./dns-resolver.ts";
+import { createResolver, type ResolveHost } from "./dns/dns-resolver.ts";
 import { createHttpClient, type EgressResponse, type HttpRequest } from "./http-client.ts";
 import { EGRESS_REQUESTS_MAX } from "./limits.ts";
 import type { OnStage } from "./socket.ts";
 
 export { EgressRefused } from "./checked-addresses.ts";
 export { checkedHost, type EgressConnectRequest, TlsRefused } from "./connect.ts";
-export { ResolutionFailed } from "./dns-resolver.ts";
+export { ResolutionFailed } from "./dns/dns-resolver.ts";
 export type { EgressResponse } from "./http-client.ts";
 export { reservedHeaders } from "./request-head.ts";
 export type { ConnectStage, OnStage } from "./socket.ts";

@@ -1,5 +1,6 @@
 import { assert } from "../assert.ts";
 import { ChunkedDecoder } from "./chunked-decoder.ts";
+import { GrowingBuffer } from "./growing-buffer.ts";
 import { EGRESS_HEAD_BYTES_MAX } from "./limits.ts";
 
 const nothing = Buffer.alloc(0);
@@ -36,7 +37,7 @@ export class ResponseReader {
   readonly #isHead: boolean;
   readonly #bytesMax: number;
   #state: ResponseState = "head";
-  #head: Buffer | undefined;
+  readonly #head = new GrowingBuffer();
   /** Number of bytes of all heads so far, including interim (1xx) responses and trailers. */
   #headBytes = 0;
   /** In state `length`: number of bytes of the body that were not received yet. */
@@ -83,8 +84,8 @@ export class ResponseReader {
    * while the head is incomplete.
    */
   #readHead(piece: Buffer): Buffer | undefined {
-    const known = this.#head?.length ?? 0;
-    const head = this.#head === undefined ? piece : Buffer.concat([this.#head, piece]);
+    const known = this.#head.length;
+    const head = known === 0 ? piece : this.#head.append(piece);
     const end = head.indexOf(headEnd, Math.max(0, known - 3));
     const bytes = this.#headBytes + (end < 0 ? head.length : end + headEnd.length);
     if (bytes > EGRESS_HEAD_BYTES_MAX) {
@@ -94,10 +95,10 @@ export class ResponseReader {
       // A receiver that speaks another protocol may never send the end of a head.
       const start = head.subarray(0, headStart.length);
       if (!headStart.subarray(0, start.length).equals(start)) throw notHttp();
-      this.#head = head;
+      if (known === 0) this.#head.append(piece);
       return undefined;
     }
-    this.#head = undefined;
+    this.#head.clear();
     this.#headBytes = bytes;
     this.#parseHead(head.toString("latin1", 0, end + 2));
     return head.subarray(end + headEnd.length);

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { PostgresSession } from "../../src/destinations/postgres/postgres-session.ts";
+import { ScramDerivations } from "../../src/destinations/scram-keys.ts";
 import type { TableDatabase } from "../../src/destinations/tables/table-database.ts";
 import { TableLoader } from "../../src/destinations/tables/table-loader.ts";
 import { WarehouseNames } from "../../src/destinations/tables/warehouse-names.ts";
@@ -28,7 +29,8 @@ test("a database session refuses a second query before the first response", asyn
   const port = await sink.listen();
   const rules = createAddressRules(["127.0.0.0/8"]);
   const socket = openSocket({ address: "127.0.0.1", port, rules }, undefined, () => {});
-  const account = { user: "u", password: "p", database: "d" };
+  const scramKeys = new ScramDerivations().keysOf("workspace");
+  const account = { user: "u", password: "p", database: "d", scramKeys };
   const session = await PostgresSession.open(socket, account, false);
   const first = session.run(Buffer.from("Q"));
   await expect(session.run(Buffer.from("Q"))).rejects.toThrow("one query at a time");

@@ -3,6 +3,7 @@ import { createServer, type Server } from "node:net";
 import { Writer } from "@platformatic/kafka";
 import fc from "fast-check";
 import { kafkaKind } from "../../src/destinations/kafka/kafka.ts";
+import { ScramDerivations } from "../../src/destinations/scram-keys.ts";
 import { createEgress } from "../../src/egress/egress.ts";
 import { outgoing } from "./outgoing.ts";
 
@@ -47,6 +48,16 @@ const producerAnswer = Writer.create()
   .appendInt64(1n)
   .appendInt16(0)
   .appendTaggedFields().buffer;
+
+/** SaslAuthenticate response with the broker's message. */
+const authentication = (text: string) =>
+  Writer.create()
+    .appendTaggedFields()
+    .appendInt16(0)
+    .appendString(null)
+    .appendBytes(Buffer.from(text))
+    .appendInt64(0n)
+    .appendTaggedFields().buffer;
 
 /**
  * Fake broker: negotiates versions like a broker, and answers each request with a given response.
@@ -144,14 +155,39 @@ test.each([
     if (key === HANDSHAKE) return mechanisms;
     const nonce = /r=([^,\0]+)/.exec(request.toString("latin1"))?.[1] ?? "";
     const challenge = `r=${nonce}x,s=${Buffer.from("salt").toString("base64")},i=${count}`;
-    return Writer.create()
-      .appendTaggedFields()
-      .appendInt16(0)
-      .appendString(null)
-      .appendBytes(Buffer.from(challenge))
-      .appendInt64(0n)
-      .appendTaggedFields().buffer;
+    return authentication(challenge);
   });
   const verdict = await deliver({ brokers, user: "u", password: "p" });
   expect(verdict).toEqual({ kind: "retry", reason: `Broker ${brokers}: ${reason}` });
+});
+
+test("a broker that asks for another salt each time gets one key of a workspace at a time", async () => {
+  let running = 0;
+  let most = 0;
+  let count = 0;
+  const derivations = new ScramDerivations(async ({ salt }) => {
+    count += 1;
+    most = Math.max(most, ++running);
+    await Bun.sleep(5);
+    running -= 1;
+    return Buffer.from(salt);
+  }, 4);
+  const brokers = await listen((key, request) => {
+    if (key === HANDSHAKE) return mechanisms;
+    const nonce = /r=([^,\0]+)/.exec(request.toString("latin1"))?.[1] ?? "";
+    const salt = Buffer.from(crypto.randomUUID()).toString("base64");
+    return authentication(`r=${nonce}x,s=${salt},i=4096`);
+  });
+  const egress = createEgress({ allow: ["127.0.0.1/32"] });
+  const kind = kafkaKind(egress, derivations);
+  const config = { tls: "off", topic: "events", brokers, user: "u", password: "p" };
+  const opens = Array.from({ length: 8 }, () => kind.open(config, "workspace"));
+  const { signal } = new AbortController();
+  const verdicts = await Promise.all(
+    opens.map((open) => open.deliver([outgoing({ userId: "u" })], signal)),
+  );
+  expect(new Set(verdicts.map((verdict) => verdict.kind))).toEqual(new Set(["retry"]));
+  expect([most, count]).toEqual([1, 8]);
+  for (const open of opens) await open.close();
+  egress.close();
 });

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { getEventListeners } from "node:events";
 import { createAddressRules } from "../../src/egress/address-rules.ts";
 import { createCheckedAddresses, EGRESS_LOOKUPS_MAX } from "../../src/egress/checked-addresses.ts";
-import type { ResolvedAddresses, ResolveHost } from "../../src/egress/dns-resolver.ts";
+import type { ResolvedAddresses, ResolveHost } from "../../src/egress/dns/dns-resolver.ts";
 import { createEgress, EgressRefused } from "../../src/egress/egress.ts";
 import { ask, failureOf, finding, ok, requestTo } from "./request-client.ts";
 import { RawSink } from "./sink.ts";

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createResolver, ResolutionFailed } from "../../src/egress/dns-resolver.ts";
+import { createResolver, ResolutionFailed } from "../../src/egress/dns/dns-resolver.ts";
 import { NameServer, type Zone } from "./name-server.ts";
 import { ask, failureOf, ok } from "./request-client.ts";
 import { RawSink } from "./sink.ts";

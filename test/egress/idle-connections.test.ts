@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "bun:test";
 import type { Socket } from "node:net";
-import { createResolver } from "../../src/egress/dns-resolver.ts";
+import { createResolver } from "../../src/egress/dns/dns-resolver.ts";
 import { createEgress } from "../../src/egress/egress.ts";
 import { guestFetch } from "../../src/egress/guest-fetch.ts";
 import { keepMs } from "../../src/egress/http-client.ts";

@@ -1,4 +1,4 @@
-import type { ResolveHost } from "../../src/egress/dns-resolver.ts";
+import type { ResolveHost } from "../../src/egress/dns/dns-resolver.ts";
 import { createEgress, type EgressOptions } from "../../src/egress/egress.ts";
 
 export const ok = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { parseHosts, parseResolverSettings } from "../../src/egress/resolver-files.ts";
+import { parseHosts, parseResolverSettings } from "../../src/egress/dns/resolver-files.ts";
 
 const nothing = { servers: [], search: [], dots: 1 };
 

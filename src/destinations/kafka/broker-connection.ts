@@ -2,6 +2,7 @@ import type { Socket } from "node:net";
 import type { Callback, Connection, Reader, Writer } from "@platformatic/kafka";
 import { boundedAnswer } from "../../kafka/bounded-connections.ts";
 import type { KafkaLibrary } from "../../kafka/library.ts";
+import { FrameReader } from "../frame-reader.ts";
 import { DATABASE_ANSWER_BYTES_MAX } from "../limits.ts";
 import { type BrokerAddress, brokerFailure, KafkaFailure } from "./failures.ts";
 
@@ -45,8 +46,7 @@ export class BrokerConnection {
   readonly #waiting = new Map<number, Waiting>();
   readonly #versions = new Map<string, { min: number; max: number }>();
   #lastId = 0;
-  #pieces: Buffer[] = [];
-  #bytes = 0;
+  readonly #frames = new FrameReader(frameLength);
   #answers = 0;
   #ended: unknown;
 
@@ -128,7 +128,6 @@ export class BrokerConnection {
     if (this.#ended !== undefined) return;
     this.#ended = reason;
     this.#socket.destroy();
-    this.#pieces = [];
     const waiting = [...this.#waiting.values()];
     this.#waiting.clear();
     for (const { timer, done } of waiting) {
@@ -156,30 +155,11 @@ export class BrokerConnection {
   }
 
   #receive(piece: Buffer): void {
-    this.#pieces.push(piece);
-    this.#bytes += piece.length;
     try {
-      for (let frame = this.#frame(); frame !== undefined; frame = this.#frame()) this.#take(frame);
+      for (const frame of this.#frames.read(piece)) this.#take(frame.subarray(LENGTH_BYTES));
     } catch (error) {
       this.destroy(error);
     }
-  }
-
-  /** Removes the next complete answer from the buffer; undefined while it is incomplete. */
-  #frame(): Buffer | undefined {
-    if (this.#bytes < LENGTH_BYTES) return undefined;
-    if (this.#pieces[0]!.length < LENGTH_BYTES) this.#pieces = [Buffer.concat(this.#pieces)];
-    const first = this.#pieces[0]!;
-    const length = first.readInt32BE(0);
-    if (length < LENGTH_BYTES || length > DATABASE_ANSWER_BYTES_MAX) {
-      throw first[0] === TLS_ALERT && first[1] === 3 ? wantsTls() : noBroker();
-    }
-    const end = LENGTH_BYTES + length;
-    if (this.#bytes < end) return undefined;
-    const all = this.#pieces.length === 1 ? first : Buffer.concat(this.#pieces);
-    this.#pieces = all.length > end ? [all.subarray(end)] : [];
-    this.#bytes -= end;
-    return all.subarray(LENGTH_BYTES, end);
   }
 
   #take(frame: Buffer): void {
@@ -207,6 +187,17 @@ export class BrokerConnection {
 }
 
 const LENGTH_BYTES = 4;
+
+/** Returns the length of the answer at the beginning of some bytes, its length field included. */
+function frameLength(bytes: Buffer): number | undefined {
+  if (bytes.length < LENGTH_BYTES) return undefined;
+  const length = bytes.readInt32BE(0);
+  if (length < LENGTH_BYTES || length > DATABASE_ANSWER_BYTES_MAX) {
+    throw bytes[0] === TLS_ALERT && bytes[1] === 3 ? wantsTls() : noBroker();
+  }
+  return LENGTH_BYTES + length;
+}
+
 /** First byte of a TLS alert record. */
 const TLS_ALERT = 0x15;
 

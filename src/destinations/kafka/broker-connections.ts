@@ -2,6 +2,7 @@ import { randomInt } from "node:crypto";
 import type { Egress, OnStage } from "../../egress/egress.ts";
 import { loadKafkaLibrary } from "../../kafka/library.ts";
 import { DATABASE_IDLE_MS_MAX, DATABASE_TIMEOUT_MS_DEFAULT } from "../limits.ts";
+import type { ScramKeys } from "../scram-keys.ts";
 import { BrokerConnection } from "./broker-connection.ts";
 import { addressesOf, type KafkaConfig } from "./config.ts";
 import { type BrokerAddress, brokerFailure, failureOf, KafkaFailure } from "./failures.ts";
@@ -15,6 +16,7 @@ export interface BrokerConnectionsParts {
   egress: Egress;
   config: KafkaConfig;
   workspaceId: string;
+  scramKeys: ScramKeys;
 }
 
 /**
@@ -104,7 +106,7 @@ export class BrokerConnections {
   /** Connects to a broker and authenticates. Rejects with a `KafkaFailure` that has its address. */
   async #open(address: BrokerAddress, signal: AbortSignal, onStage?: OnStage) {
     const { host, port } = address;
-    const { egress, config, workspaceId } = this.#parts;
+    const { egress, config, workspaceId, scramKeys } = this.#parts;
     const { tls = "verify", tlsCa, tlsServerName, user, password = "", mechanism } = config;
     try {
       const kafka = await loadKafkaLibrary();
@@ -124,7 +126,7 @@ export class BrokerConnections {
       try {
         await connection.negotiateVersions();
         const account = { user: user ?? "", password, mechanism: mechanism ?? "SCRAM-SHA-512" };
-        if (user !== undefined) await authenticate(connection, account);
+        if (user !== undefined) await authenticate(connection, account, scramKeys, signal);
         return connection;
       } catch (error) {
         connection.destroy(error);

@@ -1,9 +1,8 @@
 import { Deadline } from "../../egress/deadline.ts";
-import type { Egress } from "../../egress/egress.ts";
 import { DATABASE_TIMEOUT_MS_DEFAULT } from "../limits.ts";
 import { testEvent } from "../test-event.ts";
 import { type TestStep, type TestStepName, TestSteps } from "../test-steps.ts";
-import { BrokerConnections } from "./broker-connections.ts";
+import { BrokerConnections, type BrokerConnectionsParts } from "./broker-connections.ts";
 import type { KafkaConfig } from "./config.ts";
 import { EventProducer } from "./event-producer.ts";
 import { failureOf, isMissingTopic } from "./failures.ts";
@@ -11,16 +10,15 @@ import { namesEvent } from "./topic-name.ts";
 
 /** Tests a config: connects to a broker, authenticates, and writes a record, which stays. */
 export async function testKafka(
-  egress: Egress,
-  config: KafkaConfig,
-  workspaceId: string,
+  parts: BrokerConnectionsParts,
   signal: AbortSignal,
 ): Promise<TestStep[]> {
+  const { config } = parts;
   const time = new Deadline(config.timeoutMs ?? DATABASE_TIMEOUT_MS_DEFAULT, signal);
   const cut = time.signal();
   // Otherwise the test would create a topic for the test event and could not delete it.
   const tried = namesEvent(config.topic) ? { ...config, createTopics: false } : config;
-  const brokers = new BrokerConnections({ egress, config: tried, workspaceId });
+  const brokers = new BrokerConnections({ ...parts, config: tried });
   cut.addEventListener("abort", () => brokers.closeAll(cut.reason), { once: true });
   try {
     const steps = await reach(brokers, tried, cut);

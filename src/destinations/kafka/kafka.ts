@@ -8,15 +8,16 @@ import type {
   SecretAudience,
 } from "../destination.ts";
 import { DATABASE_BATCH_EVENTS_MAX, DATABASE_TIMEOUT_MS_DEFAULT } from "../limits.ts";
+import { ScramDerivations } from "../scram-keys.ts";
 import { acceptedCertificate } from "../secret-audience.ts";
-import { BrokerConnections } from "./broker-connections.ts";
+import { BrokerConnections, type BrokerConnectionsParts } from "./broker-connections.ts";
 import { addressesOf, KafkaConfig, kafkaFaults } from "./config.ts";
 import { testKafka } from "./connection-test.ts";
 import { EventProducer, type SendResult } from "./event-producer.ts";
 import { failureOf } from "./failures.ts";
 
 /** Destination that writes events to topics of Apache Kafka or of a compatible broker. */
-export function kafkaKind(egress: Egress): DestinationKind {
+export function kafkaKind(egress: Egress, derivations = new ScramDerivations()): DestinationKind {
   return {
     kind: "kafka",
     configSchema: KafkaConfig,
@@ -28,9 +29,13 @@ export function kafkaKind(egress: Egress): DestinationKind {
     batchSize: (config) => (config as KafkaConfig).batchSize ?? DATABASE_BATCH_EVENTS_MAX,
     // A batch with an unknown outcome must be sent again before the next delivery.
     concurrency: () => 1,
-    open: (config, workspaceId) => openKafka(egress, config as KafkaConfig, workspaceId),
+    open: (config, workspaceId) => {
+      const scramKeys = derivations.keysOf(workspaceId);
+      return openKafka({ egress, config: config as KafkaConfig, workspaceId, scramKeys });
+    },
     test: (config, workspaceId, signal) => {
-      return testKafka(egress, config as KafkaConfig, workspaceId, signal);
+      const scramKeys = derivations.keysOf(workspaceId);
+      return testKafka({ egress, config: config as KafkaConfig, workspaceId, scramKeys }, signal);
     },
   };
 }
@@ -44,9 +49,10 @@ function audiences(config: Record<string, unknown>): SecretAudience[] {
   });
 }
 
-function openKafka(egress: Egress, config: KafkaConfig, workspaceId: string): OpenDestination {
+function openKafka(parts: BrokerConnectionsParts): OpenDestination {
+  const { config } = parts;
   const timeoutMs = config.timeoutMs ?? DATABASE_TIMEOUT_MS_DEFAULT;
-  const brokers = new BrokerConnections({ egress, config, workspaceId });
+  const brokers = new BrokerConnections(parts);
   const producer = new EventProducer(brokers, config);
   let last: Promise<unknown> = Promise.resolve();
 

@@ -1,4 +1,5 @@
 import type { KafkaLibrary } from "../../kafka/library.ts";
+import { type ScramKeys, TooManyIterations } from "../scram-keys.ts";
 import type { BrokerConnection } from "./broker-connection.ts";
 import { codeOf, KafkaFailure, sentenceOf } from "./failures.ts";
 
@@ -8,8 +9,6 @@ export interface SaslCredentials {
   mechanism: "PLAIN" | "SCRAM-SHA-256" | "SCRAM-SHA-512";
 }
 
-/** Most SCRAM iterations that a broker may ask for; they take 80 ms in another thread. */
-const ITERATIONS_MAX = 200_000;
 /** Fraction of the session lifetime set by the broker after which a new session is opened. */
 const SESSION_SHARE = 0.8;
 
@@ -17,6 +16,8 @@ const SESSION_SHARE = 0.8;
 export async function authenticate(
   connection: BrokerConnection,
   { user, password, mechanism }: SaslCredentials,
+  scramKeys: ScramKeys,
+  signal: AbortSignal,
 ): Promise<void> {
   const { kafka } = connection;
   try {
@@ -29,7 +30,7 @@ export async function authenticate(
       : promised((done) => {
           const hash = mechanism.slice("SCRAM-".length) as "SHA-256";
           const { authenticate } = kafka.saslScramSha;
-          authenticate(ask, over, hash, user, password, bounded(kafka), done);
+          authenticate(ask, over, hash, user, password, cryptoOf(kafka, scramKeys, signal), done);
         }));
     const ms = Number(sessionLifetimeMs);
     if (ms > 0) connection.expiresAt = performance.now() + ms * SESSION_SHARE;
@@ -40,16 +41,13 @@ export async function authenticate(
 
 type Crypto = KafkaLibrary["saslScramSha"]["defaultCrypto"];
 
-function bounded(kafka: KafkaLibrary): Crypto {
-  const { defaultCrypto } = kafka.saslScramSha;
+/** The library's functions, with keys that are derived in the turn of their workspace. */
+function cryptoOf(kafka: KafkaLibrary, scramKeys: ScramKeys, signal: AbortSignal): Crypto {
   return {
-    ...defaultCrypto,
-    hi: async (definition, password, salt, iterations) => {
-      if (iterations > ITERATIONS_MAX) {
-        const message = `Expected at most ${ITERATIONS_MAX} iterations of SCRAM`;
-        throw new KafkaFailure("later", message);
-      }
-      return await defaultCrypto.hi(definition, password, salt, iterations);
+    ...kafka.saslScramSha.defaultCrypto,
+    hi: async ({ algorithm }, password, salt, iterations) => {
+      const hash = algorithm === "sha256" ? "sha256" : "sha512";
+      return await scramKeys.key({ hash, password, salt, iterations }, signal);
     },
   };
 }
@@ -67,7 +65,7 @@ function promised(
 /** Converts an error of authentication to a `KafkaFailure`; passes on unrelated errors. */
 function refusalOf(error: unknown, mechanism: string): unknown {
   const { cause, code, message } = error as Error & { code?: string };
-  if (cause instanceof KafkaFailure) return cause;
+  if (cause instanceof TooManyIterations) return new KafkaFailure("later", cause.message);
   const told = codeOf(error);
   if (told !== undefined) {
     const sentence = sentenceOf(told);

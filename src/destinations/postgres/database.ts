@@ -2,6 +2,7 @@ import type { Socket } from "node:net";
 import { Deadline } from "../../egress/deadline.ts";
 import type { Egress, OnStage } from "../../egress/egress.ts";
 import { DATABASE_IDLE_MS_MAX, DATABASE_TIMEOUT_MS_DEFAULT } from "../limits.ts";
+import type { ScramDerivations, ScramKeys } from "../scram-keys.ts";
 import type { TableColumn } from "../tables/column-values.ts";
 import type { TableConnection } from "../tables/open-tables.ts";
 import {
@@ -32,6 +33,7 @@ export class PostgresDatabase implements TableConnection {
   readonly #config: PostgresConfig;
   readonly #workspaceId: string;
   readonly #egress: Egress;
+  readonly #scramKeys: ScramKeys;
   readonly #schema: string;
   readonly #timeoutMs: number;
   readonly #settings: string;
@@ -39,10 +41,16 @@ export class PostgresDatabase implements TableConnection {
   #deadline: Deadline | undefined;
   #idle: Timer | undefined;
 
-  constructor(config: PostgresConfig, workspaceId: string, egress: Egress) {
+  constructor(
+    config: PostgresConfig,
+    workspaceId: string,
+    egress: Egress,
+    derivations: ScramDerivations,
+  ) {
     this.#config = config;
     this.#workspaceId = workspaceId;
     this.#egress = egress;
+    this.#scramKeys = derivations.keysOf(workspaceId);
     this.#schema = config.schema ?? "public";
     this.#timeoutMs = config.timeoutMs ?? DATABASE_TIMEOUT_MS_DEFAULT;
     this.#settings = sql.transactionSettings(this.#timeoutMs, LOCK_MS_MAX);
@@ -192,7 +200,8 @@ export class PostgresDatabase implements TableConnection {
     deadline.awaited = "complete answer of the database";
     deadline.onEnd((reason) => socket.destroy(reason as Error));
     try {
-      return await PostgresSession.open(socket, this.#config, isSecure);
+      const account = { ...this.#config, scramKeys: this.#scramKeys };
+      return await PostgresSession.open(socket, account, isSecure);
     } catch (error) {
       socket.destroy();
       deadline.throwIfOver();

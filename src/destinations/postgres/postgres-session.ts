@@ -59,6 +59,7 @@ export class PostgresSession {
   #handled: Promise<unknown> = Promise.resolve();
   #pending: PendingQuery | undefined;
   #isOpen = true;
+  readonly #closed = new AbortController();
 
   private constructor(socket: Socket) {
     this.#socket = socket;
@@ -92,6 +93,7 @@ export class PostgresSession {
   /** Closes the connection at once. A query that is running rejects with `error`. */
   destroy(error: unknown): void {
     this.#isOpen = false;
+    this.#closed.abort(error);
     this.#socket.destroy();
     const pending = this.#pending;
     this.#pending = undefined;
@@ -149,7 +151,7 @@ export class PostgresSession {
   async #handleSignIn(message: PostgresMessage): Promise<void> {
     const signIn = this.#signIn;
     if (signIn === undefined || signIn.isDone || message.type !== "R") return this.#handle(message);
-    const response = await signIn.respond(message);
+    const response = await signIn.respond(message, this.#closed.signal);
     if (response !== undefined && this.#isOpen) this.#socket.write(response);
   }
 

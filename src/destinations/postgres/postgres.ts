@@ -2,6 +2,7 @@ import type { Egress } from "../../egress/egress.ts";
 import { configFaults } from "../config-faults.ts";
 import type { DestinationKind, SecretAudience } from "../destination.ts";
 import { DATABASE_BATCH_EVENTS_MAX } from "../limits.ts";
+import { ScramDerivations } from "../scram-keys.ts";
 import { acceptedCertificate } from "../secret-audience.ts";
 import { openTables } from "../tables/open-tables.ts";
 import { type TestStep, type TestStepName, TestSteps } from "../test-steps.ts";
@@ -19,9 +20,12 @@ const rules = { charsMax: NAME_CHARS_MAX, escapesWords: true };
  * The kind of destination that writes events to PostgreSQL tables. It creates tables and adds
  * columns when events need them.
  */
-export function postgresKind(egress: Egress): DestinationKind<PostgresConfig> {
+export function postgresKind(
+  egress: Egress,
+  derivations = new ScramDerivations(),
+): DestinationKind<PostgresConfig> {
   const databaseOf = (config: PostgresConfig, workspaceId: string) =>
-    new PostgresDatabase(config, workspaceId, egress);
+    new PostgresDatabase(config, workspaceId, egress, derivations);
   return {
     kind: "postgres",
     configSchema: PostgresConfig,

@@ -1,4 +1,4 @@
-import { assert } from "../../assert.ts";
+import { FrameReader } from "../frame-reader.ts";
 
 /**
  * A message of the PostgreSQL protocol 3.0.
@@ -28,30 +28,27 @@ export class NotPostgres extends Error {
  * `bytesMax` bytes.
  */
 export class PostgresMessageReader {
-  readonly #bytesMax: number;
-  #rest: Buffer = Buffer.alloc(0);
+  readonly #frames: FrameReader;
 
   constructor(bytesMax: number) {
-    this.#bytesMax = bytesMax;
+    this.#frames = new FrameReader((bytes) => {
+      if (bytes.length < HEAD_BYTES) return undefined;
+      const length = bytes.readUInt32BE(1);
+      if (length < 4 || length > bytesMax) throw new NotPostgres();
+      return 1 + length;
+    });
   }
 
   /** Adds received bytes, and yields each message that is now complete. */
   *read(piece: Buffer): Generator<PostgresMessage> {
-    let bytes = this.#rest.length === 0 ? piece : Buffer.concat([this.#rest, piece]);
-    while (bytes.length >= 5) {
-      const length = bytes.readUInt32BE(1);
-      if (length < 4 || length > this.#bytesMax) throw new NotPostgres();
-      if (bytes.length <= length) break;
-      const body = bytes.subarray(5, 1 + length);
-      const type = String.fromCharCode(bytes[0]!);
-      bytes = bytes.subarray(1 + length);
-      yield { type, body };
+    for (const frame of this.#frames.read(piece)) {
+      yield { type: String.fromCharCode(frame[0]!), body: frame.subarray(HEAD_BYTES) };
     }
-    // The rest is copied, so that the memory of a large piece can be freed.
-    this.#rest = Buffer.from(bytes);
-    assert(this.#rest.length <= this.#bytesMax, "An incomplete message never exceeds its bound");
   }
 }
+
+/** A message begins with its type, a letter, and its length. */
+const HEAD_BYTES = 5;
 
 /**
  * Reads a 32-bit number at offset `at` of a message. Throws `NotPostgres` when the message is too

@@ -1,6 +1,9 @@
 import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { pbkdf2 } from "node:crypto";
 import type { Socket } from "node:net";
+import { promisify } from "node:util";
 import { postgresKind } from "../../../src/destinations/postgres/postgres.ts";
+import { ScramDerivations } from "../../../src/destinations/scram-keys.ts";
 import { createEgress } from "../../../src/egress/egress.ts";
 import { RawSink } from "../../egress/sink.ts";
 import { outgoing } from "../outgoing.ts";
@@ -113,6 +116,41 @@ describe("a hostile or broken PostgreSQL server", () => {
     const { verdict } = await verdictOf(60_000, welcome, (socket) => forever(socket, piece));
     const reason = "The database sent an unexpected message";
     expect(verdict).toEqual({ kind: "retry", reason });
+  });
+
+  test("gets one key of a workspace at a time, however many destinations sign in", async () => {
+    let running = 0;
+    let most = 0;
+    let count = 0;
+    const derivations = new ScramDerivations(async ({ password, salt, iterations }) => {
+      count += 1;
+      most = Math.max(most, ++running);
+      const key = await promisify(pbkdf2)(password, salt, iterations, 32, "sha256");
+      running -= 1;
+      return key;
+    }, 4);
+    const turns = new Map<Socket, number>();
+    const sink = new RawSink((socket, said) => {
+      const turn = turns.get(socket) ?? 0;
+      turns.set(socket, turn + 1);
+      const salt = Buffer.from(crypto.randomUUID()).toString("base64");
+      if (turn === 0) socket.write(scram);
+      else if (turn === 1) socket.write(challenge(`r=${nonceOf(said)}x,s=${salt},i=20000`));
+      else socket.destroy();
+    });
+    sinks.push(sink);
+    const egress = createEgress({ allow: ["127.0.0.0/8"] });
+    const address = { host: "127.0.0.1", port: await sink.listen(), tls: "off" as const };
+    const config = { ...address, user: "u", password: "secret", database: "d" };
+    const kind = postgresKind(egress, derivations);
+    const opens = Array.from({ length: 20 }, () => kind.open(config, "workspace"));
+    const event = outgoing({ type: "page", messageId: "m" });
+    const { signal } = new AbortController();
+    const verdicts = await Promise.all(opens.map((open) => open.deliver([event], signal)));
+    expect(new Set(verdicts.map((verdict) => verdict.kind))).toEqual(new Set(["retry"]));
+    expect([most, count]).toEqual([1, 20]);
+    for (const open of opens) await open.close();
+    egress.close();
   });
 
   test("is understood when it sends its messages byte by byte", async () => {

@@ -1,6 +1,6 @@
 import { promises as dns } from "node:dns";
-import { codeOf } from "../errors.ts";
-import { EGRESS_LOOKUP_MS_MAX } from "./limits.ts";
+import { codeOf } from "../../errors.ts";
+import { EGRESS_LOOKUP_MS_MAX } from "../limits.ts";
 import { followFile, parseHosts, parseResolverSettings } from "./resolver-files.ts";
 
 /**

@@ -1,0 +1,112 @@
+import { createHash, pbkdf2 } from "node:crypto";
+import { availableParallelism } from "node:os";
+import { promisify } from "node:util";
+import { atMost, FairSemaphore } from "../concurrency/fair-semaphore.ts";
+import { SCRAM_ITERATIONS_MAX } from "./limits.ts";
+
+/**
+ * Keys that are derived at a time for all workspaces. Each takes one of the threads that also read
+ * and write files, of which there are as many as processors, so at least half of them stay free.
+ */
+export const SCRAM_DERIVATIONS_MAX = Math.max(
+  1,
+  Math.min(4, Math.floor(availableParallelism() / 2)),
+);
+
+/** Parameters of a SCRAM key. The server chooses the salt and the number of iterations. */
+export interface ScramParameters {
+  hash: "sha256" | "sha512";
+  password: string;
+  salt: Uint8Array;
+  iterations: number;
+}
+
+/** The server asks for more iterations than are allowed. */
+export class TooManyIterations extends Error {
+  override readonly name = "TooManyIterations";
+
+  constructor() {
+    super(`Expected at most ${SCRAM_ITERATIONS_MAX} iterations of SCRAM`);
+  }
+}
+
+const keyBytes = { sha256: 32, sha512: 64 };
+const pbkdf2Async = promisify(pbkdf2);
+
+function deriveKey({ hash, password, salt, iterations }: ScramParameters): Promise<Buffer> {
+  return pbkdf2Async(password, salt, iterations, keyBytes[hash], hash);
+}
+
+/**
+ * Derives SCRAM keys (SaltedPassword of RFC 5802 §3) on other threads: one at a time for each
+ * workspace, whose members choose the servers, and few in all.
+ */
+export class ScramDerivations {
+  readonly #permits: FairSemaphore;
+  readonly #derive: typeof deriveKey;
+
+  /** `max` is the number of derivations at a time. `derive` is another function in tests. */
+  constructor(derive = deriveKey, max = SCRAM_DERIVATIONS_MAX) {
+    this.#permits = new FairSemaphore(max, atMost(1));
+    this.#derive = derive;
+  }
+
+  /** Returns the keys of a destination, which keeps the key that was derived last. */
+  keysOf(workspaceId: string): ScramKeys {
+    return new ScramKeys((parameters, known, signal) =>
+      this.#run(workspaceId, parameters, known, signal),
+    );
+  }
+
+  async #run(
+    workspaceId: string,
+    parameters: ScramParameters,
+    known: () => Buffer | undefined,
+    signal: AbortSignal,
+  ): Promise<Buffer> {
+    const permit = await this.#permits.acquire(workspaceId, signal);
+    try {
+      return known() ?? (await this.#derive(parameters));
+    } finally {
+      permit.release();
+    }
+  }
+}
+
+type Derive = (
+  parameters: ScramParameters,
+  /** Returns the key if another connection of the destination has derived it meanwhile. */
+  known: () => Buffer | undefined,
+  signal: AbortSignal,
+) => Promise<Buffer>;
+
+/**
+ * The SCRAM keys of one destination. The last one is kept: a server asks with the same salt and
+ * iterations until the password is changed.
+ */
+export class ScramKeys {
+  readonly #derive: Derive;
+  #last: { id: string; key: Buffer } | undefined;
+
+  constructor(derive: Derive) {
+    this.#derive = derive;
+  }
+
+  /**
+   * Returns the key for parameters that a server asks for. Rejects with the signal's reason when
+   * the signal is aborted before the derivation begins.
+   */
+  async key(parameters: ScramParameters, signal: AbortSignal): Promise<Buffer> {
+    if (parameters.iterations > SCRAM_ITERATIONS_MAX) throw new TooManyIterations();
+    const id = idOf(parameters);
+    const known = () => (this.#last?.id === id ? this.#last.key : undefined);
+    const key = known() ?? (await this.#derive(parameters, known, signal));
+    this.#last = { id, key };
+    return key;
+  }
+}
+
+function idOf({ hash, password, salt, iterations }: ScramParameters): string {
+  const text = JSON.stringify([hash, iterations, password]);
+  return createHash("sha256").update(text).update(salt).digest("base64");
+}

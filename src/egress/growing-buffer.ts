@@ -1,0 +1,38 @@
+const nothing = Buffer.alloc(0);
+/** Smallest buffer that is allocated, in bytes. */
+const BYTES_MIN = 256;
+
+/**
+ * Bytes that are received in pieces, in one buffer. Its size doubles when it is full, so the bytes
+ * that are copied are at most three times those that were received, however small the pieces are.
+ */
+export class GrowingBuffer {
+  #buffer: Buffer = nothing;
+  #length = 0;
+
+  get length(): number {
+    return this.#length;
+  }
+
+  /**
+   * Adds a piece and returns all bytes so far. The view stays valid: later calls write only behind
+   * it.
+   */
+  append(piece: Uint8Array): Buffer {
+    const length = this.#length + piece.length;
+    if (length > this.#buffer.length) {
+      const grown = Buffer.allocUnsafeSlow(Math.max(2 * length, BYTES_MIN));
+      grown.set(this.#buffer.subarray(0, this.#length));
+      this.#buffer = grown;
+    }
+    this.#buffer.set(piece, this.#length);
+    this.#length = length;
+    return this.#buffer.subarray(0, length);
+  }
+
+  /** Removes all bytes. Views that were returned before stay valid. */
+  clear(): void {
+    this.#buffer = nothing;
+    this.#length = 0;
+  }
+}
