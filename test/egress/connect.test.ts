@@ -10,7 +10,7 @@ import {
 import { forbiddenHosts } from "./addresses.ts";
 import { failureOf, finding } from "./request-client.ts";
 import { RawSink } from "./sink.ts";
-import { ca, good } from "./tls.ts";
+import { ca, expired, good } from "./tls.ts";
 
 const ends: (() => unknown)[] = [];
 afterEach(() => {
@@ -230,6 +230,31 @@ describe("TLS", () => {
     });
   }
 
+  const get = {
+    workspaceId: "w",
+    method: "GET",
+    headers: {},
+    body: new Uint8Array(),
+    timeoutMs: 60_000,
+    answerBytesMax: 100,
+    isRepeatable: true,
+    signal,
+  };
+
+  test("a server whose certificate has expired is refused for that reason", async () => {
+    const server = createTlsServer(expired, (socket) => void socket.on("error", () => {}));
+    server.on("tlsClientError", () => {});
+    await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+    ends.push(() => server.close());
+    const { port } = server.address() as { port: number };
+    const egress = egressWith({ resolve });
+    const tls = { ca: expired.cert };
+    const connected = egress.connect({ ...to("good.test", port), tls });
+    expect(String(await failureOf(connected))).toContain("certificate has expired");
+    const answered = egress.request({ ...get, url: `https://good.test:${port}/`, tls });
+    expect(String(await failureOf(answered))).toContain("certificate has expired");
+  });
+
   test("a certificate authority of the caller applies to its own requests only", async () => {
     const server = createTlsServer(good, (socket) => {
       socket.on("error", () => {});
@@ -240,17 +265,7 @@ describe("TLS", () => {
     ends.push(() => server.close());
     const url = `https://127.0.0.1:${(server.address() as { port: number }).port}/`;
     const egress = egressWith();
-    const request = {
-      workspaceId: "w",
-      url,
-      method: "GET",
-      headers: {},
-      body: new Uint8Array(),
-      timeoutMs: 60_000,
-      answerBytesMax: 100,
-      isRepeatable: true,
-      signal,
-    };
+    const request = { ...get, url };
     const tls = { ca, serverName: "good.test" };
     expect((await egress.request({ ...request, tls })).status).toBe(200);
     expect((await egress.request({ ...request, tls })).status).toBe(200);
