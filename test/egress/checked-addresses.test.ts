@@ -16,6 +16,17 @@ const namesOf = (allow: string[], resolve: ResolveHost, now?: () => number) =>
     ...(now && { now }),
   });
 
+/** Addresses of a name, forbidden ones and others; a test allows 127.0.0.2. */
+const mixed = [
+  "127.0.0.1",
+  "1.1.1.1",
+  "10.0.0.1",
+  "::1",
+  "127.0.0.2",
+  "fd00::1",
+  "169.254.169.254",
+].concat("2606:4700::1111", "::ffff:10.0.0.1", "192.168.0.1");
+
 test("a finished request removes its listener from the caller's signal", async () => {
   const sink = new RawSink((socket) => void socket.write(ok));
   const port = await sink.listen();
@@ -75,15 +86,32 @@ describe("names", () => {
     sink.close();
   });
 
-  test("only the allowed ones of several addresses are used", async () => {
+  test("only the allowed ones of several addresses are returned, cached and kept after a failure", async () => {
+    const names = namesOf(["127.0.0.2/32"], finding(...mixed));
+    const allowed = ["1.1.1.1", "127.0.0.2", "2606:4700::1111"];
+    expect(await names.addresses("mixed.test", "w", signal)).toEqual(allowed);
+    expect(names.cached("mixed.test")).toEqual(allowed);
+    names.demote("mixed.test", "1.1.1.1");
+    expect(names.cached("mixed.test")).toEqual([...allowed.slice(1), "1.1.1.1"]);
+  });
+
+  test("only the allowed ones of several addresses are connected to", async () => {
+    // The forbidden address comes first and listens at the same port.
+    const canary = new RawSink((socket) => void socket.write(ok));
+    const port = await canary.listen("127.0.0.1");
     const sink = new RawSink((socket) => void socket.write(ok));
-    const port = await sink.listen("127.0.0.2");
-    const canary = new RawSink();
-    await canary.listen("127.0.0.1");
-    const resolve = finding("127.0.0.1", "::1", "10.0.0.1", "127.0.0.2");
-    const answer = await ask(`http://mixed.test:${port}/`, { allow: ["127.0.0.2/32"], resolve });
-    expect(answer.status).toBe(200);
-    expect(canary.connections).toBe(0);
+    await sink.listen("127.0.0.2", port);
+    const egress = createEgress({
+      allow: ["127.0.0.2/32"],
+      resolve: finding("127.0.0.1", "::1", "127.0.0.2"),
+    });
+    const request = requestTo(`http://mixed.test:${port}/`);
+    expect((await egress.request(request)).status).toBe(200);
+    const { workspaceId, timeoutMs } = request;
+    const to = { workspaceId, host: "mixed.test", port, timeoutMs, signal };
+    (await egress.connect(to)).destroy();
+    expect([sink.connections, canary.connections]).toEqual([2, 0]);
+    egress.close();
     canary.close();
     sink.close();
   });

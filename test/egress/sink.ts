@@ -29,10 +29,10 @@ export class RawSink {
     return this.#sockets.size;
   }
 
-  async listen(host = "127.0.0.1"): Promise<number> {
+  async listen(host = "127.0.0.1", port = 0): Promise<number> {
     await new Promise<void>((resolve, reject) => {
       this.#server.once("error", reject);
-      this.#server.listen(0, host, resolve);
+      this.#server.listen(port, host, resolve);
     });
     return (this.#server.address() as { port: number }).port;
   }

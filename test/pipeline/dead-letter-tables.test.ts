@@ -1,4 +1,4 @@
-import { afterAll, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,8 +6,9 @@ import { pino } from "pino";
 import { createMetrics } from "../../src/observe/metrics.ts";
 import { createDeadLetters } from "../../src/pipeline/dead-letters/dead-letters.ts";
 import { createDeadLetterRetention } from "../../src/pipeline/dead-letters/letter-retention.ts";
-import { openLedger } from "../../src/pipeline/ledger/ledger.ts";
+import { type Ledger, openLedger } from "../../src/pipeline/ledger/ledger.ts";
 import type { StoredLetter } from "../../src/pipeline/model/dead-letter.ts";
+import { type LetterJob, noCounts } from "../../src/pipeline/model/replay-job.ts";
 import { createLaneMetrics } from "../../src/pipeline/monitoring/metrics.ts";
 import { openStore } from "../../src/store/lmdb/lmdb-store.ts";
 import { commitLetters } from "./doubles.ts";
@@ -134,6 +135,83 @@ test("many dead letters are replayed, purged and removed completely in several t
   expect(ledger.destinations().size).toBe(0);
   expect([...ledger.letters.counts()]).toEqual([]);
   await ledger.close();
+});
+
+/** One transaction takes fewer letters of this size than one step of a job may move. */
+const large = { text: "x".repeat(45_000) };
+
+describe("large dead letters, which take several transactions", () => {
+  const COUNT = 300;
+  async function open() {
+    const ledger = openLedger(freshDirectory(), logger);
+    const letters = lettersOf(COUNT, large);
+    await commitLetters(ledger, letters);
+    const ids = letters.map(({ id }) => id);
+    const requeued = () =>
+      ledger.waitingLetters("d", new Set(), 2 * COUNT).map(({ letter }) => letter.id);
+    return { ledger, ids, requeued };
+  }
+  const access = (ledger: Ledger) =>
+    createDeadLetters(
+      ledger,
+      () => {},
+      () => 0,
+    );
+
+  test.each(["dead-letters", "purge"] as const)(
+    "a job of kind %s ends when it has moved all of them",
+    async (kind) => {
+      const { ledger, ids, requeued } = await open();
+      const job: LetterJob = {
+        ...{ id: "job", workspaceId: "w", kind, state: "running", filter: {}, rate: 1 },
+        ...{ createdAt: 0, counts: noCounts, after: "", before: "~", seen: 0, total: COUNT },
+      };
+      await ledger.changeJobs((jobs) => jobs.start(job));
+      const steps: number[] = [];
+      let isOver = false;
+      while (!isOver) {
+        const moved = await ledger.moveLetters("w", "job", COUNT, 0);
+        isOver = moved.isOver;
+        steps.push(moved.seen);
+        expect(ledger.jobs.get("w", "job")?.state).toBe(isOver ? "done" : "running");
+      }
+      expect(steps.length).toBeGreaterThan(1);
+      expect(ledger.letters.countOf("w")).toBe(0);
+      expect(ledger.jobs.get("w", "job")).toMatchObject({ seen: COUNT, counts: { moved: COUNT } });
+      expect(requeued()).toEqual(kind === "purge" ? [] : ids);
+      await ledger.close();
+    },
+  );
+
+  test("all named ones are replayed", async () => {
+    const { ledger, ids, requeued } = await open();
+    expect(await access(ledger).replay("w", ids)).toEqual({ replayed: COUNT });
+    expect(requeued()).toEqual(ids);
+    await ledger.close();
+  });
+
+  test("all named ones are purged", async () => {
+    const { ledger, ids } = await open();
+    expect(await access(ledger).purge("w", ids)).toEqual({ purged: COUNT });
+    expect(ledger.letters.countOf("w")).toBe(0);
+    await ledger.close();
+  });
+
+  test("all are listed, page after page", async () => {
+    const { ledger, ids } = await open();
+    const found: string[] = [];
+    let after: string | undefined = "";
+    let pages = 0;
+    while (after !== undefined) {
+      const page = access(ledger).find("w", { after, count: COUNT });
+      found.push(...page.letters.map(({ id }) => id));
+      after = page.reached;
+      pages++;
+    }
+    expect(pages).toBeGreaterThan(1);
+    expect(found).toEqual(ids);
+    await ledger.close();
+  });
 });
 
 test("the oldest dead letters beyond the operator's bounds are dropped, counted and logged", async () => {
