@@ -15,6 +15,7 @@ export function openNode(
   log: OrderedLog,
   bounds?: CompactionBounds,
   onNewer?: (reason: string) => void,
+  changeSetBytesMax?: number,
 ): OrderedStore {
   const name = "The store";
   const local = openView({ path, tablesMax: 8, name, logger });
@@ -22,6 +23,7 @@ export function openNode(
     ...{ local, log, name, logger },
     ...(bounds && { bounds }),
     ...(onNewer && { onNewer }),
+    ...(changeSetBytesMax !== undefined && { changeSetBytesMax }),
   });
   for (const table of ["numbers", "texts"]) store.table(table);
   return store;

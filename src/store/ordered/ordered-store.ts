@@ -15,6 +15,8 @@ import { ViewProgress } from "./view-progress.ts";
 export interface OrderedStoreOptions extends Omit<LogCompactionOptions, "view" | "change"> {
   /** Called with a sentence when reading stops at an entry of a newer pixelmill release. */
   onNewer?(reason: string): void;
+  /** Largest size of a change set in bytes. */
+  changeSetBytesMax?: number;
 }
 
 /** Store of tables that several nodes change through a shared ordered log. */
@@ -27,7 +29,7 @@ export interface OrderedStore extends Store {
   recover(): Promise<void>;
 }
 
-/** Largest size of a change set in bytes. */
+/** Largest size of a change set in bytes, unless the store is opened with another one. */
 const CHANGE_SET_BYTES_MAX = 64 << 20;
 /** Longest time in milliseconds for a call of `change`, or for catching up with other nodes. */
 const CHANGE_MS_MAX = 20_000;
@@ -50,6 +52,7 @@ export function openOrderedStore(options: OrderedStoreOptions): OrderedStore {
 
 class NodeStore implements OrderedStore {
   readonly #options: OrderedStoreOptions;
+  readonly #changeSetBytesMax: number;
   readonly #author = crypto.randomUUID();
   readonly #view: OrderedView;
   readonly #compaction: LogCompaction;
@@ -68,7 +71,8 @@ class NodeStore implements OrderedStore {
 
   constructor(options: OrderedStoreOptions) {
     this.#options = options;
-    const { local, log } = options;
+    const { local, log, changeSetBytesMax = CHANGE_SET_BYTES_MAX } = options;
+    this.#changeSetBytesMax = changeSetBytesMax;
     this.#logEnd = new OrderedLogEnd(log);
     // Tables cannot be opened within a transaction, and a compaction reads all tables.
     for (const name of local.tables()) local.table(name);
@@ -171,7 +175,7 @@ class NodeStore implements OrderedStore {
         if (base === undefined) continue;
         const set = { author: this.#author, number: this.#proposals.next, base, writes };
         const entries = encodeChangeSet(set);
-        if (lengthOf(entries) > CHANGE_SET_BYTES_MAX) return await this.#decideApart(batch);
+        if (lengthOf(entries) > this.#changeSetBytesMax) return await this.#decideApart(batch);
         const isDecided =
           writes.length === 0 || (await this.#propose(set.number, entries, isKnown));
         if (isDecided) return resolveChanges(batch, outcomes);
@@ -197,7 +201,7 @@ class NodeStore implements OrderedStore {
 
   async #decideApart(batch: readonly PendingChange[]): Promise<void> {
     if (batch.length === 1) {
-      const message = `Expected a change of at most ${CHANGE_SET_BYTES_MAX} bytes`;
+      const message = `Expected a change of at most ${this.#changeSetBytesMax} bytes`;
       throw new ApiError("too-large", message);
     }
     for (const one of batch) await this.#decide([one]);
