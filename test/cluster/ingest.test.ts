@@ -14,6 +14,7 @@ import {
   until,
   usersIn,
 } from "../ingest/ingest-support.ts";
+import { runs } from "../tier.ts";
 import { brokersMissing } from "./brokers.ts";
 import { openLogs, startIngest } from "./ingest-support.ts";
 import { settingsOf, withBrokers } from "./support.ts";
@@ -98,7 +99,7 @@ describeWith(brokersMissing)("pixels into partitions", () => {
     await using logs = await openLogs(settingsOf(brokers()), topic("killed", 3));
     await using ingest = await startIngest(data, logs, { count: 2 });
     const pixels = load(ingest.url, writeKey, 16);
-    for (let kill = 0; kill < 3; kill++) {
+    for (let kill = 0; kill < runs(1, 3); kill++) {
       const acknowledged = pixels.acknowledged.size;
       await until(() => pixels.acknowledged.size > acknowledged + 200);
       const [pid] = ingest.pids();

@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { runs } from "../tier.ts";
 import {
   childrenOf,
   pixel,
@@ -12,7 +13,7 @@ import {
 
 /** `kill -9` of the whole server under load: every pixel that was answered 200 is delivered. */
 test("every acknowledged event is delivered after SIGKILL and restart", async () => {
-  const ROUNDS = 3;
+  const ROUNDS = runs(1, 3);
   const directory = temporaryDirectory();
   const sink = startSink();
   const acknowledged = new Set<string>();

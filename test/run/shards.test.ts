@@ -3,20 +3,39 @@ import { existsSync, readFileSync } from "node:fs";
 import { Glob } from "bun";
 import { shardsOf, slowFiles } from "./shards.ts";
 
-test("each test file runs in one process, and slow files run alone", () => {
-  const files = [...new Glob("test/**/*.test.ts").scanSync(".")].sort();
+const files = [...new Glob("test/**/*.test.ts").scanSync(".")].sort();
+
+test("each test file runs in one process, and slow files run alone or with their brokers", () => {
   const shards = shardsOf(files);
   expect(shards.flat().sort()).toEqual(files);
-  for (const file of slowFiles) expect(shards).toContainEqual([file]);
+  for (const file of slowFiles) {
+    const shard = shards.find((it) => it.includes(file))!;
+    expect([file, shard.length === 1 || usesBrokers(file)]).toEqual([file, true]);
+  }
 });
 
 test("the list of slow files names files that exist", () => {
   expect(slowFiles.filter((file) => !existsSync(file))).toEqual([]);
 });
 
-test("the files that share a set of brokers run in one process", () => {
-  const files = [...new Glob("test/cluster/*.test.ts").scanSync(".")].sort();
-  const three = files.filter((file) => /withBrokers\(3/.test(readFileSync(file, "utf8")));
-  expect(three.length).toBeGreaterThan(1);
-  expect(shardsOf(files)[0]).toEqual(three);
+test.each([
+  ["three brokers", /withBrokers\(3/, 1],
+  ["the guarded broker", /sharedGuardedBroker\(/, 1],
+  ["a single broker", /withBrokers\(1|sharedBrokers\(1/, 2],
+] as const)("files that share %s start first, and in few processes", (_, uses, processes) => {
+  const shards = shardsOf(files);
+  // This file names what it looks for.
+  const own = files.filter((file) => uses.test(textOf(file)) && !file.startsWith("test/run/"));
+  expect(own.length).toBeGreaterThan(1);
+  const used = shards.filter((shard) => own.some((file) => shard.includes(file)));
+  expect(used).toHaveLength(processes);
+  expect(shards.slice(0, 4)).toEqual(expect.arrayContaining(used));
 });
+
+function usesBrokers(file: string): boolean {
+  return /withBrokers\(|shared(Guarded)?Brokers?\(/.test(textOf(file));
+}
+
+function textOf(file: string): string {
+  return readFileSync(file, "utf8");
+}

@@ -2,20 +2,24 @@ import { readFileSync } from "node:fs";
 
 /** Files that take long; each starts early, in a process of its own, so that none is the last. */
 export const slowFiles = [
-  "test/sandbox/hostile/hostile.test.ts",
+  "test/mutate/mutants.long.test.ts",
   "test/sandbox/python/hostile.test.ts",
+  "test/sandbox/hostile/hostile.test.ts",
+  "test/destinations/kafka.test.ts",
   "test/console/axe.test.ts",
-  "test/e2e/shutdown.test.ts",
-  "test/ingest/ingest.test.ts",
-  "test/publishing/python.test.ts",
-  "test/console/code.test.ts",
-  "test/e2e/command-line.test.ts",
-  "test/sandbox/python/isolation.test.ts",
-  "test/pipeline/simulation.test.ts",
-  "test/catalog/state-machine.test.ts",
-  "test/ingest/slow-clients.test.ts",
+  "test/e2e/hostile-code.test.ts",
   "test/pipeline/gathering.test.ts",
+  "test/ingest/ingest.test.ts",
+  "test/api/request/hostile.test.ts",
+  "test/e2e/shutdown.test.ts",
+  "test/e2e/command-line.test.ts",
+  "test/destinations/clickhouse/clickhouse.test.ts",
+  "test/publishing/python.test.ts",
+  "test/sandbox/python/check.test.ts",
+  "test/sandbox/python/limits.test.ts",
+  "test/console/code.test.ts",
   "test/event/allocation.test.ts",
+  "test/ingest/slow-clients.test.ts",
 ];
 /** Rooms whose files start guests, browsers or servers. */
 const slowRooms = ["sandbox", "console", "e2e", "publishing", "destinations", "ingest"];
@@ -25,15 +29,17 @@ const FILES_PER_PROCESS = 12;
 
 /** Groups files into processes, in the order of their start: what takes long starts first. */
 export function shardsOf(files: string[]): string[][] {
-  const three = files.filter((file) => brokersOf(file) === "three");
-  const one = files.filter((file) => brokersOf(file) === "one");
-  const alone = files.filter((file) => file.includes(".long.")).map((file) => [file]);
-  for (const file of slowFiles) if (files.includes(file)) alone.push([file]);
-  const placed = new Set([...three, ...one, ...alone.flat()]);
+  const withBrokers = brokerGroups(files);
+  const placed = new Set(withBrokers.flat());
+  const isAlone = (file: string) => slowFiles.includes(file) || file.includes(".long.");
+  const alone = [...slowFiles, ...files.filter((file) => !slowFiles.includes(file))]
+    .filter((file) => files.includes(file) && !placed.has(file) && isAlone(file))
+    .map((file) => [file]);
+  for (const [file] of alone) placed.add(file!);
   const rest = files.filter((file) => !placed.has(file));
   const isSlow = (file: string) => slowRooms.includes(file.split("/")[1]!);
   return [
-    ...[three, one].filter((files) => files.length > 0),
+    ...withBrokers,
     ...alone,
     ...chunksOf(rest.filter(isSlow), SLOW_FILES_PER_PROCESS),
     ...chunksOf(
@@ -43,12 +49,25 @@ export function shardsOf(files: string[]): string[][] {
   ];
 }
 
-/** The shared brokers that a file uses: all files of one set run in one process. */
-function brokersOf(file: string): "one" | "three" | undefined {
-  if (file.includes(".long.")) return undefined;
+/**
+ * Files that use shared brokers: all files of one set of brokers run in one process, except those
+ * of a single broker, which are two processes so that none takes as long as all others together.
+ */
+function brokerGroups(files: string[]): string[][] {
+  const sets = Map.groupBy(files, brokersOf);
+  const one = sets.get("one") ?? [];
+  const nodes = one.filter((file) => /startServer\(/.test(readFileSync(file, "utf8")));
+  const others = one.filter((file) => !nodes.includes(file));
+  const guarded = sets.get("guarded") ?? [];
+  return [sets.get("three") ?? [], nodes, others, guarded].filter((group) => group.length > 0);
+}
+
+/** The set of shared brokers that a file uses. */
+function brokersOf(file: string): "one" | "three" | "guarded" | undefined {
   const text = readFileSync(file, "utf8");
   if (/withBrokers\(3/.test(text)) return "three";
-  return /withBrokers\(1|sharedBrokers\(1|GuardedBroker\(/.test(text) ? "one" : undefined;
+  if (/sharedGuardedBroker\(/.test(text)) return "guarded";
+  return /withBrokers\(1|sharedBrokers\(1/.test(text) ? "one" : undefined;
 }
 
 function chunksOf<T>(items: T[], size: number): T[][] {

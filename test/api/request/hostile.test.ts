@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { bodyBytesMax, OPEN_BODY_BYTES_MAX } from "../../../src/api/request/handle.ts";
 import type { Route } from "../../../src/api/route.ts";
 import { routes } from "../../../src/api/route-table.ts";
+import { sample } from "../../tier.ts";
 import { exampleOf, makeThings, type Request, sendExample, type Things } from "../_examples.ts";
 import { type Received, type Sent, startApi, type TestApi } from "../_setup.ts";
 
@@ -88,8 +89,9 @@ describe("a body", () => {
     async (_, route) => {
       const request = exampleOf(route, things);
       const body = JSON.parse(request.body!);
-      for (const node of nodes(body)) {
-        for (const value of [...values, undefined]) {
+      for (const [place, node] of nodes(body).entries()) {
+        // In the quick tier, four nodes of a body share the values.
+        for (const value of sample([...values, undefined], place)) {
           const hostile = JSON.stringify(replaced(body, node, value)) ?? "";
           await sendHostile({ ...request, body: hostile });
         }

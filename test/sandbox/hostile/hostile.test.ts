@@ -5,7 +5,7 @@ import { pino } from "pino";
 import type { GuestSandbox } from "../../../src/sandbox/guest-sandbox.ts";
 import type { GuestFetchRequest } from "../../../src/sandbox/host-calls/host-functions.ts";
 import { languageProfiles } from "../../../src/sandbox/process/language-profiles.ts";
-import { sample } from "../../tier.ts";
+import { isQuickTier } from "../../tier.ts";
 import {
   batch,
   guestEntry,
@@ -29,13 +29,16 @@ setDefaultTimeout(PATIENCE_MS);
  * can only when it really ran, and perhaps which file stands before it (`with`).
  */
 const directory = join(import.meta.dir, "javascript");
-const all = readdirSync(directory).filter((name) => name.endsWith(".js"));
-/** Programs that use up CPU or memory. They are alike and costly, so the quick tier runs some. */
-const costly = /^(loop|memory)-/;
-const files = [
-  ...all.filter((file) => !costly.test(file)),
-  ...sample(all.filter((file) => costly.test(file))),
-];
+const all = readdirSync(directory)
+  .filter((name) => name.endsWith(".js"))
+  .sort();
+/** Code and expected end of each program, by its file. */
+const programs = new Map(all.map((file) => [file, readProgram(file)]));
+/** Programs that use up CPU, memory or time. They are alike and cost seconds each. */
+const costly = all.filter((file) => /timed out|memory/.test(programs.get(file)!.expected));
+/** The quick tier runs every eighth of them, and all others. */
+const left = isQuickTier ? costly.filter((_, index) => index % 8 !== 0) : [];
+const files = all.filter((file) => !left.includes(file));
 const handedEntry = join(import.meta.dir, "handed-guest-entry.ts");
 const escapedEntry = join(import.meta.dir, "escaped-guest-entry.ts");
 
@@ -89,11 +92,7 @@ for (const file of [...awake, ...files.filter((file) => sleepers.test(file))]) {
   const add = awake.includes(file) ? test : test.concurrent;
   const workspaceId = awake.includes(file) ? "w1" : file;
   add(file, async () => {
-    const own = readFileSync(join(directory, file), "utf8");
-    const before = /^\/\/ with: (.+)$/m.exec(own)?.[1];
-    const code = before ? readFileSync(join(import.meta.dir, before), "utf8") + own : own;
-    const expected = /^\/\/ expect: (.+)$/m.exec(code)?.[1];
-    if (!expected) throw new Error("Expected a line `// expect: <pattern>`");
+    const { code, expected } = programs.get(file)!;
     const sandbox = sandboxFor(file, expected);
     logged.length = 0;
     const peak = watchMemory();
@@ -117,6 +116,15 @@ for (const file of [...awake, ...files.filter((file) => sleepers.test(file))]) {
     expect(canaries.reached(told + logged.join(""))).toEqual([]);
     expect(peak()).toBeLessThan(PEAK_BYTES_MAX);
   });
+}
+
+function readProgram(file: string) {
+  const own = readFileSync(join(directory, file), "utf8");
+  const before = /^\/\/ with: (.+)$/m.exec(own)?.[1];
+  const code = before ? readFileSync(join(import.meta.dir, before), "utf8") + own : own;
+  const expected = /^\/\/ expect: (.+)$/m.exec(code)?.[1];
+  if (!expected) throw new Error(`Expected a line \`// expect: <pattern>\` in ${file}`);
+  return { code, expected };
 }
 
 function sandboxFor(file: string, expected: string): GuestSandbox {

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pino } from "pino";
 import { GUEST_PYTHON_MEMORY_BYTES_MAX } from "../../../src/settings/limits.ts";
-import { sample } from "../../tier.ts";
+import { isQuickTier } from "../../tier.ts";
 import { type Canaries, otherWorkspacesSecret, setCanaries } from "../hostile/canaries.ts";
 import { batch, guestEntry, PATIENCE_MS, program, shown, watchMemory } from "../support.ts";
 import { hastyPython, python, pythonSandbox } from "./support.ts";
@@ -23,13 +23,26 @@ setDefaultTimeout(PATIENCE_MS);
  * other programs of their workspace: that costs these their guest, and no other workspace.
  */
 const directory = join(import.meta.dir, "hostile");
-const all = readdirSync(directory).filter((name) => name.endsWith(".py"));
-/** Programs that use up CPU, memory or output. They are alike and costly, so the quick tier runs some. */
-const costly = /^(loop|memory|output|patch|exit|recursion)\b/;
-const files = [
-  ...all.filter((file) => !costly.test(file)),
-  ...sample(all.filter((file) => costly.test(file))),
-];
+const all = readdirSync(directory)
+  .filter((name) => name.endsWith(".py"))
+  .sort();
+/** What a program must end in, by its file. */
+const expectations = new Map(all.map((file) => [file, expectationOf(file)]));
+/** Programs that end their guest, by family. A guest costs a second of CPU, and so does its successor. */
+const families = Map.groupBy(
+  all.filter((file) => expectations.get(file)!.includes("Script")),
+  (file) => file.split("-")[0]!,
+);
+/** The quick tier runs one of each family, and all programs that leave their guest alive. */
+const left = isQuickTier ? [...families.values()].flatMap((family) => family.slice(1)) : [];
+const files = all.filter((file) => !left.includes(file));
+
+function expectationOf(file: string): string {
+  const code = readFileSync(join(directory, file), "utf8");
+  const expected = /^# expect: (.+)$/m.exec(code)?.[1];
+  if (!expected) throw new Error(`Expected a line \`# expect: <pattern>\` in ${file}`);
+  return expected;
+}
 
 /** An idle guest has 220 MB; between two looks of the watch one can take 60 MB more. */
 const PEAK_BYTES_MAX = GUEST_PYTHON_MEMORY_BYTES_MAX + (400 << 20);
@@ -67,8 +80,7 @@ test("there are at least forty programs", () => {
 for (const file of files) {
   test(file, async () => {
     const code = readFileSync(join(directory, file), "utf8");
-    const expected = /^# expect: (.+)$/m.exec(code)?.[1];
-    if (!expected) throw new Error("Expected a line `# expect: <pattern>`");
+    const expected = expectations.get(file)!;
     const open = /^# in: unsealed$/m.test(code);
     const guests = open ? unsealed : sealed;
     const sandbox = /timed out/.test(expected) ? guests.hasty : guests.patient;
