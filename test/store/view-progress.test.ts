@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { ViewProgress } from "../../src/store/ordered/view-progress.ts";
 
-/** What a call that waits for a position has come to. */
+/** Tells the outcome of a call that waits for a position. */
 function waiting(progress: ViewProgress, position: number) {
   const told = { outcome: "waits" };
   progress.reach(position).then(

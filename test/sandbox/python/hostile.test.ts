@@ -26,7 +26,7 @@ const directory = join(import.meta.dir, "hostile");
 const all = readdirSync(directory)
   .filter((name) => name.endsWith(".py"))
   .sort();
-/** What a program must end in, by its file. */
+/** Pattern of the outcome of each program, by its file. */
 const expectations = new Map(all.map((file) => [file, expectationOf(file)]));
 /** Programs that end their guest, by family. A guest costs a second of CPU, and so does its successor. */
 const families = Map.groupBy(
