@@ -33,7 +33,6 @@ export interface OrderedStore extends Store {
 const CHANGE_SET_BYTES_MAX = 64 << 20;
 /** Longest time in milliseconds for a call of `change`, or for catching up with other nodes. */
 const CHANGE_MS_MAX = 20_000;
-
 /** Longest time in milliseconds that `recover` waits while the log ends below the view. */
 const AHEAD_MS_MAX = 2_000;
 /** Pause in milliseconds between two attempts of `recover` to catch up. */
@@ -51,8 +50,7 @@ export function openOrderedStore(options: OrderedStoreOptions): OrderedStore {
 }
 
 class NodeStore implements OrderedStore {
-  readonly #options: OrderedStoreOptions;
-  readonly #changeSetBytesMax: number;
+  readonly #options: OrderedStoreOptions & { changeSetBytesMax: number };
   readonly #author = crypto.randomUUID();
   readonly #view: OrderedView;
   readonly #compaction: LogCompaction;
@@ -70,9 +68,8 @@ class NodeStore implements OrderedStore {
   #closed = false;
 
   constructor(options: OrderedStoreOptions) {
-    this.#options = options;
-    const { local, log, changeSetBytesMax = CHANGE_SET_BYTES_MAX } = options;
-    this.#changeSetBytesMax = changeSetBytesMax;
+    this.#options = { changeSetBytesMax: CHANGE_SET_BYTES_MAX, ...options };
+    const { local, log } = options;
     this.#logEnd = new OrderedLogEnd(log);
     // Tables cannot be opened within a transaction, and a compaction reads all tables.
     for (const name of local.tables()) local.table(name);
@@ -175,7 +172,8 @@ class NodeStore implements OrderedStore {
         if (base === undefined) continue;
         const set = { author: this.#author, number: this.#proposals.next, base, writes };
         const entries = encodeChangeSet(set);
-        if (lengthOf(entries) > this.#changeSetBytesMax) return await this.#decideApart(batch);
+        if (lengthOf(entries) > this.#options.changeSetBytesMax)
+          return await this.#decideApart(batch);
         const isDecided =
           writes.length === 0 || (await this.#propose(set.number, entries, isKnown));
         if (isDecided) return resolveChanges(batch, outcomes);
@@ -201,7 +199,7 @@ class NodeStore implements OrderedStore {
 
   async #decideApart(batch: readonly PendingChange[]): Promise<void> {
     if (batch.length === 1) {
-      const message = `Expected a change of at most ${this.#changeSetBytesMax} bytes`;
+      const message = `Expected a change of at most ${this.#options.changeSetBytesMax} bytes`;
       throw new ApiError("too-large", message);
     }
     for (const one of batch) await this.#decide([one]);
