@@ -31,6 +31,8 @@ interface Target {
   numbers(): Promise<string[]>;
   /** Whether an event that a crash leaves undecided may be there twice. */
   repeats?: boolean;
+  /** Ids of the messages in the order of each partition. */
+  partitions?(): Promise<string[][]>;
   end(): Promise<void>;
 }
 
@@ -105,11 +107,40 @@ async function kafka(): Promise<Target> {
       const read = await readTopic(clients, topic);
       return read.map(({ value }) => (value as { properties: { n: string } }).properties.n);
     },
+    async partitions() {
+      const read = await readTopic(clients, topic);
+      const byPartition = Map.groupBy(read, ({ partition }) => partition);
+      return [...byPartition.values()].map((records) =>
+        records.map(({ headers }) => headers.messageId!),
+      );
+    },
     async end() {
       await clients.close();
       await brokers.stop();
     },
   };
+}
+
+/**
+ * Expects that a partition repeats only the last messages before a kill, in their order: what the
+ * ledger did not know yet. Returns the number of repeats.
+ */
+function expectRepeatedEnds(ids: readonly string[]): number {
+  const places = new Map<string, number>();
+  let repeats = 0;
+  let last = -1;
+  for (const [at, id] of ids.entries()) {
+    const place = places.get(id);
+    if (place !== undefined) repeats += 1;
+    // A message follows the one before it; only a kill leads back.
+    const isNext = (place ?? places.size) === last + 1;
+    if (!isNext && place === undefined) {
+      throw new Error(`Message ${at} follows a repeat of message ${last} of ${places.size}`);
+    }
+    last = place ?? places.size;
+    if (place === undefined) places.set(id, last);
+  }
+  return repeats;
 }
 
 async function connect(server: Server, { type, config }: Target): Promise<string> {
@@ -173,6 +204,10 @@ for (const { name, missing, start } of [
       await waitFor(async () => (await missing()).size === 0).catch(() => {});
       expect([...(await missing())]).toEqual([]);
       if (!target.repeats) expect(numbers.length).toBe(new Set(numbers).size);
+      const partitions = (await target.partitions?.()) ?? [];
+      const repeats = partitions.map(expectRepeatedEnds).reduce((sum, one) => sum + one, 0);
+      // The same event has the same message id.
+      if (target.partitions) expect(repeats).toBe(numbers.length - new Set(numbers).size);
       expect(await server.stop()).toBe(0);
     } finally {
       await target.end();

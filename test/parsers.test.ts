@@ -1,0 +1,136 @@
+import { describe, expect, test } from "bun:test";
+import { Glob } from "bun";
+import { Random } from "./kafka/random-answers.ts";
+import { type RemoteParser, remoteParsers } from "./parsers-of-remote-bytes.ts";
+import { runs } from "./tier.ts";
+
+/**
+ * Whether parsers take time in proportion to their bytes. One input is compared with eight of an
+ * eighth of its size: they take the same time when it is linear, an eighth when it is quadratic.
+ */
+const SHARES = 8;
+/** Above it a parser counts as not linear; fixed costs and caches only lower the quotient. */
+const QUOTIENT_MAX = 4;
+/** Least time of this thread's CPU, in microseconds, that is worth comparing. */
+const CPU_US_MIN = 3_000;
+/** Growth of the time when the bytes double: 2 is linear, 4 is quadratic. */
+const DOUBLING_MAX = 2.6;
+const MEASURES_MAX = 6;
+const SHAPES = runs(12, 120);
+
+/** CPU time of this thread, so that other processes and the collector's threads do not count. */
+async function cpuOf(run: () => unknown): Promise<number> {
+  const before = process.threadCpuUsage();
+  await run();
+  const { user, system } = process.threadCpuUsage(before);
+  return user + system;
+}
+
+function repeated(shape: Shape, bytes: number): Buffer {
+  const { before, token, after } = shape;
+  const count = Math.max(1, Math.floor((bytes - before.length - after.length) / token.length));
+  return Buffer.from(before + token.repeat(count) + after, "latin1");
+}
+
+interface Shape {
+  before: string;
+  token: string;
+  after: string;
+  isDripped: boolean;
+}
+
+/** Every token behind every frame in some runs, then random ones. */
+function shapeOf({ frames, tokens }: RemoteParser, random: Random): Shape {
+  const [before, after] = random.of(frames);
+  const count = random.of([1, 1, 2, 3]);
+  const token = Array.from({ length: count }, () => random.of(tokens)).join("");
+  return { before, token, after, isDripped: random.below(2) === 0 };
+}
+
+/** Parses bytes, whatever comes of it. */
+async function attempt(parser: RemoteParser, bytes: Buffer, isDripped: boolean): Promise<void> {
+  try {
+    await parser.parse(bytes, isDripped);
+  } catch {}
+}
+
+/**
+ * Whether the time grows by far more than the bytes at both of the last two doublings. A single step
+ * is no growth: a length may be valid in the larger input and refused in the smaller one.
+ */
+async function growsSteadily(parser: RemoteParser, shape: Shape): Promise<boolean> {
+  const inputs = [4, 2, 1].map((share) => repeated(shape, parser.bytesMax / share));
+  const least = inputs.map(() => Number.POSITIVE_INFINITY);
+  for (let measure = 0; measure < MEASURES_MAX; measure++) {
+    for (const [index, input] of inputs.entries()) {
+      const cpu = await cpuOf(() => attempt(parser, input, shape.isDripped));
+      least[index] = Math.min(least[index]!, cpu);
+    }
+    const [quarter = 0, half = 0, whole = 0] = least;
+    if (half < DOUBLING_MAX * quarter || whole < DOUBLING_MAX * half) return false;
+  }
+  return true;
+}
+
+/** How much longer an input takes than eight of an eighth; the least of several measures. */
+async function quotient(parser: RemoteParser, shape: Shape): Promise<number> {
+  const whole = repeated(shape, parser.bytesMax);
+  const share = repeated(shape, parser.bytesMax / SHARES);
+  let [wholeMin, sharesMin] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+  for (let measure = 0; measure < MEASURES_MAX; measure++) {
+    const ofWhole = await cpuOf(() => attempt(parser, whole, shape.isDripped));
+    wholeMin = Math.min(wholeMin, ofWhole);
+    if (wholeMin < CPU_US_MIN) return 0;
+    const ofShares = await cpuOf(async () => {
+      for (let n = 0; n < SHARES; n++) await attempt(parser, share, shape.isDripped);
+    });
+    sharesMin = Math.min(sharesMin, ofShares);
+    if (wholeMin <= QUOTIENT_MAX * sharesMin) break;
+  }
+  return wholeMin / sharesMin;
+}
+
+describe("bytes of a remote party are read in time in proportion to their number:", () => {
+  test.each(remoteParsers.map((parser) => [parser.name, parser] as const))(
+    "%s",
+    async (_, parser) => {
+      const random = new Random(Number(process.env.SEED ?? 1) + parser.name.length);
+      for (let run = 0; run < SHAPES; run++) {
+        const shape = shapeOf(parser, random);
+        const found = await quotient(parser, shape);
+        if (found <= QUOTIENT_MAX || !(await growsSteadily(parser, shape))) continue;
+        expect({ shape, quotient: found }).toBe("linear" as never);
+      }
+    },
+    300_000,
+  );
+});
+
+/** Files that parse what this process or its own storage wrote, or text that a parser bounded. */
+const ownBytes = [
+  // Files, catalog and log of this process.
+  ...["destinations/file/json-lines-file", "api/console-files", "api/client"],
+  // Events, which a query or an output of a guest has bounded.
+  ...["destinations/webhook/template", "destinations/webhook/query-url"],
+  ...["destinations/webhook/request-overrides", "destinations/tables/event-rows"],
+  ...["destinations/formats/parquet", "destinations/formats/json-members"],
+  ...["destinations/kafka/record", "destinations/kafka/partitioner", "pipeline/model/input-event"],
+  "publishing/testing/suite-result",
+  // Parts of a body that `api/request/body` has read, and a cursor of at most a URL's length.
+  ...["api/routes/code/publish-requests", "api/routes/events/search"],
+  // Hands its bytes to the response reader.
+  "egress/receiver-connection",
+].map((file) => `src/${file}.ts`);
+
+test("every file that reads bytes of a remote party is named in the table", async () => {
+  const named = new Set([...ownBytes, ...remoteParsers.flatMap(({ files }) => files)]);
+  const unnamed: string[] = [];
+  const rooms = "{egress,http,ingest,kafka,destinations,api,sandbox,cluster,pipeline,publishing}";
+  for await (const path of new Glob(`src/${rooms}/**/*.ts`).scan(".")) {
+    if (path.startsWith("src/sandbox/guest/") || named.has(path)) continue;
+    const code = await Bun.file(path).text();
+    if (/on\("data"|readU?Int|JSON\.parse\(/.test(code)) unnamed.push(path);
+  }
+  expect(unnamed).toEqual([]);
+  for (const path of named) expect(await Bun.file(path).exists()).toBe(true);
+});
