@@ -19,6 +19,13 @@ export class Fifo<T> {
     this.#items.push(item);
   }
 
+  /** Adds items at the front, in their order. Moves all other items. */
+  unshift(items: readonly T[]): void {
+    if (items.length === 0) return;
+    this.#items = [...items, ...this.#items.slice(this.#head)];
+    this.#head = 0;
+  }
+
   shift(): T | undefined {
     if (this.length === 0) return undefined;
     const item = this.#items[this.#head];

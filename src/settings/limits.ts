@@ -241,12 +241,21 @@ export const RETRY_DELAY_MS_MIN = 500;
 export const RETRY_DELAY_MS_MAX = 60_000;
 /** Longest `Retry-After` that is honoured: a receiver cannot delay events for days. */
 export const RETRY_AFTER_MS_MAX = 3_600_000;
-/** Failed attempts of several events after which they are sent one by one. */
-export const SPLIT_ATTEMPTS_MIN = 3;
 /**
- * Failed attempts after which an event is given up although others of its destination get through.
+ * Failed attempts alone, with failures that may be its own, after which an event is given up while
+ * others of its destination get through.
  */
 export const POISON_ATTEMPTS_MAX = 8;
+/**
+ * Failed attempts of an event alone after which the event behind it is tried, if only its own user
+ * has events.
+ */
+export const FOLLOWER_ATTEMPTS_MIN = 16;
+/**
+ * Share of the memory of a destination's events for events that failed alone and those behind them;
+ * beyond it they are tried without delay.
+ */
+export const RETRIES_SHARE_MAX = 0.25;
 
 /** Destinations whose last hour is kept, in minutes; the least active are dropped first. */
 export const LANE_HISTORIES_MAX = 1_000;

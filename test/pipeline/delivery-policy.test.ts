@@ -1,7 +1,11 @@
 import { expect, test } from "bun:test";
 import { DeliveryPolicy } from "../../src/pipeline/delivering/delivery-policy.ts";
 import { DOWN_MS_MIN } from "../../src/pipeline/limits.ts";
-import { createOutput, type EventOutcome } from "../../src/pipeline/model/lane-event.ts";
+import {
+  createOutput,
+  type EventOutcome,
+  zeroOutputCounts,
+} from "../../src/pipeline/model/lane-event.ts";
 import { createRoutes } from "../../src/pipeline/model/routes.ts";
 import { FakeLive, laneEvent } from "./doubles.ts";
 
@@ -22,7 +26,7 @@ test.each([
     routes: () => routes,
     decide: () => ({ kind: "send" }),
     settle: (_, outcome) => outcomes.push(outcome),
-    attemptCounts: () => ({ delivered: 0, failed: 0 }),
+    outputCounts: zeroOutputCounts(),
     failure: () => ({ since: elapsed - sinceFirstMs, at: elapsed - sinceLastMs, reason: "No" }),
   });
   const output = createOutput(laneEvent({ checkedRoutes: routes }), Buffer.from("{}"));

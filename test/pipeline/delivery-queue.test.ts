@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import type { DeliveryResult } from "../../src/destinations/destination.ts";
 import { DeliveryQueue } from "../../src/pipeline/delivering/delivery-queue.ts";
-import { createOutput } from "../../src/pipeline/model/lane-event.ts";
+import { createOutput, zeroOutputCounts } from "../../src/pipeline/model/lane-event.ts";
 import type { Routes } from "../../src/pipeline/model/routes.ts";
 import { RETRY_DELAY_MS_MIN } from "../../src/settings/limits.ts";
 import { fail, laneEvent } from "./doubles.ts";
@@ -19,23 +19,28 @@ const quiet = {
   },
   ...{ random: () => 1, isRunning: () => true, expectsMore: () => false, refresh: () => {} },
   ...{ routes: () => routes, decide: () => ({ kind: "send" }) as const, settle: () => {} },
-  ...{ attemptCounts: () => ({ delivered: 0, failed: 0 }), failure: () => undefined, fail },
+  ...{ outputCounts: zeroOutputCounts(), failure: () => undefined, fail },
   deliver: async (): Promise<DeliveryResult> => ({ kind: "delivered" }),
   sleep: async () => {},
 };
 
-/** Delivers `count` outputs one by one, to these verdicts; returns how long was to be waited. */
-async function waits(count: number, verdicts: DeliveryResult["kind"][]): Promise<number[]> {
+/** Delivers two outputs, one after the other, to these verdicts; returns the waits between. */
+async function waits(verdicts: DeliveryResult["kind"][]): Promise<number[]> {
   const asked: number[] = [];
+  let now = 0;
   const queue = new DeliveryQueue({
     ...quiet,
+    elapsed: () => now,
     deliver: async () => ({ kind: verdicts.shift()!, reason: "As the test says" }),
-    sleep: async (ms) => void asked.push(ms),
+    async sleep(ms) {
+      asked.push(ms);
+      now += ms;
+    },
   });
-  for (let n = 0; n < count; n++) {
+  for (let n = 0; n < 2; n++) {
     queue.push(createOutput(laneEvent({ checkedRoutes: routes }), Buffer.from("{}")));
+    await queue.ended();
   }
-  await queue.ended();
   expect(verdicts).toEqual([]);
   return asked;
 }
@@ -43,7 +48,7 @@ async function waits(count: number, verdicts: DeliveryResult["kind"][]): Promise
 test.each(["delivered", "rejected"] as const)(
   "retry delays grow with each failure, and restart from the shortest after an answer (%s)",
   async (answer) => {
-    const asked = await waits(2, ["retry", "retry", "retry", answer, "retry", "delivered"]);
+    const asked = await waits(["retry", "retry", "retry", answer, "retry", "delivered"]);
     expect(asked.map((ms) => ms / RETRY_DELAY_MS_MIN)).toEqual([1, 2, 4, 1]);
   },
 );

@@ -98,10 +98,11 @@ test("a queue waits as long as its receiver asked, although another queue succee
   await until(() => pauses.size === LANE_DELIVERIES_MAX, "all queues to wait");
   advance(10_000);
   isDown = false;
-  [...pauses][0]!();
+  const [first, ...others] = [...pauses];
+  first!();
   await until(() => sink.taken.length > 0);
   await Bun.sleep(50);
-  expect(pauses.size).toBe(LANE_DELIVERIES_MAX - 1);
+  expect(others.filter((pause) => pauses.has(pause))).toEqual(others);
 });
 
 test("live events go before replays, which continue beside them", async () => {

@@ -1,10 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import {
-  type FailedAttempts,
-  isGivenUp,
-  retryDelayMs,
-} from "../../src/pipeline/delivering/retry.ts";
+import { type EventFailures, isPoison, retryDelayMs } from "../../src/pipeline/delivering/retry.ts";
 import {
   POISON_ATTEMPTS_MAX,
   RETRY_DELAY_MS_MAX,
@@ -41,23 +37,24 @@ describe("retry delay", () => {
   });
 });
 
-describe("giving up", () => {
-  const window = 3_600_000;
+describe("poison", () => {
+  const poison = POISON_ATTEMPTS_MAX;
   test.each([
-    { attempts: 0, ageMs: 9e9, others: [9, 0], hopeless: false },
-    { attempts: 1, ageMs: window, others: [0, 0], hopeless: false },
-    { attempts: 1, ageMs: window + 1, others: [0, 0], hopeless: true },
-    { attempts: 1_000, ageMs: 1, others: [0, 0], hopeless: false },
-    { attempts: POISON_ATTEMPTS_MAX - 1, ageMs: 1, others: [9, 0], hopeless: false },
-    { attempts: POISON_ATTEMPTS_MAX, ageMs: 1, others: [9, 0], hopeless: true },
-    { attempts: POISON_ATTEMPTS_MAX, ageMs: 1, others: [9, 8], hopeless: true },
+    { count: 0, others: [0, 0], is: false },
+    { count: 1_000, others: [0, 0], is: false },
+    { count: 1_000, others: [0, 9], is: false },
+    { count: poison - 1, others: [9, 0], is: false },
+    { count: poison, others: [1, 0], is: true },
+    { count: poison, others: [98, 2], is: true },
     // A receiver that is overloaded: it is not this event.
-    { attempts: POISON_ATTEMPTS_MAX, ageMs: 1, others: [9, 9], hopeless: false },
+    { count: poison, others: [55, 45], is: false },
+    { count: 17, others: [55, 45], is: false },
+    { count: 18, others: [55, 45], is: true },
   ])(
-    "an event is given up, or retried, by its attempts and age: %j",
-    ({ hopeless, attempts, ageMs, others: [othersDelivered, othersFailed] }) => {
-      const failing = { attempts, ageMs, othersDelivered, othersFailed } as FailedAttempts;
-      expect(isGivenUp(failing, window)).toBe(hopeless);
+    "an event is poison by its failures, and by how others fared meanwhile: %j",
+    ({ is, count, others: [othersTaken, othersFailed] }) => {
+      const failures = { count, othersTaken, othersFailed } as EventFailures;
+      expect(isPoison(failures)).toBe(is);
     },
   );
 });

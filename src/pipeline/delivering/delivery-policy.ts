@@ -1,7 +1,15 @@
+import type { FailureScope } from "../../destinations/destination.ts";
+import { FOLLOWER_ATTEMPTS_MIN } from "../../settings/limits.ts";
 import { DOWN_MS_MIN } from "../limits.ts";
-import type { AttemptCounts, EventOutcome, LaneEvent, Output } from "../model/lane-event.ts";
+import type {
+  EventOutcome,
+  FailuresAlone,
+  LaneEvent,
+  Output,
+  OutputCounts,
+} from "../model/lane-event.ts";
 import type { RouteDecision, Routes } from "../model/routes.ts";
-import { isGivenUp } from "./retry.ts";
+import { isPoison } from "./retry.ts";
 
 /** State and functions of the lane that a delivery policy uses. */
 export interface DeliveryPolicyContext {
@@ -11,8 +19,8 @@ export interface DeliveryPolicyContext {
   routes(): Routes;
   decide(event: LaneEvent): RouteDecision;
   settle(outputs: readonly Output[], outcome: EventOutcome): void;
-  /** Numbers of the lane's deliveries that succeeded and failed so far. */
-  attemptCounts(): AttemptCounts;
+  /** Numbers of the lane's outputs, which its policies count. */
+  readonly outputCounts: OutputCounts;
   /**
    * Set while every attempt of the lane fails; undefined otherwise. `since` and `at` are when the
    * first and the last of these attempts failed, by `elapsed()`. `reason` is why the last one
@@ -52,12 +60,64 @@ export class DeliveryPolicy {
   settleDelivered(outputs: readonly Output[], refused?: ReadonlyMap<number, string>): void {
     for (const [index, reason] of refused ?? []) this.giveUp([outputs[index]!], reason);
     const taken = refused ? outputs.filter((_, index) => !refused.has(index)) : outputs;
+    const counts = this.#context.outputCounts;
+    for (const { failedAlone } of taken) if (failedAlone === undefined) counts.taken += 1;
     this.#context.settle(taken, { kind: "delivered" });
   }
 
-  /** Returns the outputs to try again after a failed attempt. The others become dead letters. */
+  /**
+   * Returns the outputs to try again after a failed attempt. Those older than the retry window
+   * become dead letters.
+   */
   selectRetryable(outputs: readonly Output[], reason: string): Output[] {
-    return outputs.filter((output) => !this.#giveUpIfHopeless(output, reason));
+    const { retryWindowMs } = this.#context;
+    return outputs.filter((output) => {
+      if (this.#ageMs(output) <= retryWindowMs) return true;
+      this.giveUp([output], reason);
+      return false;
+    });
+  }
+
+  /**
+   * Counts a failed attempt to deliver an output alone, and makes the output a dead letter when it
+   * is at fault or older than the retry window. Returns whether it did. `isPressed` is true while
+   * outputs that failed alone take much of the lane's memory. Failures of the destination count
+   * only then.
+   */
+  giveUpIfHopeless(
+    output: Output,
+    failure: { reason: string; scope?: FailureScope },
+    isPressed: boolean,
+  ): boolean {
+    const counts = this.#context.outputCounts;
+    if (output.failedAlone === undefined) {
+      counts.failed += 1;
+      const takenAtLast = counts.taken - 1;
+      const countsAtFirst = { ...counts };
+      output.failedAlone = { total: 0, ofEvent: 0, amongTaken: 0, countsAtFirst, takenAtLast };
+    }
+    const failed = output.failedAlone;
+    failed.total += 1;
+    if (failure.scope === "event") failed.ofEvent += 1;
+    if (counts.taken > failed.takenAtLast) failed.amongTaken += 1;
+    failed.takenAtLast = counts.taken;
+    const isOld = this.#ageMs(output) > this.#context.retryWindowMs;
+    const isHopeless = isOld || isAtFault(failed, counts) || (isPressed && blocks(failed, counts));
+    if (isHopeless) this.giveUp([output], failure.reason);
+    return isHopeless;
+  }
+
+  /**
+   * Whether an output has failed alone so often that the output behind it is tried, since nothing
+   * else shows whether the destination takes others. Not earlier, because the order is lost if the
+   * destination begins to work between the two attempts. `isPressed` as in `giveUpIfHopeless`.
+   */
+  needsFollower({ failedAlone }: Output, isPressed: boolean): boolean {
+    if (failedAlone === undefined) return false;
+    const failures = isPressed ? failedAlone.total : failedAlone.ofEvent;
+    if (failures < FOLLOWER_ATTEMPTS_MIN) return false;
+    const { taken } = this.#context.outputCounts;
+    return isPressed || taken === failedAlone.countsAtFirst.taken;
   }
 
   giveUp(outputs: readonly Output[], reason: string): void {
@@ -87,21 +147,26 @@ export class DeliveryPolicy {
   #ageMs(output: Output): number {
     return this.#context.age(output.laneEvent.retryWindowStart);
   }
+}
 
-  #giveUpIfHopeless(output: Output, reason: string): boolean {
-    const { attempts } = output;
-    if (attempts === 0) return false;
-    const counts = this.#context.attemptCounts();
-    output.countsAtFirstFailure ??= counts;
-    const before = output.countsAtFirstFailure;
-    const failed = {
-      attempts,
-      ageMs: this.#ageMs(output),
-      othersDelivered: counts.delivered - before.delivered,
-      othersFailed: counts.failed - before.failed - (attempts - 1),
-    };
-    const isHopeless = isGivenUp(failed, this.#context.retryWindowMs);
-    if (isHopeless) this.giveUp([output], reason);
-    return isHopeless;
-  }
+/** Whether an output fails at a destination that takes others. */
+function isAtFault({ ofEvent, countsAtFirst }: FailuresAlone, now: OutputCounts): boolean {
+  const othersTaken = now.taken - countsAtFirst.taken;
+  return isPoison({
+    count: ofEvent,
+    othersTaken,
+    othersFailed: now.failed - countsAtFirst.failed,
+  });
+}
+
+/**
+ * Whether an output, at the rate at which all attempts fail, cannot have failed by chance. Failures
+ * of the destination count too.
+ */
+function blocks(failed: FailuresAlone, now: OutputCounts): boolean {
+  const { amongTaken, total, countsAtFirst } = failed;
+  const attempts = now.attempts - countsAtFirst.attempts;
+  const failures = now.failedAttempts - countsAtFirst.failedAttempts;
+  const othersFailed = failures - (total - 1);
+  return isPoison({ count: amongTaken, othersFailed, othersTaken: attempts - failures });
 }

@@ -1,15 +1,14 @@
 import { assert } from "../../assert.ts";
 import { Fifo } from "../../concurrency/fifo.ts";
 import type { DeliveryResult } from "../../destinations/destination.ts";
-import {
-  DELIVERY_BYTES_MAX,
-  LANE_IN_FLIGHT_EVENTS_MAX,
-  SPLIT_ATTEMPTS_MIN,
-} from "../../settings/limits.ts";
-import { Notifier } from "../clock.ts";
+import { DELIVERY_BYTES_MAX, LANE_IN_FLIGHT_EVENTS_MAX } from "../../settings/limits.ts";
+import type { Notifier } from "../clock.ts";
 import type { Output } from "../model/lane-event.ts";
+import { BatchDivider, QUICK_FAILURES_MAX } from "./batch-divider.ts";
 import { DeliveryPolicy, type DeliveryPolicyContext } from "./delivery-policy.ts";
+import { QueueWaits } from "./queue-waits.ts";
 import { retryDelayMs } from "./retry.ts";
+import { type RetryEntry, RetryQueue } from "./retry-queue.ts";
 
 /** Functions of the lane that a delivery queue calls. */
 export interface DeliveryQueueContext extends DeliveryPolicyContext {
@@ -33,8 +32,16 @@ export interface DeliveryQueueContext extends DeliveryPolicyContext {
 
 /** Longest time in milliseconds that outputs wait for more outputs to fill their request. */
 const FILL_MS_MAX = 100;
+/** Failed attempts in a row after which retries are rare too, since the destination may be down. */
+const DOWN_FAILURES_MIN = 2;
 
-/** Delivers outputs in order: while one fails, the outputs after it wait. */
+type Failure = Extract<DeliveryResult, { kind: "retry" }>;
+
+/**
+ * Delivers outputs, those of one user in order. A batch that fails is divided until an output fails
+ * alone. That output is set aside and tried again later, and the outputs of other users go on. When
+ * others fail as well, the destination is down, and attempts get rarer.
+ */
 export class DeliveryQueue {
   readonly #context: DeliveryQueueContext;
   readonly #policy: DeliveryPolicy;
@@ -44,25 +51,24 @@ export class DeliveryQueue {
    * Number of outputs that were taken from the queue for delivery and have no final outcome yet.
    */
   #trying = 0;
+  /** Outputs that failed alone, with later outputs of their users. */
+  readonly #retries: RetryQueue;
+  /** Whether the last attempt was one of `#retries`. Others get the next attempt then. */
+  #hasRetried = false;
+  readonly #divider = new BatchDivider();
   #working: Promise<void> | undefined;
-  /** Notified to end a wait of the queue early. */
-  readonly #wake = new Notifier();
-  /** Whether the queue is waiting between a failed attempt and the next one. */
-  #isPaused = false;
+  readonly #waits: QueueWaits;
   /**
-   * Whether the wait after a failed attempt may be cut short. False when the receiver has asked for
-   * a certain delay, or when there is no such wait.
-   */
-  #mayRetryEarlier = false;
-  /**
-   * Number of failed attempts since the receiver last answered. Counted across events, so that the
-   * next event does not start again from the shortest retry delay.
+   * Number of failed attempts in a row, without those to retry an output that failed alone. Counted
+   * across events, so that the next event does not start again from the shortest retry delay.
    */
   #failures = 0;
 
   constructor(context: DeliveryQueueContext) {
     this.#context = context;
     this.#policy = new DeliveryPolicy(context);
+    this.#waits = new QueueWaits(context);
+    this.#retries = new RetryQueue(context.outputCounts);
   }
 
   push(output: Output): void {
@@ -74,7 +80,7 @@ export class DeliveryQueue {
     this.#working ??= Promise.resolve()
       .then(() => this.#work())
       .catch((error) => this.#context.fail(error));
-    if (!this.#isPaused && this.#isFull()) this.#wake.notify();
+    if (this.#waits.isIdle || (!this.#waits.isPaused && this.#isFull())) this.#waits.end();
   }
 
   /**
@@ -97,23 +103,25 @@ export class DeliveryQueue {
 
   /** Ends any wait early, because settings changed or the lane stops. */
   interruptWait(): void {
-    this.#wake.notify();
+    this.#retries.makeDue(this.#context.elapsed(), true);
+    this.#waits.end();
   }
 
   /**
    * Sends the queued outputs without waiting for more. Does not shorten the wait after a failure.
    */
   flush(): void {
-    if (!this.#isPaused) this.#wake.notify();
+    if (!this.#waits.isPaused) this.#waits.end();
   }
 
   /**
-   * Retries now, because the destination accepts events again. Returns whether the queue was in a
-   * wait that could be cut short.
+   * Retries now, because the destination accepts events again. Returns whether anything waited that
+   * may be retried earlier.
    */
   resume(): boolean {
-    const waited = this.#mayRetryEarlier;
-    if (waited) this.#wake.notify();
+    const hasRetries = this.#retries.makeDue(this.#context.elapsed());
+    const waited = this.#waits.mayRetryEarlier || hasRetries;
+    if (waited) this.#waits.end();
     return waited;
   }
 
@@ -123,16 +131,32 @@ export class DeliveryQueue {
   }
 
   async #work(): Promise<void> {
-    while (this.#queue.length > 0 && this.#context.isRunning()) {
-      if (this.#context.expectsMore() && !this.#isFull()) {
-        await this.#context.sleep(FILL_MS_MAX, this.#wake);
-      }
-      const outputs = this.#take();
-      this.#trying = outputs.length;
-      await this.#settleAll(outputs);
-      this.#trying = 0;
+    while (this.#context.isRunning()) {
+      const retry = this.#dueRetry();
+      if (retry !== undefined) await this.#retryAlone(retry);
+      else if (this.#queue.length > 0) await this.#deliverNext();
+      else if (this.#retries.isEmpty) break;
+      else await this.#waits.idle(this.#retries.next()!.dueAt - this.#context.elapsed());
     }
     this.#working = undefined;
+  }
+
+  async #deliverNext(): Promise<void> {
+    this.#hasRetried = false;
+    if (this.#context.expectsMore() && !this.#isFull()) await this.#waits.fill(FILL_MS_MAX);
+    const outputs = this.#take();
+    this.#trying = outputs.length;
+    await this.#settleAll(outputs);
+    this.#trying = 0;
+  }
+
+  /** The retry whose turn it is: one that is due, after at most one delivery of other outputs. */
+  #dueRetry(): RetryEntry | undefined {
+    if (this.#hasRetried && this.#queue.length > 0) return undefined;
+    const next = this.#retries.next();
+    if (next === undefined) return undefined;
+    const isPressed = this.#retries.isPressed && this.#queue.length > 0;
+    return isPressed || next.dueAt <= this.#context.elapsed() ? next : undefined;
   }
 
   /** Whether the queued outputs are enough to fill a request. */
@@ -146,60 +170,128 @@ export class DeliveryQueue {
     const outputs: Output[] = [];
     let bytes = 0;
     const count = this.#context.batchSize();
-    const key = count > 1 ? this.#context.batchKey(this.#queue.first!) : "";
+    let key: string | undefined;
     while (this.#queue.length > 0 && outputs.length < count) {
       const next = this.#queue.first!;
       const { length } = next.bytes;
-      if (outputs.length > 0 && bytes + length > DELIVERY_BYTES_MAX) break;
-      if (outputs.length > 0 && this.#context.batchKey(next) !== key) break;
+      const isBehind = this.#retries.addBehind(next);
+      if (!isBehind && outputs.length > 0) {
+        key ??= this.#context.batchKey(outputs[0]!);
+        if (bytes + length > DELIVERY_BYTES_MAX || this.#context.batchKey(next) !== key) break;
+      }
+      this.#queue.shift();
+      this.#queuedBytes -= length;
+      if (isBehind) continue;
       bytes += length;
-      outputs.push(this.#queue.shift()!);
+      outputs.push(next);
     }
-    this.#queuedBytes -= bytes;
     assert(this.#queuedBytes >= 0, "A delivery queue holds no negative number of bytes");
     return outputs;
   }
 
-  /** Tries the outputs until each has a final outcome, or the lane stops. */
+  /**
+   * Tries the outputs until each has a final outcome or is set aside, or the lane stops.
+   */
   async #settleAll(outputs: Output[]): Promise<void> {
     let rest = outputs;
-    let size = outputs.length;
-    // The receiver refuses a batch because of one of its events; only alone they show which one.
-    let isAlone = false;
+    this.#divider.begin();
     while (this.#context.isRunning()) {
       this.#context.refresh();
-      rest = this.#policy.selectDue(rest);
-      const tried = rest.slice(0, Math.min(size, this.#context.batchSize()));
-      if (tried.length === 0) return;
-      const result = await this.#context.deliver(tried);
-      for (const output of tried) output.attempts += 1;
-      this.#failures = result.kind === "retry" ? this.#failures + 1 : 0;
-      if (result.kind === "delivered") {
-        this.#policy.settleDelivered(tried, result.refused);
-        rest = rest.slice(tried.length);
-        // A batch was split because the receiver was down; its parts grow together again step by
-        // step.
-        if (!isAlone) size *= 2;
-      } else if (result.kind === "rejected") {
-        if (tried.length === 1) this.#policy.giveUp(tried, result.reason);
-        rest = tried.length === 1 ? rest.slice(1) : rest;
-        isAlone = true;
-        size = 1;
-      } else {
-        rest = this.#policy.selectRetryable(rest, result.reason);
-        if (tried[0]!.attempts >= SPLIT_ATTEMPTS_MIN) size = 1;
-        if (rest[0] !== tried[0]) continue;
-        await this.#pause(result.afterMs);
-      }
+      rest = this.#policy.selectDue(rest).filter((output) => !this.#retries.addBehind(output));
+      if (rest.length === 0) return;
+      const batchSize = this.#context.batchSize();
+      const state = { batchSize, failures: this.#failures, random: this.#context.random() };
+      const { from, count } = this.#divider.choose(rest, state);
+      const isOne = count === 1;
+      const tried = rest.slice(from, from + count);
+      const result = await this.#deliver(tried);
+      if (result.kind === "delivered") this.#policy.settleDelivered(tried, result.refused);
+      if (result.kind === "rejected" && isOne) this.#policy.giveUp(tried, result.reason);
+      const isExpected = this.#divider.record({ from, count, result, batchSize });
+      if (isOne || result.kind === "delivered") rest = rest.toSpliced(from, count);
+      if (result.kind !== "retry") continue;
+      // Attempts that a stop aborts say nothing about their outputs.
+      if (!this.#context.isRunning()) return;
+      this.#failures += 1;
+      if (isOne && this.#giveUpOrSetAside(tried[0]!, result)) continue;
+      const isQuick = isExpected && this.#failures <= QUICK_FAILURES_MAX;
+      if (!isQuick || result.afterMs !== undefined) await this.#pause(result.afterMs);
     }
   }
 
+  async #deliver(outputs: readonly Output[]): Promise<DeliveryResult> {
+    const result = await this.#context.deliver(outputs);
+    for (const output of outputs) output.attempts += 1;
+    const counts = this.#context.outputCounts;
+    counts.attempts += 1;
+    if (result.kind === "retry") counts.failedAttempts += 1;
+    else this.#failures = 0;
+    return result;
+  }
+
+  /** Handles the failure of an output alone. Returns whether the output was given up. */
+  #giveUpOrSetAside(output: Output, failure: Failure): boolean {
+    if (this.#policy.giveUpIfHopeless(output, failure, this.#retries.isPressed)) return true;
+    this.#postpone(this.#retries.add(output), failure);
+    return false;
+  }
+
+  #postpone(entry: RetryEntry, { scope, afterMs }: Failure): void {
+    entry.failures += 1;
+    entry.mayRetryEarlier = scope !== "event" && afterMs === undefined;
+    const ms = retryDelayMs(entry.failures, this.#context.random(), afterMs);
+    entry.dueAt = this.#context.elapsed() + ms;
+  }
+
+  /** Tries an output again that failed alone. The outputs behind it wait until it has settled. */
+  async #retryAlone(entry: RetryEntry): Promise<void> {
+    this.#hasRetried = true;
+    this.#context.refresh();
+    const output = entry.outputs[0]!;
+    const due = this.#policy.selectDue([output]);
+    if (due.length === 0) return this.#release(entry);
+    this.#trying = 1;
+    const result = await this.#deliver(due);
+    this.#trying = 0;
+    if (result.kind === "delivered") this.#policy.settleDelivered(due, result.refused);
+    else if (result.kind === "rejected") this.#policy.giveUp(due, result.reason);
+    else if (!this.#context.isRunning()) return;
+    else if (!this.#policy.giveUpIfHopeless(output, result, this.#retries.isPressed)) {
+      this.#postpone(entry, result);
+      const isPressed = this.#retries.isPressed && this.#queue.length === 0;
+      if (this.#policy.needsFollower(output, isPressed)) await this.#tryFollower(entry);
+      // Others failed as well, and none was delivered since.
+      if (this.#failures >= DOWN_FAILURES_MIN) await this.#pause(undefined);
+      return;
+    }
+    this.#release(entry);
+  }
+
+  /**
+   * Tries the output behind one that always fails, when no other output shows whether the
+   * destination works. If it is delivered, the fault is in the one before it, which is tried once
+   * more at once.
+   */
+  async #tryFollower(entry: RetryEntry): Promise<void> {
+    const follower = entry.outputs.slice(1, 2);
+    const due = this.#policy.selectDue(follower);
+    const result = due.length === 0 ? undefined : await this.#deliver(due);
+    if (result?.kind === "delivered") this.#policy.settleDelivered(due, result.refused);
+    if (result?.kind === "rejected") this.#policy.giveUp(due, result.reason);
+    if (follower.length === 0 || result?.kind === "retry") return;
+    this.#retries.removeOutput(entry, 1);
+    entry.dueAt = this.#context.elapsed();
+  }
+
+  /** Puts the outputs behind a settled one back into the queue, before later ones of the user. */
+  #release(entry: RetryEntry): void {
+    const behind = this.#retries.remove(entry);
+    this.#queue.unshift(behind);
+    for (const { bytes } of behind) this.#queuedBytes += bytes.length;
+  }
+
   async #pause(afterMs: number | undefined): Promise<void> {
-    this.#isPaused = true;
-    this.#mayRetryEarlier = afterMs === undefined;
     const ms = retryDelayMs(this.#failures, this.#context.random(), afterMs);
-    await this.#context.sleep(ms, this.#wake);
-    this.#isPaused = false;
-    this.#mayRetryEarlier = false;
+    await this.#waits.pause(ms, afterMs === undefined);
   }
 }

@@ -8,7 +8,6 @@ import type {
 } from "../../destinations/destination.ts";
 import type { Logger } from "../../observe/log.ts";
 import type { Clock } from "../clock.ts";
-import type { AttemptCounts } from "../model/lane-event.ts";
 import type { HealthLogger } from "../monitoring/health-logger.ts";
 import type { FailureState, LaneLabels } from "../monitoring/lane-gauges.ts";
 import type { LaneMetrics } from "../monitoring/metrics.ts";
@@ -48,7 +47,8 @@ export class DestinationClient {
   readonly #workspaceId: string;
   #config: Record<string, unknown>;
   #client: OpenClient | undefined;
-  attemptCounts: AttemptCounts = { delivered: 0, failed: 0 };
+  /** Whether the receiver has accepted an event since the lane began. */
+  #hasDelivered = false;
   /**
    * Set while every attempt fails; undefined once the receiver answers. `since` and `at` are when
    * the first and the last of these attempts failed, by `clock.elapsed`. `reason` is why the last
@@ -84,7 +84,7 @@ export class DestinationClient {
    */
   get refusal(): FailureState | undefined {
     if (this.#refusals === undefined) return undefined;
-    const isSure = this.attemptCounts.delivered === 0 || this.#refusals.count >= REFUSALS_MIN;
+    const isSure = !this.#hasDelivered || this.#refusals.count >= REFUSALS_MIN;
     return isSure ? this.#refusals : undefined;
   }
 
@@ -124,11 +124,10 @@ export class DestinationClient {
   }
 
   #recordResult(result: DeliveryResult, events: number): void {
-    const { delivered, failed } = this.attemptCounts;
     if (result.kind !== "retry" && this.#wasUnreachable()) this.recoveries += 1;
     const refusal = fullRefusal(result, events);
     if (result.kind === "delivered" && refusal === undefined) {
-      this.attemptCounts = { delivered: delivered + 1, failed };
+      this.#hasDelivered = true;
       this.#refusals = undefined;
     }
     if (refusal !== undefined) {
@@ -136,7 +135,6 @@ export class DestinationClient {
       this.#refusals = { ...first, count: first.count + 1, reason: refusal };
     }
     if (result.kind === "retry") {
-      this.attemptCounts = { delivered, failed: failed + 1 };
       const first = this.failure ?? this.#now();
       this.failure = { ...first, at: this.#parts.clock.elapsed(), reason: result.reason };
     } else this.failure = undefined;

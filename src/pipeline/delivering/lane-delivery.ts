@@ -2,7 +2,13 @@ import { assert } from "../../assert.ts";
 import type { Destination } from "../../catalog/model.ts";
 import type { DeliveryResult, DestinationKind } from "../../destinations/destination.ts";
 import type { Clock } from "../clock.ts";
-import type { EventOutcome, LaneEvent, Output, UserQueue } from "../model/lane-event.ts";
+import {
+  type EventOutcome,
+  type LaneEvent,
+  type Output,
+  type UserQueue,
+  zeroOutputCounts,
+} from "../model/lane-event.ts";
 import type { DeliveryIntent } from "../model/lane-record.ts";
 import type { RouteDecision, Routes } from "../model/routes.ts";
 import { BatchingQueue, type BatchingQueueContext } from "./batching-queue.ts";
@@ -201,7 +207,7 @@ export class LaneDelivery {
         return result;
       },
       sleep: (ms, until) => clock.sleep(ms, until),
-      attemptCounts: () => this.#client.attemptCounts,
+      outputCounts: zeroOutputCounts(),
       failure: () => this.#client.failure,
     };
   }

@@ -16,27 +16,27 @@ export function retryDelayMs(attempts: number, random: number, afterMs = 0): num
   return Math.max(ceiling * random, afterMs);
 }
 
-export interface FailedAttempts {
-  /** Number of attempts to deliver the event so far, all of which failed. */
-  attempts: number;
-  /** Milliseconds since the event was received, or since its replay was requested. */
-  ageMs: number;
-  /**
-   * Number of successful deliveries of the lane's other events since this event first failed.
-   * `othersFailed` is the number of failed ones.
-   */
-  othersDelivered: number;
+/**
+ * Probability with which the failures of an event without fault are chance, at and below which the
+ * event counts as the cause of its failures.
+ */
+const CHANCE_MIN = 1e-6;
+
+/** Failures of an event, and how others fared since the first of them. */
+export interface EventFailures {
+  /** Number of failed attempts to deliver the event alone that count against it. */
+  count: number;
   othersFailed: number;
+  othersTaken: number;
 }
 
 /**
- * Whether to stop trying an event. While the destination is down, an event is tried for the whole
- * retry window `windowMs`. When most other events are delivered meanwhile, the fault is in the
- * event itself. It is then given up sooner, so that it does not block its user's other events.
+ * Whether an event is at fault, because it has failed so often, while others were taken, that it
+ * cannot be chance. It is then given up before the retry window ends, so that it does not delay its
+ * user's other events.
  */
-export function isGivenUp(failing: FailedAttempts, windowMs: number): boolean {
-  const { attempts, ageMs, othersDelivered, othersFailed } = failing;
-  if (attempts === 0) return false;
-  if (ageMs > windowMs) return true;
-  return attempts >= POISON_ATTEMPTS_MAX && othersDelivered > othersFailed;
+export function isPoison({ count, othersFailed, othersTaken }: EventFailures): boolean {
+  if (count < POISON_ATTEMPTS_MAX || othersTaken === 0) return false;
+  const chance = othersFailed / (othersTaken + othersFailed);
+  return chance ** count <= CHANCE_MIN;
 }

@@ -69,13 +69,22 @@ export interface UserQueue {
   openOutputs: number;
 }
 
-/**
- * Numbers of a lane's deliveries: `delivered` were accepted, `failed` may succeed on another
- * attempt.
- */
-export interface AttemptCounts {
-  readonly delivered: number;
-  readonly failed: number;
+/** Numbers of a lane's outputs, and of the attempts to deliver them. */
+export interface OutputCounts {
+  attempts: number;
+  /** Attempts that failed and may succeed later. */
+  failedAttempts: number;
+  /** Outputs that were delivered and never failed alone. */
+  taken: number;
+  /** Outputs that failed alone at least once. */
+  failed: number;
+  /** Outputs that failed alone and have no final outcome yet, and those that wait behind them. */
+  waiting: number;
+  waitingBytes: number;
+}
+
+export function zeroOutputCounts(): OutputCounts {
+  return { attempts: 0, failedAttempts: 0, taken: 0, failed: 0, waiting: 0, waitingBytes: 0 };
 }
 
 /**
@@ -93,8 +102,21 @@ export interface Output {
   attempts: number;
   /** The queue that holds the output; absent until the output is queued. */
   userQueue?: UserQueue;
-  /** The lane's attempt counts when this output failed for the first time; undefined before. */
-  countsAtFirstFailure: AttemptCounts | undefined;
+  /** Failed attempts to deliver the output alone; undefined before the first. */
+  failedAlone: FailuresAlone | undefined;
+}
+
+/** Failed attempts to deliver one output alone. */
+export interface FailuresAlone {
+  total: number;
+  /** Number of those whose failure may be the event's. */
+  ofEvent: number;
+  /** Number of those between which other outputs of the lane were taken. */
+  amongTaken: number;
+  /** The lane's counts after the first of them. */
+  readonly countsAtFirst: Readonly<OutputCounts>;
+  /** `OutputCounts.taken` after the last of them. */
+  takenAtLast: number;
 }
 
 export function createOutput(laneEvent: LaneEvent, bytes: Uint8Array, live?: LiveProgram): Output {
@@ -105,7 +127,7 @@ export function createOutput(laneEvent: LaneEvent, bytes: Uint8Array, live?: Liv
     live,
     byCode: live !== undefined,
     attempts: 0,
-    countsAtFirstFailure: undefined,
+    failedAlone: undefined,
   };
 }
 
