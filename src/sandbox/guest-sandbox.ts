@@ -1,6 +1,8 @@
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
-import { GUEST_CULPRITS_MAX, TEST_OUTPUT_BYTES_MAX } from "../settings/limits.ts";
+import { TEST_OUTPUT_BYTES_MAX } from "../settings/limits.ts";
+import { BatchRun } from "./batch/batch-run.ts";
+import { CostlyPrograms } from "./batch/costly-programs.ts";
 import { endError, isBreach } from "./batch/end-errors.ts";
 import { type ProgramSuspension, ProgramSuspensions } from "./batch/program-suspension.ts";
 import { runBatch } from "./batch/run-batch.ts";
@@ -8,8 +10,9 @@ import { GUEST_ANSWER_BYTES_MAX, GUEST_MEMORY_POLL_MS } from "./guest-limits.ts"
 import type { HostFunctions } from "./host-calls/host-functions.ts";
 import { defaultLimits, type SandboxLimits } from "./limits.ts";
 import { createSandboxMetrics } from "./metrics.ts";
-import type { Guest, GuestSource } from "./process/guest.ts";
+import type { Guest } from "./process/guest.ts";
 import { GuestEndedError } from "./process/guest-end.ts";
+import type { GuestSource } from "./process/guest-source.ts";
 import type {
   GuestLanguage,
   LibraryCode,
@@ -80,11 +83,11 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
     hostFunctions: options,
     logs: false,
     bytesMax: GUEST_BATCH_OUTPUT_BYTES_MAX,
-    culpritsMax: GUEST_CULPRITS_MAX,
   };
   const { cpuMs, wallMs } = limits;
   const exchangeLimits = { cpuMs, wallMs, replyBytesMax: GUEST_ANSWER_BYTES_MAX };
   const suspensions = new ProgramSuspensions(metrics, options.log);
+  const costly = new CostlyPrograms();
   const pool = new GuestPool(starter, limits);
   metrics.countWaiting(() => pool.waitingCount);
   metrics.countBackingOff(() => pool.backingOffCount);
@@ -107,17 +110,26 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
     const suspended = suspensions.errorFor(program);
     if (suspended) return counted(batch.events.map(() => ({ error: suspended })));
     const endTimer = metrics.runSeconds.startTimer();
-    const fruitlessCpuMs = suspensions.cpuMsLeft(program);
-    const { outcomes, culprits, cpuMs } = await pool.use(
-      program.workspaceId,
-      program.language,
-      jsonArrayBytes(batch.events) + jsonArrayBytes(batch.metadata),
-      (source) => runBatch(source, program, batch, { ...liveOptions, fruitlessCpuMs }),
-    );
+    const culpritsMax = costly.culpritsLeft(program);
+    const run = new BatchRun(program, batch, { ...liveOptions, culpritsMax });
+    const { workspaceId, language } = program;
+    const bytes = jsonArrayBytes(batch.events) + jsonArrayBytes(batch.metadata);
+    // A batch that has cost the first guest goes on in the second one, so that it delays no other
+    // program of the workspace any longer.
+    const isCostly = () => run.hasCostGuest || costly.has(program);
+    if (!isCostly()) {
+      await pool.use(workspaceId, language, bytes, (source) => runBatch(source, run, isCostly));
+    }
+    while (!run.isDone) {
+      await pool.useSecond(workspaceId, language, bytes, (source) =>
+        runBatch(source, run, () => source.isLeaving),
+      );
+    }
+    const { outcomes, culprits, cpuMs } = run.finish();
     endTimer();
     for (const cause of culprits) metrics.culprits.inc({ cause });
-    const isBroken = culprits.some(isBreach);
-    suspensions.record(program, outcomes, { culprits: culprits.length, cpuMs, isBroken });
+    costly.record(program, culprits.length, cpuMs);
+    suspensions.record(program, outcomes, { cpuMs, isBroken: culprits.some(isBreach) });
     return counted(outcomes);
   }
 
@@ -145,19 +157,15 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
       logs: true,
       bytesMax,
       culpritsMax: 1,
-      fruitlessCpuMs: limits.fruitlessTestCpuMs,
       budget,
     };
     const refused = (from: number) =>
       batch.events.slice(from).map(() => ({ error: tooMuchOutput }));
     if (bytesMax === 0) return { outcomes: refused(0), logs: [] };
     const runTest = async () => {
-      const { error, outcomes, logs, bytes } = await pool.useThrowAway(
-        workspaceId,
-        language,
-        budget,
-        (source) => runBatch(source, program, batch, testOptions),
-      );
+      const run = new BatchRun(program, batch, testOptions);
+      await pool.useThrowAway(workspaceId, language, budget, (source) => runBatch(source, run));
+      const { error, outcomes, logs, bytes } = run.finish();
       if (error) return { error, outcomes: [], logs };
       budget.holdOutput(bytes);
       return { outcomes: [...outcomes, ...refused(outcomes.length)], logs };

@@ -4,7 +4,6 @@ import {
   GUEST_WALL_MS_MAX,
   GUESTS_MAX,
   GUESTS_MEMORY_SHARE_MAX,
-  SUSPENSION_CPU_MS,
   THROW_AWAY_GUESTS_MAX,
   THROW_AWAY_GUESTS_OF_WORKSPACE_MAX,
 } from "../settings/limits.ts";
@@ -27,8 +26,6 @@ export interface SandboxLimits {
   cpuMs: number;
   graceMs: number;
   wallMs: number;
-  /** CPU time after which a test runs no further events, if no event has succeeded until then. */
-  fruitlessTestCpuMs: number;
   guests: number;
   /** Memory in bytes that all guests together may use. */
   memoryBytes: number;
@@ -44,7 +41,6 @@ export const defaultLimits: SandboxLimits = {
   cpuMs: GUEST_CPU_MS_MAX,
   graceMs: GUEST_KILL_GRACE_MS,
   wallMs: GUEST_WALL_MS_MAX,
-  fruitlessTestCpuMs: SUSPENSION_CPU_MS,
   guests: GUESTS_MAX,
   memoryBytes: GUESTS_MEMORY_SHARE_MAX * memoryOfMachine(),
   freeLosses: FREE_LOSSES,

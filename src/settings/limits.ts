@@ -155,9 +155,11 @@ export const THROW_AWAY_GUESTS_OF_WORKSPACE_MAX = 4;
 // User code
 /** CPU time of user code for a batch of events. */
 export const GUEST_CPU_MS_MAX = 4_000;
-/** Events of one batch that may each use up the whole CPU budget; later ones get a short one. */
+/** Events of a program that may each use up the whole CPU time; later ones get a short one. */
 export const GUEST_CULPRITS_MAX = 4;
-/** CPU time of an event after `GUEST_CULPRITS_MAX` others used up the whole budget. */
+/** Time after which one more event of the program may use up the whole CPU time. */
+export const CULPRIT_FORGOTTEN_MS = 60_000;
+/** CPU time of an event after `GUEST_CULPRITS_MAX` others used up the whole CPU time. */
 export const GUEST_SHORT_CPU_MS_MAX = 100;
 /** Time for a guest that neither computes nor answers, because the machine is busy or it sleeps. */
 export const GUEST_WALL_MS_MAX = 20_000;
@@ -202,15 +204,21 @@ export const FETCH_REQUEST_CHARS_MAX = 1 << 20;
 /** Bytes of the body of one answer to user code's `fetch`. */
 export const FETCH_ANSWER_BYTES_MAX = 1 << 20;
 /** Batches in a row without a good event after which a program is suspended. */
-export const SUSPENSION_COST = 20;
-/** Cost of a failed batch whose guest ran out of time or was killed. */
-export const SUSPENSION_COST_OF_CULPRITS = 4;
-/** CPU time of batches without a good event after which their program is suspended. */
+export const SUSPENSION_BATCHES = 20;
+/** Events in a row that failed after which a program is suspended if they used much CPU time. */
+export const SUSPENSION_EVENTS = 20;
+/** CPU time that counts as much for `SUSPENSION_EVENTS`. */
 export const SUSPENSION_CPU_MS = 5_000;
+/** Time after a good event within which a program with failed batches is not suspended. */
+export const SUSPENSION_GOOD_MS = 60_000;
 /** First suspension of a program; each further one is twice as long. */
 export const SUSPENDED_MS_MIN = 1_000;
 /** Longest suspension of a program. */
 export const SUSPENDED_MS_MAX = 300_000;
+/** Time for which a program runs in the second guest of its workspace after a costly batch. */
+export const COSTLY_PROGRAM_MS = 600_000;
+/** CPU time of a costly batch; one that used up the time of its guest or ended it is costly too. */
+export const COSTLY_BATCH_CPU_MS = 1_000;
 /** Guests of live events alive at once, as far as memory goes; then workspaces take turns. */
 export const GUESTS_MAX = 512;
 /** Share of the machine's or container's memory for all guests; beyond it idle ones end first. */

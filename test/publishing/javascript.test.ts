@@ -6,7 +6,7 @@ import { PATIENCE_MS, testSandbox } from "../sandbox/support.ts";
 import { code, refusalOf } from "./_setup.ts";
 
 // One of the programs loops, and is stopped at its first event.
-const sandbox = testSandbox({ limits: { cpuMs: 2_000, fruitlessTestCpuMs: 1 } });
+const sandbox = testSandbox({ limits: { cpuMs: 2_000 } });
 afterAll(() => sandbox.close());
 
 /** Publishing over the real sandbox: real guests compile, link and run the code. */

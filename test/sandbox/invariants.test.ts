@@ -27,7 +27,6 @@ test("a run that settles an event twice fails", () => {
     limits: defaultLimits,
     logs: false,
     culpritsMax: 1,
-    fruitlessCpuMs: 1,
     bytesMax: 1,
     hostFunctions: {},
   });
@@ -92,6 +91,7 @@ test("a workspace that is not admitted gets no guest", () => {
   const holder: GuestHolder = {
     idleSince: undefined,
     memoryBytes: 0,
+    isSecond: false,
     onAdmit() {},
     evict() {},
   };

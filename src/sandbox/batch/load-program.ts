@@ -38,6 +38,17 @@ export async function loadProgram(
   }
 }
 
+/**
+ * Unloads a program that was stopped in the middle of a run, which may leave its state half
+ * changed. The next `loadProgram` loads it again, with the CPU time of a load. Does nothing when
+ * the guest has loaded it again already. `number` is its number in the guest.
+ */
+export function unloadProgram(guest: Guest, program: Program, number: number): void {
+  if (guest.programs.get(program.id) !== number) return;
+  guest.programs.delete(program.id);
+  guest.unloadedPrograms.push(number);
+}
+
 /** Sends a request that takes almost no time. Returns whether the guest has answered it. */
 export async function isResponsive(guest: Guest, limits: SandboxLimits): Promise<boolean> {
   const { cpuMs, wallMs } = limits;
@@ -81,10 +92,10 @@ async function loadNew(
 
 /**
  * Removes the least recently used programs from the list of the guest's programs, until there is
- * room for one more. Returns their numbers; the guest unloads these programs.
+ * room for one more. Returns the numbers of all programs that the guest has to drop.
  */
 function evictPrograms(guest: Guest): number[] {
-  const drop: number[] = [];
+  const drop = guest.unloadedPrograms.splice(0);
   for (const [id, number] of guest.programs) {
     if (guest.programs.size < guest.programsMax) break;
     guest.programs.delete(id);

@@ -3,9 +3,10 @@ import { assert } from "../../assert.ts";
 import {
   SUSPENDED_MS_MAX,
   SUSPENDED_MS_MIN,
-  SUSPENSION_COST,
-  SUSPENSION_COST_OF_CULPRITS,
+  SUSPENSION_BATCHES,
   SUSPENSION_CPU_MS,
+  SUSPENSION_EVENTS,
+  SUSPENSION_GOOD_MS,
 } from "../../settings/limits.ts";
 import type { SandboxMetrics } from "../metrics.ts";
 import type { Program, ProgramOutcome, UserError } from "../program.ts";
@@ -29,10 +30,8 @@ export interface ProgramSuspension {
   reason: string;
 }
 
-/** Guests and CPU time that one batch has cost the sandbox. */
+/** Cost of one batch for the sandbox. */
 export interface BatchCost {
-  /** Number of events that used up the time of a guest or ended it. */
-  culprits: number;
   cpuMs: number;
   /** Whether the code has taken control of a guest's process. */
   isBroken: boolean;
@@ -40,14 +39,12 @@ export interface BatchCost {
 
 interface FailureRecord {
   program: Program;
-  /**
-   * Number of failed batches since the last event that succeeded. Expensive batches count several
-   * times.
-   */
-  cost: number;
-  /** CPU time of the failed batches since the last event that succeeded, or the last suspension. */
-  cpuMs: number;
+  /** Failed batches, and their events and CPU time, since the last event that succeeded. */
   batches: number;
+  events: number;
+  cpuMs: number;
+  /** Time of the last event that succeeded after a failed batch. */
+  goodAt: number;
   /** Milliseconds of the last suspension; 0 before the first one. */
   periodMs: number;
   until: number;
@@ -55,13 +52,14 @@ interface FailureRecord {
 }
 
 /**
- * Suspends programs that only fail, so that they do not use up their workspace's guest. A program
- * is suspended after several batches in which all events failed. Then one batch is tried. If all
- * its events fail too, the program is suspended for twice as long.
+ * Suspends programs that only fail, so that they do not use up their workspace's guests. A program
+ * is suspended after several batches in which all events failed, or earlier when many events in a
+ * row failed and used much CPU time. Then one batch is tried. If all its events fail too, the
+ * program is suspended for twice as long.
  *
- * A batch that used up the time of a guest, or ended it, counts as several failed batches. A
- * program is also suspended when its failed batches use much CPU time, or when one batch takes
- * control of its guest. A new revision is a new program, without earlier failures.
+ * A program with good events among the bad ones is not suspended, since the good ones would become
+ * dead letters. A program that takes control of its guest in a batch without a good event is
+ * suspended at once. A new revision is a new program, without earlier failures.
  */
 export class ProgramSuspensions {
   readonly #records = new Map<string, FailureRecord>();
@@ -88,14 +86,6 @@ export class ProgramSuspensions {
   }
 
   /**
-   * Returns the CPU time in ms that a program may still use before it is suspended, if no event
-   * succeeds.
-   */
-  cpuMsLeft(program: Program): number {
-    return SUSPENSION_CPU_MS - (this.#records.get(program.id)?.cpuMs ?? 0);
-  }
-
-  /**
    * Records the outcomes and the cost of a batch. Suspends the program when it has failed too
    * often.
    */
@@ -105,11 +95,12 @@ export class ProgramSuspensions {
     if (!last) return;
     if (!("error" in last) || outcomes.some((outcome) => !("error" in outcome))) {
       const record = this.#records.get(program.id);
-      this.#records.delete(program.id);
-      if (record !== undefined && record.periodMs > 0) {
+      if (record === undefined) return;
+      if (record.periodMs > 0) {
         this.#log.info(logFieldsOf(record), "transformation works again after a suspension");
       }
-    } else this.#failed(program, last.error.message, cost);
+      Object.assign(record, unfailed, { goodAt: this.#now() });
+    } else this.#failed(program, last.error.message, outcomes.length, cost);
   }
 
   list(): ProgramSuspension[] {
@@ -122,17 +113,14 @@ export class ProgramSuspensions {
       });
   }
 
-  #failed(program: Program, reason: string, { culprits, cpuMs, isBroken }: BatchCost): void {
+  #failed(program: Program, reason: string, events: number, { cpuMs, isBroken }: BatchCost): void {
     const record = this.#records.get(program.id) ?? this.#open(program);
     record.reason = reason.split("\n")[0]!;
     record.batches += 1;
-    // A batch that breaks into its guest costs the start of a guest, and is no accident.
-    if (isBroken) record.cost += SUSPENSION_COST;
-    else record.cost += culprits > 0 ? SUSPENSION_COST_OF_CULPRITS : 1;
+    record.events += events;
     record.cpuMs += cpuMs;
-    const enough = record.cost >= SUSPENSION_COST || record.cpuMs >= SUSPENSION_CPU_MS;
-    if (!enough && record.periodMs === 0) return;
-    record.cpuMs = 0;
+    // A batch that breaks into its guest is no accident of some events.
+    if (!isBroken && !this.#onlyFails(record)) return;
     record.periodMs = Math.min(SUSPENDED_MS_MAX, record.periodMs * 2 || SUSPENDED_MS_MIN);
     record.until = this.#now() + record.periodMs;
     this.#metrics.suspensions.inc();
@@ -141,16 +129,25 @@ export class ProgramSuspensions {
     this.#log.warn(logFieldsOf(record), "transformation suspended because it only fails");
   }
 
+  #onlyFails({ batches, events, cpuMs, goodAt, periodMs }: FailureRecord): boolean {
+    if (this.#now() - goodAt < SUSPENSION_GOOD_MS) return false;
+    if (periodMs > 0 || batches >= SUSPENSION_BATCHES) return true;
+    return events >= SUSPENSION_EVENTS && cpuMs >= SUSPENSION_CPU_MS;
+  }
+
   #open(program: Program): FailureRecord {
     if (this.#records.size >= SUSPENDED_PROGRAMS_MAX) {
       const [oldest] = this.#records.keys();
       this.#records.delete(oldest!);
     }
-    const record = { program, cost: 0, cpuMs: 0, batches: 0, periodMs: 0, until: 0, reason: "" };
+    const record = { program, ...unfailed, goodAt: Number.NEGATIVE_INFINITY };
     this.#records.set(program.id, record);
     return record;
   }
 }
+
+/** The record of a program that has not failed since its last event that succeeded. */
+const unfailed = { batches: 0, events: 0, cpuMs: 0, periodMs: 0, until: 0, reason: "" };
 
 /**
  * Returns the log fields of a failing program. They do not contain its error, because user code

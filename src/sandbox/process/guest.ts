@@ -21,11 +21,6 @@ const GUEST_STDERR_FLOOD_BYTES = 1 << 20;
 
 const REPLY_BYTES_SMALL = 4_096;
 
-/** Provides the guest for some work: the same guest until it dies, then a new one. */
-export interface GuestSource {
-  guest(): Promise<Guest> | Guest;
-}
-
 /**
  * The host's side of one guest process. It starts and kills the process, sends requests to it, and
  * enforces its resource limits.
@@ -42,7 +37,11 @@ export class Guest {
    * or with the error that keeps the program from loading.
    */
   readonly loads = new Map<string, Promise<number | UserError>>();
+  /** Numbers of programs that the guest drops when it loads the next program. */
+  readonly unloadedPrograms: number[] = [];
   eventCount = 0;
+  /** The workspace whose code runs in the guest; undefined before any code has been sent to it. */
+  workspaceId: string | undefined;
   softTimeouts = 0;
   /** How the process ended; undefined until it has ended. */
   ended: { end: GuestEndCause; code: number | null; signal: ExitSignal } | undefined;
@@ -66,8 +65,6 @@ export class Guest {
     (bytes) => this.#socket.send(bytes),
     (cause, fault) => this.kill(cause, fault),
   );
-  /** The workspace whose code runs in the guest; undefined before any code has been sent to it. */
-  #workspaceId: string | undefined;
   #lastProgram = 0;
   #isRetiring = false;
   #pausedAt: number | undefined;
@@ -145,9 +142,9 @@ export class Guest {
    * another workspace or runs another language.
    */
   assign(workspaceId: string, language: GuestLanguage): void {
-    this.#workspaceId ??= workspaceId;
+    this.workspaceId ??= workspaceId;
     assert(
-      this.#workspaceId === workspaceId && this.#language === language,
+      this.workspaceId === workspaceId && this.#language === language,
       "A guest serves one workspace and one language",
     );
   }

@@ -58,8 +58,7 @@ export interface RunRequest {
   budgetMs: number;
   /**
    * CPU time in milliseconds that the code may use. `budgetMs` is longer when a busy machine gave
-   * an earlier attempt too little CPU. A stop is the code's fault only if the code has used most of
-   * `cpuMs`.
+   * an earlier attempt too little CPU.
    */
   cpuMs: number;
   /** Maximum lines of `log(...)` in the reply. */
@@ -140,14 +139,15 @@ export const FAILED = -1;
 export const OPEN = -2;
 
 /**
- * Why a run stopped before every event had an outcome. `timeout`: the code used up its time.
- * `starved`: the time ended while the machine gave the guest too little CPU. `full`: the outputs
- * reached the size limit of one reply. `failed`: `transformBatch` failed with `error`, so each
- * event has to run alone. `culprit` is the index of the event that used up the time, when it is
- * known.
+ * Why a run stopped before every event had an outcome. `timeout`: the time was used up. `full`: the
+ * outputs reached the size limit of one reply. `failed`: `transformBatch` failed with `error`, so
+ * each event has to run alone.
  */
 export interface RunStop {
-  reason: "timeout" | "starved" | "full" | "failed";
+  reason: "timeout" | "full" | "failed";
+  /** Index of the event that was running when the time was used up, if it is known. */
   culprit?: number;
+  /** CPU time in whole milliseconds that the culprit used by itself, if it is known. */
+  culpritMs?: number;
   error?: UserError;
 }

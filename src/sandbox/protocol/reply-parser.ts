@@ -102,17 +102,20 @@ export function parseRunReply(
 }
 
 function readStop(value: unknown, outcomes: readonly unknown[]): RunStop {
-  const { reason, culprit, error } = fields(value);
+  const { reason, culprit, culpritMs, error } = fields(value);
   if (reason === "failed" || reason === "full") {
     if (outcomes.length === 1) throw new GuestFrameError("Expected an outcome");
     return reason === "full" ? { reason } : { reason, error: userError(error) };
   }
-  if (reason !== "timeout" && reason !== "starved") throw new GuestFrameError("Expected a reason");
-  if (culprit === undefined) return { reason };
+  if (reason !== "timeout") throw new GuestFrameError("Expected a reason");
+  const stop: RunStop = { reason };
+  if (culpritMs !== undefined) stop.culpritMs = whole(culpritMs, 0);
+  if (culprit === undefined) return stop;
   const index = whole(culprit, 0);
   if (index >= outcomes.length || outcomes[index])
     throw new GuestFrameError("Expected an open event");
-  return { reason, culprit: index };
+  stop.culprit = index;
+  return stop;
 }
 
 /**

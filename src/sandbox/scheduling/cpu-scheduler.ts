@@ -9,6 +9,8 @@ export const GUEST_TIME_SLICE_MS = 100;
 
 /** A guest that the scheduler can pause and resume. Repeated calls of either method do nothing. */
 export interface SchedulableGuest {
+  /** The workspace whose code runs in the guest; undefined while the guest has none. */
+  readonly workspaceId: string | undefined;
   /** Whether the guest is computing, or would compute if it were not paused. */
   readonly runnable: boolean;
   /** CPU time that the guest has recently used beyond its fair share. */
@@ -18,14 +20,18 @@ export interface SchedulableGuest {
 }
 
 /**
- * The part of an equal share of the processors that a guest may use without incurring a CPU debt.
+ * The part of an equal share of the processors that a workspace may use without incurring a CPU
+ * debt.
  */
 const FREE_SHARE = 0.5;
 
 /**
  * Shares the processors among guests, so that guests that compute a lot do not block the others. A
- * guest that computes little is never paused. Among guests with a CPU debt, those with the smallest
- * debt run first. No guest is paused while there is a processor for each.
+ * guest that computes little is never paused. Among guests with a CPU debt, those whose workspace
+ * has the smallest debt run first. No guest is paused while there is a processor for each.
+ *
+ * Shares and turns belong to workspaces: the guests of one workspace divide its share, and one of
+ * them runs in its turn. So a workspace with two guests gets no more than one with a single guest.
  *
  * The more guests are runnable, the smaller is the debt at which a guest is paused. Otherwise fifty
  * guests that begin to compute at once would take all processors for ten seconds.
@@ -37,20 +43,25 @@ const FREE_SHARE = 0.5;
 export class CpuScheduler<T extends SchedulableGuest> {
   readonly #processors: number;
   /**
-   * Guests whose CPU debt is above the limit. The first ones, one per processor, run; the others
-   * are paused.
+   * Workspaces whose guests have a CPU debt above the limit. The first ones, one per processor, have
+   * their turn: one of their guests runs, and the others are paused.
    */
-  #queue: T[] = [];
+  #queue: unknown[] = [];
   #rotatedAt = 0;
-  #runnableCount = 0;
+  /** Workspaces with a runnable guest. A guest without a workspace counts as one. */
+  #shares = new Map<unknown, WorkspaceShare>();
 
   constructor(processors = availableParallelism()) {
     this.#processors = processors;
   }
 
-  /** The part of one processor that each guest may use without incurring a CPU debt. */
-  get fairShare(): number {
-    return Math.min(1, (FREE_SHARE * this.#processors) / Math.max(1, this.#runnableCount));
+  /** Returns the part of one processor that a guest may use without incurring a CPU debt. */
+  fairShareOf(guest: T): number {
+    const ofWorkspace = Math.min(
+      1,
+      (FREE_SHARE * this.#processors) / Math.max(1, this.#shares.size),
+    );
+    return ofWorkspace / Math.max(1, this.#shares.get(holderOf(guest))?.running ?? 0);
   }
 
   /**
@@ -59,29 +70,61 @@ export class CpuScheduler<T extends SchedulableGuest> {
    */
   schedule(guests: Iterable<T>, now: number): void {
     const all = [...guests];
-    this.#runnableCount = all.filter(({ runnable }) => runnable).length;
-    const processorsPerGuest = Math.min(1, this.#processors / Math.max(1, this.#runnableCount));
+    const runnable = all.filter((guest) => guest.runnable);
+    this.#shares = sharesOf(runnable);
+    const processorsPerGuest = Math.min(1, this.#processors / Math.max(1, runnable.length));
     const burstMs = GUEST_BURST_CPU_MS_MAX * processorsPerGuest;
-    const indebted = new Set<T>();
+    const indebted = new Map<unknown, T[]>();
     for (const guest of all) {
-      if (guest.runnable && guest.cpuDebtMs > burstMs) indebted.add(guest);
-      else guest.resume();
+      if (guest.runnable && guest.cpuDebtMs > burstMs) {
+        const ofWorkspace = indebted.get(holderOf(guest)) ?? [];
+        indebted.set(holderOf(guest), [...ofWorkspace, guest]);
+      } else guest.resume();
     }
-    this.#queue = this.#queue.filter((guest) => indebted.delete(guest));
-    this.#queue.push(...indebted);
+    this.#queue = this.#queue.filter((holder) => indebted.has(holder));
+    this.#queue.push(...[...indebted.keys()].filter((holder) => !this.#queue.includes(holder)));
     if (now - this.#rotatedAt >= GUEST_TIME_SLICE_MS) {
       this.#rotatedAt = now;
       this.#queue.push(...this.#queue.splice(0, this.#processors));
-      this.#queue.sort((a, b) => debtInSlices(a) - debtInSlices(b));
+      const slicesOf = (holder: unknown) => slices(this.#shares.get(holder)!.debtMs);
+      this.#queue.sort((a, b) => slicesOf(a) - slicesOf(b));
     }
-    for (const [position, guest] of this.#queue.entries()) {
+    const byDebt = (a: T, b: T) => slices(a.cpuDebtMs) - slices(b.cpuDebtMs);
+    const turns = this.#queue.map((holder) => indebted.get(holder)!.toSorted(byDebt));
+    const order = [...turns.map(([first]) => first!), ...turns.flatMap(([, ...others]) => others)];
+    for (const [position, guest] of order.entries()) {
       if (position < this.#processors) guest.resume();
-      else guest.pause();
+      else {
+        guest.pause();
+        this.#shares.get(holderOf(guest))!.running -= 1;
+      }
     }
   }
 }
 
-/** CPU debt in whole time slices. The rounding makes guests with similar debts alternate. */
-function debtInSlices({ cpuDebtMs }: SchedulableGuest): number {
-  return Math.floor(cpuDebtMs / GUEST_TIME_SLICE_MS);
+/** CPU debt in whole time slices. The rounding makes workspaces with similar debts alternate. */
+function slices(debtMs: number): number {
+  return Math.floor(debtMs / GUEST_TIME_SLICE_MS);
+}
+
+interface WorkspaceShare {
+  /** Runnable guests of the workspace that are not paused. They divide its share. */
+  running: number;
+  /** The largest CPU debt of a runnable guest of the workspace. */
+  debtMs: number;
+}
+
+function holderOf(guest: SchedulableGuest): unknown {
+  return guest.workspaceId ?? guest;
+}
+
+function sharesOf(runnable: readonly SchedulableGuest[]): Map<unknown, WorkspaceShare> {
+  const shares = new Map<unknown, WorkspaceShare>();
+  for (const guest of runnable) {
+    const share = shares.get(holderOf(guest)) ?? { running: 0, debtMs: 0 };
+    share.running += 1;
+    share.debtMs = Math.max(share.debtMs, guest.cpuDebtMs);
+    shares.set(holderOf(guest), share);
+  }
+  return shares;
 }

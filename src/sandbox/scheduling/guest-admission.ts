@@ -12,6 +12,8 @@ export interface GuestHolder {
   readonly idleSince: number | undefined;
   /** Memory in bytes that the holder's guest uses; 0 when it has no guest. */
   readonly memoryBytes: number;
+  /** Whether the holder's guest is the second one of its workspace and language. */
+  readonly isSecond: boolean;
   /**
    * Called when the holder is admitted: it may have a guest from now on, until it calls `release`.
    */
@@ -35,7 +37,8 @@ export interface AdmissionLimits {
 /**
  * Bounds the number of guests and their memory. While a bound is reached, further workspaces wait
  * in a queue, and guests are evicted for them, one at a time: the guest that has been idle longest;
- * if none is idle, the one that was admitted first, or the largest one when memory is short.
+ * if none is idle, the second guest of a workspace; if there is none, the guest that was admitted
+ * first, or the largest one when memory is short.
  *
  * At least `GUEST_EVICTION_INTERVAL_MS` pass between two evictions, because the start of a guest
  * costs as much as a thousand events: without the interval, guests would be replaced for each
@@ -60,6 +63,11 @@ export class GuestAdmission<T extends GuestHolder> {
   /** Number of holders that wait for admission. */
   get waiting(): number {
     return this.#queue.size;
+  }
+
+  /** Whether a holder would be admitted at once. */
+  get hasRoom(): boolean {
+    return this.#queue.size === 0 && this.#hasRoom();
   }
 
   /** Adds the holder to the queue. Admits it as soon as there is room, which may be at once. */
@@ -93,7 +101,7 @@ export class GuestAdmission<T extends GuestHolder> {
    */
   evictOverMemory(): void {
     if (!this.#limits.isOverMemory() || this.#evictedForMemory) return;
-    this.#evictedForMemory = this.#longestIdle() ?? this.#largest();
+    this.#evictedForMemory = this.#longestIdle() ?? this.#second() ?? this.#largest();
     this.#evict(this.#evictedForMemory, true);
   }
 
@@ -129,9 +137,9 @@ export class GuestAdmission<T extends GuestHolder> {
     if (isDue && this.#queue.size > this.#evicted.size) {
       this.#evictionAt = now;
       const isFull = this.#holders.size >= this.#limits.guestsMax;
-      const idle = this.#longestIdle();
+      const dispensable = this.#longestIdle() ?? this.#second();
       // Where memory is short, the longest admitted guest need not be the one that takes it.
-      this.#evict(idle ?? (isFull ? this.#longestAdmitted() : this.#largest()), !isFull);
+      this.#evict(dispensable ?? (isFull ? this.#longestAdmitted() : this.#largest()), !isFull);
     }
     // Memory may also be given back by guests that stay.
     this.#timer = setTimeout(() => this.#admit(), GUEST_EVICTION_INTERVAL_MS);
@@ -144,6 +152,10 @@ export class GuestAdmission<T extends GuestHolder> {
       if (!longest || holder.idleSince < longest.idleSince!) longest = holder;
     }
     return longest;
+  }
+
+  #second(): T | undefined {
+    return this.#remaining().find(({ isSecond }) => isSecond);
   }
 
   #longestAdmitted(): T | undefined {

@@ -2,7 +2,7 @@ import { atMost, FairSemaphore } from "../../concurrency/fair-semaphore.ts";
 import { messageOf } from "../../errors.ts";
 import { GUEST_IDLE_MS_MAX } from "../../settings/limits.ts";
 import type { SandboxLimits } from "../limits.ts";
-import type { GuestSource } from "../process/guest.ts";
+import type { GuestSource } from "../process/guest-source.ts";
 import type { GuestLanguage } from "../program.ts";
 import { SandboxUnavailable } from "../sandbox.ts";
 import type { TestBudget } from "../test-budget.ts";
@@ -20,14 +20,15 @@ const SWEEP_MS = 5_000;
 const NEW_GUEST_BYTES = 16 << 20;
 
 /**
- * Runs work in one guest for each workspace and language. A guest never runs code of two workspaces
- * or of two languages. The work of one workspace and language is sent in order; other workspaces
- * and languages work in parallel. Guests for tests of code (throw-away guests) have a semaphore of
+ * Runs work in one guest for each workspace and language, or in two. A guest never runs code of two
+ * workspaces or of two languages. The work for one guest is sent in order; other guests work in
+ * parallel. The second guest is for programs that cost their guest much, so that they do not delay
+ * the others. It exists only while there is room for it without an eviction. Guests for tests of code (throw-away guests) have a semaphore of
  * their own, so that tests delay no live event.
  */
 export class GuestPool {
   readonly #starter: GuestStarter;
-  readonly #guests = new Map<string, WorkspaceGuest>();
+  readonly #guests = new Map<string, { first: WorkspaceGuest; second?: WorkspaceGuest }>();
   readonly #admission: GuestAdmission<WorkspaceGuest>;
   readonly #freeLosses: number;
   readonly #throwAways: FairSemaphore;
@@ -48,7 +49,7 @@ export class GuestPool {
   }
 
   /**
-   * Does work in the guest of a workspace. `bytes` is the approximate size of what the work sends
+   * Does work in the first guest of a workspace. `bytes` is the approximate size of what the work sends
    * to the guest. Rejects with `SandboxUnavailable` when no guest can be started.
    */
   use<T>(
@@ -57,12 +58,19 @@ export class GuestPool {
     bytes: number,
     work: (source: GuestSource) => Promise<T>,
   ): Promise<T> {
-    const key = `${language} ${workspaceId}`;
-    const guest = this.#guests.get(key) ?? this.#createGuest(language);
-    this.#guests.set(key, guest);
-    return new Promise<T>((resolve, reject) => {
-      guest.enqueue({ bytes, perform: (source) => work(source).then(resolve, reject), reject });
-    });
+    return perform(this.#guestsOf(workspaceId, language).first, bytes, work);
+  }
+
+  /** Does what `use` does, in the second guest, or in the first one if there is no room for two. */
+  useSecond<T>(
+    workspaceId: string,
+    language: GuestLanguage,
+    bytes: number,
+    work: (source: GuestSource) => Promise<T>,
+  ): Promise<T> {
+    const guests = this.#guestsOf(workspaceId, language);
+    guests.second ??= this.#createGuest(language, guests.first);
+    return perform(guests.second, bytes, work);
   }
 
   /**
@@ -96,26 +104,51 @@ export class GuestPool {
    * recently ended several guests.
    */
   get backingOffCount(): number {
-    return [...this.#guests.values()].filter(({ isBackingOff }) => isBackingOff).length;
+    const guests = [...this.#guests.values()];
+    return guests.filter(({ first, second }) => first.isBackingOff || second?.isBackingOff).length;
   }
 
   close(): void {
     clearInterval(this.#sweep);
     this.#admission.close();
     const error = new SandboxUnavailable("Sandbox is closed");
-    for (const guest of this.#guests.values()) guest.close(error);
+    for (const { first, second } of this.#guests.values()) {
+      second?.close(error);
+      first.close(error);
+    }
   }
 
-  #createGuest(language: GuestLanguage): WorkspaceGuest {
+  #guestsOf(workspaceId: string, language: GuestLanguage) {
+    const key = `${language} ${workspaceId}`;
+    const guests = this.#guests.get(key) ?? { first: this.#createGuest(language) };
+    this.#guests.set(key, guests);
+    return guests;
+  }
+
+  #createGuest(language: GuestLanguage, first?: WorkspaceGuest): WorkspaceGuest {
     const losses = new GuestLossBackoff(this.#freeLosses);
-    return new WorkspaceGuest(this.#starter, this.#admission, language, losses);
+    return new WorkspaceGuest(this.#starter, this.#admission, language, losses, first);
   }
 
   #evictIdle(): void {
     const before = performance.now() - GUEST_IDLE_MS_MAX;
-    for (const [key, guest] of this.#guests) {
-      if (guest.isForgettable) this.#guests.delete(key);
-      else if ((guest.idleSince ?? Infinity) < before) guest.evict(false);
+    for (const [key, guests] of this.#guests) {
+      const { first, second } = guests;
+      if (second?.isForgettable) delete guests.second;
+      if (first.isForgettable && !guests.second) this.#guests.delete(key);
+      for (const guest of [first, second]) {
+        if ((guest?.idleSince ?? Infinity) < before) guest!.evict(false);
+      }
     }
   }
+}
+
+function perform<T>(
+  guest: WorkspaceGuest,
+  bytes: number,
+  work: (source: GuestSource) => Promise<T>,
+): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    guest.enqueue({ bytes, perform: (source) => work(source).then(resolve, reject), reject });
+  });
 }

@@ -74,7 +74,7 @@ export class GuestStarter {
       watchedAt = performance.now();
       for (const guest of this.#alive) {
         if (lateMs > STANDSTILL_MS_MIN) guest.extendDeadline(lateMs);
-        guest.enforceLimits(options.graceMs, this.#scheduler.fairShare);
+        guest.enforceLimits(options.graceMs, this.#scheduler.fairShareOf(guest));
       }
       this.onWatch();
       this.#scheduler.schedule(this.#alive, performance.now());

@@ -1,5 +1,6 @@
 import { GUEST_MEMORY_POLL_MS } from "../guest-limits.ts";
 import type { Guest } from "../process/guest.ts";
+import type { GuestSource } from "../process/guest-source.ts";
 import { readProcessUsage } from "../process/process-usage.ts";
 import type { GuestLanguage } from "../program.ts";
 import { SandboxUnavailable } from "../sandbox.ts";
@@ -16,7 +17,8 @@ const FREE_CPU_MS = 20;
  * Provides the guest of one test, and a new one when the test has killed it. The CPU time of all
  * these guests is charged to one budget.
  */
-export class ThrowAwayGuests {
+export class ThrowAwayGuests implements GuestSource {
+  readonly isLeaving = false;
   readonly #starter: GuestStarter;
   readonly #language: GuestLanguage;
   readonly #budget: TestBudget;

@@ -1,5 +1,6 @@
 import { assert } from "../../assert.ts";
-import type { Guest, GuestSource } from "../process/guest.ts";
+import type { Guest } from "../process/guest.ts";
+import type { GuestSource } from "../process/guest-source.ts";
 import type { GuestLanguage } from "../program.ts";
 import type { GuestAdmission, GuestHolder } from "./guest-admission.ts";
 import type { GuestLossBackoff } from "./guest-loss-backoff.ts";
@@ -40,12 +41,15 @@ export interface GuestWork {
 
 /**
  * Queue of the work of one workspace in one language, and the guest that does it. There is at most
- * one guest at a time.
+ * one guest at a time. The second queue of a workspace passes its work to the first one while there
+ * is no room for a second guest.
  */
-export class WorkspaceGuest implements GuestHolder {
+export class WorkspaceGuest implements GuestHolder, GuestSource {
   readonly #starter: GuestStarter;
   readonly #admission: GuestAdmission<WorkspaceGuest>;
   readonly #language: GuestLanguage;
+  /** The first queue of the workspace, if this is the second one. */
+  readonly #first: WorkspaceGuest | undefined;
   #guest: Guest | undefined;
   /** Start of the next guest; undefined while no start is under way. */
   #start: Promise<Guest> | undefined;
@@ -71,11 +75,22 @@ export class WorkspaceGuest implements GuestHolder {
     admission: GuestAdmission<WorkspaceGuest>,
     language: GuestLanguage,
     losses: GuestLossBackoff,
+    first?: WorkspaceGuest,
   ) {
     this.#starter = starter;
     this.#admission = admission;
     this.#language = language;
     this.#losses = losses;
+    this.#first = first;
+  }
+
+  get isSecond(): boolean {
+    return this.#first !== undefined;
+  }
+
+  /** Whether work of the second queue should go on in the first one, to make room. */
+  get isLeaving(): boolean {
+    return this.isSecond && this.#state === "leaving";
   }
 
   get idleSince(): number | undefined {
@@ -129,6 +144,10 @@ export class WorkspaceGuest implements GuestHolder {
 
   #startWork(): void {
     if (this.#state === "none" && this.#queue.length > 0) {
+      if (this.#first && !this.#admission.hasRoom) {
+        for (const work of this.#queue.splice(0)) this.#first.enqueue(work);
+        return;
+      }
       this.#state = "queued";
       this.#admission.request(this);
     }
@@ -150,7 +169,7 @@ export class WorkspaceGuest implements GuestHolder {
     try {
       const max = this.#activeBytes <= SMALL_BYTES_MAX ? SMALL_BATCHES_MAX : LARGE_BATCHES_MAX;
       assert(this.#activeCount <= max, "A guest has at most the permitted batches under way");
-      await work.perform({ guest: () => this.#currentGuest() });
+      await work.perform(this);
     } catch (error) {
       work.reject(error);
     }
@@ -164,7 +183,7 @@ export class WorkspaceGuest implements GuestHolder {
     else this.#leaveWithoutGuest();
   }
 
-  #currentGuest(): Promise<Guest> | Guest {
+  guest(): Promise<Guest> | Guest {
     if (this.#guest && !this.#guest.dying) {
       assert(!this.#guest.isRetiring, "A replaced guest gets no more batches");
       return this.#guest;

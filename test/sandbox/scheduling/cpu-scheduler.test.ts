@@ -7,6 +7,7 @@ import {
 } from "../../../src/sandbox/scheduling/cpu-scheduler.ts";
 
 class Worker implements SchedulableGuest {
+  workspaceId: string | undefined;
   runs = true;
 
   constructor(
@@ -71,17 +72,28 @@ test("a guest that sleeps, has paid its debt or is gone leaves the queue", () =>
   expect(first.runs).toBe(true);
 });
 
-test("a guest's fair share is half of an equal part of the processors", () => {
+test("a workspace's fair share is half of an equal part of the processors", () => {
   const rota = new CpuScheduler<Worker>(2);
-  expect(rota.fairShare).toBe(1);
-  rota.schedule([...workers(10, true), ...workers(30, false, false)], 0);
-  expect(rota.fairShare).toBe(0.1);
+  const all = workers(10, true);
+  const [one] = all as [Worker];
+  expect(rota.fairShareOf(one)).toBe(1);
+  rota.schedule([...all, ...workers(30, false, false)], 0);
+  expect(rota.fairShareOf(one)).toBe(0.1);
+  const calm = workers(10, false);
+  for (const worker of calm.slice(5)) worker.workspaceId = "w";
+  rota.schedule(calm, 0);
+  // Six workspaces, one of which divides its share among five guests.
+  expect(calm.map((worker) => rota.fairShareOf(worker))).toEqual([
+    ...Array(5).fill(1 / 6),
+    ...Array(5).fill(1 / 6 / 5),
+  ]);
   rota.schedule([], 0);
-  expect(rota.fairShare).toBe(1);
+  expect(rota.fairShareOf(one)).toBe(1);
 });
 
 /** Guest that computes whenever it may, and counts its CPU time. */
 class Spinner implements SchedulableGuest {
+  workspaceId: string | undefined;
   readonly runnable = true;
   usedMs = 0;
   runs = true;
@@ -120,4 +132,24 @@ test("the guest with the least CPU debt runs next", () => {
   for (let now = 0; now <= 2 * GUEST_TIME_SLICE_MS; now += 25)
     rota.schedule([...heavy, honest], now);
   expect(honest.runs).toBe(true);
+});
+
+test("a workspace with two guests gets as much CPU time as one with a single guest", () => {
+  const rota = new CpuScheduler<Spinner>(2);
+  const pair = [new Spinner(), new Spinner()];
+  for (const one of pair) one.workspaceId = "pair";
+  const singles = Array.from({ length: 6 }, () => new Spinner());
+  const all = [...pair, ...singles];
+  for (let now = 0; now < 60_000; now += 25) {
+    rota.schedule(all, now);
+    for (const one of all) {
+      one.compute(25);
+      // The monitor of a real guest does the same.
+      if (one.runs) one.cpuDebtMs = Math.max(0, one.cpuDebtMs - 25 * rota.fairShareOf(one));
+    }
+  }
+  const [a, b] = pair as [Spinner, Spinner];
+  const ofSingles = singles.reduce((sum, { usedMs }) => sum + usedMs, 0) / singles.length;
+  expect((a.usedMs + b.usedMs) / ofSingles).toBeLessThan(1.2);
+  expect((a.usedMs + b.usedMs) / ofSingles).toBeGreaterThan(0.8);
 });

@@ -23,6 +23,7 @@ function admissionOf(bounds: Partial<AdmissionLimits> = {}) {
     idleSince: number | undefined;
     memoryBytes = 0;
     yields = false;
+    isSecond = false;
     readonly #inside = Promise.withResolvers<this>();
     constructor(readonly name: string) {}
     enter(): Promise<this> {
@@ -122,6 +123,34 @@ test("guests over their memory end: idle ones first, then the largest", async ()
   for (; over > 0; over -= 1) admission.evictOverMemory();
   admission.evictOverMemory();
   expect(sent).toEqual(["b!", "c!", "a!"]);
+});
+
+test("a second guest makes room before any first one that works, and enters only free room", async () => {
+  for (const isMemoryShort of [false, true]) {
+    const memory = { left: true };
+    const { inside, sent, come, admission } = admissionOf({
+      guestsMax: isMemoryShort ? 9 : 3,
+      hasMemory: () => memory.left,
+    });
+    const [first, second, other, waits] = ["first", "second", "other", "waits"].map(come) as any[];
+    second.isSecond = true;
+    first.memoryBytes = 2;
+    await first.enter();
+    expect(admission.hasRoom).toBe(true);
+    await second.enter();
+    await other.enter();
+    memory.left = !isMemoryShort;
+    expect(admission.hasRoom).toBe(false);
+    const entering = waits.enter();
+    await eventually(() => sent.length === 1);
+    expect(sent).toEqual([isMemoryShort ? "second!" : "second"]);
+    expect(admission.hasRoom).toBe(false);
+    memory.left = true;
+    if (!isMemoryShort) second.rest();
+    await entering;
+    expect(inside).toEqual(["first", "other", "waits"]);
+    admission.close();
+  }
 });
 
 test("guests never exceed the bound, and every holder is admitted", async () => {

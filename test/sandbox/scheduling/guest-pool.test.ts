@@ -2,7 +2,15 @@ import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { SandboxUnavailable } from "../../../src/sandbox/sandbox.ts";
-import { batch, eventually, PATIENCE_MS, program, shown, testSandbox } from "../support.ts";
+import {
+  batch,
+  childProcesses,
+  eventually,
+  PATIENCE_MS,
+  program,
+  shown,
+  testSandbox,
+} from "../support.ts";
 
 setDefaultTimeout(PATIENCE_MS);
 
@@ -182,5 +190,77 @@ test("a batch that takes long costs its workspace no warm guest", async () => {
   for (const [index, ms] of [600, 0, 600, 0].entries()) {
     expect(shown(await sandbox.run(counting, batch({ ms })))).toEqual([[{ n: index + 1 }]]);
   }
+  await sandbox.close();
+});
+
+const moody = `let n = 0;
+  export function transformEvent(event) { while (event.loop); return { n: ++n } }`;
+
+test("a looping program delays no other program of its workspace after its first culprit", async () => {
+  const sandbox = testSandbox({ limits: { cpuMs: 200 } });
+  const looping = program(moody, { workspaceId: "mixed" });
+  const calm = program(identity, { workspaceId: "mixed" });
+  expect(shown(await sandbox.run(looping, batch({ loop: true }, {})))).toEqual([
+    "Script execution timed out.",
+    [{ n: 1 }],
+  ]);
+  // Loops for as long as the other program has work.
+  let isDone = false;
+  let bad = 0;
+  const loops = (async () => {
+    while (!isDone) {
+      const outcomes = await sandbox.run(looping, batch({ loop: true }, {}, { loop: true }));
+      expect(outcomes.map((outcome) => "error" in outcome)).toEqual([true, false, true]);
+      bad += 1;
+    }
+  })();
+  await eventually(() => sandbox.guestCounts().alive > 2);
+  for (let n = 0; n < 50; n += 1) {
+    // None of these waits for a loop: most are done while one batch of the other program runs.
+    expect(shown(await sandbox.run(calm, batch({ n })))).toEqual([[{ n }]]);
+  }
+  isDone = true;
+  await loops;
+  expect(bad).toBeLessThan(25);
+  expect(sandbox.suspended()).toEqual([]);
+  await sandbox.close();
+});
+
+test("without room for a second guest a looping program stays in the first one", async () => {
+  const sandbox = testSandbox({ limits: { guests: 1, cpuMs: 100 } });
+  const before = new Set(childProcesses());
+  const looping = program(moody, { workspaceId: "mixed" });
+  for (let n = 0; n < 3; n += 1) {
+    expect(shown(await sandbox.run(looping, batch({ loop: true }, {})))).toEqual([
+      "Script execution timed out.",
+      [{ n: 1 }],
+    ]);
+    // The guest and a spare.
+    const own = childProcesses().filter((pid) => !before.has(pid));
+    expect(own.length).toBeLessThanOrEqual(3);
+  }
+  const other = program(identity, { workspaceId: "other" });
+  expect(shown(await sandbox.run(other, batch({ n: 1 })))).toEqual([[{ n: 1 }]]);
+  await sandbox.close();
+});
+
+test("a second guest gives way to a workspace that waits, and its batch goes on in the first one", async () => {
+  const sandbox = testSandbox({ limits: { guests: 2, cpuMs: 100 } });
+  const looping = program(moody, { workspaceId: "mixed" });
+  await sandbox.run(looping, batch({ loop: true }));
+  const loops = sandbox.run(
+    looping,
+    batch(...Array.from({ length: 8 }, (_, n) => ({ loop: n < 7 }))),
+  );
+  const others = ["a", "b"].map((workspaceId) =>
+    sandbox.run(program(identity, { workspaceId }), batch({ workspaceId })),
+  );
+  expect((await Promise.all(others)).map(shown)).toEqual([
+    [[{ workspaceId: "a" }]],
+    [[{ workspaceId: "b" }]],
+  ]);
+  const outcomes = shown(await loops);
+  expect(outcomes.slice(0, 7)).toEqual(Array(7).fill("Script execution timed out."));
+  expect(outcomes[7]).toEqual([{ n: 1 }]);
   await sandbox.close();
 });

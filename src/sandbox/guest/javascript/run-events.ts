@@ -14,12 +14,6 @@ import type { RealmRunner } from "./runner/runner-source.ts";
 import { TimeBudget } from "./time-budget.ts";
 import { callerIn, eventError, type ProgramFiles, shortened } from "./user-errors.ts";
 
-/**
- * Part of its CPU time that a batch must have used for a timeout to be the code's fault. Below it,
- * the machine was too busy.
- */
-const BUSY_SHARE_MIN = 0.75;
-
 /** Runs a program on a batch. In the reply, `stopped` is the reason why some events are `OPEN`. */
 export async function runEvents(
   program: LoadedProgram,
@@ -58,11 +52,11 @@ function logLines(json: string, files: ProgramFiles): LogLine[] {
 }
 
 async function spend(program: LoadedProgram, request: RunRequest): Promise<RunStop | undefined> {
-  const { budgetMs, cpuMs } = request;
   const realm = program.realm!;
   const { runner } = realm;
-  const budget = new TimeBudget(budgetMs);
+  const budget = new TimeBudget(request.budgetMs);
   const cpuBeforeMs = recentCpuTimeMs();
+  const startedAt = Date.now();
   try {
     budget.step(realm, "run");
     await settlePromises(realm, budget, () => runner.pending() === 0);
@@ -75,10 +69,15 @@ async function spend(program: LoadedProgram, request: RunRequest): Promise<RunSt
       runner.giveUp((error as Error).message);
       return undefined;
     }
-    const starved = cpuTimeMs() - cpuBeforeMs < BUSY_SHARE_MIN * cpuMs;
-    const reason = starved ? "starved" : "timeout";
+    const usedMs = cpuTimeMs() - cpuBeforeMs;
     const culprit = culpritOf(runner);
-    return culprit === undefined ? { reason } : { reason, culprit };
+    if (culprit === undefined) return { reason: "timeout" };
+    if (culprit !== runner.current() && request.count > 1) return { reason: "timeout", culprit };
+    const isRunning = culprit === runner.current();
+    const clockMs = Date.now() - (isRunning ? runner.calledAt() : startedAt);
+    const share = clockMs / Math.max(1, Date.now() - startedAt);
+    const culpritMs = Math.round(usedMs * Math.min(1, Math.max(0, share)));
+    return { reason: "timeout", culprit, culpritMs: Math.max(0, culpritMs) };
   }
   if (runner.full()) return { reason: "full" };
   const failure = runner.failure();

@@ -13,6 +13,7 @@
   const { apply, ownKeys, deleteProperty } = Reflect;
   const { create, defineProperty, freeze } = Object;
   const { isArray } = Array;
+  const { now } = Date;
   const { slice } = String.prototype;
   const { toString: tag } = Object.prototype;
   const text = String;
@@ -96,6 +97,7 @@
     defineProperty,
     freeze,
     isArray,
+    now,
     Fault: Error,
     TypeFault: TypeError,
     Promised: Promise,

@@ -4,7 +4,7 @@
  * time limit.
  */
 (own, calls, network, outcomes, limits) => {
-  const { parse, create, defineProperty, freeze, described, Fault } = own;
+  const { parse, create, defineProperty, freeze, described, now, Fault } = own;
   const { accept, acceptBatch, fail, failBatch, full, failure } = outcomes;
   const { metadata } = calls;
 
@@ -16,6 +16,8 @@
   let ids = create(null);
   /** Index of the event whose function is being called; −1 at other times. */
   let current = -1;
+  /** Clock time in ms at which that function was called. */
+  let calledAt = 0;
   /** Number of promises of user functions that have not settled. */
   let pending = 0;
   /**
@@ -26,6 +28,7 @@
   function runEvents() {
     for (let i = 0; i < count && !full(); i += 1) {
       current = i;
+      calledAt = now();
       try {
         const returned = transform(events[i], metadata);
         if (isThenable(returned)) {
@@ -131,6 +134,7 @@
     description: () => held,
     pending: () => pending,
     current: () => current,
+    calledAt: () => calledAt,
     awaited: network.awaited,
     outgoing: network.outgoing,
     incoming: network.incoming,

@@ -50,6 +50,8 @@ export interface RealmRunner {
   pending(): number;
   /** Index of the event whose function is running; −1 when none is. */
   current(): number;
+  /** Clock time in ms since the epoch at which that function was called. */
+  calledAt(): number;
   /** Number of host calls that have no result yet. */
   awaited(): number;
   /** Returns the host calls that were not sent yet, as a JSON array. They count as sent then. */

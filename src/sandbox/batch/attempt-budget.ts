@@ -1,0 +1,80 @@
+import { GUEST_SHORT_CPU_MS_MAX } from "../../settings/limits.ts";
+import type { SandboxLimits } from "../limits.ts";
+
+/**
+ * Part of its CPU budget that an event must have used to be blamed for a timeout. Below it, the
+ * machine was too busy, and the event runs again with twice the clock time.
+ */
+const BLAMED_SHARE = 0.75;
+/**
+ * Longest clock time of an attempt, as a multiple of the CPU limit. An event that does not end in
+ * this time is blamed, whatever CPU time it got.
+ */
+const CLOCK_FACTOR_MAX = 4;
+/**
+ * Part of the CPU limit that an event may use at least in a guest that has run nothing yet, since a
+ * fresh interpreter compiles itself while it runs the first events. The host gives code that the
+ * guest cannot stop as much time before it kills the guest.
+ */
+const COLD_SHARE = 0.25;
+
+/** CPU time and clock time that the attempts to run the events of one batch may use. */
+export class AttemptBudget {
+  readonly #limits: SandboxLimits;
+  readonly #culpritsMax: number;
+  /** Attempts in a row at one event to which the machine gave too little CPU. */
+  #starvedAttempts = 0;
+  /** Whether events get a short CPU time, because enough others have used up the whole time. */
+  isShort = false;
+  /** CPU time in ms that the code may use in the current attempt. */
+  cpuMs: number;
+
+  /** `culpritsMax` is the number of events that may each use the whole CPU time. */
+  constructor(limits: SandboxLimits, culpritsMax: number) {
+    this.#limits = limits;
+    this.#culpritsMax = culpritsMax;
+    this.cpuMs = limits.cpuMs;
+  }
+
+  /**
+   * Begins an attempt. `culprits` is the number of events that have used up their time, and
+   * `isWarm` tells whether the guest has run events before.
+   */
+  begin(culprits: number, isWarm: boolean): void {
+    const { cpuMs } = this.#limits;
+    this.isShort = culprits >= this.#culpritsMax;
+    const shortMs = Math.max(GUEST_SHORT_CPU_MS_MAX, isWarm ? 0 : COLD_SHARE * cpuMs);
+    this.cpuMs = this.isShort ? Math.min(cpuMs, shortMs) : cpuMs;
+  }
+
+  /** Clock time in ms after which the guest stops the code of the current attempt. */
+  get clockMs(): number {
+    return Math.min(this.cpuMs * 2 ** this.#starvedAttempts, this.#clockMsMax);
+  }
+
+  /** CPU time in ms after which the host kills a guest that does not stop its code. */
+  get killMs(): number {
+    return Math.max(this.cpuMs, COLD_SHARE * this.#limits.cpuMs);
+  }
+
+  /**
+   * Whether an event that was stopped has had its time. `usedMs` is the CPU time that it used by
+   * itself. If it had the whole attempt for itself and used less than its time, the machine was too
+   * busy, and the next attempt gets a longer clock time.
+   */
+  isUsedUp(usedMs: number, hadWholeAttempt: boolean): boolean {
+    const isUsed = usedMs >= BLAMED_SHARE * this.cpuMs;
+    const isOver = isUsed || (hadWholeAttempt && this.clockMs >= this.#clockMsMax);
+    this.#starvedAttempts = hadWholeAttempt && !isOver ? this.#starvedAttempts + 1 : 0;
+    return isOver;
+  }
+
+  /** Ends the longer clock time. Called when an attempt has settled an event. */
+  endStarvation(): void {
+    this.#starvedAttempts = 0;
+  }
+
+  get #clockMsMax(): number {
+    return CLOCK_FACTOR_MAX * this.#limits.cpuMs;
+  }
+}

@@ -1,0 +1,63 @@
+import {
+  COSTLY_BATCH_CPU_MS,
+  COSTLY_PROGRAM_MS,
+  CULPRIT_FORGOTTEN_MS,
+  GUEST_CULPRITS_MAX,
+} from "../../settings/limits.ts";
+import type { Program } from "../program.ts";
+
+/** Maximum number of programs in the record. Beyond it, the oldest entry is deleted. */
+const PROGRAMS_MAX = 10_000;
+
+interface CostRecord {
+  /** Culprits, without those that are forgotten, and the time of the last change. */
+  culprits: number;
+  changedAt: number;
+  /** Time until which the program counts as costly. */
+  until: number;
+}
+
+/**
+ * Records which programs have lately cost their guest: an event used up its time or ended it (a
+ * culprit), or a batch took much CPU time. They run in the second guest of their workspace, and the
+ * fewer of their further culprits use up the whole CPU time, the more there were.
+ */
+export class CostlyPrograms {
+  readonly #records = new Map<string, CostRecord>();
+  readonly #now: () => number;
+
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+  }
+
+  has({ id }: Program): boolean {
+    return (this.#records.get(id)?.until ?? Number.NEGATIVE_INFINITY) > this.#now();
+  }
+
+  /** Returns the number of events that may still use the whole CPU time. */
+  culpritsLeft({ id }: Program): number {
+    return Math.max(0, GUEST_CULPRITS_MAX - this.#culpritsOf(this.#records.get(id)));
+  }
+
+  /** Records what a batch has cost. */
+  record({ id }: Program, culprits: number, cpuMs: number): void {
+    if (culprits === 0 && cpuMs < COSTLY_BATCH_CPU_MS) return;
+    const now = this.#now();
+    const before = this.#culpritsOf(this.#records.get(id));
+    // The last key is the program that was costly last.
+    this.#records.delete(id);
+    const [oldest] = this.#records.keys();
+    if (oldest !== undefined && this.#records.size >= PROGRAMS_MAX) this.#records.delete(oldest);
+    this.#records.set(id, {
+      culprits: Math.min(GUEST_CULPRITS_MAX, before + culprits),
+      changedAt: now,
+      until: now + COSTLY_PROGRAM_MS,
+    });
+  }
+
+  #culpritsOf(record: CostRecord | undefined): number {
+    if (!record) return 0;
+    const forgotten = Math.floor((this.#now() - record.changedAt) / CULPRIT_FORGOTTEN_MS);
+    return Math.max(0, record.culprits - forgotten);
+  }
+}

@@ -1,0 +1,125 @@
+import { expect, setDefaultTimeout, test } from "bun:test";
+import { BatchRun, type BatchRunOptions } from "../../../src/sandbox/batch/batch-run.ts";
+import { runBatch } from "../../../src/sandbox/batch/run-batch.ts";
+import { defaultLimits } from "../../../src/sandbox/limits.ts";
+import {
+  GUEST_CPU_MS_MAX,
+  GUEST_CULPRITS_MAX,
+  GUEST_SHORT_CPU_MS_MAX,
+} from "../../../src/settings/limits.ts";
+import { batch, PATIENCE_MS, program, shown } from "../support.ts";
+import { ENDLESS, type SimulatedEvent, SimulatedGuests } from "./simulated-guests.ts";
+
+setDefaultTimeout(PATIENCE_MS);
+
+const TIMED_OUT = "Script execution timed out.";
+const EVENTS = 60;
+
+/** Events of which those that `isLooping` selects loop; the others need `goodMs` of CPU each. */
+const mixed = (isLooping: (n: number) => boolean, goodMs: number, count = EVENTS) =>
+  Array.from({ length: count }, (_, n) => ({ n, cpuMs: isLooping(n) ? ENDLESS : goodMs }));
+
+const expected = (events: readonly SimulatedEvent[]) =>
+  events.map(({ n, cpuMs }) => (cpuMs === ENDLESS ? TIMED_OUT : [{ n }]));
+
+async function run(
+  guests: SimulatedGuests,
+  events: readonly SimulatedEvent[],
+  culpritsMax = GUEST_CULPRITS_MAX,
+  more: Partial<BatchRunOptions> = {},
+) {
+  const options = { limits: defaultLimits, logs: false, culpritsMax, bytesMax: 1 << 20 };
+  const one = new BatchRun(program(""), batch(...events), {
+    ...options,
+    hostFunctions: {},
+    ...more,
+  });
+  await runBatch(guests, one);
+  return one.finish();
+}
+
+test("only the first culprits of a batch use the whole CPU time", async () => {
+  const guests = new SimulatedGuests();
+  const events = mixed((n) => n % 5 === 3, 0.1, 100);
+  const { outcomes, culprits } = await run(guests, events);
+  expect(shown(outcomes)).toEqual(expected(events));
+  expect(culprits).toHaveLength(20);
+  const whole = guests.runs.filter(({ usedMs }) => usedMs > GUEST_SHORT_CPU_MS_MAX);
+  expect(whole).toHaveLength(GUEST_CULPRITS_MAX);
+});
+
+test("a program that had many culprits lately spends a short time on each further one", async () => {
+  const guests = new SimulatedGuests();
+  guests.warm();
+  const events = mixed((n) => n % 5 === 3, 0.1, 100);
+  const { outcomes } = await run(guests, events, 0);
+  expect(shown(outcomes)).toEqual(expected(events));
+  expect(guests.usedMs).toBeLessThan(2 * 20 * GUEST_SHORT_CPU_MS_MAX);
+});
+
+test("a culprit costs the whole CPU time once, or twice where the time of events is not known", async () => {
+  for (const [isPython, runs] of [
+    [false, 1],
+    [true, 2],
+  ] as const) {
+    for (let place = 0; place < EVENTS; place += 1) {
+      const guests = new SimulatedGuests(1, isPython);
+      const events = mixed((n) => n === place, 0.1);
+      await run(guests, events);
+      expect([place, guests.usedMs <= runs * GUEST_CPU_MS_MAX + EVENTS]).toEqual([place, true]);
+      expect(guests.starts).toBe(1);
+    }
+  }
+});
+
+const shares = [1, 0.5, 0.2, 0.05];
+const goods: [kind: string, goodMs: number, culpritsMax: number][] = [
+  ["cheap", 0.1, GUEST_CULPRITS_MAX],
+  ["cheap, after many culprits,", 0.1, 0],
+  ["of a tenth of the short CPU time", GUEST_SHORT_CPU_MS_MAX / 10, 0],
+  ["of more than their share of a batch", GUEST_CPU_MS_MAX / 40, GUEST_CULPRITS_MAX],
+];
+
+test.each(goods.flatMap((kind) => shares.map((share) => [...kind, share] as const)))(
+  "good events, %s stand beside looping ones (%p ms, %p culprits, CPU share %p)",
+  async (_, goodMs, culpritsMax, share) => {
+    for (const period of [EVENTS, 20, 5]) {
+      for (let place = 0; place < period; place += 1) {
+        const isLooping = (n: number) => n % period === place;
+        // Events that need as much as the short CPU time are beyond what later ones get.
+        if (goodMs >= GUEST_SHORT_CPU_MS_MAX && EVENTS / period > culpritsMax) continue;
+        const events = mixed(isLooping, goodMs);
+        for (const isPython of [false, true]) {
+          const guests = new SimulatedGuests(share, isPython);
+          const { outcomes } = await run(guests, events, culpritsMax);
+          expect([period, place, shown(outcomes)]).toEqual([period, place, expected(events)]);
+        }
+      }
+    }
+  },
+);
+
+test("good events among events that end their guest have their outputs", async () => {
+  for (const ends of ["memory", "crash", "timeout", "overflow"] as const) {
+    for (let place = 0; place < 5; place += 1) {
+      const events = mixed(() => false, 0.1).map((event) =>
+        event.n % 5 === place ? { ...event, ends } : event,
+      );
+      const guests = new SimulatedGuests();
+      const { outcomes, culprits } = await run(guests, events);
+      const good = shown(outcomes).filter((one) => Array.isArray(one));
+      expect([ends, place, good.length]).toEqual([ends, place, (EVENTS * 4) / 5]);
+      expect(culprits).toHaveLength(EVENTS / 5);
+      // One for each culprit, one that served the others, and those that first named none.
+      expect(guests.starts).toBeLessThanOrEqual(2 * culprits.length + 2);
+    }
+  }
+});
+
+test("an event that others delayed is not blamed for their time", async () => {
+  // Together they need half as much again as a batch may.
+  const events = mixed(() => false, (1.5 * GUEST_CPU_MS_MAX) / EVENTS);
+  const { outcomes, culprits } = await run(new SimulatedGuests(), events);
+  expect(shown(outcomes)).toEqual(expected(events));
+  expect(culprits).toEqual([]);
+});
