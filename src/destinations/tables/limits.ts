@@ -7,8 +7,8 @@ export const TABLE_EVENT_COLUMNS_MAX = 200;
  */
 export const TABLE_COLUMNS_MAX = 1_000;
 /**
- * Tables of a database schema. No table is created in a schema that has as many; events that need a
- * new table become dead letters.
+ * Tables of a database schema. No table is created in a schema that has as many: events whose name
+ * has no table yet go into `tracks` alone, and events of a type without a table become dead letters.
  */
 export const TABLES_OF_DESTINATION_MAX = 500;
 /** Levels of nested properties that become columns. A deeper object becomes JSON text. */

@@ -2,7 +2,13 @@ import { assert } from "../../assert.ts";
 import type { DeliveryResult, OutgoingEvent } from "../destination.ts";
 import { type EventRow, NoRowError, rawRow, rowsOf } from "./event-rows.ts";
 import { TABLES_OF_DESTINATION_MAX } from "./limits.ts";
-import { DatabaseFailure, isOwn, type TableDatabase, type TableLoad } from "./table-database.ts";
+import {
+  DatabaseFailure,
+  type ExistingTable,
+  isOwn,
+  type TableDatabase,
+  type TableLoad,
+} from "./table-database.ts";
 import {
   initialColumns,
   missingColumns,
@@ -33,6 +39,8 @@ export interface TableLoaderOptions {
 const ATTEMPTS_MAX = 3;
 /** Time after which a table that pixelmill did not create is described again. */
 const FOREIGN_MS_MAX = 60_000;
+/** Number of such tables that are remembered. */
+const FOREIGN_NAMES_MAX = 10_000;
 
 /**
  * Writes batches of events to the tables of a database. Creates tables and adds columns when events
@@ -43,7 +51,7 @@ export class TableLoader {
   readonly #key: string;
   /** Cached columns by table name. */
   readonly #tables = new Map<string, TableColumns>();
-  /** Tables that events are named after and that pixelmill did not create. */
+  /** Names of events that have no table: pixelmill did not create the table of that name. */
   readonly #foreign = new Set<string>();
   #foreignSince = 0;
   #tableCount: number | undefined;
@@ -137,21 +145,29 @@ export class TableLoader {
   }
 
   /**
-   * Adds those tables to `#foreign` that events are named after and that pixelmill did not create.
-   * Returns whether there are any.
+   * Creates the tables that events are named after. Adds those to `#foreign` that pixelmill did not
+   * create, or that cannot be created because a type has the name or the schema is full. Returns
+   * whether there are any.
    */
   async #findForeign(rows: readonly EventRow[], database: TableDatabase): Promise<boolean> {
-    if (performance.now() - this.#foreignSince > FOREIGN_MS_MAX) {
+    const isOld = performance.now() - this.#foreignSince > FOREIGN_MS_MAX;
+    if (isOld || this.#foreign.size > FOREIGN_NAMES_MAX) {
       this.#foreign.clear();
       this.#foreignSince = performance.now();
     }
-    const named = new Set(rows.filter((row) => row.isNamedByEvent).map(({ table }) => table));
+    const named = Map.groupBy(
+      rows.filter((row) => row.isNamedByEvent),
+      ({ table }) => table,
+    );
     let isFound = false;
-    for (const table of named) {
+    for (const [table, tableRows] of named) {
       if (this.#tables.has(table)) continue;
-      const existing = await database.describe(table);
-      if (existing === undefined) continue;
-      if (isOwn(existing)) this.#tables.set(table, existing.columns);
+      const existing =
+        (await database.describe(table)) ??
+        ((await this.#hasRoom(database))
+          ? await this.#create(table, tableRows, database)
+          : undefined);
+      if (existing !== undefined && isOwn(existing)) this.#tables.set(table, existing.columns);
       else {
         this.#foreign.add(table);
         isFound = true;
@@ -200,13 +216,15 @@ export class TableLoader {
     database: TableDatabase,
   ): Promise<TableColumns> {
     const { names } = this.#options;
-    const read = () => this.#readColumns(table, rows, database);
+    const read = async () => columnsOf(table, rows, await database.describe(table));
     let columns = this.#tables.get(table) ?? (await read());
     if (columns === undefined) {
-      await this.#countNewTable(table, database);
-      const initial = initialColumns(missingColumns(rows, new Map(), names));
-      await database.createTable(table, this.#key, initial);
-      columns = (await read()) ?? changedByOthers(table);
+      if (!(await this.#hasRoom(database))) {
+        const reason = `Expected at most ${TABLES_OF_DESTINATION_MAX} tables; there is none for ${table}`;
+        throw new DatabaseFailure("refused", reason);
+      }
+      const created = await this.#create(table, rows, database);
+      columns = columnsOf(table, rows, created) ?? changedByOthers(table);
     }
     // Another writer may add the same column with another type at the same time.
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
@@ -219,31 +237,37 @@ export class TableLoader {
     return columns;
   }
 
-  async #readColumns(
-    table: string,
-    [row]: readonly EventRow[],
-    database: TableDatabase,
-  ): Promise<TableColumns | undefined> {
-    const existing = await database.describe(table);
-    const isForeign = existing !== undefined && row!.isNamedByEvent && !isOwn(existing);
-    if (isForeign) changedByOthers(table);
-    if (existing?.columns.size === 0) {
-      const reason = `Expected a table or view of the name ${table}`;
-      throw new DatabaseFailure("later", reason, { scope: "event" });
-    }
-    return existing?.columns;
+  /** Returns whether the schema may get another table. */
+  async #hasRoom(database: TableDatabase): Promise<boolean> {
+    this.#tableCount ??= await database.countTables();
+    return this.#tableCount < TABLES_OF_DESTINATION_MAX;
   }
 
-  async #countNewTable(table: string, database: TableDatabase): Promise<void> {
-    this.#tableCount ??= await database.countTables();
-    if (this.#tableCount >= TABLES_OF_DESTINATION_MAX) {
-      throw new DatabaseFailure(
-        "refused",
-        `Expected at most ${TABLES_OF_DESTINATION_MAX} tables; there is none for ${table}`,
-      );
-    }
-    this.#tableCount += 1;
+  /** Creates a table. Returns what has the name then; undefined when nothing has it. */
+  async #create(
+    table: string,
+    rows: readonly EventRow[],
+    database: TableDatabase,
+  ): Promise<ExistingTable | undefined> {
+    const columns = initialColumns(missingColumns(rows, new Map(), this.#options.names));
+    await database.createTable(table, this.#key, columns);
+    if (this.#tableCount !== undefined) this.#tableCount += 1;
+    return await database.describe(table);
   }
+}
+
+/** Returns the columns of a table to which the rows may be written. */
+function columnsOf(
+  table: string,
+  [row]: readonly EventRow[],
+  existing: ExistingTable | undefined,
+): TableColumns | undefined {
+  if (existing !== undefined && row!.isNamedByEvent && !isOwn(existing)) changedByOthers(table);
+  if (existing?.columns.size === 0) {
+    const reason = `Expected a table or view of the name ${table}`;
+    throw new DatabaseFailure("later", reason, { scope: "event" });
+  }
+  return existing?.columns;
 }
 
 function changedByOthers(table: string): never {

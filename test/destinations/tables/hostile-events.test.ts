@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { clickhouseKind } from "../../../src/destinations/clickhouse/clickhouse.ts";
+import type { DestinationKind } from "../../../src/destinations/destination.ts";
 import { postgresKind } from "../../../src/destinations/postgres/postgres.ts";
+import { TABLES_OF_DESTINATION_MAX } from "../../../src/destinations/tables/limits.ts";
 import { createEgress } from "../../../src/egress/egress.ts";
 import { describeWith } from "../../counterpart.ts";
 import { ClickhouseServer, clickhouseMissing } from "../clickhouse/clickhouse-server.ts";
@@ -136,6 +138,7 @@ describe.each(["PostgreSQL", "ClickHouse"] as const)("%s", (database) => {
           `create materialized view ${schema}.daily as select id from ${schema}.orders`,
           `create sequence ${schema}.counter`,
           `create index lookup on ${schema}.orders (total)`,
+          `create type ${schema}.status as enum ('on', 'off')`,
           `create extension if not exists postgres_fdw`,
           `create server if not exists elsewhere foreign data wrapper postgres_fdw`,
           `create foreign table ${schema}.ledger (id text, total int) server elsewhere`,
@@ -149,7 +152,7 @@ describe.each(["PostgreSQL", "ClickHouse"] as const)("%s", (database) => {
       };
       for (const statement of others[database]!) await ask(statement);
       const names = ["Orders", "bills", "report", "ledger"];
-      if (database === "PostgreSQL") names.push("daily", "counter", "lookup");
+      if (database === "PostgreSQL") names.push("daily", "counter", "lookup", "Status");
       const events = names.map((name) => track(name, { total: -5 }, name));
       expect(await deliver(...events, track("own", { total: 1 }, "Own"))).toEqual(delivered);
       // With the tables in the cache, too.
@@ -167,6 +170,40 @@ describe.each(["PostgreSQL", "ClickHouse"] as const)("%s", (database) => {
       );
       expect(await rows(`select id, total from ${schema}.own`)).toEqual([{ id: "own", total: 1 }]);
       await close();
+    });
+
+    test("names of events beyond the tables of a schema go into `tracks` alone", async () => {
+      const { schema, ask, rows, deliver, close } = await open({ eventTables: true });
+      expect(await deliver(track("m0", { a: 0 }, "opened"))).toEqual(delivered);
+      const engine = database === "PostgreSQL" ? "(n int)" : "(n Int8) engine = Memory";
+      const left = TABLES_OF_DESTINATION_MAX - 3;
+      const create = (n: number) => `create table ${schema}.t${n} ${engine}`;
+      if (database === "PostgreSQL") {
+        await ask(Array.from({ length: left }, (_, n) => create(n)).join("; "));
+      } else for (let n = 0; n < left; n++) await ask(create(n));
+      await close();
+
+      const again = database === "PostgreSQL" ? postgresKind(egress) : clickhouseKind(egress);
+      const account = database === "PostgreSQL" ? postgres.account : clickhouse.account;
+      const place = database === "PostgreSQL" ? { schema, tls: "off" } : { database: schema };
+      const config = { ...account, ...place, eventTables: true };
+      const opened = (again as DestinationKind).open(config, "workspace");
+      const events = ["opened", "ended", "beyond", "further"].map((name, n) =>
+        outgoing(track(`m${n + 1}`, { a: n + 1 }, name)),
+      );
+      expect(await opened.deliver(events, signal)).toEqual(delivered);
+      expect(await rows(`select id, a from ${schema}.opened order by id`)).toEqual([
+        { id: "m0", a: 0 },
+        { id: "m1", a: 1 },
+      ]);
+      expect(await rows(`select id, a from ${schema}.ended`)).toEqual([{ id: "m2", a: 2 }]);
+      expect(
+        await rows(`select id, a from ${schema}.tracks where a is not null order by id`),
+      ).toEqual([
+        { id: "m3", a: 3 },
+        { id: "m4", a: 4 },
+      ]);
+      await opened.close();
     });
 
     test("a table of an event is used as pixelmill's own by its mark, or by its key and columns", async () => {
