@@ -1,6 +1,11 @@
 import { afterAll, afterEach, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { chownSync, mkdirSync } from "node:fs";
 import { connect, createServer, type Socket } from "node:net";
-import type { DestinationKind, OpenDestination } from "../../../src/destinations/destination.ts";
+import type {
+  DestinationKind,
+  OpenDestination,
+  OutgoingEvent,
+} from "../../../src/destinations/destination.ts";
 import { postgresKind } from "../../../src/destinations/postgres/postgres.ts";
 import {
   PostgresMessageReader,
@@ -9,9 +14,10 @@ import {
 } from "../../../src/destinations/postgres/protocol.ts";
 import { TABLE_EVENT_COLUMNS_MAX } from "../../../src/destinations/tables/limits.ts";
 import { createEgress } from "../../../src/egress/egress.ts";
-import { describeWith } from "../../counterpart.ts";
+import { describeWith, firstMissing, testWith } from "../../counterpart.ts";
 import { finding } from "../../egress/request-client.ts";
 import { ca } from "../../egress/tls.ts";
+import { fillDisk, makeSpace, mountDisk, mountMissing, unmountDisk } from "../../small-disk.ts";
 import { describeDestination } from "../contract.ts";
 import { outgoing } from "../outgoing.ts";
 import { TcpProxy } from "../proxy.ts";
@@ -677,6 +683,53 @@ describeReal("failures of PostgreSQL", () => {
     expect(last).toEqual(delivered as never);
   });
 });
+
+testWith(firstMissing(postgresMissing, mountMissing))(
+  "batches wait while the disk of a tablespace is full, and none of their events is blamed",
+  async () => {
+    const disk = `${server.directory}/disk`;
+    mkdirSync(disk);
+    mountDisk(disk, 8 << 20);
+    ends.push(() => unmountDisk(disk));
+    const place = `${disk}/tables`;
+    mkdirSync(place);
+    if (process.getuid?.() === 0) chownSync(place, 65_534, 65_534);
+    await server.ask(`create tablespace small location '${place}'`);
+    await server.ask(
+      "create user poor password 'poor'; alter user poor set default_tablespace = small",
+    );
+    await server.ask("grant create on tablespace small to poor");
+    const config = configOf({ user: "poor", password: "poor" });
+    await server.ask(`create schema ${config.schema} authorization poor`);
+    const open = opened(config);
+    expect(await open.deliver([track("m1", {})], signal)).toEqual({ kind: "delivered" });
+    fillDisk(disk);
+    const text = "x".repeat(500);
+    const batches = Array.from({ length: 20 }, (_, n) =>
+      Array.from({ length: 20 }, (_, m) => track(`m${n}-${m}`, { text })),
+    );
+    const waiting: OutgoingEvent[][] = [];
+    for (const batch of batches) {
+      const verdict = await open.deliver(batch, signal);
+      if (verdict.kind === "delivered") continue;
+      waiting.push(batch);
+      // Without a scope, the failure is the destination's.
+      expect(verdict).toEqual({
+        kind: "retry",
+        reason: expect.stringContaining("The database's disk is full"),
+      });
+    }
+    expect(waiting.length).toBeGreaterThan(0);
+    makeSpace(disk);
+    for (const batch of waiting) {
+      expect(await open.deliver(batch, signal)).toEqual({ kind: "delivered" });
+    }
+    const counted = `select count(*), count(distinct id) from ${config.schema}.tracks`;
+    expect(await server.ask(counted)).toBe("401\t401");
+    await open.close();
+    await server.ask(`drop schema ${config.schema} cascade; drop tablespace small; drop user poor`);
+  },
+);
 
 describeReal("a connection that a pooler shares between programs", () => {
   test("keeps no setting of a delivery", async () => {
