@@ -1,8 +1,8 @@
 import type { Connection, Destination, Revision, Source } from "./model.ts";
 
 /**
- * Reads of the catalog for accepting and delivering events. Each takes a few LMDB look-ups and no
- * scan.
+ * Reads of the catalog for accepting and delivering events. Each but `lanes` takes a few LMDB
+ * look-ups and no scan.
  */
 export interface Live {
   /** Returns the source with this write key, enabled or not. Undefined when there is none. */
@@ -13,6 +13,13 @@ export interface Live {
    * when it has increased.
    */
   topology(): number;
+  /**
+   * Returns the ids of destinations that changed, or whose connections did, after the topology was
+   * `topology`. Undefined when that is not known, so that any destination may have changed.
+   */
+  changedSince(topology: number): ReadonlySet<string> | undefined;
+  /** Returns a destination and its connections; undefined when it has none or does not exist. */
+  lane(destinationId: string): { destination: Destination; connections: Connection[] } | undefined;
   /**
    * Returns the destinations of all workspaces that have at least one connection, each with its
    * connections. The id of a connection is other than before when its source or destination was

@@ -22,7 +22,6 @@ export function openLive(store: CatalogStore, tables: Tables, code: CodeTables):
   const { sources, destinations, connections } = tables;
   const current = <T>(epoch: Epoch, make: () => T) => cachedByEpoch(store, epoch, make);
   const bySource = current("topology", () => new Map<string, Source>());
-  const lanes = current("topology", allLanes);
   const programs = programCache(store, tables, code);
 
   function allLanes() {
@@ -45,7 +44,15 @@ export function openLive(store: CatalogStore, tables: Tables, code: CodeTables):
     },
     sourceById: sources.find,
     topology: () => store.epoch("topology"),
-    lanes,
+    changedSince: tables.topology.changedSince,
+    lane(destinationId) {
+      const destination = destinations.find(destinationId);
+      const ofDestination = destination ? connections.ofDestination(destinationId) : [];
+      return destination && ofDestination.length > 0
+        ? { destination, connections: ofDestination }
+        : undefined;
+    },
+    lanes: allLanes,
     destination: destinations.find,
     credentials: tables.credentials.values,
     program(destinationId) {

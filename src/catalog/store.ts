@@ -22,8 +22,8 @@ export interface CatalogStore extends Environment {
   epoch(name: Epoch): number;
   /** Resolves once this node has read the whole shared log, however long that takes. */
   recover(): Promise<void>;
-  /** Increases an epoch. Only called inside a transaction. */
-  advance(name: Epoch): void;
+  /** Increases an epoch and returns its new value. Only called inside a transaction. */
+  advance(name: Epoch): number;
 }
 
 /** Text that sorts after all ids and other ASCII keys. Ends a range of keys with one prefix. */
@@ -92,6 +92,7 @@ export function openStore(
       const value = (epochs.get(name) ?? 0) + 1;
       assert(value > (greatest.get(name) ?? 0), "An epoch only ascends");
       epochs.put(name, value);
+      return value;
     },
   };
 }

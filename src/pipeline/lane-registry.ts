@@ -15,6 +15,17 @@ export interface LaneRegistryParts extends Omit<LaneContext, "refresh"> {
   isOnHold?(): boolean;
 }
 
+/** A destination that should have a lane, and its connections. */
+interface WantedLane {
+  destination: Destination;
+  connections: Connection[];
+}
+
+/** Most lanes whose cursor is written in one interval of trimming, although no event settled. */
+const CHECKPOINTS_MAX = 1_000;
+/** Most lanes whose cursor is written at once. Collecting one cursor takes up to 50 µs. */
+const CHECKPOINTS_AT_ONCE_MAX = 100;
+
 /**
  * Starts and stops the lanes of one partition. A destination has a lane while it has a connection
  * or replays.
@@ -26,13 +37,20 @@ export class LaneRegistry {
   /**
    * Source id → ids of the destinations connected to it. Shows which lanes a new record must wake.
    */
-  #bySource = new Map<string, string[]>();
+  readonly #bySource = new Map<string, Set<string>>();
+  /** Destination id → ids of the sources connected to it; the reverse of `#bySource`. */
+  readonly #sources = new Map<string, string[]>();
   /**
    * Ids of destinations that may have replays to send. These need a lane even without a connection.
    */
   readonly #replaying = new Set<string>();
   /** Destination id → removal of its lane that is still running. */
   readonly #removals = new Map<string, Promise<void>>();
+  /** Ids of destinations whose lane could not be removed. Tried again with the next change. */
+  readonly #unremoved = new Set<string>();
+  /** Lanes that `checkpoint` still has to visit, and how many of them before its next call. */
+  #checkpointing: Iterator<Lane> | undefined;
+  #checkpointsLeft = 0;
   /** Ids of connected destinations whose type this version does not know. They get no lane. */
   readonly #unknown = new Set<string>();
   /**
@@ -55,14 +73,18 @@ export class LaneRegistry {
   }
 
   /**
-   * Starts, updates and stops lanes after changes of the catalog. Cheap when nothing has changed.
+   * Starts, updates and stops the lanes of destinations that changed in the catalog. Cheap when
+   * nothing has changed.
    */
   refresh(): void {
     if (this.#isStopped || this.#checkHold()) return;
+    const { live } = this.#parts;
     try {
-      const topology = this.#parts.live.topology();
+      const topology = live.topology();
       if (topology === this.#topology) return;
-      this.#rebuild();
+      const changed = this.#topology === undefined ? undefined : live.changedSince(this.#topology);
+      if (changed === undefined) this.#updateAll();
+      else this.#updateSome(changed);
       this.#topology = topology;
     } catch (error) {
       // The lanes go on unchanged until the next call.
@@ -94,7 +116,8 @@ export class LaneRegistry {
       this.#replaying.add(id);
       this.#lanes.get(id)?.refreshReplays();
     }
-    if (!this.#isOnHold && destinationIds.some((id) => !this.#lanes.has(id))) this.#rebuild();
+    if (this.#isOnHold) return;
+    this.#updateSome(new Set(destinationIds.filter((id) => !this.#lanes.has(id))));
   }
 
   /**
@@ -105,12 +128,27 @@ export class LaneRegistry {
   durableLow(log: string): number | undefined {
     // The positions of some destination are not known.
     if (this.#topology === undefined || this.#unknown.size > 0) return 0;
-    const lows = [...this.#lanes.values()].map((lane) => lane.durableLow(log) ?? 0);
-    return lows.length === 0 ? undefined : Math.min(...lows);
+    let low: number | undefined;
+    for (const lane of this.#lanes.values()) {
+      low = Math.min(low ?? Number.POSITIVE_INFINITY, lane.durableLow(log) ?? 0);
+    }
+    return low;
   }
 
+  /**
+   * Begins to write the cursors of the next lanes, at most `CHECKPOINTS_MAX`. Each call goes on
+   * where the last one ended, so that thousands of idle lanes do not stop the others.
+   */
   checkpoint(): void {
-    for (const lane of this.#lanes.values()) lane.checkpoint();
+    this.#checkpointsLeft = Math.min(CHECKPOINTS_MAX, this.#lanes.size);
+    this.continueCheckpoint();
+  }
+
+  /** Writes some more of the cursors that `checkpoint` began to write. */
+  continueCheckpoint(): void {
+    const left = Math.min(CHECKPOINTS_AT_ONCE_MAX, this.#checkpointsLeft);
+    this.#checkpointsLeft -= left;
+    for (let count = 0; count < left; count++) this.#nextToCheckpoint()?.checkpoint();
   }
 
   *gauges(): Generator<LaneGauges> {
@@ -144,38 +182,78 @@ export class LaneRegistry {
     return this.#isOnHold;
   }
 
-  #rebuild(): void {
-    const wanted = this.#wanted();
-    for (const [id, lane] of this.#lanes) if (!wanted.has(id)) this.#remove(id, lane);
-    for (const id of this.#unknown) if (!wanted.has(id)) this.#unknown.delete(id);
-    this.#bySource = new Map();
-    for (const [id, { destination, connections }] of wanted) {
-      for (const { sourceId } of connections) {
-        const ids = this.#bySource.get(sourceId) ?? [];
-        this.#bySource.set(sourceId, ids);
-        ids.push(id);
-      }
-      const lane = this.#lanes.get(id);
-      if (lane !== undefined) lane.update(destination, connections);
-      else this.#start(destination, connections);
-    }
-    for (const id of this.#parts.ledger.destinations()) {
-      if (wanted.has(id) || this.#lanes.has(id) || this.#removals.has(id)) continue;
-      const isGone = this.#parts.live.destination(id) === undefined;
-      if (isGone || this.#parts.ledger.lane(id) !== undefined) this.#forget(id, 0);
+  #nextToCheckpoint(): Lane | undefined {
+    const next = this.#checkpointing?.next();
+    if (next?.done === false) return next.value;
+    this.#checkpointing = this.#lanes.values();
+    return this.#checkpointing.next().value;
+  }
+
+  /** Updates the lanes of all destinations. Its cost grows with their number. */
+  #updateAll(): void {
+    const { live, ledger } = this.#parts;
+    const wanted = new Map(live.lanes().map((lane) => [lane.destination.id, lane]));
+    const known = ledger.destinations().union(this.#lanes).union(this.#unknown);
+    this.#unremoved.clear();
+    for (const id of known.union(this.#replaying).union(wanted)) {
+      this.#update(id, wanted.get(id) ?? this.#replayLane(id));
     }
   }
 
-  #wanted() {
-    const { live } = this.#parts;
-    const wanted = new Map<string, { destination: Destination; connections: Connection[] }>();
-    for (const lane of live.lanes()) wanted.set(lane.destination.id, lane);
-    for (const id of this.#replaying) {
-      const destination = live.destination(id);
-      if (destination === undefined || !this.#hasReplays(id)) this.#replaying.delete(id);
-      else if (!wanted.has(id)) wanted.set(id, { destination, connections: [] });
+  /** Updates the lanes of these destinations, and those that wait for a removal or a replay's end. */
+  #updateSome(ids: ReadonlySet<string>): void {
+    const all = ids.union(this.#unremoved).union(this.#replaying);
+    this.#unremoved.clear();
+    for (const id of all) this.#update(id, this.#parts.live.lane(id) ?? this.#replayLane(id));
+  }
+
+  /** The lane of a destination that has only replays; undefined when it has none. */
+  #replayLane(id: string): WantedLane | undefined {
+    if (!this.#replaying.has(id)) return undefined;
+    const destination = this.#parts.live.destination(id);
+    if (destination !== undefined && this.#hasReplays(id)) return { destination, connections: [] };
+    this.#replaying.delete(id);
+    return undefined;
+  }
+
+  /** Starts, updates or removes the lane of a destination, which should be as `wanted`. */
+  #update(id: string, wanted: WantedLane | undefined): void {
+    const lane = this.#lanes.get(id);
+    const connections = wanted?.connections ?? [];
+    this.#connect(
+      id,
+      connections.map(({ sourceId }) => sourceId),
+    );
+    if (wanted !== undefined) {
+      if (lane !== undefined) lane.update(wanted.destination, connections);
+      else this.#start(wanted.destination, connections);
+      return;
     }
-    return wanted;
+    this.#unknown.delete(id);
+    if (lane !== undefined) this.#remove(id, lane);
+    else if (!this.#removals.has(id) && this.#isLeftOver(id)) this.#forget(id, 0);
+  }
+
+  /** Notes which sources are connected to a destination. */
+  #connect(id: string, sources: readonly string[]): void {
+    for (const source of this.#sources.get(id) ?? []) {
+      const ids = this.#bySource.get(source);
+      ids?.delete(id);
+      if (ids?.size === 0) this.#bySource.delete(source);
+    }
+    for (const source of sources) {
+      this.#bySource.set(source, (this.#bySource.get(source) ?? new Set()).add(id));
+    }
+    if (sources.length > 0) this.#sources.set(id, [...sources]);
+    else this.#sources.delete(id);
+  }
+
+  /** Whether the ledger has a lane to remove, or letters of a destination that was deleted. */
+  #isLeftOver(id: string): boolean {
+    const { ledger, live } = this.#parts;
+    if (ledger.lane(id) !== undefined) return true;
+    if (live.destination(id) !== undefined) return false;
+    return ledger.hasWaiting(id, 1) || ledger.letters.hasLetters(id);
   }
 
   #start(destination: Destination, connections: readonly Connection[]): void {
@@ -202,6 +280,7 @@ export class LaneRegistry {
   #forget(id: string, discarded: number | Promise<number>): void {
     const removal = this.#forgetAfter(id, discarded)
       .catch((error) => {
+        this.#unremoved.add(id);
         this.#parts.logger.error({ destinationId: id, err: error }, "cannot remove a lane");
       })
       .finally(() => this.#removals.delete(id));

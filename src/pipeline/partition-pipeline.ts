@@ -59,7 +59,10 @@ export function openPartition(parts: PartitionPipelineParts): PartitionPipeline 
   const letterJobs = new LetterJobRunner({ ...parts, wake });
 
   lanes.refresh();
-  const poll = setInterval(() => lanes.refresh(), TOPOLOGY_POLL_MS);
+  const poll = setInterval(() => {
+    lanes.refresh();
+    lanes.continueCheckpoint();
+  }, TOPOLOGY_POLL_MS);
   const trim = setInterval(() => {
     void trimmer.run();
     void sweep.run();

@@ -1,5 +1,7 @@
-import { expect, test } from "bun:test";
-import { destination, freshWorkspace, publish, store } from "./_setup.ts";
+import { expect, onTestFinished, test } from "bun:test";
+import { openStore } from "../../src/catalog/store.ts";
+import { topologyChanges } from "../../src/catalog/tables/topology-changes.ts";
+import { destination, freshDirectory, freshWorkspace, logger, publish, store } from "./_setup.ts";
 
 async function linkedProgram() {
   const { catalog, workspaceId } = await freshWorkspace();
@@ -95,10 +97,64 @@ test("topology and lanes change with sources, destinations and connections", asy
     },
   ]);
   await store(catalog, workspaceId, "transformation");
-  expect(catalog.live.lanes()).toBe(lanes);
+  expect(catalog.live.lanes()).toEqual(lanes);
+  expect(catalog.live.lane(destinationId)).toEqual(lanes[0]!);
   await catalog.connections.remove(workspaceId, connection.id);
   seen.push(catalog.live.topology());
   expect(new Set(seen).size).toBe(seen.length);
   expect(catalog.live.lanes()).toEqual([]);
+  expect(catalog.live.lane(destinationId)).toBeUndefined();
   expect(catalog.live.sourceById(source.id)).toEqual(source);
+});
+
+test("each change names the destinations that it concerns", async () => {
+  const { catalog, workspaceId } = await freshWorkspace();
+  const { live, sources, destinations, connections } = catalog;
+  const changed = async (change: () => Promise<unknown>) => {
+    const before = live.topology();
+    await change();
+    return [...(live.changedSince(before) ?? ["unknown"])].sort();
+  };
+  const site = await sources.create(workspaceId, { name: "Site" });
+  const one = await destination(catalog, workspaceId);
+  const two = await destination(catalog, workspaceId);
+  expect(live.changedSince(live.topology())).toEqual(new Set());
+  const edit = () => sources.update(workspaceId, site.id, { name: "Shop" });
+  expect(await changed(edit)).toEqual([]);
+  const rename = () => destinations.update(workspaceId, one, { name: "Sink" }, {});
+  expect(await changed(rename)).toEqual([one]);
+  const connect = (destinationId: string) =>
+    connections.create(workspaceId, { sourceId: site.id, destinationId }, {});
+  const { id } = await connect(one);
+  const move = () => connections.update(workspaceId, id, { destinationId: two }, {});
+  expect(await changed(move)).toEqual([one, two].sort());
+  expect(await changed(() => connections.remove(workspaceId, id))).toEqual([two]);
+  await connect(one);
+  expect(await changed(() => destinations.remove(workspaceId, one))).toEqual([one]);
+  await connect(two);
+  expect(await changed(() => sources.remove(workspaceId, site.id))).toEqual([two]);
+});
+
+test("a change that is too old, or of too many destinations, may concern any", async () => {
+  const raw = openStore(await freshDirectory(), logger);
+  onTestFinished(() => raw.close());
+  const topology = topologyChanges(raw);
+  const record = (times: number, ids: string[] = ["d"]) =>
+    raw.change(() => {
+      for (let n = 0; n < times; n++) topology.record(ids);
+    });
+  await record(1_000);
+  const now = raw.epoch("topology");
+  expect(topology.changedSince(now - 1_000)).toEqual(new Set(["d"]));
+  await record(1);
+  expect(topology.changedSince(now - 1_000)).toBeUndefined();
+  expect(topology.changedSince(now)).toEqual(new Set(["d"]));
+  await record(
+    1,
+    Array.from({ length: 1_001 }, (_, n) => `d${n}`),
+  );
+  expect(topology.changedSince(now)).toBeUndefined();
+  // An older version advances the topology without a note of the change.
+  await raw.change(() => raw.advance("topology"));
+  expect(topology.changedSince(raw.epoch("topology") - 1)).toBeUndefined();
 });

@@ -179,6 +179,8 @@ export class FakeLive implements Live {
   readonly connections = new Map<string, Connection>();
   readonly programs = new Map<string, LiveProgram>();
   #topology = 1;
+  /** Topology → destinations that changed with it. */
+  readonly #changes = new Map<number, string[]>();
 
   topology = () => this.#topology;
   source = (writeKey: string) => [...this.sources.values()].find((s) => s.writeKey === writeKey);
@@ -186,6 +188,17 @@ export class FakeLive implements Live {
   destination = (id: string) => this.destinations.get(id);
   program = (destinationId: string) => this.programs.get(destinationId);
   credentials = () => ({});
+
+  changedSince(topology: number): ReadonlySet<string> | undefined {
+    const changes = Array.from({ length: this.#topology - topology }, (_, n) =>
+      this.#changes.get(topology + 1 + n),
+    );
+    return changes.includes(undefined) ? undefined : new Set(changes.flat() as string[]);
+  }
+
+  lane(destinationId: string) {
+    return this.lanes().find(({ destination }) => destination.id === destinationId);
+  }
 
   lanes() {
     return [...this.destinations.values()].flatMap((destination) => {
@@ -201,7 +214,7 @@ export class FakeLive implements Live {
       ...{ id, workspaceId, name: `Source ${id}`, type: "http", writeKey: `key-${id}` },
       ...{ enabled: true, config: {}, ...times },
     });
-    this.#topology += 1;
+    this.#changed();
   }
 
   putDestination(id: string, over: Partial<Destination> = {}): void {
@@ -210,7 +223,7 @@ export class FakeLive implements Live {
       ...{ id, workspaceId: "workspace", name: `To ${id}`, type: "webhook", enabled: true },
       ...{ config: {}, ...times, ...before, ...over },
     });
-    this.#topology += 1;
+    this.#changed(id);
   }
 
   connect(destinationId: string, from: Positions = {}, over: Partial<Connection> = {}): string {
@@ -219,20 +232,20 @@ export class FakeLive implements Live {
       ...{ id, workspaceId: "workspace", sourceId: "source", destinationId },
       ...{ enabled: true, from, ...times, ...over },
     });
-    this.#topology += 1;
+    this.#changed(destinationId);
     return id;
   }
 
   change(connectionId: string, over: Partial<Connection>): void {
     this.connections.set(connectionId, { ...this.connections.get(connectionId)!, ...over });
-    this.#topology += 1;
+    this.#changed(this.connections.get(connectionId)!.destinationId);
   }
 
   /** Live again from these positions on. */
   reopen(connectionId: string, from: Positions): void {
     const { until, ...rest } = this.connections.get(connectionId)!;
     this.connections.set(connectionId, { ...rest, from });
-    this.#topology += 1;
+    this.#changed(this.connections.get(connectionId)!.destinationId);
   }
 
   remove(destinationId: string): void {
@@ -240,12 +253,18 @@ export class FakeLive implements Live {
     for (const [id, { destinationId: of }] of this.connections) {
       if (of === destinationId) this.connections.delete(id);
     }
-    this.#topology += 1;
+    this.#changed(destinationId);
   }
 
   disconnect(connectionId: string): void {
+    const ended = this.connections.get(connectionId);
     this.connections.delete(connectionId);
+    if (ended !== undefined) this.#changed(ended.destinationId);
+  }
+
+  #changed(...destinationIds: string[]): void {
     this.#topology += 1;
+    this.#changes.set(this.#topology, destinationIds);
   }
 
   /** Links code to a destination; `version` names the revision. */

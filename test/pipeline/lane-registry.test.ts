@@ -1,10 +1,11 @@
-import { expect, test } from "bun:test";
+import { expect, spyOn, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
 import type { DestinationKind } from "../../src/destinations/destination.ts";
 import { systemClock } from "../../src/pipeline/clock.ts";
+import { Lane } from "../../src/pipeline/lane/lane.ts";
 import { LaneRegistry } from "../../src/pipeline/lane-registry.ts";
 import { type Ledger, openLedger } from "../../src/pipeline/ledger/ledger.ts";
 import { LiveTail } from "../../src/pipeline/live-tail.ts";
@@ -108,4 +109,59 @@ test("a destination that is reconnected at once keeps its cursor", () =>
       expect(isKept()).toBe(true);
       return performance.now() > end;
     });
+  }));
+
+/** Connects this many destinations, one source each, and starts their lanes. */
+function connectIdle(live: FakeLive, lanes: LaneRegistry, count: number): void {
+  for (let n = 0; n < count; n++) {
+    live.putDestination(`d${n}`, { type: "known" });
+    live.connect(`d${n}`, {}, { sourceId: `s${n}` });
+  }
+  lanes.refresh();
+}
+
+test("a change of one destination reads that one alone, however many there are", () =>
+  rig((live, lanes) => {
+    connectIdle(live, lanes, 300);
+    const ofOne = spyOn(live, "lane");
+    const ofAll = spyOn(live, "lanes");
+    live.putDestination("d7", { name: "Renamed" });
+    lanes.refresh();
+    // The double finds one lane by listing all of them.
+    expect([ofOne.mock.calls, ofAll.mock.calls.length]).toEqual([[["d7"]], 1]);
+    expect(lanes.gaugesOf("d7")?.labels.name).toBe("Renamed");
+    lanes.refresh();
+    expect(ofOne).toHaveBeenCalledTimes(1);
+  }));
+
+test("a new record looks at the lanes of its source alone", () =>
+  rig((live, lanes) => {
+    connectIdle(live, lanes, 300);
+    live.connect("d8", {}, { sourceId: "s7" });
+    lanes.refresh();
+    const woken: string[] = [];
+    const { wake } = Lane.prototype;
+    const spy = spyOn(Lane.prototype, "wake").mockImplementation(function (this: Lane) {
+      woken.push(this.destination.id);
+      wake.call(this);
+    });
+    lanes.wake({ log: "0", end: 1, sources: ["s7"] });
+    expect(woken.sort()).toEqual(["d7", "d8"]);
+    live.remove("d7");
+    lanes.wake({ log: "0", end: 2, sources: ["s7"] });
+    expect(woken.sort()).toEqual(["d7", "d8", "d8"]);
+    spy.mockRestore();
+  }));
+
+test("cursors of idle lanes are written some at a time, each in its turn", () =>
+  rig((live, lanes, ledger) => {
+    connectIdle(live, lanes, 250);
+    const scheduled: object[] = [];
+    const spy = spyOn(ledger, "schedule").mockImplementation((lane) => void scheduled.push(lane));
+    lanes.checkpoint();
+    const first = scheduled.length;
+    expect(first).toBeLessThanOrEqual(100);
+    for (let n = 0; n < 9; n++) lanes.continueCheckpoint();
+    expect([scheduled.length, new Set(scheduled).size]).toEqual([250, 250]);
+    spy.mockRestore();
   }));

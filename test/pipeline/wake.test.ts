@@ -68,7 +68,7 @@ test("a connection that is made while its lane is idle gets the events since its
     ...{ id: "late", sourceId: "other", from },
   });
   rig.log.append(...numbersTo(3).map((n) => record(20 + n, "ann", other)));
-  rig.live.addSource("third");
+  rig.live.change("late", {});
   rig.log.append(record(1));
   await until(() => sink.taken.length === 5);
   await Bun.sleep(30);

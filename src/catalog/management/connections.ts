@@ -11,7 +11,7 @@ import type { ConnectionInput, Connections } from "./resources.ts";
 
 export function openConnections(
   store: CatalogStore,
-  { connections, sources, destinations, removedConnections: removed }: Tables,
+  { connections, sources, destinations, removedConnections: removed, topology }: Tables,
   limits: ItemLimits,
 ): Connections {
   /** Returns a stored or removed connection with the changes of a request. */
@@ -65,7 +65,7 @@ export function openConnections(
         };
         const made = withExternalId(connection, input);
         connections.put(made);
-        store.advance("topology");
+        topology.record([destination.id]);
         return made;
       });
     },
@@ -81,14 +81,15 @@ export function openConnections(
           removed.forget(before);
         }
         connections.put(after);
-        store.advance("topology");
+        topology.record([before.destinationId, after.destinationId]);
         return after;
       });
     },
     remove(workspaceId, id) {
       return store.change(() => {
-        connections.remove(connections.get(workspaceId, id));
-        store.advance("topology");
+        const connection = connections.get(workspaceId, id);
+        connections.remove(connection);
+        topology.record([connection.destinationId]);
       });
     },
     get: connections.get,

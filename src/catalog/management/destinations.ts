@@ -10,7 +10,7 @@ import type { Destinations } from "./resources.ts";
 
 export function openDestinations(
   store: CatalogStore,
-  { destinations, connections, removedConnections }: Tables,
+  { destinations, connections, removedConnections, topology }: Tables,
   { links }: CodeTables,
   limits: ItemLimits,
 ): Destinations {
@@ -33,7 +33,7 @@ export function openDestinations(
         limits.expectRoom(workspaceId, "destinations");
         const made = withExternalId(destination, input);
         destinations.put(made);
-        store.advance("topology");
+        topology.record([made.id]);
         return made;
       });
     },
@@ -53,7 +53,7 @@ export function openDestinations(
         for (const connection of connections.ofDestination(after.id)) {
           connections.put(setLive(connection, connection.enabled && after.enabled, logEnds));
         }
-        store.advance("topology");
+        topology.record([id]);
         return after;
       });
     },
@@ -65,7 +65,7 @@ export function openDestinations(
         removedConnections.keep(ended);
         links.remove(destination.id);
         destinations.remove(destination);
-        store.advance("topology");
+        topology.record([id]);
       });
     },
     get: destinations.get,

@@ -9,12 +9,12 @@ import type { SourceInput, Sources } from "./resources.ts";
 
 export function openSources(
   store: CatalogStore,
-  { sources, connections, removedConnections }: Tables,
+  { sources, connections, removedConnections, topology }: Tables,
   limits: ItemLimits,
 ): Sources {
   function put(source: Source): Source {
     sources.put(source);
-    store.advance("topology");
+    topology.record([]);
     return source;
   }
 
@@ -65,7 +65,7 @@ export function openSources(
         for (const connection of ended) connections.remove(connection);
         removedConnections.keep(ended);
         sources.remove(source);
-        store.advance("topology");
+        topology.record(ended.map(({ destinationId }) => destinationId));
       });
     },
     get: sources.get,

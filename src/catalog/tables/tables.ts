@@ -10,6 +10,7 @@ import type {
 import { sameHash } from "../secrets.ts";
 import { type CatalogStore, LAST } from "../store.ts";
 import { removedConnectionTable } from "./removed-connections.ts";
+import { topologyChanges } from "./topology-changes.ts";
 import { managedTable, type WorkspaceTable, workspaceTable } from "./workspace-table.ts";
 
 /** Tables of the workspaces' management data, with their indexes. */
@@ -24,6 +25,7 @@ export function openTables(store: CatalogStore) {
     sources: sourceTable(store),
     destinations: managedTable<Destination>(store, "destinations", "Destination"),
     connections: connectionTable(store),
+    topology: topologyChanges(store),
     removedConnections: removedConnectionTable(store),
   };
 }

@@ -40,7 +40,7 @@ export interface ClaimListener {
 }
 
 type JobReads = "get" | "list" | "running" | "runningOf";
-type LetterReads = "get" | "scan" | "groups" | "counts" | "countOf";
+type LetterReads = "get" | "scan" | "groups" | "counts" | "countOf" | "hasLetters";
 
 /**
  * Largest number of tables in a ledger's store. A shared ledger has one more than a local ledger,

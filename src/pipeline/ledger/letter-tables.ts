@@ -220,6 +220,11 @@ export class LetterTables {
     return firstKeys(this.#byDestination);
   }
 
+  /** Whether a destination has dead letters. */
+  hasLetters(destinationId: string): boolean {
+    return [...this.#byDestination.getKeys(keyRange(destinationId, "", 1))].length > 0;
+  }
+
   #drop(workspaceId: string, destinationId: string, id: string): void {
     const letter = this.#letters.get([workspaceId, id]);
     if (letter !== undefined) this.#remove(letter);

@@ -189,8 +189,9 @@ function sourcesOf(
     if (live.sourceById(sourceId)?.workspaceId === workspaceId) return [sourceId];
     throw new ApiError("missing", "Source not found");
   }
-  const lane = live.lanes().find(({ destination }) => destination.id === destinationId);
-  const sources = (lane?.connections ?? []).map((connection) => connection.sourceId);
+  const sources = (live.lane(destinationId)?.connections ?? []).map(
+    (connection) => connection.sourceId,
+  );
   if (sources.length > 0 && sources.length <= REPLAY_SOURCES_MAX) return sources;
   const message =
     sources.length === 0
