@@ -10,6 +10,8 @@ import { appendFileSync, chmodSync, mkdtempSync, readFileSync, rmSync } from "no
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { Glob } from "bun";
+import { executableVariable } from "./e2e/command.ts";
+import { buildExecutable } from "./run/executable.ts";
 import { type FileResult, parseOutput } from "./run/output.ts";
 import { report } from "./run/report.ts";
 import { shardsOf } from "./run/shards.ts";
@@ -32,6 +34,9 @@ const shards = shardsOf(filesOf(tier, paths));
 const temporary = mkdtempSync(join(tmpdir(), "suite-"));
 chmodSync(temporary, 0o1777);
 const seed = process.env[seedVariable] ?? seedOfCommit();
+/** A run of named files starts servers from the checkout. */
+const executable = paths.length === 0 ? join(temporary, "pixelmill") : undefined;
+if (executable !== undefined) buildExecutable(executable);
 const results: FileResult[] = [];
 const running = new Set<Bun.Subprocess>();
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => stop(signal));
@@ -76,7 +81,13 @@ async function run(files: string[]): Promise<FileResult[]> {
   const child = Bun.spawn(
     [process.execPath, "test", "--timeout", TEST_MS_MAX, ...files.map((file) => `./${file}`)],
     {
-      env: { ...process.env, [tierVariable]: tier, [seedVariable]: seed, TMPDIR: temporary },
+      env: {
+        ...process.env,
+        [tierVariable]: tier,
+        [seedVariable]: seed,
+        TMPDIR: temporary,
+        ...(executable !== undefined && { [executableVariable]: executable }),
+      },
       stdin: "ignore",
       stdout: "pipe",
       stderr: "pipe",

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { pixelmillCommand } from "../e2e/command.ts";
 import {
   pixel,
   removeDirectory,
@@ -12,11 +13,10 @@ import {
   waitFor,
 } from "../e2e/server.ts";
 
-const main = join(import.meta.dir, "../../src/main.ts");
 const code = "export const transformEvent = (event) => ({ ...event, through: 'code' });";
 
 async function pixelmill(...args: string[]) {
-  const command = [process.execPath, main, ...args];
+  const command = [...pixelmillCommand, ...args];
   const child = Bun.spawn(command, { env: {}, stdout: "pipe", stderr: "pipe" });
   const [output, errors] = await Promise.all([
     new Response(child.stdout).text(),

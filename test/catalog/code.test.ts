@@ -1,8 +1,53 @@
 import { describe, expect, onTestFinished, setSystemTime, test } from "bun:test";
-import { CODE_BYTES_MAX, NAME_CHARS_MAX } from "../../src/settings/limits.ts";
+import {
+  CODE_BYTES_MAX,
+  NAME_CHARS_MAX,
+  TEST_EVENTS_KEPT_BYTES_MAX,
+} from "../../src/settings/limits.ts";
 import { destination, freshWorkspace, publish, refusalOf, store } from "./_setup.ts";
 
 const nothing = { revisions: [], publish: [], links: [], usedLibraries: [] };
+
+describe("a commit", () => {
+  test("keeps the first test events and the external id that come with a new revision", async () => {
+    const { catalog, workspaceId } = await freshWorkspace();
+    const input = { name: "Mine", code: "one", language: "javascript" as const };
+    const revision = catalog.code.draft(workspaceId, "transformation", input);
+    const { kind, id, versionId } = revision;
+    const events = [
+      { event: "one" },
+      { event: "two", text: "x".repeat(TEST_EVENTS_KEPT_BYTES_MAX) },
+    ];
+    await catalog.code.commit(workspaceId, {
+      ...nothing,
+      revisions: [revision],
+      events: [{ versionId, events }],
+      externalIds: [{ kind, id, externalId: "mine" }],
+    });
+    expect(catalog.code.history(revision).events).toEqual([{ event: "one" }]);
+    expect(catalog.code.resource(workspaceId, kind, id).externalId).toBe("mine");
+  });
+
+  test("is refused when a resource has a newer revision than the one it is based on", async () => {
+    const { catalog, workspaceId } = await freshWorkspace();
+    const first = await store(catalog, workspaceId, "transformation");
+    const revise = (code: string) =>
+      catalog.code.revise(workspaceId, "transformation", first.id, { code });
+    const based = { kind: first.kind, id: first.id, versionId: first.versionId };
+    const change = { ...nothing, revisions: [revise("two")], basedOn: [based] };
+    const late = { ...change, revisions: [revise("three")] };
+    expect(() => catalog.code.expectNewest(workspaceId, late)).not.toThrow();
+    await catalog.code.commit(workspaceId, change);
+    for (const refused of [
+      () => catalog.code.expectNewest(workspaceId, late),
+      () => catalog.code.commit(workspaceId, late),
+    ]) {
+      expect((await refusalOf(refused)).message).toStartWith("Another revision was made");
+    }
+    const { revision } = catalog.code.newestRevision(workspaceId, "transformation", first.id);
+    expect(revision.code).toBe("two");
+  });
+});
 
 describe("revisions", () => {
   test("a draft is found by its versions, and not among the published", async () => {

@@ -1,8 +1,11 @@
 import { expect, test } from "bun:test";
 import type { Catalog } from "../../src/catalog/catalog.ts";
+import { openCatalog } from "../../src/catalog/open.ts";
 import { ApiError } from "../../src/errors.ts";
+import { encodeChangeSet, SHARED_FORMAT } from "../../src/store/ordered/change-set.ts";
+import type { OrderedLog } from "../../src/store/ordered/ordered-log.ts";
 import { MemoryLog } from "../store/memory-log.ts";
-import { destination, freshCatalog, freshDirectory } from "./_setup.ts";
+import { destination, freshCatalog, freshDirectory, logger } from "./_setup.ts";
 import { contradictions } from "./consistency.ts";
 import { runTriggers, tight } from "./on-nodes.ts";
 
@@ -28,6 +31,33 @@ test(`${AT_ONCE * RUNS} sequences of triggers on three nodes leave the state of 
   // All the while the log was rewritten.
   expect(log.first).toBeGreaterThan(0);
 }, 300_000);
+
+test("a catalog that cannot be opened stops to read its log", async () => {
+  const log = new MemoryLog({ delayMs: () => 0 });
+  const set = { author: "newer", number: 0, base: -1, writes: [] };
+  for (const entry of encodeChangeSet(set, SHARED_FORMAT + 1)) await log.append(entry);
+  let following = 0;
+  const watched: OrderedLog = {
+    append: (entry) => log.append(entry),
+    end: () => log.end(),
+    trim: (position) => log.trim(position),
+    trouble: () => log.trouble(),
+    follow(position, take) {
+      const follower = log.follow(position, take);
+      following++;
+      return {
+        close() {
+          following--;
+          return follower.close();
+        },
+      };
+    },
+  };
+  const directory = await freshDirectory();
+  const opening = openCatalog({ directory, logger, order: watched });
+  await expect(opening).rejects.toThrow("a newer pixelmill wrote it");
+  expect(following).toBe(0);
+});
 
 test("concurrent requests at several nodes give a unique name or link to one of them", async () => {
   const { nodes } = await openNodes(3);

@@ -6,6 +6,7 @@ import { connectClients } from "../../src/kafka/client.ts";
 import { IdempotentProducer } from "../../src/kafka/idempotent-producer.ts";
 import { encodeChangeSet, SHARED_FORMAT } from "../../src/store/ordered/change-set.ts";
 import { describeWith } from "../counterpart.ts";
+import { pixelmillCommand } from "../e2e/command.ts";
 import {
   ADMIN_TOKEN,
   pixel,
@@ -300,8 +301,7 @@ describeWith(brokersMissing)("two nodes", () => {
     const cwd = temporaryDirectory();
     directories.push(cwd);
     const check = async (...settings: string[]) => {
-      const main = join(import.meta.dir, "../../src/main.ts");
-      const child = Bun.spawn([process.execPath, main, "check", "--port", "0", ...settings], {
+      const child = Bun.spawn([...pixelmillCommand, "check", "--port", "0", ...settings], {
         ...{ cwd, stdout: "pipe", stderr: "inherit" },
       });
       const output = await new Response(child.stdout).text();

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { pixelmillCommand } from "./command.ts";
 import {
   pixel,
   removeDirectory,
@@ -21,7 +22,7 @@ async function pixelmill(
   environment: Record<string, string> = {},
   cwd = elsewhere,
 ) {
-  const child = Bun.spawn([process.execPath, join(import.meta.dir, "../../src/main.ts"), ...args], {
+  const child = Bun.spawn([...pixelmillCommand, ...args], {
     cwd,
     env: environment,
     stdout: "pipe",
@@ -185,7 +186,7 @@ test("unreachable brokers are reported in one line, without a stack", async () =
 test("a closed output pipe is no error of a command", async () => {
   const data = temporaryDirectory();
   const server = Bun.spawn(
-    [process.execPath, join(import.meta.dir, "../../src/main.ts"), "serve"].concat(
+    [...pixelmillCommand, "serve"].concat(
       ...["--host=127.0.0.1", "--port=0", "--admin-port=0", `--data=${join(data, "d")}`],
     ),
     { cwd: data, env: {}, stdout: "pipe", stderr: Bun.file(join(data, "errors")) },

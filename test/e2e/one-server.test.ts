@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
+import { pixelmillCommand } from "./command.ts";
 import {
   childrenOf,
   pixel,
@@ -14,7 +15,7 @@ test("a second server on a data directory delivers nothing when the first one's 
   const sink = startSink();
   const first = await startServer();
   const { writeKey } = await route(first, { url: sink.url });
-  const command = [process.execPath, join(import.meta.dir, "../../src/main.ts"), "serve"];
+  const command = [...pixelmillCommand, "serve"];
   const flags = ["--data", join(first.directory, "data"), "--host", "127.0.0.1", "--port", "0"];
   const second = Bun.spawn([...command, ...flags, "--admin-port", "0"], {
     cwd: first.directory,

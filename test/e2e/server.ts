@@ -1,6 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { pixelmillCommand } from "./command.ts";
 
 /** Real pixelmill server in a separate process, with free ports and a separate data directory. */
 export interface Server {
@@ -20,7 +21,6 @@ export interface Server {
 }
 
 export const ADMIN_TOKEN = `pm_${"e2eToken".repeat(5)}`;
-const checkout = [process.execPath, join(import.meta.dir, "../../src/main.ts")];
 
 export function temporaryDirectory(): string {
   return mkdtempSync(join(tmpdir(), "pixelmill-test-"));
@@ -37,7 +37,7 @@ export async function startServer(options: StartOptions = {}): Promise<Server> {
   const directory = options.directory ?? temporaryDirectory();
   const child = Bun.spawn(
     [
-      ...(options.command ?? checkout),
+      ...(options.command ?? pixelmillCommand),
       "serve",
       ...["--data", join(directory, "data"), "--host", "127.0.0.1", "--port", "0"],
       ...["--admin-port", "0", "--egress-allow", "127.0.0.0/8", ...(options.flags ?? [])],

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { join } from "node:path";
+import { pixelmillCommand } from "./command.ts";
 import {
   pixel,
   removeDirectory,
@@ -54,9 +54,8 @@ test.concurrent("SIGTERM under load: no request is cut, nothing acknowledged is 
 
 test.concurrent("Ctrl-C, which reaches every process of the group, loses no event and no guest", async () => {
   const sink = startSink();
-  const main = join(import.meta.dir, "../../src/main.ts");
   // A separate process group, like that of a terminal.
-  const server = await startServer({ command: ["setsid", process.execPath, main] });
+  const server = await startServer({ command: ["setsid", ...pixelmillCommand] });
   const code = `export function transformEvent(event) {
     for (let i = 0; i < 1e6; i++);
     return event;

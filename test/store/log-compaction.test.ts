@@ -7,13 +7,16 @@ import type { Key } from "lmdb";
 import { pino } from "pino";
 import { openView } from "../../src/store/lmdb/view.ts";
 import {
+  COMPACTION_KEY,
+  COMPACTION_TABLE,
+  type CompactionProgress,
   type RowKey,
   removeRowsBetween,
   rowsAfter,
 } from "../../src/store/ordered/compaction-progress.ts";
 import type { CompactionBounds } from "../../src/store/ordered/log-compaction.ts";
 import type { LogEntry, OrderedLog } from "../../src/store/ordered/ordered-log.ts";
-import type { OrderedStore } from "../../src/store/ordered/ordered-store.ts";
+import { type OrderedStore, openOrderedStore } from "../../src/store/ordered/ordered-store.ts";
 import type { LocalStore, Store } from "../../src/store/store.ts";
 import { MemoryLog } from "./memory-log.ts";
 import { openNode, runLoad, unexplained } from "./nodes.ts";
@@ -235,6 +238,54 @@ function contentOf(store: Store): Map<string, unknown> {
 }
 
 const sorted = (content: Map<string, unknown>) => [...content].sort(([a], [b]) => (a < b ? -1 : 1));
+
+/** A log that never deletes entries. */
+class UntrimmedLog extends MemoryLog {
+  trims = 0;
+
+  override async trim(): Promise<void> {
+    this.trims++;
+    throw new Error("Not now");
+  }
+}
+
+/** Pause after a failed compaction. */
+const RETRY_MS = 5_000;
+
+describe("a compaction", () => {
+  test("that failed is not tried again with each change", async () => {
+    const log = new UntrimmedLog({ delayMs: () => 0 });
+    const node = openNode(freshPath(), log, tight);
+    const numbers = node.table<number, string>("numbers");
+    for (let i = 0; log.trims === 0; i++) await node.change(() => numbers.put("n", i));
+    const failedAt = performance.now();
+    for (let i = 0; i < 100; i++) await node.change(() => numbers.put("n", i));
+    const pauses = Math.floor((performance.now() - failedAt) / RETRY_MS);
+    expect(log.trims).toBeLessThanOrEqual(1 + pauses);
+    await node.close();
+  }, 300_000);
+
+  test("ends without a warning when its store is closed", async () => {
+    const lines: string[] = [];
+    const warnings = pino({ level: "warn" }, { write: (line) => void lines.push(line) });
+    const local = openLocal();
+    const bounds = { ...tight, portion: { rows: 1, bytes: 1 << 20 } };
+    const parts = { local, log: new MemoryLog({ delayMs: () => 0 }), bounds };
+    const store = openOrderedStore({ ...parts, name: "The store", logger: warnings });
+    const numbers = store.table<number, string>("a");
+    await store.change(() => {
+      for (let i = 0; i < 300; i++) numbers.put(`${i}`, i);
+    });
+    const progress = () =>
+      store.table<CompactionProgress, string>(COMPACTION_TABLE).get(COMPACTION_KEY);
+    for (let i = 0; (progress()?.rows ?? 0) === 0; i++) {
+      await store.change(() => numbers.put("n", i));
+    }
+    expect(progress()).toMatchObject({ isDone: false });
+    await store.close();
+    expect(lines).toEqual([]);
+  }, 300_000);
+});
 
 describe("a log that is rewritten", () => {
   test("gives every node what clients were answered, however nodes come, go, lag and crash", async () => {

@@ -1,0 +1,15 @@
+import { join } from "node:path";
+
+/** Variable with the path of the executable that the runner has built from this checkout. */
+export const executableVariable = "TEST_EXECUTABLE";
+
+const executable = process.env[executableVariable];
+
+/**
+ * Command that starts pixelmill. Under the runner it is the executable, which starts with a third
+ * of the CPU time that the checkout needs.
+ */
+export const pixelmillCommand =
+  executable === undefined
+    ? [process.execPath, join(import.meta.dir, "../../src/main.ts")]
+    : [executable];
