@@ -1,7 +1,15 @@
 import { describe, expect, test } from "bun:test";
-import type { DestinationKind } from "../../src/destinations/destination.ts";
+import type { DeliveryResult, DestinationKind } from "../../src/destinations/destination.ts";
 import { type TestStepName, testSteps } from "../../src/destinations/test-steps.ts";
 import { LANE_DELIVERIES_MAX } from "../../src/settings/limits.ts";
+import { hurried } from "../pipeline/hurried.ts";
+import {
+  disordered,
+  eventOf,
+  LaneDeliveryRig,
+  type TestEvent,
+} from "../pipeline/lane-delivery-rig.ts";
+import { numbersTo, until } from "../pipeline/rig.ts";
 import { outgoing } from "./outgoing.ts";
 
 /** The configs of one kind, and a view of the events that arrived. */
@@ -108,6 +116,17 @@ export function describeDestination(name: string, prepare: () => Promise<Bench> 
       }
     });
 
+    for (const place of ["first", "middle", "last"] as const) {
+      run(`an event that always fails stops no other: ${place} of a batch`, async (bench) => {
+        // Gathered deliveries fail as a whole, for the destination.
+        if (bench.kind.batchLimits !== undefined) return;
+        for (const failure of failures) await stopsNoOther(bench, failure, place);
+        const events = (await bench.arrived()) as TestEvent[];
+        expect(disordered(events)).toEqual([]);
+        expect(events.filter(({ isPoison }) => isPoison)).toEqual([]);
+      });
+    }
+
     run("two open destinations with one config deliver independently", async (bench) => {
       const [first, second] = [
         bench.kind.open(bench.config, "workspace"),
@@ -125,6 +144,51 @@ export function describeDestination(name: string, prepare: () => Promise<Bench> 
       expect(numbers.sort()).toEqual([0, 1, 2, 3, 4, 5, 6]);
     });
   });
+}
+
+/** Failures that may pass, of which a kind may return any. */
+const failures: DeliveryResult[] = [
+  { kind: "retry", reason: "Answered 500", scope: "event" },
+  { kind: "retry", reason: "Answered 503" },
+];
+/** Numbers of the events, so that those of several rounds are in one order. */
+let events = 0;
+
+/** Delivers three batches, of which one has an event that fails whenever it is delivered. */
+async function stopsNoOther(
+  { kind, config }: Bench,
+  failure: DeliveryResult,
+  place: "first" | "middle" | "last",
+): Promise<void> {
+  const failing: DestinationKind = {
+    ...kind,
+    open(config, workspaceId) {
+      const open = kind.open(config, workspaceId);
+      return {
+        close: () => open.close(),
+        async deliver(outgoing, ...rest) {
+          const hasPoison = outgoing.some((event) => eventOf(event).isPoison);
+          return hasPoison ? failure : await open.deliver(outgoing, ...rest);
+        },
+      };
+    },
+  };
+  const rig = new LaneDeliveryRig(failing, config, hurried(100));
+  const size = Math.max(3, kind.batchSize(config));
+  const index = size + { first: 0, middle: Math.floor(size / 2), last: size - 1 }[place];
+  const pushed = numbersTo(3 * size).map((n): TestEvent => {
+    const isPoison = n === index;
+    return { n: events++, user: isPoison ? "poison" : `user ${n % 5}`, isPoison };
+  });
+  rig.push(...pushed);
+  const poison = pushed[index]!;
+  rig.push({ n: events++, user: poison.user });
+  const good = () => rig.delivered().filter(({ user }) => user !== poison.user);
+  await until(() => good().length === 3 * size - 1, "the events of other users");
+  const isOfEvent = "scope" in failure;
+  if (isOfEvent) await until(() => rig.delivered().length === 3 * size, "the event behind");
+  expect(rig.letters().map(({ n }) => n)).toEqual(isOfEvent ? [poison.n] : []);
+  await rig.end();
 }
 
 function expectOrder(steps: TestStepName[]): void {
