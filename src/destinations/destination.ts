@@ -17,9 +17,16 @@ export type DeliveryResult =
   | { kind: "rejected"; reason: string }
   /**
    * A later attempt may succeed. `afterMs` is the delay in milliseconds that the receiver asks for.
-   * Without `scope`, the failure is the destination's.
+   * Without `scope`, the failure is the destination's. `delivered`, for kinds with `batchLimits`
+   * only, has the indexes of events that were delivered nevertheless and are not tried again.
    */
-  | { kind: "retry"; reason: string; scope?: FailureScope; afterMs?: number };
+  | {
+      kind: "retry";
+      reason: string;
+      scope?: FailureScope;
+      afterMs?: number;
+      delivered?: ReadonlySet<number>;
+    };
 
 /**
  * The cause of a failure that may pass. `destination`: the receiver cannot be reached, or would
@@ -79,11 +86,13 @@ export interface OpenDestination {
    * Kinds with `batchLimits` have one delivery at a time, and each delivery gets a unique `name`:
    * ASCII letters, digits, `.`, `_` and `-`. Names ascend with time. Every further attempt at a
    * delivery, also after a crash, gets the same name and contains all events of the earlier
-   * attempts, except events that were settled in another way since. After a crash it may contain
+   * attempts, except events that have settled, or were delivered in
+   * part of an attempt. After a crash it may contain
    * more events. An event gets no other name as long as an attempt may have succeeded. So a kind
    * that writes to a path made of the name and of the events' `input` overwrites the files of
    * earlier attempts, and stores each event once. For these kinds, `rejected` makes all events of
-   * the delivery dead letters, without trying them one by one. Other kinds get no name.
+   * the delivery dead letters, without trying them one by one, and a failure is never an event's:
+   * they name events that cannot be written in `refused`. Other kinds get no name.
    */
   deliver(
     events: readonly OutgoingEvent[],

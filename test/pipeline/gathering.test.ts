@@ -10,6 +10,7 @@ import type {
 } from "../../src/destinations/destination.ts";
 import { runs } from "../tier.ts";
 import { record } from "./doubles.ts";
+import { hurried } from "./hurried.ts";
 import { lettersOf, numbersTo, Rig, sorted, until } from "./rig.ts";
 
 /** Events of one round of the crash test. */
@@ -158,6 +159,42 @@ describe("failed batched delivery", () => {
     expect([...sizes]).toEqual([40]);
     expect(new Set(store.names).size).toBe(1);
   }, 300_000);
+
+  test("events that a failed delivery has written are not sent again, and become no dead letters", async () => {
+    const store = new Store();
+    const sent: number[][] = [];
+    store.before = (events) => {
+      sent.push(events.map(numberOf));
+      const even = events.keys().filter((index) => numberOf(events[index]!) % 2 === 0);
+      return { kind: "retry", reason: "One source is refused", delivered: new Set(even) };
+    };
+    const over = { clock: hurried(1_000), retryWindowMs: 60_000 };
+    const { deadLetters } = start(store, { batchSize: 40 }, over);
+    append(0, 40);
+    await until(() => deadLetters.count("workspace") > 0);
+    const odd = numbersTo(40).filter((n) => n % 2 === 1);
+    expect(lettersOf(rig.pipeline).map(({ event }) => (event as { n: number }).n)).toEqual(odd);
+    expect(sent[0]).toEqual(numbersTo(40));
+    for (const numbers of sent.slice(1)) expect(numbers).toEqual(odd);
+    expect(new Set(store.names).size).toBe(1);
+  });
+
+  test("a delivery of which a part was written is repeated as a whole after a stop", async () => {
+    const store = new Store();
+    store.before = (events) => {
+      const even = events.keys().filter((index) => numberOf(events[index]!) % 2 === 0);
+      return { kind: "retry", reason: "One source is refused", delivered: new Set(even) };
+    };
+    start(store, { batchSize: 40 });
+    append(0, 40);
+    await until(() => store.names.length > 1);
+    await rig.stop();
+    store.before = () => undefined;
+    start(store, { batchSize: 40 });
+    await until(() => store.objects.size > 0);
+    expect(store.numbers()).toEqual(numbersTo(40));
+    expect(new Set(store.names).size).toBe(1);
+  });
 
   test("a rejected batched delivery makes dead letters of all its events", async () => {
     const store = new Store();

@@ -14,7 +14,7 @@ import { audienceOfUrl } from "../secret-audience.ts";
 import { testEvent } from "../test-event.ts";
 import { type TestStep, TestSteps } from "../test-steps.ts";
 import { batchLimitsOf, S3Config, s3Faults } from "./config.ts";
-import { failureOf } from "./failures.ts";
+import { failureOf, type StoreFailure } from "./failures.ts";
 import { requestSigner } from "./request-signer.ts";
 
 /** For each file format, its encoder and its content type. */
@@ -53,29 +53,45 @@ function openS3(egress: Egress, config: S3Config, workspaceId: string): OpenDest
   const { prefix, format = "jsonl.gz" } = config;
   const { encode, contentType } = formats[format];
   const requestOf = requestSigner(config, workspaceId);
+  let attempts = 0;
+
+  async function putObject(
+    key: string,
+    events: readonly OutgoingEvent[],
+    signal: AbortSignal,
+  ): Promise<Pick<StoreFailure, "reason" | "afterMs"> | undefined> {
+    try {
+      const put = { method: "PUT", key, body: await encode(events), contentType, signal } as const;
+      return failureOf(await egress.request(await requestOf(put)));
+    } catch (error) {
+      return { reason: networkReason(error) };
+    }
+  }
 
   return {
     /**
-     * Writes one object for each source and hour. Every failure is retried until the retry window
-     * ends, because its cause is the store or the config and never an event. So no event is lost
-     * when a key was revoked by mistake. A repeated attempt overwrites the objects of earlier
-     * attempts.
+     * Writes one object for each source and hour, up to the first that fails. Every failure is
+     * retried until the retry window ends, because its cause is the store or the config and never
+     * an event. So no event is lost when a key was revoked by mistake. A repeated attempt
+     * overwrites the objects of earlier attempts.
      */
     async deliver(events, signal, name = crypto.randomUUID()): Promise<DeliveryResult> {
-      try {
-        for (const [folder, group] of Map.groupBy(events, folderOf)) {
-          const key = [...(prefix ? [prefix] : []), folder, `${name}.${format}`].join("/");
-          const body = await encode(group);
-          const put = { method: "PUT", key, body, contentType, signal } as const;
-          const failure = failureOf(await egress.request(await requestOf(put)));
-          if (failure === undefined) continue;
+      const groups = [...Map.groupBy(events.keys(), (index) => folderOf(events[index]!))];
+      // Each attempt begins with another object, so that one that always fails stops no other.
+      const first = attempts++ % groups.length;
+      const delivered = new Set<number>();
+      for (const [folder, indexes] of [...groups.slice(first), ...groups.slice(0, first)]) {
+        const key = [...(prefix ? [prefix] : []), folder, `${name}.${format}`].join("/");
+        const group = indexes.map((index) => events[index]!);
+        const failure = await putObject(key, group, signal);
+        if (failure !== undefined) {
           const { reason, afterMs } = failure;
-          return { kind: "retry", reason, ...(afterMs !== undefined && { afterMs }) };
+          const part = delivered.size > 0 && { delivered };
+          return { kind: "retry", reason, ...(afterMs !== undefined && { afterMs }), ...part };
         }
-        return { kind: "delivered" };
-      } catch (error) {
-        return { kind: "retry", reason: networkReason(error) };
+        for (const index of indexes) delivered.add(index);
       }
+      return { kind: "delivered" };
     },
     async close() {},
   };

@@ -165,14 +165,16 @@ export class BatchingQueue {
 
   /**
    * Tries the delivery until every output has a final outcome, or the lane stops. Each attempt has
-   * all outputs that are left.
+   * all outputs that are left. Outputs that a failed attempt delivered settle at the end: after a
+   * crash the delivery then has all of them again, and replaces what was written under its name.
    */
   async #settleAll(outputs: Output[], name: string): Promise<void> {
+    const written: Output[] = [];
     let rest = outputs;
     while (this.#context.isRunning()) {
       this.#context.refresh();
       rest = this.#policy.selectDue(rest);
-      if (rest.length === 0) return this.#context.clearIntent();
+      if (rest.length === 0) break;
       assert(
         name === "" || this.#context.hasWrittenIntent(name),
         "The intent of a batched delivery is written before the delivery",
@@ -181,14 +183,20 @@ export class BatchingQueue {
       for (const output of rest) output.attempts += 1;
       this.#failures = result.kind === "retry" ? this.#failures + 1 : 0;
       if (result.kind === "delivered") this.#policy.settleDelivered(rest, result.refused);
-      else if (result.kind === "rejected") this.#policy.giveUp(rest, result.reason);
-      else {
-        rest = this.#policy.selectRetryable(rest, result.reason);
-        if (rest.length > 0) await this.#pause(result.afterMs);
-        continue;
+      if (result.kind === "rejected") this.#policy.giveUp(rest, result.reason);
+      if (result.kind !== "retry") {
+        rest = [];
+        break;
       }
-      return this.#context.clearIntent();
+      const { delivered = new Set() } = result;
+      written.push(...rest.filter((_, index) => delivered.has(index)));
+      rest = rest.filter((_, index) => !delivered.has(index));
+      rest = this.#policy.selectRetryable(rest, result.reason);
+      if (rest.length > 0) await this.#pause(result.afterMs);
     }
+    if (rest.length > 0 && !this.#context.isRunning()) return;
+    this.#policy.settleDelivered(written);
+    this.#context.clearIntent();
   }
 
   async #pause(afterMs: number | undefined): Promise<void> {

@@ -225,6 +225,34 @@ function says(status: string, code: string, ...headers: string[]) {
   return (socket: Socket) => void socket.write(`${head.join("\r\n")}\r\n\r\n${body}`);
 }
 
+test("a source whose objects are refused does not fail the events of others", async () => {
+  const stored = new Set<string>();
+  const store = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch({ url }) {
+      const source = new URL(url).pathname.split("/")[2]!;
+      if (source === "refused") return new Response("", { status: 403 });
+      stored.add(source);
+      return new Response("");
+    },
+  });
+  const config = { endpoint: `http://127.0.0.1:${store.port}`, bucket: "lake" };
+  const keys = { accessKeyId: "a", secretAccessKey: "b" };
+  const open = kind.open({ ...config, ...keys }, "workspace");
+  const sources = ["one", "refused", "two", "one"];
+  let left = sources.map((sourceId) => outgoing({ sourceId }, { sourceId }));
+  for (let attempt = 0; attempt < 3; attempt++) {
+    const result = await open.deliver(left, idle, "name");
+    expect(result).toMatchObject({ kind: "retry", reason: "The store refuses (403)" });
+    const { delivered = new Set() } = result as { delivered?: ReadonlySet<number> };
+    left = left.filter((_, index) => !delivered.has(index));
+  }
+  expect(left.map(({ input }) => input.sourceId)).toEqual(["refused"]);
+  expect(stored).toEqual(new Set(["one", "two"]));
+  await store.stop(true);
+});
+
 describe("responses of a store", () => {
   test.each([
     ["503 Slow Down", "SlowDown", "The store asks for fewer requests (503 SlowDown)"],
