@@ -105,6 +105,54 @@ test("whatever a broker answers, an attempt ends with a sentence", async () => {
   );
 });
 
+/** Metadata response of one broker, which leads the only partition of the topic `events`. */
+const topicAt = (port: number) =>
+  Writer.create()
+    .appendTaggedFields()
+    .appendInt32(0)
+    .appendArray([port], (to) =>
+      to.appendInt32(1).appendString("127.0.0.1").appendInt32(port).appendString(null),
+    )
+    .appendString(null)
+    .appendInt32(1)
+    .appendArray(["events"], (to, name) =>
+      to
+        .appendInt16(0)
+        .appendString(name)
+        .appendUUID("00000000-0000-0000-0000-000000000007")
+        .appendBoolean(false)
+        .appendArray([0], (to) =>
+          to
+            .appendInt16(0)
+            .appendInt32(0)
+            .appendInt32(1)
+            .appendInt32(0)
+            .appendArray([1], (to, id) => to.appendInt32(id), true, false)
+            .appendArray([1], (to, id) => to.appendInt32(id), true, false)
+            .appendArray([], () => {}, true, false),
+        )
+        .appendInt32(0),
+    )
+    .appendTaggedFields().buffer;
+
+/** Produce response that refuses the topic for lack of permission. */
+const refusedProduce = Writer.create()
+  .appendTaggedFields()
+  .appendArray(["events"], (to, name) =>
+    to.appendString(name).appendArray([0], (to, index) =>
+      to
+        .appendInt32(index)
+        .appendInt16(29)
+        .appendInt64(-1n)
+        .appendInt64(-1n)
+        .appendInt64(-1n)
+        .appendArray([], () => {})
+        .appendString(null),
+    ),
+  )
+  .appendInt32(0)
+  .appendTaggedFields().buffer;
+
 /** A Metadata answer of one broker whose next bytes are `rest`. */
 const metadata = (count: string, rest: string) =>
   Buffer.from(`0000000000${count}0000000102780000238400${rest}`.padEnd(120, "0"), "hex");
@@ -134,6 +182,20 @@ test("a step of signing in with a long answer is refused", async () => {
   );
   const verdict = await deliver({ brokers, user: "u", password: "p" });
   expect(verdict).toMatchObject({ kind: "retry", reason: expect.stringContaining("Broker") });
+});
+
+test("a topic that the user may not write to is asked for once in an attempt", async () => {
+  let produced = 0;
+  const brokers = await listen((key) => {
+    if (key === PRODUCE) produced += 1;
+    if (key === PRODUCE) return refusedProduce;
+    return key === METADATA ? topicAt(Number(brokers.split(":")[1])) : producerAnswer;
+  });
+  expect(await deliver({ brokers })).toEqual({
+    kind: "retry",
+    reason: "The user may not write to the topic (topic events, error 29)",
+  });
+  expect(produced).toBe(1);
 });
 
 test("an answer that is too long is not held", async () => {

@@ -329,6 +329,13 @@ describeWith(brokersMissing)("kafka", () => {
       await clients.admin().createAcls({ creations: [{ ...what, ...who }] } as never);
     }
 
+    /** Takes back what `grant` has given. */
+    async function withdraw(topic: string, operation: number) {
+      const what = { resourceType: 2, resourceName: topic, resourcePatternType: 3 };
+      const who = { principal: `User:${stranger.user}`, host: "*", operation, permissionType: 3 };
+      await clients.admin().deleteAcls({ filters: [{ ...what, ...who }] } as never);
+    }
+
     test("with topics by name, those that the user may not write to hold up no others", async () => {
       const prefix = `granted-${topics}.`;
       for (const name of ["write", "read", "nothing"]) await madeTopic(1, {}, prefix + name);
@@ -348,6 +355,37 @@ describeWith(brokersMissing)("kafka", () => {
       expect(refused(verdict).sort()).toEqual([1, 2]);
       expect(await valuesOf(`${prefix}write`)).toContainEqual({ event: "write" });
       expect(await valuesOf(`${prefix}read`)).toEqual([]);
+    });
+
+    test("a grant that is withdrawn between batches delays events, and loses and repeats none", async () => {
+      const topic = await madeTopic();
+      const open = opened(configOf(topic, { brokers: broker.sasl, ...stranger }));
+      await grant(topic, WRITE);
+      let n = 0;
+      /** Delivers batches as a lane does, until one has ended in a certain way. */
+      async function deliverUntil(kind: DeliveryResult["kind"]): Promise<DeliveryResult> {
+        for (;;) {
+          const events = Array.from({ length: 10 }, () => outgoing({ n: n++, userId: "u" }));
+          let verdict = await open.deliver(events, signal);
+          for (; verdict.kind === "retry"; verdict = await open.deliver(events, signal)) {
+            expect(verdict.reason).toMatch(
+              /^The user may (not write to the topic|write to no topic)/,
+            );
+            if (kind === "retry") {
+              await grant(topic, WRITE);
+              kind = "delivered";
+            }
+          }
+          expect(verdict).toEqual(delivered);
+          if (kind === "delivered") return verdict;
+        }
+      }
+      await deliverUntil("delivered");
+      await withdraw(topic, WRITE);
+      await deliverUntil("retry");
+      await deliverUntil("delivered");
+      const read = (await valuesOf(topic)) as { n: number }[];
+      expect(read.map((value) => value.n)).toEqual(Array.from({ length: n }, (_, at) => at));
     });
 
     test("a user without a grant waits for it, and loses nothing", async () => {

@@ -5,7 +5,7 @@ import { type PartitionResponse, produce } from "../../kafka/produce.ts";
 import type { OutgoingEvent } from "../destination.ts";
 import type { BrokerConnections } from "./broker-connections.ts";
 import type { KafkaConfig } from "./config.ts";
-import { type BrokerAddress, failureOf, KafkaFailure, sentenceOf } from "./failures.ts";
+import { type BrokerAddress, failureOf, KafkaFailure, outlookOf, sentenceOf } from "./failures.ts";
 import { KAFKA_TOPICS_MAX } from "./limits.ts";
 import { Partition } from "./partition.ts";
 import { partitionOf } from "./partitioner.ts";
@@ -139,7 +139,7 @@ export class EventProducer {
         this.#fates.set(record.event, sentence);
       } else {
         unplaced.push(record);
-        round.failure = new KafkaFailure("soon", sentence);
+        round.failure = new KafkaFailure(outlookOf(code), sentence);
       }
     }
   }
@@ -224,7 +224,7 @@ export class EventProducer {
       round.isProgress = true;
       return;
     }
-    round.failure = new KafkaFailure("soon", retryReason);
+    round.failure = new KafkaFailure(outlookOf(answer.errorCode), retryReason);
     if (partition.queue.batch === undefined) this.#producerId = undefined;
   }
 }

@@ -35,7 +35,7 @@ const meanings = new Map<number, string>([
   [19, "Too few copies of the partition are in sync"],
   [20, "Too few copies of the partition are in sync"],
   [29, "The user may not write to the topic"],
-  [31, "The user may not write as an idempotent producer"],
+  [31, "The user may write to no topic, nor as an idempotent producer"],
   [32, "The time of the record is out of the topic's bounds"],
   [33, "The brokers do not offer the mechanism"],
   [44, "A policy of the cluster refuses the record"],
@@ -55,6 +55,14 @@ export function isTooLarge(code: number): boolean {
 
 /** Error codes after which the producer needs a new producer id. */
 const ofIdentity = new Set([45, 47, 49, 59, 90]);
+
+/** Error codes that stay until an operator changes permissions, a name or credentials. */
+const ofOperator = new Set([17, 29, 31, 33, 58]);
+
+/** When another attempt after an error code may succeed. */
+export function outlookOf(code: number): Outlook {
+  return ofOperator.has(code) ? "later" : "soon";
+}
 
 export type ErrorClass = "written" | "records" | "identity" | "later";
 
@@ -85,7 +93,7 @@ export function failureOf(error: unknown): KafkaFailure {
   if (error instanceof EgressRefused) return new KafkaFailure("refused", error.message);
   if (!(error instanceof Error)) return new KafkaFailure("later", "The brokers do not answer");
   const told = codeOf(error);
-  if (told !== undefined) return new KafkaFailure("soon", sentenceOf(told));
+  if (told !== undefined) return new KafkaFailure(outlookOf(told), sentenceOf(told));
   const code = "code" in error && typeof error.code === "string" ? error.code : "";
   if (code === "" || error instanceof ResolutionFailed)
     return new KafkaFailure("later", error.message);
