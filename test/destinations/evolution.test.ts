@@ -98,6 +98,7 @@ const key = fc.oneof(
     "größe",
     "日",
   ),
+  fc.constantFrom("xmin", "ctid", "tableoid", "_part", "_part_offset", "_row_exists", "_table"),
   fc.string({ maxLength: 10 }),
 );
 const event = fc.record({

@@ -29,7 +29,7 @@ export type Cell = string | number | boolean;
  */
 const timestamp =
   /^([+-]?)(\d{4})-(0[1-9]|1[0-2])-([12]\d|0[1-9]|3[01])(?:[T\s]([01]\d|2[0-3]):([0-5]\d)(?::([0-5]\d)(?:\.(\d+))?)?([zZ]|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)?)?$/;
-const ownForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+const ownForm = /^\d{4}-\d\d-\d\dT([01]\d|2[0-3]):\d\d:\d\d\.\d{3}Z$/;
 const TIMESTAMP_CHARS_MAX = 64;
 const timeMin = Date.parse("0001-01-01T00:00:00Z");
 const timeMax = Date.parse("9999-12-31T23:59:59.999Z");
@@ -53,6 +53,12 @@ function timeOf(value: unknown): Time | undefined {
   // Checking the first character rules out most texts quickly.
   const first = value.charCodeAt(0);
   if (!(first >= 0x30 && first <= 0x39) && first !== 0x2b && first !== 0x2d) return undefined;
+  // Most times have this form, which costs a fifth of the others. Days that some months do not have
+  // are left to the code below.
+  if (ownForm.test(value) && Number(value.slice(8, 10)) < 29) {
+    const ms = Date.parse(value);
+    return ms >= timeMin && ms <= timeMax ? { ms, micros: "" } : undefined;
+  }
   const match = timestamp.exec(value);
   if (match === null) return undefined;
   const [, sign, year, month, day, hour = "00", minute = "00", second = "00"] = match;
