@@ -21,8 +21,8 @@ export interface Detail {
 }
 
 /**
- * A refused request, with a sentence for the caller. The error never contains the caller's input, a
- * file path or a stack: listeners send `message` and `details` as they are.
+ * A refused request, with a sentence for the caller. The error never contains the caller's input,
+ * except a misspelt key, nor a file path or a stack: listeners send `message` and `details` as they are.
  */
 export class ApiError extends Error {
   override readonly name = "ApiError";

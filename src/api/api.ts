@@ -54,7 +54,7 @@ export function createApi(given: ApiDeps): Api {
     const { method, url } = incoming.request;
     const pathname = pathOf(url);
     // Elysia answers HEAD with the route of GET. The control plane does not allow HEAD.
-    if (method !== route.method) return noRouteResponse(pathname);
+    if (method !== route.method) return noRouteResponse(incoming.request.headers, pathname);
     const done = seconds.startTimer({ route: route.key });
     const answer = await handleRequest(route, listener, incoming).catch((error: unknown) =>
       toErrorResponse(error, pathname, deps.logger),
@@ -84,7 +84,7 @@ export function createApi(given: ApiDeps): Api {
       toErrorResponse(failure, pathname, deps.logger),
     );
     if (file) return file;
-    const notFound = noRouteResponse(pathname);
+    const notFound = noRouteResponse(request.headers, pathname);
     // After a CONNECT request, Bun no longer reads the connection. The next request of a proxy that
     // reuses it would hang.
     if (request.method === "CONNECT") notFound.headers.set("Connection", "close");
@@ -138,11 +138,12 @@ function pathOf(url: string): string {
 }
 
 /**
- * Answers 403 for a product of RudderStack's cloud, 405 with the allowed methods for another known
- * path, and 404 for any other path.
+ * Answers 403 to a client of RudderStack's that asks for a product of the cloud, 405 with the
+ * allowed methods for another known path, and 404 for any other path.
  */
-function noRouteResponse(path: string): Response {
-  const cloudOnly = cloudOnlyMessage(path);
+function noRouteResponse(headers: Headers, path: string): Response {
+  // RudderStack's clients send their token with every request.
+  const cloudOnly = headers.has("authorization") ? cloudOnlyMessage(path) : undefined;
   if (cloudOnly !== undefined) return errorResponse(path, 403, cloudOnly);
   const methods = new Set(
     paths.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method),

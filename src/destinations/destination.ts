@@ -140,12 +140,8 @@ export interface SecretAudience {
   use?: string;
 }
 
-/**
- * A kind of destination, such as `webhook` or `file`. `validate` is the only function that gets an
- * unchecked config. The other functions get configs that `validate` accepted.
- */
-export interface DestinationKind<Config = Record<string, unknown>> {
-  kind: string;
+/** The keys of a config: their schema, which of them are secret, and which values are accepted. */
+export interface ConfigForm<Config = Record<string, unknown>> {
   /** JSON schema of a config. A config with unknown keys is refused. */
   configSchema: TSchema;
   /**
@@ -154,6 +150,19 @@ export interface DestinationKind<Config = Record<string, unknown>> {
    */
   validate(config: Record<string, unknown>): Detail[];
   secretKeys: readonly SecretKey<Config>[];
+}
+
+/**
+ * A kind of destination, such as `webhook` or `file`. `validate` is the only function that gets an
+ * unchecked config. The other functions get configs that `validate` accepted.
+ */
+export interface DestinationKind<Config = Record<string, unknown>> extends ConfigForm<Config> {
+  kind: string;
+  /**
+   * Returns the other form in which this config is written: that of RudderStack's clients.
+   * Undefined for a config in the kind's own form. All functions take configs in both forms.
+   */
+  formOf?(config: Record<string, unknown>): ConfigForm | undefined;
   /** Largest number of events in one delivery, at least 1. */
   batchSize(config: Config): number;
   /** Largest number of deliveries at a time, from 1 to `LANE_DELIVERIES_MAX`. */

@@ -5,6 +5,8 @@ import { isObject } from "../schema/common.ts";
 
 /** Most characters of an unknown key that is compared with the known keys to suggest one. */
 const LIKE_KEY_CHARS_MAX = 100;
+/** Most known keys that the error lists. */
+const LISTED_KEYS_MAX = 8;
 
 /**
  * Yields an error for each key that the schema does not have. A misspelt `secret`, for example,
@@ -26,19 +28,20 @@ export function* unknownKeys(schema: TSchema, value: unknown, path: string): Gen
 }
 
 /**
- * The error for an unknown key of the object at `path`. It may suggest a known key, and never
- * contains the unknown key itself.
+ * The error for an unknown key of the object at `path`. It suggests the nearest known key, or lists
+ * all of them when they are few. It names the unknown key only if that is a misspelt known one, since
+ * errors contain no other input.
  */
 export function unknownKey(key: string, known: readonly string[], path: string): Detail {
-  const similar = similarKey(key, known);
-  return similar === undefined
-    ? { path, message: `Expected one of ${known.join(", ")}, got another key` }
-    : { path: `${path}/${similar}`, message: `Expected ${similar}, got a key that is like it` };
-}
-
-function similarKey(key: string, known: readonly string[]): string | undefined {
-  if (key.length > LIKE_KEY_CHARS_MAX) return undefined;
-  return nearestName(key, known) ?? known.find((name) => isPartOf(name, key));
+  const isShort = key.length <= LIKE_KEY_CHARS_MAX;
+  const meant = isShort ? nearestName(key, known) : undefined;
+  if (meant !== undefined) {
+    return { path, message: `Unknown key "${key}", did you mean ${meant}?` };
+  }
+  const similar = isShort ? known.find((name) => isPartOf(name, key)) : undefined;
+  if (similar !== undefined) return { path, message: `Unknown key, did you mean ${similar}?` };
+  const others = known.length <= LISTED_KEYS_MAX ? `, expected one of ${known.join(", ")}` : "";
+  return { path, message: `Unknown key${others}` };
 }
 
 function isPartOf(name: string, key: string): boolean {

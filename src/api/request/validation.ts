@@ -80,13 +80,16 @@ function kindOf(value: unknown): "array" | "object" | undefined {
   return typeof value === "object" && value !== null ? "object" : undefined;
 }
 
+/** Separates the subject of a message from the rest. The path is inserted before it. */
+const detailStart = /, (?:got|did you mean|expected one of) |$/;
+
 /**
  * The error for an invalid request. Its message is the first detail's, such as `Expected a name …
  * at /name, got nothing`.
  */
 export function validationError(details: [Detail, ...Detail[]]): ApiError {
   const [{ path, message }] = details;
-  const sentence = path === "" ? message : message.replace(/, got |$/, ` at ${path}$&`);
+  const sentence = path === "" ? message : message.replace(detailStart, ` at ${path}$&`);
   return new ApiError("invalid", sentence, details);
 }
 

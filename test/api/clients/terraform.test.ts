@@ -231,6 +231,60 @@ test("managed and unmanaged items are listed apart, page by page", async () => {
   await other.stop();
 });
 
+const consents = {
+  consentManagement: {
+    web: [{ provider: "custom", resolutionStrategy: "and", consents: [{ consent: "C1" }] }],
+  },
+};
+/** The provider's destinations of kinds that exist here: what its tests create and update. */
+test.each([
+  [
+    "S3",
+    { bucketName: "bucket", prefix: "prefix", accessKeyID: "...", enableSSE: true },
+    { accessKey: "..." },
+  ],
+  [
+    "POSTGRES",
+    {
+      ...{ host: "test-host", database: "test-database", user: "test-user", port: "5432" },
+      ...{ sslMode: "disable", syncFrequency: "60", useRudderStorage: true },
+    },
+    { password: "test-password" },
+  ],
+  [
+    "KAFKA",
+    { hostName: "example.com", port: "9092", topic: "t", sslEnabled: true, saslType: "plain" },
+    {},
+  ],
+  ["KAFKA", { hostName: "example.com", port: "9092", topic: "t", caCertificate: "example" }, {}],
+  ["WEBHOOK", { webhookUrl: "https://example.com/some/path?query=a", webhookMethod: "GET" }, {}],
+])("a destination of the type %s is answered in RudderStack's keys: %p", async (...it) => {
+  const [type, config, secrets] = it;
+  const wanted = { name: "D", type, enabled: true };
+  const body = { ...wanted, config: { ...config, ...secrets } };
+  const { destination } = await ask("POST", "/v2/destinations", body);
+  expect(destination.config).toEqual(config);
+  const path = `/v2/destinations/${destination.id}`;
+  const more = { ...body, config: { ...body.config, ...consents } };
+  await ask("PUT", path, more);
+  const read = (await ask("GET", path)).destination;
+  expectNoDrift({ ...wanted, config: { ...config, ...consents } }, read);
+});
+
+test("a misspelt key of a config is named, and the nearest one", async () => {
+  const send = async (type: string, config: object) =>
+    (await api.send("POST", "/v2/destinations", { body: { name: "D", type, config } })).body
+      .message;
+  const s3 = { accessKeyID: "id", accessKey: "key" };
+  expect(await send("S3", { ...s3, bucketNam: "b" })).toBe(
+    'Unknown key "bucketNam" at /config, did you mean bucketName?',
+  );
+  expect(await send("S3", { ...s3, bucketName: "b", bucket: "b" })).toBe(
+    "Unknown key at /config, did you mean bucketName?",
+  );
+  expect(await send("KAFKA", { hostName: "h", zzz: 1 })).toBe("Unknown key at /config");
+});
+
 test("destinations keep the version that a client sends, and have 1 without", async () => {
   const file = { name: "D", type: "FILE", enabled: true, config: { path: "v.jsonl" } };
   for (const [sent, answered] of [

@@ -159,14 +159,15 @@ describe("dead letters by a filter", () => {
       for (const all of [undefined, true]) {
         const send = async (filter: object) =>
           (await api.send("POST", `/v2/dead-letters/${verb}`, { body: { filter, all } })).body;
-        const like = "Expected destinationId, got a key that is like it";
+        const like = 'Unknown key "destinatonId", did you mean destinationId?';
         expect(await send({ destinatonId: "a" })).toMatchObject({
-          message: "Expected destinationId at /filter/destinationId, got a key that is like it",
-          details: [{ path: "/filter/destinationId", message: like }],
+          message: 'Unknown key "destinatonId" at /filter, did you mean destinationId?',
+          details: [{ path: "/filter", message: like }],
         });
         const { message } = await send({ "a/b~c": "a" });
-        expect(message).toStartWith("Expected one of destinationId, groupId, reason,");
-        expect(message).toEndWith(" at /filter, got another key");
+        expect(message).toStartWith(
+          "Unknown key at /filter, expected one of destinationId, groupId, reason,",
+        );
       }
     },
   );

@@ -122,7 +122,7 @@ describe("/v2/destinations", () => {
     const without = await put(id, { config: { ...webhook, oauth: shown } });
     expect(without.body.details).toMatchObject([{ path: "/config/oauth/clientSecret" }]);
     const misspelt = await put(id, { config: { ...webhook, oauth: { ...oauth, tokenUri: "x" } } });
-    expect(misspelt.body.details).toMatchObject([{ path: "/config/oauth/tokenUrl" }]);
+    expect(misspelt.body.details).toMatchObject([{ path: "/config/oauth" }]);
   });
 
   test("answer no values of headers, and keep those that come back as they were answered", async () => {
@@ -161,7 +161,7 @@ describe("/v2/destinations", () => {
     expect(stored(id)).toEqual(webhook);
     await put(id, { config: { ...webhook, headers } });
     // The most items that a body holds: comparing each with each stored item would take long.
-    const crowd = { ...webhook, headers: Array.from({ length: 300_000 }, () => ({ from: "X" })) };
+    const crowd = { ...webhook, headers: Array.from({ length: 15_000 }, () => ({ from: "X" })) };
     expect((await put(id, { config: crowd })).status).toBe(400);
     await put(id, { config: webhook });
     const missing = await put(id, { config: { ...webhook, headers: [{ from: "New" }] } });
@@ -169,11 +169,12 @@ describe("/v2/destinations", () => {
   });
 
   test.each([
-    [{ Secret: "s3cret-value" }, "/config/secret", "Expected secret, got a key that is like it"],
-    [{ signingSecret: "s3cret-value" }, "/config/secret", "Expected secret, got"],
-    [{ webhook_url: "s3cret-value" }, "/config/webhookUrl", "Expected webhookUrl, got"],
-    [{ header: [] }, "/config/headers", "Expected headers, got a key that is like it"],
-    [{ zzz: 1 }, "/config", "Expected one of connectionMode, "],
+    [{ Secret: "s3cret-value" }, "/config", 'Unknown key "Secret", did you mean secret?'],
+    [{ signingSecret: "s3cret-value" }, "/config", "Unknown key, did you mean secret?"],
+    [{ webhook_url: "s3cret-value" }, "/config", 'Unknown key "webhook_url", did you mean webho'],
+    [{ header: [] }, "/config", 'Unknown key "header", did you mean headers?'],
+    [{ zzz: 1 }, "/config", "Unknown key"],
+    [{ "a b": 1 }, "/config", "Unknown key"],
     [
       {
         headers: [
@@ -181,13 +182,13 @@ describe("/v2/destinations", () => {
           { form: "A", to: "b" },
         ],
       },
-      "/config/headers/1/from",
-      "Expected from",
+      "/config/headers/1",
+      'Unknown key "form", did you mean from?',
     ],
     [
       { headers: [{ from: "A", value: "s3cret-value" }] },
       "/config/headers/0",
-      "Expected one of from, to",
+      "Unknown key, expected one of from, to",
     ],
   ])("refuse the unknown key of %p and name the nearest", async (extra, path, message) => {
     const body = { name: "Hook", type: "webhook", config: { ...webhook, ...extra } };

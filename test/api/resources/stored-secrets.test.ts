@@ -146,6 +146,47 @@ const cases: Case[] = [
   },
 ];
 
+/** Configs in RudderStack's keys. */
+const rudderstackCases: Case[] = [
+  {
+    type: "S3",
+    config: { bucketName: "own", accessKeyID: "id", accessKey: "hidden" },
+    secrets: ["/config/accessKey"],
+    moves: [[{ endpoint: "https://evil.test" }]],
+    stays: [{ bucketName: "other", prefix: "/p/", enableSSE: true, roleBasedAuth: false }],
+  },
+  {
+    type: "POSTGRES",
+    config: {
+      ...{ host: "db.test", database: "d", user: "u", password: "hidden" },
+      ...{ port: "5432", sslMode: "require", accessKey: "hidden", useRudderStorage: true },
+    },
+    secrets: ["/config/password"],
+    moves: [
+      [{ host: "evil.test" }],
+      [{ port: "5433" }],
+      [{ sslMode: "disable" }],
+      [{ serverCA: "another authority" }],
+    ],
+    stays: [{ sslMode: "verify-ca", namespace: "n", syncFrequency: "60" }],
+  },
+  {
+    type: "KAFKA",
+    config: {
+      ...{ hostName: "a.test,b.test", port: "9092", topic: "t", sslEnabled: true },
+      ...{ useSASL: true, saslType: "sha256", username: "u", password: "hidden" },
+    },
+    secrets: ["/config/password"],
+    moves: [
+      [{ hostName: "evil.test" }],
+      [{ port: "9093" }],
+      [{ sslEnabled: false }],
+      [{ caCertificate: "another authority" }],
+    ],
+    stays: [{ hostName: "b.test", saslType: "sha512", enableMultiTopic: false }],
+  },
+];
+
 describe("a secret that is left out", () => {
   test("has a case for every kind that has secrets", async () => {
     const { body } = await api.send("GET", "/v2/destination-types");
@@ -168,40 +209,43 @@ describe("a secret that is left out", () => {
     expect(undecided).toEqual([]);
   });
 
-  test.each(cases)("of $type is kept for the same host only: $config", async (it) => {
-    const { body } = await api.send("POST", "/v2/destinations", {
-      body: { name: "D", type: it.type, config: it.config },
-    });
-    const { id, config: shown } = body.destination;
-    const path = `/v2/destinations/${id}`;
-    const stored = () => api.catalog.destinations.get(api.workspaceId, id).config;
-    for (const [change] of it.moves) {
-      const refused = await api.send("PUT", path, { body: { config: { ...shown, ...change } } });
-      expect([change, refused.status]).toEqual([change, 400]);
-      const { message, details } = refused.body;
-      expect(details.map((detail: Config) => detail.path).sort()).toEqual([...it.secrets].sort());
-      expect(message).toContain("Expected the secret again, since the one that is kept is for ");
-      expect(refused.text).not.toContain("hidden");
-      expect(stored()).toEqual(it.config);
-      // Who gives all that a client of RudderStack has is believed.
-      const whole = await api.send("PUT", path, {
-        body: { config: { ...it.config, ...given(it, change) } },
+  test.each([...cases, ...rudderstackCases])(
+    "of $type is kept for the same host only: $config",
+    async (it) => {
+      const { body } = await api.send("POST", "/v2/destinations", {
+        body: { name: "D", type: it.type, config: it.config },
       });
-      expect([change, whole.status]).toEqual([change, 200]);
-      await api.send("PUT", path, { body: { config: it.config } });
-    }
-    for (const change of it.stays) {
-      const changed = await api.send("PUT", path, { body: { config: { ...shown, ...change } } });
-      expect([change, changed.status]).toEqual([change, 200]);
-      for (const key of ["secret", "password", "secretAccessKey", "headers"]) {
-        expect(stored()[key]).toEqual(it.config[key]);
+      const { id, config: shown } = body.destination;
+      const path = `/v2/destinations/${id}`;
+      const stored = () => api.catalog.destinations.get(api.workspaceId, id).config;
+      for (const [change] of it.moves) {
+        const refused = await api.send("PUT", path, { body: { config: { ...shown, ...change } } });
+        expect([change, refused.status]).toEqual([change, 400]);
+        const { message, details } = refused.body;
+        expect(details.map((detail: Config) => detail.path).sort()).toEqual([...it.secrets].sort());
+        expect(message).toContain("Expected the secret again, since the one that is kept is for ");
+        expect(refused.text).not.toContain("hidden");
+        expect(stored()).toEqual(it.config);
+        // Who gives all that a client of RudderStack has is believed.
+        const whole = await api.send("PUT", path, {
+          body: { config: { ...it.config, ...given(it, change) } },
+        });
+        expect([change, whole.status]).toEqual([change, 200]);
+        await api.send("PUT", path, { body: { config: it.config } });
       }
-      expect((stored().oauth as Config | undefined)?.clientSecret).toBe(
-        (it.config.oauth as Config | undefined)?.clientSecret,
-      );
-      await api.send("PUT", path, { body: { config: it.config } });
-    }
-  });
+      for (const change of it.stays) {
+        const changed = await api.send("PUT", path, { body: { config: { ...shown, ...change } } });
+        expect([change, changed.status]).toEqual([change, 200]);
+        for (const key of ["secret", "password", "secretAccessKey", "accessKey", "headers"]) {
+          expect(stored()[key]).toEqual(it.config[key]);
+        }
+        expect((stored().oauth as Config | undefined)?.clientSecret).toBe(
+          (it.config.oauth as Config | undefined)?.clientSecret,
+        );
+        await api.send("PUT", path, { body: { config: it.config } });
+      }
+    },
+  );
 
   test("is the secret that a concurrent call has just set", async () => {
     const config = { webhookUrl: hook, headers: [header] };

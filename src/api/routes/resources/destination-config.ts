@@ -1,5 +1,5 @@
 import type { TSchema } from "@sinclair/typebox";
-import type { DestinationKind } from "../../../destinations/destination.ts";
+import type { ConfigForm, DestinationKind } from "../../../destinations/destination.ts";
 import type { Detail } from "../../../errors.ts";
 import { DETAILS_MAX } from "../../../settings/limits.ts";
 import { unknownKeys } from "../../request/unknown-keys.ts";
@@ -22,8 +22,9 @@ export function resolveConfig(
   sent: DestinationConfig,
   before: DestinationConfig,
 ): DestinationConfig {
-  const { config, kept } = retainSecrets(kind, sent, before);
-  const faults = configErrors(kind, config);
+  const form = formOf(kind, sent);
+  const { config, kept } = retainSecrets(form, sent, before);
+  const faults = configErrors(form, config);
   if (faults.length === 0) faults.push(...audienceErrors(kept, config, before));
   const [fault, ...more] = faults.map((it) => ({ ...it, path: `/config${it.path}` }));
   if (fault) throw validationError([fault, ...more]);
@@ -35,11 +36,12 @@ export function resolveConfig(
  * list becomes an empty text.
  */
 export function configAnswer(kind: DestinationKind, config: DestinationConfig): DestinationConfig {
+  const form = formOf(kind, config);
   const shown: DestinationConfig = {};
-  for (const key in kind.configSchema.properties) {
+  for (const key in form.configSchema.properties) {
     if (config[key] !== undefined) shown[key] = config[key];
   }
-  for (const { key, inner } of secretsOf(kind)) {
+  for (const { key, inner } of secretsOf(form)) {
     if (inner === undefined) delete shown[key];
     else if (Array.isArray(shown[key])) {
       shown[key] = shown[key].map((item: DestinationConfig) => ({ ...item, [inner]: "" }));
@@ -63,7 +65,12 @@ export function schemaWithSecrets(kind: DestinationKind): TSchema {
   return schema;
 }
 
-function configErrors(kind: DestinationKind, config: DestinationConfig): Detail[] {
-  const unknown = unknownKeys(kind.configSchema, config, "").take(DETAILS_MAX);
-  return [...unknown, ...kind.validate(config)].slice(0, DETAILS_MAX);
+/** The form in which a config is written: in the kind's own keys, or in RudderStack's. */
+function formOf(kind: DestinationKind, config: DestinationConfig): ConfigForm {
+  return kind.formOf?.(config) ?? kind;
+}
+
+function configErrors(form: ConfigForm, config: DestinationConfig): Detail[] {
+  const unknown = unknownKeys(form.configSchema, config, "").take(DETAILS_MAX);
+  return [...unknown, ...form.validate(config)].slice(0, DETAILS_MAX);
 }

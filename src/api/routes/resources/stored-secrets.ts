@@ -1,8 +1,4 @@
-import type {
-  DestinationKind,
-  SecretAudience,
-  SecretKey,
-} from "../../../destinations/destination.ts";
+import type { ConfigForm, SecretAudience, SecretKey } from "../../../destinations/destination.ts";
 import { addedAudiences } from "../../../destinations/secret-audience.ts";
 import type { Detail } from "../../../errors.ts";
 import { DETAILS_MAX } from "../../../settings/limits.ts";
@@ -22,14 +18,14 @@ interface RetainedSecret {
  * `kept` lists those secrets.
  */
 export function retainSecrets(
-  kind: DestinationKind,
+  form: ConfigForm,
   sent: DestinationConfig,
   before: DestinationConfig,
 ): { config: DestinationConfig; kept: RetainedSecret[] } {
   const config = Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== null));
   const kept: RetainedSecret[] = [];
-  for (const { key, inner, secret } of secretsOf(kind)) {
-    const { maxItems, type } = kind.configSchema.properties[key];
+  for (const { key, inner, secret } of secretsOf(form)) {
+    const { maxItems, type } = form.configSchema.properties[key];
     const keep = (path: string) => kept.push({ secret, path });
     if (inner !== undefined && type === "object") {
       config[key] = retainInObject(config[key], before[key], { key, inner, keep });
@@ -66,7 +62,7 @@ export function audienceErrors(
  * config itself, `headers.to` a key in each item of the list `headers`, and `oauth.clientSecret` a
  * key in the object `oauth`.
  */
-export function secretsOf({ secretKeys }: DestinationKind) {
+export function secretsOf({ secretKeys }: ConfigForm) {
   return secretKeys.map((secret) => {
     const [key = "", inner] = secret.path.split(".", 2);
     return { key, inner, secret };

@@ -1,0 +1,63 @@
+import { Type } from "@sinclair/typebox";
+import { ignoredKey, type RudderstackKeys } from "../rudderstack-form.ts";
+
+const mechanisms = { plain: "PLAIN", sha256: "SCRAM-SHA-256", sha512: "SCRAM-SHA-512" } as const;
+
+/** Keys that matter only with a setting that is refused, and SSH's. */
+const ignored = [
+  ...["avroSchema", "avroSchemas", "embedAvroSchemaID", "eventTypeToTopicMap", "eventToTopicMap"],
+  ...["sshHost", "sshPort", "sshUser", "sshPublicKey"],
+];
+
+const only = (description: string) => Type.Optional(Type.Boolean({ description }));
+
+/** The config of a Kafka destination in RudderStack's keys. */
+export const kafkaRudderstackKeys: RudderstackKeys = {
+  schemas: {
+    hostName: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 1_024, description: "Brokers, with commas between" }),
+    ),
+    port: Type.Optional(Type.Unknown({ description: "TCP port of the brokers" })),
+    sslEnabled: only("True is `tls: verify`, and false or none `off`"),
+    caCertificate: Type.Optional(Type.Unknown({ description: "As `tlsCa`" })),
+    useSASL: only("Whether `username` and `password` are used"),
+    saslType: Type.Optional(
+      Type.Union([Type.Literal("plain"), Type.Literal("sha256"), Type.Literal("sha512")]),
+    ),
+    username: Type.Optional(Type.Unknown({ description: "As `user`" })),
+    convertToAvro: only("Only false"),
+    enableMultiTopic: only("Only false"),
+    useSSH: only("Only false"),
+    ...Object.fromEntries(ignored.map((key) => [key, ignoredKey()])),
+  },
+  names: {
+    hostName: "brokers",
+    sslEnabled: "tls",
+    caCertificate: "tlsCa",
+    username: "user",
+    saslType: "mechanism",
+    password: "password",
+  },
+  unsupported: {
+    convertToAvro: "Expected false: pixelmill writes JSON",
+    enableMultiTopic: "Expected false: {{event}} in topic stands for the name of the event",
+    useSSH: "Expected false: pixelmill connects without SSH",
+  },
+  translate({ hostName, port, sslEnabled, caCertificate, useSASL, saslType, username, password }) {
+    const isSasl = useSASL === true;
+    return {
+      brokers: typeof hostName === "string" ? brokersOf(hostName, port) : hostName,
+      tls: sslEnabled === true ? "verify" : "off",
+      tlsCa: caCertificate || undefined,
+      user: isSasl ? username : undefined,
+      password: isSasl ? password : undefined,
+      mechanism: isSasl ? mechanisms[(saslType ?? "plain") as keyof typeof mechanisms] : undefined,
+    };
+  },
+};
+
+/** Adds the port to each host that has none. */
+function brokersOf(hostName: string, port: unknown): string {
+  const hosts = hostName.split(",").map((host) => host.trim());
+  return hosts.map((host) => (/:\d+$/.test(host) ? host : `${host}:${port}`)).join(",");
+}

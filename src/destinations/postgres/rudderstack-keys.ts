@@ -1,0 +1,45 @@
+import { Type } from "@sinclair/typebox";
+import { ignoredKey, type RudderstackKeys } from "../rudderstack-form.ts";
+
+/** Keys of RudderStack's warehouses that have no effect: staging files, schedules, table rules. */
+const ignored = [
+  ...["syncFrequency", "syncStartAt", "excludeWindow", "jsonPaths", "useRudderStorage"],
+  ...["bucketProvider", "bucketName", "containerName", "roleBasedAuth", "iamRoleARN"],
+  ...["accountName", "useSASTokens", "endPoint", "useSSL", "cleanupObjectStorageFiles"],
+  ...["skipTracksTable", "skipUsersTable", "preferAppend", "allowUsersContextTraits"],
+  ...["underscoreDivideNumbers", "sshHost", "sshPort", "sshUser", "sshPublicKey"],
+];
+/** Secrets of the staging files. */
+const unusedSecrets = [
+  ...["accessKeyID", "accessKey", "accountKey", "sasToken", "secretAccessKey", "credentials"],
+];
+
+/** The config of a PostgreSQL destination in RudderStack's keys. */
+export const postgresRudderstackKeys: RudderstackKeys = {
+  schemas: {
+    port: Type.Optional(Type.Unknown({ description: "TCP port, as a text or a number" })),
+    namespace: Type.Optional(Type.Unknown({ description: "As `schema`" })),
+    sslMode: Type.Optional(
+      Type.Union([Type.Literal("disable"), Type.Literal("require"), Type.Literal("verify-ca")], {
+        description: "`disable` is `tls: off`; both others are `verify`",
+      }),
+    ),
+    serverCA: Type.Optional(Type.Unknown({ description: "As `tlsCa`" })),
+    clientKey: ignoredKey(),
+    clientCert: ignoredKey(),
+    useSSH: Type.Optional(Type.Boolean({ description: "Only false" })),
+    ...Object.fromEntries([...ignored, ...unusedSecrets].map((key) => [key, ignoredKey()])),
+  },
+  names: { port: "port", namespace: "schema", sslMode: "tls", serverCA: "tlsCa" },
+  unusedSecrets: [...unusedSecrets, "clientKey"],
+  unsupported: {
+    useSSH: "Expected false: pixelmill connects without SSH",
+    clientCert: "Expected none: pixelmill signs in with a password, not with a certificate",
+  },
+  translate: ({ port, namespace, sslMode, serverCA }) => ({
+    port: typeof port === "string" && /^\d{1,5}$/.test(port) ? Number(port) : port,
+    schema: namespace || undefined,
+    tls: sslMode === undefined ? undefined : sslMode === "disable" ? "off" : "verify",
+    tlsCa: serverCA || undefined,
+  }),
+};

@@ -1,0 +1,97 @@
+import { type TProperties, type TSchema, Type } from "@sinclair/typebox";
+import type { Detail } from "../errors.ts";
+import { configFaults } from "./config-faults.ts";
+import type { ConfigForm, DestinationKind } from "./destination.ts";
+
+type Config = Record<string, unknown>;
+
+/** Schema of a key that RudderStack's clients send and that has no effect here. */
+export const ignoredKey = () =>
+  Type.Optional(Type.Unknown({ description: "Kept for RudderStack's clients; has no effect" }));
+
+/** How a kind's config is written in RudderStack's keys. */
+export interface RudderstackKeys {
+  /** RudderStack's keys with their schemas, except those that the kind's own config has too. */
+  schemas: TProperties;
+  /** RudderStack's keys, and the key of the kind's own config that each one stands for. */
+  names: Readonly<Record<string, string>>;
+  /** RudderStack's keys of secrets that have no effect here. They are stored and never answered. */
+  unusedSecrets?: readonly string[];
+  /**
+   * RudderStack's keys that switch on what the kind does not have. A config in which one is set is
+   * refused, with this text about it.
+   */
+  unsupported: Readonly<Record<string, string>>;
+  /** Returns the config in the kind's own keys. Values of wrong types are passed on. */
+  translate(config: Config): Config;
+}
+
+/**
+ * Makes a kind take configs in RudderStack's keys too. They are stored as they were sent, and
+ * translated when they are used.
+ */
+export function withRudderstackKeys(kind: DestinationKind, keys: RudderstackKeys): DestinationKind {
+  const own: TProperties = kind.configSchema.properties;
+  const theirs = Object.values(keys.names);
+  const shared = Object.entries(own).filter(([key]) => !theirs.includes(key) || key in keys.names);
+  const schemas = { ...Object.fromEntries(shared.map(optional)), ...keys.schemas };
+  // A number as a text is RudderStack's way.
+  const isTheirs = (config: Config) =>
+    Object.keys(config).some(
+      (key) =>
+        key in keys.schemas &&
+        (!(key in own) || (own[key]?.type === "integer" && typeof config[key] === "string")),
+    );
+  const toOwn = (config: Config) =>
+    isTheirs(config) ? defined({ ...pick(config, shared), ...keys.translate(config) }) : config;
+
+  const form: ConfigForm = {
+    configSchema: Type.Object(schemas),
+    secretKeys: [
+      ...kind.secretKeys.map(({ path, audiences }) => ({
+        path: theirNameOf(keys, path),
+        audiences: (config: Config) => audiences(toOwn(config)),
+      })),
+      ...(keys.unusedSecrets ?? []).map((path) => ({ path, audiences: () => [] })),
+    ],
+    validate(config) {
+      const faults = configFaults(Type.Object(keys.schemas), config);
+      if (faults.length > 0) return faults;
+      const unsupported = Object.entries(keys.unsupported).flatMap(([key, message]): Detail[] =>
+        config[key] ? [{ path: `/${key}`, message }] : [],
+      );
+      if (unsupported.length > 0) return unsupported;
+      return kind.validate(toOwn(config)).map((fault) => {
+        const [, key = "", ...rest] = fault.path.split("/");
+        return { ...fault, path: ["", theirNameOf(keys, key), ...rest].join("/") };
+      });
+    },
+  };
+  const { batchLimits } = kind;
+  return {
+    ...kind,
+    formOf: (config) => (isTheirs(config) ? form : undefined),
+    validate: (config) => (isTheirs(config) ? form.validate(config) : kind.validate(config)),
+    batchSize: (config) => kind.batchSize(toOwn(config)),
+    concurrency: (config) => kind.concurrency(toOwn(config)),
+    ...(batchLimits && { batchLimits: (config: Config) => batchLimits(toOwn(config)) }),
+    open: (config, workspaceId) => kind.open(toOwn(config), workspaceId),
+    test: (config, workspaceId, signal) => kind.test(toOwn(config), workspaceId, signal),
+  };
+}
+
+function theirNameOf({ names }: RudderstackKeys, key: string): string {
+  return Object.keys(names).find((name) => names[name] === key) ?? key;
+}
+
+function optional([key, schema]: [string, TSchema]): [string, TSchema] {
+  return [key, Type.Optional(schema)];
+}
+
+function pick(config: Config, shared: readonly [string, TSchema][]): Config {
+  return Object.fromEntries(shared.map(([key]) => [key, config[key]]));
+}
+
+function defined(config: Config): Config {
+  return Object.fromEntries(Object.entries(config).filter(([, value]) => value !== undefined));
+}

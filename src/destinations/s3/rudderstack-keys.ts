@@ -1,0 +1,26 @@
+import { Type } from "@sinclair/typebox";
+import { ignoredKey, type RudderstackKeys } from "../rudderstack-form.ts";
+
+const text = (description: string) => Type.Optional(Type.Unknown({ description }));
+
+/** The config of an S3 destination in RudderStack's keys. */
+export const s3RudderstackKeys: RudderstackKeys = {
+  schemas: {
+    bucketName: text("As `bucket`"),
+    accessKeyID: text("As `accessKeyId`"),
+    accessKey: text("As `secretAccessKey`"),
+    roleBasedAuth: Type.Optional(Type.Boolean({ description: "Only false: needs access keys" })),
+    iamRoleARN: ignoredKey(),
+    // Amazon encrypts every object.
+    enableSSE: ignoredKey(),
+  },
+  names: { bucketName: "bucket", accessKeyID: "accessKeyId", accessKey: "secretAccessKey" },
+  unsupported: { roleBasedAuth: "Expected false: pixelmill signs in with access keys, not roles" },
+  translate: ({ bucketName, accessKeyID, accessKey, prefix }) => ({
+    bucket: bucketName,
+    accessKeyId: accessKeyID,
+    secretAccessKey: accessKey,
+    // RudderStack takes a prefix with slashes at its ends.
+    prefix: typeof prefix === "string" ? prefix.replace(/^\/+|\/+$/g, "") || undefined : prefix,
+  }),
+};

@@ -1,0 +1,151 @@
+import { expect, test } from "bun:test";
+import type { DestinationKind } from "../../src/destinations/destination.ts";
+import { destinationKinds } from "../../src/destinations/destination-kinds.ts";
+import { kafkaRudderstackKeys } from "../../src/destinations/kafka/rudderstack-keys.ts";
+import { postgresRudderstackKeys } from "../../src/destinations/postgres/rudderstack-keys.ts";
+import { withRudderstackKeys } from "../../src/destinations/rudderstack-form.ts";
+import { s3RudderstackKeys } from "../../src/destinations/s3/rudderstack-keys.ts";
+import { createEgress } from "../../src/egress/egress.ts";
+
+const kinds = destinationKinds({ directory: "/none", egress: createEgress({ allow: [] }) });
+const keys = {
+  s3: s3RudderstackKeys,
+  postgres: postgresRudderstackKeys,
+  kafka: kafkaRudderstackKeys,
+};
+
+/** The config in the kind's own keys, as the kind gets it. */
+function opened(type: keyof typeof keys, config: Record<string, unknown>): unknown {
+  let given: unknown;
+  const kind: DestinationKind = {
+    ...kinds.get(type)!,
+    open(config) {
+      given = config;
+      return { deliver: async () => ({ kind: "delivered" }), async close() {} };
+    },
+  };
+  withRudderstackKeys(kind, keys[type]).open(config, "w");
+  return given;
+}
+
+const s3 = { bucketName: "own", accessKeyID: "id", accessKey: "secret" };
+const ownS3 = { bucket: "own", accessKeyId: "id", secretAccessKey: "secret" };
+const login = { host: "db.test", database: "d", user: "u", password: "p" };
+const kafka = { hostName: "a.test, b.test:9093", port: "9092", topic: "t" };
+const ownKafka = { brokers: "a.test:9092,b.test:9093", topic: "t" };
+
+const cases: [type: keyof typeof keys, sent: Record<string, unknown>, own: object][] = [
+  ["s3", s3, ownS3],
+  [
+    "s3",
+    { ...s3, prefix: "rudder/", roleBasedAuth: false, enableSSE: false },
+    { ...ownS3, prefix: "rudder" },
+  ],
+  [
+    "s3",
+    { ...s3, prefix: "", endpoint: "https://minio.test", batchAgeMs: 5 },
+    { ...ownS3, endpoint: "https://minio.test", batchAgeMs: 5 },
+  ],
+  ["s3", ownS3, ownS3],
+  [
+    "postgres",
+    { ...login, port: "5433", sslMode: "disable", syncFrequency: "30", useRudderStorage: true },
+    { ...login, port: 5433, tls: "off" },
+  ],
+  [
+    "postgres",
+    { ...login, namespace: "n", sslMode: "verify-ca", serverCA: "ca", batchSize: 5 },
+    { ...login, schema: "n", tls: "verify", tlsCa: "ca", batchSize: 5 },
+  ],
+  ["postgres", { ...login, namespace: "", sslMode: "require" }, { ...login, tls: "verify" }],
+  ["postgres", { ...login, port: 5433, tls: "off" }, { ...login, port: 5433, tls: "off" }],
+  [
+    "kafka",
+    { ...kafka, sslEnabled: true, caCertificate: "ca", saslType: "plain" },
+    { ...ownKafka, tls: "verify", tlsCa: "ca" },
+  ],
+  [
+    "kafka",
+    { ...kafka, useSASL: false, username: "u", password: "p" },
+    { ...ownKafka, tls: "off" },
+  ],
+  [
+    "kafka",
+    { ...kafka, useSASL: true, sslEnabled: true, username: "u", password: "p" },
+    { ...ownKafka, tls: "verify", user: "u", password: "p", mechanism: "PLAIN" },
+  ],
+  [
+    "kafka",
+    { ...kafka, useSASL: true, saslType: "sha512", username: "u", password: "p" },
+    { ...ownKafka, tls: "off", user: "u", password: "p", mechanism: "SCRAM-SHA-512" },
+  ],
+];
+test.each(cases)(
+  "a config of %s in RudderStack's keys is used as its own: %p",
+  (type, sent, own) => {
+    expect(opened(type, sent)).toEqual(own);
+    expect(kinds.get(type)!.validate(sent)).toEqual([]);
+  },
+);
+
+const refused: [
+  type: keyof typeof keys,
+  sent: Record<string, unknown>,
+  path: string,
+  message: string,
+][] = [
+  [
+    "s3",
+    { bucketName: "Own", accessKeyID: "id", accessKey: "s" },
+    "/bucketName",
+    "Expected the name of a bucket",
+  ],
+  ["s3", { bucketName: "own" }, "/accessKeyID", "Expected 1 to 256 characters"],
+  [
+    "s3",
+    { ...s3, roleBasedAuth: true, iamRoleARN: "arn" },
+    "/roleBasedAuth",
+    "Expected false: pixelmill signs in with access keys",
+  ],
+  ["postgres", { ...login, port: "test-port" }, "/port", "Expected an integer from 1 to 65535"],
+  [
+    "postgres",
+    { ...login, sslMode: "prefer" },
+    "/sslMode",
+    "Expected one of disable, require, verify-ca",
+  ],
+  ["postgres", { ...login, sslMode: "disable", useSSH: true }, "/useSSH", "Expected false"],
+  [
+    "postgres",
+    { ...login, sslMode: "verify-ca", clientCert: "c", clientKey: "k" },
+    "/clientCert",
+    "Expected none",
+  ],
+  ["kafka", { ...kafka, port: "x" }, "/hostName", "Expected host:port"],
+  [
+    "kafka",
+    { ...kafka, convertToAvro: true },
+    "/convertToAvro",
+    "Expected false: pixelmill writes JSON",
+  ],
+  ["kafka", { ...kafka, enableMultiTopic: true }, "/enableMultiTopic", "Expected false"],
+  [
+    "kafka",
+    { ...kafka, saslType: "x", useSASL: true },
+    "/saslType",
+    "Expected one of plain, sha256, sha512",
+  ],
+  [
+    "kafka",
+    { ...kafka, useSASL: true, username: "u", password: "p" },
+    "/saslType",
+    "Expected SCRAM where TLS is off",
+  ],
+];
+test.each(refused)(
+  "a config of %s in RudderStack's keys is refused: %p at %s",
+  (type, sent, path, message) => {
+    const [fault] = kinds.get(type)!.validate(sent);
+    expect([fault?.path, fault?.message]).toEqual([path, expect.stringContaining(message)]);
+  },
+);
