@@ -87,7 +87,9 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
   const publishing = createPublisher({ catalog, sandbox });
   const ingest = await openIngest(opening, backend);
   const { pipeline, kinds } = openPipeline(opening, backend, sandbox);
-  const api = openApi(opening, { backend, sandbox, publishing, ingest, pipeline, kinds, disk });
+  let hasWorkspace = false;
+  const parts = { backend, sandbox, publishing, ingest, pipeline, kinds, disk };
+  const api = openApi(opening, { ...parts, hasWorkspace: () => hasWorkspace });
 
   // Listens on both ports before it creates secrets. A start that fails later would lose secrets
   // that are shown only once.
@@ -106,6 +108,7 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
     unprintedToken: unprintedToken(config),
     print,
   });
+  hasWorkspace = true;
   if (options.demo) {
     await showDemo({ catalog, publishing, logEnds: pipeline.logEnds }, workspace, {
       print,
@@ -117,12 +120,12 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
   }
 
   backend.join(controlPlaneUrl);
-  const parts = stack.move();
+  const opened = stack.move();
   return {
     dataPlaneUrl: ingest.url,
     controlPlaneUrl,
     broken: broken.promise,
-    close: () => parts.disposeAsync(),
+    close: () => opened.disposeAsync(),
   };
 }
 
@@ -234,10 +237,11 @@ interface ApiSources extends Pick<ApiDeps, "publishing" | "kinds"> {
   ingest: Ingest;
   pipeline: Pipeline;
   disk: DiskUsage;
+  hasWorkspace(): boolean;
 }
 
 function openApi({ config, logger, metrics }: StartContext, sources: ApiSources): Api {
-  const { backend, sandbox, publishing, ingest, pipeline, kinds, disk } = sources;
+  const { backend, sandbox, publishing, ingest, pipeline, kinds, disk, hasWorkspace } = sources;
   const { catalog, nodes, others } = backend;
   const clients = createClientAddresses(config["trusted.proxies"]);
   return createApi({
@@ -249,7 +253,8 @@ function openApi({ config, logger, metrics }: StartContext, sources: ApiSources)
     logger,
     metrics,
     suspensions: (workspaceId) => programSuspensions(sandbox, workspaceId),
-    ready: () => readiness({ config, backend, ingest, sandbox, pipeline }),
+    ready: () =>
+      readiness({ config, backend, ingest, sandbox, pipeline, hasWorkspace: hasWorkspace() }),
     ...(nodes && { nodes }),
     ...(others && { others }),
     metricsText: () => metricsText(metrics, ingest),

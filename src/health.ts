@@ -25,6 +25,8 @@ interface ReadinessSources {
   ingest: Pick<Ingest, "healthy">;
   sandbox: Pick<GuestSandbox, "status">;
   pipeline: Pick<Pipeline, "failure">;
+  /** Whether the first workspace and its token are stored. Requests with the token fail before. */
+  hasWorkspace: boolean;
 }
 
 /**
@@ -36,15 +38,17 @@ export function readiness({
   ingest,
   sandbox,
   pipeline,
+  hasWorkspace,
 }: ReadinessSources): Readiness {
   const { state, reason, insecure } = sandbox.status();
   const check = (trouble: string | undefined) =>
     trouble === undefined ? { ok: true } : { ok: false, message: trouble };
+  const noWorkspace = "The first workspace and its token are not stored yet";
   const ingestTrouble = "A process that takes pixels is down or cannot write its log";
   const checks = {
     ingest: check(ingest.healthy() ? undefined : ingestTrouble),
     sandbox: check(state === "ready" ? undefined : (reason ?? "Not started yet")),
-    catalog: check(backend.catalog.trouble()),
+    catalog: check(backend.catalog.trouble() ?? (hasWorkspace ? undefined : noWorkspace)),
     delivery: check(pipeline.failure()),
     ...backend.checks(),
   };
@@ -62,7 +66,7 @@ export function readiness({
 
 interface FigureSources {
   ingest: Pick<Ingest, "metrics">;
-  sandbox: Pick<GuestSandbox, "guestCounts" | "suspended">;
+  sandbox: Pick<GuestSandbox, "guestCounts">;
   pipeline: Pick<Pipeline, "keptEvents">;
   disk: DiskUsage;
   retention: RetentionBounds;
@@ -82,7 +86,7 @@ export async function systemFigures(sources: FigureSources): Promise<SystemFigur
     bun: Bun.version,
     uptimeSeconds: Math.round(process.uptime()),
     processes: [server, ...(await ingest.metrics()).map(processFigures)],
-    guests: { ...sandbox.guestCounts(), suspended: sandbox.suspended().length },
+    guests: sandbox.guestCounts(),
     memory: { totalBytes: totalmem(), freeBytes: freemem() },
     disk: { used: disk.usedBytes(), freeBytes: disk.freeBytes() },
     events: {

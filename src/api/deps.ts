@@ -34,10 +34,9 @@ export interface SystemFigures {
   uptimeSeconds: number;
   processes: { name: string; residentBytes: number; cpuSeconds: number }[];
   /**
-   * `alive` counts guests, `awaited` counts workspaces that wait for a guest, and `suspended`
-   * counts programs.
+   * `alive` counts guests, and `awaited` counts workspaces that wait for a guest.
    */
-  guests: { alive: number; awaited: number; suspended: number };
+  guests: { alive: number; awaited: number };
   memory: { totalBytes: number; freeBytes: number };
   /** `used` has the bytes of each part of the data directory, by the part's name. */
   disk: { used: Record<string, number>; freeBytes: number };

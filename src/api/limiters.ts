@@ -37,10 +37,9 @@ export interface RequestLimiter {
 export type ApiLimiters = ReturnType<typeof createLimiters>;
 
 /**
- * Average number of sign-ins per second that one client address may send. More are answered with
- * 429.
+ * Average number of failed sign-ins per second of one client address. More are answered with 429.
  */
-const SIGN_INS_PER_SECOND_MAX = 5;
+const FAILED_SIGN_INS_PER_SECOND_MAX = 5;
 
 /**
  * Creates the limiters. The tokens of a workspace together may send `requestsPerSecondMax` requests
@@ -80,9 +79,9 @@ export function createLimiters(requestsPerSecondMax: number) {
       retryAfterSeconds: 1,
       what: `${STATUS_QUESTIONS_OF_WORKSPACE_MAX} requests of a workspace that ask all nodes`,
     }),
-    signIns: rateLimiter(
-      SIGN_INS_PER_SECOND_MAX,
-      `Expected at most ${SIGN_INS_PER_SECOND_MAX} sign-ins of an address a second, got more`,
+    failedSignIns: rateLimiter(
+      FAILED_SIGN_INS_PER_SECOND_MAX,
+      `Expected at most ${FAILED_SIGN_INS_PER_SECOND_MAX} failed sign-ins of an address a second, got more`,
     ),
     /** Counts a request of a workspace; throws `TooManyRequests` above its rate. */
     countRequest(workspaceId: string): void {

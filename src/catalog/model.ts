@@ -27,6 +27,11 @@ export interface Workspace {
   id: string;
   name: string;
   createdAt: number;
+  /**
+   * Key in hexadecimal that encrypts the cursors of the workspace's searches. Absent in workspaces
+   * that older releases stored, until it is needed.
+   */
+  cursorKey?: string;
 }
 
 /** Fields of all items that belong to one workspace. */

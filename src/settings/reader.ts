@@ -235,3 +235,16 @@ function fromFlags(flags: Record<string, unknown>): Setting[] {
     .filter((key) => flags[flagName(key)] !== undefined)
     .map((key) => ({ key, value: flags[flagName(key)], name: `--${flagName(key)}` }));
 }
+
+/**
+ * Environment variables of the loader, the system's libraries and Bun. An ingest process takes
+ * requests from the internet, and the server's environment may hold secrets, such as
+ * PIXELMILL_ADMIN_TOKEN or those of the shell that started the server.
+ */
+const inherited =
+  /^(PATH|HOME|TZ|LANG|LC_[A-Z]+|TMPDIR|BUN_TMPDIR|BUN_JSC_\w+|LD_PRELOAD|LD_LIBRARY_PATH|SSL_CERT_FILE|SSL_CERT_DIR|NODE_EXTRA_CA_CERTS|MALLOC_\w+|MIMALLOC_\w+)$/;
+
+/** Returns the environment variables that an ingest process inherits from the server. */
+export function ingestEnvironment(): Record<string, string | undefined> {
+  return Object.fromEntries(Object.entries(process.env).filter(([name]) => inherited.test(name)));
+}

@@ -55,3 +55,22 @@ test.each([
 ])("a %s of %j is refused with a sentence", async (type, config, message) => {
   expect((await refusal(type, config)).message).toBe(message);
 });
+
+test.each([
+  "http://127.0.0.1:9000",
+  "https://10.1.2.3",
+  "http://0x7f.1",
+  "http://2130706433",
+  "http://[::1]:9000",
+])("a bucket's name in the host is refused when the store has the address %s", async (endpoint) => {
+  const config = { endpoint, bucket: "own", accessKeyId: "id", secretAccessKey: "key" };
+  const refused = await refusal("s3", { ...config, pathStyle: false });
+  expect(refused.details).toEqual([
+    { path: "/config/pathStyle", message: expect.stringContaining("Expected true") },
+  ]);
+  for (const fine of [
+    { ...config },
+    { ...config, endpoint: "http://store.test", pathStyle: false },
+  ])
+    expect((await refusal("s3", fine)).destination.type).toBe("s3");
+});

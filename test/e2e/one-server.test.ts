@@ -1,7 +1,9 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
+import { freePort } from "../free-ports.ts";
 import { pixelmillCommand } from "./command.ts";
 import {
+  ADMIN_TOKEN,
   childrenOf,
   pixel,
   removeDirectory,
@@ -10,6 +12,33 @@ import {
   startSink,
   waitFor,
 } from "./server.ts";
+
+test("the first start is ready when its admin token is valid, and its ingest process has no secret of the environment", async () => {
+  const port = await freePort();
+  const canary = { AWS_SECRET_ACCESS_KEY: "canary-of-aws", PIXELMILL_CLUSTER_PASSWORD: "canary" };
+  const environment = { ...canary, TZ: "UTC", PATH: process.env.PATH ?? "" };
+  const starting = startServer({ flags: ["--admin-port", String(port)], environment });
+  const url = `http://127.0.0.1:${port}`;
+  const headers = { authorization: `Bearer ${ADMIN_TOKEN}` };
+  // Without a pause, since the state between is short.
+  while ((await fetch(`${url}/ready`).catch(() => undefined))?.status !== 200) await Bun.sleep(0);
+  expect((await fetch(`${url}/v2/sources`, { headers })).status).toBe(200);
+  const server = await starting;
+  const ingest = childrenOf(server.pid, "ingest");
+  expect(ingest.length).toBeGreaterThan(0);
+  for (const pid of ingest) {
+    const names = (await Bun.file(`/proc/${pid}/environ`).text())
+      .split("\0")
+      .map((pair) => pair.split("=")[0]!)
+      .filter((name) => name !== "");
+    expect(names.filter((name) => !/^(NODE_CHANNEL_|BUN_)/.test(name)).sort()).toEqual([
+      "PATH",
+      "TZ",
+    ]);
+  }
+  expect(await server.stop()).toBe(0);
+  removeDirectory(server.directory);
+}, 300_000);
 
 test("a second server on a data directory delivers nothing when the first one's ingest dies", async () => {
   const sink = startSink();

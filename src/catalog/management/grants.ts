@@ -11,10 +11,7 @@ export type Grantor = Pick<Principal, "tokenId" | "memberId" | "permissions"> | 
 export function expectOwnPermissions(given: Iterable<Permission>, grantor: Grantor): void {
   const lacking = [...given].filter((it) => grantor && !grantor.permissions.has(it));
   if (lacking.length === 0) return;
-  throw new ApiError(
-    "forbidden",
-    `Expected permissions that the caller has, got also ${lacking.join(" and ")}`,
-  );
+  throw new ApiError("forbidden", `The token lacks the permission ${lacking.join(" and ")}`);
 }
 
 /**

@@ -21,6 +21,8 @@ export interface Workspaces {
   first(name: string): Promise<{ workspace: Workspace; isMade: boolean }>;
   get(id: string): Workspace | undefined;
   list(): Workspace[];
+  /** Returns the key that encrypts the cursors of the workspace's searches: 256 random bits. */
+  cursorKey(id: string): Promise<Uint8Array>;
 }
 
 export interface Members {

@@ -80,12 +80,15 @@ function SystemStats({ system }: { system: System }) {
     ["Version", system.version],
     ["Bun", system.bun],
     ["Uptime", formatDuration(system.uptimeSeconds)],
-    ["Sandboxes", formatCount(system.guests.alive)],
-    ["Sandbox queue", formatCount(system.guests.awaited)],
+    ["Sandboxes", countOrNone(system.guests.alive)],
+    ["Sandbox queue", countOrNone(system.guests.awaited)],
     ["Memory free", formatBytes(system.memory.freeBytes)],
   ] as const;
   return <StatList class="six" figures={figures} />;
 }
+
+/** The server leaves out figures of all workspaces where it has several. */
+const countOrNone = (count: number | undefined) => (count === undefined ? "–" : formatCount(count));
 
 function Checks({ readiness: { checks, warnings } }: { readiness: System["readiness"] }) {
   return (
@@ -141,12 +144,18 @@ function StoredEvents({ events }: { events: System["events"] }) {
   return (
     <FactList
       facts={[
-        ["Stored", <span class="tabular">{formatBytes(bytes)}</span>],
-        ["Oldest", oldestAt === undefined ? "None" : <Time at={oldestAt} />],
+        ...(bytes === undefined ? [] : stored(bytes, oldestAt)),
         ["Retained after delivery", bounds.length === 0 ? "No" : `Up to ${bounds.join(" and ")}`],
       ]}
     />
   );
+}
+
+function stored(bytes: number, oldestAt: string | undefined) {
+  return [
+    ["Stored", <span class="tabular">{formatBytes(bytes)}</span>],
+    ["Oldest", oldestAt === undefined ? "None" : <Time at={oldestAt} />],
+  ] as const;
 }
 
 const limitColumns: Column<[string, number]>[] = [

@@ -99,7 +99,10 @@ export function s3Faults(config: Record<string, unknown>): Detail[] {
   if (prefix.split("/").some((name) => name === "." || name === "..")) {
     return [{ path: "/prefix", message: "Expected a prefix without . or .. as a name" }];
   }
-  return endpoint === undefined ? [] : endpointFaults(endpoint);
+  const faults = endpoint === undefined ? [] : endpointFaults(endpoint);
+  if (faults.length > 0 || URL.canParse(bucketUrl(config))) return faults;
+  const message = "Expected true, since an address cannot have the bucket's name in front of it";
+  return [{ path: "/pathStyle", message }];
 }
 
 function endpointFaults(endpoint: string): Detail[] {

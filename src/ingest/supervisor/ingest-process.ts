@@ -2,6 +2,7 @@ import type { Subprocess } from "bun";
 import { backoffMs } from "../../concurrency/backoff.ts";
 import { messageOf, StartError } from "../../errors.ts";
 import type { Logger } from "../../observe/log.ts";
+import { ingestEnvironment } from "../../settings/reader.ts";
 import { INGEST_CLOSE_MS_MAX, INGEST_PULSE_MS } from "../limits.ts";
 import type {
   IngestLogs,
@@ -186,6 +187,7 @@ export class IngestProcess {
       return Bun.spawn([...this.#parts.command], {
         // The fourth descriptor, the listening socket, is `INGEST_SOCKET_FD` in the process.
         stdio: ["ignore", "ignore", "inherit", this.#parts.socketFd],
+        env: ingestEnvironment(),
         serialization: "json",
         ipc: (message: IngestMessage) => this.#receive(message),
       });

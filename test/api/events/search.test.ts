@@ -48,6 +48,24 @@ describe("GET /v2/events/search", () => {
     expect(foreign.body.events).toEqual([]);
   });
 
+  test("answers cursors that tell nothing, and are of use to their own workspace alone", async () => {
+    const one = (await search({ limit: "1" })).cursor;
+    const other = (await search({ limit: "1" })).cursor;
+    const longer = (await search({ limit: "4" })).cursor;
+    expect(one).not.toBe(other);
+    expect(longer).toHaveLength(one.length);
+    expect(() => JSON.parse(Buffer.from(one, "base64url").toString())).toThrow();
+    const workspace = await api.catalog.workspaces.create("Curious");
+    const token = await api.tokenWith(["events:read"], workspace.id);
+    const foreign = await api.send("GET", `/v2/events/search?cursor=${one}`, { token });
+    expect([foreign.status, foreign.body.details[0].path]).toEqual([400, "/cursor"]);
+    for (let at = 0; at < one.length; at += 7) {
+      const changed = one.slice(0, at) + (one[at] === "A" ? "B" : "A") + one.slice(at + 1);
+      const { status } = await api.send("GET", `/v2/events/search?cursor=${changed}`);
+      expect([at, status]).toEqual([at, 400]);
+    }
+  });
+
   test("refuses invalid parameters", async () => {
     const cursors = [
       "~",

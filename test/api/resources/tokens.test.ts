@@ -180,7 +180,7 @@ describe("a caller gives only what it has:", () => {
     const refused = await api.send("PUT", `/v2/members/${id}`, { token, body });
     expect([refused.status, refused.body.message]).toEqual([
       403,
-      "Expected permissions that the caller has, got also transformations:create-delete and transformations:connect and libraries:edit and destinations:connect",
+      "The token lacks the permission transformations:create-delete and transformations:connect and libraries:edit and destinations:connect",
     ]);
     expect((await api.send("PUT", `/v2/members/${id}`, { body })).status).toBe(200);
     // Other fields of a member who has more than the caller may change, and permissions may be taken.

@@ -115,7 +115,10 @@ describe("the overview", () => {
   });
 });
 
-test("the system's figures are measured, and only administrators read them", async () => {
+test("the system's figures are measured, and tell nothing of another workspace", async () => {
+  const suspension = { transformationVersionId: "v", name: "T", until: 0, reason: "R" };
+  let suspended = "";
+  const api = await startApi({ suspensions: (id) => (id === suspended ? [suspension] : []) });
   const system = await api.client.call("GET /v2/system");
   expect(system.bun).toBe(Bun.version);
   expect(system.processes[0]).toMatchObject({ name: "server" });
@@ -125,4 +128,15 @@ test("the system's figures are measured, and only administrators read them", asy
   expect(system.readiness.ready).toBe(true);
   expect(system.events.retention).toEqual({ seconds: 0, bytes: 0 });
   expect(system.events.bytes).toBeGreaterThanOrEqual(0);
+  expect(system.guests).toEqual({ alive: expect.any(Number), awaited: 0, suspended: 0 });
+
+  const other = await api.catalog.workspaces.create("Other");
+  suspended = other.id;
+  const shared = await api.client.call("GET /v2/system");
+  expect(shared.guests).toEqual({ suspended: 0 });
+  expect(shared.disk.used).toEqual({});
+  expect(shared.events).toEqual({ retention: system.events.retention });
+  suspended = api.workspaceId;
+  expect((await api.client.call("GET /v2/system")).guests.suspended).toBe(1);
+  await api.stop();
 });

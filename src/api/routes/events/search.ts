@@ -13,6 +13,7 @@ import { validationError } from "../../request/validation.ts";
 import { type RequestContext, route } from "../../route.ts";
 import { AnyObject, Id, isoTime, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
+import { openCursor, sealCursor } from "./search-cursor.ts";
 
 const LIMIT_DEFAULT = 50;
 
@@ -88,20 +89,21 @@ export const searchRoutes = [
           },
         ],
         stopped: "limit",
-        cursor: "eyIwIjo0MTE4fQ",
+        cursor: "pB0v1YkqT3mF9d2Xc7RzWmH5nQ8sL4aJ",
         reachedAt: "2026-02-16T01:11:11.586Z",
       },
     },
     async handle(call) {
       const { deps, workspaceId, query, request, closing } = call;
-      const wanted = toSearch(query);
+      const key = await deps.catalog.workspaces.cursorKey(workspaceId);
+      const wanted = toSearch(query, key);
       using _permit = deps.limiters.searches.acquire(workspaceId);
       const signal = AbortSignal.any([request.signal, closing]);
       try {
         const isSource = ownSources(call);
         const result = await deps.pipeline.search({ ...wanted, isSource }, signal);
         assert(result.events.length <= wanted.limit, "A search finds at most its limit of events");
-        return searchAnswer(result);
+        return searchAnswer(result, key);
       } catch (error) {
         throw signal.aborted ? new ApiError("unavailable", "The search was broken off") : error;
       }
@@ -126,7 +128,8 @@ function ownSources({ deps, workspaceId, query }: RequestContext<string, SearchQ
   };
 }
 
-function toSearch({ from, to, messageId, userId, anonymousId, event, limit, cursor }: SearchQuery) {
+function toSearch(query: SearchQuery, key: Uint8Array) {
+  const { from, to, messageId, userId, anonymousId, event, limit, cursor } = query;
   const id = messageId === undefined ? undefined : uuidBytes(messageId);
   if (messageId !== undefined && id === undefined) {
     throw validationError([{ path: "/messageId", message: "Expected a UUID, got another text" }]);
@@ -138,15 +141,15 @@ function toSearch({ from, to, messageId, userId, anonymousId, event, limit, curs
     ...(userId !== undefined && { userId }),
     ...(anonymousId !== undefined && { anonymousId }),
     ...(event !== undefined && { event }),
-    ...(cursor !== undefined && { rest: readCursor(cursor) }),
+    ...(cursor !== undefined && { rest: readCursor(cursor, key) }),
     limit: limit ?? LIMIT_DEFAULT,
   };
 }
 
-function searchAnswer({ events, stopped, reachedAt }: SearchResult) {
+function searchAnswer({ events, stopped, reachedAt }: SearchResult, key: Uint8Array) {
   return {
     events: events.map(eventAnswer),
-    ...(stopped !== undefined && { stopped: stopped.by, cursor: cursorOf(stopped.rest) }),
+    ...(stopped !== undefined && { stopped: stopped.by, cursor: sealCursor(stopped.rest, key) }),
     ...(reachedAt !== undefined && { reachedAt: isoTime(reachedAt) }),
   };
 }
@@ -160,16 +163,8 @@ function eventAnswer({ sourceId, messageId, receivedAt, event }: FoundEvent) {
   };
 }
 
-/** Encodes log positions as a cursor: base64url needs no escape in a URL. */
-const cursorOf = (rest: Positions) => Buffer.from(JSON.stringify(rest)).toString("base64url");
-
-function readCursor(cursor: string): Positions {
-  let rest: unknown;
-  try {
-    rest = JSON.parse(Buffer.from(cursor, "base64url").toString());
-  } catch {
-    // `rest` stays undefined, and the check below refuses the text.
-  }
+function readCursor(cursor: string, key: Uint8Array): Positions {
+  const rest: unknown = openCursor(cursor, key);
   if (isPositions(rest)) return rest;
   throw validationError([
     { path: "/cursor", message: "Expected the cursor of an answer, got another text" },

@@ -40,8 +40,13 @@ export const sessionRoutes = [
     status: 201,
     example: { body: { token: example.ids.secret }, answer: { session: example.session } },
     async handle({ deps, body, client, request }) {
-      deps.limiters.signIns(client());
-      const begun = await deps.catalog.sessions.begin(body.token.trim());
+      const token = body.token.trim();
+      const caller = deps.catalog.tokens.authenticate(token);
+      // A valid token is never refused for the failures of others: behind a proxy that does not name
+      // its clients, all have one address. A token has too many bits to be guessed.
+      if (caller === undefined) deps.limiters.failedSignIns(client());
+      else deps.limiters.countRequest(caller.workspaceId);
+      const begun = caller && (await deps.catalog.sessions.begin(token));
       if (begun === undefined) throw new ApiError("unauthenticated", INVALID_TOKEN);
       const { principal, secret } = begun;
       const { workspaceId, tokenId, expiresAt = Date.now() } = principal;

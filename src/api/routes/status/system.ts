@@ -32,9 +32,9 @@ const System = Type.Object(
       Type.Object({ name: Type.String(), residentBytes: bytes(), cpuSeconds: Type.Number() }),
     ),
     guests: Type.Object({
-      alive: Type.Integer(),
-      awaited: Type.Integer({ description: "Workspaces that wait for one" }),
-      suspended: Type.Integer({ description: "Programs that only fail" }),
+      alive: Type.Optional(Type.Integer()),
+      awaited: Type.Optional(Type.Integer({ description: "Workspaces that wait for one" })),
+      suspended: Type.Integer({ description: "Programs of the workspace that only fail" }),
     }),
     memory: Type.Object({ totalBytes: bytes("Of the machine"), freeBytes: bytes() }),
     disk: Type.Object({
@@ -45,7 +45,7 @@ const System = Type.Object(
     }),
     events: Type.Object(
       {
-        bytes: bytes("Of all event logs"),
+        bytes: Type.Optional(bytes("Of all event logs")),
         oldestAt: Type.Optional(
           Type.String({ description: "When the oldest event came that is still there" }),
         ),
@@ -61,7 +61,12 @@ const System = Type.Object(
       description: "Every limit, its unit in its name",
     }),
   },
-  { $id: "System", description: "Figures of the whole server" },
+  {
+    $id: "System",
+    description:
+      "Figures of the whole server; with several workspaces, those that tell of the others' events " +
+      "and code are absent",
+  },
 );
 
 const Cluster = Type.Object(
@@ -148,12 +153,20 @@ export const systemRoutes = [
         limits: { PIXEL_TARGET_BYTES_MAX: 32_768 },
       },
     },
-    async handle({ deps }) {
-      const { events, ...figures } = await deps.system();
-      const { oldestAt, ...held } = events;
+    async handle({ deps, workspaceId }) {
+      const { events, guests, disk, ...figures } = await deps.system();
+      const { oldestAt, bytes, retention } = events;
+      const { alive, awaited } = guests;
+      const isAlone = deps.catalog.workspaces.list().length === 1;
+      const oldest = oldestAt !== undefined && { oldestAt: isoTime(oldestAt) };
       return {
         ...figures,
-        events: { ...held, ...(oldestAt !== undefined && { oldestAt: isoTime(oldestAt) }) },
+        guests: {
+          ...(isAlone && { alive, awaited }),
+          suspended: deps.suspensions(workspaceId).length,
+        },
+        disk: isAlone ? disk : { ...disk, used: {} },
+        events: isAlone ? { bytes, ...oldest, retention } : { retention },
         readiness: deps.ready(),
         limits: limitsOfAll,
       };

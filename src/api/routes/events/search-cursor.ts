@@ -1,0 +1,39 @@
+import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
+import type { Positions } from "../../../log/positions.ts";
+
+/**
+ * Cursors of searches: log positions, encrypted with a key of the workspace. The logs hold the
+ * events of all workspaces, so readable positions would tell how many events the others have.
+ */
+
+const CIPHER = "aes-256-gcm";
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+/** Cursors are padded to multiples of this number of bytes, so that their length tells nothing. */
+const BLOCK_BYTES = 64;
+
+/** Encodes log positions as a cursor: base64url needs no escape in a URL. */
+export function sealCursor(positions: Positions, key: Uint8Array): string {
+  const text = JSON.stringify(positions);
+  const nonce = randomBytes(NONCE_BYTES);
+  const cipher = createCipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES });
+  const padded = text.padEnd(Math.ceil(text.length / BLOCK_BYTES) * BLOCK_BYTES);
+  const sealed = [nonce, cipher.update(padded), cipher.final(), cipher.getAuthTag()];
+  return Buffer.concat(sealed).toString("base64url");
+}
+
+/** Reads a cursor of the same workspace; undefined when the text is none. */
+export function openCursor(cursor: string, key: Uint8Array): Positions | undefined {
+  const bytes = Buffer.from(cursor, "base64url");
+  if (bytes.length < NONCE_BYTES + TAG_BYTES) return undefined;
+  const nonce = bytes.subarray(0, NONCE_BYTES);
+  const cipher = createDecipheriv(CIPHER, key, nonce, { authTagLength: TAG_BYTES });
+  cipher.setAuthTag(bytes.subarray(-TAG_BYTES));
+  try {
+    const text = cipher.update(bytes.subarray(NONCE_BYTES, -TAG_BYTES)).toString();
+    cipher.final();
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
