@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { randomBytes } from "node:crypto";
 import { Fetcher } from "../../src/cluster/topics/fetcher.ts";
 import { type BrokerSettings, connectClients } from "../../src/kafka/client.ts";
 import { IdempotentProducer } from "../../src/kafka/idempotent-producer.ts";
@@ -45,6 +46,35 @@ describeWith(brokersMissing)("clients of a cluster's brokers", () => {
     async (name, way, settings) => {
       const topic = `topic-${name.replaceAll(" ", "-")}`;
       expect(await roundTrip({ brokers: [broker[way]], ...settings }, topic)).toEqual(["there"]);
+    },
+    300_000,
+  );
+
+  test.each(["gzip", "snappy", "lz4", "zstd"])(
+    "read what brokers have compressed by %s",
+    async (compression) => {
+      const topic = `compressed-${compression}`;
+      const clients = await connectClients({ brokers: broker.addresses });
+      try {
+        await clients.admin().createTopics({
+          ...{ topics: [topic], partitions: 1, replicas: 1 },
+          configs: [{ name: "compression.type", value: compression }],
+        });
+        const sender = new IdempotentProducer({ producer: clients.producer(), topic });
+        // Above the 64 KB of a block of LZ4, so that copies reach into the block before.
+        const random = randomBytes(90_000);
+        const sent = [
+          Buffer.from("a"),
+          Buffer.alloc(200_000, "ab"),
+          Buffer.concat([random, random]),
+        ];
+        await Promise.all(sent.map((value) => sender.send(0, () => value)));
+        const fetcher = new Fetcher({ consumer: clients.fetchConsumer(), topic, waitMs: 50 });
+        const { values } = await fetcher.fetch(0, 0n);
+        expect(values.map(({ value }) => value.equals(sent.shift()!))).toEqual([true, true, true]);
+      } finally {
+        await clients.close();
+      }
     },
     300_000,
   );
