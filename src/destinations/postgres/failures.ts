@@ -47,10 +47,11 @@ const meanings: Record<string, string> = {
 const refusing = /^(21|22|23|42|44|54|P0)/;
 /**
  * SQLSTATE codes of class 42 that are about definitions and grants: a missing grant, schema, table,
- * column, type, function or unique key, objects that exist already, and columns of another type.
+ * column, type, function or unique key, objects that exist already, columns of another type, and a
+ * syntax error, which only a function of the table can have.
  */
 const definitions =
-  /^(42501|42P0[1-7]|42P10|42P17|42P2[12]|42703|42704|42710|42723|42725|42804|42846|42883)/;
+  /^(42501|42601|42P0[1-7]|42P10|42P17|42P2[12]|42703|42704|42710|42723|42725|42804|42846|42883)/;
 /**
  * SQLSTATE codes and their classes that refuse any rows: no connection, no sign-in, a conflict with
  * other transactions, no resources, a lock, a time-out, an operator, the disk, a read-only

@@ -15,11 +15,16 @@ export const clickhouseMissing: Missing = existsSync(join(library, "chdb"))
 export class ClickhouseServer {
   readonly password = 'it\'s "secret"';
   port = 0;
-  readonly #directory = mkdtempSync(join(tmpdir(), "pixelmill-test-clickhouse-"));
+  readonly #directory: string;
   #process: Bun.Subprocess<"ignore", "pipe", "inherit"> | undefined;
 
-  static async start(): Promise<ClickhouseServer> {
-    const server = new ClickhouseServer();
+  private constructor(root: string) {
+    this.#directory = mkdtempSync(join(root, "pixelmill-test-clickhouse-"));
+  }
+
+  /** Starts a server whose files are under `root`. */
+  static async start(root = tmpdir()): Promise<ClickhouseServer> {
+    const server = new ClickhouseServer(root);
     await server.run();
     return server;
   }

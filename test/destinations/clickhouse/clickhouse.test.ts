@@ -7,13 +7,17 @@ import {
   setDefaultTimeout,
   test,
 } from "bun:test";
+import { mkdtempSync, rmdirSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { clickhouseKind } from "../../../src/destinations/clickhouse/clickhouse.ts";
 import { columnOf, quoted } from "../../../src/destinations/clickhouse/sql.ts";
 import type { DestinationKind, OpenDestination } from "../../../src/destinations/destination.ts";
 import { TABLE_EVENT_COLUMNS_MAX } from "../../../src/destinations/tables/limits.ts";
 import { createEgress } from "../../../src/egress/egress.ts";
-import { describeWith } from "../../counterpart.ts";
+import { describeWith, firstMissing, testWith } from "../../counterpart.ts";
 import { RawSink } from "../../egress/sink.ts";
+import { fillDisk, makeSpace, mountDisk, mountMissing, unmountDisk } from "../../small-disk.ts";
 import { describeDestination } from "../contract.ts";
 import { outgoing } from "../outgoing.ts";
 import { TcpProxy } from "../proxy.ts";
@@ -417,6 +421,35 @@ describeReal("failures of ClickHouse", () => {
   });
 });
 
+testWith(firstMissing(clickhouseMissing, mountMissing))(
+  "batches wait while the disk of the server is full, and none of their events is blamed",
+  async () => {
+    const disk = mkdtempSync(join(tmpdir(), "pixelmill-test-disk-"));
+    mountDisk(disk, 128 << 20);
+    ends.push(() => {
+      unmountDisk(disk);
+      rmdirSync(disk);
+    });
+    const small = await ClickhouseServer.start(disk);
+    ends.push(() => small.end());
+    const open = opened({ ...small.account, database: "d" });
+    const text = "x".repeat(3_000);
+    const batches = [1, 2, 3].map((n) =>
+      Array.from({ length: 50 }, (_, m) => track(`m${n}-${m}`, { text })),
+    );
+    // Another table, which is not there yet.
+    batches.push([outgoing({ type: "page", messageId: "p" })]);
+    expect(await open.deliver([track("m0", {})], signal)).toEqual(delivered);
+    fillDisk(disk);
+    for (const batch of batches) expect((await open.deliver(batch, signal)).kind).toBe("retry");
+    makeSpace(disk);
+    for (const batch of batches) expect(await open.deliver(batch, signal)).toEqual(delivered);
+    expect(await small.ask("select count(), uniqExact(id) from d.tracks final")).toBe("151\t151");
+    expect(await small.ask("select count() from d.pages final")).toBe("1");
+    await open.close();
+  },
+);
+
 describe("without a server", () => {
   test("names are quoted completely", () => {
     expect(quoted("a`b\\c")).toBe("`a\\`b\\\\c`");
@@ -439,6 +472,33 @@ describe("without a server", () => {
   ] as const)("a column of %s takes what is %s", (sqlType, type) => {
     expect(columnOf(sqlType, "").type).toBe(type);
     expect(columnOf(sqlType, "MATERIALIZED").type).toBe("other");
+  });
+
+  test("a server that does not know virtual columns is asked for the others", async () => {
+    const asked: string[] = [];
+    const old = Bun.serve({
+      port: 0,
+      async fetch(request) {
+        const text = await request.text();
+        asked.push(text.split(" ", 2).join(" "));
+        if (text.includes("system.tables")) {
+          return new Response('["ReplacingMergeTree", "received_at, id", ""]\n');
+        }
+        if (text.includes("describe_include_virtual_columns")) {
+          return new Response("Code: 115. DB::Exception: Unknown setting.", { status: 404 });
+        }
+        if (!text.startsWith("describe")) return new Response("");
+        const columns = ["id", "received_at", "user_id", "event", "event_text"].map((name) => {
+          const type = name === "received_at" ? "DateTime64(3, 'UTC')" : "String";
+          return JSON.stringify([name, type, "", "", "", "", ""]);
+        });
+        return new Response(columns.join("\n"));
+      },
+    });
+    ends.push(() => old.stop(true));
+    const open = opened({ url: `http://127.0.0.1:${old.port}` });
+    expect(await open.deliver([track("m", {})], signal)).toEqual(delivered);
+    expect(asked).toEqual(["select engine,", "describe table", "describe table", "insert into"]);
   });
 
   test.each([
