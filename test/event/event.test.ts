@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { eventOf } from "../../src/event/event.ts";
+import { streamQuery } from "../../src/event/scan.ts";
 import { recordOf } from "./agreement.ts";
 import { fixtures } from "./fixtures.ts";
 import { referenceEvent } from "./reference.ts";
@@ -49,6 +50,13 @@ describe("an event", () => {
       };
       expect(Buffer.from(eventOf(record).json).toString()).toBe(referenceEvent(record));
     }
+  });
+
+  test("that is read by way of the tree has the first 1,000 parameters of its record", () => {
+    const query = Array.from({ length: 1_001 }, (_, n) => `properties.p${n}=1`).join("&");
+    expect(streamQuery(query, "page")).toBe(false);
+    const { properties } = parsed(eventOf(recordOf(query)).json) as { properties: object };
+    expect(Object.keys(properties)).toHaveLength(1_000);
   });
 
   test("never carries the write key", () => {

@@ -13,6 +13,24 @@ const anyNegative = "Every negative number says the same";
 
 export const equivalents: Equivalent[] = [
   {
+    file: "src/catalog/live.ts",
+    line: 'const stamp = credentials.stamps.get(workspaceId) ?? "0";',
+    change: '"0" → ""',
+    why: "Any text that is no stamp stands for a workspace without credentials",
+  },
+  {
+    file: "src/catalog/management/sessions.ts",
+    line: "const isOver = session.expiresAt <= createdAt;",
+    change: "session.expiresAt <= createdAt → session.expiresAt < createdAt",
+    why: "A session that expires in this millisecond is removed by the next one",
+  },
+  {
+    file: "src/event/json/tree.ts",
+    line: "let slot = Math.imul(hash ^ parent, 0x9e3779b1) >>> (32 - SLOT_BITS);",
+    change: "0x9e3779b1 → (0x9e3779b1 + 1)",
+    why: "Another factor that spreads the slots",
+  },
+  {
     file: "src/store/lmdb/lmdb-integrity.ts",
     line: "#pages = 0;",
     change: "0 → (0 + 1)",

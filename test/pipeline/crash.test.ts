@@ -3,10 +3,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { LANE_IN_FLIGHT_EVENTS_MAX } from "../../src/settings/limits.ts";
+import { runs } from "../tier.ts";
 import { numbersTo, type Received, Sink, sorted } from "./rig.ts";
 
 const count = 3_000;
-const rounds = Number(process.env.CRASH_ROUNDS ?? 3);
+const rounds = Number(process.env.CRASH_ROUNDS ?? runs(1, 3));
 
 interface Letter {
   n: number;

@@ -4,6 +4,7 @@ import { GUEST_BATCH_OUTPUT_BYTES_MAX } from "../../src/sandbox/guest-sandbox.ts
 import type { ProgramBatch, ProgramOutcome } from "../../src/sandbox/program.ts";
 import { TestBudget } from "../../src/sandbox/test-budget.ts";
 import { GUEST_LOGS_CHARS_MAX, TEST_OUTPUT_BYTES_MAX } from "../../src/settings/limits.ts";
+import { runs } from "../tier.ts";
 import { dedent, pythonSandbox } from "./python/support.ts";
 import { batch, PATIENCE_MS, program, shown, testSandbox } from "./support.ts";
 
@@ -180,7 +181,7 @@ test("large events, two batches on their way at once, cost no guest and no event
     ...Array.from({ length: 100 }, (_, n) => ({ messageId: `m${n}`, properties: { items } })),
   );
   const work = async () => {
-    for (let round = 0; round < 15; round += 1) {
+    for (let round = 0; round < runs(5, 15); round += 1) {
       let rest = many;
       while (rest.events.length > 0) {
         const outcomes = await busy.run(code, rest);

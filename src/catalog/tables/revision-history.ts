@@ -1,13 +1,11 @@
 import { TEST_EVENTS_KEPT_BYTES_MAX } from "../../settings/limits.ts";
-import { isId } from "../ids.ts";
 import type { RevisionHistory } from "../model.ts";
 import type { CatalogStore } from "../store.ts";
 
 /** Table of facts about revisions that become known after they were stored, by versionId. */
 export function revisionHistoryTable(store: CatalogStore) {
   const pasts = store.table<RevisionHistory, string>("pasts");
-  const get = (versionId: string): RevisionHistory =>
-    isId(versionId) ? (pasts.get(versionId) ?? {}) : {};
+  const get = (versionId: string): RevisionHistory => pasts.get(versionId) ?? {};
   return {
     get,
     /** Adds facts to those stored for a revision. */

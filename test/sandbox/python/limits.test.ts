@@ -1,6 +1,7 @@
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { GUEST_LOGS_CHARS_MAX, GUEST_LOGS_MAX } from "../../../src/settings/limits.ts";
+import { sample } from "../../tier.ts";
 import {
   batch,
   childProcesses,
@@ -36,7 +37,7 @@ const excesses: [name: string, body: string, outcome: string][] = [
   ],
 ];
 
-test.each(excesses)("an event that %s costs itself alone", async (_, body, outcome) => {
+test.each(sample(excesses))("an event that %s costs itself alone", async (_, body, outcome) => {
   const program = python(`
     def transformEvent(event, metadata):
         if event["bad"]:
