@@ -38,12 +38,6 @@ export const equivalents: Equivalent[] = [
   },
   {
     file: "src/egress/response-reader.ts",
-    line: "const known = this.#head?.length ?? 0;",
-    change: "0 → (0 + 1)",
-    why: "The search for a head's end begins three bytes before, at 0 in both cases",
-  },
-  {
-    file: "src/egress/response-reader.ts",
     line: "const end = head.indexOf(headEnd, Math.max(0, known - 3));",
     change: "0 → (0 + 1)",
     why: "No head ends at its first byte",
