@@ -35,6 +35,7 @@ import { type Ingest, startIngestProcesses } from "./ingest/supervisor/superviso
 import { type DiskUsage, measureDisk } from "./observe/disk.ts";
 import type { Logger } from "./observe/log.ts";
 import { createMetrics } from "./observe/metrics.ts";
+import { recentResult } from "./observe/recent-result.ts";
 import type { Pipeline } from "./pipeline/pipeline.ts";
 import { createPublisher } from "./publishing/create-publisher.ts";
 import { createSandbox, type GuestSandbox } from "./sandbox/guest-sandbox.ts";
@@ -42,6 +43,9 @@ import { openGeolocation } from "./sandbox/host-calls/geolocation.ts";
 import { selfCommand } from "./self-command.ts";
 import type { Config } from "./settings/reader.ts";
 import { version } from "./version.ts";
+
+/** Milliseconds for which the text of the metrics is kept, for all scrapers together. */
+const METRICS_KEPT_MS = 1_000;
 
 export interface App {
   dataPlaneUrl: string;
@@ -220,6 +224,7 @@ function openPipeline(opening: StartContext, backend: Backend, sandbox: GuestSan
     eventOf,
     decode: decodeRecord,
     isOnHold: () => existsSync(holdFile(config)),
+    metricsOfTenants: config["metrics.tenants"],
     retryWindowMs: config["retry.window"] * 1_000,
     retentionBounds: retentionBounds(config),
     deadLetterBounds: {
@@ -257,7 +262,7 @@ function openApi({ config, logger, metrics }: StartContext, sources: ApiSources)
       readiness({ config, backend, ingest, sandbox, pipeline, hasWorkspace: hasWorkspace() }),
     ...(nodes && { nodes }),
     ...(others && { others }),
-    metricsText: () => metricsText(metrics, ingest),
+    metricsText: recentResult(METRICS_KEPT_MS, () => metricsText(metrics, ingest)),
     system: () =>
       systemFigures({ ingest, sandbox, pipeline, disk, retention: retentionBounds(config) }),
     clientOf(peer, forwardedFor) {

@@ -14,10 +14,11 @@ import { mergeDeadLetters } from "./dead-letters/merge-dead-letters.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import { LiveTail, type RemoteTail, type TailSubscriptions } from "./live-tail.ts";
 import { MemoryBudget } from "./memory-budget.ts";
-import { gaugesByDestination, mergeGauges } from "./monitoring/lane-gauges.ts";
+import { mergeGauges } from "./monitoring/lane-gauges.ts";
 import type { MinuteCounts } from "./monitoring/lane-history.ts";
 import { type LaneStatus, laneStatus } from "./monitoring/lane-status.ts";
 import { createLaneMetrics } from "./monitoring/metrics.ts";
+import { TenantLabels } from "./monitoring/tenant-labels.ts";
 import { openPartition, type PartitionPipeline } from "./partition-pipeline.ts";
 import { SharedReader, type SharedReaderParts } from "./reading/shared-reader.ts";
 import { registerReplayMetrics } from "./replays/metrics.ts";
@@ -105,6 +106,8 @@ export interface PipelineHostParts {
   disk?(): Disk;
   logger: Logger;
   metrics: Metrics;
+  /** Whether metrics have ids and names of workspaces, destinations and code. Absent: they have. */
+  metricsOfTenants?: boolean;
   clock?: Clock;
 }
 
@@ -115,11 +118,13 @@ export function createPipelineHost(parts: PipelineHostParts): PipelineHost {
   /** Open partition → ledger of this partition. */
   const partitions = new Map<PartitionPipeline, Ledger>();
   const memory = new MemoryBudget();
-  const metrics = createLaneMetrics(parts.metrics, {
-    lanes: () => gaugesByDestination(partitions.keys().flatMap((partition) => partition.gauges())),
+  const gauges = {
+    lanes: () => partitions.keys().flatMap((partition) => partition.gauges()),
     deadLetters: () => partitions.values().flatMap((ledger) => ledger.letters.counts()),
     heldBytes: () => memory.bytes,
-  });
+  };
+  const tenants = new TenantLabels(parts.metricsOfTenants ?? true);
+  const metrics = createLaneMetrics(parts.metrics, gauges, tenants);
   const logs = new SharedReader({ ...parts, metrics });
   const partitionLogs = { keys: () => partitions.keys().flatMap((partition) => partition.logs()) };
   const overrideMembers = [...parts.kinds.values()].flatMap((kind) => kind.overrideMembers ?? []);

@@ -265,6 +265,8 @@ export const FOLLOWER_ATTEMPTS_MIN = 16;
  */
 export const RETRIES_SHARE_MAX = 0.25;
 
+/** Destinations with labels of their own in `/metrics`, with `metrics.tenants`. */
+export const METRICS_DESTINATIONS_MAX = 2_000;
 /** Destinations whose last hour is kept, in minutes; the least active are dropped first. */
 export const LANE_HISTORIES_MAX = 1_000;
 /** Connections whose events of the last minute are counted. */

@@ -92,6 +92,11 @@ export const configSchema = Type.Object({
   "workspace.members": itemsMax("members", 2_000),
   "workspace.tokens": itemsMax("tokens", 5_000),
   "workspace.credentials": itemsMax("credentials", 1_000),
+  "metrics.tenants": Type.Boolean({
+    default: false,
+    description:
+      "label metrics with ids and names of workspaces, destinations and code; `/metrics` needs no token",
+  }),
   "api.python": Type.Union([Type.Literal("pythonfaas"), Type.Literal("python")], {
     default: "pythonfaas",
     description: "what API answers call Python code; rudder-cli's `import` needs `python`",

@@ -1,5 +1,9 @@
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import { Registry } from "prom-client";
+import type { LaneGauges } from "../../src/pipeline/monitoring/lane-gauges.ts";
+import { createLaneMetrics } from "../../src/pipeline/monitoring/metrics.ts";
+import { TenantLabels } from "../../src/pipeline/monitoring/tenant-labels.ts";
+import { METRICS_DESTINATIONS_MAX } from "../../src/settings/limits.ts";
 import { record } from "./doubles.ts";
 import { numbersTo, Rig, until } from "./rig.ts";
 
@@ -107,4 +111,78 @@ test("metrics show only the new name and the new revision, and zero dead letters
     `pixelmill_transformation_events_total{${version},outcome="passed"} 1`,
   ]);
   expect(of("pixelmill_transformation_seconds_total")).toHaveLength(1);
+});
+
+/** Gauges of one of many lanes; counts how often the lane is asked. */
+function laneOf(n: number, asked: { count: number }): LaneGauges {
+  return {
+    labels: { destination: `d${n}`, name: `Secret ${n}`, kind: n % 2 === 0 ? "webhook" : "file" },
+    workspace: `w${n % 7}`,
+    lagEvents: () => {
+      asked.count += 1;
+      return 1;
+    },
+    lagSeconds: () => n,
+    isWaitingForSandbox: () => false,
+    failure: undefined,
+    refusal: undefined,
+  };
+}
+
+/** Metrics of this many lanes, each with a dead letter and a delivered event. */
+function metricsOf(count: number, areTenantsShown: boolean) {
+  const registry = new Registry();
+  const asked = { count: 0 };
+  const lanes = numbersTo(count).map((n) => laneOf(n, asked));
+  const deadLetters = lanes.map(({ workspace, labels }) => ({
+    ...{ workspaceId: workspace, destinationId: labels.destination, count: 1 },
+  }));
+  const sources = { lanes: () => lanes, deadLetters: () => deadLetters, heldBytes: () => 0 };
+  const metrics = createLaneMetrics(registry, sources, new TenantLabels(areTenantsShown));
+  for (const { labels, workspace } of lanes) {
+    metrics.events.inc({ ...labels, outcome: "delivered" });
+    metrics.deadLettersDropped.inc({ workspace, bound: "age" });
+  }
+  return { registry, asked, metrics, lanes };
+}
+
+test("metrics without tenants add up all lanes, and are as long with five thousand as with two", async () => {
+  const { registry, asked, metrics, lanes } = metricsOf(5_000, false);
+  const text = await registry.metrics();
+  expect(/Secret|destination="|workspace="|d4999/.exec(text)).toBeNull();
+  for (const line of [
+    'pixelmill_lane_lag_events{kind="webhook"} 2500',
+    'pixelmill_lane_lag_seconds{kind="file"} 4999',
+    "pixelmill_oldest_undelivered_seconds 4999",
+    'pixelmill_lane_sandbox_waiting{kind="file"} 0',
+    "pixelmill_dead_letters 5000",
+    'pixelmill_lane_events_total{kind="file",outcome="delivered"} 2500',
+    'pixelmill_dead_letters_dropped_total{bound="age"} 5000',
+  ]) {
+    expect([line, text.split("\n").includes(line)]).toEqual([line, true]);
+  }
+  const few = await metricsOf(2, false).registry.metrics();
+  expect(text.split("\n").length).toBe(few.split("\n").length);
+  // Four gauges and the dead letters share one look at each lane.
+  expect(asked.count).toBe(5_000);
+  // A counter does not fall when a lane goes.
+  for (const { labels } of lanes) metrics.removeLane({ ...labels });
+  const after = await registry.metrics();
+  expect(after.includes('{kind="file",outcome="delivered"} 2500')).toBe(true);
+});
+
+test("metrics with tenants label a bounded number of destinations, and add up the others", async () => {
+  const count = METRICS_DESTINATIONS_MAX + 1_000;
+  const { registry, metrics, lanes } = metricsOf(count, true);
+  const text = await registry.metrics();
+  const labelled = text.match(/^pixelmill_lane_lag_events\{destination=/gm);
+  expect(labelled?.length).toBe(METRICS_DESTINATIONS_MAX);
+  const others = text.match(/^pixelmill_lane_lag_events\{kind="(webhook|file)"\} 500$/gm);
+  expect(others?.length).toBe(2);
+  const sum = [...text.matchAll(/^pixelmill_dead_letters(?:\{[^}]*\})? (\d+)$/gm)];
+  expect(sum.reduce((letters, [, value]) => letters + Number(value), 0)).toBe(count);
+  // A destination that goes makes room for another.
+  metrics.removeLane({ ...lanes.shift()!.labels });
+  const next = `name="Secret ${METRICS_DESTINATIONS_MAX}"`;
+  expect([text.includes(next), (await registry.metrics()).includes(next)]).toEqual([false, true]);
 });

@@ -12,10 +12,10 @@ const viewer = page as unknown as string;
 
 /**
  * Routes of the OpenAPI document and its HTML viewer. The document describes all routes, these two
- * included. It is created at the first request for it.
+ * included. Its text is created at the first request for it.
  */
 export function docsRoutes(documentOf: (deps: ApiDeps) => OpenApiDocument) {
-  const documents = new WeakMap<ApiDeps, OpenApiDocument>();
+  const texts = new WeakMap<ApiDeps, string>();
   return [
     route("GET /docs", {
       summary: "Read this document in a browser, which asks for a token as password",
@@ -32,9 +32,11 @@ export function docsRoutes(documentOf: (deps: ApiDeps) => OpenApiDocument) {
       answer: Type.Object({ openapi: Type.String() }),
       example: { answer: { openapi: "3.1.0" } },
       handle({ deps }) {
-        const document = documents.get(deps) ?? documentOf(deps);
-        documents.set(deps, document);
-        return document;
+        const text = texts.get(deps) ?? JSON.stringify(documentOf(deps));
+        texts.set(deps, text);
+        return new Response(text, {
+          headers: { "Content-Type": "application/json", ...responseHeaders },
+        });
       },
     }),
   ] as const;

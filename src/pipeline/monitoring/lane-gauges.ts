@@ -55,9 +55,3 @@ export function mergeGauges(lanes: readonly LaneGauges[]): LaneGauges | undefine
 function earliest(all: readonly FailureState[]): FailureState | undefined {
   return all.toSorted((one, other) => one.since - other.since)[0];
 }
-
-/** Combines the gauges of all partitions into one per destination. */
-export function gaugesByDestination(lanes: Iterable<LaneGauges>): LaneGauges[] {
-  const groups = Map.groupBy(lanes, ({ labels }) => labels.destination);
-  return [...groups.values()].flatMap((group) => mergeGauges(group) ?? []);
-}

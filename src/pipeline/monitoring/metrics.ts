@@ -6,6 +6,8 @@ import type { ProgramOutcome } from "../../sandbox/program.ts";
 import type { EventOutcome } from "../model/lane-event.ts";
 import type { LaneGauges, LaneLabels } from "./lane-gauges.ts";
 import { LaneHistories } from "./lane-history.ts";
+import { createLaneTotals, type LaneTotal } from "./lane-totals.ts";
+import { TenantLabels } from "./tenant-labels.ts";
 import { createTransformationMetrics } from "./transformation-metrics.ts";
 
 const labels = ["destination", "name", "kind"] as const;
@@ -25,33 +27,42 @@ interface GaugeSources {
   heldBytes(): number;
 }
 
-function createGauges(registry: Metrics, { lanes, deadLetters, heldBytes }: GaugeSources): void {
+function createGauges(
+  registry: Metrics,
+  { lanes, deadLetters, heldBytes }: GaugeSources,
+  tenants: TenantLabels,
+): void {
   const registers = [registry];
-  const gauge = (name: string, help: string, read: (lane: LaneGauges) => number) =>
+  const totals = createLaneTotals(lanes, tenants);
+  const gauge = (name: string, help: string, read: (total: LaneTotal) => number) =>
     new Gauge({
       name,
       help,
       labelNames: labels,
       registers,
-      collect() {
+      async collect() {
+        const all = await totals();
         this.reset();
-        for (const lane of lanes()) this.set({ ...lane.labels }, read(lane));
+        for (const total of all) this.set({ ...total.labels }, read(total));
       },
     });
-  gauge("pixelmill_lane_lag_events", "Records that a lane has not settled", (l) => l.lagEvents());
-  gauge("pixelmill_lane_lag_seconds", "Age of the oldest event that a lane has not settled", (l) =>
-    l.lagSeconds(),
+  gauge("pixelmill_lane_lag_events", "Records that a lane has not settled", (l) => l.lagEvents);
+  gauge(
+    "pixelmill_lane_lag_seconds",
+    "Age of the oldest event that a lane has not settled",
+    (l) => l.lagSeconds,
   );
   new Gauge({
     name: "pixelmill_oldest_undelivered_seconds",
     help: "Age of the oldest event that any lane has not settled",
     registers,
-    collect() {
-      this.set(Math.max(0, ...Iterator.from(lanes()).map((lane) => lane.lagSeconds())));
+    async collect() {
+      const all = await totals();
+      this.set(all.reduce((oldest, { lagSeconds }) => Math.max(oldest, lagSeconds), 0));
     },
   });
   gauge("pixelmill_lane_sandbox_waiting", "1 while a lane waits for a guest", (l) =>
-    l.isWaitingForSandbox() ? 1 : 0,
+    l.isWaitingForSandbox ? 1 : 0,
   );
   new Gauge({
     name: "pixelmill_lanes_held_bytes",
@@ -66,39 +77,45 @@ function createGauges(registry: Metrics, { lanes, deadLetters, heldBytes }: Gaug
     help: "Dead letters kept, per destination",
     labelNames: ["workspace", "destination"] as const,
     registers,
-    collect() {
+    async collect() {
+      const all = await totals();
       this.reset();
-      for (const { workspace, labels } of lanes()) {
-        this.set({ workspace, destination: labels.destination }, 0);
-      }
-      for (const { workspaceId, destinationId, count } of deadLetters()) {
-        if (count > 0) this.inc({ workspace: workspaceId, destination: destinationId }, count);
+      if (!tenants.areShown) this.set({}, 0);
+      for (const { letterLabels } of all) this.set({ ...letterLabels }, 0);
+      for (const { workspaceId: workspace, destinationId: destination, count } of deadLetters()) {
+        if (count > 0) this.inc(tenants.shown({ workspace, destination }), count);
       }
     },
   });
 }
 
-function createCounters(registry: Metrics) {
+function createCounters(registry: Metrics, tenants: TenantLabels) {
   const registers = [registry];
   return {
-    events: new Counter({
-      name: "pixelmill_lane_events_total",
-      help: "Events that left a lane, by outcome; outputs of user code count each",
-      labelNames: [...labels, "outcome"] as const,
-      registers,
-    }),
-    replayed: new Counter({
-      name: "pixelmill_replayed_events_total",
-      help: "Events of the log that a replay sent again, by what became of them",
-      labelNames: ["workspace", "outcome"] as const,
-      registers,
-    }),
-    attempts: new Counter({
-      name: "pixelmill_delivery_attempts_total",
-      help: "Deliveries tried, by verdict",
-      labelNames: [...labels, "verdict"] as const,
-      registers,
-    }),
+    events: tenants.counter(
+      new Counter({
+        name: "pixelmill_lane_events_total",
+        help: "Events that left a lane, by outcome; outputs of user code count each",
+        labelNames: [...labels, "outcome"] as const,
+        registers,
+      }),
+    ),
+    replayed: tenants.counter(
+      new Counter({
+        name: "pixelmill_replayed_events_total",
+        help: "Events of the log that a replay sent again, by what became of them",
+        labelNames: ["workspace", "outcome"] as const,
+        registers,
+      }),
+    ),
+    attempts: tenants.counter(
+      new Counter({
+        name: "pixelmill_delivery_attempts_total",
+        help: "Deliveries tried, by verdict",
+        labelNames: [...labels, "verdict"] as const,
+        registers,
+      }),
+    ),
     deliverySeconds: new Histogram({
       name: "pixelmill_delivery_seconds",
       help: "Time of one delivery attempt, by the destination's kind",
@@ -113,12 +130,14 @@ function createCounters(registry: Metrics) {
       buckets,
       registers,
     }),
-    deadLettersDropped: new Counter({
-      name: "pixelmill_dead_letters_dropped_total",
-      help: "Dead letters that were dropped because of their number or their age, per workspace",
-      labelNames: ["workspace", "bound"] as const,
-      registers,
-    }),
+    deadLettersDropped: tenants.counter(
+      new Counter({
+        name: "pixelmill_dead_letters_dropped_total",
+        help: "Dead letters that were dropped because of their number or their age, per workspace",
+        labelNames: ["workspace", "bound"] as const,
+        registers,
+      }),
+    ),
     unreadable: new Counter({
       name: "pixelmill_log_unreadable_records_total",
       help: "Records of the event log that no event could be built of, per log",
@@ -129,10 +148,14 @@ function createCounters(registry: Metrics) {
 }
 
 /** Registers the metrics of all lanes, which deliver the destinations' events. */
-export function createLaneMetrics(registry: Metrics, sources: GaugeSources) {
-  createGauges(registry, sources);
-  const metrics = createCounters(registry);
-  const code = createTransformationMetrics(registry);
+export function createLaneMetrics(
+  registry: Metrics,
+  sources: GaugeSources,
+  tenants = new TenantLabels(true),
+) {
+  createGauges(registry, sources, tenants);
+  const metrics = createCounters(registry, tenants);
+  const code = createTransformationMetrics(registry, tenants);
   const histories = new LaneHistories();
 
   /** Deletes a lane's time series, so that later scrapes no longer show the lane. */
@@ -162,6 +185,7 @@ export function createLaneMetrics(registry: Metrics, sources: GaugeSources) {
     /** Deletes all metrics of a lane. */
     removeLane(lane: LaneLabels): void {
       forget(lane);
+      tenants.forget(lane.destination);
       histories.forget(lane.destination);
     },
   };

@@ -2,12 +2,13 @@ import { Counter } from "prom-client";
 import type { LiveProgram } from "../../catalog/live-view.ts";
 import type { Metrics } from "../../observe/metrics.ts";
 import type { ProgramOutcome } from "../../sandbox/program.ts";
+import type { TenantLabels } from "./tenant-labels.ts";
 
 /**
  * Maximum number of transformations with metrics. Beyond it, the metrics of the least recently run
  * one are deleted.
  */
-const TRANSFORMATIONS_MAX = 10_000;
+const TRANSFORMATIONS_MAX = 2_000;
 
 const outcomes = ["passed", "dropped", "failed"] as const;
 const labelNames = ["workspace", "transformation", "version"] as const;
@@ -17,20 +18,24 @@ type Labels = Record<(typeof labelNames)[number], string>;
  * Registers metrics of live transformations, labelled by transformation and revision. When another
  * revision becomes live, the metrics of the previous one are deleted.
  */
-export function createTransformationMetrics(registry: Metrics) {
+export function createTransformationMetrics(registry: Metrics, tenants: TenantLabels) {
   const registers = [registry];
-  const events = new Counter({
-    name: "pixelmill_transformation_events_total",
-    help: "Events that a live revision has seen: passed (changed or not), dropped, failed",
-    labelNames: [...labelNames, "outcome"] as const,
-    registers,
-  });
-  const seconds = new Counter({
-    name: "pixelmill_transformation_seconds_total",
-    help: "Time that batches of a live revision took in the sandbox",
-    labelNames,
-    registers,
-  });
+  const events = tenants.counter(
+    new Counter({
+      name: "pixelmill_transformation_events_total",
+      help: "Events that a live revision has seen: passed (changed or not), dropped, failed",
+      labelNames: [...labelNames, "outcome"] as const,
+      registers,
+    }),
+  );
+  const seconds = tenants.counter(
+    new Counter({
+      name: "pixelmill_transformation_seconds_total",
+      help: "Time that batches of a live revision took in the sandbox",
+      labelNames,
+      registers,
+    }),
+  );
   /**
    * Labels of the revision last run of each transformation, by transformation id. The least
    * recently run is first.

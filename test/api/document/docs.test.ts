@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import type { Browser, Page } from "playwright-core";
+import { docsRoutes } from "../../../src/api/document/docs.ts";
 import { describeWith } from "../../counterpart.ts";
 import { chromiumMissing, sharedBrowser } from "../_chromium.ts";
 import { startApi, type TestApi } from "../_setup.ts";
@@ -118,4 +119,21 @@ test("the document has the Pixel API, under the data plane's address", async () 
     const required = get.parameters.filter((it: any) => it.required).map((it: any) => it.name);
     expect(required).toEqual(kind === "track" ? ["event", "writeKey"] : ["writeKey"]);
   }
+});
+
+test("the text of the document is made once", async () => {
+  let texts = 0;
+  const document = {
+    toJSON() {
+      texts += 1;
+      return { openapi: "3.1.0" };
+    },
+  };
+  const [, json] = docsRoutes(() => document as never);
+  const call = { deps: {} } as never;
+  for (let n = 0; n < 3; n++) {
+    const answer = (await json.handle(call)) as Response;
+    expect(await answer.json()).toEqual({ openapi: "3.1.0" });
+  }
+  expect(texts).toBe(1);
 });

@@ -93,7 +93,11 @@ export async function metricsPage(): Promise<string> {
 \`GET /metrics\` of the control plane answers the metrics of all processes of a server in Prometheus' text format; each has
 the label \`process\` (\`server\`, \`ingest-0\` and so on). Names end in their unit, counters in \`_total\`. Beside these there are
 the default metrics of prom-client, \`process_…\` and \`nodejs_…\`. [Operating](../operating.md#what-to-watch) names the ones
-to watch.
+to watch. The text is at most a second old.
+
+The labels \`workspace\`, \`destination\`, \`name\`, \`transformation\` and \`version\` are there only with the setting
+\`metrics.tenants\`. Without it, counters and numbers of events are sums over all tenants, and ages and 0-or-1 gauges are the
+highest. With it, 2,000<!-- METRICS_DESTINATIONS_MAX --> destinations have labels of their own, and the others are added up.
 
 ${table(["metric", "type", "labels", "meaning"], rows)}`;
 }

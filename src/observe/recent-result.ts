@@ -1,0 +1,28 @@
+/**
+ * Returns a function that calls `make` at most once in `keptMs` milliseconds, and gives all other
+ * callers the same result. After an error, the next call tries again.
+ */
+export function recentResult<T>(
+  keptMs: number,
+  make: () => Promise<T>,
+  now: () => number = () => performance.now(),
+): () => Promise<T> {
+  let recent: Promise<T> | undefined;
+  let endsAt = Number.POSITIVE_INFINITY;
+
+  return () => {
+    if (recent !== undefined && now() < endsAt) return recent;
+    endsAt = Number.POSITIVE_INFINITY;
+    const made = make();
+    recent = made;
+    made.then(
+      () => {
+        endsAt = now() + keptMs;
+      },
+      () => {
+        recent = undefined;
+      },
+    );
+    return made;
+  };
+}

@@ -1,0 +1,55 @@
+import { TimeSlicer } from "../../concurrency/time-slicer.ts";
+import type { LaneGauges } from "./lane-gauges.ts";
+import type { TenantLabels } from "./tenant-labels.ts";
+
+/** State of the lanes that share the labels of a metric, at one moment. */
+export interface LaneTotal {
+  /** Labels of the lanes' metrics, and of their dead letters. */
+  labels: Record<string, string>;
+  letterLabels: Record<string, string>;
+  lagEvents: number;
+  lagSeconds: number;
+  isWaitingForSandbox: boolean;
+}
+
+const never = new AbortController().signal;
+
+/**
+ * Creates a function that adds up the state of all lanes by their labels. It works in slices, since
+ * there may be thousands of lanes; calls during its work share the result.
+ */
+export function createLaneTotals(
+  lanes: () => Iterable<LaneGauges>,
+  tenants: TenantLabels,
+): () => Promise<readonly LaneTotal[]> {
+  const slicer = new TimeSlicer();
+  let running: Promise<readonly LaneTotal[]> | undefined;
+
+  async function addUp(): Promise<readonly LaneTotal[]> {
+    const totals = new Map<string, LaneTotal>();
+    const add = (lane: LaneGauges) => {
+      const labels = tenants.shown({ ...lane.labels });
+      const key = labels.destination ?? `kind ${lane.labels.kind}`;
+      const before = totals.get(key);
+      totals.set(key, {
+        labels,
+        letterLabels:
+          labels.destination === undefined
+            ? {}
+            : { workspace: lane.workspace, destination: labels.destination },
+        lagEvents: (before?.lagEvents ?? 0) + lane.lagEvents(),
+        lagSeconds: Math.max(before?.lagSeconds ?? 0, lane.lagSeconds()),
+        isWaitingForSandbox: before?.isWaitingForSandbox || lane.isWaitingForSandbox(),
+      });
+    };
+    await slicer.each([...lanes()], add, never);
+    return [...totals.values()];
+  }
+
+  return () => {
+    running ??= addUp().finally(() => {
+      running = undefined;
+    });
+    return running;
+  };
+}
