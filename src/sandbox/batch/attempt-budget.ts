@@ -22,10 +22,8 @@ const COLD_SHARE = 0.25;
 export class AttemptBudget {
   readonly #limits: SandboxLimits;
   readonly #culpritsMax: number;
-  /** Attempts in a row at one event to which the machine gave too little CPU. */
-  #starvedAttempts = 0;
-  /** Whether events get a short CPU time, because enough others have used up the whole time. */
-  isShort = false;
+  /** Doublings of the clock time, since the machine gives the guest too little CPU. */
+  #doublings = 0;
   /** CPU time in ms that the code may use in the current attempt. */
   cpuMs: number;
 
@@ -42,14 +40,13 @@ export class AttemptBudget {
    */
   begin(culprits: number, isWarm: boolean): void {
     const { cpuMs } = this.#limits;
-    this.isShort = culprits >= this.#culpritsMax;
     const shortMs = Math.max(GUEST_SHORT_CPU_MS_MAX, isWarm ? 0 : COLD_SHARE * cpuMs);
-    this.cpuMs = this.isShort ? Math.min(cpuMs, shortMs) : cpuMs;
+    this.cpuMs = culprits < this.#culpritsMax ? cpuMs : Math.min(cpuMs, shortMs);
   }
 
   /** Clock time in ms after which the guest stops the code of the current attempt. */
   get clockMs(): number {
-    return Math.min(this.cpuMs * 2 ** this.#starvedAttempts, this.#clockMsMax);
+    return Math.min(this.cpuMs * 2 ** this.#doublings, this.#clockMsMax);
   }
 
   /** CPU time in ms after which the host kills a guest that does not stop its code. */
@@ -60,18 +57,15 @@ export class AttemptBudget {
   /**
    * Whether an event that was stopped has had its time. `usedMs` is the CPU time that it used by
    * itself. If it had the whole attempt for itself and used less than its time, the machine was too
-   * busy, and the next attempt gets a longer clock time.
+   * busy, and the next attempts get a longer clock time.
    */
   isUsedUp(usedMs: number, hadWholeAttempt: boolean): boolean {
     const isUsed = usedMs >= BLAMED_SHARE * this.cpuMs;
     const isOver = isUsed || (hadWholeAttempt && this.clockMs >= this.#clockMsMax);
-    this.#starvedAttempts = hadWholeAttempt && !isOver ? this.#starvedAttempts + 1 : 0;
+    if (hadWholeAttempt && !isOver) this.#doublings += 1;
+    // The machine is less busy now. Until then later events begin with the longer clock time.
+    if (usedMs >= 2 * this.cpuMs) this.#doublings = 0;
     return isOver;
-  }
-
-  /** Ends the longer clock time. Called when an attempt has settled an event. */
-  endStarvation(): void {
-    this.#starvedAttempts = 0;
   }
 
   get #clockMsMax(): number {

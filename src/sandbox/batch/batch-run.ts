@@ -126,7 +126,6 @@ export class BatchRun {
     }
     // Events that run again one at a time write their lines again.
     if (answer.stopped?.reason !== "failed") this.#logs.add(answer.logs, taken);
-    if (answer.outcomes.some((outcome) => outcome !== undefined)) this.#budget.endStarvation();
     if (answer.stopped) this.#handleStop(taken, answer.stopped);
   }
 
@@ -264,7 +263,7 @@ export class BatchRun {
       this.#blame(suspect, "timeout");
     } else {
       this.#suspect = suspect;
-      if (suspect === undefined || this.#budget.isShort) this.#isAlone = true;
+      if (suspect === undefined) this.#isAlone = true;
     }
   }
 

@@ -22,6 +22,12 @@ const mixed = (isLooping: (n: number) => boolean, goodMs: number, count = EVENTS
 const expected = (events: readonly SimulatedEvent[]) =>
   events.map(({ n, cpuMs }) => (cpuMs === ENDLESS ? TIMED_OUT : [{ n }]));
 
+/** How often a culprit costs its time, by whether the guests are Python's. */
+const costs = [
+  [false, 1],
+  [true, 2],
+] as const;
+
 async function run(
   guests: SimulatedGuests,
   events: readonly SimulatedEvent[],
@@ -49,19 +55,36 @@ test("only the first culprits of a batch use the whole CPU time", async () => {
 });
 
 test("a program that had many culprits lately spends a short time on each further one", async () => {
-  const guests = new SimulatedGuests();
+  for (const [isPython, runs] of costs) {
+    const guests = new SimulatedGuests(1, isPython);
+    guests.warm();
+    const events = mixed((n) => n % 5 === 3, 0.1, 100);
+    const { outcomes } = await run(guests, events, 0);
+    expect(shown(outcomes)).toEqual(expected(events));
+    expect(guests.usedMs).toBeLessThan((20 * runs + 1) * GUEST_SHORT_CPU_MS_MAX);
+    expect(guests.starts).toBe(1);
+  }
+});
+
+test("a busy machine is found out once for each batch", async () => {
+  const guests = new SimulatedGuests(0.05);
   guests.warm();
   const events = mixed((n) => n % 5 === 3, 0.1, 100);
   const { outcomes } = await run(guests, events, 0);
   expect(shown(outcomes)).toEqual(expected(events));
-  expect(guests.usedMs).toBeLessThan(2 * 20 * GUEST_SHORT_CPU_MS_MAX);
+  // One run for each of 20 culprits, and one for each doubling of the clock time.
+  expect(guests.runs.length).toBeLessThan(20 + 10);
+  expect(guests.usedMs).toBeLessThan(30 * GUEST_SHORT_CPU_MS_MAX);
+});
+
+test("the first events of a fresh guest have more than the short time", async () => {
+  const events = [{ n: 0, cpuMs: GUEST_CPU_MS_MAX / 5 }, ...mixed(() => true, 0, 3)];
+  const { outcomes } = await run(new SimulatedGuests(), events, 0);
+  expect(shown(outcomes)).toEqual(expected(events));
 });
 
 test("a culprit costs the whole CPU time once, or twice where the time of events is not known", async () => {
-  for (const [isPython, runs] of [
-    [false, 1],
-    [true, 2],
-  ] as const) {
+  for (const [isPython, runs] of costs) {
     for (let place = 0; place < EVENTS; place += 1) {
       const guests = new SimulatedGuests(1, isPython);
       const events = mixed((n) => n === place, 0.1);
@@ -122,4 +145,15 @@ test("an event that others delayed is not blamed for their time", async () => {
   const { outcomes, culprits } = await run(new SimulatedGuests(), events);
   expect(shown(outcomes)).toEqual(expected(events));
   expect(culprits).toEqual([]);
+});
+
+test("an event for which the machine never has time is given up in the end", async () => {
+  const guests = new SimulatedGuests(0.001);
+  const events = [
+    { n: 0, cpuMs: GUEST_CPU_MS_MAX / 2 },
+    { n: 1, cpuMs: 0.1 },
+  ];
+  const { outcomes } = await run(guests, events);
+  expect(shown(outcomes)).toEqual([TIMED_OUT, [{ n: 1 }]]);
+  expect(guests.runs.length).toBeLessThan(6);
 });
