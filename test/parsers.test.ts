@@ -1,11 +1,11 @@
-import { describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, spyOn, test } from "bun:test";
 import { Glob } from "bun";
 import { Random } from "./kafka/random-answers.ts";
 import { type RemoteParser, remoteParsers } from "./parsers-of-remote-bytes.ts";
 import { runs } from "./tier.ts";
 
 /**
- * Whether parsers take time in proportion to their bytes. One input is compared with eight of an
+ * Whether parsers take time and memory in proportion to their bytes. One input is compared with eight of an
  * eighth of its size: they take the same time when it is linear, an eighth when it is quadratic.
  */
 const SHARES = 8;
@@ -17,6 +17,32 @@ const CPU_US_MIN = 3_000;
 const DOUBLING_MAX = 2.6;
 const MEASURES_MAX = 6;
 const SHAPES = runs(12, 120);
+/**
+ * Most bytes of buffers that a parser may allocate for a byte, and besides: a buffer that doubles
+ * takes twice its last size, a buffer for a frame has the frame's declared length, and one for a
+ * small frame has 256 bytes.
+ */
+const ALLOCATED_RATIO_MAX = 64;
+const ALLOCATED_BYTES_MIN = 2 << 20;
+
+/** Bytes of all buffers that were allocated since it was set to 0. */
+let allocated = 0;
+const spies = (["alloc", "allocUnsafe", "allocUnsafeSlow"] as const).map((name) => {
+  const own = Buffer[name];
+  return spyOn(Buffer, name).mockImplementation(((size: number, ...rest: []) => {
+    allocated += size;
+    return own(size, ...rest);
+  }) as typeof own);
+});
+const ownConcat = Buffer.concat;
+const concat = spyOn(Buffer, "concat").mockImplementation(((list: readonly Buffer[], length) => {
+  const joined = ownConcat(list, length);
+  allocated += joined.length;
+  return joined;
+}) as typeof ownConcat);
+afterAll(() => {
+  for (const spy of [...spies, concat]) spy.mockRestore();
+});
 
 /** CPU time of this thread, so that other processes and the collector's threads do not count. */
 async function cpuOf(run: () => unknown): Promise<number> {
@@ -77,6 +103,11 @@ async function quotient(parser: RemoteParser, shape: Shape): Promise<number> {
   const whole = repeated(shape, parser.bytesMax);
   const share = repeated(shape, parser.bytesMax / SHARES);
   let [wholeMin, sharesMin] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+  allocated = 0;
+  await attempt(parser, whole, shape.isDripped);
+  if (allocated > ALLOCATED_RATIO_MAX * whole.length + ALLOCATED_BYTES_MIN) {
+    expect({ shape, allocated, bytes: whole.length }).toBe("in proportion" as never);
+  }
   for (let measure = 0; measure < MEASURES_MAX; measure++) {
     const ofWhole = await cpuOf(() => attempt(parser, whole, shape.isDripped));
     wholeMin = Math.min(wholeMin, ofWhole);
@@ -90,7 +121,7 @@ async function quotient(parser: RemoteParser, shape: Shape): Promise<number> {
   return wholeMin / sharesMin;
 }
 
-describe("bytes of a remote party are read in time in proportion to their number:", () => {
+describe("bytes of a remote party take time and memory in proportion to their number:", () => {
   test.each(remoteParsers.map((parser) => [parser.name, parser] as const))(
     "%s",
     async (_, parser) => {
@@ -116,8 +147,12 @@ const ownBytes = [
   ...["destinations/formats/parquet", "destinations/formats/json-members"],
   ...["destinations/kafka/record", "destinations/kafka/partitioner", "pipeline/model/input-event"],
   "publishing/testing/suite-result",
-  // Parts of a body that `api/request/body` has read, and a cursor of at most a URL's length.
-  ...["api/routes/code/publish-requests", "api/routes/events/search"],
+  // Parts of a body that `api/request/body` has read, and a cursor of at most a URL's length; events.
+  ...[
+    "api/routes/code/publish-requests",
+    "api/routes/events/search-cursor",
+    "api/routes/events/search",
+  ],
   // Hands its bytes to the response reader.
   "egress/receiver-connection",
 ].map((file) => `src/${file}.ts`);
