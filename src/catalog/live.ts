@@ -1,7 +1,7 @@
 import { librariesFor, publishedLibraries } from "./code/closure.ts";
 import { familyOf } from "./import-name.ts";
 import type { Live, LiveProgram } from "./live-view.ts";
-import type { Resource, Source } from "./model.ts";
+import type { Connection, Resource, Source } from "./model.ts";
 import type { CatalogStore, Epoch } from "./store.ts";
 import type { CodeTables } from "./tables/code-tables.ts";
 import type { Tables } from "./tables/tables.ts";
@@ -25,8 +25,7 @@ export function openLive(store: CatalogStore, tables: Tables, code: CodeTables):
   const programs = programCache(store, tables, code);
 
   function allLanes() {
-    const all = connections.all().map(({ routeId, ...it }) => ({ ...it, id: routeId ?? it.id }));
-    const byDestination = Map.groupBy(all, (it) => it.destinationId);
+    const byDestination = Map.groupBy(connections.all().map(asRoute), (it) => it.destinationId);
     return [...byDestination].flatMap(([id, ofDestination]) => {
       const destination = destinations.find(id);
       return destination ? [{ destination, connections: ofDestination }] : [];
@@ -49,7 +48,7 @@ export function openLive(store: CatalogStore, tables: Tables, code: CodeTables):
       const destination = destinations.find(destinationId);
       const ofDestination = destination ? connections.ofDestination(destinationId) : [];
       return destination && ofDestination.length > 0
-        ? { destination, connections: ofDestination }
+        ? { destination, connections: ofDestination.map(asRoute) }
         : undefined;
     },
     lanes: allLanes,
@@ -60,6 +59,11 @@ export function openLive(store: CatalogStore, tables: Tables, code: CodeTables):
       return transformationId === undefined ? undefined : programs(transformationId);
     },
   };
+}
+
+/** Returns a connection with the id by which lanes know it. */
+function asRoute({ routeId, ...connection }: Connection): Connection {
+  return { ...connection, id: routeId ?? connection.id };
 }
 
 /** Caches the result of `make`, and calls `make` again only after the epoch has increased. */

@@ -35,17 +35,17 @@ const steps: readonly Step[] = [
   },
   {
     name: "sources, destinations and connections are listed by their external ids",
-    apply({ sources, destinations, connections }) {
-      for (const source of sources.all()) sources.put(source);
-      for (const destination of destinations.all()) destinations.put(destination);
-      for (const connection of connections.all()) connections.put(connection);
-    },
+    apply: indexAgain,
   },
   {
     name: "revisions are counted by workspace",
     apply(_, code) {
       code.revisions.recount((id) => code.resource(id)?.workspaceId);
     },
+  },
+  {
+    name: "sources, destinations and connections are found by their external ids",
+    apply: indexAgain,
   },
 ];
 
@@ -67,6 +67,13 @@ export async function upgrade(
       done.put(name, true);
     });
   }
+}
+
+/** Stores every source, destination and connection again, and thereby their indexes. */
+function indexAgain({ sources, destinations, connections }: Tables): void {
+  for (const source of sources.all()) sources.put(source);
+  for (const destination of destinations.all()) destinations.put(destination);
+  for (const connection of connections.all()) connections.put(connection);
 }
 
 function withReplay<T extends { permissions: Permission[] }>(holder: T): T {

@@ -139,6 +139,14 @@ function inManagement(table: Tables): string[] {
   for (const { id, sourceId, destinationId } of connections) {
     if (!sources?.has(sourceId) || !destinations?.has(destinationId)) found.push(`${id}: one end`);
   }
+  const managed = ["sources", "destinations", "connections"].flatMap((name) =>
+    table(name).map(({ value }) => [name, value.workspaceId, value.externalId, value.id]),
+  );
+  expectSame(
+    "external-ids",
+    table("external-ids").map(({ key, value }) => [...key, value].join()),
+    managed.filter(([, , externalId]) => externalId !== undefined).map((it) => it.join()),
+  );
   const removed = table("removed-connections").map(({ value }) => value.connection.id as string);
   for (const { id } of connections) if (removed.includes(id)) found.push(`${id}: live and removed`);
   expectSame(

@@ -177,6 +177,7 @@ describe("a connection with other ends", () => {
       expect(catalog.connections.get(workspaceId, made.id)).toEqual(after);
       const [lane, ...others] = catalog.live.lanes();
       expect([lane?.destination.id, others]).toEqual([after.destinationId, []]);
+      expect(catalog.live.lane(after.destinationId)).toEqual(lane!);
       const [id] = laneIds();
       expect(seen.has(id!)).toBe(false);
       seen.add(id!);

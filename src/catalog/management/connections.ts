@@ -1,6 +1,6 @@
 import { ApiError } from "../../errors.ts";
 import type { Positions } from "../../log/positions.ts";
-import { withExternalId } from "../external-id.ts";
+import { externalIdTaken, withExternalId } from "../external-id.ts";
 import { newId } from "../ids.ts";
 import type { Connection } from "../model.ts";
 import type { CatalogStore } from "../store.ts";
@@ -63,7 +63,7 @@ export function openConnections(
           createdAt: now,
           updatedAt: now,
         };
-        const made = withExternalId(connection, input);
+        const made = withExternalId(connection, input, connections.owner);
         connections.put(made);
         topology.record([destination.id]);
         return made;
@@ -74,10 +74,12 @@ export function openConnections(
         const stored = connections.find(id);
         const before = stored ?? removed.find(workspaceId, id);
         if (before?.workspaceId !== workspaceId) throw connectionNotFound();
-        const after = withExternalId(changed(before, input, logEnds), input);
+        const after = withExternalId(changed(before, input, logEnds), input, connections.owner);
         if (stored !== undefined) connections.remove(stored);
         else {
           limits.expectRoom(workspaceId, "connections");
+          const { externalId = "" } = after;
+          if (connections.owner(workspaceId, externalId) !== undefined) throw externalIdTaken();
           removed.forget(before);
         }
         connections.put(after);

@@ -31,7 +31,7 @@ export function openDestinations(
       };
       return store.change(() => {
         limits.expectRoom(workspaceId, "destinations");
-        const made = withExternalId(destination, input);
+        const made = withExternalId(destination, input, destinations.owner);
         destinations.put(made);
         topology.record([made.id]);
         return made;
@@ -48,7 +48,7 @@ export function openDestinations(
           config: input.config?.(before) ?? before.config,
           updatedAt: Date.now(),
         };
-        const after = withExternalId(changed, input);
+        const after = withExternalId(changed, input, destinations.owner);
         destinations.put(after);
         for (const connection of connections.ofDestination(after.id)) {
           connections.put(setLive(connection, connection.enabled && after.enabled, logEnds));

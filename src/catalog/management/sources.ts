@@ -34,7 +34,7 @@ export function openSources(
       };
       return store.change(() => {
         limits.expectRoom(workspaceId, "sources");
-        return put(withExternalId({ ...source, ...settingsOf(input) }, input));
+        return put(withExternalId({ ...source, ...settingsOf(input) }, input, sources.owner));
       });
     },
     update(workspaceId, id, input) {
@@ -48,7 +48,7 @@ export function openSources(
           config: input.config ?? before.config,
           updatedAt: Date.now(),
         };
-        return put(withExternalId(after, input));
+        return put(withExternalId(after, input, sources.owner));
       });
     },
     rotateWriteKey(workspaceId, id) {

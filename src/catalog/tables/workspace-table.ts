@@ -36,7 +36,11 @@ export interface ManagedTable<T> extends WorkspaceTable<T> {
    * without; undefined lists all.
    */
   list(workspaceId: string, page: number, marked?: boolean): CatalogPage<T>;
+  /** Returns the id of the item of this table that has an external id; undefined when none has. */
+  owner(workspaceId: string, externalId: string): string | undefined;
 }
+
+type OwnerKey = [table: string, workspaceId: string, externalId: string];
 
 export function managedTable<T extends { id: string; workspaceId: string; externalId?: string }>(
   store: CatalogStore,
@@ -45,20 +49,40 @@ export function managedTable<T extends { id: string; workspaceId: string; extern
 ): ManagedTable<T> {
   const items = workspaceTable<T>(store, name, noun);
   const marks = externalIdIndex(store, name);
+  const owners = store.table<string, OwnerKey>("external-ids");
+  const ownerKey = ({ workspaceId, externalId = "" }: T): OwnerKey => [
+    name,
+    workspaceId,
+    externalId,
+  ];
+
+  function releaseExternalId(item: T | undefined): void {
+    if (item?.externalId === undefined || owners.get(ownerKey(item)) !== item.id) return;
+    owners.remove(ownerKey(item));
+  }
+
   return {
     ...items,
+    owner: (workspaceId, externalId) => owners.get([name, workspaceId, externalId]),
     list(workspaceId, page, marked) {
       if (marked === undefined) return items.list(workspaceId, page);
       const { ids, total } = marks.page(workspaceId, marked, page);
       return { items: ids.map(items.find).filter((item) => item !== undefined), total };
     },
     put(item) {
+      const before = items.find(item.id);
+      if (before?.externalId !== item.externalId) releaseExternalId(before);
       items.put(item);
       marks.put(item);
+      // An older release let several items have one external id. The first one keeps it.
+      if (item.externalId !== undefined && owners.get(ownerKey(item)) === undefined) {
+        owners.put(ownerKey(item), item.id);
+      }
     },
     remove(item) {
       items.remove(item);
       marks.remove(item);
+      releaseExternalId(item);
     },
   };
 }

@@ -167,6 +167,14 @@ test("items that rudder-cli manages have an external id, and an empty one is non
     ["connections", "connection", connection],
   ] as const) {
     const path = `/v2/${kind}/${id}`;
+    const setTo = (externalId: string) =>
+      api.send("PUT", `${path}/external-id`, { body: { externalId } });
+    if (kind === "connections") {
+      // An external id is set once.
+      expect((await setTo("other")).status).toBe(409);
+      expect((await setTo("from-cli")).status).toBe(200);
+      expect((await setTo("")).status).toBe(200);
+    }
     await ask("PUT", `${path}/external-id`, { externalId: `${kind}-1` });
     expect((await ask("GET", path))[key].externalId).toBe(`${kind}-1`);
     // A change of something else leaves it alone.
@@ -180,6 +188,40 @@ test("items that rudder-cli manages have an external id, and an empty one is non
     });
     expect(unknown.status).toBe(404);
   }
+});
+
+test("an external id belongs to one item of a kind", async () => {
+  const file = (name: string) => ({ name, type: "FILE", config: { path: `${name}.jsonl` } });
+  const source = async (more = {}) => ask("POST", "/v2/sources", { name: "S", ...more });
+  const destination = async (more = {}) =>
+    ask("POST", "/v2/destinations", { ...file("o"), ...more });
+  const first = (await source({ externalId: "one" })).source;
+  const other = (await source()).source;
+  const refused = async (method: string, path: string, body: object) => {
+    const { status, body: answer } = await api.send(method, path, { body });
+    const message = "The external id is that of another item of this kind";
+    expect([path, status, answer.message]).toEqual([path, 409, message]);
+  };
+  await refused("POST", "/v2/sources", { name: "S", externalId: "one" });
+  await refused("PUT", `/v2/sources/${other.id}/external-id`, { externalId: "one" });
+  await refused("PUT", `/v2/event-stream-sources/${other.id}/external-id`, { externalId: "one" });
+  // Another kind has external ids of its own, and one that was given up is free.
+  const theirs = (await destination({ externalId: "one" })).destination;
+  await refused("POST", "/v2/destinations", { ...file("p"), externalId: "one" });
+  await ask("DELETE", `/v2/sources/${first.id}`);
+  await ask("PUT", `/v2/sources/${other.id}/external-id`, { externalId: "one" });
+
+  const pair = { sourceId: other.id, destinationId: theirs.id };
+  const { connection } = await ask("POST", "/v2/connections", { ...pair, externalId: "one" });
+  const free = (await destination()).destination;
+  const taken = { sourceId: other.id, destinationId: free.id, externalId: "one" };
+  await refused("POST", "/v2/connections", taken);
+  // A removed connection comes back only while its external id is free.
+  await ask("DELETE", `/v2/destinations/${theirs.id}`);
+  await ask("POST", "/v2/connections", taken);
+  const next = (await destination()).destination;
+  const back = { ...pair, destinationId: next.id };
+  await refused("PUT", `/v2/connections/${connection.id}`, back);
 });
 
 test("managed and unmanaged items are listed apart, page by page", async () => {
