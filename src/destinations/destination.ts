@@ -140,6 +140,16 @@ export interface SecretAudience {
   use?: string;
 }
 
+/**
+ * A key of a config whose text has secret parts, such as a URL. An update with the text that
+ * answers show keeps the stored one.
+ */
+export interface MaskedKey<Config = Record<string, unknown>> {
+  key: string;
+  /** Returns the text as answers show it, with `MASK` in place of its secret parts. */
+  shown(config: Config): string;
+}
+
 /** The keys of a config: their schema, which of them are secret, and which values are accepted. */
 export interface ConfigForm<Config = Record<string, unknown>> {
   /** JSON schema of a config. A config with unknown keys is refused. */
@@ -150,6 +160,7 @@ export interface ConfigForm<Config = Record<string, unknown>> {
    */
   validate(config: Record<string, unknown>): Detail[];
   secretKeys: readonly SecretKey<Config>[];
+  maskedKeys?: readonly MaskedKey<Config>[];
 }
 
 /**

@@ -2,6 +2,7 @@ import type { Egress } from "../../egress/egress.ts";
 import type { DestinationKind, SecretAudience } from "../destination.ts";
 import { requestInSteps } from "../http-steps.ts";
 import { DATABASE_BATCH_EVENTS_MAX, DATABASE_TIMEOUT_MS_DEFAULT } from "../limits.ts";
+import { maskedUrl } from "../masked-url.ts";
 import { acceptedCertificate, audienceOfUrl } from "../secret-audience.ts";
 import { openTables } from "../tables/open-tables.ts";
 import { type TestStep, TestSteps } from "../test-steps.ts";
@@ -27,6 +28,7 @@ export function clickhouseKind(egress: Egress): DestinationKind<ClickhouseConfig
     kind: "clickhouse",
     configSchema: ClickhouseConfig,
     secretKeys: [{ path: "password", audiences: (config) => [audienceOf(config)] }],
+    maskedKeys: [{ key: "url", shown: ({ url }) => maskedUrl(url) }],
     validate: clickhouseFaults,
     batchSize: (config) => config.batchSize ?? DATABASE_BATCH_EVENTS_MAX,
     // ClickHouse is slow when it gets many small inserts at a time.

@@ -67,6 +67,13 @@ export const WebhookConfig = Type.Object({
     maxLength: WEBHOOK_URL_CHARS_MAX,
     description: "URL that receives the events; a private address requires egress.allow",
   }),
+  secretUrl: Type.Optional(
+    Type.Boolean({
+      description:
+        "Whether answers hide path and query of the URL; by default for known services such as Slack, " +
+        "and of others the values of query parameters such as `api_secret`",
+    }),
+  ),
   webhookMethod: Type.Optional(
     Type.Union(
       methods.map((method) => Type.Literal(method)),
@@ -118,6 +125,7 @@ const expectations: Record<string, string> = {
   "/timeoutMs": `Expected an integer from 1 to ${WEBHOOK_TIMEOUT_MS_MAX}`,
   "/secret": `Expected a string of 1 to ${WEBHOOK_SECRET_CHARS_MAX} characters`,
   "/gzip": "Expected true or false",
+  "/secretUrl": "Expected true or false",
   "/template": `Expected a string of 1 to ${WEBHOOK_TEMPLATE_CHARS_MAX} characters`,
   "/batchTemplate": `Expected a string of 1 to ${WEBHOOK_TEMPLATE_CHARS_MAX} characters`,
   "/oauth": "Expected an object with tokenUrl, clientId and clientSecret",

@@ -13,6 +13,7 @@ import type {
   SecretAudience,
 } from "../destination.ts";
 import { networkReason, requestInSteps } from "../http-steps.ts";
+import { maskedUrl } from "../masked-url.ts";
 import { audienceOfUrl } from "../secret-audience.ts";
 import { testEvent } from "../test-event.ts";
 import { type TestStep, TestSteps } from "../test-steps.ts";
@@ -40,6 +41,9 @@ export function webhookKind(egress: Egress): DestinationKind<WebhookConfig> {
         path: "oauth.clientSecret",
         audiences: (config) => [...audiences(config), ...tokenAudiences(config)],
       },
+    ],
+    maskedKeys: [
+      { key: "webhookUrl", shown: ({ webhookUrl, secretUrl }) => maskedUrl(webhookUrl, secretUrl) },
     ],
     validate: webhookFaults,
     batchSize: (config) => config.batchSize ?? 1,

@@ -52,6 +52,7 @@ const cases: Case[] = [
     stays: [
       { webhookUrl: "https://HOOKS.test:443/other?a=1" },
       { ...ignored, ...sizes, webhookMethod: "PUT", gzip: true, template: "{{event}}" },
+      { secretUrl: false },
       { batchSize: 2, batchTemplate: "{{events}}" },
     ],
   },
@@ -98,6 +99,16 @@ const cases: Case[] = [
     secrets: ["/config/password"],
     moves: [[{ host: "evil.test", tls: "verify" }], [{ tls: "verify", tlsCa: "an authority" }]],
     stays: [{ tls: "verify" }, { tls: "off" }],
+  },
+  {
+    type: "postgres",
+    config: {
+      ...{ host: "db.test", port: "5432", database: "d", user: "u", password: "hidden" },
+      ...{ sslMode: "verify-ca", serverCA: "an authority" },
+    },
+    secrets: ["/config/password"],
+    moves: [[{ serverCA: "another" }], [{ sslMode: "disable" }], [{ host: "evil.test" }]],
+    stays: [{ namespace: "n" }, { serverCA: "an authority\n" }],
   },
   {
     type: "clickhouse",
@@ -274,6 +285,92 @@ describe("a secret that is left out", () => {
     const path = `/v2/destinations/${body.destination.id}`;
     const config = { webhookUrl: "https://other.test/", headers: [] };
     expect((await api.send("PUT", path, { body: { config } })).status).toBe(200);
+  });
+});
+
+describe("secret parts of a URL", () => {
+  const slack = "https://hooks.slack.com/services/T000/B000/hiddenhidden";
+  const shownAs: [type: string, config: Config, shown: string][] = [
+    ["webhook", { webhookUrl: slack }, "https://hooks.slack.com/***"],
+    ["webhook", { webhookUrl: slack, secretUrl: false }, slack],
+    [
+      "webhook",
+      {
+        webhookUrl:
+          "https://www.google-analytics.com/mp/collect?measurement_id=G-1&api_secret=hidden",
+      },
+      "https://www.google-analytics.com/mp/collect?measurement_id=G-1&api_secret=***",
+    ],
+    [
+      "webhook",
+      { webhookUrl: "https://a.test/x?To%6ben=hidden#f" },
+      "https://a.test/x?To%6ben=***",
+    ],
+    ["webhook", { webhookUrl: "https://a.test/hidden?b=c", secretUrl: true }, "https://a.test/***"],
+    [
+      "webhook",
+      { webhookUrl: "https://discord.com/api/webhooks/1/hidden" },
+      "https://discord.com/***",
+    ],
+    ["webhook", { webhookUrl: "https://A.test/x?page=1" }, "https://A.test/x?page=1"],
+    ["webhook", { webhookUrl: "https://hooks.slack.com" }, "https://hooks.slack.com"],
+    [
+      "clickhouse",
+      { url: "https://a.test/?user=u&password=hidden" },
+      "https://a.test/?user=u&password=***",
+    ],
+  ];
+
+  test.each(shownAs)(
+    "of %s %p are answered as %s, which sent back changes nothing",
+    async (type, config, shown) => {
+      const key = type === "webhook" ? "webhookUrl" : "url";
+      const made = await api.send("POST", "/v2/destinations", {
+        body: { name: "D", type, config },
+      });
+      const { id } = made.body.destination;
+      const path = `/v2/destinations/${id}`;
+      const stored = () => api.catalog.destinations.get(api.workspaceId, id).config[key];
+      const read = await api.send("GET", path);
+      const list = (await api.send("GET", "/v2/destinations")).text;
+      if (config.secretUrl !== false)
+        expect(made.text + read.text + list.replaceAll(slack, "")).not.toContain("=hidden");
+      expect([made, read].map(({ body }) => body.destination.config[key])).toEqual([shown, shown]);
+
+      const same = await api.send("PUT", path, { body: { config: read.body.destination.config } });
+      expect([same.status, stored()]).toEqual([200, config[key]]);
+      // Terraform sends the whole URL each time.
+      expect((await api.send("PUT", path, { body: { config } })).status).toBe(200);
+      expect(stored()).toBe(config[key]);
+      if (shown === config[key]) return;
+      for (const other of [
+        `${shown}x`,
+        shown.replace("https:", "http:"),
+        "https://evil.test/***",
+      ]) {
+        const refused = await api.send("PUT", path, {
+          body: { config: { ...config, [key]: other } },
+        });
+        expect([other, refused.status, refused.body.details[0].path]).toEqual([
+          other,
+          400,
+          `/config/${key}`,
+        ]);
+      }
+      expect(stored()).toBe(config[key]);
+    },
+  );
+
+  test("are hidden from the answer to the change that hides them", async () => {
+    const body = { name: "D", type: "webhook", config: { webhookUrl: "https://a.test/hidden" } };
+    const { id } = (await api.send("POST", "/v2/destinations", { body })).body.destination;
+    const hide = { config: { ...body.config, secretUrl: true } };
+    const hidden = await api.send("PUT", `/v2/destinations/${id}`, { body: hide });
+    expect(hidden.body.destination.config.webhookUrl).toBe("https://a.test/***");
+    // Who does not know the URL does not learn it by saying that it is no secret.
+    const show = { config: { webhookUrl: "https://a.test/***", secretUrl: false } };
+    const shown = await api.send("PUT", `/v2/destinations/${id}`, { body: show });
+    expect([shown.status, shown.text.includes("hidden")]).toEqual([400, false]);
   });
 });
 

@@ -1,5 +1,6 @@
 import type { TSchema } from "@sinclair/typebox";
 import type { ConfigForm, DestinationKind } from "../../../destinations/destination.ts";
+import { MASK } from "../../../destinations/masked-url.ts";
 import type { Detail } from "../../../errors.ts";
 import { DETAILS_MAX } from "../../../settings/limits.ts";
 import { unknownKeys } from "../../request/unknown-keys.ts";
@@ -23,8 +24,8 @@ export function resolveConfig(
   before: DestinationConfig,
 ): DestinationConfig {
   const form = formOf(kind, sent);
-  const { config, kept } = retainSecrets(form, sent, before);
-  const faults = configErrors(form, config);
+  const { config, kept } = retainSecrets(form, unmasked(form, sent, before), before);
+  const faults = [...configErrors(form, config), ...maskErrors(form, config, before)];
   if (faults.length === 0) faults.push(...audienceErrors(kept, config, before));
   const [fault, ...more] = faults.map((it) => ({ ...it, path: `/config${it.path}` }));
   if (fault) throw validationError([fault, ...more]);
@@ -41,6 +42,7 @@ export function configAnswer(kind: DestinationKind, config: DestinationConfig): 
   for (const key in form.configSchema.properties) {
     if (config[key] !== undefined) shown[key] = config[key];
   }
+  for (const { key, shown: mask } of form.maskedKeys ?? []) shown[key] = mask(config);
   for (const { key, inner } of secretsOf(form)) {
     if (inner === undefined) delete shown[key];
     else if (Array.isArray(shown[key])) {
@@ -68,6 +70,37 @@ export function schemaWithSecrets(kind: DestinationKind): TSchema {
 /** The form in which a config is written: in the kind's own keys, or in RudderStack's. */
 function formOf(kind: DestinationKind, config: DestinationConfig): ConfigForm {
   return kind.formOf?.(config) ?? kind;
+}
+
+/**
+ * Returns the sent config with the stored texts in place of those that answers show for them. A
+ * text stays masked when the sent config would show more of the stored one.
+ */
+function unmasked(
+  { maskedKeys = [] }: ConfigForm,
+  sent: DestinationConfig,
+  before: DestinationConfig,
+): DestinationConfig {
+  let config = sent;
+  for (const { key, shown } of maskedKeys) {
+    if (typeof before[key] !== "string" || shown(before) !== sent[key]) continue;
+    const restored = { ...config, [key]: before[key] };
+    if (shown(restored) === sent[key]) config = restored;
+  }
+  return config;
+}
+
+/** An error for each text with a mask that is not the stored text. */
+function maskErrors(
+  { maskedKeys = [] }: ConfigForm,
+  config: DestinationConfig,
+  before: DestinationConfig,
+): Detail[] {
+  return maskedKeys.flatMap(({ key }) => {
+    const isMasked = String(config[key]).includes(MASK) && config[key] !== before[key];
+    const message = `Expected the whole text, since ${MASK} stands for a secret part of another one`;
+    return isMasked ? [{ path: `/${key}`, message }] : [];
+  });
 }
 
 function configErrors(form: ConfigForm, config: DestinationConfig): Detail[] {

@@ -22,7 +22,7 @@ import { resource } from "./resource.ts";
 const Config = Type.Record(Type.String(), Type.Unknown(), {
   $id: "DestinationConfig",
   description:
-    "Settings of the type; secrets are write-only (`to` of a header is answered empty, and kept when it is sent so), null removes a setting",
+    "Settings of the type; secrets are write-only (`to` of a header is answered empty, and kept when it is sent so; secret parts of a URL are answered as `***`, and kept likewise), null removes a setting",
 });
 
 const versionDescription =

@@ -1,0 +1,37 @@
+/** Text that stands for a hidden part of a URL in answers. */
+export const MASK = "***";
+
+/** Names of query parameters whose values are secrets, such as `api_secret`. */
+const secretName = /key|token|secret|password|signature|^sig$/i;
+
+/** Services whose URLs are secrets: whoever knows the path may send to it. */
+const secretHosts = [
+  /^hooks\.slack\.com$/,
+  /(^|\.)discord(app)?\.com$/,
+  /\.webhook\.office\.com$/,
+  /^hooks\.zapier\.com$/,
+  /^hook\.([a-z0-9-]+\.)?make\.com$/,
+  /^maker\.ifttt\.com$/,
+];
+
+/**
+ * Returns a URL as answers show it. `isSecret` says whether its path and query are hidden. When it
+ * is undefined, they are hidden for known services, and for others the values of query parameters
+ * with names of secrets. A URL without hidden parts is returned as it is.
+ */
+export function maskedUrl(text: string, isSecret?: boolean): string {
+  const url = URL.parse(text);
+  if (url === null || isSecret === false) return text;
+  const { hostname, pathname, search, origin } = url;
+  if (isSecret ?? secretHosts.some((host) => host.test(hostname))) {
+    return pathname === "/" && search === "" ? text : `${origin}/${MASK}`;
+  }
+  const [, base = text, query = ""] = /^([^?#]*\?)([^#]*)/.exec(text) ?? [];
+  return query === "" ? text : base + query.split("&").map(maskedPair).join("&");
+}
+
+function maskedPair(pair: string): string {
+  const [name = "", value] = pair.split("=", 2);
+  const [decoded = ""] = new URLSearchParams(pair).keys();
+  return value !== undefined && secretName.test(decoded) ? `${name}=${MASK}` : pair;
+}
