@@ -42,6 +42,26 @@ describe("stores on one ordered log", () => {
     await closeAll(nodes);
   });
 
+  test("tell listeners which tables changed, except by their own node's changes of known rows", async () => {
+    const { nodes } = openNodes(2);
+    const [own, other] = [nodes[0]!, nodes[1]!];
+    const told: string[][] = [];
+    const stop = own.listen((tables) => told.push([...tables].sort()));
+    await own.change(() => numbersOf(own).put("a", 1), { allowStale: true });
+    expect(told).toEqual([]);
+    await other.change(() => {
+      numbersOf(other).put("b", 1);
+      other.table<string, string>("texts").put("b", "x");
+    });
+    await own.catchUp();
+    expect(told).toEqual([["numbers", "texts"]]);
+    stop();
+    await other.change(() => numbersOf(other).put("c", 1));
+    await own.catchUp();
+    expect(told).toHaveLength(1);
+    await closeAll(nodes);
+  });
+
   test("take one of two changes that contradict each other, and refuse the other by its rule", async () => {
     const { nodes } = openNodes(2);
     const claims = nodes.flatMap((node, i) =>
