@@ -59,6 +59,9 @@ const ofDatabase = new Set([
  */
 const stale = new Set([...refusing, 8, 16, 36, 44, 47, 60, 81]);
 
+/** Error codes of a table that the user may not widen, and of an engine that has fixed columns. */
+const fixed = new Set([48, 497]);
+
 /** Returns the ClickHouse error code of a response; undefined when it has none. */
 export function codeOf({ headers, body }: EgressResponse): number | undefined {
   const code = headers["x-clickhouse-exception-code"] ?? /^Code: (\d+)/.exec(textOf(body))?.[1];
@@ -81,6 +84,7 @@ export function failureOf(answer: EgressResponse): DatabaseFailure | undefined {
   const kind = refusing.has(code) ? "refused" : "later";
   return new DatabaseFailure(kind, `${meaning}: ${detail.replace(/\.$/, "")} (${code})`, {
     isStale: stale.has(code),
+    isFixed: fixed.has(code),
     scope: ofDatabase.has(code) ? "destination" : "event",
     code: String(code),
   });

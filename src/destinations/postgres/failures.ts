@@ -63,6 +63,9 @@ const ofDatabase = /^(08|28|40|53|55|57|58|25006|3D|3F)/;
  */
 const stale = /^(42P01|42703|42804|42846|42P10|22|3F000)/;
 
+/** SQLSTATE codes of a table that the user may not widen, and of a view. */
+const fixed = new Set(["42501", "42809"]);
+
 /**
  * Converts a PostgreSQL or network error into a `DatabaseFailure` with a message for users. Returns
  * any other error unchanged.
@@ -88,7 +91,12 @@ export function failureOf(error: unknown): unknown {
   const place = where === "" ? "" : ` (${where})`;
   const scope = ofDatabase.test(code) ? "destination" : "event";
   const reason = `${meaning}${place}: ${message} (${code})`;
-  return new DatabaseFailure(kind, reason, { isStale: stale.test(code), scope, code });
+  return new DatabaseFailure(kind, reason, {
+    isStale: stale.test(code),
+    isFixed: fixed.has(code),
+    scope,
+    code,
+  });
 }
 
 function networkReason(error: Error, code: string): string {

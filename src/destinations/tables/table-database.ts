@@ -58,17 +58,20 @@ export class DatabaseFailure extends Error {
   readonly isStale: boolean;
   /** Whether a failure of kind `later` may be caused by the rows or is the database's own. */
   readonly scope: FailureScope;
+  /** Whether no column can be added to the table: it is a view, or the user lacks a grant. */
+  readonly isFixed: boolean;
   /** The database's code of the error, if it has one. */
   readonly code: string | undefined;
 
   constructor(
     kind: "later" | "refused",
     message: string,
-    facts: { isStale?: boolean; scope?: FailureScope; code?: string } = {},
+    facts: { isStale?: boolean; isFixed?: boolean; scope?: FailureScope; code?: string } = {},
   ) {
     super(message);
     this.kind = kind;
     this.isStale = facts.isStale ?? false;
+    this.isFixed = facts.isFixed ?? false;
     this.scope = facts.scope ?? "destination";
     this.code = facts.code;
   }
@@ -83,4 +86,27 @@ const eventTableColumns = ["received_at", "event", "event_text"];
 /** Whether pixelmill created a table, so that the names of events may choose it. */
 export function isOwn({ columns, isMarked, hasOwnKey }: ExistingTable): boolean {
   return isMarked || (hasOwnKey && eventTableColumns.every((column) => columns.has(column)));
+}
+
+/**
+ * Returns the columns of a table. Throws when rows cannot be written to what has its name, or may
+ * not because the name of an event chose it.
+ */
+export function columnsOf(
+  table: string,
+  isNamedByEvent: boolean,
+  existing: ExistingTable | undefined,
+): TableColumns | undefined {
+  if (existing !== undefined && isNamedByEvent && !isOwn(existing)) changedByOthers(table);
+  if (existing?.columns.size === 0) {
+    const reason = `Expected a table or view of the name ${table}`;
+    throw new DatabaseFailure("later", reason, { scope: "event" });
+  }
+  return existing?.columns;
+}
+
+/** Throws the failure after which the tables are described again. */
+export function changedByOthers(table: string): never {
+  const reason = `Another program changes the table ${table}`;
+  throw new DatabaseFailure("later", reason, { isStale: true, scope: "event" });
 }

@@ -3,6 +3,8 @@ import type { DeliveryResult, OutgoingEvent } from "../destination.ts";
 import { type EventRow, NoRowError, rawRow, rowsOf } from "./event-rows.ts";
 import { TABLES_OF_DESTINATION_MAX } from "./limits.ts";
 import {
+  changedByOthers,
+  columnsOf,
   DatabaseFailure,
   type ExistingTable,
   isOwn,
@@ -18,7 +20,7 @@ import {
   type TableRecord,
   wholeRecord,
 } from "./table-records.ts";
-import type { WarehouseNames } from "./warehouse-names.ts";
+import { restColumn, type WarehouseNames } from "./warehouse-names.ts";
 
 export interface TableLoaderOptions {
   mode: "columns" | "raw";
@@ -37,9 +39,9 @@ export interface TableLoaderOptions {
  * same tables.
  */
 const ATTEMPTS_MAX = 3;
-/** Time after which a table that pixelmill did not create is described again. */
-const FOREIGN_MS_MAX = 60_000;
-/** Number of such tables that are remembered. */
+/** Time for which the loader remembers what others decide: whose a table is, and its grants. */
+const OTHERS_MS_MAX = 60_000;
+/** Number of tables that are remembered as those of others. */
 const FOREIGN_NAMES_MAX = 10_000;
 
 /**
@@ -53,7 +55,9 @@ export class TableLoader {
   readonly #tables = new Map<string, TableColumns>();
   /** Names of events that have no table: pixelmill did not create the table of that name. */
   readonly #foreign = new Set<string>();
-  #foreignSince = 0;
+  /** Tables to which no column can be added. */
+  readonly #fixed = new Set<string>();
+  #othersSince = 0;
   #tableCount: number | undefined;
 
   constructor(options: TableLoaderOptions) {
@@ -116,8 +120,15 @@ export class TableLoader {
 
   #forget(): void {
     this.#tables.clear();
-    this.#foreign.clear();
     this.#tableCount = undefined;
+    this.#forgetOthers();
+  }
+
+  /** Forgets what others decide about tables, for example grants. */
+  #forgetOthers(): void {
+    this.#foreign.clear();
+    this.#fixed.clear();
+    this.#othersSince = performance.now();
   }
 
   async #attempt(
@@ -125,6 +136,8 @@ export class TableLoader {
     database: TableDatabase,
   ): Promise<Map<number, string>> {
     const refused = new Map<number, string>();
+    const isOld = performance.now() - this.#othersSince > OTHERS_MS_MAX;
+    if (isOld || this.#foreign.size > FOREIGN_NAMES_MAX) this.#forgetOthers();
     let rows = this.#rows(events, refused);
     if (await this.#findForeign(rows, database)) rows = this.#rows(events, refused);
     const loads: TableLoad[] = [];
@@ -150,11 +163,6 @@ export class TableLoader {
    * whether there are any.
    */
   async #findForeign(rows: readonly EventRow[], database: TableDatabase): Promise<boolean> {
-    const isOld = performance.now() - this.#foreignSince > FOREIGN_MS_MAX;
-    if (isOld || this.#foreign.size > FOREIGN_NAMES_MAX) {
-      this.#foreign.clear();
-      this.#foreignSince = performance.now();
-    }
     const named = Map.groupBy(
       rows.filter((row) => row.isNamedByEvent),
       ({ table }) => table,
@@ -215,8 +223,8 @@ export class TableLoader {
     rows: readonly EventRow[],
     database: TableDatabase,
   ): Promise<TableColumns> {
-    const { names } = this.#options;
-    const read = async () => columnsOf(table, rows, await database.describe(table));
+    const read = async () =>
+      columnsOf(table, rows[0]!.isNamedByEvent, await database.describe(table));
     let columns = this.#tables.get(table) ?? (await read());
     if (columns === undefined) {
       if (!(await this.#hasRoom(database))) {
@@ -224,17 +232,38 @@ export class TableLoader {
         throw new DatabaseFailure("refused", reason);
       }
       const created = await this.#create(table, rows, database);
-      columns = columnsOf(table, rows, created) ?? changedByOthers(table);
+      columns = columnsOf(table, rows[0]!.isNamedByEvent, created) ?? changedByOthers(table);
     }
     // Another writer may add the same column with another type at the same time.
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
-      const missing = missingColumns(rows, columns, names);
-      if (missing.size === 0) break;
-      await database.addColumns(table, missing);
+      const missing = missingColumns(rows, columns, this.#options.names);
+      if (missing.size === 0 || !(await this.#widen(table, columns, missing, database))) break;
       columns = (await read()) ?? changedByOthers(table);
     }
     this.#tables.set(table, columns);
     return columns;
+  }
+
+  /**
+   * Adds columns to a table. Returns false when no column can be added to it, but it has the column
+   * `rest__json`, which then gets the values.
+   */
+  async #widen(
+    table: string,
+    columns: TableColumns,
+    missing: Parameters<TableDatabase["addColumns"]>[1],
+    database: TableDatabase,
+  ): Promise<boolean> {
+    if (this.#fixed.has(table)) return false;
+    try {
+      await database.addColumns(table, missing);
+      return true;
+    } catch (error) {
+      const isFixed = error instanceof DatabaseFailure && error.isFixed;
+      if (!isFixed || !columns.has(restColumn)) throw error;
+      this.#fixed.add(table);
+      return false;
+    }
   }
 
   /** Returns whether the schema may get another table. */
@@ -254,25 +283,6 @@ export class TableLoader {
     if (this.#tableCount !== undefined) this.#tableCount += 1;
     return await database.describe(table);
   }
-}
-
-/** Returns the columns of a table to which the rows may be written. */
-function columnsOf(
-  table: string,
-  [row]: readonly EventRow[],
-  existing: ExistingTable | undefined,
-): TableColumns | undefined {
-  if (existing !== undefined && row!.isNamedByEvent && !isOwn(existing)) changedByOthers(table);
-  if (existing?.columns.size === 0) {
-    const reason = `Expected a table or view of the name ${table}`;
-    throw new DatabaseFailure("later", reason, { scope: "event" });
-  }
-  return existing?.columns;
-}
-
-function changedByOthers(table: string): never {
-  const reason = `Another program changes the table ${table}`;
-  throw new DatabaseFailure("later", reason, { isStale: true, scope: "event" });
 }
 
 /**

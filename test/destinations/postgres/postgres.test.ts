@@ -548,6 +548,26 @@ describeReal("failures of PostgreSQL", () => {
     expect(await open.deliver([track("m2", { a: 1 })], signal)).toEqual(delivered as never);
   });
 
+  test("a property that the user may add no column for goes into `rest__json`, if the table has that", async () => {
+    const config = configOf({ user: "guest", password: "guest" });
+    const { schema } = config;
+    await server.ask("create user guest password 'guest'");
+    ends.push(() => server.ask(`drop schema ${schema} cascade; drop user guest`));
+    const made = opened(configOf({ schema }));
+    expect(await made.deliver([track("m1", { a: 1 })], signal)).toEqual(delivered as never);
+    await server.ask(`grant usage on schema ${schema} to guest`);
+    await server.ask(`grant select, insert on ${schema}.tracks to guest`);
+    const open = opened(config);
+    const lacking = [track("m2", { a: 2, fresh: "x" })];
+    expect(await open.deliver(lacking, signal)).toMatchObject(
+      retry("The user lacks a grant") as never,
+    );
+    await server.ask(`alter table ${schema}.tracks add column rest__json text`);
+    expect(await open.deliver(lacking, signal)).toEqual(delivered as never);
+    const [, row] = await rowsOf(schema);
+    expect(row).toMatchObject({ id: "m2", a: 2, rest__json: '{"fresh":"x"}' });
+  });
+
   test("a temporarily read-only server is a retry, and then gets the events", async () => {
     const config = configOf();
     const open = opened(config);

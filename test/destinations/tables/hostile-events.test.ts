@@ -172,6 +172,32 @@ describe.each(["PostgreSQL", "ClickHouse"] as const)("%s", (database) => {
       await close();
     });
 
+    test("a view with `rest__json` gets the values there that have no column", async () => {
+      const { schema, ask, rows, deliver, close } = await open();
+      // ClickHouse inserts into no view; an engine with fixed columns takes its place.
+      expect(await deliver(track("m1", { a: 1, A: 2 }))).toEqual(delivered);
+      if (database === "PostgreSQL") {
+        await ask(`alter table ${schema}.tracks rename to kept`);
+        await ask(`create view ${schema}.tracks as select * from ${schema}.kept`);
+      } else {
+        await ask(`rename table ${schema}.tracks to ${schema}.kept`);
+        await ask(`create table ${schema}.tracks as ${schema}.kept engine = StripeLog`);
+      }
+      for (let n = 2; n < 5; n++) {
+        const batch = [track(`m${n}`, { a: n, [`fresh${n}`]: n }), track(`n${n}`, { a: n })];
+        expect(await deliver(...batch)).toEqual(delivered);
+      }
+      const found = await rows(
+        `select id, a, rest__json from ${schema}.tracks where id in ('m2', 'm4', 'n4') order by id`,
+      );
+      expect(found).toEqual([
+        { id: "m2", a: 2, rest__json: '{"fresh_2":2}' },
+        { id: "m4", a: 4, rest__json: '{"fresh_4":4}' },
+        expect.objectContaining({ id: "n4", a: 4 }),
+      ]);
+      await close();
+    });
+
     test("names of events beyond the tables of a schema go into `tracks` alone", async () => {
       const { schema, ask, rows, deliver, close } = await open({ eventTables: true });
       expect(await deliver(track("m0", { a: 0 }, "opened"))).toEqual(delivered);
