@@ -4,6 +4,7 @@ import type { DestinationKind } from "../destinations/destination.ts";
 import type { DurableRange } from "../log/event-log.ts";
 import { Lane } from "./lane/lane.ts";
 import type { LaneContext } from "./lane/lane-context.ts";
+import { WakeQueue } from "./lane/wake-queue.ts";
 import type { LaneGauges } from "./monitoring/lane-gauges.ts";
 
 export interface LaneRegistryParts extends Omit<LaneContext, "refresh"> {
@@ -44,6 +45,7 @@ export class LaneRegistry {
    * Ids of destinations that may have replays to send. These need a lane even without a connection.
    */
   readonly #replaying = new Set<string>();
+  readonly #wakes = new WakeQueue();
   /** Destination id → removal of its lane that is still running. */
   readonly #removals = new Map<string, Promise<void>>();
   /** Ids of destinations whose lane could not be removed. Tried again with the next change. */
@@ -104,7 +106,8 @@ export class LaneRegistry {
       return;
     }
     for (const source of range.sources) {
-      for (const id of this.#bySource.get(source) ?? []) this.#lanes.get(id)?.wake();
+      const ids = [...(this.#bySource.get(source) ?? [])];
+      this.#wakes.wake(ids.flatMap((id) => this.#lanes.get(id) ?? []));
     }
     // Only after the lanes are awake: an idle lane skips all records before the announced end.
     this.#parts.logs.setAnnouncedEnd(range.log, range.end);
@@ -126,7 +129,6 @@ export class LaneRegistry {
    * unknown.
    */
   durableLow(log: string): number | undefined {
-    // The positions of some destination are not known.
     if (this.#topology === undefined || this.#unknown.size > 0) return 0;
     let low: number | undefined;
     for (const lane of this.#lanes.values()) {

@@ -97,10 +97,10 @@ export class Lane {
     return low && Math.min(low, this.#replays.durableLow(log) ?? low);
   }
 
-  /** Makes the lane look for new records in its logs. */
-  wake(): void {
+  /** Makes the lane look for new records in its logs; with `later`, only at the next call. */
+  wake(later = false): void {
     this.#reader.wake();
-    this.#work.notify();
+    if (!later) this.#work.notify();
   }
 
   /** Call when replay jobs of the destination began or ended, or dead letters were requeued. */

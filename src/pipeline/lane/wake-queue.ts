@@ -1,0 +1,45 @@
+/** The method of a lane that makes it look for new records; with `later`, only at the next call. */
+interface Wakeable {
+  wake(later?: boolean): void;
+}
+
+/** Most lanes that are woken at once. */
+const WAKES_AT_ONCE_MAX = 32;
+
+/**
+ * Wakes the lanes of a source that has new records. The lanes of a source with many destinations are
+ * woken some at a time: between two slices, the event loop is free for as long as the slice and its
+ * work took. One record that goes to thousands of destinations thus does not stop the others.
+ */
+export class WakeQueue {
+  readonly #waiting = new Set<Wakeable>();
+  #isRunning = false;
+
+  wake(lanes: readonly Wakeable[]): void {
+    if (lanes.length <= WAKES_AT_ONCE_MAX) {
+      for (const lane of lanes) lane.wake();
+      return;
+    }
+    for (const lane of lanes) {
+      // An idle lane that does not know of the records would skip them.
+      lane.wake(true);
+      this.#waiting.add(lane);
+    }
+    if (!this.#isRunning) void this.#run();
+  }
+
+  async #run(): Promise<void> {
+    this.#isRunning = true;
+    while (this.#waiting.size > 0) {
+      const startedAt = performance.now();
+      for (const lane of this.#waiting.values().take(WAKES_AT_ONCE_MAX)) {
+        this.#waiting.delete(lane);
+        lane.wake();
+      }
+      // The lanes' work runs meanwhile, and delays the end of the sleep.
+      await Bun.sleep(1);
+      await Bun.sleep(performance.now() - startedAt);
+    }
+    this.#isRunning = false;
+  }
+}
