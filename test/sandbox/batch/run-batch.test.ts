@@ -66,6 +66,16 @@ test("a program that had many culprits lately spends a short time on each furthe
   }
 });
 
+test("a program that was stopped is dropped, and loaded again with the time of a load", async () => {
+  const guests = new SimulatedGuests();
+  await run(guests, [...mixed(() => true, 0, 2), { n: 2, cpuMs: 0.1 }]);
+  expect(guests.loads).toEqual([
+    { program: 1, drop: [] },
+    { program: 2, drop: [1] },
+    { program: 3, drop: [2] },
+  ]);
+});
+
 test("a busy machine is found out once for each batch", async () => {
   const guests = new SimulatedGuests(0.05);
   guests.warm();

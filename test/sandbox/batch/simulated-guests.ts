@@ -38,6 +38,8 @@ const GRACE_MS = 500;
 export class SimulatedGuests implements GuestSource {
   readonly isLeaving = false;
   readonly runs: SimulatedRun[] = [];
+  /** Loads of the program: its number, and the numbers of those that are dropped. */
+  readonly loads: { program: number; drop: readonly number[] }[] = [];
   starts = 0;
   readonly #share: number;
   readonly #isPython: boolean;
@@ -98,6 +100,7 @@ export class SimulatedGuests implements GuestSource {
       const { reply, outputs } = this.#run(header, body[0]!, limits);
       return parse({ header: reply, body: Buffer.from(outputs.join("\n")) } as GuestFrame);
     }
+    if (header.kind === "load") this.loads.push({ program: header.program, drop: header.drop });
     const kind = header.kind === "inspect" ? "inspected" : "loaded";
     return parse({ header: { kind, imports: [] }, body: Buffer.alloc(0) } as unknown as GuestFrame);
   }
