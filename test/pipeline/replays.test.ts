@@ -6,6 +6,7 @@ import { LANE_REPLAYS_EVENTS_MAX } from "../../src/pipeline/limits.ts";
 import { type EventJob, noCounts } from "../../src/pipeline/model/replay-job.ts";
 import { EventReplay } from "../../src/pipeline/replays/event-replay.ts";
 import { fail, feedOf, MemoryLog, record } from "./doubles.ts";
+import { hurried } from "./hurried.ts";
 import { lettersOf, numbersTo, type Received, Rig, sorted, until } from "./rig.ts";
 
 interface Place {
@@ -213,6 +214,35 @@ describe("replay", () => {
     // A further one is not refused because of it.
     await ended((await replay()).id);
     expect(sink.taken.length).toBe(sent + 400);
+  });
+
+  test("a replay to a destination that is disabled and enabled again loses no event and makes no dead letters", async () => {
+    const sink = rig.webhook("one");
+    rig.sandbox.codes.set("twice", (event) => [event, { ...event, part: 2 }]);
+    const clock = hurried(100);
+    rig.start({ clock });
+    append(800);
+    await until(() => sink.taken.length === 800);
+    rig.live.publish("one", "twice", "v1");
+    sink.answer = () => new Response("", { status: Math.random() < 0.3 ? 503 : 200 });
+    sink.taken.length = 0;
+    const { id } = await replay();
+    for (const count of [1, 200, 600, 1_200]) {
+      await until(() => sink.taken.length >= count);
+      rig.live.putDestination("one", { enabled: false });
+      if (count === 600) {
+        await rig.stop();
+        rig.start({ clock });
+      }
+      await Bun.sleep(300);
+      rig.live.putDestination("one", { enabled: true });
+    }
+    await ended(id);
+    expect(rig.pipeline.deadLetters.count("workspace")).toBe(0);
+    const first = sink.taken.filter(({ part }) => part === undefined).map(({ n }) => n);
+    expect(new Set(first).size).toBe(800);
+    expect(new Set(sink.taken.filter(({ part }) => part === 2).map(({ n }) => n)).size).toBe(800);
+    expect(job(id).counts).toMatchObject({ delivered: 800, failed: 0, discarded: 0 });
   });
 
   test("a replay that is cancelled while its destination is down ends at once", async () => {

@@ -142,6 +142,7 @@ export class LaneCommitter implements LaneCommitSource {
       liveTail.publishOutcome(output, outcome, destination, now);
       laneEvent.openOutputs -= 1;
       if (outcome.kind === "delivered") laneEvent.isDelivered = true;
+      if (outcome.kind === "discarded") laneEvent.isDiscarded = true;
       if (laneEvent.openOutputs > 0) continue;
       this.#settled.push(laneEvent);
       if ("replayId" in laneEvent.origin) replays.settle(laneEvent.origin, laneEvent, outcome);

@@ -66,7 +66,11 @@ export class LaneRoutes {
   decide(event: LaneEvent, isReplaying: (replayId: string) => boolean): RouteDecision {
     if (this.#isRemoved) return { kind: "discard" };
     const { origin, input } = event;
-    if ("replayId" in origin && !isReplaying(origin.replayId)) return { kind: "discard" };
+    if ("replayId" in origin) {
+      // The job has ended; or it waits while the destination is disabled, and takes its event back.
+      const isSent = isReplaying(origin.replayId) && this.destination.enabled;
+      if (!isSent) return { kind: "discard" };
+    }
     const decision =
       "connectionId" in origin
         ? decideRoute(this.#current, input.sourceId, origin)

@@ -51,6 +51,8 @@ export interface LaneEvent {
   isLarge?: boolean;
   /** True once one of the event's outputs was delivered. */
   isDelivered?: boolean;
+  /** True once one of the event's outputs was discarded. */
+  isDiscarded?: boolean;
   /**
    * Dead letters made from the event's outputs. They are written when the event has settled, in one
    * transaction with the cursor, so that a crash cannot make them twice.

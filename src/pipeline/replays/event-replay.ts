@@ -1,5 +1,5 @@
 import { assert, InvariantError } from "../../assert.ts";
-import type { Connection, Destination } from "../../catalog/model.ts";
+import type { Destination } from "../../catalog/model.ts";
 import type { Positions } from "../../log/positions.ts";
 import type { Logger } from "../../observe/log.ts";
 import { TRANSFORM_BATCH_EVENTS_MAX } from "../../settings/limits.ts";
@@ -8,6 +8,7 @@ import type { LaneEvent } from "../model/lane-event.ts";
 import type { EventJob, JobCounts, JobProgress } from "../model/replay-job.ts";
 import { LaneReader } from "../reading/lane-reader.ts";
 import type { LogSet } from "../reading/shared-reader.ts";
+import { replayRecord, replayRoutes } from "./job-routes.ts";
 import { RangeLogSet } from "./range-log-set.ts";
 import { READY_BYTES_MAX, ReadyEvents } from "./ready-events.ts";
 import { ReplayRate } from "./replay-rate.ts";
@@ -71,7 +72,11 @@ export class EventReplay {
     const { job, recovered, logs, clock } = parts;
     this.#range = new RangeLogSet({ job, logs, clock, stopping: this.#stopping }, recovered);
     this.#isRecovering = recovered !== undefined;
-    this.#reader = new LaneReader(this.#range, replayRoutes(parts), replayRecord(job));
+    this.#reader = new LaneReader(
+      this.#range,
+      replayRoutes(job, parts.destination),
+      replayRecord(job),
+    );
     this.#rate = new ReplayRate(clock);
     this.#counts = { ...job.counts };
     this.#reachedAt = job.reachedAt;
@@ -123,6 +128,16 @@ export class EventReplay {
   settle(log: string, sequence: number, outcome: keyof JobCounts): void {
     this.#reader.settle(log, sequence);
     this.#counts[outcome] += 1;
+    this.#leaveFlight();
+  }
+
+  /** Takes back an event that was not sent, because the destination was disabled. */
+  putBack(event: LaneEvent): void {
+    this.#ready.putBack(event);
+    this.#leaveFlight();
+  }
+
+  #leaveFlight(): void {
     const wasFull = this.#inFlight >= this.#parts.inFlightMax;
     this.#inFlight -= 1;
     assert(this.#inFlight >= 0, "A replay settles no more events than it released");
@@ -274,23 +289,4 @@ export class EventReplay {
     if (!this.#isRead || this.#isRecovering || this.#isStopped) return false;
     return this.#isAtEnd(logs) && Object.values(logs).every(({ pending }) => pending.length === 0);
   }
-}
-
-/** Routes all events of the job's sources to its destination, as if connected at all times. */
-function replayRoutes({ job, destination }: EventReplayParts) {
-  const connection = (sourceId: string): Connection => ({
-    id: job.id,
-    workspaceId: job.workspaceId,
-    sourceId,
-    destinationId: job.destinationId,
-    enabled: true,
-    from: {},
-    createdAt: 0,
-    updatedAt: 0,
-  });
-  return { destination, bySource: new Map(job.sources.map((id) => [id, connection(id)])) };
-}
-
-function replayRecord({ id, logs }: EventJob) {
-  return { logs, known: { [id]: {} } };
 }

@@ -92,13 +92,19 @@ export class LaneReplays {
   }
 
   /**
-   * Records that a replayed event has settled. `outcome` is the outcome of the last of its outputs.
+   * Records that a replayed event has settled, or takes it back if an output was not sent. `outcome` is the outcome of the last of its outputs.
    */
   settle(
     origin: { replayId: string; log: string; sequence: number },
-    { deadLetters, isDelivered }: LaneEvent,
+    event: LaneEvent,
     outcome: EventOutcome,
   ): void {
+    const { deadLetters, isDelivered, isDiscarded } = event;
+    // A running job discards events only while the destination is disabled.
+    if (isDiscarded && this.isRunning(origin.replayId)) {
+      this.#replays.get(origin.replayId)?.putBack(event);
+      return;
+    }
     const count =
       deadLetters.length > 0 ? "failed" : isDelivered ? "delivered" : counts[outcome.kind];
     const { metrics, destination } = this.#parts;

@@ -12,19 +12,38 @@ export const READY_BYTES_MAX = 1 << 20;
  */
 export class ReadyEvents {
   readonly #events = new Fifo<LaneEvent>();
+  /** Events that the lane has returned, in the order in which they were read. */
+  #returned: LaneEvent[] = [];
+  /** Number of each event in the order in which they were read. */
+  readonly #numbers = new WeakMap<LaneEvent, number>();
+  #pushed = 0;
   #bytes = 0;
 
   get length(): number {
-    return this.#events.length;
+    return this.#events.length + this.#returned.length;
   }
 
   get isFull(): boolean {
-    return this.#events.length >= READY_EVENTS_MAX || this.#bytes >= READY_BYTES_MAX;
+    return this.length >= READY_EVENTS_MAX || this.#bytes >= READY_BYTES_MAX;
   }
 
   push(event: LaneEvent): void {
+    this.#numbers.set(event, this.#pushed++);
     this.#events.push(event);
     this.#bytes += event.bytes;
+  }
+
+  /** Returns an event that was taken and not sent. It is taken again before later ones. */
+  putBack(event: LaneEvent): void {
+    const { isDiscarded: _, isDelivered: __, checkedRoutes: ___, ...rest } = event;
+    // The lane still holds the other object, until it has committed its outcome.
+    const again: LaneEvent = { ...rest, openOutputs: 0, deadLetters: [] };
+    const number = this.#numbers.get(event) ?? 0;
+    this.#numbers.set(again, number);
+    const isLater = (other: LaneEvent) => (this.#numbers.get(other) ?? 0) > number;
+    const index = this.#returned.findIndex(isLater);
+    this.#returned.splice(index < 0 ? this.#returned.length : index, 0, again);
+    this.#bytes += again.bytes;
   }
 
   /**
@@ -33,8 +52,8 @@ export class ReadyEvents {
   shift(count: number, bytesMax: number): LaneEvent[] {
     const events: LaneEvent[] = [];
     let bytes = 0;
-    while (events.length < count && this.#events.length > 0 && bytes < bytesMax) {
-      const event = this.#events.shift()!;
+    while (events.length < count && this.length > 0 && bytes < bytesMax) {
+      const event = this.#returned.shift() ?? this.#events.shift()!;
       events.push(event);
       bytes += event.bytes;
     }

@@ -1,0 +1,22 @@
+import type { Connection, Destination } from "../../catalog/model.ts";
+import type { EventJob } from "../model/replay-job.ts";
+
+/** Routes all events of the job's sources to its destination, as if connected at all times. */
+export function replayRoutes(job: EventJob, destination: Destination) {
+  const connection = (sourceId: string): Connection => ({
+    id: job.id,
+    workspaceId: job.workspaceId,
+    sourceId,
+    destinationId: job.destinationId,
+    enabled: true,
+    from: {},
+    createdAt: 0,
+    updatedAt: 0,
+  });
+  return { destination, bySource: new Map(job.sources.map((id) => [id, connection(id)])) };
+}
+
+/** The cursors of the job, as a lane's record. */
+export function replayRecord({ id, logs }: EventJob) {
+  return { logs, known: { [id]: {} } };
+}
