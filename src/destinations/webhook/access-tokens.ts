@@ -44,9 +44,13 @@ interface AccessToken {
 const MARGIN_MS_MAX = 30_000;
 /**
  * Shortest time in milliseconds between two tokens that are requested because the receiver refused
- * the previous one.
+ * the previous one, which it had never accepted.
  */
 const REFUSED_MS_MIN = 30_000;
+/** The same after a token that the receiver had accepted: the token was revoked. */
+const REVOKED_MS_MIN = 1_000;
+/** Number of accepted tokens that are remembered. */
+const ACCEPTED_TOKENS_MAX = 8;
 /**
  * Milliseconds until the next token request after a failure that only a change of the config can
  * end.
@@ -78,6 +82,8 @@ export class AccessTokens {
   #failure: { error: AccessTokenError; until: number } | undefined;
   /** Time of `performance.now()` before which a refused token is not replaced. */
   #heldUntil = Number.NEGATIVE_INFINITY;
+  /** The last tokens with which the receiver accepted events. */
+  readonly #accepted = new Set<string>();
 
   constructor(parts: AccessTokensOptions) {
     this.#parts = parts;
@@ -97,16 +103,31 @@ export class AccessTokens {
 
   /**
    * Discards a token that the receiver refused. Returns true when the next `acquire` may return
-   * another token. To limit the number of requests, a refused token is discarded at most once per
-   * `REFUSED_MS_MIN`.
+   * another token. To limit the number of requests, it discards none for `REFUSED_MS_MIN` after one
+   * that was never accepted, and for `REVOKED_MS_MIN` after another.
    */
   invalidate(text: string): boolean {
     if (this.#token?.text !== text) return true;
     const now = performance.now();
-    if (now < this.#heldUntil) return false;
+    const isRevoked = this.#accepted.has(text);
+    if (now < this.#heldUntil - (isRevoked ? REFUSED_MS_MIN - REVOKED_MS_MIN : 0)) return false;
     this.#heldUntil = now + REFUSED_MS_MIN;
     this.#token = undefined;
     return true;
+  }
+
+  /** Notes that the receiver accepted events with the token. */
+  accept(text: string): void {
+    if (this.#accepted.has(text)) return;
+    this.#accepted.add(text);
+    if (this.#accepted.size <= ACCEPTED_TOKENS_MAX) return;
+    const [oldest] = this.#accepted;
+    this.#accepted.delete(oldest!);
+  }
+
+  /** Whether the receiver has accepted events with the token. */
+  wasAccepted(text: string): boolean {
+    return this.#accepted.has(text);
   }
 
   close(): void {

@@ -1,10 +1,5 @@
 import { assert } from "../../assert.ts";
-import {
-  type Egress,
-  EgressRefused,
-  type EgressRequest,
-  type EgressResponse,
-} from "../../egress/egress.ts";
+import { type Egress, EgressRefused, type EgressRequest } from "../../egress/egress.ts";
 import { LANE_DELIVERIES_MAX } from "../../settings/limits.ts";
 import type {
   DeliveryResult,
@@ -74,10 +69,8 @@ function openWebhook(config: WebhookConfig, workspaceId: string, egress: Egress)
           "A webhook without batches delivers one event per request",
         );
         const request = await requestOf(events, signal);
-        const response = tokens
-          ? requestWithToken(egress, tokens, request)
-          : egress.request(request);
-        return resultOfStatus(await response);
+        if (tokens !== undefined) return await deliverWithToken(egress, tokens, request);
+        return resultOfStatus(await egress.request(request));
       } catch (error) {
         return resultOfError(error);
       }
@@ -105,18 +98,26 @@ function resultOfError(error: unknown): DeliveryResult {
 }
 
 /**
- * Sends a request with an access token. When the receiver refuses the token, sends the request once
- * more with a new one.
+ * Delivers with an access token. When the receiver refuses the token, sends the request once more
+ * with a new one. A 401 to a token that was accepted before means that the token was revoked, so a
+ * later attempt may succeed.
  */
-async function requestWithToken(
+async function deliverWithToken(
   egress: Egress,
   tokens: AccessTokens,
   request: EgressRequest,
-): Promise<EgressResponse> {
-  const token = await tokens.acquire(request.signal);
-  const answer = await egress.request(withToken(request, token));
-  if (answer.status !== 401 || !tokens.invalidate(token)) return answer;
-  return await egress.request(withToken(request, await tokens.acquire(request.signal)));
+): Promise<DeliveryResult> {
+  let token = await tokens.acquire(request.signal);
+  let answer = await egress.request(withToken(request, token));
+  if (answer.status === 401 && tokens.invalidate(token)) {
+    token = await tokens.acquire(request.signal);
+    answer = await egress.request(withToken(request, token));
+  }
+  const result = resultOfStatus(answer);
+  if (result.kind === "delivered") tokens.accept(token);
+  const isRevoked = answer.status === 401 && tokens.wasAccepted(token);
+  if (!isRevoked || result.kind !== "rejected") return result;
+  return { kind: "retry", reason: result.reason };
 }
 
 function withToken(request: EgressRequest, token: string): EgressRequest {

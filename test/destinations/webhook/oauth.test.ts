@@ -129,6 +129,24 @@ describe("OAuth 2 client credentials", () => {
     expect(askedFor("/hook").length).toBe(11);
   });
 
+  test("tokens that are revoked again and again make no delivery final", async () => {
+    const open = opened();
+    const kinds = new Set<string>();
+    let revoked = 0;
+    hookStatus = (token) => (Number(token?.replace("Bearer t", "")) <= revoked ? 401 : 200);
+    expect((await deliver(open)).kind).toBe("delivered");
+    for (let round = 0; round < 3; round++) {
+      revoked = tokens;
+      for (let n = 0; n < 2_000 && revoked === tokens; n++) {
+        kinds.add((await deliver(open)).kind);
+        await Bun.sleep(5);
+      }
+      expect((await deliver(open)).kind).toBe("delivered");
+    }
+    expect([...kinds].sort()).toEqual(["delivered", "retry"]);
+    expect(askedFor("/token").length).toBe(4);
+  });
+
   test("a receiver's response other than 401 keeps the token", async () => {
     hookStatus = () => 403;
     const open = opened();
