@@ -223,7 +223,9 @@ test("an object with more keys than the limit is refused before it is parsed, at
     `{${Array.from({ length: count }, (_, key) => `"k${key}":1`).join()}}`;
   const refused = `Expected JSON objects of at most ${JSON_KEYS_MAX} keys, got one with more`;
   for (const path of ["/transformations", "/v2/run", "/v2/tokens", "/v2/dead-letters/purge"]) {
-    for (const body of [object(355_000), `{"a":[${object(JSON_KEYS_MAX + 1)}]}`]) {
+    // A body without code may be smaller: it has room for the limit, and not for many more keys.
+    const count = /^\/(transformations|v2\/run)$/.test(path) ? 355_000 : 2 * JSON_KEYS_MAX;
+    for (const body of [object(count), `{"a":[${object(JSON_KEYS_MAX + 1)}]}`]) {
       const answer = await api.send("POST", path, { body });
       expect([path, answer.status, answer.body.message]).toEqual([path, 400, refused]);
     }

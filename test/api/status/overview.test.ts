@@ -43,7 +43,7 @@ describe("the overview", () => {
     expect(shown.connections[0]!.rates.received).toBeGreaterThan(0);
     const fed = shown.sources.find(({ id }) => id === shown.connections[0]!.sourceId)!;
     expect(fed.receivedPerSecond).toBeGreaterThan(0);
-    expect(shown.totals).toEqual({ sources: 2, destinations: 1, connections: 1, deadLetters: 1 });
+    expect(shown.totals).toEqual({ sources: 3, destinations: 1, connections: 1, deadLetters: 1 });
     expect(shown.problems).toEqual([
       {
         kind: "destination-failing",
