@@ -97,7 +97,8 @@ function maskErrors(
   before: DestinationConfig,
 ): Detail[] {
   return maskedKeys.flatMap(({ key }) => {
-    const isMasked = String(config[key]).includes(MASK) && config[key] !== before[key];
+    const text = config[key];
+    const isMasked = typeof text === "string" && text.includes(MASK) && text !== before[key];
     const message = `Expected the whole text, since ${MASK} stands for a secret part of another one`;
     return isMasked ? [{ path: `/${key}`, message }] : [];
   });
