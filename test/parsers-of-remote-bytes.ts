@@ -244,7 +244,7 @@ export const remoteParsers: RemoteParser[] = [
       rowOf(bytes);
     },
   },
-  ...["metadataV12", "fetchV17", "produceV11", "apiVersionsV1", "joinGroupV9"].map((name) => ({
+  ...["metadataV12", "fetchV17", "joinGroupV9"].map((name) => ({
     name: `${name} of a Kafka broker`,
     files: [
       ...["src/kafka/bounded-reader.ts", "src/kafka/bounded-connections.ts"],
@@ -262,7 +262,7 @@ export const remoteParsers: RemoteParser[] = [
       "\xff\xff\xff\xff\x07",
       "\xfa\xff\xff\xff\x0f",
     ],
-    bytesMax: 64_000,
+    bytesMax: 32_000,
     parse(bytes: Buffer, isDripped: boolean) {
       const lengths = new AnswerLengths();
       try {

@@ -11,12 +11,15 @@ import { runs } from "./tier.ts";
 const SHARES = 8;
 /** Above it a parser counts as not linear; fixed costs and caches only lower the quotient. */
 const QUOTIENT_MAX = 4;
-/** Least time of this thread's CPU, in microseconds, that is worth comparing. */
-const CPU_US_MIN = 3_000;
-/** Growth of the time when the bytes double: 2 is linear, 4 is quadratic. */
-const DOUBLING_MAX = 2.6;
-const MEASURES_MAX = 6;
-const SHAPES = runs(12, 120);
+/** An input that is read in less time, in milliseconds, is not worth comparing. */
+const WALL_MS_MIN = 8;
+/** Time of CPU, in microseconds, that a comparison sums up: some kernels count in steps of 10 ms. */
+const CPU_US_MIN = 60_000;
+const CPU_STEP_US = 5_000;
+/** Growth of the time for equal bytes when an input doubles: 1 is linear, 2 is quadratic. */
+const DOUBLING_MAX = 1.4;
+const ROUNDS_MAX = 30;
+const SHAPES = runs(4, 60);
 /**
  * Most bytes of buffers that a parser may allocate for a byte, and besides: a buffer that doubles
  * takes twice its last size, a buffer for a frame has the frame's declared length, and one for a
@@ -81,44 +84,49 @@ async function attempt(parser: RemoteParser, bytes: Buffer, isDripped: boolean):
 }
 
 /**
- * Whether the time grows by far more than the bytes at both of the last two doublings. A single step
- * is no growth: a length may be valid in the larger input and refused in the smaller one.
+ * CPU time of equal bytes: of one whole input, two halves, and so on. Sums up rounds until the whole
+ * inputs have taken `cpuMin` microseconds.
  */
-async function growsSteadily(parser: RemoteParser, shape: Shape): Promise<boolean> {
-  const inputs = [4, 2, 1].map((share) => repeated(shape, parser.bytesMax / share));
-  const least = inputs.map(() => Number.POSITIVE_INFINITY);
-  for (let measure = 0; measure < MEASURES_MAX; measure++) {
-    for (const [index, input] of inputs.entries()) {
-      const cpu = await cpuOf(() => attempt(parser, input, shape.isDripped));
-      least[index] = Math.min(least[index]!, cpu);
+async function cpuByParts(
+  parser: RemoteParser,
+  shape: Shape,
+  parts: readonly number[],
+  cpuMin: number,
+): Promise<number[]> {
+  const inputs = parts.map((part) => repeated(shape, parser.bytesMax / part));
+  const sums = parts.map(() => 0);
+  for (let round = 0; round < ROUNDS_MAX && sums[0]! < cpuMin; round++) {
+    for (const [index, part] of parts.entries()) {
+      sums[index]! += await cpuOf(async () => {
+        for (let n = 0; n < part; n++) await attempt(parser, inputs[index]!, shape.isDripped);
+      });
     }
-    const [quarter = 0, half = 0, whole = 0] = least;
-    if (half < DOUBLING_MAX * quarter || whole < DOUBLING_MAX * half) return false;
   }
-  return true;
+  return sums.map((sum) => Math.max(CPU_STEP_US, sum));
 }
 
-/** How much longer an input takes than eight of an eighth; the least of several measures. */
+/**
+ * Whether the time grows by more than the bytes at both of the last two doublings. A single step is
+ * no growth: a length may be valid in the larger input and refused in the smaller one.
+ */
+async function growsSteadily(parser: RemoteParser, shape: Shape): Promise<boolean> {
+  const sums = await cpuByParts(parser, shape, [1, 2, 4], 5 * CPU_US_MIN);
+  const [whole = 0, halves = 0, quarters = 0] = sums;
+  return whole > DOUBLING_MAX * halves && halves > DOUBLING_MAX * quarters;
+}
+
+/** How much longer an input takes than eight of an eighth. */
 async function quotient(parser: RemoteParser, shape: Shape): Promise<number> {
   const whole = repeated(shape, parser.bytesMax);
-  const share = repeated(shape, parser.bytesMax / SHARES);
-  let [wholeMin, sharesMin] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
   allocated = 0;
+  const startedAt = performance.now();
   await attempt(parser, whole, shape.isDripped);
   if (allocated > ALLOCATED_RATIO_MAX * whole.length + ALLOCATED_BYTES_MIN) {
     expect({ shape, allocated, bytes: whole.length }).toBe("in proportion" as never);
   }
-  for (let measure = 0; measure < MEASURES_MAX; measure++) {
-    const ofWhole = await cpuOf(() => attempt(parser, whole, shape.isDripped));
-    wholeMin = Math.min(wholeMin, ofWhole);
-    if (wholeMin < CPU_US_MIN) return 0;
-    const ofShares = await cpuOf(async () => {
-      for (let n = 0; n < SHARES; n++) await attempt(parser, share, shape.isDripped);
-    });
-    sharesMin = Math.min(sharesMin, ofShares);
-    if (wholeMin <= QUOTIENT_MAX * sharesMin) break;
-  }
-  return wholeMin / sharesMin;
+  if (performance.now() - startedAt < WALL_MS_MIN) return 0;
+  const [ofWhole = 0, ofShares = 0] = await cpuByParts(parser, shape, [1, SHARES], CPU_US_MIN);
+  return ofWhole / ofShares;
 }
 
 describe("bytes of a remote party take time and memory in proportion to their number:", () => {
