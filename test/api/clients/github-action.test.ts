@@ -138,3 +138,17 @@ test("the action fails when publishing finds an error that its tests did not", a
     ]);
   }
 });
+
+test("it is green without any code", async () => {
+  const none = { transformations: [], libraries: [] };
+  const run = await api.send("POST", "/transformations/libraries/test", { body: none });
+  expect([run.status, run.body]).toEqual([
+    200,
+    { result: { successTestResults: [], failedTestResults: [] } },
+  ]);
+  const path = "/transformations/libraries/publish";
+  const { status, body } = await api.send("POST", path, { body: { ...none, commitId: "0ffee1" } });
+  expect([status, body]).toEqual([200, { published: true }]);
+  // Without a commit, nothing to publish is a mistake.
+  expect((await api.send("POST", path, { body: none })).status).toBe(400);
+});

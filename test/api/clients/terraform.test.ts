@@ -327,6 +327,59 @@ test("a misspelt key of a config is named, and the nearest one", async () => {
   expect(await send("KAFKA", { hostName: "h", zzz: 1 })).toBe("Unknown key at /config");
 });
 
+test("rudder-api-go creates a disabled webhook without a URL, which cannot be enabled until whole", async () => {
+  const { source } = await ask("POST", "/v2/sources", { name: "S", type: "HTTP" });
+  const body = { name: "D", type: "WEBHOOK", enabled: false, config: {} };
+  const { destination } = await ask("POST", "/v2/destinations", body);
+  expectNoDrift(body, destination);
+  const path = `/v2/destinations/${destination.id}`;
+  const pair = { sourceId: source.id, destinationId: destination.id };
+  await ask("POST", "/v2/connections", pair);
+  await api.page(source.id, "anonymousId=a");
+  const refusal = async (method: string, to: string, sent: object) => {
+    const { status, body } = await api.send(method, to, { body: sent });
+    return [status, body.message];
+  };
+  const message = expect.stringContaining(
+    "Expected an absolute http or https URL of at most 2048 characters at /config/webhookUrl, got nothing",
+  );
+  for (const change of [{ enabled: true }, { enabled: true, config: {} }]) {
+    expect(await refusal("PUT", path, change)).toEqual([400, message]);
+  }
+  const tested = await ask("POST", `${path}/test`);
+  expect(tested).toMatchObject({ ok: false, steps: [{ message: expect.stringContaining("URL") }] });
+  expect(await refusal("POST", "/v2/destinations", { ...body, enabled: true })).toEqual([
+    400,
+    message,
+  ]);
+  // A value that is wrong is refused all the same.
+  const wrong = await refusal("PUT", path, { config: { webhookUrl: "ftp://a.b" } });
+  expect(wrong[0]).toBe(400);
+  // Secrets are kept without a URL, and go to no URL that is given later.
+  await ask("PUT", path, { config: { secret: "s" } });
+  const url = { webhookUrl: "https://example.com/late" };
+  expect((await refusal("PUT", path, { config: url }))[0]).toBe(400);
+  await ask("PUT", path, { config: { ...url, secret: "s" }, enabled: true });
+  expect((await ask("GET", path)).destination).toMatchObject({ enabled: true, config: url });
+});
+
+test.each([
+  ["file", {}],
+  ["S3", { bucketName: "bucket" }],
+  ["postgres", {}],
+  ["POSTGRES", { sslMode: "disable" }],
+  ["clickhouse", {}],
+  ["KAFKA", { saslType: "plain" }],
+  ["kafka", {}],
+])("a disabled destination of the type %s may lack settings: %p", async (type, config) => {
+  const body = { name: "D", type, enabled: false, config };
+  const { destination } = await ask("POST", "/v2/destinations", body);
+  expect(destination.config).toEqual(config);
+  const path = `/v2/destinations/${destination.id}`;
+  await ask("PUT", path, { name: "E", enabled: false });
+  expect((await api.send("PUT", path, { body: { enabled: true } })).status).toBe(400);
+});
+
 test("destinations keep the version that a client sends, and have 1 without", async () => {
   const file = { name: "D", type: "FILE", enabled: true, config: { path: "v.jsonl" } };
   for (const [sent, answered] of [

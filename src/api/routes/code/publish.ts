@@ -43,8 +43,16 @@ const Revisions = Type.Object(
         maxItems: PUBLISH_ITEMS_MAX,
       }),
     ),
+    commitId: Type.Optional(
+      Type.String({ description: "Sent by RudderStack's GitHub Action; has no effect" }),
+    ),
   },
-  { $id: "Revisions", description: "At least one of the two lists, and not both empty" },
+  {
+    $id: "Revisions",
+    description:
+      "At least one of the two lists, and not both empty. RudderStack's GitHub Action may send two " +
+      "empty lists: for a test, and with `commitId` to publish",
+  },
 );
 type Revisions = Static<typeof Revisions>;
 
@@ -86,6 +94,7 @@ export const publishRoutes = [
     refusal: Published,
     example: { body: exampleBody, answer: { published: true } },
     async handle({ deps, workspaceId, body, request }) {
+      if (isEmpty(body) && body.commitId !== undefined) return { published: true };
       const result = await deps.publishing.publish(workspaceId, selection(body, request));
       // RudderStack's GitHub Action counts any 2xx as a success, so that a refused publish is a
       // 400.
@@ -130,7 +139,9 @@ export const publishRoutes = [
       },
     },
     handle: async ({ deps, workspaceId, body, request }) => ({
-      result: await deps.publishing.test(workspaceId, selection(body, request)),
+      result: isEmpty(body)
+        ? { successTestResults: [], failedTestResults: [] }
+        : await deps.publishing.test(workspaceId, selection(body, request)),
     }),
   }),
 
@@ -160,6 +171,11 @@ export const publishRoutes = [
       deps.publishing.runSuites(workspaceId, selection(body, request)),
   }),
 ] as const;
+
+/** Whether a request has both lists, and nothing in them: a repository without any code. */
+function isEmpty({ transformations, libraries }: Revisions): boolean {
+  return transformations?.length === 0 && libraries?.length === 0;
+}
 
 /** The revisions of a request as objects. Throws when the request lists none. */
 function items({ transformations = [], libraries = [] }: Revisions) {

@@ -15,21 +15,45 @@ import {
 
 /**
  * Returns the config to store: validated, without nulls, and with the stored secrets that the
- * request leaves out. Throws when the config is invalid, or when a stored secret would be sent to
+ * request leaves out. The config of a disabled destination may lack keys. Throws when the config is invalid, or when a stored secret would be sent to
  * another host, since the caller may not know the secret.
  */
 export function resolveConfig(
   kind: DestinationKind,
   sent: DestinationConfig,
   before: DestinationConfig,
+  enabled: boolean,
 ): DestinationConfig {
   const form = formOf(kind, sent);
   const { config, kept } = retainSecrets(form, unmasked(form, sent, before), before);
-  const faults = [...configErrors(form, config), ...maskErrors(form, config, before)];
+  const faults = [...configErrors(form, config), ...maskErrors(form, config, before)].filter(
+    (fault) => enabled || !isOfMissingKey(fault, config),
+  );
   if (faults.length === 0) faults.push(...audienceErrors(kept, config, before));
+  expectNone(faults);
+  return config;
+}
+
+/** Throws when a config lacks keys, so that its destination cannot be enabled. */
+export function expectWhole(kind: DestinationKind, config: DestinationConfig): void {
+  expectNone(missingKeys(kind, config));
+}
+
+/** Returns a fault for each required key that a config lacks. */
+export function missingKeys(kind: DestinationKind, config: DestinationConfig): Detail[] {
+  const faults = configErrors(formOf(kind, config), config);
+  return faults.filter((fault) => isOfMissingKey(fault, config));
+}
+
+function expectNone(faults: readonly Detail[]): void {
   const [fault, ...more] = faults.map((it) => ({ ...it, path: `/config${it.path}` }));
   if (fault) throw validationError([fault, ...more]);
-  return config;
+}
+
+/** Whether a fault is that a key is missing, and not that its value is wrong. */
+function isOfMissingKey({ path }: Detail, config: DestinationConfig): boolean {
+  const [, key = ""] = path.split("/");
+  return key !== "" && config[key] === undefined;
 }
 
 /**

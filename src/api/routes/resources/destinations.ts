@@ -16,7 +16,7 @@ import {
   Time,
 } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
-import { configAnswer, resolveConfig } from "./destination-config.ts";
+import { configAnswer, expectWhole, missingKeys, resolveConfig } from "./destination-config.ts";
 import { resource } from "./resource.ts";
 
 const Config = Type.Record(Type.String(), Type.Unknown(), {
@@ -71,7 +71,8 @@ const DestinationChange = Type.Object(
     $id: "DestinationChange",
     description:
       "What is absent keeps its value; a new config keeps the secrets it leaves out, unless it would " +
-      "send them to another host: then it has to have them",
+      "send them to another host: then it has to have them. A disabled destination's config may lack " +
+      "required settings; it is enabled only with all of them",
   },
 );
 
@@ -120,7 +121,7 @@ export const destinationRoutes = [
         name: body.name.trim(),
         type: kind.kind,
         ...(body.type !== kind.kind && { typeAs: body.type }),
-        config: resolveConfig(kind, body.config ?? {}, {}),
+        config: resolveConfig(kind, body.config ?? {}, {}, body.enabled ?? true),
         // Clients written in Go send 0 when they have no version.
         ...(body.version && { version: body.version }),
         ...(body.enabled !== undefined && { enabled: body.enabled }),
@@ -139,9 +140,16 @@ export const destinationRoutes = [
         ...(version && { version }),
         ...(name !== undefined && { name: name.trim() }),
         ...(enabled !== undefined && { enabled }),
-        ...(config !== undefined && {
-          config: (before: StoredDestination) =>
-            resolveConfig(kindOf(deps, before.type), config ?? {}, before.config),
+        ...((config !== undefined || enabled === true) && {
+          config: (before: StoredDestination) => {
+            const kind = kindOf(deps, before.type);
+            const isEnabled = enabled ?? before.enabled;
+            if (config !== undefined) {
+              return resolveConfig(kind, config ?? {}, before.config, isEnabled);
+            }
+            expectWhole(kind, before.config);
+            return before.config;
+          },
         }),
       };
       const logEnds = await deps.pipeline.logEnds();
@@ -171,6 +179,11 @@ export const destinationRoutes = [
     },
     async handle({ deps, workspaceId, params, closing }) {
       const { type, config } = deps.catalog.destinations.get(workspaceId, params.id);
+      const [missing] = missingKeys(kindOf(deps, type), config);
+      if (missing !== undefined) {
+        const message = `${missing.path.slice(1)}: ${missing.message}`;
+        return { ok: false, steps: [{ step: testSteps[0], ok: false, message, durationMs: 0 }] };
+      }
       using _permit = deps.limiters.connectionTests.acquire(workspaceId);
       const late = new Error(`The test did not end within ${CONNECTION_TEST_MS_MAX} ms`);
       const time = new AbortController();

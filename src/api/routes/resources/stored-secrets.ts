@@ -50,7 +50,7 @@ export function audienceErrors(
 ): Detail[] {
   return kept.slice(0, DETAILS_MAX).flatMap(({ secret, path }) => {
     const old = audiencesOf(secret, before);
-    const [moved] = addedAudiences(old, secret.audiences(config));
+    const [moved] = addedAudiences(old, audiencesOf(secret, config));
     if (moved === undefined) return [];
     const of = `the one that is kept is for ${textOf(old) || "another place"}`;
     return [{ path, message: `Expected the secret again, since ${of}, got none` }];
@@ -70,8 +70,8 @@ export function secretsOf({ secretKeys }: ConfigForm) {
 }
 
 /**
- * The hosts that receive a secret. The list is empty when the config is from an earlier version and
- * does not name them.
+ * The hosts that receive a secret. The list is empty when the config does not name them: that of a
+ * disabled destination, or of an earlier version.
  */
 function audiencesOf({ audiences }: SecretKey, config: DestinationConfig): SecretAudience[] {
   try {
