@@ -41,7 +41,7 @@ export async function judgeState(
   };
   let server: Server;
   try {
-    server = await startServer({ directory: mountPoint });
+    server = await startServer({ directory: mountPoint, flags: ["--metrics-tenants", "true"] });
   } catch (error) {
     return { ...judged, faults: [`the server does not start: ${(error as Error).message}`] };
   }

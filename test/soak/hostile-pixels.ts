@@ -80,7 +80,7 @@ export async function sendHostilePixels(
         ),
     },
   ];
-  const server = await startServer({ flags: ["--log-level", "warn"] });
+  const server = await startServer({ flags: ["--log-level", "warn", "--metrics-tenants", "true"] });
   try {
     return await run(server, tables, minutes, pixelsPerSecond);
   } finally {

@@ -29,7 +29,11 @@ export class Site {
 
   static async open(directory: string, moodMs: number): Promise<Site> {
     const receiver = await startReceiver(join(directory, "received"), moodMs);
-    const common = ["--retry-window", "600", "--log-level", "warn"];
+    const common = [
+      ...["--retry-window", "600", "--log-level", "warn"],
+      // The lag of each lane, which `drain` waits for.
+      ...["--metrics-tenants", "true"],
+    ];
     const server = await startServer({ directory, flags: common });
     const ports = [
       ...["--port", new URL(server.dataPlane).port],
