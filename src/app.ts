@@ -274,6 +274,7 @@ function openApi({ config, logger, metrics }: StartContext, sources: ApiSources)
       it.toLowerCase(),
     ),
     python: config["api.python"],
+    headers: config["api.headers"],
     requestsPerSecondMax: config["admin.rate"],
   });
 }

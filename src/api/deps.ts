@@ -123,6 +123,8 @@ export interface ApiDeps {
    * rudder-cli, which knows only that name.
    */
   python: "pythonfaas" | "python";
+  /** Whether answers show the values of secret headers of webhooks (`clear`). */
+  headers: "masked" | "clear";
   /**
    * Average number of requests per second that the tokens of one workspace may send; 0 is no limit.
    * A burst may use the allowance of `API_BURST_SECONDS`.

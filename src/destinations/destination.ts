@@ -115,6 +115,11 @@ export interface SecretKey<Config = Record<string, unknown>> {
    */
   path: string;
   /**
+   * Whether the value in this item of an array is secret. The API returns the others. Without this
+   * function all values are secret.
+   */
+  isSecret?(item: Record<string, unknown>): boolean;
+  /**
    * Returns the receivers of the secret, or of requests that are signed with it. Throws when they
    * cannot be read from the config, as may happen with a config of an earlier version.
    */

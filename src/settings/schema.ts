@@ -101,6 +101,11 @@ export const configSchema = Type.Object({
     default: "pythonfaas",
     description: "what API answers call Python code; rudder-cli's `import` needs `python`",
   }),
+  "api.headers": Type.Union([Type.Literal("masked"), Type.Literal("clear")], {
+    default: "masked",
+    description:
+      "whether API answers hide values of secret webhook headers; Terraform needs `clear` for these",
+  }),
   "events.retention.age": Type.Integer({
     default: 0,
     minimum: 0,

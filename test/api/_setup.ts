@@ -116,6 +116,7 @@ export async function startApi(more: Partial<ApiDeps> = {}, order?: OrderedLog):
     hosts: [],
     version: "0.0.0",
     python: "pythonfaas",
+    headers: "masked",
     logger,
     metrics,
     ...more,

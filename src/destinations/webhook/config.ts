@@ -29,6 +29,12 @@ const Header = Type.Object({
     description: "Header name",
   }),
   to: Type.String({ maxLength: WEBHOOK_HEADER_VALUE_CHARS_MAX, description: "Header value" }),
+  secret: Type.Optional(
+    Type.Boolean({
+      description:
+        "Whether answers hide the value; by default for names such as `Authorization` and `X-Api-Key`",
+    }),
+  ),
 });
 
 const oauthText = (description: string) =>
@@ -120,7 +126,7 @@ export type WebhookConfig = Static<typeof WebhookConfig>;
 const expectations: Record<string, string> = {
   "/webhookUrl": `Expected an absolute http or https URL of at most ${WEBHOOK_URL_CHARS_MAX} characters`,
   "/webhookMethod": `Expected one of ${methods.join(", ")}`,
-  "/headers": `Expected an array of at most ${WEBHOOK_HEADERS_MAX} objects with from and to`,
+  "/headers": `Expected an array of at most ${WEBHOOK_HEADERS_MAX} objects with from and to, and perhaps secret`,
   "/batchSize": `Expected an integer from 1 to ${WEBHOOK_BATCH_EVENTS_MAX}`,
   "/timeoutMs": `Expected an integer from 1 to ${WEBHOOK_TIMEOUT_MS_MAX}`,
   "/secret": `Expected a string of 1 to ${WEBHOOK_SECRET_CHARS_MAX} characters`,

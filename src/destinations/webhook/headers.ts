@@ -30,3 +30,14 @@ export function headerValueFault(value: string): string | undefined {
     ? `Expected at most ${WEBHOOK_HEADER_VALUE_CHARS_MAX} characters`
     : undefined;
 }
+
+/** Matches names of headers whose values usually are secret. */
+const secretName = /^((proxy-)?authorization|cookie)$|key|token|secret|password|signature/i;
+
+/**
+ * Whether the value of a header in a config is secret: as the config says, else by the header's
+ * name.
+ */
+export function isSecretHeader({ from, secret }: { from?: unknown; secret?: unknown }): boolean {
+  return typeof secret === "boolean" ? secret : secretName.test(String(from));
+}

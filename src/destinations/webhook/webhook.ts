@@ -14,6 +14,7 @@ import { testEvent } from "../test-event.ts";
 import { type TestStep, TestSteps } from "../test-steps.ts";
 import { AccessTokenError, AccessTokens } from "./access-tokens.ts";
 import { WebhookConfig, webhookFaults } from "./config.ts";
+import { isSecretHeader } from "./headers.ts";
 import { WEBHOOK_TIMEOUT_MS_DEFAULT } from "./limits.ts";
 import { requestBuilder } from "./request.ts";
 import { sendsList } from "./request-body.ts";
@@ -31,7 +32,7 @@ export function webhookKind(egress: Egress): DestinationKind<WebhookConfig> {
     configSchema: WebhookConfig,
     secretKeys: [
       { path: "secret", audiences },
-      { path: "headers.to", audiences },
+      { path: "headers.to", audiences, isSecret: isSecretHeader },
       {
         path: "oauth.clientSecret",
         audiences: (config) => [...audiences(config), ...tokenAudiences(config)],

@@ -125,11 +125,11 @@ describe("/v2/destinations", () => {
     expect(misspelt.body.details).toMatchObject([{ path: "/config/oauth" }]);
   });
 
-  test("answer no values of headers, and keep those that come back as they were answered", async () => {
+  test("answer no values of secret headers, and keep those that come back as they were answered", async () => {
     const headers = [
       { from: "Authorization", to: "Bearer hidden-1" },
-      { from: "X-Team", to: "hidden-2" },
-      { from: "X-Team", to: "hidden-3" },
+      { from: "X-Team-Key", to: "hidden-2" },
+      { from: "X-Team-Key", to: "hidden-3" },
       { from: "X-Empty", to: "" },
     ];
     const { body } = await api.send("POST", "/v2/destinations", {
@@ -149,14 +149,18 @@ describe("/v2/destinations", () => {
     await put(id, {
       config: {
         ...webhook,
-        headers: [{ from: "X-Team" }, { from: "New", to: "hidden-4" }, { from: "Authorization" }],
+        headers: [
+          { from: "X-Team-Key" },
+          { from: "New-Token", to: "hidden-4" },
+          { from: "Authorization" },
+        ],
       },
     });
     expect(stored(id).headers).toEqual([
-      ...[headers[1]!, { from: "New", to: "hidden-4" }, headers[0]!],
+      ...[headers[1]!, { from: "New-Token", to: "hidden-4" }, headers[0]!],
     ]);
-    await put(id, { config: { ...webhook, headers: [{ from: "New", to: "hidden-5" }] } });
-    expect(stored(id).headers).toEqual([{ from: "New", to: "hidden-5" }]);
+    await put(id, { config: { ...webhook, headers: [{ from: "New-Token", to: "hidden-5" }] } });
+    expect(stored(id).headers).toEqual([{ from: "New-Token", to: "hidden-5" }]);
     await put(id, { config: webhook });
     expect(stored(id)).toEqual(webhook);
     await put(id, { config: { ...webhook, headers } });
@@ -164,7 +168,7 @@ describe("/v2/destinations", () => {
     const crowd = { ...webhook, headers: Array.from({ length: 15_000 }, () => ({ from: "X" })) };
     expect((await put(id, { config: crowd })).status).toBe(400);
     await put(id, { config: webhook });
-    const missing = await put(id, { config: { ...webhook, headers: [{ from: "New" }] } });
+    const missing = await put(id, { config: { ...webhook, headers: [{ from: "New-Token" }] } });
     expect(missing.status).toBe(400);
   });
 

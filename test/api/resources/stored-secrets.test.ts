@@ -288,6 +288,46 @@ describe("a secret that is left out", () => {
   });
 });
 
+describe("values of webhook headers", () => {
+  const headers = [
+    { from: "X-Plan", to: "pro" },
+    { from: "X-Plan", to: "hidden", secret: true },
+    { from: "authorization", to: "Bearer hidden" },
+    { from: "X-Api-Key", to: "hidden" },
+    { from: "X-Webhook-Signature", to: "hidden" },
+    { from: "X-Token", to: "public", secret: false },
+  ];
+  const create = (of: TestApi) =>
+    of.send("POST", "/v2/destinations", {
+      body: { name: "D", type: "webhook", config: { webhookUrl: hook, headers } },
+    });
+
+  test("are answered, except those that are secret by the config or by their name", async () => {
+    const { body, text } = await create(api);
+    expect(text).not.toContain("hidden");
+    const { id, config } = body.destination;
+    const values = config.headers.map(({ to }: Config) => to);
+    expect(values).toEqual(["pro", "", "", "", "", "public"]);
+    const path = `/v2/destinations/${id}`;
+    expect((await api.send("PUT", path, { body: { config } })).status).toBe(200);
+    const stored = () => api.catalog.destinations.get(api.workspaceId, id).config.headers;
+    expect(stored()).toEqual(headers);
+
+    // A secret value is not shown by a change of what makes it secret.
+    const shown = config.headers.map((it: Config) => ({ ...it, secret: false }));
+    const changed = await api.send("PUT", path, {
+      body: { config: { ...config, headers: shown } },
+    });
+    expect(changed.text).not.toContain("hidden");
+  });
+
+  test("are all answered with api.headers", async () => {
+    const clear = await startApi({ headers: "clear" });
+    expect((await create(clear)).body.destination.config.headers).toEqual(headers);
+    await clear.stop();
+  });
+});
+
 describe("secret parts of a URL", () => {
   const slack = "https://hooks.slack.com/services/T000/B000/hiddenhidden";
   const shownAs: [type: string, config: Config, shown: string][] = [

@@ -3,6 +3,7 @@ import type { ConfigForm, DestinationKind } from "../../../destinations/destinat
 import { MASK } from "../../../destinations/masked-url.ts";
 import type { Detail } from "../../../errors.ts";
 import { DETAILS_MAX } from "../../../settings/limits.ts";
+import type { ApiDeps } from "../../deps.ts";
 import { unknownKeys } from "../../request/unknown-keys.ts";
 import { validationError } from "../../request/validation.ts";
 import { isObject } from "../../schema/common.ts";
@@ -58,19 +59,28 @@ function isOfMissingKey({ path }: Detail, config: DestinationConfig): boolean {
 
 /**
  * Returns the config as answers show it: only known keys, and no secrets. A secret in an item of a
- * list becomes an empty text.
+ * list becomes an empty text, unless `headers` is `clear` and the kind tells secret headers from
+ * others.
  */
-export function configAnswer(kind: DestinationKind, config: DestinationConfig): DestinationConfig {
+export function configAnswer(
+  kind: DestinationKind,
+  config: DestinationConfig,
+  headers: ApiDeps["headers"],
+): DestinationConfig {
   const form = formOf(kind, config);
   const shown: DestinationConfig = {};
   for (const key in form.configSchema.properties) {
     if (config[key] !== undefined) shown[key] = config[key];
   }
   for (const { key, shown: mask } of form.maskedKeys ?? []) shown[key] = mask(config);
-  for (const { key, inner } of secretsOf(form)) {
+  for (const { key, inner, secret } of secretsOf(form)) {
+    const { isSecret = () => true } = secret;
     if (inner === undefined) delete shown[key];
     else if (Array.isArray(shown[key])) {
-      shown[key] = shown[key].map((item: DestinationConfig) => ({ ...item, [inner]: "" }));
+      if (secret.isSecret !== undefined && headers === "clear") continue;
+      shown[key] = shown[key].map((item: DestinationConfig) =>
+        isSecret(item) ? { ...item, [inner]: "" } : item,
+      );
     } else if (isObject(shown[key])) {
       const { [inner]: _, ...rest } = shown[key];
       shown[key] = rest;

@@ -22,7 +22,7 @@ import { resource } from "./resource.ts";
 const Config = Type.Record(Type.String(), Type.Unknown(), {
   $id: "DestinationConfig",
   description:
-    "Settings of the type; secrets are write-only (`to` of a header is answered empty, and kept when it is sent so; secret parts of a URL are answered as `***`, and kept likewise), null removes a setting",
+    "Settings of the type; secrets are write-only (`to` of a secret header is answered empty, and kept when it is sent so; secret parts of a URL are answered as `***`, and kept likewise), null removes a setting",
 });
 
 const versionDescription =
@@ -213,7 +213,7 @@ function kindOf({ kinds }: ApiDeps, type: string): DestinationKind {
 
 function destinationAnswer(
   destination: StoredDestination,
-  { kinds, catalog }: ApiDeps,
+  { kinds, catalog, headers }: ApiDeps,
 ): Static<typeof Destination> {
   const { id, workspaceId, name, type, typeAs = type } = destination;
   const { version = 1, enabled, externalId } = destination;
@@ -226,7 +226,7 @@ function destinationAnswer(
     type: typeAs,
     version,
     enabled,
-    config: kind === undefined ? {} : configAnswer(kind, destination.config),
+    config: kind === undefined ? {} : configAnswer(kind, destination.config, headers),
     ...(externalId !== undefined && { externalId }),
     ...(transformationId !== undefined && { transformation: { id: transformationId } }),
     createdAt: isoTime(destination.createdAt),
