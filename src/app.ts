@@ -44,7 +44,7 @@ import { selfCommand } from "./self-command.ts";
 import type { Config } from "./settings/reader.ts";
 import { version } from "./version.ts";
 
-/** Milliseconds for which the text of the metrics is kept, for all scrapers together. */
+/** Time in milliseconds for which the text of the metrics is reused for all scrapers. */
 const METRICS_KEPT_MS = 1_000;
 
 export interface App {

@@ -1,11 +1,14 @@
-/** A broken invariant: a fault of pixelmill itself, never of its input. */
+/**
+ * Thrown for a broken invariant, which is a bug of pixelmill itself and never caused by its input.
+ */
 export class InvariantError extends Error {
   override readonly name = "InvariantError";
 }
 
 /**
- * Checks what must hold whatever the input, also in production. Throws `InvariantError`, which stops
- * the lane, the request or the process that meets it instead of letting it go on with wrong state.
+ * Checks an invariant, which must hold whatever the input is. Also checks it in production. Throws
+ * `InvariantError`, which stops the request, the process or the delivery that meets it, because it
+ * would otherwise go on with wrong state.
  *
  * @example assert(cursor <= durableEnd, "Cursor is behind the durable end of the log");
  *

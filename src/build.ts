@@ -1,6 +1,7 @@
 /**
- * `npm run build`, or `bun src/build.ts [TARGET] [--entry FILE] [--outfile FILE]`: the single executable `dist/pixelmill`. ES module bytecode makes a start twice
- * as quick; whitespace stays, since Elysia reads the source of handlers.
+ * Builds the single executable `dist/pixelmill`: `npm run build`, or `bun src/build.ts [TARGET]
+ * [--entry FILE] [--outfile FILE]`. ES module bytecode halves the time of a start. Whitespace is
+ * kept, because the web framework Elysia reads the source text of handlers.
  */
 import { dirname, join, relative } from "node:path";
 import { parseArgs } from "node:util";
@@ -19,9 +20,10 @@ const target = positionals[0] as Bun.Build.CompileTarget | undefined;
 const platform = target?.includes("arm64") ? "linux-arm64" : "linux-x64";
 
 /**
- * lmdb finds its native addon by scanning directories, and its dictionary by a file path: neither
- * exists inside an executable. Both become imports, which the bundler embeds. A changed lmdb
- * stops the build instead of the server.
+ * Embeds the native addon and the dictionary of lmdb into the executable. lmdb finds the addon by
+ * scanning directories and the dictionary by a file path, and neither exists inside an executable.
+ * The plugin turns both into imports, which the bundler embeds. If a new version of lmdb has other
+ * code, the build fails, and not the server.
  */
 const embedLmdb: BunPlugin = {
   name: "embed lmdb",
@@ -58,9 +60,10 @@ const embedLmdb: BunPlugin = {
 };
 
 /**
- * Kafka's client reads a file of WebAssembly beside its code, and looks for a native addon that
- * computes the same. The file stands as text in another module of its package; without the addon
- * the client goes on.
+ * Embeds the WebAssembly code of the Kafka library into the executable. The library reads the code
+ * from a file beside its own, or uses a native addon that computes the same. The plugin replaces
+ * that module by one that contains the code as text. Without the addon, the library uses the
+ * WebAssembly.
  */
 const embedKafka: BunPlugin = {
   name: "embed Kafka's client",

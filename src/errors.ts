@@ -1,6 +1,6 @@
 import { getSystemErrorMap } from "node:util";
 
-/** Why a request is refused; the listeners map each refusal to one status. */
+/** Reason why a request is refused. The HTTP listeners map each reason to one status. */
 export type Refusal =
   | "invalid" // 400
   | "unauthenticated" // 401
@@ -12,7 +12,7 @@ export type Refusal =
   | "too-many" // 429
   | "unavailable"; // 503
 
-/** One error of a request: its location (a JSON pointer), and a message. */
+/** One error in a request: its location (a JSON pointer), and a message. */
 export interface Detail {
   path: string;
   message: string;
@@ -21,8 +21,9 @@ export interface Detail {
 }
 
 /**
- * A refused request, with a sentence for the caller. The error never contains the caller's input,
- * except a misspelt key, nor a file path or a stack: listeners send `message` and `details` as they are.
+ * Error for a refused request, with a sentence for the caller. Listeners send `message` and
+ * `details` to the caller. They must therefore not contain the caller's input (except a misspelt
+ * key), a file path or a stack.
  */
 export class ApiError extends Error {
   override readonly name = "ApiError";
@@ -37,8 +38,8 @@ export class ApiError extends Error {
 }
 
 /**
- * A setting or an environment with which the server cannot start; printed as one sentence without a
- * stack.
+ * Error for a setting or an environment with which the server cannot start. It is printed as one
+ * sentence without a stack.
  */
 export class StartError extends Error {
   override readonly name = "StartError";
@@ -53,31 +54,40 @@ export function listenError(address: { host: string; port: number }, cause: unkn
   return new StartError(`Cannot listen on ${host} port ${port}: ${reason}`);
 }
 
-/** Whether a host name cannot be resolved, which Bun reports in three ways, one without a code. */
+/**
+ * Whether an error means that a host name cannot be resolved. Bun reports this in three ways, one
+ * without an error code.
+ */
 function isUnknownHost(cause: unknown): boolean {
   const { code, message } = (cause ?? {}) as { code?: string; message?: string };
   if (code === undefined) return message?.startsWith("Failed to listen at") === true;
   return ["ENOENT", "ENOTFOUND", "EAI_AGAIN", "EADDRNOTAVAIL"].includes(code);
 }
 
-/** The system's text for an error code: Bun only says that it failed to listen. */
+/** Returns the system's text for an error code, because Bun only says that it failed to listen. */
 export function systemReason(cause: unknown): string {
   const code = (cause as { code?: unknown } | null)?.code;
   const known = [...getSystemErrorMap().values()].find(([name]) => name === code);
   return known ? `${known[1]} (${known[0]})` : messageOf(cause);
 }
 
-/** The code of an error of the system or of a library, such as `ENOENT`; empty when it has none. */
+/**
+ * Returns the code of an error of the system or of a library, such as `ENOENT`. Empty when it has
+ * none.
+ */
 export function codeOf(error: unknown): string {
   return error instanceof Error && "code" in error ? String(error.code) : "";
 }
 
-/** The message of any thrown value. */
+/** Returns the message of any thrown value. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Describes a value by its type and size alone: error messages never repeat the caller's text. */
+/**
+ * Describes a value only by its type and size, because error messages must not repeat the caller's
+ * text.
+ */
 export function describeValue(value: unknown): string {
   if (value === undefined) return "nothing";
   if (value === null) return "null";

@@ -25,7 +25,10 @@ interface ReadinessSources {
   ingest: Pick<Ingest, "healthy">;
   sandbox: Pick<GuestSandbox, "status">;
   pipeline: Pick<Pipeline, "failure">;
-  /** Whether the first workspace and its token are stored. Requests with the token fail before. */
+  /**
+   * Whether the first workspace and its admin token are stored. Before, requests with the token
+   * fail.
+   */
   hasWorkspace: boolean;
 }
 
@@ -117,8 +120,9 @@ export async function metricsText(metrics: Metrics, ingest: Pick<Ingest, "metric
 }
 
 /**
- * Lists the suspended transformation programs of a workspace. Each is reported as a suspension of
- * the transformation's revision.
+ * Lists the suspended transformations of a workspace. A program (a transformation with its
+ * libraries) is suspended when it only fails. Each is reported as a suspension of the
+ * transformation's revision.
  */
 export function programSuspensions(
   sandbox: Pick<GuestSandbox, "suspended">,

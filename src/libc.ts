@@ -1,7 +1,9 @@
 import { dlopen, type FFIFunction } from "bun:ffi";
 import { messageOf, StartError } from "./errors.ts";
 
-/** Binds functions of the C library, glibc's or musl's. `StartError` when neither can be loaded. */
+/**
+ * Binds functions of the C library (glibc or musl). Throws `StartError` when neither can be loaded.
+ */
 export function openLibc<T extends Record<string, FFIFunction>>(symbols: T) {
   const musl = `libc.musl-${process.arch === "arm64" ? "aarch64" : "x86_64"}.so.1`;
   try {

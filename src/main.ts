@@ -1,6 +1,7 @@
 /**
- * argv → command. A guest and an ingest process are this same executable started again, so each
- * branch imports what it runs and nothing else: a guest is ready in milliseconds.
+ * Runs the command that the arguments name. Processes that run user code (`guest`) or accept pixels
+ * (`ingest`) start from this same executable. Each branch imports only what it runs, so that a
+ * guest starts within milliseconds.
  */
 const [command, ...rest] = process.argv.slice(2);
 

@@ -1,4 +1,4 @@
-/** Command that starts this executable again; in a checkout, Bun with the entry file. */
+/** Command line that starts this executable again. In a checkout, it is Bun with the entry file. */
 export const selfCommand: readonly string[] = Bun.main.startsWith("/$bunfs/")
   ? [process.execPath]
   : [process.execPath, Bun.main];

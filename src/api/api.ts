@@ -29,14 +29,14 @@ export interface Api {
    */
   start(address: { host: string; port: number }): Promise<string>;
   /**
-   * Stops the listener: accepts no new request, waits up to `DRAIN_MS_MAX` for the requests in
-   * flight, and ends live tails.
+   * Stops the listener: accepts no new requests, waits up to `DRAIN_MS_MAX` for the requests in
+   * flight, and ends live tails (streams of new events).
    */
   stop(): Promise<void>;
 }
 
 /**
- * Creates the control plane listener. It serves the Transformations API, the management API, the
+ * Creates the control plane: the HTTP listener of the Transformations API, the management API, the
  * console, health and metrics.
  */
 export function createApi(given: ApiDeps): Api {
@@ -129,7 +129,8 @@ export function createApi(given: ApiDeps): Api {
 }
 
 /**
- * The path as the client sent it. It is cut from the text, because `new URL` throws for some hosts.
+ * Returns the path of a URL as the client sent it. The path is cut from the text, because `new URL`
+ * throws for some hosts.
  */
 function pathOf(url: string): string {
   const start = url.indexOf("/", url.indexOf("//") + 2);
@@ -138,8 +139,9 @@ function pathOf(url: string): string {
 }
 
 /**
- * Answers 403 to a client of RudderStack's that asks for a product of the cloud, 405 with the
- * allowed methods for another known path, and 404 for any other path.
+ * Builds the response for a path and method without a route: 403 to a RudderStack client that
+ * requests a cloud product, 405 with the allowed methods for a path that exists with another
+ * method, and 404 for any other path.
  */
 function noRouteResponse(headers: Headers, path: string): Response {
   // RudderStack's clients send their token with every request.
@@ -155,8 +157,8 @@ function noRouteResponse(headers: Headers, path: string): Response {
 }
 
 /**
- * The message of a 404. It suggests the path that the client probably meant: some resources of
- * RudderStack exist only under /v2, and pixels belong to the port of the data plane.
+ * Returns the message of a 404 response. It suggests the path that the client probably meant: some
+ * RudderStack resources exist only under /v2, and pixels belong to the port of the data plane.
  */
 function noRouteMessage(path: string): string {
   if (path.startsWith("/pixel/")) {

@@ -21,7 +21,10 @@ export interface Client {
    * answer is not a success.
    */
   call<Key extends ClientKey>(key: Key, ...input: InputOf<Key>): Promise<AnswerOf<Key>>;
-  /** Yields the messages of the live tail until `signal` aborts or the server ends the stream. */
+  /**
+   * Yields the messages of the live tail (the stream of a workspace's new events) until `signal`
+   * aborts or the server ends the stream.
+   */
   follow(
     filter?: { sourceId?: string; destinationId?: string },
     signal?: AbortSignal,
@@ -41,7 +44,7 @@ export interface FollowedMessage {
   data: Record<string, unknown>;
 }
 
-/** Thrown when an answer is not a success. `message` is the server's error message. */
+/** Thrown when a response is not a success. `message` is the server's error message. */
 export class RequestRefused extends Error {
   override readonly name = "RequestRefused";
 
@@ -72,7 +75,7 @@ type RequestOptions<Key extends ClientKey> = (keyof PathParams<Key> extends neve
     ? { body?: undefined }
     : { body: Schemas<Key>["body"] });
 /**
- * The arguments of `call` after the key. The argument is optional when the route requires no
+ * Arguments of `call` after the route key. The argument is optional when the route requires no path
  * parameter, query or body.
  */
 export type InputOf<Key extends ClientKey> =
@@ -88,7 +91,7 @@ interface Input {
 
 export function createClient(options: {
   baseUrl: string;
-  /** API token. The console leaves it out: its browser sends a session cookie. */
+  /** API token. The console leaves it out, because its browser sends a session cookie. */
   token?: string;
   fetch?: typeof fetch;
 }): Client {

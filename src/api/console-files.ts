@@ -3,7 +3,7 @@ import type { ApiDeps } from "./deps.ts";
 import { expectHost } from "./request/cross-site.ts";
 import { responseHeaders } from "./response/errors.ts";
 
-/** The bundle that `src/console/bundle.ts` writes, as JSON compressed by zstd. */
+/** The console's files as `src/console/bundle.ts` writes them: JSON compressed with Zstandard. */
 export interface ConsoleBundle {
   /** HTML of the page. */
   html: string;
@@ -29,8 +29,9 @@ let opened: Promise<ConsoleBundle> | undefined;
 const gzipped = new Map<string, Uint8Array<ArrayBuffer>>();
 
 /**
- * Serves the web console: the page at `/`, or one of its files. Resolves with undefined for other
- * paths. The files need no token: they contain no data, and the page asks the API for all data.
+ * Serves the web console: its page at `/`, and the files that the page loads. Resolves with
+ * undefined for other paths. The files need no token, because they contain no data; the page
+ * requests all data from the API.
  */
 export async function consoleResponse(
   { method, headers }: Request,
@@ -101,9 +102,9 @@ function answer(
 }
 
 /**
- * Headers that let the page run only its own scripts and send requests only to the control plane
- * and the data plane. Markup in a name, an event or an error text cannot run code, even if the page
- * rendered it.
+ * Returns headers that let the page run only its own scripts, and send requests only to the control
+ * plane and the data plane. Markup in a name, an event or an error text cannot run code then, even
+ * if the page rendered the markup.
  */
 function pageHeaders(dataPlaneUrl: string): Record<string, string> {
   return {

@@ -11,14 +11,15 @@ export interface Readiness {
   ready: boolean;
   checks: Record<string, { ok: boolean; message?: string }>;
   /**
-   * Warnings about states in which the server works but should not stay, such as
+   * Warnings about states in which the server works but should not remain, such as
    * `--insecure-sandbox`. Each is one sentence.
    */
   warnings: string[];
 }
 
 /**
- * A suspension: the published revision is not run before `until` (milliseconds since the epoch).
+ * Suspension of a published revision of user code: the revision is not run before `until`
+ * (milliseconds since the epoch).
  */
 export interface RevisionSuspension {
   transformationVersionId: string;
@@ -34,19 +35,20 @@ export interface SystemFigures {
   uptimeSeconds: number;
   processes: { name: string; residentBytes: number; cpuSeconds: number }[];
   /**
-   * `alive` counts guests, and `awaited` counts workspaces that wait for a guest.
+   * `alive` counts running guests (confined processes that run user code). `awaited` counts
+   * workspaces that wait for a guest.
    */
   guests: { alive: number; awaited: number };
   memory: { totalBytes: number; freeBytes: number };
-  /** `used` has the bytes of each part of the data directory, by the part's name. */
+  /** `used` contains the bytes that each part of the data directory uses, by the part's name. */
   disk: { used: Record<string, number>; freeBytes: number };
   /** Size and retention of the event logs. */
   events: {
-    /** Bytes of the event logs on disk. */
+    /** Size of the event logs on disk in bytes. */
     bytes: number;
     /** When the oldest event in the logs was received (milliseconds since the epoch). */
     oldestAt: number | undefined;
-    /** Age in seconds and size in bytes up to which delivered events are kept. 0 is no bound. */
+    /** Age in seconds and size in bytes up to which delivered events are kept. 0 means no limit. */
     retention: { seconds: number; bytes: number };
   };
 }
@@ -56,30 +58,30 @@ export interface ClusterFigures {
   name: string;
   /** Id of the node that answers the request. */
   node: string;
-  /** The live nodes. Absent while the brokers do not list the nodes. */
+  /** Nodes that are running. Absent while the brokers do not list the nodes. */
   nodes?: { id: string; version: string; controlPlaneUrl: string; partitions: number[] }[];
   partitions: {
     partition: number;
     /**
-     * Id of the node that runs the partition's lanes, or ran them last. Absent when no node has run
-     * them yet.
+     * Id of the node that delivers the partition's events, or did so last. Absent when no node has
+     * done so yet.
      */
     node?: string;
     /**
-     * Number of events that at least one destination has not settled. Absent while the brokers do
-     * not report the number.
+     * Number of events whose delivery to at least one destination is not finished. Absent while the
+     * brokers do not report the number.
      */
     lagEvents?: number;
   }[];
 }
 
-/** Sends questions to the other nodes of a cluster, and answers theirs. */
+/** Sends questions to the other nodes of a cluster, and answers their questions. */
 export interface PeerNodes {
   /** Id of this node. */
   node: string;
-  /** Asks all other nodes. Resolves after two seconds at most. */
+  /** Sends a question to all other nodes. Resolves with their answers after two seconds at most. */
   ask(question: unknown): Promise<{
-    /** Answers by the id of the node that gave them. */
+    /** Answers by the id of the node that sent each. */
     answers: ReadonlyMap<string, unknown>;
     /** Ids of nodes that did not answer in time. */
     missing: string[];
@@ -119,22 +121,25 @@ export interface ApiDeps {
   hosts: readonly string[];
   version: string;
   /**
-   * Language name in the answers for Python code that was sent as `pythonfaas`. It is `python` for
-   * rudder-cli, which knows only that name.
+   * Language name in responses for Python code that was sent as `pythonfaas`. The value `python` is
+   * for rudder-cli, which knows only that name.
    */
   python: "pythonfaas" | "python";
   /** Whether answers show the values of secret headers of webhooks (`clear`). */
   headers: "masked" | "clear";
   /**
-   * Average number of requests per second that the tokens of one workspace may send; 0 is no limit.
-   * A burst may use the allowance of `API_BURST_SECONDS`.
+   * Average number of requests per second that the tokens of one workspace may send together; 0 is
+   * no limit. A burst may use the allowance of `API_BURST_SECONDS` at once.
    */
   requestsPerSecondMax: number;
   logger: Logger;
   metrics: Metrics;
 }
 
-/** Dependencies of the routes: those of the control plane, and what all its requests share. */
+/**
+ * Dependencies of the routes: those of the control plane, and the objects that all its requests
+ * share.
+ */
 export interface RouteDeps extends ApiDeps {
   limiters: ApiLimiters;
   tailFrames: TailFrames;

@@ -15,8 +15,8 @@ import {
 import { API_BURST_SECONDS, BODY_BYTES_PER_REQUEST } from "./limits.ts";
 
 /**
- * Error of a request beyond a rate or concurrency limit, with the seconds to wait. It becomes a
- * 429.
+ * Error of a request beyond a rate or concurrency limit, with the seconds to wait. It is answered
+ * with 429.
  */
 export class TooManyRequests extends ApiError {
   constructor(
@@ -27,7 +27,7 @@ export class TooManyRequests extends ApiError {
   }
 }
 
-/** Bounds the concurrent requests of one costly kind. */
+/** Limits the number of concurrent requests of one costly kind, such as searches. */
 export interface RequestLimiter {
   /** Takes a permit for `owner`; throws `TooManyRequests` when none is free. */
   acquire(owner: string): Permit;
@@ -37,7 +37,8 @@ export interface RequestLimiter {
 export type ApiLimiters = ReturnType<typeof createLimiters>;
 
 /**
- * Average number of failed sign-ins per second of one client address. More are answered with 429.
+ * Average number of failed sign-ins per second that one client address may make. Further sign-ins
+ * are answered with 429.
  */
 const FAILED_SIGN_INS_PER_SECOND_MAX = 5;
 
@@ -83,7 +84,10 @@ export function createLimiters(requestsPerSecondMax: number) {
       FAILED_SIGN_INS_PER_SECOND_MAX,
       `Expected at most ${FAILED_SIGN_INS_PER_SECOND_MAX} failed sign-ins of an address a second, got more`,
     ),
-    /** Counts a request of a workspace; throws `TooManyRequests` above its rate. */
+    /**
+     * Counts a request of a workspace against its rate. Throws `TooManyRequests` when the rate is
+     * exceeded.
+     */
     countRequest(workspaceId: string): void {
       const waitSeconds = requests.waitSeconds(workspaceId);
       if (waitSeconds > 0) {
@@ -94,7 +98,7 @@ export function createLimiters(requestsPerSecondMax: number) {
       }
       requests.take(workspaceId);
     },
-    /** Counts a large body of a workspace as further requests. */
+    /** Counts a large request body as further requests of the workspace. */
     countBody(workspaceId: string, bytes: number): void {
       requests.take(workspaceId, Math.floor(bytes / BODY_BYTES_PER_REQUEST));
     },

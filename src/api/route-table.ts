@@ -26,8 +26,8 @@ import { suspensionRoutes } from "./routes/status/suspensions.ts";
 import { systemRoutes } from "./routes/status/system.ts";
 
 /**
- * All routes of the API. The listener, the OpenAPI document, the client and the tests read them
- * here.
+ * All routes of the API. The listener, the OpenAPI document, the client and the tests use this
+ * table.
  */
 const table = [
   ...transformationRoutes,

@@ -32,14 +32,15 @@ export interface RequestContext<Key extends string, Query, Body> {
   request: Request;
   /** The client's address, or its network when one client may have many addresses (IPv6). */
   client(): string;
-  /** Aborts when the listener stops. Streams have to end then. */
+  /** Aborts when the listener stops. Streams must end then. */
   closing: AbortSignal;
 }
 
 /**
- * Permissions that a request needs in addition when `holds` returns true. `when` states the
- * condition in the OpenAPI document. `holds` is first called with an empty body, before the body is
- * read; a condition that holds then must hold with every body.
+ * Permissions that a request needs in addition if `holds` returns true for its query and body.
+ * `when` describes the condition in the OpenAPI document. `holds` is first called with an empty
+ * body, before the body is read. A condition that holds for the empty body must hold for every
+ * body.
  */
 export interface ConditionalPermission<Input> {
   when: string;
@@ -56,19 +57,19 @@ interface RouteOptions<
   summary: string;
   /** Other paths that lead to the same handler. */
   aliases?: readonly `/${string}`[];
-  /** `open` when the route needs no token. Otherwise the permissions that the token must have. */
+  /** `open` if the route needs no token, otherwise the permissions that the token must have. */
   needs: "open" | readonly Permission[];
   query?: Query;
   /** Schema of the body. A request without a body counts as `{}`. */
   body?: Body;
-  /** Whether the body carries code or events, and may have `BODY_BYTES_MAX` bytes. */
+  /** Whether the body contains code or events, so that its maximum size is `BODY_BYTES_MAX`. */
   hasLargeBody?: boolean;
   answer: Answer;
   /** Status of a successful answer. 204 has no body. */
   status?: 200 | 201 | 204;
   /** Media type of a successful answer that is not JSON. */
   media?: string;
-  /** The schema of a 400 answer that has more than an error message. */
+  /** Schema of a 400 response that has more fields than an error message. */
   refusal?: TSchema;
   example: { params?: PathParams<Key>; body?: Static<Body>; answer: Static<Answer> };
   /** Further permissions that depend on the request's query and body. */
@@ -83,8 +84,8 @@ interface RouteOptions<
 
 /**
  * One row of the route table. Validation, the OpenAPI document, permissions, types and tests are
- * derived from it. Elysia only routes and listens: its own schemas would read a body before the
- * token is checked, and its errors have another form.
+ * derived from the row. The web framework Elysia only routes and listens: its own schemas would
+ * read a body before the token is checked, and its errors have another form.
  */
 export interface Route<
   Key extends RouteKey = RouteKey,

@@ -4,12 +4,16 @@ import { TAIL_BYTES_PER_SECOND_MAX } from "./limits.ts";
 import { isoTime } from "./schema/common.ts";
 
 /**
- * Live tail messages as server-sent events. A message is encoded once, for all subscribers of its
- * workspace. The bytes a second that a workspace's subscribers are sent together are bounded; beyond
- * them, all subscribers miss the same messages.
+ * Encodes the messages of live tails (streams of a workspace's new events) as server-sent events.
+ * Each message is encoded once for all subscribers of its workspace. The number of bytes per second
+ * for all subscribers of a workspace together is limited. Above the limit, all subscribers miss the
+ * same messages.
  */
 export class TailFrames {
-  /** The encoded message, or undefined for one that no subscriber is sent. */
+  /**
+   * Encoded form of each message. Undefined for a message that is above the limit, so that all
+   * subscribers miss it.
+   */
   readonly #frames = new WeakMap<TailMessage, Uint8Array | undefined>();
   readonly #bytes: TokenBuckets;
 
@@ -20,7 +24,10 @@ export class TailFrames {
     });
   }
 
-  /** Returns the bytes to send to one more subscriber; undefined when the subscriber misses it. */
+  /**
+   * Returns the bytes to send to one more subscriber of the message's workspace. Undefined when the
+   * subscribers miss this message.
+   */
   frameOf(workspaceId: string, message: TailMessage): Uint8Array | undefined {
     if (!this.#frames.has(message)) {
       const isAdmitted = this.#bytes.waitSeconds(workspaceId) === 0;

@@ -9,7 +9,10 @@ import type { Pipeline, PipelineParts } from "../pipeline/pipeline.ts";
 import type { RetentionBounds } from "../pipeline/retention/retention.ts";
 import type { Config } from "../settings/reader.ts";
 
-/** Objects that the server passes to each of its parts when it opens them. */
+/**
+ * Objects that the server passes to its parts (catalog, logs, pipeline and others) when it opens
+ * them.
+ */
 export interface StartContext {
   config: Config;
   logger: Logger;
@@ -39,16 +42,19 @@ export interface Backend {
   /** Directory of the local catalog, which the ingest processes of this server read. */
   catalogDirectory: string;
   logs: EventLogs & IngestLogs;
-  /** Starts the pipeline that reads the event logs. Must be called once. */
+  /**
+   * Starts the pipeline, which reads the event logs, runs user code and delivers events. Must be
+   * called once.
+   */
   startPipeline(work: PipelineConfig): Pipeline;
   /**
-   * Joins the cluster. Called once all parts of the server are open. Does nothing on a standalone
-   * server.
+   * Joins the cluster, so that this node gets partitions to deliver. Called once all parts of the
+   * server are open. Does nothing on a standalone server.
    */
   join(controlPlaneUrl: string): void;
   /**
-   * Leaves the cluster, so that other nodes take over this node's partitions. Does nothing on a
-   * standalone server.
+   * Leaves the cluster, so that other nodes deliver the events of this node's partitions. Does
+   * nothing on a standalone server.
    */
   leave(): Promise<void>;
   /** Returns the functions that check the backend's readiness, by name. */
@@ -61,7 +67,7 @@ export interface Backend {
   others?: PeerNodes;
 }
 
-/** Reads the limits of what each workspace may own from the settings. */
+/** Reads from the settings how many items of each kind a workspace may own. */
 export function itemsMaxOf(config: Config): ItemsMax {
   return Object.fromEntries(limitedItems.map((items) => [items, config[`workspace.${items}`]]));
 }
@@ -72,9 +78,7 @@ export interface Check {
   message?: string;
 }
 
-/**
- * Reads the limits for the retention of delivered events, by time and by size, from the settings.
- */
+/** Reads from the settings how long, and up to which size, delivered events are stored. */
 export function retentionBounds(config: Config): RetentionBounds {
   return {
     ageMsMax: config["events.retention.age"] * 1_000,

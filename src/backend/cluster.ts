@@ -145,7 +145,7 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
 
 /**
  * Returns the retention limits of one partition. Each partition gets an equal share of the bytes,
- * so that together they keep to the configured limit.
+ * so that all partitions together stay below the configured limit.
  */
 function ofEach(bounds: RetentionBounds | undefined, partitions: number): RetentionBounds {
   const { ageMsMax = 0, bytesMax = 0 } = bounds ?? {};

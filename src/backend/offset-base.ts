@@ -4,11 +4,12 @@ import type { Store } from "../store/store.ts";
 import type { Table } from "../store/table.ts";
 
 const OFFSET_BASE_TABLE = "places";
-/** Key of the only row in a table of offset bases. */
+/** Key of the only row in the table of a partition's offset base. */
 export const OFFSET_BASE_KEY = "place";
 
 /**
- * Returns the table with a partition's offset base. `store` is the store of the partition's ledger.
+ * Returns the table with a partition's offset base, which is a number to add to the brokers'
+ * offsets. `store` is the store of the partition's delivery progress.
  */
 export const offsetBaseTable = (store: Store): Table<OffsetBase, string> =>
   store.table(OFFSET_BASE_TABLE);
@@ -17,8 +18,8 @@ export const storedOffsetBase = (store: Store): OffsetBase | undefined =>
   offsetBaseTable(store).get(OFFSET_BASE_KEY);
 
 /**
- * Sets the offset base of a log to the one in its partition's ledger, now and whenever the ledger
- * changes.
+ * Sets the offset base of a log (a number to add to the brokers' offsets) to the one stored with
+ * its partition's delivery progress, now and whenever that changes.
  */
 export function syncOffsetBase(store: Store, logs: PartitionLogs, log: string): void {
   const sync = () => {

@@ -14,7 +14,8 @@ import { syncOffsetBase } from "./offset-base.ts";
 export interface PartitionLedgersOptions {
   clients: KafkaClients;
   /**
-   * Name of the topic with the ledgers. It has one partition for each partition of the event log.
+   * Name of the topic with the ledgers, which store how far events are delivered. It has one
+   * partition for each partition of the event log.
    */
   topic: string;
   replicas: number;
@@ -31,15 +32,15 @@ const GROWTH_MS = 2_000;
 interface PartitionLedger {
   store: Store;
   /**
-   * Ledger for reading. The lanes (one for each destination) on this node write through a separate
-   * `Ledger` object.
+   * Ledger (how far the partition's events are delivered) for reading. A separate `Ledger` object
+   * writes it on the node that delivers the events.
    */
   ledger: Ledger;
 }
 
 /**
  * Ledgers of all partitions of the cluster. A ledger stores how far a partition's events are
- * delivered. Each is a local copy of a shared log.
+ * delivered. Each ledger here is this node's local copy of the state that a shared log describes.
  */
 export class PartitionLedgers {
   readonly #options: PartitionLedgersOptions;
@@ -48,8 +49,8 @@ export class PartitionLedgers {
   readonly #growth: ReturnType<typeof setInterval>;
 
   /**
-   * Opens the ledgers of all partitions. Throws `StartError` when their topic has unsafe settings
-   * or was recreated.
+   * Opens the ledgers (delivery progress) of all partitions. Throws `StartError` when their topic
+   * has unsafe settings or was recreated.
    */
   static async open(options: PartitionLedgersOptions): Promise<PartitionLedgers> {
     const ledgers = new PartitionLedgers(options);
@@ -69,7 +70,8 @@ export class PartitionLedgers {
   }
 
   /**
-   * Returns the store of a partition's ledger. Throws `RangeError` if the partition does not exist.
+   * Returns the store of a partition's ledger (delivery progress). Throws `RangeError` if the
+   * partition does not exist.
    */
   async store(partition: number): Promise<Store> {
     if (partition >= this.#ledgers.length) await this.#grow();
@@ -79,17 +81,16 @@ export class PartitionLedgers {
   }
 
   /**
-   * Returns the ids of the nodes that own partitions. Uses only ledger entries that this node has
-   * read.
+   * Returns the ids of the nodes that own partitions, according to the ledger entries that this
+   * node has read.
    */
   owners(): Set<string> {
     return new Set(this.#ledgers.flatMap(({ ledger }) => ledger.owner()?.node ?? []));
   }
 
   /**
-   * Returns each partition's owner and lag. The lag is the number of events that the partition's
-   * slowest lane (delivery to one destination) has not delivered. The lag is absent while the
-   * brokers do not respond.
+   * Returns each partition's owner and lag. The lag is the number of events that are not delivered
+   * to the partition's slowest destination. It is absent while the brokers do not respond.
    */
   async lags() {
     const { readers } = this.#options.logs;
@@ -106,7 +107,8 @@ export class PartitionLedgers {
   }
 
   /**
-   * Returns a sentence about a ledger that cannot be read or written, or undefined if all can be.
+   * Returns a sentence about a ledger (delivery progress of a partition) that cannot be read or
+   * written. Undefined if all can be.
    */
   trouble(): string | undefined {
     const troubles = this.#ledgers.values().map(({ ledger }) => ledger.failure());
@@ -119,7 +121,7 @@ export class PartitionLedgers {
     await Promise.all(this.#ledgers.map(({ ledger }) => ledger.close()));
   }
 
-  /** Opens the ledgers of partitions that were added to the topic. */
+  /** Opens the ledgers (delivery progress) of partitions that were added to the topic. */
   #grow(): Promise<void> {
     this.#growing = this.#growing.catch(() => {}).then(() => this.#openLedgers());
     return this.#growing;
@@ -151,8 +153,8 @@ export class PartitionLedgers {
 }
 
 /**
- * Returns the lowest sequence number in a log that a lane (delivery to one destination) has not
- * delivered. Returns undefined if the lane has no position in the log.
+ * Returns the lowest sequence number in a log of an event that is not delivered to one destination.
+ * Returns undefined if the destination's record has no position in the log.
  */
 function lowOf({ logs }: LaneRecord, log: string): number | undefined {
   const cursor = logs[log];

@@ -24,12 +24,12 @@ export interface PartitionPipelinesOptions {
 }
 
 /**
- * Pause in milliseconds before this node starts a partition again that another node has claimed. It
- * starts it only if the partition is still assigned to this node.
+ * Pause in milliseconds before this node starts a partition again that another node has claimed.
+ * The node starts the partition only if it is still assigned to this node.
  */
 const RECLAIM_MS = 2_000;
 
-/** Partition whose lanes (one for each destination) run on this node. */
+/** Partition whose events this node delivers. */
 interface RunningPartition {
   ledger: Ledger;
   pipeline: PartitionPipeline;
@@ -38,8 +38,8 @@ interface RunningPartition {
 }
 
 /**
- * Creates the runner for the partitions assigned to this node. It runs one pipeline for each
- * partition.
+ * Creates the runner for the partitions assigned to this node. Each running partition has a
+ * pipeline, which runs user code over its events and delivers them.
  */
 export function runPartitionPipelines(options: PartitionPipelinesOptions): PartitionRunner {
   const { ledgers, logs, live, host, node, logger } = options;

@@ -17,9 +17,10 @@ import { StartError } from "../errors.ts";
 
 /**
  * Pattern of the entry names in a backup. A backup is a tar archive compressed with Zstandard. It
- * contains `format`, `catalog/catalog.mdb`, `delivery/data.mdb`, and in `events/<n>/` each event
- * log's segments and its list of refused numbers. Its last entry is `manifest`, which lists all
- * files, so that a truncated archive is detected.
+ * contains `format`, `catalog/catalog.mdb`, `delivery/data.mdb`, and, in `events/<n>/`, each event
+ * log's segment files and its file `refused`, which lists sequence numbers of records that were not
+ * accepted. Its last entry is `manifest`, which lists all files, so that a truncated archive is
+ * detected.
  */
 const ENTRY =
   /^(format|manifest|catalog\/catalog\.mdb|delivery\/data\.mdb|events\/\d+\/(\d{16}\.segment|refused))$/;
@@ -38,7 +39,7 @@ export function logEntries(directory: string, name: string): Entry[] {
 
 /**
  * Returns the archive entry of a file with its current length. Bytes that are appended later, as to
- * the newest segment, are left out.
+ * the newest segment file of a log, are left out.
  */
 export function fileEntry(source: string, target: string): Entry {
   const { size } = statSync(source);
@@ -52,7 +53,7 @@ export function fileEntry(source: string, target: string): Entry {
   return { type: "stream", target, size, mode: 0o600, content: Readable.from(bytes()) };
 }
 
-/** Writes an archive of these entries. The archive is durable on disk when the promise resolves. */
+/** Writes an archive of these entries. The archive is durable when the promise resolves. */
 export async function pack(path: string, entries: readonly Entry[]): Promise<void> {
   const file = createWriteStream(path, { mode: 0o600, flags: "wx" });
   const content = JSON.stringify(entries.map(({ target, size }) => ({ target, size })));

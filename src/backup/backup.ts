@@ -14,15 +14,15 @@ import { openEnvironment } from "../store/lmdb/environment.ts";
 import { fileEntry, logEntries, pack } from "./archive.ts";
 import { type BackupContents, verify } from "./verify.ts";
 
-/** Maximum time to wait until the server has finished deleting old segments of a log. */
+/** Maximum time to wait until the server has finished deleting old segments (files) of a log. */
 const TRIMMING_MS_MAX = 60_000;
 const TABLES_MAX = 48;
 
 /**
- * Copies a data directory into one file, also while a server is using it. Copies the delivery
- * cursors first, then the catalog and then the event logs, so that the logs contain all events that
- * the cursors and the catalog refer to. No log is trimmed meanwhile. Afterwards unpacks the backup
- * and reads all of it as a check.
+ * Copies a data directory into one file, even while a server is using the directory. Copies the
+ * delivery positions first, then the catalog and then the event logs, so that the logs contain all
+ * events to which the positions and the catalog refer. No log is trimmed meanwhile. Afterwards
+ * unpacks the backup and reads all of it as a check.
  */
 export async function backup(
   config: Config,
@@ -66,7 +66,7 @@ async function copy(config: Config, staging: string, archive: string): Promise<v
   ]);
 }
 
-/** Copies an LMDB environment as of one moment, without its free pages. */
+/** Copies an LMDB environment as it is at one moment, without its free pages. */
 async function snapshot(path: string, target: string): Promise<void> {
   const { root } = openEnvironment(path, TABLES_MAX, []);
   try {

@@ -12,23 +12,22 @@ import { encodeValue } from "../store/row-write.ts";
 import type { LocalStore, Store } from "../store/store.ts";
 import { cursorOf, type UnsettledKeys } from "./unsettled.ts";
 
-/** Events that were copied to one event log of the target. */
+/** Events that were copied to one event log of the new server or cluster. */
 export interface CopiedEvents {
-  /**
-   * Keys of the events in the source (`UnsettledEvent.key`), in their order in the target's log.
-   */
+  /** Keys of the events in the old logs (`UnsettledEvent.key`), in their order in the new log. */
   keys: string[];
-  /** Sequence numbers that the events got in the target's log, in the same order. */
+  /** Sequence numbers that the events got in the new log, in the same order as `keys`. */
   sequences: number[];
-  /** Position after the last event in the target's log. */
+  /** Position after the last event in the new log. */
   end: number;
 }
 
-/** Approximate bytes of rows that are written in one transaction of the target. */
+/** Approximate size in bytes of the rows that are written in one transaction. */
 const PORTION_BYTES = 256 << 10;
 /**
- * Maximum number of unsettled events that a lane's cursor may list one by one. The copy fails when
- * a destination has more. Events from the cursor's `next` on are unsettled too, and not listed.
+ * Maximum number of undelivered events that a destination's cursor (its position in a log) may list
+ * one by one. The copy fails when a destination has more. Events from the cursor's `next` on are
+ * undelivered too, and not listed.
  */
 const PENDING_MAX = 100_000;
 
@@ -69,8 +68,9 @@ async function copyRows<T>(
 const WORKSPACES = "workspaces";
 
 /**
- * Copies all rows of a catalog. Live windows that have ended are extended to the end of the copied
- * events (`ends`), so that these events are still delivered.
+ * Copies all rows of a catalog. A paused connection still delivers events up to the log positions
+ * at which it was paused. These positions are moved to the end of the copied events (`ends`), so
+ * that these events are still delivered.
  */
 export async function copyCatalog(from: LocalStore, to: Store, ends: Positions): Promise<void> {
   const apart = [POSITION_TABLE, COMPACTION_TABLE, WORKSPACES];
@@ -94,8 +94,8 @@ function endWindows(value: unknown, ends: Positions): unknown {
 }
 
 /**
- * Writes the delivery cursor of each destination (its lane) in each event log of the target. The
- * cursor says which of the copied events the destination has not settled.
+ * Writes the delivery cursor of each destination in each new event log. The cursor tells which of
+ * the copied events are not delivered to the destination.
  */
 export async function writeLaneCursors(
   live: Live,
@@ -127,8 +127,8 @@ export async function writeLaneCursors(
 }
 
 /**
- * Copies dead letters, and dead letters that were requeued and wait for delivery. Returns the
- * number of copied letters.
+ * Copies dead letters (events that were given up), and those that were requeued and wait for
+ * delivery. Returns the number of copied dead letters.
  */
 export async function copyDeadLetters(
   from: Store,

@@ -38,7 +38,7 @@ import { addUnsettledKeys, type UnsettledKeys, unsettledEvents } from "./unsettl
 /** Counts of the items that a migration has copied. */
 export interface MigrationCounts {
   workspaces: number;
-  /** Number of events that at least one destination had not settled. */
+  /** Number of events whose delivery to at least one destination was not finished. */
   events: number;
   deadLetters: number;
 }

@@ -8,8 +8,9 @@ import { type BackupContents, verify } from "./verify.ts";
 
 /**
  * Restores a backup into a new data directory. If that fails, the directory is not created. With
- * `hold`, a server accepts pixels and requests there and delivers nothing until `release` is
- * called. Otherwise it would deliver again what the original server delivered after the backup.
+ * `hold`, a server accepts pixels and requests there, but delivers nothing until `release` is
+ * called. Otherwise the server would deliver events again that the original server delivered after
+ * the backup.
  */
 export async function restore(
   config: Config,
@@ -40,8 +41,8 @@ export async function restore(
 }
 
 /**
- * Ends the hold of a restored data directory, so that its server delivers. Returns false when there
- * was no hold.
+ * Ends the hold of a restored data directory, so that its server delivers events. Returns false
+ * when there was no hold.
  */
 export function release(config: Config): boolean {
   const path = holdFile(config);

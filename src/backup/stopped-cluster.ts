@@ -31,7 +31,7 @@ import type { CopiedEvents } from "./copy.ts";
 import type { unsettledEvents } from "./unsettled.ts";
 
 const CATALOG_TABLES_MAX = 64;
-/** Maximum number of events whose appends are not durable yet. */
+/** Maximum number of appended events that may wait until they are durable. */
 const APPENDED_MAX = 2_000;
 
 export const ledgerOptions = (logger: Logger) => ({
@@ -48,8 +48,8 @@ export const catalogOptions = (directory: string, logger: Logger) => ({
 });
 
 /**
- * Decodes a record for another log. Removes `after`, which refers to log positions of the server
- * that wrote the record.
+ * Decodes a record, to append it to another log. Removes `after`, which refers to log positions of
+ * the server that wrote the record.
  */
 const recordOf = (bytes: Uint8Array): PixelRecord => ({ ...decodeRecord(bytes), after: undefined });
 
@@ -84,7 +84,7 @@ export function expectBrokers(config: Config): void {
     throw new StartError("Expected the setting cluster.kafka");
 }
 
-/** Opens the Kafka topics of a cluster of which no node is running. */
+/** Opens the Kafka topics of a cluster whose nodes are all stopped. */
 export async function openStoppedCluster(
   config: Config,
   logger: Logger,
@@ -167,8 +167,8 @@ interface SharedParts {
 }
 
 /**
- * Deletes what an interrupted import has left in the logs, then appends the events. Returns what
- * was appended to each log.
+ * Deletes events that an interrupted import has left in the logs, then appends the events. Returns
+ * what was appended to each log.
  */
 async function appendToCluster(
   { clients, logs, logger, topic }: SharedParts,

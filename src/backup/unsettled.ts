@@ -6,16 +6,16 @@ import { createRoutes } from "../pipeline/model/routes.ts";
 import { LaneReader } from "../pipeline/reading/lane-reader.ts";
 import type { LogSet } from "../pipeline/reading/shared-reader.ts";
 
-/** An event that at least one destination has not settled: its delivery there is not finished. */
+/** An event whose delivery to at least one destination is not finished. */
 export interface UnsettledEvent {
   /** Key of the event in `UnsettledKeys`: the log's name and the sequence number. */
   key: string;
   receivedAt: number;
-  /** The event's record as it is encoded in the log. */
+  /** The event's record, encoded as in the log. */
   bytes: Uint8Array;
 }
 
-/** Keys of the events that each destination has not settled, by destination id. */
+/** Keys of the events whose delivery is not finished, by destination id. */
 export type UnsettledKeys = Map<string, Set<string>>;
 
 const TAKE_EVENTS = 1_000;
@@ -25,8 +25,8 @@ const READ_BYTES = 4 << 20;
 const keyOf = (log: string, sequence: number) => `${log} ${sequence}`;
 
 /**
- * Finds the events in these logs that each destination has not settled, according to its stored
- * delivery cursor. Adds their keys to `debts`.
+ * Finds the events in these logs whose delivery to each destination is not finished, according to
+ * the destination's stored cursor. Adds their keys to `debts`.
  */
 export async function addUnsettledKeys(
   debts: UnsettledKeys,
@@ -51,8 +51,8 @@ export async function addUnsettledKeys(
 }
 
 /**
- * Yields the events that at least one destination has not settled, in the order in which they were
- * received.
+ * Yields the events whose delivery to at least one destination is not finished, in the order in
+ * which they were received.
  */
 export async function* unsettledEvents(
   readers: ReadonlyMap<string, LogReader>,
@@ -93,9 +93,10 @@ async function* eventsOf(
 }
 
 /**
- * Computes a destination's delivery cursor in a log that has just these events. `sequences` are
- * their positions and `owed` the keys of unsettled ones. `next` is the position from which on all
- * events are unsettled. `pending` lists the unsettled events before it.
+ * Computes a destination's delivery cursor in a log that contains only these events. `sequences`
+ * are the events' sequence numbers, and `owed` the keys of undelivered ones. In the result, `next`
+ * is the position from which on all events are undelivered, and `pending` lists the undelivered
+ * events before it.
  */
 export function cursorOf(
   keys: readonly string[],

@@ -12,7 +12,9 @@ import { unpack } from "./archive.ts";
 export interface BackupContents {
   workspaces: number;
   deadLetters: number;
-  /** Number of records in the event logs, including delivered ones that were not deleted yet. */
+  /**
+   * Number of records in the event logs. Delivered records that were not deleted yet are included.
+   */
   records: number;
   /** Descriptions of records that the event logs have lost, one sentence each. */
   warnings: string[];

@@ -12,12 +12,12 @@ import type {
 } from "./management/resources.ts";
 
 /**
- * The catalog: rules and management data in LMDB. Each method that changes data is one atomic
- * transaction, durable when its promise resolves. Reads are synchronous and see the newest
- * committed state. Methods refuse with an `ApiError`: `missing` for an id that is unknown or
- * belongs to another workspace, `conflict` or `invalid`. Methods take the workspace id first, and
- * reach no other workspace. Several processes may open the same catalog; each sees the others'
- * commits.
+ * The catalog: workspaces, tokens, sources, destinations, connections and user code, stored in
+ * LMDB. Each method that changes data is one atomic transaction, durable when its promise resolves.
+ * Reads are synchronous and see the newest committed state. Methods throw an `ApiError`: `missing`
+ * for an id that is unknown or belongs to another workspace, `conflict` or `invalid`. Methods take
+ * the workspace id first, and never read or change another workspace. Several processes may open
+ * the same catalog; each sees the others' commits.
  */
 export interface Catalog {
   workspaces: Workspaces;
@@ -32,7 +32,7 @@ export interface Catalog {
   live: Live;
   /**
    * Resolves once reads see all changes that any node of the cluster had confirmed before the call.
-   * Rejects with `unavailable` when this cannot be determined.
+   * Rejects with `unavailable` when the node cannot find out which changes those are.
    */
   current(): Promise<void>;
   /** Reason why changes cannot be stored now, as a sentence; undefined while they can be stored. */

@@ -2,8 +2,8 @@ import { ApiError } from "../errors.ts";
 import type { CodeKind } from "./model.ts";
 
 /**
- * Error of a publication: other code was published between the tests and the commit. The caller
- * runs the tests again.
+ * Error of a publication: other code was published between the tests and the commit, so the tests
+ * are outdated. The caller runs the tests again.
  */
 export class PublicationConflict extends ApiError {
   readonly stale = true;

@@ -20,14 +20,14 @@ export function newId(now: number = Date.now()): string {
   return encode(last);
 }
 
-/** Whether a text has the form of an id. Other texts are never used as keys of the store. */
+/** Whether a text has the form of an id. Other texts must not be used as keys of the store. */
 export function isId(text: string): boolean {
   return shape.test(text);
 }
 
 /**
- * Returns the time at which an id was created, in milliseconds since the Unix epoch. It is later
- * than the real time if the clock was set back before.
+ * Returns the time at which an id was created, in milliseconds since the Unix epoch. The result is
+ * later than the real time if the clock had been set back shortly before.
  */
 export function timeOf(id: string): number {
   const value = [...id].reduce((sum, digit) => sum * 62n + BigInt(BASE62.indexOf(digit)), 0n);

@@ -4,7 +4,8 @@ import type { Language } from "./model.ts";
 /** Import names: the names by which user code imports libraries. Pure. */
 
 /**
- * Language family: languages that can import the same libraries. `python` and `pythonfaas` are one.
+ * Language family: languages that can import the same libraries. The languages `python` and
+ * `pythonfaas` are one family.
  */
 export type Family = "javascript" | "python";
 
@@ -21,9 +22,9 @@ export function importNameOf(libraryName: string): string {
 }
 
 /**
- * Whether a library can have this import name. Other names are not looked up: a Python identifier
- * may have a megabyte, while keys of the store have at most 1,978 bytes, and a UTF-16 unit takes up
- * to 3.
+ * Whether a library can have this import name. Must be checked before the name is looked up: a
+ * Python identifier may have a megabyte, while keys of the store have at most 1,978 bytes, and a
+ * UTF-16 unit takes up to 3 bytes.
  */
 export function isImportName(name: string): boolean {
   return name.length > 0 && name.length <= IMPORT_NAME_CHARS_MAX && !control.test(name);

@@ -7,14 +7,14 @@ import type { CodeTables } from "./tables/code-tables.ts";
 import type { Tables } from "./tables/tables.ts";
 
 /**
- * Maximum number of transformations whose live program is cached. Beyond it, the least recently
- * used program is removed.
+ * Maximum number of transformations whose published program is cached. Beyond it, the least
+ * recently used program is removed.
  */
 const LIVE_PROGRAMS_MAX = 4_096;
 
 /**
- * Maximum length of a write key to look up. Write keys come from public URLs, and no existing key
- * is longer.
+ * Maximum length of a write key (the public key of a source) to look up. Write keys come from
+ * public URLs, and no existing key is longer.
  */
 const WRITE_KEY_CHARS_MAX = 128;
 
@@ -61,12 +61,15 @@ export function openLive(store: CatalogStore, tables: Tables, code: CodeTables):
   };
 }
 
-/** Returns a connection with the id by which lanes know it. */
+/** Returns a connection with its `routeId`, if it has one, as its id. Delivery uses this id. */
 function asRoute({ routeId, ...connection }: Connection): Connection {
   return { ...connection, id: routeId ?? connection.id };
 }
 
-/** Caches the result of `make`, and calls `make` again only after the epoch has increased. */
+/**
+ * Caches the result of `make`, and calls `make` again only after the epoch (a stored counter of
+ * changes) has increased.
+ */
 function cachedByEpoch<T>(store: CatalogStore, epoch: Epoch, make: () => T): () => T {
   let at: number | undefined;
   let value: T | undefined;
@@ -81,9 +84,9 @@ function cachedByEpoch<T>(store: CatalogStore, epoch: Epoch, make: () => T): () 
 }
 
 /**
- * Caches the live program of each transformation. After the program epoch has increased, builds the
- * program again. If its id is the same as before, returns the old object, so that callers can
- * compare programs by identity.
+ * Caches the published program of each transformation. After the epoch `program` (a stored counter
+ * of changes) has increased, builds the program again. If the new program has the same id, returns
+ * the old object, so that callers can compare programs by identity.
  */
 function programCache(store: CatalogStore, { credentials }: Tables, code: CodeTables) {
   const known = new Map<string, { at: number; program: LiveProgram }>();

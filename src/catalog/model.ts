@@ -29,7 +29,7 @@ export interface Workspace {
   createdAt: number;
   /**
    * Key in hexadecimal that encrypts the cursors of the workspace's searches. Absent in workspaces
-   * that older releases stored, until it is needed.
+   * that older releases stored, until the first search creates it.
    */
   cursorKey?: string;
 }
@@ -67,7 +67,7 @@ export interface Member extends ChangeableItem {
   permissions: Permission[];
 }
 
-/** An access token without its secret, which is not stored. */
+/** An access token. Its secret is not stored. */
 export interface Token extends WorkspaceItem {
   name: string;
   /**
@@ -97,11 +97,11 @@ export type Author = Pick<Principal, "tokenId" | "memberId">;
 export interface Source extends ManagedItem {
   name: string;
   /**
-   * `http`, or the name of one of RudderStack's types of sources, as the creator spelled it. Sources
-   * of all types take the same requests.
+   * `http`, or the name of one of RudderStack's source types, as the client spelled it. Sources of
+   * all types accept the same requests.
    */
   type: string;
-  /** The type `http` as the creator spelled it, such as `HTTP`; absent when it is `http`. */
+  /** Spelling of the type `http` that the client used, such as `HTTP`. Absent when it is `http`. */
   typeAs?: string;
   writeKey: string;
   config: Record<string, unknown>;
@@ -120,9 +120,7 @@ export interface Destination extends ManagedItem {
    * `file`.
    */
   type: string;
-  /**
-   * The type as the creator spelled it, such as `WEBHOOK`; absent when it is spelled like `type`.
-   */
+  /** Spelling of the type that the client used, such as `WEBHOOK`. Absent when it equals `type`. */
   typeAs?: string;
   /** Version of RudderStack's definition of the type that a client sent; it has no effect. */
   version?: number;
@@ -130,27 +128,31 @@ export interface Destination extends ManagedItem {
 }
 
 /**
- * Connection of a source to a destination. Events of the source are delivered there while it is
- * live.
+ * Connection of a source to a destination. While it is live, new events of the source are delivered
+ * to the destination.
  */
 export interface Connection extends ManagedItem {
   sourceId: string;
   destinationId: string;
   /**
    * Log positions at which the connection's current or last live period starts. Earlier events are
-   * delivered only if `earlier` includes them.
+   * delivered only if they belong to a period in `earlier`.
    */
   from: Positions;
   /**
-   * Log positions at which the connection's last live period ended; earlier events are still
-   * delivered. Absent while the connection is live.
+   * Log positions at which the connection's last live period ended. Events before these positions
+   * are still delivered. Absent while the connection is live.
    */
   until?: Positions;
-  /** Live periods before `from`, oldest first. Their events are still delivered. */
+  /**
+   * Live periods before the one that starts at `from`, oldest first. Their events are delivered
+   * too.
+   */
   earlier?: readonly { from: Positions; until: Positions }[];
   /**
-   * Id by which lanes know the connection since its source or destination was replaced, so that they
-   * treat it as another connection. Absent while it has its first source and destination.
+   * Id of the connection for delivery since its source or destination was replaced. Because the id
+   * is new, delivery treats the connection as another one. Absent while it has its first source and
+   * destination.
    */
   routeId?: string;
 }
@@ -163,8 +165,8 @@ export interface Credential extends ChangeableItem {
 export type CodeKind = "transformation" | "library";
 
 /**
- * One immutable version of a transformation's or library's code. It is never deleted. `id` is the
- * id of the transformation or library.
+ * One immutable version of a transformation's or library's code. Revisions are never deleted. `id`
+ * is the id of the transformation or library.
  */
 export interface Revision extends WorkspaceItem {
   kind: CodeKind;
@@ -183,14 +185,14 @@ export interface Revision extends WorkspaceItem {
    */
   imports?: string[];
   /**
-   * Absent in revisions that older releases stored, and in those that the server created itself.
+   * Author of the revision. Absent in revisions that older releases stored, and in revisions that
+   * the server created itself.
    */
   createdBy?: Author;
 }
 
 /**
- * A transformation or library without its name and code, which belong to its revisions. This part
- * can change.
+ * The changeable part of a transformation or library. Its name and code belong to its revisions.
  */
 export interface Resource extends WorkspaceItem {
   kind: CodeKind;
@@ -203,7 +205,10 @@ export interface Resource extends WorkspaceItem {
   externalId?: string;
 }
 
-/** Facts about a revision that become known after it was stored, since a revision never changes. */
+/**
+ * Facts about a revision that become known after it was stored. They are stored separately, because
+ * a revision never changes.
+ */
 export interface RevisionHistory {
   /**
    * Names that the code imports, as a sandbox process found them at publishing. Absent when the
@@ -211,7 +216,7 @@ export interface RevisionHistory {
    */
   imports?: string[];
   /**
-   * The first test events that were sent with the revision, up to a bound in bytes. Absent when
+   * The first test events that were sent with the revision, up to a number of bytes. Absent when
    * none were sent.
    */
   events?: Record<string, unknown>[];

@@ -26,15 +26,21 @@ export async function openCatalog(options: {
   directory: string;
   logger: Logger;
   /**
-   * Log of the changes that all nodes of a cluster share. Without it, the catalog belongs to this
-   * machine alone.
+   * Log in which the nodes of a cluster store their changes in one order. Without it, the catalog
+   * belongs to this machine alone.
    */
   order?: OrderedLog;
-  /** Sizes at which the log `order` is compacted; absent for the defaults. */
+  /**
+   * Sizes at which the log in `order` is compacted (written again without outdated entries). Absent
+   * for the defaults.
+   */
   bounds?: CompactionBounds;
-  /** Most items that each workspace may own; absent for no limits. */
+  /** Maximum number of items of each kind that a workspace may own. Absent for no limits. */
   itemsMax?: ItemsMax;
-  /** Called when `order` has entries that a newer release wrote and this one cannot read. */
+  /**
+   * Called with a sentence when the log in `order` has entries of a newer release, which this
+   * release cannot read.
+   */
   onNewer?(reason: string): void;
 }): Promise<Catalog> {
   const { directory, logger, order } = options;

@@ -5,8 +5,8 @@ import { BASE62 } from "./base62.ts";
 export const TOKEN_RANDOM_BITS = 192;
 
 /**
- * Bound for random bytes: the largest multiple of 62 up to 256. Bytes at or above it are drawn
- * again, so that all 62 letters and digits are equally likely.
+ * Smallest random byte that is not used: the largest multiple of 62 up to 256. Larger bytes are
+ * drawn again, so that all 62 letters and digits are equally likely.
  */
 const FAIR_BYTES = 248;
 const WRITE_KEY_RANDOM_BITS = 160;
@@ -22,7 +22,10 @@ export function isSecret(text: string): boolean {
   return secretShape.test(text);
 }
 
-/** Creates the secret of a session, which the browser stores. It is never accepted as a token. */
+/**
+ * Creates the secret of a session, which the browser stores. It has another form than a token, so
+ * it is never accepted as a token.
+ */
 export function newSessionSecret(): string {
   return `pms_${randomText(TOKEN_RANDOM_BITS)}`;
 }

@@ -16,13 +16,19 @@ export type Epoch = "topology" | "program";
  */
 export interface CatalogStore extends Environment {
   /**
-   * Returns an epoch's value. It is read from the store once per turn of the event loop, and again
-   * after a change by this process.
+   * Returns the value of an epoch (a stored counter of changes). The value is read from the store
+   * once per turn of the event loop, and again after a change by this process.
    */
   epoch(name: Epoch): number;
-  /** Resolves once this node has read the whole shared log, however long that takes. */
+  /**
+   * Resolves once this node has read the whole log that the cluster's nodes share, however long
+   * that takes.
+   */
   recover(): Promise<void>;
-  /** Increases an epoch and returns its new value. Only called inside a transaction. */
+  /**
+   * Increases an epoch (a stored counter of changes) and returns its new value. Only called inside
+   * a transaction.
+   */
   advance(name: Epoch): number;
 }
 
@@ -32,8 +38,8 @@ export const LAST = "\uffff";
 const TABLES_MAX = 64;
 
 /**
- * Opens the catalog's store in a directory. With `order`, the store is this node's copy of the
- * state that the shared log describes.
+ * Opens the catalog's store in a directory. With `order` (a log that all nodes of a cluster share),
+ * the store is this node's copy of the state that the log describes.
  */
 export function openStore(
   directory: string,
@@ -50,8 +56,8 @@ export function openStore(
   const store = ordered ?? openEnvironment(options);
   const epochs = store.table<number, Epoch>("epochs");
   /**
-   * Epochs that were read in this turn of the event loop. Cached because each pixel needs them, and
-   * reading one from the store takes 0.4 µs.
+   * Values of the epochs (counters of changes) that were read in this turn of the event loop. They
+   * are cached because each pixel request needs them, and reading one from the store takes 0.4 µs.
    */
   const epochsNow = new Map<Epoch, number>();
   /**

@@ -5,8 +5,8 @@ import type { CodeTables } from "./tables/code-tables.ts";
 import type { Tables } from "./tables/tables.ts";
 
 /**
- * One conversion of data that an older release stored. It runs once, in one transaction, before the
- * catalog is read.
+ * One conversion of data that an older release stored. The conversion runs once, in one
+ * transaction, before the catalog is read.
  */
 interface Step {
   name: string;
@@ -50,8 +50,8 @@ const steps: readonly Step[] = [
 ];
 
 /**
- * Converts a catalog that an older release wrote, as far as it was not converted. Several processes
- * may call this at the same time; each conversion still runs once.
+ * Converts a catalog that an older release wrote. Runs only the conversions that have not run yet.
+ * Several processes may call this at the same time; each conversion still runs once.
  */
 export async function upgrade(
   store: CatalogStore,
@@ -69,7 +69,7 @@ export async function upgrade(
   }
 }
 
-/** Stores every source, destination and connection again, and thereby their indexes. */
+/** Stores every source, destination and connection again, which also writes their index entries. */
 function indexAgain({ sources, destinations, connections }: Tables): void {
   for (const source of sources.all()) sources.put(source);
   for (const destination of destinations.all()) destinations.put(destination);

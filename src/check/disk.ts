@@ -23,8 +23,8 @@ const GIB = 2 ** 30;
 const WRITES = 200;
 const WRITE_BYTES = 4_096;
 /**
- * Median time of a write above which the check warns. Each pixel request waits for a durable write,
- * and should take no longer than the images of a page.
+ * Median time of a write in milliseconds above which the check warns. Each pixel request waits for
+ * a durable write, and should take no longer than the images of a page.
  */
 const SLOW_MS = 10;
 
@@ -121,7 +121,7 @@ function checkWriteLatency(data: string): CheckResult {
 
 /**
  * Checks that the LMDB library can be loaded. The executable unpacks the library into the temporary
- * directory, which must be writable and allow executing.
+ * directory, which must be writable and allow executing files.
  */
 async function checkStoreLibrary(): Promise<CheckResult> {
   try {

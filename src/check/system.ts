@@ -5,8 +5,8 @@ import { HTTP_CONNECTIONS_MAX } from "../settings/limits.ts";
 import type { CheckResult } from "./check-result.ts";
 
 /**
- * File descriptors needed besides those of HTTP connections: for segments, stores, pipes to sandbox
- * processes, and sockets to receivers.
+ * Number of file descriptors needed besides those of HTTP connections: for files of the event log,
+ * stores, pipes to sandbox processes, and sockets to receivers.
  */
 const OTHER_DESCRIPTORS = 6_000;
 const MEMORY_BYTES_MIN = 1 << 30;

@@ -66,7 +66,7 @@ export async function run(argv: string[]): Promise<number> {
 /**
  * Whether to print an error's message without its stack. True for errors that the operator can
  * correct, and when the system refused access to a file, a process or a library. Other errors are
- * faults of the program, and need the stack.
+ * bugs, and need the stack.
  */
 function isForOperator(error: unknown): boolean {
   if (error instanceof StartError || error instanceof ApiError) return true;
@@ -74,7 +74,7 @@ function isForOperator(error: unknown): boolean {
 }
 
 /**
- * Returns the message of an error of Kafka's client with its root causes; undefined for other
+ * Returns the message of an error of the Kafka library with its root causes. Undefined for other
  * errors.
  */
 function brokerError(error: unknown): string | undefined {
@@ -95,9 +95,9 @@ function nearest(name: string, known: string[], prefix = ""): string {
 }
 
 /**
- * Adds the value to a boolean setting's flag, since the parser expects one: `--flag` becomes
+ * Adds a value to the flag of a boolean setting, because the parser expects one: `--flag` becomes
  * `--flag=true`, and `--no-flag` becomes `--flag=false`. Returns other arguments unchanged, and
- * also a flag that `true` or `false` follows.
+ * also a flag that is followed by `true` or `false`.
  */
 function withValue(arg: string, at: number, argv: string[]): string {
   const [, no, flag = ""] = /^--(no-)?(.+)$/.exec(arg) ?? [];
@@ -134,7 +134,7 @@ async function usage(command: CommandDef): Promise<string> {
 
 /**
  * Whether a command's usage text lists a setting. Every command accepts all settings, so that it
- * can use the server's configuration file, but most commands need only few.
+ * can use the server's configuration file, but most commands need only a few.
  */
 function isShownInUsage(command: CommandDef, flag: string): boolean {
   const all = ([serve, check] as unknown[]).includes(command);
@@ -144,8 +144,8 @@ function isShownInUsage(command: CommandDef, flag: string): boolean {
 const nameOf = (command: CommandDef) => (command.meta as { name?: string }).name ?? "";
 
 /**
- * Explains why a command line is invalid; undefined when it is valid. Unknown flags are refused
- * here because citty accepts them: most are typing errors.
+ * Returns a sentence that says why a command line is invalid. Undefined when it is valid. Unknown
+ * flags are refused here because the parser citty accepts them, and most are typing errors.
  */
 function usageError(args: ArgsDef, rest: string[]): string | undefined {
   const flags = Object.entries(args).filter(([, arg]) => arg.type !== "positional");

@@ -3,7 +3,7 @@ import type { OpenPartitions } from "../ingest/process/main.ts";
 
 /**
  * Opens a cluster's partitions for an ingest process, which accepts pixels. Loads the cluster code
- * only when it is called, so that a standalone server never loads it.
+ * only when called, so that a standalone server never loads it.
  */
 export const openPartitions: OpenPartitions = async (settings, parts) => {
   const { openPartitionedLog } = await import("../cluster/events/partitioned-log.ts");

@@ -1,19 +1,19 @@
 import { InvariantError } from "../assert.ts";
 
 export interface CircuitBreakerOptions {
-  /** Checks whether attempts would succeed again: resolves if so, otherwise rejects. */
+  /** Checks whether attempts would succeed again. Resolves if so, otherwise rejects. */
   probe(): Promise<unknown>;
-  /** Whether anything still depends on the attempts. Probing stops when it returns false. */
+  /** Whether anything still depends on the attempts. Probes stop when this returns false. */
   isNeeded(): boolean;
 }
 
-/** Milliseconds between two probes. */
+/** Milliseconds between two probes, which check whether attempts would succeed again. */
 const PROBE_MS = 250;
 
 /**
  * Runs attempts until one fails. From then on, it rejects every attempt at once with the reason of
- * that failure, until a probe succeeds. So callers do not each wait for the timeout of brokers that
- * are known to be unreachable.
+ * that failure, until a probe succeeds. Callers therefore do not each wait for the timeout of
+ * brokers that are known to be unreachable.
  */
 export class CircuitBreaker {
   readonly #options: CircuitBreakerOptions;

@@ -2,8 +2,8 @@ import { assert } from "../assert.ts";
 import { Permit } from "./permit.ts";
 
 /**
- * A semaphore that never makes callers wait. It bounds the permits of each owner and of all owners
- * together, and refuses a permit beyond a bound.
+ * A semaphore that never makes callers wait. It limits the permits of each owner and of all owners
+ * together, and refuses a permit above a limit.
  */
 export class ConcurrencyLimiter {
   readonly #perOwner: number;

@@ -8,14 +8,15 @@ import { Permit } from "./permit.ts";
 export type AdmissionRule = (held: number, free: number) => boolean;
 
 /**
- * Gives an owner another permit while it holds fewer permits than are free. So a single owner gets
- * at most half of all permits, two owners get a third each, and permits remain for a new owner.
+ * Rule that gives an owner another permit while the owner holds fewer permits than are free. A
+ * single owner therefore gets at most half of all permits, two owners get a third each, and permits
+ * remain for a new owner.
  */
 export const fewerThanFree: AdmissionRule = (held, free) => held < free;
 
 /**
- * Returns a rule that gives an owner another permit while it holds fewer than `max` and a permit is
- * free.
+ * Returns a rule that gives an owner another permit while the owner holds fewer than `max` and a
+ * permit is free.
  */
 export const atMost =
   (max: number): AdmissionRule =>
@@ -23,7 +24,7 @@ export const atMost =
     free > 0 && held < max;
 
 /**
- * A semaphore for several owners. A rule bounds the permits of each owner. Owners that wait get
+ * A semaphore for several owners. A rule limits the permits of each owner. Owners that wait get
  * permits in turn.
  */
 export class FairSemaphore {
@@ -32,8 +33,8 @@ export class FairSemaphore {
   readonly #admits: AdmissionRule;
   readonly #held = new Map<string, number>();
   /**
-   * Callers that wait, by owner. The next permit goes to the first owner in this order that the
-   * rule allows another permit.
+   * Callers that wait, by owner. The next permit goes to the first owner, in the order of this map,
+   * that the rule allows another permit.
    */
   readonly #waiting = new Map<string, Set<(permit: Permit) => void>>();
 

@@ -19,7 +19,10 @@ export class Fifo<T> {
     this.#items.push(item);
   }
 
-  /** Adds items at the front, in their order. Moves all other items. */
+  /**
+   * Adds items at the front, in their order. Takes time in proportion to the queue's length,
+   * because all other items move.
+   */
   unshift(items: readonly T[]): void {
     if (items.length === 0) return;
     this.#items = [...items, ...this.#items.slice(this.#head)];

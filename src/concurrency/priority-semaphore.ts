@@ -1,8 +1,8 @@
 import { Permit } from "./permit.ts";
 
 /**
- * A semaphore that gives the next permit to the waiting caller with the lowest priority number. Of
- * callers with the same number, the one that has waited longest is first.
+ * A semaphore that gives the next permit to the waiting caller with the lowest priority number.
+ * Among callers with the same number, the caller that has waited longest is first.
  */
 export class PrioritySemaphore {
   #free: number;
@@ -13,14 +13,14 @@ export class PrioritySemaphore {
     this.#free = count;
   }
 
-  /** A permit, or undefined when none is free now. */
+  /** Returns a permit, or undefined when none is free now. */
   tryAcquire(): Permit | undefined {
     if (this.#free === 0) return undefined;
     this.#free -= 1;
     return this.#permit();
   }
 
-  /** Resolves with a permit once one is free for this caller. */
+  /** Resolves with a permit once a permit is free for this caller. */
   async acquire(priority: number): Promise<Permit> {
     return (
       this.tryAcquire() ?? (await new Promise((enter) => this.#waiting.push({ priority, enter })))

@@ -1,9 +1,15 @@
 import { RATE_BURST_SECONDS } from "../settings/limits.ts";
 
-/** Number of keys, such as workspaces or source ids, for which a bucket is stored. */
+/**
+ * Maximum number of keys, such as workspaces or source ids, whose tokens are stored. Above it, the
+ * key used longest ago is forgotten.
+ */
 export const RATE_KEYS_MAX = 10_000;
 
-/** Tokens of one key. Negative after a request that cost more than the key had. */
+/**
+ * Number of tokens of one key. It is negative after a request that cost more tokens than the key
+ * had.
+ */
 interface Bucket {
   tokens: number;
   at: number;
@@ -11,14 +17,17 @@ interface Bucket {
 
 interface Rate {
   perSecond: number;
-  /** Tokens of a key that has paused for long; those of `RATE_BURST_SECONDS` when absent. */
+  /**
+   * Maximum number of tokens of a key, which it reaches after a long pause. The default is what the
+   * rate yields in `RATE_BURST_SECONDS`.
+   */
   burst?: number;
   now?: () => number;
 }
 
 /**
- * Token buckets, one for each key. A bucket fills with `perSecond` tokens a second, up to `burst`.
- * With a rate of 0, there is no limit.
+ * Token buckets for rate limits, one for each key. A bucket fills with `perSecond` tokens a second,
+ * up to `burst`. With a rate of 0, there is no limit.
  */
 export class TokenBuckets {
   readonly #perSecond: number;
@@ -32,14 +41,20 @@ export class TokenBuckets {
     this.#now = now ?? (() => performance.now());
   }
 
-  /** Seconds, rounded up, until the key has a token; 0 when it has one. */
+  /**
+   * Returns the number of seconds, rounded up, until the key has a token. 0 when it has a token
+   * now.
+   */
   waitSeconds(key: string): number {
     if (this.#perSecond <= 0) return 0;
     const tokens = this.#tokens(key, this.#now());
     return tokens < 1 ? Math.ceil((1 - tokens) / this.#perSecond) : 0;
   }
 
-  /** Takes tokens of the key, also ones that it does not have yet. */
+  /**
+   * Takes tokens from the bucket of a key, even more than the key has. The number of tokens may
+   * become negative.
+   */
   take(key: string, count = 1): void {
     if (this.#perSecond <= 0) return;
     const at = this.#now();
@@ -61,7 +76,7 @@ export class TokenBuckets {
 
 /**
  * Creates a rate limiter. The returned function takes the key of a request. It admits the request
- * and returns 0, or refuses it and returns the number of seconds until it would admit one.
+ * and returns 0, or refuses the request and returns the number of seconds until it would admit one.
  */
 export function createRateLimiter(perSecond: number, now?: () => number): (key: string) => number {
   const buckets = new TokenBuckets({ perSecond, ...(now && { now }) });

@@ -41,7 +41,7 @@ export class TimeSlicer {
 
 /**
  * Calls `work` with items from index `from` on, for about `ms` milliseconds. Returns the index of
- * the first item that is left.
+ * the first item that was not processed.
  */
 function workFor<T>(ms: number, items: readonly T[], from: number, work: (item: T) => void) {
   const until = performance.now() + ms;

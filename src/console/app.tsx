@@ -57,7 +57,7 @@ function Frame() {
 }
 
 type ScreenComponent = ComponentType<ScreenProps>;
-/** Components of the screens opened so far, by screen name. */
+/** Components of the screens that were opened so far, by screen name. */
 const loadedScreens = signal<ReadonlyMap<string, ScreenComponent>>(new Map());
 
 /** Loads the component of the current route's screen and shows it. */

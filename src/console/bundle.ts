@@ -71,7 +71,9 @@ async function build(): Promise<ConsoleBundle> {
   return { html: page(scripts, styles), assets, first: [...scripts, ...styles] };
 }
 
-/** Names of a script and of all scripts that it imports statically, the script first. */
+/**
+ * Returns the names of a script and of all scripts that it imports statically, the script first.
+ */
 function withImports(script: string, assets: Record<string, string>): string[] {
   const scripts = new Set([script]);
   for (const name of scripts) {

@@ -2,8 +2,8 @@ import { signal } from "@preact/signals";
 
 /**
  * The current screen and its query, from the fragment of the page's URL:
- * `#/sources/ID?tab=snippet`. Screens use the fragment because the API has paths with the same
- * names.
+ * `#/sources/ID?tab=snippet`. The fragment is used because API routes have the same paths as
+ * screens.
  */
 interface HashRoute {
   /** Decoded path segments, such as `["sources", "ID"]`. */

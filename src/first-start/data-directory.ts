@@ -13,7 +13,7 @@ import type { Config } from "../settings/reader.ts";
  */
 const FORMAT = 1;
 
-/** Returns the path of an entry in the data directory. pixelmill writes all its files there. */
+/** Returns the path of an entry in the data directory, in which pixelmill stores all its files. */
 const inData = (config: Config, name: string) => join(resolve(config.data), name);
 
 /**
@@ -29,13 +29,15 @@ export const deliveryDirectory = (config: Config) => inData(config, "delivery");
 export const filesDirectory = (config: Config) => inData(config, "files");
 
 /**
- * Directory of the state that a cluster node stores: its local copies of the shared logs' state.
+ * Directory of one part of the state that a cluster node stores, such as its local copy of the
+ * catalog.
  */
 export const clusterDirectory = (config: Config, name: string) => inData(config, `cluster/${name}`);
 
 /**
- * Ids of the Kafka topics that this node has used, by topic name. `put` is synchronous, and durable
- * when it returns. A changed id shows that a topic was deleted and created again.
+ * Opens the stored ids of the Kafka topics that this node has used, by topic name. `put` is
+ * synchronous, and the change is durable when it returns. A changed id shows that a topic was
+ * deleted and created again.
  */
 export function topicIds(config: Config): TopicIds {
   const path = clusterDirectory(config, "topics");
@@ -58,15 +60,15 @@ export function topicIds(config: Config): TopicIds {
 /** File that contains the version of the data format. */
 export const formatFile = (config: Config) => inData(config, "format");
 /**
- * File that stops delivery while it exists. A restored backup may have it, since the original
- * server has delivered the same events.
+ * Path of the file that stops delivery while it exists. A restored backup may contain it, because
+ * the original server may have delivered the same events.
  */
 export const holdFile = (config: Config) => inData(config, "held");
 
 /**
  * Locks the data directory for one server, and returns a function that unlocks it. Waits for
- * another server that is stopping. Throws `StartError` if that server keeps the lock: two servers
- * would deliver the same events twice.
+ * another server that is stopping. Throws `StartError` if the other server keeps the lock, because
+ * two servers would deliver the same events twice.
  */
 export async function acquireDataLock(config: Config): Promise<() => void> {
   const unlock = await waitForFile(inData(config, "lock"), "exclusive", LOG_LOCK_MS_MAX);
@@ -77,14 +79,14 @@ export async function acquireDataLock(config: Config): Promise<() => void> {
 }
 
 /**
- * Marker file for an admin token that was created and perhaps not printed, because the start was
- * interrupted. It exists until the token is printed.
+ * Opens the marker file for an admin token that was created and perhaps not printed, because the
+ * start was interrupted. The file exists until the token is printed.
  */
 export function unprintedToken(config: Config) {
   const path = inData(config, "unseen-token");
   return {
     get: () => existsSync(path),
-    /** Creates or removes the marker. The change is durable when this returns. */
+    /** Creates or removes the marker file. The change is durable when this returns. */
     set(is: boolean): void {
       if (is) writeFileSync(path, "", { flush: true });
       else rmSync(path, { force: true });
@@ -95,7 +97,7 @@ export function unprintedToken(config: Config) {
 
 /**
  * Throws when a cluster node would start in the data directory of a standalone server. The node
- * would ignore these data; `cluster import` moves them to the cluster.
+ * would ignore the data there; the command `cluster import` moves them to the cluster.
  */
 export function expectNodeDirectory(config: Config): void {
   if (!existsSync(catalogDirectory(config))) return;
@@ -105,8 +107,8 @@ export function expectNodeDirectory(config: Config): void {
 }
 
 /**
- * Throws when a standalone server would start in the data directory of a cluster node. It would
- * have an empty catalog there.
+ * Throws when a standalone server would start in the data directory of a cluster node. The server
+ * would have an empty catalog there.
  */
 export function expectStandaloneDirectory(config: Config): void {
   if (!existsSync(clusterDirectory(config, ""))) return;
@@ -137,8 +139,8 @@ export function expectDataDirectory(config: Config): void {
 
 /**
  * Creates the data directory, or checks that this release can read the existing one. Throws
- * `StartError` when another release wrote it in a format that this one cannot read, or when it
- * cannot be used.
+ * `StartError` when another release wrote it in a format that this release cannot read, or when the
+ * directory cannot be used.
  */
 export function prepareDataDirectory(config: Config): void {
   const directory = resolve(config.data);
@@ -165,8 +167,8 @@ export function prepareDataDirectory(config: Config): void {
 }
 
 /**
- * Throws when this path is a file and not a directory. Without this check, the error of `mkdir`
- * would only say that the path exists.
+ * Throws when this path is a file and not a directory. Otherwise the error of `mkdir` would only
+ * say that the path exists.
  */
 function expectNoFile(directory: string): void {
   const found = statSync(directory, { throwIfNoEntry: false });

@@ -45,8 +45,8 @@ export interface DemoDeps {
 }
 
 /**
- * Function that prints the demo's instructions, and the addresses and the directory that these
- * name.
+ * Function that prints the demo's instructions, with the addresses and the directory that they
+ * mention.
  */
 export interface DemoOutput {
   print(line: string): void;
@@ -85,8 +85,8 @@ const WITHOUT_CODE =
 /**
  * Creates the demo: an HTTP source, a file destination, and a published transformation with a
  * library, all connected. Only the first start creates them. Later starts find the source by its
- * name, and add the user code if it could not run before. Undefined when the workspace has sources
- * that are not the demo's.
+ * name, and add the user code if it could not run before. Resolves with undefined when the
+ * workspace already has sources that do not belong to the demo.
  */
 async function addDemo(parts: DemoDeps, workspace: Workspace): Promise<Demo | undefined> {
   const { catalog } = parts;

@@ -8,14 +8,14 @@ interface FirstWorkspaceOptions {
   name: string;
   /** Value of the setting `admin.token`; undefined when it is not set. */
   adminToken: string | undefined;
-  /** Stored marker of an admin token that was created and perhaps not printed. */
+  /** Stored mark that an admin token was created and perhaps not printed. */
   unprintedToken: { get(): boolean; set(is: boolean): void };
   print(line: string): void;
 }
 
 /**
  * Creates the first workspace of a new data directory with an admin token, and returns the
- * workspace. The token is generated and printed once, unless the setting `admin.token` gives it.
+ * workspace. The token is generated and printed once, unless the setting `admin.token` provides it.
  * When that setting changes, the new token replaces the old one. If a start was interrupted before
  * it printed its token, the next start creates and prints another one.
  */
@@ -51,8 +51,8 @@ async function setToken(catalog: Catalog, workspaceId: string, secret: string): 
 }
 
 /**
- * Ignores a refusal with `missing` or `conflict`: another node, starting with the same setting,
- * made the same change first. Throws other errors again.
+ * Ignores an error with `missing` or `conflict`, because another node, starting with the same
+ * setting, then made the same change first. Throws other errors again.
  */
 function ignoreConcurrentChange(error: unknown): void {
   const isDone = error instanceof ApiError && ["missing", "conflict"].includes(error.refusal);

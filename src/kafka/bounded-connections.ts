@@ -6,20 +6,26 @@ import { KafkaAnswerError } from "./bounded-reader.ts";
 type KafkaLibrary = typeof Kafka;
 type ReadAnswer<T> = (id: number, key: number, version: number, reader: Kafka.Reader) => T;
 
-/** Longest answer of a broker of a cluster; a broker sends up to 55 MiB of records at once. */
+/**
+ * Maximum size of one response of a broker. Brokers send up to 55 MiB of records in one response.
+ */
 const ANSWER_BYTES_MAX = 256 << 20;
-/** Longest answer to a step of signing in. The library searches it in quadratic time. */
+/**
+ * Maximum size of a response during sign-in (SASL). The Kafka library parses such a response in
+ * quadratic time.
+ */
 const SIGN_IN_ANSWER_BYTES_MAX = 2_048;
 
-/** Keys of the requests whose answers need more checks than their reader makes. */
+/** Kafka's numbers of the requests whose responses need more checks than `BoundedReader` makes. */
 const SASL_AUTHENTICATE = 36;
 const JOIN_GROUP = 11;
 const SYNC_GROUP = 14;
 const DESCRIBE_GROUPS = 15;
 
 /**
- * Makes the library's connections read each answer by `readAnswer`, and end when the bytes are no
- * sequence of answers. Otherwise an exception of the library would end the process.
+ * Makes connections of the Kafka library decode each response with `boundedAnswer`, and close when
+ * a response has an impossible length. Otherwise invalid bytes from a broker would make the library
+ * throw an exception that ends the process.
  */
 export function boundConnections(kafka: KafkaLibrary): void {
   const { Connection } = kafka;
@@ -37,8 +43,8 @@ export function boundConnections(kafka: KafkaLibrary): void {
 }
 
 /**
- * Wraps a decoder of the library. The wrapped one throws the library's `ResponseError` for an
- * answer with an error code, and `KafkaAnswerError` for bytes that are no valid answer.
+ * Wraps a response decoder of the Kafka library. The wrapper throws the library's `ResponseError`
+ * for a response with an error code, and `KafkaAnswerError` for bytes that are no valid response.
  */
 export function boundedAnswer<T>(kafka: KafkaLibrary, read: ReadAnswer<T>): ReadAnswer<T> {
   return (id, key, version, reader) => {
@@ -72,8 +78,8 @@ interface Members {
 }
 
 /**
- * Decodes what members of a group wrote about themselves. The library does so in a callback, where
- * an exception leaves its request without an end.
+ * Checks that the metadata of a consumer group's members can be decoded. The Kafka library decodes
+ * the metadata later in a callback, in which an exception would leave the request without a result.
  */
 function expectMembers(kafka: KafkaLibrary, key: number, answer: unknown): void {
   if (key !== JOIN_GROUP && key !== SYNC_GROUP && key !== DESCRIBE_GROUPS) return;
@@ -90,7 +96,10 @@ function expectMembers(kafka: KafkaLibrary, key: number, answer: unknown): void 
 
 const bounded = new WeakSet<Socket>();
 
-/** Checks the lengths of answers before the library sees their bytes. */
+/**
+ * Makes a socket check the lengths of responses before the Kafka library gets their bytes. Destroys
+ * the socket at an impossible length.
+ */
 function boundSocket({ socket }: Pick<Kafka.Connection, "socket">): void {
   if (socket === undefined || bounded.has(socket)) return;
   bounded.add(socket);
@@ -109,11 +118,14 @@ function boundSocket({ socket }: Pick<Kafka.Connection, "socket">): void {
   Object.assign(socket, { emit: emitBounded });
 }
 
-/** Follows the lengths in a sequence of answers. Throws `KafkaAnswerError` for an impossible one. */
+/**
+ * Follows the length prefixes in a stream of responses. Throws `KafkaAnswerError` for an impossible
+ * length.
+ */
 export class AnswerLengths {
-  /** Bytes that are left of the answer whose length was read last. */
+  /** Number of bytes of the current response that have not arrived yet. */
   #left = 0;
-  /** Bytes of the next length that have come, and their value. */
+  /** Number of bytes of the next length prefix that have arrived, and their value. */
   #lengthBytes = 0;
   #length = 0;
 

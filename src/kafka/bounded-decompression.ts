@@ -2,25 +2,35 @@ import { gunzipSync, zstdDecompressSync } from "node:zlib";
 import { KafkaAnswerError } from "./bounded-reader.ts";
 import { decompressLz4, decompressSnappy } from "./copy-compression.ts";
 
-/** Algorithms of the library, by their number in a batch of records. */
+/** Compression algorithms of the Kafka library, by their number in a batch of records. */
 type Algorithms = Record<number, { decompressSync: (data: Buffer) => Buffer }>;
 
 /**
- * Most bytes that the batches of one answer may become: a batch of our own has at most 2 MiB, and
- * events compress to about a hundredth.
+ * Bounds for the decompressed size of one response: this many bytes, and `OUTPUT_RATIO_MAX` times
+ * the response's size. A batch that pixelmill wrote has at most 2 MiB, and events compress to about
+ * a hundredth of their size.
  */
 const OUTPUT_BYTES_MIN = 16 << 20;
 const OUTPUT_RATIO_MAX = 200;
 
-/** Bytes that the batches of the answer being read may still become. Reading does not wait. */
+/**
+ * Number of bytes that batches of the current response may still decompress to. One variable
+ * suffices, because a response is decoded synchronously.
+ */
 let bytesLeft = OUTPUT_BYTES_MIN;
 
-/** Begins an answer of this many bytes. */
+/**
+ * Sets the decompression bound for a response of this many bytes. Called before the response is
+ * decoded.
+ */
 export function allowDecompression(answerBytes: number): void {
   bytesLeft = OUTPUT_BYTES_MIN + OUTPUT_RATIO_MAX * answerBytes;
 }
 
-/** Replaces the decompression of the library, which makes as many bytes as the data asks for. */
+/**
+ * Replaces the Kafka library's decompression functions, whose output may have any size, with
+ * functions that respect the bound.
+ */
 export function boundDecompression(algorithms: Algorithms): void {
   const bounded: Record<number, (data: Buffer, bytesMax: number) => Buffer> = {
     1: (data, maxOutputLength) => gunzipSync(data, { maxOutputLength }),

@@ -1,24 +1,28 @@
 import type { Reader } from "@platformatic/kafka";
 
-/** The bytes of a broker are no valid answer: a length, a count or a position is impossible. */
+/**
+ * Thrown when bytes from a broker are no valid response, because a length, a count or a position is
+ * impossible.
+ */
 export class KafkaAnswerError extends Error {
   override readonly name = "KafkaAnswerError";
 }
 
 type ReadItem<T> = (reader: Reader, index: number) => T;
 
-/** Most bytes of a variable-length integer of 32 bits, and of one of 64 bits. */
+/** Maximum encoded size of a variable-length integer of 32 bits, and of 64 bits. */
 const VARINT_BYTES_MAX = 5;
 const VARINT_64_BYTES_MAX = 10;
-/** Fewest bytes of a tagged field: its tag and its size. */
+/** Minimum encoded size of a tagged field, which has at least a tag and a size. */
 const TAGGED_FIELD_BYTES_MIN = 2;
 
 /**
- * Methods that replace those of the library's `Reader`. The library's own believe each length: a
- * negative one leads back, and a count of 2 billion makes as many turns. These refuse negative
- * lengths, lengths beyond the bytes that are left, more items than bytes, and items without bytes.
- * Reading therefore takes time and memory in proportion to the answer. Methods that are not
- * replaced read a fixed number of bytes, which the library's buffer checks.
+ * Methods that replace those of the Kafka library's `Reader`, which decodes responses. The
+ * library's methods trust each length: a negative length moves the position backwards, and a count
+ * of 2 billion causes as many iterations. The replacements refuse negative lengths, lengths beyond
+ * the remaining bytes, more items than bytes, and items without bytes. Decoding therefore takes
+ * time and memory in proportion to the response. Methods that are not replaced read a fixed number
+ * of bytes, which the library's buffer checks.
  */
 export class BoundedReader {
   declare buffer: Reader["buffer"];
@@ -117,7 +121,7 @@ function readInt16(reader: BoundedReader): number {
   return value;
 }
 
-/** Reads the length of a value, or the number of items; -1 when the value is null. */
+/** Reads the length of a value, or the number of items. Returns -1 for null. */
 function readLength(reader: BoundedReader, isCompact: boolean): number {
   if (isCompact) return reader.readUnsignedVarInt() - 1;
   const length = reader.buffer.readInt32BE(reader.position);

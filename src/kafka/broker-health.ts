@@ -5,7 +5,7 @@ import type { KafkaLibrary } from "./library.ts";
 export interface BrokerHealth {
   /**
    * Changes a client's connection pool in two ways. Requests that any broker can answer go to a
-   * broker that responds. A connection to a broker that has left the cluster fails at once.
+   * broker that responds. New connections to a broker that has left the cluster fail at once.
    */
   routeConnections(client: Pick<Base, "connections">): void;
   /** Returns the sorted addresses of the probed brokers that do not answer at present. */
@@ -32,18 +32,18 @@ const PROBED_MAX = 5;
 interface ProbedBroker {
   address: string;
   asker: Base;
-  /** Start of the open probe, by `performance.now()`. Undefined while no probe is open. */
+  /** Start of the probe in flight, by `performance.now()`. Undefined while none is in flight. */
   since: number | undefined;
   /** Whether the broker answered the last completed probe. */
   answered: boolean;
 }
 
 /**
- * Probes up to `PROBED_MAX` brokers by a request for the list of brokers. Requests that each broker
- * of the cluster can answer then go to a broker that responds. A broker whose process hangs accepts
- * requests but never answers; without this, each client would wait for its timeout and ask the same
- * broker again. When the lists no longer contain a silent broker, the cluster has moved its
- * partitions. Its connections are then closed and no new ones are made.
+ * Probes up to `PROBED_MAX` brokers by requesting the list of brokers. Requests that any broker can
+ * answer then go to a broker that responds. A broker whose process hangs accepts requests but never
+ * answers them; without probes, each client would wait for its timeout and ask the same broker
+ * again. When the lists no longer contain a broker that does not answer, the cluster has moved that
+ * broker's partitions. The connections to that broker are then closed, and no new ones are made.
  */
 export function monitorBrokers(kafka: KafkaLibrary, options: BaseOptions): BrokerHealth {
   return new BrokerMonitor(kafka, options);
@@ -169,7 +169,7 @@ class BrokerMonitor implements BrokerHealth {
     return new this.#kafka.NetworkError(message, { canRetry: true, hasStaleMetadata: true });
   }
 
-  /** Returns the brokers with the responsive ones first. */
+  /** Returns the brokers, those that respond first. */
   #inOrder(brokers: Broker[]): Broker[] {
     const rank = (broker: Broker) => (this.#answers(addressOf(broker)) ? 0 : 1);
     return brokers.toSorted((a, b) => rank(a) - rank(b));

@@ -19,12 +19,12 @@ export interface BrokerSettings {
 const REQUEST_MS_MAX = 5_000;
 /**
  * Largest number of attempts of a request. All attempts with their pauses last longer than the
- * replacement of a failed leader.
+ * cluster needs to replace a failed leader.
  */
 const ATTEMPTS = 20;
 /** Pause in milliseconds between two attempts of a request. */
 const RETRY_MS = 250;
-/** Age in milliseconds at which the library requests the partition leaders again. */
+/** Age in milliseconds at which the Kafka library requests the partition leaders again. */
 const METADATA_MS_MAX = 5_000;
 
 /** Creates Kafka clients that share the broker settings and one monitor of the brokers' health. */
@@ -151,8 +151,8 @@ function fetchOver(connectionPool: ConnectionPool, consumer: Consumer): Consumer
 type Fetch = (request: Parameters<Consumer["fetch"]>[0]) => ReturnType<Consumer["fetch"]>;
 
 /**
- * Makes a client accept metadata in which a partition has no leader. The library would otherwise
- * fail the whole request, so the topic's other partitions could not be used either.
+ * Makes a client accept metadata in which a partition has no leader. Otherwise the Kafka library
+ * would fail the whole request, so that the topic's other partitions could not be used either.
  */
 function acceptLeaderlessPartitions(
   { kGetApi }: KafkaLibrary,

@@ -3,7 +3,7 @@ import { KafkaAnswerError } from "./bounded-reader.ts";
 // Snappy and LZ4 consist of literal bytes and of copies of earlier output. The library decompresses
 // both in WebAssembly, which one damaged input breaks for all later ones.
 
-/** Output that grows with what is written, up to a limit. */
+/** Output buffer that grows up to a limit. Throws `KafkaAnswerError` above the limit. */
 class Output {
   readonly #bytesMax: number;
   #bytes = Buffer.allocUnsafe(64 << 10);
@@ -23,7 +23,10 @@ class Output {
     this.#length += bytes.length;
   }
 
-  /** Appends a copy of bytes that were written `offset` bytes ago; it may repeat itself. */
+  /**
+   * Appends a copy of `length` bytes of the output that begins `offset` bytes before its end. With
+   * `length` above `offset`, the copied bytes repeat.
+   */
   copy(offset: number, length: number): void {
     if (offset < 1 || offset > this.#length)
       throw new KafkaAnswerError("Expected a copy of output");
@@ -43,7 +46,7 @@ class Output {
   }
 }
 
-/** Bytes that are read in order. Throws `KafkaAnswerError` beyond their end. */
+/** Input that is read from start to end. Throws `KafkaAnswerError` for a read beyond the end. */
 class Input {
   readonly #bytes: Buffer;
   #at = 0;
@@ -66,7 +69,7 @@ class Input {
     return this.take(1)[0]!;
   }
 
-  /** A little-endian number of 1 to 4 bytes. */
+  /** Reads a little-endian number of 1 to 4 bytes. */
   number(bytes: number): number {
     return this.take(bytes).readUIntLE(0, bytes);
   }
@@ -75,7 +78,7 @@ class Input {
 const XERIAL_HEAD = Buffer.from([0x82, 0x53, 0x4e, 0x41, 0x50, 0x50, 0x59, 0x00]);
 const XERIAL_HEAD_BYTES = 16;
 
-/** Decompresses a block of Snappy, or blocks in the frame that Java's clients write. */
+/** Decompresses a Snappy block, or the blocks in the frame that Kafka's Java clients write. */
 export function decompressSnappy(data: Buffer, bytesMax: number): Buffer {
   const output = new Output(bytesMax);
   const input = new Input(data);
@@ -115,7 +118,10 @@ const HAS_BLOCK_CHECKSUM = 16;
 const HAS_DICTIONARY = 1;
 const COPY_BYTES_MIN = 4;
 
-/** Decompresses a frame of LZ4. Its checksums are not compared: each batch of records has one. */
+/**
+ * Decompresses an LZ4 frame. Does not check the frame's checksums, because each batch of records
+ * has its own checksum.
+ */
 export function decompressLz4(data: Buffer, bytesMax: number): Buffer {
   const output = new Output(bytesMax);
   const input = new Input(data);

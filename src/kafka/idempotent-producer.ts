@@ -11,14 +11,14 @@ export interface IdempotentProducerOptions {
 
 /**
  * Largest number of attempts to send a batch. All attempts with their pauses last longer than the
- * replacement of a failed leader.
+ * cluster needs to replace a failed leader.
  */
 const ATTEMPTS = 20;
 /** Pause in milliseconds before a batch is sent again. */
 const RETRY_MS = 250;
 /**
  * Pause in milliseconds between a leader's response and the next request to this leader. Clients
- * send their next events after an acknowledgement, and during the pause these events join one
+ * send their next events after an acknowledgement, and events that arrive during the pause join one
  * request. With 48 connections, a pause of 1 ms saves at least an eighth of the requests
  * (measured).
  */
@@ -29,13 +29,13 @@ const PAUSE_MS = 1;
  */
 const LEADERS_MS_MAX = 5_000;
 /**
- * Size of a batch in bytes from which on no further value joins it. The value that reaches this
- * size still joins.
+ * Size of a batch in bytes from which on no further value joins the batch. The value with which the
+ * batch reaches this size is still included.
  */
 const BATCH_BYTES = 512 << 10;
 
 /**
- * Writes values to the partitions of a topic, in order and without duplicates. It has at most one
+ * Writes values to the partitions of a topic, in order and without duplicates. Has at most one
  * request in flight to each leader, with all values that wait for this leader. Requests are
  * therefore as full as possible, and a failed leader delays only its own partitions.
  */
@@ -45,8 +45,8 @@ export class IdempotentProducer {
   #added = 0;
   #gathering = false;
   /**
-   * Broker ids of leaders that get no request now: one is in flight, or the pause after a response
-   * lasts.
+   * Broker ids of leaders to which no request may be sent now, because a request is in flight or
+   * the pause after a response lasts.
    */
   readonly #busy = new Set<number>();
   /**
@@ -210,9 +210,11 @@ export class IdempotentProducer {
 }
 
 interface QueuedValue {
-  /** Makes the bytes of the record value when a batch is filled. Called once. */
+  /** Returns the bytes of the Kafka record value. Called once, when the value joins a batch. */
   take(): Buffer;
-  /** Bytes of the Kafka record value, which `take` made; undefined until the value is sent. */
+  /**
+   * Bytes of the Kafka record value that `take` returned. Undefined until the value joins a batch.
+   */
   value?: Buffer;
   resolve(offset: bigint): void;
   reject(error: unknown): void;

@@ -4,14 +4,17 @@ import { BoundedReader } from "./bounded-reader.ts";
 
 export type KafkaLibrary = typeof import("@platformatic/kafka");
 
-/** Whether the library of this process has its bounds; it has one copy of its prototypes. */
+/**
+ * Whether the Kafka library's prototypes were changed. They are changed once, because the process
+ * has one copy of the library.
+ */
 let isBounded = false;
 
 /**
- * Loads the Kafka library, and gives its readers, connections and decompression bounds, so that a
- * broker's bytes cost time and memory in proportion to their number. The library makes its readers
- * itself, so its prototypes are changed. Nothing else may import it. Loading takes a third of a
- * second and 20 to 76 MB.
+ * Loads the Kafka library, and bounds its decoding, connections and decompression, so that bytes
+ * from a broker cost time and memory in proportion to their number. The library creates its
+ * decoders itself, so its prototypes are changed. All code must load the library with this
+ * function. Loading takes a third of a second and 20 to 76 MB.
  */
 export async function loadKafkaLibrary(): Promise<KafkaLibrary> {
   const kafka = await import("@platformatic/kafka");

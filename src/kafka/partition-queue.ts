@@ -33,8 +33,8 @@ export class PartitionQueue<R> {
   #batch: ProducerBatch<R> | undefined;
   #producerId: ProducerId | undefined;
   /**
-   * Producer id of the last abandoned batch, which may or may not be written. Undefined while no
-   * batch was abandoned.
+   * Producer id of the last batch that was abandoned without knowing whether the broker wrote it.
+   * The id must not be used again. Undefined while no batch was abandoned.
    */
   #retired: ProducerId | undefined;
   #nextSequence = 0;
@@ -43,7 +43,7 @@ export class PartitionQueue<R> {
     return this.#waiting;
   }
 
-  /** The batch in flight; undefined while there is none. */
+  /** Returns the batch in flight; undefined while there is none. */
   get batch(): ProducerBatch<R> | undefined {
     return this.#batch;
   }
@@ -87,8 +87,8 @@ export class PartitionQueue<R> {
   }
 
   /**
-   * Ends the batch in flight, because the broker has refused it. Puts `records` of the batch, by
-   * default all, back at the front of the queue.
+   * Ends the batch in flight, because the broker has refused it. Puts `records` (by default all
+   * records of the batch) back at the front of the queue.
    */
   requeue(records: readonly R[] = this.#batch?.records ?? []): void {
     this.#end();
@@ -105,16 +105,16 @@ export class PartitionQueue<R> {
   }
 
   /**
-   * Ends the batch in flight without sending it again. Called when the broker has not written it.
-   * Returns the batch's records.
+   * Ends the batch in flight without sending it again. Called when the broker has certainly not
+   * written it. Returns the batch's records.
    */
   discard(): readonly R[] {
     return this.#batch === undefined ? [] : this.#end().records;
   }
 
   /**
-   * Ends the batch in flight when it may or may not be written. Its producer id is not used again.
-   * Returns the batch's records.
+   * Ends the batch in flight without knowing whether the broker has written it. The batch's
+   * producer id is not used again. Returns the batch's records.
    */
   abandon(): readonly R[] {
     if (this.#batch === undefined) return [];

@@ -16,7 +16,7 @@ export interface ProduceClient {
    * leader.
    */
   leaders(topic: string): Promise<number[]>;
-  /** Requests a new producer id. Its sequence numbers begin at 0 in each partition. */
+  /** Requests a new producer id. For this id, sequence numbers begin at 0 in each partition. */
   initProducerId(): Promise<ProducerId>;
   /**
    * Sends one request with batches to the leader that has this broker id. Resolves once all in-sync
@@ -34,9 +34,9 @@ export interface ProduceClient {
 }
 
 /**
- * Reaction of a producer to a failed batch. `retry`: send the batch again unchanged. `producer-id`:
- * send its records with a new producer id, because the broker does not know the old one. `fatal`:
- * reject its records.
+ * Reaction of a producer to a failed batch. `retry` sends the batch again unchanged. `producer-id`
+ * sends its records with a new producer id, because the broker does not know the old one. `fatal`
+ * rejects its records.
  */
 export type SendErrorClass = "retry" | "producer-id" | "fatal";
 

@@ -45,7 +45,7 @@ interface ProduceResponse {
 /**
  * Sends batches with one producer id to a leader. Resolves once all in-sync replicas have the
  * accepted batches. The response to a refused batch has an error code. `request` must send the
- * library's arguments over a connection to the leader.
+ * arguments that the Kafka library passes to it over a connection to the leader.
  */
 export async function produce(
   { NumericMap, ProduceAcks, ResponseError }: KafkaLibrary,

@@ -4,8 +4,8 @@ import { Gauge } from "prom-client";
 import type { Metrics } from "./metrics.ts";
 
 /**
- * Minimum time between two scans of the data directory. A scan is slow when the log has thousands
- * of segments, such as after a long outage.
+ * Minimum time in milliseconds between two scans of the data directory. A scan is slow when the
+ * event log has thousands of segments (files), such as after a long outage.
  */
 const SCAN_INTERVAL_MS = 5_000;
 /**
@@ -14,7 +14,10 @@ const SCAN_INTERVAL_MS = 5_000;
  */
 const STAT_BLOCK_BYTES = 512;
 
-/** Size of the disk with this directory, and the bytes that are free for this user. */
+/**
+ * Returns the size of the disk with this directory, and the number of bytes that are free for this
+ * user.
+ */
 export function readDiskSpace(directory: string): { freeBytes: number; sizeBytes: number } {
   const { bavail, blocks, bsize } = statfsSync(directory);
   return { freeBytes: bavail * bsize, sizeBytes: blocks * bsize };
@@ -27,7 +30,7 @@ export interface DiskUsage {
 }
 
 /**
- * Measures the disk use of the data directory, and registers metrics for it. `parts` has the
+ * Measures the disk use of the data directory, and registers metrics for it. `parts` contains the
  * directory of each part by name.
  */
 export function measureDisk(
@@ -69,7 +72,10 @@ export function measureDisk(
   return disk;
 }
 
-/** Disk space of all files below a directory, in bytes. 0 when the directory does not exist. */
+/**
+ * Returns the disk space of all files below a directory, in bytes. 0 when the directory does not
+ * exist.
+ */
 function directoryBytes(directory: string): number {
   if (!existsSync(directory)) return 0;
   let blocks = 0;

@@ -25,9 +25,9 @@ export function createLogger(level: string): Logger {
 }
 
 /**
- * Selects the fields of an error for a log line. Of an AggregateError, only the reason of the last
- * attempt is logged: the stacks of all attempts take 60 kB when a cluster is unreachable for
- * seconds.
+ * Returns the fields of an error for a log line. Of an AggregateError, only the reason of the last
+ * attempt is logged, because the stacks of all attempts take 60 kB when a cluster is unreachable
+ * for seconds.
  */
 export function errorFields(error: Error): object {
   const { aggregateErrors, ...fields } = pino.stdSerializers.err(error);

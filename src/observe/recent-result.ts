@@ -1,6 +1,7 @@
 /**
- * Returns a function that calls `make` at most once in `keptMs` milliseconds, and gives all other
- * callers the same result. After an error, the next call tries again.
+ * Returns a function that shares results: a call within `keptMs` milliseconds after the last
+ * result, or during a call of `make`, gets the same result. After an error, the next call tries
+ * again.
  */
 export function recentResult<T>(
   keptMs: number,

@@ -5,313 +5,540 @@
  */
 
 // The data plane
-/** Path and query of a pixel, as sent; longer is 414. */
+/**
+ * Maximum length of the path and query of a pixel request, as sent. A longer one is answered with
+ * 414.
+ */
 export const PIXEL_TARGET_BYTES_MAX = 32_768;
-/** Parameters of a pixel, all pairs counted; more is 400. */
+/**
+ * Maximum number of query parameters of a pixel request. Repeated names count each time. More are
+ * answered with 400.
+ */
 export const PIXEL_PARAMETERS_MAX = 1_000;
-/** Components of a parameter's name; more is 400. */
+/**
+ * Maximum number of levels in the name of a pixel's query parameter, such as two in
+ * `properties.plan`. More are answered with 400.
+ */
 export const PIXEL_LEVELS_MAX = 16;
-/** A larger component of a name is a key, not an index. */
+/**
+ * Highest array index in the name of a pixel's query parameter. A larger number in a name is the
+ * key of an object.
+ */
 export const PIXEL_ARRAY_INDEX_MAX = 999;
-/** Gaps in an event's arrays, each of which becomes `null`; more is 400. */
+/**
+ * Maximum number of elements that a pixel's parameters leave out of an event's arrays. Each becomes
+ * `null`. More are answered with 400.
+ */
 export const PIXEL_ARRAY_GAPS_MAX = 500;
-/** Significant digits of a value that becomes a number; more stay text. */
+/**
+ * Maximum number of significant digits in a parameter's value that becomes a JSON number. A value
+ * with more digits stays a text.
+ */
 export const PIXEL_NUMBER_DIGITS_MAX = 15;
-/** Head of a request; more is 431. The URL of a pixel has a limit of its own. */
+/**
+ * Maximum size of a request's line and headers on the data plane. A larger one is answered with
+ * 431. `PIXEL_TARGET_BYTES_MAX` limits the URL of a pixel.
+ */
 export const HTTP_HEAD_BYTES_MAX = 262_144;
-/** Headers of a request to the data plane; more is 431. */
+/** Maximum number of headers of a request to the data plane. More are answered with 431. */
 export const HTTP_HEADERS_MAX = 200;
-/** Letters of the method of a request to the data plane; more is 400. */
+/**
+ * Maximum length of the method of a request to the data plane. A longer one is answered with 400.
+ */
 export const HTTP_METHOD_CHARS_MAX = 32;
-/** Body of a request to the data plane, which is read and ignored; more is 413. */
+/**
+ * Maximum size of the body of a request to the data plane. The server reads and ignores the body. A
+ * larger one is answered with 413.
+ */
 export const HTTP_BODY_BYTES_MAX = 65_536;
 /**
- * Connections of an ingest process, fewer when it has few descriptors; above it, a new connection
- * closes one that is idle.
+ * Maximum number of open HTTP connections of one ingest process, which accepts pixels. It is lower
+ * if the process may open few file descriptors. Above it, a new connection closes an idle one.
  */
 export const HTTP_CONNECTIONS_MAX = 10_000;
 /**
- * Bytes of unfinished requests of all connections of a process; above it the answer is 503, or the
- * connection ends.
+ * Maximum size of the incomplete requests on all connections of one ingest process, which accepts
+ * pixels. Above it, a request is answered with 503, or its connection is closed.
  */
 export const HTTP_WAITING_BYTES_MAX = 64 << 20;
-/** A connection that is idle or does not read for this long is closed. */
+/**
+ * Time after which the server closes a connection that sends no request or does not read the
+ * response.
+ */
 export const IDLE_CONNECTION_SECONDS_MAX = 10;
 /**
- * Trusted proxies in a row that are skipped in `X-Forwarded-For`; entries before them are ignored.
+ * Maximum number of trusted proxies that the server skips in `X-Forwarded-For`, from the end.
+ * Entries before them are ignored.
  */
 export const FORWARDED_HOPS_MAX = 32;
-/** A write key may send at once the pixels that its rate allows in this time. */
+/**
+ * Time whose allowance one burst may use: a write key may send at once as many pixels as its rate
+ * allows in this time.
+ */
 export const RATE_BURST_SECONDS = 2;
-/** Bytes of records that wait for the disk; above it a pixel is answered with 503. */
+/**
+ * Maximum size of the records that wait to be written to disk. Above it, a pixel is answered with
+ * 503.
+ */
 export const LOG_PENDING_BYTES_MAX = 64 << 20;
 
 // The control plane
-/** Body of an API request with code or events; larger is 413. */
+/**
+ * Maximum size of the body of an API request with code or events. A larger one is answered with
+ * 413.
+ */
 export const BODY_BYTES_MAX = 4 << 20;
 /**
- * Time from the first to the last byte of a body, so that a slow sender cannot hold a connection
- * longer.
+ * Maximum time from the first to the last byte of a request's body, so that a slow sender cannot
+ * occupy a connection for longer.
  */
 export const BODY_SECONDS_MAX = 30;
-/** Levels of nesting of a JSON body. */
+/** Maximum nesting depth of the objects and arrays in a JSON body. */
 export const JSON_LEVELS_MAX = 64;
-/** Errors that one answer lists. */
+/** Maximum number of errors that one response lists in `details`. */
 export const DETAILS_MAX = 20;
-/** Length of a name, after trimming. */
+/** Maximum length of a name of an item, such as a source, without spaces at its ends. */
 export const NAME_CHARS_MAX = 255;
-/** Length of the description of a transformation or library. */
+/** Maximum length of the description of a transformation or library. */
 export const DESCRIPTION_CHARS_MAX = 4_096;
 /**
- * Length of an id in a body: `externalId` is the caller's own text, other ids have 27 characters.
+ * Maximum length of an id in a request's body. The caller chooses an `externalId`; the server
+ * generates all other ids, which have 27 characters.
  */
 export const ID_CHARS_MAX = 255;
-/** Length of a member's e-mail address (RFC 3696: 320). */
+/** Maximum length of a member's e-mail address (RFC 3696: 320). */
 export const EMAIL_CHARS_MAX = 320;
-/** Bytes of a revision's code, in UTF-8. */
+/** Maximum size of the code of a transformation or library, in UTF-8. */
 export const CODE_BYTES_MAX = 1 << 20;
-/** Length of a credential's name, which is part of a key of the store. */
+/**
+ * Maximum length of the name of a credential, which is a secret for user code. The name is part of
+ * a database key, whose size is limited.
+ */
 export const CREDENTIAL_NAME_CHARS_MAX = 1_024;
-/** Length of a credential's value. */
+/** Maximum length of the value of a credential, which is a secret for user code. */
 export const CREDENTIAL_VALUE_CHARS_MAX = 65_536;
-/** Destinations that one request may connect a transformation to. */
+/** Maximum number of destinations to which one request may connect a transformation. */
 export const DESTINATION_REFERENCES_MAX = 1_000;
-/** Permissions that one request may name, repeated ones counted. */
+/** Maximum number of permissions in one request. Repeated ones count each time. */
 export const PERMISSIONS_MAX = 100;
-/** Items on a page of `/v2` lists. */
+/** Number of items on one page of a list under `/v2`. */
 export const PAGE_ITEMS_MAX = 100;
-/** Number of the last page of a list that may be asked for. */
+/** Highest page number that a request for a list may have. */
 export const PAGE_MAX = 1_000_000;
-/** Versions that a list holds without `count`. */
+/**
+ * Number of versions in a list of a transformation's or library's versions when the request has no
+ * `count`.
+ */
 export const VERSIONS_COUNT_DEFAULT = 5;
-/** Highest `count` of versions. */
+/** Highest `count` in a request for a list of a transformation's or library's versions. */
 export const VERSIONS_COUNT_MAX = 1_000;
-/** Long lists without pages that a workspace may be sent at the same time; one more is 429. */
+/**
+ * Maximum number of long lists without pages that the server sends to one workspace at the same
+ * time. One more is answered with 429.
+ */
 export const LISTS_OF_WORKSPACE_MAX = 4;
-/** Groups of dead letters that the API lists: those with the most letters. */
+/**
+ * Maximum number of groups of dead letters (events that were given up) that the API lists. These
+ * are the groups with the most dead letters.
+ */
 export const DEAD_LETTER_GROUPS_MAX = 1_000;
-/** Dead letters of one page of the API. */
+/** Maximum number of dead letters (events that were given up) on one page of the API. */
 export const DEAD_LETTERS_PAGE_MAX = 1_000;
-/** Seconds after which a browser that signed in with a token must sign in again. */
+/** Time after which a user who signed in to the console must sign in again. */
 export const SESSION_SECONDS_MAX = 43_200;
-/** Browsers signed in with one token; above it the oldest session ends. */
+/**
+ * Maximum number of browsers that are signed in with one token. Above it, the oldest session ends.
+ */
 export const SESSIONS_OF_TOKEN_MAX = 32;
-/** Sources, destinations and connections that one overview shows of each. */
+/**
+ * Maximum number each of sources, destinations and connections in one response about a workspace's
+ * state (the overview).
+ */
 export const OVERVIEW_ITEMS_MAX = 500;
-/** Suspended transformations of a workspace that one node lists. */
+/** Maximum number of suspended transformations of one workspace that one node lists. */
 export const SUSPENSIONS_SHOWN_MAX = 500;
-/** Concurrent requests of a workspace at one node that query all nodes; one more is 429. */
+/**
+ * Maximum number of concurrent requests of one workspace, at one node, that ask all nodes of the
+ * cluster for their state. One more is answered with 429.
+ */
 export const STATUS_QUESTIONS_OF_WORKSPACE_MAX = 16;
-/** Live tails of one workspace; one more is 429. */
+/**
+ * Maximum number of concurrent live tails (streams of a workspace's new events) of one workspace.
+ * One more is answered with 429.
+ */
 export const TAILS_OF_WORKSPACE_MAX = 10;
-/** Live tails in all; one more is 429. */
+/**
+ * Maximum number of concurrent live tails (streams of new events) of all workspaces. One more is
+ * answered with 429.
+ */
 export const TAILS_MAX = 100;
-/** Unsent bytes of a live tail; beyond it a slow reader misses messages. */
+/**
+ * Maximum number of unsent bytes of one live tail (a stream of new events). Above it, a client that
+ * reads slowly misses messages.
+ */
 export const TAIL_PENDING_BYTES_MAX = 1 << 20;
-/** Kept events that one search answers; without `limit` it answers 50. */
+/**
+ * Maximum number of events in the response to one search of stored events. A search without `limit`
+ * returns at most 50.
+ */
 export const SEARCH_EVENTS_MAX = 100;
 /**
- * Bytes of the events in a search's answer, as JSON; above it, and after at least one event, the
- * search stops.
+ * Size of the events in a search's response, as JSON, above which the search stops. The response
+ * has at least one event that matches, if there is one.
  */
 export const SEARCH_ANSWER_BYTES_MAX = 4 << 20;
-/** Bytes of events that one search reads; then its answer has a cursor to continue. */
+/**
+ * Maximum size of the events that one search reads. Then the search stops, and its response has a
+ * cursor to continue.
+ */
 export const SEARCH_BYTES_MAX = 256 << 20;
-/** Time of one search; then its answer has a cursor to continue. */
+/** Maximum time of one search. Then the search stops, and its response has a cursor to continue. */
 export const SEARCH_MS_MAX = 5_000;
-/** Length of the cursor of a search. */
+/** Maximum length of the cursor with which a request continues a search. */
 export const SEARCH_CURSOR_CHARS_MAX = 4_096;
-/** Length of a text that a search looks for. */
+/** Maximum length of each text in the filter of a search. */
 export const SEARCH_TEXT_CHARS_MAX = 1_024;
-/** Searches of one workspace at once; one more is 429. */
+/** Maximum number of concurrent searches of one workspace. One more is answered with 429. */
 export const SEARCHES_OF_WORKSPACE_MAX = 2;
-/** Concurrent searches in all; one more is 429. They take at most half of the server's time. */
+/**
+ * Maximum number of concurrent searches of all workspaces. One more is answered with 429. Searches
+ * take at most half of the server's time.
+ */
 export const SEARCHES_MAX = 16;
 
 // Tests and publishing
-/** Transformations, and libraries, of one publish or test request. */
+/**
+ * Maximum number of transformations, and maximum number of libraries, in one request to publish or
+ * test code.
+ */
 export const PUBLISH_ITEMS_MAX = 500;
-/** Test events of one request or item. */
+/** Maximum number of test events of one request, and of one transformation or library in it. */
 export const TEST_EVENTS_MAX = 500;
 /**
- * Bytes of test events that are kept with a revision, to test it again when it is published again.
+ * Maximum size of the test events that are stored with a version of code. When the version is
+ * published later, it is tested with them.
  */
 export const TEST_EVENTS_KEPT_BYTES_MAX = 65_536;
-/** Requests of one workspace that test code, under way or waiting; more are 503. */
+/**
+ * Maximum number of requests of one workspace that test code, running or waiting. More are answered
+ * with 503.
+ */
 export const TEST_REQUESTS_OF_WORKSPACE_MAX = 32;
-/** Requests of all workspaces that test code, under way or waiting; more are 503. */
+/**
+ * Maximum number of requests of all workspaces that test code, running or waiting. More are
+ * answered with 503.
+ */
 export const TEST_REQUESTS_MAX = 256;
-/** CPU time of user code in all tests of one request; events that did not run by then fail. */
+/**
+ * Maximum CPU time of user code in all tests of one request. Test events that have not run by then
+ * fail.
+ */
 export const TEST_CPU_MS_MAX = 10_000;
-/** Elapsed time of tests, for code that sleeps; it starts again with each guest of the request. */
+/**
+ * Maximum elapsed time of tests, for code that sleeps. The time starts again with each guest
+ * (confined process for user code) that the request uses.
+ */
 export const TEST_WALL_MS_MAX = 120_000;
-/** Bytes of outputs of the tests of one request; the events that would make more fail. */
+/**
+ * Maximum size of the outputs of all tests of one request. Test events whose outputs would exceed
+ * it fail.
+ */
 export const TEST_OUTPUT_BYTES_MAX = 8 << 20;
-/** Guests for publishing and test runs, beside those of live events; workspaces take turns. */
+/**
+ * Maximum number of guests (confined processes for user code) that test code. Guests for live
+ * events are not counted. Workspaces take turns.
+ */
 export const THROW_AWAY_GUESTS_MAX = 16;
-/** Guests of one workspace for publishing and tests at once; its further tests wait. */
+/**
+ * Maximum number of concurrent guests (confined processes for user code) that test code of one
+ * workspace. Its further tests wait.
+ */
 export const THROW_AWAY_GUESTS_OF_WORKSPACE_MAX = 4;
 
 // User code
-/** CPU time of user code for a batch of events. */
+/** Maximum CPU time of user code for one batch of events. */
 export const GUEST_CPU_MS_MAX = 4_000;
-/** Events of a program that may each use up the whole CPU time; later ones get a short one. */
+/**
+ * Number of events of one program that may each use the whole CPU time of a batch. Later events of
+ * the program get only `GUEST_SHORT_CPU_MS_MAX`.
+ */
 export const GUEST_CULPRITS_MAX = 4;
-/** Time after which one more event of the program may use up the whole CPU time. */
+/**
+ * Time after which one event that used the whole CPU time of a batch no longer counts for
+ * `GUEST_CULPRITS_MAX`.
+ */
 export const CULPRIT_FORGOTTEN_MS = 60_000;
-/** CPU time of an event after `GUEST_CULPRITS_MAX` others used up the whole CPU time. */
+/**
+ * Maximum CPU time of an event of a program of which `GUEST_CULPRITS_MAX` other events have each
+ * used the whole CPU time of a batch.
+ */
 export const GUEST_SHORT_CPU_MS_MAX = 100;
-/** Time for a guest that neither computes nor answers, because the machine is busy or it sleeps. */
+/**
+ * Maximum time without an answer from a guest (confined process for user code) that uses no CPU
+ * time, because the machine is busy or the code sleeps.
+ */
 export const GUEST_WALL_MS_MAX = 20_000;
-/** Memory of a guest above what an idle guest has; a guest that takes more is killed. */
+/**
+ * Maximum memory of a guest (confined process for user code) above the memory of an idle guest. A
+ * guest that uses more is killed.
+ */
 export const GUEST_MEMORY_BYTES_MAX = 256 << 20;
-/** Heap of Python in a guest; the interpreter and its modules take 38 MB of it. */
+/**
+ * Maximum heap size of Python in a guest (confined process for user code). The interpreter and its
+ * modules take 38 MB of it.
+ */
 export const GUEST_PYTHON_HEAP_BYTES_MAX = 256 << 20;
 /**
- * Memory of a Python guest above what an idle one has (220 MB); a heap at its limit takes 220 MB
- * more.
+ * Maximum memory of a guest (confined process for user code) for Python above the memory of an idle
+ * one, which is 220 MB. A full heap takes 220 MB more.
  */
 export const GUEST_PYTHON_MEMORY_BYTES_MAX = 320 << 20;
-/** Outputs of one event. */
+/** Maximum number of outputs that user code returns for one event. */
 export const GUEST_OUTPUTS_MAX = 1_000;
-/** Outputs of one event, and of those that go back at once, in UTF-16 units of JSON. */
+/**
+ * Maximum size of the outputs of one event, and of all outputs that a guest (confined process for
+ * user code) returns in one message, in UTF-16 units of JSON.
+ */
 export const GUEST_OUTPUT_CHARS_MAX = 1 << 20;
-/** Levels of nesting of an output. */
+/** Maximum nesting depth of an event that user code returns. */
 export const GUEST_OUTPUT_LEVELS_MAX = 1_000;
-/** Modules that code may import. */
+/** Maximum number of modules that user code may import. */
 export const GUEST_IMPORTS_MAX = 1_000;
-/** Length of the message of one error of user code. */
+/** Maximum length of the message of one error that user code throws. */
 export const GUEST_ERROR_CHARS_MAX = 4_096;
-/** Lines of `log(...)` kept of a test run. */
+/** Maximum number of lines from `log(...)` that the result of a test run contains. */
 export const GUEST_LOGS_MAX = 1_000;
-/** Length of one line of `log(...)`. */
+/** Maximum length of one line that user code writes with `log(...)`. */
 export const GUEST_LOG_CHARS_MAX = 4_096;
-/** All lines of `log(...)` of a test run, in UTF-16 units of JSON. */
+/**
+ * Maximum size of all lines from `log(...)` in the result of a test run, in UTF-16 units of JSON.
+ */
 export const GUEST_LOGS_CHARS_MAX = 131_072;
-/** Requests that user code may make with `fetch` for one batch. */
+/** Maximum number of requests that user code may make with `fetch` for one batch of events. */
 export const FETCHES_MAX = 1_000;
-/** Requests with `fetch` of one batch that are under way at the same time; the others wait. */
+/**
+ * Maximum number of concurrent requests that user code makes with `fetch` for one batch of events.
+ * Further requests wait.
+ */
 export const FETCHES_AT_ONCE_MAX = 50;
 /**
- * Time of one `fetch`, from the look-up to the last byte of the answer; code that asks for more
- * gets this.
+ * Maximum time of one `fetch` of user code, from the DNS lookup to the last byte of the response. A
+ * longer timeout in user code is reduced to it.
  */
 export const FETCH_MS_MAX = 10_000;
-/** Time that one batch may wait for answers to its `fetch`. */
+/**
+ * Maximum total time for which the `fetch` requests of one batch of events may wait for responses.
+ */
 export const FETCH_WAIT_MS_MAX = 60_000;
-/** URL, headers and body of one request, in UTF-16 units. */
+/**
+ * Maximum size of the URL, headers and body of one `fetch` request of user code, in UTF-16 units.
+ */
 export const FETCH_REQUEST_CHARS_MAX = 1 << 20;
-/** Bytes of the body of one answer to user code's `fetch`. */
+/** Maximum size of the body of one response to a `fetch` of user code. */
 export const FETCH_ANSWER_BYTES_MAX = 1 << 20;
-/** Batches in a row without a good event after which a program is suspended. */
+/**
+ * Number of consecutive batches in which every event failed after which the program (user code) is
+ * suspended.
+ */
 export const SUSPENSION_BATCHES = 20;
-/** Events in a row that failed after which a program is suspended if they used much CPU time. */
+/**
+ * Number of consecutive failed events after which a program (user code) is suspended, if these
+ * events used at least `SUSPENSION_CPU_MS`.
+ */
 export const SUSPENSION_EVENTS = 20;
-/** CPU time that counts as much for `SUSPENSION_EVENTS`. */
+/**
+ * CPU time that `SUSPENSION_EVENTS` consecutive failed events must have used for their program
+ * (user code) to be suspended.
+ */
 export const SUSPENSION_CPU_MS = 5_000;
-/** Time after a good event within which a program with failed batches is not suspended. */
+/**
+ * Time after an event that succeeded during which its program (user code) is not suspended, even if
+ * batches fail.
+ */
 export const SUSPENSION_GOOD_MS = 60_000;
-/** First suspension of a program; each further one is twice as long. */
+/**
+ * Duration of the first suspension of a program (user code). Each further suspension is twice as
+ * long as the one before.
+ */
 export const SUSPENDED_MS_MIN = 1_000;
-/** Longest suspension of a program. */
+/** Maximum duration of a suspension of a program (user code). */
 export const SUSPENDED_MS_MAX = 300_000;
-/** Time for which a program runs in the second guest of its workspace after a costly batch. */
+/**
+ * Time after a costly batch during which its program runs in the workspace's second guest (confined
+ * process for user code), so that it does not delay other programs.
+ */
 export const COSTLY_PROGRAM_MS = 600_000;
-/** CPU time of a costly batch; one that used up the time of its guest or ended it is costly too. */
+/**
+ * CPU time from which on a batch counts as costly. A batch that used the whole time of its guest
+ * (confined process for user code), or that ended the guest, is costly too.
+ */
 export const COSTLY_BATCH_CPU_MS = 1_000;
-/** Guests of live events alive at once, as far as memory goes; then workspaces take turns. */
+/**
+ * Maximum number of running guests (confined processes for user code) for live events, if memory
+ * suffices. Then workspaces take turns.
+ */
 export const GUESTS_MAX = 512;
-/** Share of the machine's or container's memory for all guests; beyond it idle ones end first. */
+/**
+ * Maximum share of the memory of the machine or container for all guests (confined processes for
+ * user code). Above it, idle guests are ended first.
+ */
 export const GUESTS_MEMORY_SHARE_MAX = 0.5;
-/** Time after which an unused guest ends. */
+/** Time after which a guest (confined process for user code) without work is ended. */
 export const GUEST_IDLE_MS_MAX = 60_000;
 
 // Delivery
-/** Events that user code gets at once. */
+/** Maximum number of events in one batch for user code. */
 export const TRANSFORM_BATCH_EVENTS_MAX = 100;
-/** Deliveries of one destination under way at once; never two of one user's events. */
+/**
+ * Maximum number of concurrent deliveries to one destination. Events of one user are never in two
+ * of them.
+ */
 export const LANE_DELIVERIES_MAX = 8;
-/** Events of one destination that are read and have not settled. */
+/**
+ * Maximum number of events of one destination that were read from the log and are not delivered,
+ * dropped or given up yet.
+ */
 export const LANE_IN_FLIGHT_EVENTS_MAX = 4_096;
 /**
- * Bytes of events of one destination that are read, or made of them by code, and have not settled.
+ * Maximum size of the events of one destination that were read from the log, or returned by user
+ * code for them, and are not delivered, dropped or given up yet.
  */
 export const LANE_IN_FLIGHT_BYTES_MAX = 16 << 20;
-/** Bytes of events in memory of all destinations of a workspace. */
+/** Maximum size of the events in memory for all destinations of one workspace. */
 export const WORKSPACE_HELD_BYTES_MAX = 64 << 20;
-/** Bytes of events in memory of the destinations of all workspaces. */
+/** Maximum size of the events in memory for the destinations of all workspaces. */
 export const LANES_HELD_BYTES_MAX = 128 << 20;
-/** Bytes of one delivery, beyond its first event. */
+/** Maximum size of one delivery. A delivery with a single event may be larger. */
 export const DELIVERY_BYTES_MAX = 4 << 20;
-/** Longest wait after the first failed attempt at a delivery; it doubles with each further one. */
+/**
+ * Maximum wait after the first failed attempt at a delivery. It doubles with each further failed
+ * attempt.
+ */
 export const RETRY_DELAY_MS_MIN = 500;
-/** Longest wait between two attempts at a delivery, unless the receiver asks for more. */
+/**
+ * Maximum wait between two attempts at a delivery, unless the receiver asks for a longer one with
+ * `Retry-After`.
+ */
 export const RETRY_DELAY_MS_MAX = 60_000;
-/** Longest `Retry-After` that is honoured: a receiver cannot delay events for days. */
+/**
+ * Longest `Retry-After` of a receiver that is respected, so that a receiver cannot delay events for
+ * days.
+ */
 export const RETRY_AFTER_MS_MAX = 3_600_000;
 /**
- * Failed attempts alone, with failures that may be its own, after which an event is given up while
- * others of its destination get through.
+ * Number of failed attempts to deliver an event alone after which the event may be given up, if it
+ * may be the cause and the destination accepts other events.
  */
 export const POISON_ATTEMPTS_MAX = 8;
 /**
- * Failed attempts of an event alone after which the event behind it is tried, if only its own user
- * has events.
+ * Number of failed attempts to deliver an event alone after which the user's next event is tried,
+ * if the destination has events of this user only. The next event shows whether the destination
+ * accepts any.
  */
 export const FOLLOWER_ATTEMPTS_MIN = 16;
 /**
- * Share of the memory of a destination's events for events that failed alone and those behind them;
- * beyond it they are tried without delay.
+ * Share of a destination's events in memory that may be events that failed alone, and later events
+ * of the same users. Above it, they are tried without delay.
  */
 export const RETRIES_SHARE_MAX = 0.25;
 
-/** Destinations with labels of their own in `/metrics`, with `metrics.tenants`. */
+/**
+ * Maximum number of destinations that have their own time series in `/metrics` if `metrics.tenants`
+ * is set.
+ */
 export const METRICS_DESTINATIONS_MAX = 2_000;
-/** Destinations whose last hour is kept, in minutes; the least active are dropped first. */
+/**
+ * Maximum number of destinations with rates for each minute of the last hour. The least active ones
+ * are removed first.
+ */
 export const LANE_HISTORIES_MAX = 1_000;
-/** Connections whose events of the last minute are counted. */
+/**
+ * Maximum number of connections (of a source to a destination) whose events of the last minute are
+ * counted.
+ */
 export const LANE_HISTORY_CONNECTIONS_MAX = 10_000;
-/** Events of one delivery of a destination that gathers them. */
+/**
+ * Maximum number of events in one delivery of a destination that gathers events, such as into
+ * files.
+ */
 export const GATHERED_EVENTS_MAX = 16_384;
-/** Their JSON texts, beyond the first event's. */
+/**
+ * Maximum size of the gathered events of one delivery, as JSON. A delivery with a single event may
+ * be larger.
+ */
 export const GATHERED_BYTES_MAX = 32 << 20;
-/** Longest time for which events are gathered for one delivery. */
+/** Maximum time for which a destination gathers events for one delivery. */
 export const GATHERED_MS_MAX = 900_000;
 
 // Replays
-/** Events a second of a replay that does not say how many. */
+/**
+ * Rate of a replay (which sends stored events again) whose request has no rate, in events per
+ * second.
+ */
 export const REPLAY_RATE_DEFAULT = 1_000;
-/** Events a second that a replay may ask for. */
+/**
+ * Highest rate, in events per second, that the request for a replay (which sends stored events
+ * again) may have.
+ */
 export const REPLAY_RATE_MAX = 100_000;
-/** Replays of one workspace that run at the same time; one more is 429. */
+/**
+ * Maximum number of concurrent replays (which send stored events again) of one workspace. One more
+ * is answered with 429.
+ */
 export const REPLAYS_OF_WORKSPACE_MAX = 4;
-/** Replays that run at the same time in all; one more is 429. */
+/**
+ * Maximum number of concurrent replays (which send stored events again) of all workspaces. One more
+ * is answered with 429.
+ */
 export const REPLAYS_MAX = 32;
-/** Replays of a workspace that have ended and are still shown; the oldest go first. */
+/**
+ * Maximum number of finished replays of one workspace that the API still lists. The oldest are
+ * removed first.
+ */
 export const REPLAYS_KEPT_OF_WORKSPACE_MAX = 100;
-/** Longest run of a replay; then it fails, so that it does not keep the event log for ever. */
+/**
+ * Maximum duration of a replay (which sends stored events again). Then it fails, so that it does
+ * not keep old events from being deleted forever.
+ */
 export const REPLAY_MS_MAX = 259_200_000;
-/** Length of each text of a replay's filter. */
+/** Maximum length of each text in the filter of a replay. */
 export const REPLAY_FILTER_CHARS_MAX = 1_024;
 
 // Destinations
-/** A connection test, all its steps together. */
+/**
+ * Maximum time of a connection test (which sends a test event to a destination), with all its
+ * steps.
+ */
 export const CONNECTION_TEST_MS_MAX = 20_000;
-/** Connection tests of one workspace at once; one more is 429. */
+/**
+ * Maximum number of concurrent connection tests (which send a test event to a destination) of one
+ * workspace. One more is answered with 429.
+ */
 export const CONNECTION_TESTS_OF_WORKSPACE_MAX = 4;
-/** Connection tests at once in all; one more is 429. */
+/**
+ * Maximum number of concurrent connection tests (which send a test event to a destination) of all
+ * workspaces. One more is answered with 429.
+ */
 export const CONNECTION_TESTS_MAX = 32;
 
 // Start and stop
-/** Time for which a starting server, or log writer, waits for the lock of its directory. */
+/**
+ * Maximum time for which a starting server or log writer waits until another process unlocks its
+ * directory.
+ */
 export const LOG_LOCK_MS_MAX = 10_000;
-/** Time at shutdown for requests under way, and then for attempts, before they are cut off. */
+/**
+ * Maximum time at shutdown for requests in flight, and then the same time for deliveries in flight,
+ * before they are aborted.
+ */
 export const DRAIN_MS_MAX = 4_000;
-/** Time from SIGTERM to the end, whatever is still in flight. */
+/** Maximum time from SIGTERM to the end of the process, whatever is still in flight. */
 export const SHUTDOWN_MS_MAX = 10_000;
 
 // Several nodes
-/** Partitions of a cluster's events. */
+/** Maximum number of partitions into which a cluster divides its events. */
 export const CLUSTER_PARTITIONS_MAX = 256;
-/** Time for attempts under way when a partition goes to another node. */
+/**
+ * Maximum time for deliveries in flight when their partition moves to another node of the cluster.
+ */
 export const HAND_OVER_MS_MAX = 700;

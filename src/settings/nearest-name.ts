@@ -1,12 +1,12 @@
 /**
- * Maximum edit distance between a misspelt name and the suggested one. It is also less than half of
- * the suggested name's length.
+ * Maximum edit distance between a misspelt name and the suggested name. The distance must also be
+ * less than half of the suggested name's length.
  */
 const LETTERS_OFF_MAX = 2;
 
 /**
  * Finds the known name that a misspelt name probably means, ignoring case. Undefined when no known
- * name is near.
+ * name is similar.
  */
 export function nearestName(name: string, known: readonly string[]): string | undefined {
   const off = known.map((it) => ({ it, letters: distance(name.toLowerCase(), it.toLowerCase()) }));

@@ -50,13 +50,16 @@ export const booleanFlags: ReadonlySet<string> = new Set(
 interface Setting {
   key: string;
   value: unknown;
-  /** The setting as the user wrote it, such as a variable's name; used in error messages. */
+  /**
+   * Name of the setting as the user wrote it, such as that of an environment variable; used in
+   * error messages.
+   */
   name: string;
 }
 
 /**
- * Reads the configuration from the file, the environment and the flags, and freezes it. Throws a
- * `StartError` for an unknown setting or an invalid value. The error names the setting.
+ * Reads the settings from the configuration file, the environment and the flags, and freezes them.
+ * Throws a `StartError` that names the setting for an unknown setting or an invalid value.
  */
 export function loadConfig(
   flags: Record<string, unknown>,
@@ -95,8 +98,8 @@ function parseSetting({ key, value, name }: Setting): unknown {
 }
 
 /**
- * Suggests the known setting that is nearest to an unknown one, for an error message. Writes it in
- * the notation that the user chose. Empty when no known setting is near.
+ * Returns a hint for an error message: the known setting that is nearest to an unknown one, in the
+ * notation that the user chose. Empty when no known setting is near.
  */
 function nearestSettingHint(key: string, name: string): string {
   const isVariable = name.startsWith("PIXELMILL_");
@@ -119,8 +122,8 @@ function converted(schema: TSchema, value: unknown): unknown {
 }
 
 /**
- * Converts text of digits alone to a number. Any other value is returned unchanged, so that it is
- * refused later; TypeBox would convert `1e3` and `true` to 1, and `0.9` to 0.
+ * Converts a text of digits to a number. Returns any other value unchanged, so that validation
+ * refuses it. TypeBox would convert `1e3` and `true` to 1, and `0.9` to 0.
  */
 function wholeNumber(value: unknown): unknown {
   return typeof value === "string" && /^\d+$/.test(value) ? Number(value) : value;
@@ -144,7 +147,8 @@ function list(value: unknown): unknown {
 }
 
 /**
- * Checks of list items that a regular expression cannot make, by the title of the item's schema.
+ * Checks of items in a list setting that a regular expression cannot make, by the title of the
+ * item's schema.
  */
 const itemFits: Record<string, (item: string) => boolean> = {
   "CIDR ranges": isValidCIDR,
@@ -191,7 +195,7 @@ function parseToml(text: string): object {
 
 /**
  * Returns the number of the line with a TOML error, which Bun does not report. It is the line after
- * the longest beginning of the text that can be parsed.
+ * the longest beginning of the text that is valid.
  */
 function lineOfFault(text: string): number {
   const lines = text.split("\n");
@@ -237,14 +241,18 @@ function fromFlags(flags: Record<string, unknown>): Setting[] {
 }
 
 /**
- * Environment variables of the loader, the system's libraries and Bun. An ingest process takes
- * requests from the internet, and the server's environment may hold secrets, such as
- * PIXELMILL_ADMIN_TOKEN or those of the shell that started the server.
+ * Matches environment variables of the dynamic loader, the system's libraries and Bun, which an
+ * ingest process inherits. An ingest process accepts requests from the internet, and the server's
+ * other environment variables may be secrets, such as PIXELMILL_ADMIN_TOKEN or those of the shell
+ * that started the server.
  */
 const inherited =
   /^(PATH|HOME|TZ|LANG|LC_[A-Z]+|TMPDIR|BUN_TMPDIR|BUN_JSC_\w+|LD_PRELOAD|LD_LIBRARY_PATH|SSL_CERT_FILE|SSL_CERT_DIR|NODE_EXTRA_CA_CERTS|MALLOC_\w+|MIMALLOC_\w+)$/;
 
-/** Returns the environment variables that an ingest process inherits from the server. */
+/**
+ * Returns the environment variables that an ingest process (which accepts pixels) inherits from the
+ * server.
+ */
 export function ingestEnvironment(): Record<string, string | undefined> {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => inherited.test(name)));
 }

@@ -11,8 +11,8 @@ import page from "./viewer.html" with { type: "text" };
 const viewer = page as unknown as string;
 
 /**
- * Routes of the OpenAPI document and its HTML viewer. The document describes all routes, these two
- * included. Its text is created at the first request for it.
+ * Creates the routes of the OpenAPI document and its HTML viewer. The document describes all
+ * routes, these two included. `documentOf` is called at the first request for the document.
  */
 export function docsRoutes(documentOf: (deps: ApiDeps) => OpenApiDocument) {
   const texts = new WeakMap<ApiDeps, string>();
@@ -43,8 +43,9 @@ export function docsRoutes(documentOf: (deps: ApiDeps) => OpenApiDocument) {
 }
 
 /**
- * Headers of the viewer. It may load only the document from this server, and send requests only to
- * the control plane and the data plane. The hashes allow its inline script and style.
+ * Returns the security headers of the OpenAPI viewer's page. The page may load only the document
+ * from this server, and send requests only to the control plane and the data plane. The hashes
+ * allow its inline script and style.
  */
 function pageHeaders(dataPlaneUrl: string) {
   return {

@@ -49,7 +49,10 @@ export function openApiDocument(
 
 export type OpenApiDocument = ReturnType<typeof openApiDocument>;
 
-/** The config schemas of all kinds of destination. Secrets are marked as `writeOnly`. */
+/**
+ * Returns the config schemas of all kinds of destination, such as `webhook`. Secrets are marked as
+ * `writeOnly`.
+ */
 function destinationConfig(kinds: ApiDeps["kinds"], schemas: Record<string, unknown>) {
   const anyOf = [...kinds.values()].map((kind) => {
     const { properties, ...rest } = schemaWithSecrets(kind);
@@ -59,7 +62,7 @@ function destinationConfig(kinds: ApiDeps["kinds"], schemas: Record<string, unkn
   return { description, anyOf };
 }
 
-/** The body of every answer that is not a success. */
+/** Schema of the body of every response that is not a success. */
 export const ErrorBody = Type.Object(
   {
     message: Type.String({ description: "One sentence; never the input" }),
@@ -140,7 +143,7 @@ function operation(route: Route, path: string, schemas: Record<string, unknown>)
   };
 }
 
-/** The permissions that a route needs, as sentences for the document. */
+/** Returns sentences about the permissions that a route needs, for the OpenAPI document. */
 function neededPermissions({ needs, alsoNeeds = [] }: Route): string[] {
   const named = (permissions: readonly string[]) =>
     permissions.map((permission) => `\`${permission}\``).join(" and ");
@@ -197,7 +200,10 @@ function queryParameters(route: Route, schemas: Record<string, unknown>) {
   }));
 }
 
-/** Replaces named schemas, nested ones included, by references, and adds each to `schemas` once. */
+/**
+ * Replaces schemas that have a name (`$id`), nested ones included, by references. Adds each named
+ * schema to `schemas` once.
+ */
 function toReference(value: unknown, schemas: Record<string, unknown>): unknown {
   if (Array.isArray(value)) return value.map((item) => toReference(item, schemas));
   if (typeof value !== "object" || value === null) return value;
@@ -218,7 +224,7 @@ function operationId(method: string, path: string): string {
 }
 
 /**
- * The resource that a path belongs to, as its tag in the document: `sources` for
+ * Returns the resource that a path belongs to, as its tag in the OpenAPI document: `sources` for
  * `/v2/sources/{id}`.
  */
 function tagOf({ path }: Route): string {

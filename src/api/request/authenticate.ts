@@ -5,7 +5,7 @@ import { sessionSecret } from "./session-cookie.ts";
 
 export const INVALID_TOKEN = "Expected a valid token, got one that is unknown, expired or revoked";
 
-/** The principal of requests to routes that need no token, such as `/health`. */
+/** Caller identity for requests to routes that need no token, such as `/health`. */
 export const anonymousPrincipal: Principal = {
   workspaceId: "",
   tokenId: "",
@@ -13,8 +13,8 @@ export const anonymousPrincipal: Principal = {
 };
 
 /**
- * Finds the principal of a request by its Authorization header, or else by its session cookie.
- * Throws `ApiError` when the credentials are missing or invalid.
+ * Finds the caller of a request by its Authorization header, or else by its session cookie. Throws
+ * `ApiError` when the credentials are missing or invalid.
  */
 export function authenticate(
   { tokens, sessions }: Pick<Catalog, "tokens" | "sessions">,
@@ -43,7 +43,7 @@ export function permit(principal: Principal, needed: readonly Permission[]): voi
   }
 }
 
-/** Throws when the token has none of these sets of permissions as a whole. */
+/** Throws unless the caller has all permissions of at least one of these sets. */
 export function permitAny(principal: Principal, sets: readonly (readonly Permission[])[]): void {
   const has = (permission: Permission) => principal.permissions.has(permission);
   if (sets.some((set) => set.every(has))) return;
@@ -52,8 +52,8 @@ export function permitAny(principal: Principal, sets: readonly (readonly Permiss
 }
 
 /**
- * Reads the token from an Authorization header. With Basic, which RudderStack's older clients use,
- * the password is the token and the user name is ignored.
+ * Returns the token from an Authorization header. With the Basic scheme, which RudderStack's older
+ * clients use, the password is the token and the user name is ignored.
  */
 function secretOf(header: string): string | undefined {
   const [, scheme, value] = /^([A-Za-z]+) +(\S+) *$/.exec(header) ?? [];

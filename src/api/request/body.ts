@@ -3,15 +3,15 @@ import { BODY_BYTES_MAX, BODY_SECONDS_MAX } from "../../settings/limits.ts";
 import { expectJsonShape } from "./json-shape.ts";
 
 /**
- * Most bytes of a too large body that the server reads and discards, so that the client can read
- * the answer 413.
+ * Maximum number of bytes that the server reads and discards from a body that is too large, so that
+ * the client can read the response 413.
  */
 const BODY_DISCARDED_BYTES_MAX = 64 << 20;
 
 interface BodyOptions {
   secondsMax?: number;
   bytesMax?: number;
-  /** Called with the number of bytes once the body is read, whether it is too large or not. */
+  /** Called with the size of the body once it was read, even if it is too large. */
   onRead?(bytes: number): void;
 }
 

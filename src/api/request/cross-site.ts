@@ -4,9 +4,9 @@ import type { Route } from "../route.ts";
 import { hasSessionCookie } from "./session-cookie.ts";
 
 /**
- * Throws for requests that another origin's page sends with the user's credentials (CSRF). Browsers
- * attach Basic credentials and cookies to requests of any page. Only the console's own page
- * attaches a Bearer token.
+ * Throws for requests that a page of another origin sends with the user's credentials (CSRF).
+ * Browsers attach Basic credentials and cookies to requests of any page. Only the console's own
+ * page attaches a Bearer token.
  */
 export function refuseCrossSite(
   { method, key, needs }: Pick<Route, "method" | "key" | "needs">,
@@ -52,7 +52,8 @@ function isJson(headers: Headers): boolean {
 
 /**
  * Throws when the Host header is not a name of the control plane. An attacker's name may resolve to
- * this address (DNS rebinding), and browsers would then treat the attacker's page as same-origin.
+ * the control plane's address (DNS rebinding). Browsers would then treat the attacker's page as
+ * same-origin.
  */
 export function expectHost(headers: Headers, hosts: readonly string[]): void {
   const host = headers.get("host");
@@ -70,8 +71,9 @@ function isAllowedHost(name: string, hosts: readonly string[]): boolean {
 }
 
 /**
- * Whether the origin has the name and port that the request was sent to, or those of an item of
- * `hosts`: a proxy may change the Host header. An origin without a port has the default one.
+ * Whether an origin has the host name and port that the request was sent to, or those of an item of
+ * `hosts`, because a proxy may change the Host header. An origin without a port has its scheme's
+ * default port.
  */
 function isSameOrigin(origin: string, headers: Headers, hosts: readonly string[]): boolean {
   const [, scheme, host] = /^(https?):\/\/([^/]+)$/i.exec(origin.toLowerCase()) ?? [];
@@ -81,7 +83,7 @@ function isSameOrigin(origin: string, headers: Headers, hosts: readonly string[]
   return own === host || own === host + defaultPort || hosts.includes(host);
 }
 
-/** The host name without its port. */
+/** Returns the host name without its port. */
 function hostName(host: string): string {
   return host.replace(/:\d*$/, "").toLowerCase();
 }

@@ -17,7 +17,10 @@ import { refuseCrossSite } from "./cross-site.ts";
 import { logDone, logRefused } from "./request-log.ts";
 import { expectBody, readQuery } from "./validation.ts";
 
-/** Most bytes in the body of a request that needs no token. A larger body is answered with 413. */
+/**
+ * Maximum size in bytes of the body of a request that needs no token. A larger body is answered
+ * with 413.
+ */
 export const OPEN_BODY_BYTES_MAX = 4_096;
 
 /** A request as the router passes it on. A path parameter that cannot be decoded is null. */
@@ -27,7 +30,9 @@ export interface IncomingRequest {
   server: Server<unknown> | null;
 }
 
-/** Dependencies and the stop signal, which all requests of a listener share. */
+/**
+ * Dependencies of all requests of a listener, and the signal that aborts when the listener stops.
+ */
 export interface ListenerContext {
   deps: RouteDeps;
   closing: AbortSignal;
@@ -107,7 +112,10 @@ async function runRoute(
   return { query, body, answer };
 }
 
-/** Reads a body, within the bound of its route and at the expense of its workspace's rate. */
+/**
+ * Reads a request's body, up to the maximum size of its route. A large body counts against the rate
+ * of its workspace.
+ */
 async function readBody(
   route: Route,
   { limiters }: RouteDeps,
@@ -123,14 +131,15 @@ async function readBody(
   });
 }
 
-/** Most bytes in the body of a request of this route. */
+/** Returns the maximum size in bytes of the body of a request to this route. */
 export function bodyBytesMax({ hasLargeBody = false }: Pick<Route, "hasLargeBody">): number {
   return hasLargeBody ? BODY_BYTES_MAX : SMALL_BODY_BYTES_MAX;
 }
 
 /**
- * Throws when the token lacks a permission that this query and body need. Also throws, whatever the
- * body is, when the route needs permissions only by its conditions and the token meets none of them.
+ * Throws when the token lacks a permission that the request needs because of its query or body.
+ * Some routes need only such conditional permissions. For these, also throws when the token
+ * satisfies none of the conditions, whatever the body is.
  */
 function permitConditional(
   { needs, alsoNeeds = [] }: Route,
@@ -155,9 +164,9 @@ function clientOf(deps: ApiDeps, { request, server }: IncomingRequest): string {
 }
 
 /**
- * Runs a handler without the connection's idle timeout. That timeout bounds slow clients, but
- * publish tests take longer, and streams have no end. It is restored for the next request on the
- * connection.
+ * Runs a route's handler without the connection's idle timeout. The timeout limits slow clients,
+ * but tests of user code take longer, and streams have no end. The timeout is restored for the next
+ * request on the connection.
  */
 async function withoutIdleTimeout<T>(
   { media }: Route,

@@ -10,10 +10,16 @@ const OPEN_ARRAY = 0x5b;
 const CLOSE_OBJECT = 0x7d;
 const CLOSE_ARRAY = 0x5d;
 
-/** Stands for an array among the key counts of open containers. Commas of an array are no keys. */
+/**
+ * Marks an array among the key counts of nested containers, because commas in an array do not
+ * separate keys.
+ */
 const ARRAY = -1;
 
-/** Throws for a JSON text that would cost too much to parse and validate. */
+/**
+ * Throws for a JSON text that would cost too much to parse and validate, because it is nested too
+ * deeply or has too many keys.
+ */
 export function expectJsonShape(text: string): void {
   const { levels, keys } = jsonShape(text);
   if (levels > JSON_LEVELS_MAX) {
@@ -28,12 +34,16 @@ export function expectJsonShape(text: string): void {
 }
 
 /**
- * Counts the nested levels of a JSON text, and the keys of its largest object, without parsing it.
- * Parsers and validators recurse into each level and look at each key, and a body of 4 MiB may have
- * two million levels or 350,000 keys. The count stops below `JSON_LEVELS_MAX` levels.
+ * Counts the nested levels of a JSON text and the keys of its largest object, without parsing the
+ * text. Parsers and validators recurse into each level and examine each key, and a body of 4 MiB
+ * may have two million levels or 350,000 keys. The count stops after more than `JSON_LEVELS_MAX`
+ * levels.
  */
 export function jsonShape(text: string): { levels: number; keys: number } {
-  /** Number of keys of each object that is open, or `ARRAY`; the innermost container is last. */
+  /**
+   * For each container that is open at this character, the number of its keys, or `ARRAY`. The
+   * innermost container is last.
+   */
   const open: number[] = [];
   let levels = 0;
   let keys = 0;

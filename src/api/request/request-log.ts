@@ -2,7 +2,7 @@ import { ApiError } from "../../errors.ts";
 import type { Logger } from "../../observe/log.ts";
 import type { Route } from "../route.ts";
 
-/** Most revision ids in the log line of one publish request. */
+/** Maximum number of revision ids in the log line of one publish request. */
 const VERSION_IDS_LOGGED_MAX = 20;
 
 interface LoggedRequest {
@@ -13,9 +13,9 @@ interface LoggedRequest {
 }
 
 /**
- * Logs a request that changed something, in one line. The line contains ids but no text of the
- * caller. Requests that fail authentication are not logged, because anyone could fill the disk with
- * them.
+ * Logs a request that may have changed something, in one line. The line contains ids but no text of
+ * the caller. Requests that fail authentication are not logged, because anyone could fill the disk
+ * with them.
  */
 export function logDone(
   logger: Logger,
@@ -42,7 +42,7 @@ function requestFields({ route, workspaceId, tokenId, params }: LoggedRequest) {
   return { route: route.key, workspaceId, tokenId, ...params };
 }
 
-/** Ids and publish state of the items that a request created or published. */
+/** Returns ids and publish state of the items that a request created or published. */
 function idsOf(query: unknown, body: unknown, answer: unknown): Record<string, unknown> {
   const { publish } = { ...(query as { publish?: boolean }) };
   const { transformations, libraries } = { ...(body as Record<string, unknown>) };

@@ -1,17 +1,17 @@
 import { ApiError } from "../../errors.ts";
 
 /**
- * Name of the session cookie over TLS. The prefix `__Host-` makes browsers accept the cookie only
- * over TLS and only from this host.
+ * Name of the session cookie when the browser uses TLS. The prefix `__Host-` makes browsers accept
+ * the cookie only over TLS and only from this host.
  */
 const SECURE_NAME = "__Host-pixelmill-session";
 const PLAIN_NAME = "pixelmill-session";
 
 /**
- * Reads the session's secret from the request's cookie. Scripts in the browser cannot read the
- * cookie. A page of another host of the domain can set a cookie with the plain name, so over TLS
- * only the other name counts. Throws when several cookies have the name, since one of them is
- * foreign.
+ * Returns the session's secret from the request's cookie, which scripts in the browser cannot read.
+ * Over TLS, only the cookie name with the prefix `__Host-` counts, because another host of the same
+ * domain can set a cookie with the plain name. Throws when several cookies have the name, because
+ * at least one of them is foreign.
  */
 export function sessionSecret(headers: Headers): string | undefined {
   const cookies = sessionCookies(headers);
@@ -28,7 +28,9 @@ export function hasSessionCookie(headers: Headers): boolean {
   return sessionCookies(headers).length > 0;
 }
 
-/** Names and values of all cookies that may be the session's. */
+/**
+ * Returns names and values of all cookies whose name is one of the two names of the session cookie.
+ */
 function sessionCookies(headers: Headers): [name: string, value: string][] {
   const cookies = (headers.get("cookie") ?? "").split(";").map((pair): [string, string] => {
     const equals = pair.indexOf("=");
@@ -37,13 +39,16 @@ function sessionCookies(headers: Headers): [name: string, value: string][] {
   return cookies.filter(([name]) => name === SECURE_NAME || name === PLAIN_NAME);
 }
 
-/** A Set-Cookie header that keeps the session until `expiresAt` (milliseconds since the epoch). */
+/**
+ * Returns a Set-Cookie header that keeps the session until `expiresAt` (milliseconds since the
+ * epoch).
+ */
 export function sessionCookie(request: Request, secret: string, expiresAt: number) {
   const seconds = Math.max(1, Math.floor((expiresAt - Date.now()) / 1_000));
   return cookie(usesTls(request.headers), secret, seconds);
 }
 
-/** A Set-Cookie header that removes the session cookie. */
+/** Returns a Set-Cookie header that removes the session cookie. */
 export function expiredSessionCookie(request: Request) {
   return cookie(usesTls(request.headers), "", 0);
 }
@@ -56,8 +61,8 @@ function cookie(isSecure: boolean, value: string, seconds: number): { "Set-Cooki
 }
 
 /**
- * Whether the browser uses TLS, to a proxy in front of this server. The header of any proxy is
- * believed, since a false one only makes the rules for cookies stricter. A browser sends
+ * Whether the browser uses TLS, perhaps to a proxy in front of this server. The header of any proxy
+ * is trusted, because a false header only makes the rules for cookies stricter. A browser sends
  * Sec-Fetch-Site over TLS, and without TLS only to its own machine.
  */
 function usesTls(headers: Headers): boolean {

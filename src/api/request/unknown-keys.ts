@@ -3,14 +3,15 @@ import type { Detail } from "../../errors.ts";
 import { nearestName } from "../../settings/nearest-name.ts";
 import { isObject } from "../schema/common.ts";
 
-/** Most characters of an unknown key that is compared with the known keys to suggest one. */
+/** Maximum length of an unknown key that is compared with the known keys to suggest one of them. */
 const LIKE_KEY_CHARS_MAX = 100;
-/** Most known keys that the error lists. */
+/** Maximum number of known keys that the error lists. */
 const LISTED_KEYS_MAX = 8;
 
 /**
- * Yields an error for each key that the schema does not have. A misspelt `secret`, for example,
- * would leave a webhook unsigned. The errors never contain the value, which may be a secret.
+ * Yields an error for each key that the schema does not have. Otherwise a misspelt `secret`, for
+ * example, would leave a webhook without a signature. The errors never contain the value, which may
+ * be a secret.
  */
 export function* unknownKeys(schema: TSchema, value: unknown, path: string): Generator<Detail> {
   if (Array.isArray(value) && schema.type === "array") {
@@ -28,9 +29,9 @@ export function* unknownKeys(schema: TSchema, value: unknown, path: string): Gen
 }
 
 /**
- * The error for an unknown key of the object at `path`. It suggests the nearest known key, or lists
- * all of them when they are few. It names the unknown key only if that is a misspelt known one, since
- * errors contain no other input.
+ * Returns the error for an unknown key of the object at `path`. The error suggests the nearest
+ * known key, or lists all known keys when they are few. It contains the unknown key only if that is
+ * a misspelt known key, because errors contain no other input.
  */
 export function unknownKey(key: string, known: readonly string[], path: string): Detail {
   const isShort = key.length <= LIKE_KEY_CHARS_MAX;

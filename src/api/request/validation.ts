@@ -40,8 +40,8 @@ export function expectShape<S extends TSchema>(
 }
 
 /**
- * Validates a body, and returns it without the fields that its schema lacks. Those fields are not
- * validated, and a handler that stores its body would store them.
+ * Validates a body, and returns it without the fields that its schema lacks. Those fields were not
+ * validated, and a handler that stores its body must not store them.
  */
 export function expectBody<S extends TSchema>(schema: S, value: unknown): Static<S> {
   const body = expectShape(schema, value) as Record<string, unknown>;
@@ -50,8 +50,8 @@ export function expectBody<S extends TSchema>(schema: S, value: unknown): Static
 }
 
 /**
- * Yields the errors that are worth a look: at most `FAULTS_WALKED_MAX`, and none of the items of an
- * array that is too long. A body may have hundreds of thousands of invalid values.
+ * Yields the first errors of a validation: at most `FAULTS_WALKED_MAX`, and no errors of the items
+ * of an array that is too long. A body may have hundreds of thousands of invalid values.
  */
 function* firstErrors(errors: Iterable<ValueError>): Generator<ValueError> {
   let walked = 0;
@@ -63,8 +63,8 @@ function* firstErrors(errors: Iterable<ValueError>): Generator<ValueError> {
 }
 
 /**
- * Yields the most helpful errors. When a value fits no alternative of a union, these are the errors
- * of the alternative that is an array or object like the value.
+ * Yields the most helpful errors. When a value fits no alternative of a union type, these are the
+ * errors of the alternative that is also an array or also an object.
  */
 function* bestErrors(errors: Iterable<ValueError>): Generator<ValueError> {
   for (const error of errors) {
@@ -80,12 +80,15 @@ function kindOf(value: unknown): "array" | "object" | undefined {
   return typeof value === "object" && value !== null ? "object" : undefined;
 }
 
-/** Separates the subject of a message from the rest. The path is inserted before it. */
+/**
+ * Matches where the rest of an error message begins. The path of the invalid value is inserted
+ * before it.
+ */
 const detailStart = /, (?:got|did you mean|expected one of) |$/;
 
 /**
- * The error for an invalid request. Its message is the first detail's, such as `Expected a name …
- * at /name, got nothing`.
+ * Returns the error for an invalid request. Its message is that of the first detail with the path,
+ * such as `Expected a name … at /name, got nothing`.
  */
 export function validationError(details: [Detail, ...Detail[]]): ApiError {
   const [{ path, message }] = details;
@@ -129,8 +132,8 @@ function expectFewParameters(query: string): void {
 }
 
 /**
- * Throws for a parameter that looks like a misspelt known one: `?publsh=true` would store a draft
- * instead of publishing. Other unknown parameters are ignored.
+ * Throws for a parameter that is probably a misspelt known one. Otherwise `?publsh=true`, for
+ * example, would store a draft instead of publishing. Other unknown parameters are ignored.
  */
 function refuseMisspelt(known: readonly string[], sent: Iterable<string>): void {
   for (const name of sent) {

@@ -1,6 +1,6 @@
 /**
- * Paths of products that RudderStack's cloud has and pixelmill does not, with the name of the
- * product. RudderStack's clients request them.
+ * Paths of the products that RudderStack's cloud has and pixelmill does not have, with the name of
+ * each product. RudderStack's clients send requests to these paths.
  */
 const products: readonly [path: RegExp, name: string][] = [
   [/^\/v2\/catalog\/tracking-plans(?:\/|$)/, "tracking plans"],
@@ -11,8 +11,8 @@ const products: readonly [path: RegExp, name: string][] = [
 ];
 
 /**
- * The message for a request to a product that pixelmill does not have; undefined for other paths.
- * RudderStack's clients recognize its beginning.
+ * Returns the message for a request to a RudderStack product that pixelmill does not have.
+ * Undefined for other paths. RudderStack's clients recognize the message by its beginning.
  */
 export function cloudOnlyMessage(path: string): string | undefined {
   const product = products.find(([pattern]) => pattern.test(path));

@@ -96,7 +96,7 @@ function errorHeaders(error: ApiError, path: string): Record<string, string> {
 }
 
 /**
- * The WWW-Authenticate header that makes a browser ask for the token of `/docs`. It offers Basic
- * alone: Chromium does not ask when one header offers Basic and Bearer.
+ * WWW-Authenticate header that makes a browser ask for the token of `/docs`. It offers only Basic,
+ * because Chromium does not ask when one header offers Basic and Bearer.
  */
 const docsChallenge = 'Basic realm="pixelmill: any name, a token as password"';

@@ -1,7 +1,7 @@
 import type { RouteDeps } from "../deps.ts";
 import { responseHeaders } from "./errors.ts";
 
-/** Milliseconds for which one list is written before the event loop runs other requests. */
+/** Time in milliseconds for which a list is written before the event loop runs other requests. */
 export const LIST_TURN_MS = 5;
 /**
  * UTF-16 code units of a list that are written before the server waits for the client to read them.
@@ -9,15 +9,18 @@ export const LIST_TURN_MS = 5;
 export const LIST_CHUNK_CHARS = 256 << 10;
 
 /**
- * Answers with a list of any length: `{[key]: [item…], …rest}`. Items are read and written as fast
+ * Responds with a list of any length: `{[key]: [item…], …rest}`. Items are read and written as fast
  * as the client reads, a few milliseconds at a time, so that other requests are not delayed. A list
- * that fits into one chunk is sent as an ordinary response and needs no permit.
+ * that fits into one chunk is sent as an ordinary response. The number of longer lists that are
+ * sent at the same time is limited.
  */
 export async function streamList(
   { deps, workspaceId }: { deps: Pick<RouteDeps, "limiters">; workspaceId: string },
   key: string,
   items: Iterable<unknown>,
-  /** Returns the members that follow the items. It is called when all items are written. */
+  /**
+   * Returns the members of the object that follow the items. Called after all items were written.
+   */
   rest: () => Record<string, unknown> = () => ({}),
 ): Promise<Response> {
   const nextPart = listWriter(key, items[Symbol.iterator](), rest);

@@ -3,9 +3,9 @@ import type { CatalogPage } from "../../catalog/model.ts";
 import { PAGE_ITEMS_MAX } from "../../settings/limits.ts";
 
 /**
- * The paging object of a list, with the address of the next page. `path` is the list's path without
- * `/v2`, since RudderStack's clients put their base address before it. `filter` holds the request's
- * other parameters, which the address of the next page repeats.
+ * Returns the `paging` object of a list, with the address of the next page. `path` is the list's
+ * path without `/v2`, because RudderStack's clients put their base address before it. `filter`
+ * contains the request's other parameters, which the address of the next page repeats.
  */
 export function pagingOf(
   path: string,

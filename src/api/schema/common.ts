@@ -21,7 +21,7 @@ export const Description = Type.String({ maxLength: DESCRIPTION_CHARS_MAX });
 export const Code = Type.String({ format: "code" });
 export const Time = Type.String({ format: "date-time", description: "ISO 8601 in UTC" });
 
-/** Formats a time in milliseconds since the epoch in ISO 8601, as all answers show times. */
+/** Formats a time (milliseconds since the epoch) in ISO 8601, as all responses do. */
 export function isoTime(ms: number): string {
   return new Date(ms).toISOString();
 }
@@ -31,17 +31,20 @@ export const Language = Type.Union(
   { description: "`python` is an alias of `pythonfaas`, answered as it was sent" },
 );
 /**
- * Allows null in place of an object. Clients written in Go send null for a field that was never
- * set, and routes treat it as an empty object.
+ * Schema that also allows null in place of an object. Clients written in Go send null for a field
+ * that was never set, and routes treat null as an empty object.
  */
 export const nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
 
-/** Id under which an external tool knows an item. An empty text means that there is no such id. */
+/**
+ * Schema of the id that an external tool, such as Terraform, gave to an item. An empty text means
+ * that there is no such id.
+ */
 export const ExternalId = Type.String({
   maxLength: ID_CHARS_MAX,
   description: "The id by which an external tool knows it; an empty one is none",
 });
-/** An object with any keys, such as an event or a destination's config. */
+/** Schema of an object with any keys, such as an event or a destination's config. */
 export const AnyObject = Type.Record(Type.String(), Type.Unknown());
 
 export function isObject(value: unknown): value is Record<string, unknown> {
@@ -65,8 +68,9 @@ export const hasExternalIdQuery = {
   ),
 };
 /**
- * Schema option that refuses unknown keys. It is for objects in which a misspelt key would do more
- * than the caller wants, such as a filter that matches everything or a token that never expires.
+ * Schema option that refuses unknown keys. It is for objects in which a misspelt key would have a
+ * greater effect than the caller wants, such as a filter that matches everything or a token that
+ * never expires.
  */
 export const strict = { additionalProperties: false } as const;
 
@@ -80,12 +84,12 @@ export const Paging = Type.Object(
 
 export const Success = Type.Object({ success: Type.Literal(true) }, { $id: "Success" });
 
-/** Wraps one object in the envelope of `/v2`: `{[key]: item}`. */
+/** Returns the schema of one item in a `/v2` response or request: `{[key]: item}`. */
 export function enveloped<Key extends string, S extends TSchema>(key: Key, schema: S) {
   return Type.Object({ [key]: schema } as { [K in Key]: S });
 }
 
-/** Wraps a list in the envelope of `/v2`: `{[key]: [item…], paging}`. */
+/** Returns the schema of a list in a `/v2` response: `{[key]: [item…], paging}`. */
 export function paged<Key extends string, S extends TSchema>(key: Key, schema: S) {
   return Type.Object({ [key]: Type.Array(schema), paging: Paging } as {
     [K in Key]: ReturnType<typeof Type.Array<S>>;
@@ -93,8 +97,8 @@ export function paged<Key extends string, S extends TSchema>(key: Key, schema: S
 }
 
 /**
- * Ids of the nodes that did not answer in time. Answers that combine the state of all nodes have
- * this field.
+ * Schema of the ids of nodes that did not answer in time. Responses that combine the state of all
+ * nodes have this field.
  */
 export const MissingNodes = Type.Optional(
   Type.Array(Type.String(), {

@@ -3,8 +3,8 @@ import { isName, nameExpected } from "../../catalog/name.ts";
 import { CODE_BYTES_MAX } from "../../settings/limits.ts";
 
 /**
- * String formats for limits that JSON Schema cannot express, such as the length in bytes. Error
- * messages consist of `Expected ` and the text `expected`.
+ * String formats for limits that JSON Schema cannot express, such as a length in bytes. The text in
+ * `expected` follows `Expected ` in error messages.
  */
 const formats: Record<string, { expected: string; fits: (text: string) => boolean }> = {
   name: { expected: nameExpected, fits: isName },

@@ -11,8 +11,8 @@ export interface ImportedLibrary {
 }
 
 /**
- * Returns all libraries that code needs, given its imports: those it imports directly and those
- * that these libraries import in turn. Each is returned once, direct ones first. `find` returns
+ * Returns all libraries that code needs, given the names that it imports: the directly imported
+ * libraries, then the libraries that these import in turn. Each is returned once. `find` returns
  * undefined for a name that is not a library. Pure.
  */
 export function librariesFor(
@@ -47,9 +47,9 @@ export function publishedLibraries(tables: CodeTables, workspaceId: string, fami
 }
 
 /**
- * Returns all code that imports a library in `start`, directly or through other libraries. Each is
- * returned once, direct importers first; the libraries in `start` are left out. `importersOf`
- * returns an empty list for code that is not a library. Pure.
+ * Returns all code that imports a library in `start`, directly or through other libraries. Each
+ * piece of code is returned once, direct importers first; the libraries in `start` are left out.
+ * `importersOf` returns an empty list for code that is not a library. Pure.
  */
 export function importersThrough<T>(
   start: readonly T[],

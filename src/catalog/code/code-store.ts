@@ -9,46 +9,49 @@ import type {
   RevisionHistory,
 } from "../model.ts";
 
-/** A transformation or library (resource) together with one of its revisions. */
+/**
+ * A transformation or library together with one of its revisions, which are the versions of its
+ * code.
+ */
 export interface ResourceRevision {
   resource: Resource;
   revision: Revision;
 }
 
 /**
- * Storage of transformations and libraries: their revisions, their publications, and the links of
- * destinations to transformations.
+ * Storage of transformations and libraries (both called resources): their revisions, their
+ * published versions, and the links of destinations to transformations.
  */
 export interface CodeStore {
   /**
-   * Returns a resource with its newest revision, published or not. Refuses with `missing` when the
+   * Returns a resource with its newest revision, published or not. Throws `missing` when the
    * resource was deleted.
    */
   newestRevision(workspaceId: string, kind: CodeKind, id: string): ResourceRevision;
   /**
-   * Returns a resource with its published revision. Refuses with `missing` when it is a draft or
-   * was deleted.
+   * Returns a resource with its published revision. Throws `missing` when the resource is a draft
+   * or was deleted.
    */
   publishedRevision(workspaceId: string, kind: CodeKind, id: string): ResourceRevision;
   /**
-   * Yields all published resources in the order of creation. Each is read from the store only when
-   * the caller asks for it.
+   * Yields all published resources in the order of creation. Each resource is read from the store
+   * only when the caller asks for it.
    */
   listPublished(workspaceId: string, kind: CodeKind): Generator<ResourceRevision>;
   /**
    * Yields all drafts (neither published nor deleted) with their newest revisions, in the order of
-   * creation. Each is read only when the caller asks for it.
+   * creation. Each draft is read only when the caller asks for it.
    */
   listDrafts(workspaceId: string, kind: CodeKind): Generator<ResourceRevision>;
   revision(workspaceId: string, kind: CodeKind, id: string, versionId: string): Revision;
   /**
-   * Returns a revision by its versionId, also when its resource was deleted. Refuses with `missing`
-   * when the resource is of another kind.
+   * Returns a revision by its versionId, even if its resource was deleted. Throws `missing` when
+   * the resource is of another kind (transformation or library).
    */
   revisionByVersion(workspaceId: string, kind: CodeKind, versionId: string): Revision;
   /**
-   * Yields the revisions of a resource, also of a draft or a deleted one. Each is read from the
-   * store only when the caller asks for it.
+   * Yields the revisions of a resource, also of a draft or a deleted one. Each revision is read
+   * from the store only when the caller asks for it.
    */
   revisions(
     workspaceId: string,
@@ -64,11 +67,12 @@ export interface CodeStore {
   draft(workspaceId: string, kind: CodeKind, input: RevisionInput): Revision;
   revise(workspaceId: string, kind: CodeKind, id: string, input: Partial<RevisionInput>): Revision;
   /**
-   * Stores revisions, publishes versions and links destinations in one transaction. It keeps two
+   * Stores revisions, publishes versions and links destinations in one transaction. Keeps two
    * rules: a published library's import name is unique in its language, and a destination has at
    * most one transformation. Rejects with `PublicationConflict` when published code changed since
-   * it was tested. To show this, `usedLibraries` must name the published versions of all libraries
-   * that the code uses, and `testedImporters` all code that imports a library in `publish`.
+   * the change was tested. To detect this, `usedLibraries` must name the published versions of all
+   * libraries that the code uses, and `testedImporters` all published code that imports a library
+   * in `publish`.
    */
   commit(workspaceId: string, change: CodeChange): Promise<void>;
   /**
@@ -93,7 +97,7 @@ export interface CodeStore {
     destinationId: string,
     answer?: () => T,
   ): Promise<T>;
-  /** Removes a destination's link, to whichever transformation it leads. */
+  /** Removes the link of a destination to its transformation, if it has one. */
   clearLink(workspaceId: string, destinationId: string): Promise<void>;
   /** Returns the destinations that are linked to a transformation, in the order of linking. */
   linkedDestinations(workspaceId: string, transformationId: string): Destination[];
@@ -109,8 +113,8 @@ export interface CodeStore {
   linkedAt(workspaceId: string, destinationId: string): number | undefined;
 
   /**
-   * Marks a resource as deleted, and removes its publication and its links. Refuses with `conflict`
-   * when it is a library that published code imports.
+   * Marks a resource as deleted, and removes its publication and its links. Rejects with `conflict`
+   * when the resource is a library that published code imports.
    */
   remove(workspaceId: string, kind: CodeKind, id: string): Promise<void>;
   setExternalId(workspaceId: string, kind: CodeKind, id: string, externalId: string): Promise<void>;
@@ -136,15 +140,18 @@ export interface RevisionInput {
 export interface CodeChange {
   revisions: Revision[];
   /**
-   * Revisions from which those in `revisions` were made. Each must still be the newest of its
-   * resource.
+   * Revisions on which the revisions in `revisions` are based. Each must still be the newest
+   * revision of its resource.
    */
   basedOn?: { kind: CodeKind; id: string; versionId: string }[];
   publish: { kind: CodeKind; id: string; versionId: string; imports: string[] }[];
   links: { transformationId: string; destinationId: string }[];
   /** Published library versions that the tests ran with, each with its import name and language. */
   usedLibraries: { importName: string; language: Language; versionId: string }[];
-  /** Published code that imports a library in `publish` and was tested with its new version. */
+  /**
+   * Published code that imports a library in `publish` and was tested with the library's new
+   * version.
+   */
   testedImporters?: { versionId: string }[];
   /**
    * Test events to store with revisions. Only the first events of each revision are stored, up to a

@@ -16,8 +16,8 @@ import type { LinkChange } from "./links.ts";
 import { newDraft, withPublished, withRevision } from "./resource-states.ts";
 
 /**
- * Creates `commit`, which stores revisions, publishes and links in one transaction. The rules of
- * publishing are checked in the same transaction.
+ * Creates the function `commit`, which stores revisions, publishes them and links destinations in
+ * one transaction. The rules of publishing are checked in the same transaction.
  */
 export function createCommit(
   store: CatalogStore,
@@ -60,7 +60,7 @@ export function createCommit(
   };
 }
 
-/** Refuses the change unless the libraries that the tests ran with are still the published ones. */
+/** Throws unless the libraries that the tests ran with are still the published ones. */
 function checkUsedLibraries(tables: CodeTables, workspaceId: string, change: CodeChange): void {
   for (const { importName, language, versionId } of change.usedLibraries) {
     const id = tables.libraryNames.library(workspaceId, familyOf(language), importName);
@@ -69,7 +69,7 @@ function checkUsedLibraries(tables: CodeTables, workspaceId: string, change: Cod
   }
 }
 
-/** Refuses the change when the code to publish uses a library that the tests ran without. */
+/** Throws when the code to publish uses a library that was not there in the tests. */
 function checkNoUnusedLibraries(tables: CodeTables, workspaceId: string, change: CodeChange): void {
   const known = new Set([...change.publish, ...change.usedLibraries].map((it) => it.versionId));
   for (const { kind, id, imports } of change.publish) {
@@ -81,8 +81,8 @@ function checkNoUnusedLibraries(tables: CodeTables, workspaceId: string, change:
 }
 
 /**
- * Refuses the change unless all published code that imports a library in `publish` was tested with
- * it, in the importer's published version.
+ * Throws unless all published code that imports a library in `publish` was tested with the
+ * library's new version, in the code's own published version.
  */
 function checkImportersTested(tables: CodeTables, workspaceId: string, change: CodeChange): void {
   const tested = new Set(
@@ -140,7 +140,10 @@ function publish(
   tables.putResource(after);
 }
 
-/** Returns the ids of the published code that imports a library directly, without the library. */
+/**
+ * Returns the ids of the published code that imports a library directly. The library itself is left
+ * out.
+ */
 export function importersOf(tables: CodeTables, workspaceId: string, library: Revision): string[] {
   const name = library.importName ?? "";
   const ids = tables.libraryNames.importers(workspaceId, familyOf(library.language), name);

@@ -9,13 +9,13 @@ import type { Language } from "../model.ts";
 const IMPORTS_MAX = 1_000;
 const IMPORT_CHARS_MAX = 255;
 
-/** Value by which the lexer (es-module-lexer) marks a static import. */
+/** Value with which the import lexer (es-module-lexer) marks a static import. */
 const STATIC = 1;
 
 /**
- * Returns the names that code imports, each once and in code order. Reads the text without running
- * or compiling it, since it may be a draft with errors. Publishing uses the imports that a sandbox
- * process finds with the language's own parser instead. Pure.
+ * Returns the names that code imports, each once and in code order. Searches the text without
+ * running or compiling it, because a draft may have errors. Publishing does not use this: a sandbox
+ * process then finds the imports with the language's own parser. Pure.
  */
 export function importsOf(language: Language, code: string): string[] {
   const names = familyOf(language) === "python" ? pythonImports(code) : javascriptImports(code);
@@ -38,8 +38,8 @@ function javascriptImports(code: string): string[] {
 }
 
 /**
- * Matches strings and comments of Python, which are removed first because they may contain words
- * that look like imports.
+ * Matches strings and comments of Python. They are removed before the search for imports, because
+ * they may contain words that look like imports.
  */
 const texts = /("""|''')[\s\S]*?\1|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|#[^\n]*/g;
 const statement = /^[ \t]*(?:import[ \t]+([^\n;]+)|from[ \t]+([^\s;]+)[ \t]+import\b)/;

@@ -9,7 +9,7 @@ import { checkLinkable } from "./resource-states.ts";
 
 const none = <T>() => undefined as T;
 
-/** Links a destination to a transformation. Only called inside a transaction of the store. */
+/** Input for linking a destination to a transformation, inside a transaction of the store. */
 export interface LinkChange {
   link(workspaceId: string, transformationId: string, destinationId: string): void;
 }

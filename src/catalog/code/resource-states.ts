@@ -44,7 +44,10 @@ export function asDeleted(resource: Resource): Resource {
   return { ...rest, deleted: true };
 }
 
-/** Throws unless a transformation is published: only then may a destination be linked to it. */
+/**
+ * Throws unless a transformation is published. A destination can be linked only to published
+ * transformations.
+ */
 export function checkLinkable(resource: Resource): void {
   if (resource.deleted) throw notFound(resource.kind);
   if (resource.published === undefined) {

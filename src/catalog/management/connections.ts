@@ -14,7 +14,7 @@ export function openConnections(
   { connections, sources, destinations, removedConnections: removed, topology }: Tables,
   limits: ItemLimits,
 ): Connections {
-  /** Returns a stored or removed connection with the changes of a request. */
+  /** Returns a connection, stored or removed before, with the changes that a request asks for. */
   function changed(
     before: Connection,
     input: Partial<ConnectionInput>,

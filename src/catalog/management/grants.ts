@@ -2,12 +2,12 @@ import { ApiError } from "../../errors.ts";
 import { type Permission, type Principal, permissions } from "../model.ts";
 
 /**
- * The caller that creates a token or changes a member. Absent for the operator, who may give
- * everything.
+ * Caller that creates a token or changes a member, and can only give permissions that it has.
+ * Undefined for the operator, who may give all permissions.
  */
 export type Grantor = Pick<Principal, "tokenId" | "memberId" | "permissions"> | undefined;
 
-/** Throws unless the grantor has each of the permissions that it gives. */
+/** Throws unless the grantor (the caller) has each of the permissions that it gives to others. */
 export function expectOwnPermissions(given: Iterable<Permission>, grantor: Grantor): void {
   const lacking = [...given].filter((it) => grantor && !grantor.permissions.has(it));
   if (lacking.length === 0) return;
@@ -15,8 +15,9 @@ export function expectOwnPermissions(given: Iterable<Permission>, grantor: Grant
 }
 
 /**
- * Throws unless the grantor may create a personal token of a member. Such a token has each
- * permission that the member will have, so only its member and callers with all permissions may.
+ * Throws unless the grantor (the caller) may create a personal token of a member. A personal token
+ * also gets permissions that the member receives later. Therefore only the member, and callers with
+ * all permissions, may create it.
  */
 export function expectOwnMember(memberId: string, grantor: Grantor): void {
   if (grantor === undefined || grantor.memberId === memberId) return;
@@ -28,8 +29,9 @@ export function expectOwnMember(memberId: string, grantor: Grantor): void {
 }
 
 /**
- * Returns the end of a new token, by default that of the token that creates it. Throws when the new
- * token would end later. Both ends are absent for tokens without an end.
+ * Returns the expiry time of a new token. The default is that of the token that creates it. Throws
+ * when the new token would expire later than that token. Both times are undefined for tokens that
+ * do not expire.
  */
 export function boundedEnd(
   end: number | undefined,

@@ -16,24 +16,29 @@ export const limitedItems = [
 ] as const;
 export type LimitedItem = (typeof limitedItems)[number];
 
-/** Most items of each kind that a workspace may own. 0, or a kind that is left out, is no limit. */
+/**
+ * Maximum number of items of each kind that a workspace may own. A kind that is absent or 0 is
+ * unlimited.
+ */
 export type ItemsMax = Partial<Record<LimitedItem, number>>;
 
 /**
- * Number of items that a workspace may add before its items are counted again. A count takes time in
- * proportion to the items, so that counting for each new item would slow down the others.
+ * Number of items that a workspace may add before its items are counted again. Counting takes time
+ * in proportion to the items, so counting for each new item would slow down large workspaces.
  */
 const ADDED_WITHOUT_COUNT_MAX = 100;
 
 /**
- * Limits of what each workspace owns. A workspace that is above a limit keeps what it has, and can
- * add nothing. Other nodes of a cluster may add items between two counts, so that a workspace may
- * have `ADDED_WITHOUT_COUNT_MAX` items more than its limit for each node.
+ * Checks the limits on the number of items that each workspace owns. A workspace above a limit
+ * keeps its items and can add none. Other nodes of a cluster may add items between two counts.
+ * Therefore each node may let a workspace exceed its limit by `ADDED_WITHOUT_COUNT_MAX` items.
  */
 export class ItemLimits {
   readonly #max: ItemsMax;
   readonly #counts: Record<LimitedItem, (workspaceId: string) => number>;
-  /** Number of items that a workspace may add without another count, by workspace and kind. */
+  /**
+   * Number of items that a workspace may still add before the next count, by workspace and kind.
+   */
   readonly #room = new Map<string, number>();
 
   constructor(max: ItemsMax, tables: Tables, code: CodeTables) {
@@ -52,8 +57,8 @@ export class ItemLimits {
   }
 
   /**
-   * Throws when the workspace has as many items of this kind as it may own. Called once for each new
-   * item, in the transaction that adds it.
+   * Throws when the workspace may own no further item of this kind. Called once for each new item,
+   * in the transaction that adds the item.
    */
   expectRoom(workspaceId: string, items: LimitedItem): void {
     const max = this.#max[items] ?? 0;

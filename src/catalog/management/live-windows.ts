@@ -3,8 +3,9 @@ import type { Positions } from "../../log/positions.ts";
 import type { Connection } from "../model.ts";
 
 /**
- * Maximum number of earlier live windows that a connection stores. One is added when it is paused
- * and resumed.
+ * Maximum number of earlier live windows that a connection stores. A live window is a range of log
+ * positions whose events the connection delivers. Pausing a connection ends its window, and
+ * resuming it begins a new one.
  */
 export const CONNECTION_WINDOWS_MAX = 16;
 
@@ -17,8 +18,9 @@ export const CONNECTION_WINDOWS_MAX = 16;
 type Window = NonNullable<Connection["earlier"]>[number];
 
 /**
- * Starts or ends a connection's live window at the current log ends, `logEnds`. Returns the same
- * object when the connection is in the wanted state already.
+ * Starts or ends a connection's live window, the range of log positions whose events the connection
+ * delivers. The window starts or ends at `logEnds`, the current ends of the event logs. Returns the
+ * same object when the connection is already in the wanted state.
  */
 export function setLive(connection: Connection, live: boolean, logEnds: Positions): Connection {
   if (live === (connection.until === undefined)) return connection;
@@ -32,14 +34,17 @@ export function setLive(connection: Connection, live: boolean, logEnds: Position
   return after;
 }
 
-/** Returns the first window of a new connection. It is empty when the connection is not live. */
+/**
+ * Returns the first live window (range of log positions to deliver) of a new connection. The window
+ * is empty when the connection is not live.
+ */
 export function newWindow(live: boolean, logEnds: Positions): Pick<Connection, "from" | "until"> {
   return live ? { from: logEnds } : { from: logEnds, until: logEnds };
 }
 
 /**
- * Returns the earlier windows, with the one that has just ended. They are stored because their
- * events may not be delivered yet.
+ * Returns the connection's earlier live windows (ranges of log positions to deliver), including the
+ * window that has just ended. They are stored because their events may not be delivered yet.
  */
 function earlierOf(connection: Connection, until: Positions | undefined) {
   if (until === undefined || isEmpty(connection.from, until)) return {};
@@ -49,8 +54,9 @@ function earlierOf(connection: Connection, until: Positions | undefined) {
 }
 
 /**
- * Merges the two oldest windows when there are more than CONNECTION_WINDOWS_MAX. Events of the
- * pause between them may be delivered then, but no event that should be delivered is lost.
+ * Merges the two oldest live windows (ranges of log positions to deliver) when there are more than
+ * `CONNECTION_WINDOWS_MAX`. Events between the two windows may then be delivered although the
+ * connection was paused, but no event that should be delivered is lost.
  */
 function mergeOldest(windows: readonly Window[]): readonly Window[] {
   if (windows.length <= CONNECTION_WINDOWS_MAX) return windows;

@@ -15,10 +15,7 @@ const legacyAdmin: readonly Permission[] = [
   "destinations:connect",
 ];
 
-/**
- * Returns the permissions that a member has: those given to the member, and those of its legacy
- * role.
- */
+/** Returns the permissions that a member has: its own, and those that its legacy role includes. */
 export function permissionsOf(member: Member): Set<Permission> {
   const legacy = member.role === "admin" && member.editTransformations ? legacyAdmin : [];
   return new Set([...member.permissions, ...legacy]);

@@ -15,8 +15,8 @@ import type { Grantor } from "./grants.ts";
 export interface Workspaces {
   create(name: string): Promise<Workspace>;
   /**
-   * Returns the oldest workspace, or creates one when there is none. `isMade` is true when it was
-   * created.
+   * Returns the oldest workspace, or creates one when there is none. `isMade` is true when the
+   * workspace was created.
    */
   first(name: string): Promise<{ workspace: Workspace; isMade: boolean }>;
   get(id: string): Workspace | undefined;
@@ -26,9 +26,15 @@ export interface Workspaces {
 }
 
 export interface Members {
-  /** Creates a member. Throws when it would have a permission that the grantor lacks. */
+  /**
+   * Creates a member. Rejects when the member would have a permission that the grantor (the caller)
+   * lacks.
+   */
   create(workspaceId: string, input: MemberInput, grantor?: Grantor): Promise<Member>;
-  /** Changes a member. Throws when it would gain a permission that the grantor lacks. */
+  /**
+   * Changes a member. Rejects when the member would gain a permission that the grantor (the caller)
+   * lacks.
+   */
   update(
     workspaceId: string,
     id: string,
@@ -45,9 +51,10 @@ export type MemberInput = Pick<Member, "name" | "email"> &
 
 export interface Tokens {
   /**
-   * Creates a token. Its secret is `pm_` followed by letters and digits, generated unless the
-   * caller gives one. The secret cannot be read later. Throws when the token would have permissions
-   * that the grantor lacks, or a later end than the grantor's own token, which is also the default.
+   * Creates a token. Its secret is `pm_` followed by letters and digits, and is generated unless
+   * the caller provides it. The secret cannot be read later. The token expires with the grantor's
+   * (the caller's) own token by default. Rejects when the token would have permissions that the
+   * grantor lacks, or would expire later than the grantor's own token.
    */
   create(
     workspaceId: string,
@@ -72,15 +79,15 @@ export interface TokenInput extends Pick<Token, "name" | "permissions" | "member
 }
 
 /**
- * Sessions of browsers that signed in with a token. Each session has its own secret, and has the
- * permissions that its token has at the time of a request. It ends with its token, or after
+ * Sessions of browsers that signed in with a token. Each session has its own secret, and always has
+ * the current permissions of its token. A session ends with its token, or after
  * `SESSION_SECONDS_MAX`.
  */
 export interface Sessions {
   /**
-   * Begins a session, and returns its secret for the browser; the secret cannot be read later.
+   * Begins a session, and returns its secret for the browser. The secret cannot be read later.
    * Undefined when `token` is unknown, expired or revoked. When the token has more than
-   * `SESSIONS_OF_TOKEN_MAX` sessions, its oldest one ends.
+   * `SESSIONS_OF_TOKEN_MAX` sessions, its oldest session ends.
    */
   begin(token: string): Promise<{ principal: Principal; secret: string } | undefined>;
   /**
@@ -88,13 +95,13 @@ export interface Sessions {
    * expired or ended. Also records a use of the session's token.
    */
   authenticate(secret: string): Principal | undefined;
-  /** Ends the session with this secret. Does nothing when there is none. */
+  /** Ends the session with this secret. Does nothing when there is no such session. */
   end(secret: string): Promise<void>;
 }
 
 /**
- * Credentials: named secrets that user code reads. Their values can be written and not read here;
- * only `live` reads them.
+ * Credentials: named secrets that user code reads. This interface writes their values but cannot
+ * read them; delivery reads them with `Live`.
  */
 export interface Credentials {
   put(workspaceId: string, name: string, value: string): Promise<Credential>;
@@ -106,13 +113,13 @@ export interface Credentials {
 interface ManagedItems<T> {
   /**
    * Removes the item. Removing a source or destination also removes its connections, which can be
-   * restored for some days, and removing a destination removes its link to a transformation.
+   * restored for some days. Removing a destination also removes its link to a transformation.
    */
   remove(workspaceId: string, id: string): Promise<void>;
   get(workspaceId: string, id: string): T;
   /**
-   * Lists a page of items. `marked` true lists only items with an external id, false only those
-   * without; undefined lists all.
+   * Returns one page of a list of items. With `marked` true, the list has only items with an
+   * external id; with false, only items without; with undefined, all items.
    */
   list(workspaceId: string, page: number, marked?: boolean): CatalogPage<T>;
 }
@@ -122,7 +129,7 @@ export interface Sources extends ManagedItems<Source> {
   update(workspaceId: string, id: string, input: Partial<SourceInput>): Promise<Source>;
   rotateWriteKey(workspaceId: string, id: string): Promise<Source>;
 }
-/** Data of a source. An empty external id removes the one that the source has. */
+/** Data of a source. An empty external id removes the source's external id. */
 export interface SourceInput
   extends Pick<Source, "name" | "geoEnrichmentEnabled" | "transient" | "externalId">,
     Partial<Pick<Source, "type" | "enabled" | "config">> {}
@@ -130,8 +137,8 @@ export interface SourceInput
 export interface Destinations extends ManagedItems<Destination> {
   create(workspaceId: string, input: DestinationInput): Promise<Destination>;
   /**
-   * Changes a destination. `logEnds` is where the event logs end now: when `enabled` changes, the
-   * destination's connections start or stop there.
+   * Changes a destination. `logEnds` is where the event logs end now. When `enabled` changes, the
+   * destination's connections start or stop delivering at these positions.
    */
   update(
     workspaceId: string,
@@ -140,7 +147,7 @@ export interface Destinations extends ManagedItems<Destination> {
     logEnds: Positions,
   ): Promise<Destination>;
 }
-/** Data of a destination. An empty external id removes the one that the destination has. */
+/** Data of a destination. An empty external id removes the destination's external id. */
 export interface DestinationInput
   extends Pick<Destination, "name" | "type" | "typeAs" | "version" | "config" | "externalId">,
     Partial<Pick<Destination, "enabled">> {}
@@ -155,13 +162,15 @@ export interface DestinationChange
 
 export interface Connections extends ManagedItems<Connection> {
   /**
-   * Connects a source to a destination. Refuses with `conflict` when they are connected already.
+   * Connects a source to a destination, from `logEnds` on, which is where the event logs end now.
+   * Rejects with `conflict` when they are already connected.
    */
   create(workspaceId: string, input: ConnectionInput, logEnds: Positions): Promise<Connection>;
   /**
-   * Changes a connection. With another source or destination, the events from now on take the new
-   * route, and events that were owed by the old one are discarded, as when a connection is removed.
-   * Restores a connection that was removed with its source or destination, if it has both again.
+   * Changes a connection. If its source or destination is replaced, later events take the new
+   * route, and undelivered events of the old route are discarded, as when a connection is removed.
+   * Also restores a connection that was removed with its source or destination, if the change gives
+   * it both.
    */
   update(
     workspaceId: string,
@@ -170,7 +179,7 @@ export interface Connections extends ManagedItems<Connection> {
     logEnds: Positions,
   ): Promise<Connection>;
 }
-/** Data of a connection. An empty external id removes the one that the connection has. */
+/** Data of a connection. An empty external id removes the connection's external id. */
 export interface ConnectionInput
   extends Pick<Connection, "sourceId" | "destinationId" | "externalId">,
     Partial<Pick<Connection, "enabled">> {}

@@ -73,7 +73,10 @@ export function openSources(
   };
 }
 
-/** `http` in any case is the type `http`; other types are stored as they were spelled. */
+/**
+ * Returns how a source's type is stored. Spellings of `http` in upper or mixed case become the type
+ * `http`. Other types are stored as the client spelled them.
+ */
 function typeOf(type = "http"): Pick<Source, "type" | "typeAs"> {
   if (type.toLowerCase() !== "http") return { type };
   return { type: "http", ...(type !== "http" && { typeAs: type }) };

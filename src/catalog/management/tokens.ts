@@ -10,7 +10,7 @@ import type { ItemLimits } from "./item-limits.ts";
 import { permissionsOf } from "./members.ts";
 import type { Tokens } from "./resources.ts";
 
-/** Maximum time until the last use of a token is on disk. */
+/** Maximum time in milliseconds until the recorded last use of a token is on disk. */
 const TOKEN_USE_FLUSH_MS = 2_000;
 
 /**
@@ -42,8 +42,8 @@ export function openTokens(
   }
 
   /**
-   * Stores the recorded uses. Never rejects, because a failure to store them must not fail a
-   * request or a shutdown.
+   * Stores the recorded uses of tokens. Never rejects, because a failure to store them must not
+   * make a request or a shutdown fail.
    */
   async function flush(): Promise<void> {
     clearTimeout(timer);

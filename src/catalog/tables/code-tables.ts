@@ -17,7 +17,7 @@ export function openCodeTables(store: CatalogStore) {
   const publications = publicationTable(store);
   return {
     resource,
-    /** Returns the number of a workspace's resources of one kind, without deleted ones. */
+    /** Returns the number of a workspace's transformations or libraries, without deleted ones. */
     count(workspaceId: string, kind: CodeKind): number {
       const range = { start: [workspaceId, kind, ""], end: [workspaceId, kind, LAST] };
       return drafts.getKeysCount(range) + publications.count(workspaceId, kind);
@@ -27,8 +27,8 @@ export function openCodeTables(store: CatalogStore) {
     /** Yields the ids of a workspace's drafts, oldest first. */
     drafts: (workspaceId: string, kind: CodeKind) => idsOf(drafts, workspaceId, kind),
     /**
-     * Returns a resource. Refuses with `missing` when it belongs to another workspace or is of
-     * another kind.
+     * Returns a transformation or library. Throws `missing` when it belongs to another workspace or
+     * is of another kind.
      */
     resourceOf(workspaceId: string, kind: CodeKind, id: string): Resource {
       const found = resource(id);
@@ -57,20 +57,20 @@ export function openCodeTables(store: CatalogStore) {
 
 type ResourceKey = [workspaceId: string, kind: CodeKind, id: string];
 
-/** Whether a resource is a draft: neither published nor deleted. */
+/** Whether a transformation or library is a draft: neither published nor deleted. */
 export function isDraft({ published, deleted }: Resource): boolean {
   return published === undefined && !deleted;
 }
 
 /**
- * Number of keys that one read of the store returns. Ids are read in parts, so that no LMDB cursor
- * stays open while the caller does something else.
+ * Number of keys that one read of the store returns. Ids are read in several reads, so that no LMDB
+ * cursor stays open while the caller does something else.
  */
 const KEYS_AT_ONCE = 1_000;
 
 /**
- * Yields the ids of a workspace's resources of one kind, in order. Reads more keys as the caller
- * asks for them.
+ * Yields the ids of a workspace's transformations or libraries, in order. Reads more keys as the
+ * caller asks for them.
  */
 function* idsOf(
   order: Table<true, ResourceKey>,
@@ -94,9 +94,12 @@ function revisionTable(store: CatalogStore) {
   const order = store.table<true, [id: string, versionId: string]>("revisions-by-resource");
   const counts = store.table<number, string>("revision-counts");
   return {
-    /** Returns the number of a workspace's revisions, also of deleted code. */
+    /** Returns the number of a workspace's revisions, including those of deleted code. */
     count: (workspaceId: string): number => counts.get(workspaceId) ?? 0,
-    /** Counts the revisions of all workspaces again. `workspaceOf` finds a resource's workspace. */
+    /**
+     * Counts the revisions of all workspaces again. `workspaceOf` returns the id of a resource's
+     * workspace.
+     */
     recount(workspaceOf: (id: string) => string | undefined): void {
       const found = new Map<string, number>();
       for (const [id] of [...order.getKeys({})]) {
@@ -152,8 +155,8 @@ function publicationTable(store: CatalogStore) {
 }
 
 /**
- * Index by import name: the published library that has the name, and the published code that
- * imports it.
+ * Index by import name. For each name, it has the published library with this name and the
+ * published code that imports it.
  */
 function libraryNameTable(store: CatalogStore) {
   type Name = [workspaceId: string, family: Family, importName: string];
@@ -188,8 +191,8 @@ function libraryNameTable(store: CatalogStore) {
 }
 
 /**
- * Table of links. A destination has at most one; a transformation has many, in the order of
- * linking.
+ * Table of links between destinations and transformations. A destination has at most one link. A
+ * transformation may have many, in the order of linking.
  */
 function linkTable(store: CatalogStore) {
   interface Link {
@@ -227,7 +230,7 @@ function linkTable(store: CatalogStore) {
         ({ value }) => value,
       );
     },
-    /** Links a destination to a transformation, replacing the link that the destination has. */
+    /** Links a destination to a transformation. Replaces the destination's previous link. */
     put(link: Link, destinationId: string): void {
       remove(destinationId);
       links.put(destinationId, link);

@@ -11,14 +11,14 @@ interface Markable {
 }
 
 /**
- * Index that separates items with an external id from items without, since external tools list only
- * the former or only the latter.
+ * Index that separates items with an external id from items without one. External tools list only
+ * one of the two groups.
  */
 export function externalIdIndex(store: CatalogStore, name: string) {
   const order = store.table<true, Key>(`${name}-by-mark`);
   const key = ({ workspaceId, id }: Markable, mark: Mark): Key => [workspaceId, mark, id];
   return {
-    /** Adds an item to the index or updates it. Like `remove`, only called inside a transaction. */
+    /** Adds an item to the index or updates its entry. Only called inside a transaction. */
     put(item: Markable): void {
       const [mark, other]: [Mark, Mark] =
         item.externalId === undefined ? ["unmarked", "marked"] : ["marked", "unmarked"];

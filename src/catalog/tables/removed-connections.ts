@@ -13,15 +13,15 @@ interface RemovedConnection {
 const AGE_MS_MAX = REMOVED_CONNECTION_SECONDS_MAX * 1_000;
 
 /**
- * Table of connections that were removed with their source or destination. Terraform replaces a
- * destination by removing it and creating another one, and then gives the connection, which it
- * believes to exist, the new destination.
+ * Table of connections that were removed with their source or destination, so that they can be
+ * restored. Terraform replaces a destination by removing it and creating another. Then it changes
+ * the connection, which it believes still exists, to lead to the new destination.
  */
 export function removedConnectionTable(store: CatalogStore) {
   const rows = store.table<RemovedConnection, Key>("removed-connections");
   const keyOf = ({ workspaceId, id }: Connection): Key => [workspaceId, id];
 
-  /** Forgets the oldest ones of a workspace's removed connections when they are too many. */
+  /** Deletes the oldest removed connections of a workspace when there are too many. */
   function trim(workspaceId: string): void {
     const range: { start: Key; end: Key } = { start: [workspaceId, ""], end: [workspaceId, LAST] };
     // LMDB changes the object that it is given.
@@ -32,13 +32,18 @@ export function removedConnectionTable(store: CatalogStore) {
   }
 
   return {
-    /** Returns a connection that can be restored; undefined when there is none with this id. */
+    /**
+     * Returns a removed connection that can be restored. Undefined when there is none with this id.
+     */
     find(workspaceId: string, id: string): Connection | undefined {
       const row = isId(id) ? rows.get([workspaceId, id]) : undefined;
       if (row === undefined || Date.now() - row.removedAt > AGE_MS_MAX) return undefined;
       return row.connection;
     },
-    /** Stores connections that were removed. Like `forget`, only called inside a transaction. */
+    /**
+     * Stores connections that were removed, so that they can be restored. Only called inside a
+     * transaction.
+     */
     keep(connections: readonly Connection[]): void {
       const removedAt = Date.now();
       for (const connection of connections) rows.put(keyOf(connection), { connection, removedAt });

@@ -8,14 +8,14 @@ export function revisionHistoryTable(store: CatalogStore) {
   const get = (versionId: string): RevisionHistory => pasts.get(versionId) ?? {};
   return {
     get,
-    /** Adds facts to those stored for a revision. */
+    /** Adds facts to the facts stored for a revision. */
     keep(versionId: string, more: RevisionHistory): void {
       pasts.put(versionId, { ...get(versionId), ...more });
     },
   };
 }
 
-/** Returns the first events, up to `TEST_EVENTS_KEPT_BYTES_MAX` bytes. Pure. */
+/** Returns the first test events, up to `TEST_EVENTS_KEPT_BYTES_MAX` bytes. Pure. */
 export function firstEvents(
   events: NonNullable<RevisionHistory["events"]>,
 ): NonNullable<RevisionHistory["events"]> {

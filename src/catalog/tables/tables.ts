@@ -30,7 +30,7 @@ export function openTables(store: CatalogStore) {
   };
 }
 
-/** A token as it is stored: with the hash of its secret, and without the secret. */
+/** A token as it is stored: with the hash of its secret, but without the secret itself. */
 export interface StoredToken extends Token {
   hash: string;
 }
@@ -44,8 +44,8 @@ function tokenTable(store: CatalogStore) {
   return {
     ...tokens,
     /**
-     * Time of each token's last use. It has its own table, since it changes much more often than
-     * the token.
+     * Time of each token's last use. The times have their own table, because they change much more
+     * often than the tokens.
      */
     uses,
     sessions,
@@ -75,7 +75,9 @@ function tokenTable(store: CatalogStore) {
   };
 }
 
-/** A browser's session as it is stored: with the hash of its secret, and without the secret. */
+/**
+ * A browser's session as it is stored: with the hash of its secret, but without the secret itself.
+ */
 export interface StoredSession {
   hash: string;
   tokenId: string;
@@ -123,15 +125,18 @@ function credentialTable(store: CatalogStore) {
     byName: (workspaceId: string, name: string): Credential | undefined =>
       findAll(credentials, [byName.get([workspaceId, name])])[0],
     /**
-     * Returns the values of a workspace's credentials by name. Only `live` may call this, since
-     * values are secret.
+     * Returns the values of a workspace's credentials by name. Only the code that delivers or tests
+     * events may call this, because the values are secret.
      */
     values(workspaceId: string): Record<string, string> {
       const range = values.getRange({ start: [workspaceId, ""], end: [workspaceId, LAST] });
       // Built without assignment to a key, since a credential may be called `__proto__`.
       return Object.fromEntries([...range].map(({ key, value }) => [key[1], value]));
     },
-    /** Text per workspace that is different after each change of the workspace's credentials. */
+    /**
+     * Table of a text for each workspace. The text changes with each change of the workspace's
+     * credentials.
+     */
     stamps: store.table<string, string>("credential-stamps"),
     putValue(credential: Credential, value: string): void {
       credentials.put(credential);

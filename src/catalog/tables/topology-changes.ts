@@ -1,23 +1,32 @@
 import type { CatalogStore } from "../store.ts";
 
-/** Number of changes that are kept. Who has missed more reads all destinations again. */
+/**
+ * Maximum number of stored topology changes (changes of destinations and their connections). A
+ * process that has missed more changes reads all destinations again.
+ */
 const CHANGES_KEPT_MAX = 1_000;
-/** Most destinations of a change that is kept. */
+/**
+ * Maximum number of destinations of a stored topology change. A larger change is not stored, so
+ * that processes read all destinations again.
+ */
 const CHANGED_DESTINATIONS_MAX = 1_000;
 
-/** Table of the last changes of the topology, and which destinations they concern. */
+/**
+ * Table of the last topology changes: which destinations, or connections of which destinations,
+ * have changed.
+ */
 export type TopologyChanges = ReturnType<typeof topologyChanges>;
 
 /**
- * Opens the table of topology changes. By it, a process with thousands of destinations updates only
- * those that changed.
+ * Opens the table of topology changes (changes of destinations and their connections). With it, a
+ * process that has loaded thousands of destinations updates only the changed ones.
  */
 export function topologyChanges(store: CatalogStore) {
   const changes = store.table<readonly string[], number>("topology-changes");
   return {
     /**
-     * Notes a change of destinations or their connections, and advances the topology. Only called
-     * inside a transaction.
+     * Records a change of destinations or of their connections, and increases the epoch `topology`.
+     * Only called inside a transaction.
      */
     record(destinationIds: Iterable<string>): void {
       const ids = [...new Set(destinationIds)];
@@ -26,8 +35,8 @@ export function topologyChanges(store: CatalogStore) {
       changes.remove(epoch - CHANGES_KEPT_MAX);
     },
     /**
-     * Returns the ids of the destinations that changed after the topology was `since`. Undefined
-     * when that is not known any more.
+     * Returns the ids of the destinations that have changed since the epoch `topology` had the
+     * value `since`. Undefined when this is no longer stored.
      */
     changedSince(since: number): ReadonlySet<string> | undefined {
       const now = store.epoch("topology");

@@ -13,18 +13,18 @@ type Key = [workspaceId: string, id: string];
  * the order of creation.
  */
 export interface WorkspaceTable<T> {
-  /** Returns the item with this id, in whichever workspace; undefined when there is none. */
+  /** Returns the item with this id, of any workspace. Undefined when there is none. */
   find(id: string): T | undefined;
   /**
-   * Returns an item. Refuses with `missing` when it does not exist or belongs to another workspace.
+   * Returns an item. Throws `missing` when the item does not exist or belongs to another workspace.
    */
   get(workspaceId: string, id: string): T;
   /** Returns one page of a workspace's items. The first page is 1. */
   list(workspaceId: string, page: number): CatalogPage<T>;
-  /** Returns the number of a workspace's items, in time proportional to it. */
+  /** Returns the number of a workspace's items. Takes time in proportion to that number. */
   count(workspaceId: string): number;
   all(): T[];
-  /** Stores an item. Like `remove`, only called inside a transaction. */
+  /** Stores an item. Only called inside a transaction. */
   put(item: T): void;
   remove(item: T): void;
 }
@@ -32,8 +32,8 @@ export interface WorkspaceTable<T> {
 /** Table of items that may have an external id, by which external tools know them. */
 export interface ManagedTable<T> extends WorkspaceTable<T> {
   /**
-   * Returns one page of items. `marked` true lists only items with an external id, false only those
-   * without; undefined lists all.
+   * Returns one page of a list of items. With `marked` true, the list has only items with an
+   * external id; with false, only items without; with undefined, all items.
    */
   list(workspaceId: string, page: number, marked?: boolean): CatalogPage<T>;
   /** Returns the id of the item of this table that has an external id; undefined when none has. */

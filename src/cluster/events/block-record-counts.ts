@@ -1,12 +1,15 @@
 import { BLOCK_RECORDS_MAX } from "../../log/block.ts";
 
-/** Number of most recently added blocks whose record counts stay in memory. */
+/**
+ * Number of the most recently added blocks (each one Kafka record with many events) whose exact
+ * record counts stay in memory.
+ */
 const KNOWN_MAX = 1_024;
 
 /**
- * Estimates how many records the blocks of one partition hold. It stores the exact counts of the
- * `KNOWN_MAX` blocks added last. For each older block it uses the average count of all added
- * blocks.
+ * Estimates how many event records the blocks of one partition hold. A block is one Kafka record
+ * with many events. Stores the exact counts of the `KNOWN_MAX` blocks added last. For each older
+ * block it uses the average count of all added blocks.
  */
 export class BlockRecordCounts {
   readonly #offsets = new Float64Array(KNOWN_MAX).fill(-1);

@@ -31,27 +31,31 @@ export interface PartitionLogsOptions {
   metrics?: Metrics;
 }
 
-/** All partitions of a topic, each as an event log. `logNameOf` names the logs. */
+/**
+ * All partitions of a topic, each as an event log. `logNameOf` returns the name of a partition's
+ * log.
+ */
 export interface PartitionLogs extends EventLogs {
   /**
    * Fetches new blocks of one log, or of all logs when `log` is absent, as soon as they are
-   * durable. Calling the returned function stops this. Listeners of `onDurable` learn of followed
-   * logs only. The ends of all other logs are read from the brokers about once a second.
+   * durable, until the returned function is called. `onDurable` reports only logs that are followed
+   * in this way. The ends of all other logs are read from the brokers about once a second.
    */
   follow(log?: string): () => void;
   /**
-   * Follows a log whose lanes (one for each destination) run on this node. Until the returned
-   * function is called, this node also reports blocks that are missing from the log as lost.
+   * Follows the new blocks of a log whose events this node delivers. Until the returned function is
+   * called, this node also reports blocks that are missing from the log as lost.
    */
   acquire(log: string): () => void;
   /**
    * Reads the topic id and the end offset of a log from the brokers. `known` is the highest
-   * sequence number in any cursor or connection. The result contains it as a block offset.
+   * sequence number of the log in any stored position. The result contains `known` as a block
+   * offset, which shows whether the topic lost blocks.
    */
   topicEnd(log: string, known: number): Promise<TopicEnd>;
   /**
-   * Sets the offset base of a log. Reports the loss of blocks, if given, in the log file and in
-   * `warnings`.
+   * Sets a log's offset base, which is the number to add to the brokers' offsets. Reports the loss
+   * of blocks, if given, in the server's log output and in `warnings`.
    */
   setOffsetBase(log: string, place: OffsetBase, lost?: PartitionLoss): void;
   /**
@@ -75,12 +79,15 @@ const ENDS_MS = 1_000;
 const CACHE_BYTES_MAX = 64 << 20;
 const CACHE_BYTES_MIN = 2 << 20;
 
-/** Name of a partition's event log. Logs in a standalone data directory have other names. */
+/**
+ * Returns the name of a partition's event log. It differs from the names of the logs of a
+ * standalone server.
+ */
 export const logNameOf = (partition: number) => `k${partition}`;
 
 /**
- * Opens all partitions of a topic. Creates the topic if it is missing. Throws `StartError` when the
- * topic cannot be created or its settings risk data loss.
+ * Opens all partitions of a topic as event logs. Creates the topic if it is missing. Throws
+ * `StartError` when the topic cannot be created or its settings risk data loss.
  */
 export async function openPartitionLogs(options: PartitionLogsOptions): Promise<PartitionLogs> {
   const admin = options.clients.admin();
@@ -151,8 +158,9 @@ class BrokerLogs implements PartitionLogs {
   }
 
   /**
-   * Calls the listeners with the logs whose topic was recreated, or whose end is below the position
-   * that was read. Throws `TopicRecreated` for a recreated topic.
+   * Calls the listeners of `onOffsetsInvalid` with the logs whose topic was recreated, or whose end
+   * is below the position up to which this node has read. Throws `TopicRecreated` for a recreated
+   * topic.
    */
   #tellMoved(topicId: string, ends: bigint[], read: bigint[]): void {
     const others = [...ends.keys()].filter((it) => !this.#placement.isOfTopic(it, topicId));
@@ -225,8 +233,8 @@ class BrokerLogs implements PartitionLogs {
   }
 
   /**
-   * Reads the ends of all partitions every `ENDS_MS`. Opens partitions that were added to the
-   * topic.
+   * Reads the end offsets of all partitions every `ENDS_MS`. Opens partitions that were added to
+   * the topic.
    */
   watch(): void {
     this.#poll = setTimeout(() => {

@@ -22,21 +22,24 @@ export interface PartitionReaderOptions {
 }
 
 /**
- * Reads the blocks of one partition. It returns no records until `advance` or `addFetched` has set
- * the end of the durable blocks.
+ * Reads the blocks of one partition of the event log. It returns no records until `advance` or
+ * `addFetched` has set the end of the durable blocks.
  */
 export interface PartitionReader extends LogReader {
   /**
-   * Caches blocks that a fetch from offset `end()` returned, and advances the end. Returns the
+   * Caches the blocks of a fetch that began at offset `end()`, and advances the end. Returns the
    * cached blocks.
    */
   addFetched(fetched: FetchResult): readonly CachedBlock[];
   /**
-   * Sets whether the partition's lanes (one for each destination) run on this node. If they do,
-   * only this node deletes blocks of the partition, so a missing block is reported as lost.
+   * Sets whether this node delivers the partition's events. If so, only this node deletes blocks of
+   * the partition, so a missing block is reported as lost.
    */
   setOwned(isOwned: boolean): void;
-  /** Empties the cache and continues the log at `offset`. Called after offsets have changed. */
+  /**
+   * Empties the cache and continues the log at `offset`. Called after the partition's offsets have
+   * changed, because its topic was recreated or lost blocks.
+   */
   reset(offset: bigint): void;
 }
 
@@ -64,9 +67,11 @@ class PartitionLogReader implements PartitionReader {
   readonly #options: PartitionReaderOptions;
   #cache: BlockCache;
   readonly #counts = new BlockRecordCounts();
-  /** Fetches in flight, by block offset. Callers that read the same offset share one fetch. */
+  /** Fetches in flight, by block offset. Concurrent reads of the same offset share one fetch. */
   readonly #looks = new Map<bigint, Promise<Found>>();
-  /** Offsets of damaged blocks that were already reported, so that each is reported once. */
+  /**
+   * Offsets of damaged blocks that were already reported, so that each block is reported only once.
+   */
   readonly #damage = new Set<bigint>();
   /**
    * Number of blocks read so far, and their total bytes. `parts` estimates sizes from the average,
@@ -155,8 +160,9 @@ class PartitionLogReader implements PartitionReader {
 
   /**
    * Divides the partition into at most `PARTS_MAX` parts of equal length, and one empty part at the
-   * end. Each part begins at a multiple of the part length. Most boundaries therefore stay the same
-   * from one call to the next.
+   * end. Callers use the parts to find old events by time and to sum up sizes. Each part begins at
+   * a multiple of the part length. Most boundaries therefore stay the same from one call to the
+   * next.
    */
   parts(): LogPart[] {
     const first = offsetOf(this.#first);

@@ -8,8 +8,8 @@ import { offsetOf } from "./sequence.ts";
 
 export interface PartitionTailOptions {
   /**
-   * Fetcher that only the tail uses. Its requests wait at the broker for new blocks, so they would
-   * delay other fetches.
+   * Fetcher that only this object uses. Its requests wait at the broker for new blocks, so they
+   * would delay other fetches.
    */
   fetcher: Fetcher;
   nameOf(partition: number): string;
@@ -27,10 +27,16 @@ interface Followed {
 
 /** Pause in milliseconds after a failed fetch, before the next attempt. */
 const RETRY_MS = 250;
-/** Most sources that one notification lists. A notification about more sources lists none. */
+/**
+ * Maximum number of event sources that one notification about new blocks lists. A notification
+ * about more sources lists none.
+ */
 const SOURCES_TOLD_MAX = 100;
 
-/** Fetches new blocks of the followed partitions. Calls `onNews` when blocks have arrived. */
+/**
+ * Fetches new blocks of the followed partitions of the event log. Calls `onNews` when blocks have
+ * arrived.
+ */
 export class PartitionTail {
   readonly #options: PartitionTailOptions;
   readonly #followed = new Map<number, Followed>();

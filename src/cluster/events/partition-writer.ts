@@ -8,11 +8,14 @@ import type { Logger } from "../../observe/log.ts";
 import { LOG_PENDING_BYTES_MAX } from "../../settings/limits.ts";
 import { sequenceOf } from "./sequence.ts";
 
-/** Pause in milliseconds between two empty test blocks, sent while the brokers accept no block. */
+/**
+ * Pause in milliseconds between two empty test blocks. A writer sends test blocks while the brokers
+ * accept no block, to find out when they do again.
+ */
 const PROBE_MS = 250;
 /**
- * Longest time in milliseconds that a batch of records waits for the brokers' response. Its records
- * are then rejected.
+ * Longest time in milliseconds that a batch of records waits for the brokers' response. Then its
+ * records are rejected.
  */
 const ANSWER_MS_MAX = 10_000;
 
@@ -39,8 +42,8 @@ export function openPartitionWriter<T>(options: PartitionWriterOptions<T>): LogW
 /**
  * Appends records to a partition in blocks. While one block is in flight, the next block fills.
  * When the brokers do not acknowledge a block, its records are rejected and never sent again. From
- * then on `append` rejects, and an empty test block is sent every `PROBE_MS` until the brokers
- * acknowledge one.
+ * then on, `append` rejects new records, and an empty test block is sent every `PROBE_MS` until the
+ * brokers acknowledge a test block.
  */
 class PartitionLogWriter<T> implements LogWriter<T> {
   readonly #options: PartitionWriterOptions<T>;
@@ -100,8 +103,8 @@ class PartitionLogWriter<T> implements LogWriter<T> {
   }
 
   /**
-   * Sends batches until no record waits. No `await` may follow the loop: the records of an append
-   * during it would not be sent.
+   * Sends batches until no record waits. No `await` may follow the loop, because records that are
+   * appended during it would not be sent.
    */
   async #run(): Promise<void> {
     while (this.#batcher.waiting.blocks.length > 0) await this.#flush();
@@ -187,7 +190,11 @@ class PartitionLogWriter<T> implements LogWriter<T> {
     this.#running = undefined;
   }
 
-  /** Logs a broken invariant of a probe once: it is not the failure of the brokers logged before. */
+  /**
+   * Logs a broken invariant in the code that sends a test block. Logs only the first one, because
+   * test blocks are sent repeatedly. The outage of the brokers was logged before and has another
+   * cause.
+   */
   #logFault(err: InvariantError): void {
     if (this.#isFaultLogged) return;
     this.#isFaultLogged = true;

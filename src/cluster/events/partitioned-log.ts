@@ -12,7 +12,8 @@ export interface PartitionedLogSettings {
   brokers: BrokerSettings;
   topic: string;
   /**
-   * Number of partitions when the settings were made. Partitions that are added later are used too.
+   * Number of partitions when the settings were made. The log also uses partitions that are added
+   * later.
    */
   partitions: number;
 }

@@ -22,7 +22,7 @@ export interface ClusterNode extends NodeInfo {
 }
 
 export interface MembershipOptions {
-  /** Starts and stops the partitions that the group assigns to this node. */
+  /** Starts and stops delivery of the partitions that the group assigns to this node. */
   runner: Pick<PartitionRunner, "assign" | "assigned">;
   logger: Logger;
   clients: KafkaClients;
@@ -78,7 +78,8 @@ const WATCH_MS = 500;
 const HEARTBEAT_SESSIONS = 0.3;
 /**
  * Time without a response after which a joining member closes its connections, as a multiple of
- * `sessionMs`. It is longer, because the broker delays the response while another member hangs.
+ * `sessionMs`. It is longer than for other requests, because the broker delays the response to a
+ * join while another member hangs.
  */
 const JOIN_SESSIONS = 1.2;
 /** Time without a response after which `state` has a `trouble`, as a multiple of `sessionMs`. */
@@ -89,12 +90,12 @@ const ANSWER_MS_MAX = 3_000;
 const LEAVE_MS_MAX = 2_000;
 
 /**
- * Joins the consumer group whose members run the partitions of a topic. The brokers choose a member
- * as leader, and the leader assigns the partitions. When a partition moves, the old owner stops it
- * before the new owner starts it. The exceptions are a stop that takes longer than half a session,
- * and an old owner that sends no heartbeats. A node that was removed from the group stops all its
- * partitions before it joins again. While no broker answers, each node goes on running its
- * partitions.
+ * Joins the Kafka consumer group whose members divide the partitions of a topic among them and
+ * deliver their events. The brokers choose a member as leader, and the leader assigns the
+ * partitions. When a partition moves, the old owner stops it before the new owner starts it. The
+ * exceptions are a stop that takes longer than half a session, and an old owner that sends no
+ * heartbeats. A node that was removed from the group stops all its partitions before it joins
+ * again. While no broker answers, each node continues with its partitions.
  */
 export function joinCluster(options: MembershipOptions): Membership {
   return new GroupMember(options);
@@ -107,8 +108,8 @@ class GroupMember implements Membership {
   readonly #closed = Promise.withResolvers<void>();
   readonly #loops: Promise<void>[];
   /**
-   * Promise that resolves when this member must join the group again, with the library's error if
-   * there was one.
+   * Promise that resolves when this member must join the group again, with the Kafka library's
+   * error if there was one.
    */
   #again = Promise.withResolvers<unknown>();
   #isOpen = true;
@@ -189,9 +190,9 @@ class GroupMember implements Membership {
   }
 
   /**
-   * Returns the metadata that this node sends when it joins. The library calls this before each
-   * attempt. It first stops the partitions taken from this node, because joining declares them
-   * released.
+   * Returns the metadata that this node sends when it joins the group. The Kafka library calls this
+   * before each attempt. This first stops the partitions taken from this node, because joining
+   * declares them released.
    */
   async #introduce(): Promise<Buffer> {
     const { self, sessionMs } = this.#options;
@@ -237,8 +238,8 @@ class GroupMember implements Membership {
   }
 
   /**
-   * Closes the connections when the brokers have not responded for too long. The library then asks
-   * another broker.
+   * Closes the connections when the brokers have not responded for too long. The Kafka library then
+   * asks another broker.
    */
   async #watchSilence(): Promise<void> {
     const { sessionMs } = this.#options;

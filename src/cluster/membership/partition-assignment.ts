@@ -10,9 +10,10 @@ export interface GroupMember {
 }
 
 /**
- * Computes which partitions each member runs, by member id. The numbers of partitions differ by at
- * most one, and as few partitions as possible move. A moving partition is assigned to no member in
- * this rebalance, while its holder stops it. The next rebalance assigns it.
+ * Computes which partitions each member of the group runs, by member id. The numbers of partitions
+ * differ by at most one, and as few partitions as possible move. A moving partition is assigned to
+ * no member in this rebalance, so that its present holder stops it first. The next rebalance
+ * assigns it.
  */
 export function assignPartitions(
   holders: readonly GroupMember[],
@@ -37,8 +38,8 @@ export function assignPartitions(
 
 /**
  * Finds the member that holds each partition, by partition. Ignores members that missed the last
- * rebalance, because it may have assigned their partitions to others. When two members claim the
- * same partition, the lower id holds it.
+ * rebalance, because that rebalance may have assigned their partitions to others. When two members
+ * claim the same partition, the member with the lower id holds it.
  */
 function holdersOf(holders: readonly GroupMember[], partitions: number): Map<number, string> {
   const last = Math.max(...holders.map(({ generation }) => generation));

@@ -3,12 +3,13 @@ import type { Logger } from "../../observe/log.ts";
 
 export interface PartitionRunnerOptions {
   /**
-   * Starts a partition. After a rejection it is called again while the partition stays assigned.
+   * Starts delivery of a partition. If it rejects, it is called again while the partition stays
+   * assigned.
    */
   start(partition: number): Promise<void>;
   /**
-   * Stops a partition. With `drain` it first waits for the work in flight. No work of the partition
-   * runs after the promise has resolved.
+   * Stops delivery of a partition. With `drain`, first waits for the work in flight. No work of the
+   * partition runs after the promise has resolved.
    */
   stop(partition: number, drain: boolean): Promise<void>;
   logger: Logger;
@@ -36,9 +37,9 @@ interface PartitionState {
 }
 
 /**
- * Starts and stops partitions, so that those assigned to this node run. Each partition has at most
- * one start or stop in progress. When the assignment changes during a start, the stop follows the
- * start.
+ * Starts and stops delivery of partitions, so that exactly the partitions assigned to this node
+ * run. Each partition has at most one start or stop in progress. When the assignment changes during
+ * a start, the stop follows the start.
  */
 export class PartitionRunner {
   readonly #options: PartitionRunnerOptions;
@@ -60,7 +61,7 @@ export class PartitionRunner {
     return [...this.#states.values()].filter(({ isRunning }) => isRunning).length;
   }
 
-  /** Whether the partition runs and has no start or stop in progress. */
+  /** Whether the partition runs and no start or stop of it is in progress. */
   isSettled(partition: number): boolean {
     const state = this.#states.get(partition);
     return state?.isRunning === true && state.settling === undefined;
@@ -94,8 +95,8 @@ export class PartitionRunner {
   }
 
   /**
-   * Stops a partition without waiting for its work in flight. Starts it again after `afterMs`
-   * milliseconds if it is still assigned.
+   * Stops a partition without waiting for its work in flight. Starts the partition again after
+   * `afterMs` milliseconds if it is still assigned.
    */
   restart(partition: number, afterMs = 0): void {
     const state = this.#states.get(partition);

@@ -23,7 +23,7 @@ export interface NodeBus {
 
 export interface NodeBusOptions {
   clients: KafkaClients;
-  /** Name of the bus's Kafka topic, which has one partition. */
+  /** Name of the Kafka topic with the messages. It has one partition. */
   topic: string;
   replicas: number;
   logger: Logger;
@@ -133,8 +133,8 @@ function createPublisher(producer: IdempotentProducer, author: string): (message
 }
 
 /**
- * Decodes a Kafka record of the bus. The list of messages is empty if the record is damaged or has
- * another format.
+ * Decodes a Kafka record with messages of one node. The list of messages is empty if the record is
+ * damaged or has another format.
  */
 function decode(value: Uint8Array): [format: number, author: string, messages: unknown[]] {
   try {
@@ -147,8 +147,8 @@ function decode(value: Uint8Array): [format: number, author: string, messages: u
 }
 
 /**
- * Calls `take` with every record that is written after this call. After a failed read it continues
- * at the end of the topic, and skips the records before.
+ * Calls `take` with every Kafka record that is written after this call. After a failed read,
+ * continues at the end of the topic and skips the records before it, because messages may be lost.
  */
 function receive(fetcher: Fetcher, logger: Logger, take: (value: Buffer) => void) {
   const stop = Promise.withResolvers<undefined>();

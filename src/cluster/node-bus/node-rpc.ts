@@ -31,15 +31,18 @@ export interface NodeRpcOptions {
   /** Id of this node in the cluster, under which it sends questions and answers. */
   node: string;
   /**
-   * Returns ids of nodes whose answers `ask` must wait for. It also waits for nodes that announced
-   * themselves within `BELIEVED_MS`.
+   * Returns ids of nodes whose answers `ask` must wait for. `ask` also waits for nodes that
+   * announced themselves within `BELIEVED_MS`.
    */
   expected(): Iterable<string>;
   /** Longest time in milliseconds that `ask` waits for answers. */
   answerMsMax?: number;
 }
 
-/** Interval in milliseconds at which a node announces itself to the others. */
+/**
+ * Interval in milliseconds at which this node announces itself to the other nodes, so that they
+ * wait for its answers.
+ */
 const SAY_MS = 2_000;
 /**
  * Time in milliseconds after an announcement during which other nodes count the node as present.

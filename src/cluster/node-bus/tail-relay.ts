@@ -21,18 +21,18 @@ export interface TailRelay<T> {
   close(): void;
 }
 
-/** Interval in milliseconds at which a node announces its subscriptions to the others. */
+/** Interval in milliseconds at which this node announces its subscriptions to the other nodes. */
 const SAY_MS = 2_000;
 /** Time in milliseconds after an announcement during which its subscriptions count. */
 const BELIEVED_MS = 10_000;
-/** Largest number of keys, subscribed to by other nodes, that this node remembers. */
+/** Largest number of keys for which this node remembers that another node subscribes to them. */
 const WANTED_MAX = 10_000;
 
 type Message = ["looks", keys: string[]] | ["shown", key: string, shown: unknown];
 
 /**
- * Creates a `TailRelay` over the node bus. It sends a message only if another node subscribes to
- * its key.
+ * Creates a `TailRelay` that sends its messages over the node bus. Sends a message only if another
+ * node subscribes to its key.
  */
 export function createTailRelay<T>(exchange: NodeBus): TailRelay<T> {
   const looking = new Map<string, Set<(shown: T) => void>>();

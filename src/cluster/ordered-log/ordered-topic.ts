@@ -11,11 +11,17 @@ import { TopicIdentity, TopicRecreated } from "../topics/topic-identity.ts";
 export interface OrderedTopicOptions {
   clients: KafkaClients;
   name: string;
-  /** Number of partitions. Each partition is a separate ordered log. */
+  /**
+   * Number of partitions of the topic. Each partition is a separate ordered log, whose entries all
+   * nodes read in the same order.
+   */
   partitions: number;
   /** Number of brokers that store a copy of each partition. */
   replicas: number;
-  /** Topic ids that this node has stored on disk. They reveal that the topic was recreated. */
+  /**
+   * Topic ids that this node stored on disk in earlier runs. A different id shows that the topic
+   * was recreated.
+   */
   ids?: TopicIds;
   logger: Logger;
 }
@@ -25,15 +31,15 @@ const FOLLOW_MS = 500;
 /** Pause in milliseconds after a failed read, before the next attempt. */
 const RETRY_MS = 250;
 /**
- * Size limit in bytes for fetched entries of one partition that wait for `take`. Above it, fetching
- * pauses until `take` has caught up.
+ * Size limit in bytes for fetched entries of one partition that wait for the follower's `take`.
+ * Above it, fetching pauses until `take` has caught up.
  */
 const AHEAD_BYTES_MAX = 1 << 20;
 
 /**
- * Opens a topic whose partitions are ordered logs, and returns them by partition. Creates the topic
- * if it is missing. Throws `StartError` when the topic cannot be created or its settings risk data
- * loss.
+ * Opens a topic whose partitions are ordered logs, and returns the logs by partition. An ordered
+ * log stores changes in one order that all nodes read. Creates the topic if it is missing. Throws
+ * `StartError` when the topic cannot be created or its settings risk data loss.
  */
 export async function openOrderedTopic(options: OrderedTopicOptions): Promise<OrderedLog[]> {
   const { clients, name, partitions, replicas, ids, logger } = options;
@@ -54,7 +60,8 @@ export async function openOrderedTopic(options: OrderedTopicOptions): Promise<Or
   const gate = new CircuitBreaker({ probe: () => asker.offsets("end"), isNeeded });
   let asking: Promise<bigint[]> | undefined;
   /**
-   * Reads the end offsets of all partitions. Calls in one turn of the event loop share a request.
+   * Reads the end offsets of all partitions. Calls in the same turn of the event loop share one
+   * request.
    */
   const ends = () => {
     asking ??= Promise.resolve().then(() => {
@@ -167,7 +174,7 @@ function follow(
   };
 }
 
-/** Queue of fetched entries that were not yet passed to the follower's `take`. */
+/** Queue of entries that were fetched and not yet passed to the follower's `take`. */
 class Ahead {
   readonly #batches: { entries: readonly LogEntry[]; bytes: number }[] = [];
   #bytes = 0;
@@ -181,8 +188,8 @@ class Ahead {
   }
 
   /**
-   * Waits for the oldest batch and returns it. The batch stays in the queue until `shift` is
-   * called. Returns undefined once `end` was called.
+   * Waits for the oldest batch of entries and returns it. The batch stays in the queue until
+   * `shift` is called. Returns undefined once `end` was called.
    */
   async next(): Promise<readonly LogEntry[] | undefined> {
     while (this.#batches.length === 0 && !this.#isEnded) await this.#changed.promise;
@@ -210,7 +217,10 @@ class Ahead {
   }
 }
 
-/** Throws if the log ends before offset `next`, because entries at its end are then lost. */
+/**
+ * Throws if the log ends before offset `next`, from which this node reads on. Entries at the log's
+ * end are then lost.
+ */
 function expectUnbroken(
   { first, end, isOutOfRange }: FetchResult,
   next: bigint,

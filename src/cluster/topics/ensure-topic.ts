@@ -9,12 +9,15 @@ export interface TopicSettings {
   replicas: number;
   /**
    * Age in milliseconds and size of a partition in bytes above which brokers delete its oldest
-   * values. When absent, values stay until this server deletes them.
+   * values. If absent, values stay until a pixelmill server deletes them.
    */
   retention?: { ms: number; bytes: number };
 }
 
-/** Stored ids of topics, by topic name. They reveal between runs that a topic was recreated. */
+/**
+ * Ids of topics from earlier runs, by topic name. A different id shows that a topic was deleted and
+ * created again.
+ */
 export interface TopicIds {
   get(name: string): string | undefined;
   put(name: string, id: string): void;
@@ -39,9 +42,10 @@ const APPEAR_MS = 100;
 
 /**
  * Creates a topic if it is missing, adds missing partitions, and returns the number of partitions.
- * Throws `StartError` when the topic risks data loss. It does if it has fewer replicas than
- * `topic.replicas`, acknowledges a write before most replicas have it, or deletes values too early.
- * Also throws `StartError` when the topic's id differs from the one in `ids`.
+ * Throws `StartError` when the topic risks data loss: it has fewer replicas than `topic.replicas`,
+ * acknowledges a write before most replicas have it, or deletes values too early. Also throws
+ * `StartError` when the topic's id differs from the id in `ids`, because the topic was then
+ * recreated.
  */
 export async function ensureTopic(
   admin: Admin,
@@ -101,7 +105,7 @@ export async function unsafeSetting(
   return undefined;
 }
 
-/** Names and required values of the topic settings that are not numbers. */
+/** Names and required values of the topic settings whose values are texts. */
 const WORDS = [
   // With compaction brokers refuse values without keys, which all of ours are.
   ["cleanup.policy", "delete"],
@@ -200,7 +204,7 @@ type DescribeConfigs = Parameters<Admin["describeConfigs"]>[0];
 const TOPIC = 2;
 
 /**
- * Returns the innermost cause of an error. It says what is wrong; the outer errors only name
+ * Returns the innermost cause of an error, which says what is wrong. The outer errors only name
  * requests.
  */
 function innermostOf(error: unknown): Error & { apiId?: string } {

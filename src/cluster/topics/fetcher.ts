@@ -10,9 +10,7 @@ export interface FetchResult {
   first: bigint;
   /** Offset after the last value that all in-sync replicas have. */
   end: bigint;
-  /**
-   * Whether the partition has no value at the requested offset: it is below `first` or above `end`.
-   */
+  /** Whether the requested offset is below `first` or above `end`, so that no value is there. */
   isOutOfRange: boolean;
 }
 
@@ -24,27 +22,28 @@ interface Waiting {
 }
 
 export interface FetcherOptions {
-  /** Consumer of this fetcher alone. Other requests on its connection would wait for fetches. */
+  /** Kafka consumer of this fetcher alone: other requests on its connection would wait. */
   consumer: Consumer;
   topic: string;
   /** Longest time in milliseconds that a broker delays a response while it has no new value. */
   waitMs: number;
-  /** Expected id of the topic. Reads reject with `TopicRecreated` once the topic has another. */
+  /** Expected id of the topic. Reads reject with `TopicRecreated` once the topic has another id. */
   identity?: TopicIdentity;
-  /** Number to add to the brokers' offsets, by partition. When absent, nothing is added. */
+  /** Numbers to add to the brokers' offsets, by partition. If absent, nothing is added. */
   offsetBases?: OffsetBases;
 }
 
 /**
- * Time in milliseconds for which failed reads of offsets are retried. `OFFSETS_RETRY_MS` is the
- * pause between attempts.
+ * Time in milliseconds for which failed reads of first and end offsets are retried.
+ * `OFFSETS_RETRY_MS` is the pause between two attempts.
  */
 const OFFSETS_MS_MAX = 5_000;
 const OFFSETS_RETRY_MS = 50;
 
 /**
- * Age in milliseconds at which the partition leaders are requested again in the background. It is
- * below `METADATA_MS_MAX`, because at that age the library makes a fetch wait for the request.
+ * Age in milliseconds at which the list of partition leaders is requested again in the background.
+ * It is below `METADATA_MS_MAX`, the age at which the Kafka library would make a fetch wait for
+ * that request.
  */
 const LEADERS_MS = 2_500;
 
@@ -55,7 +54,7 @@ const READ_WINDOW_BYTES = 256 << 10;
 const OFFSET_OUT_OF_RANGE = 1;
 
 /**
- * Reads values from the partitions of a topic. It has at most one request in flight to each broker,
+ * Reads values from the partitions of a topic. Has at most one request in flight to each broker,
  * for all partitions to read there, because a Kafka fetch session allows one request at a time.
  */
 export class Fetcher {
@@ -63,7 +62,7 @@ export class Fetcher {
   readonly #placement: OffsetBases;
   #waiting: Waiting[] = [];
   readonly #busy = new Set<number>();
-  /** Offsets `first` and `end` in the latest response for each partition. */
+  /** Offsets `first` and `end` of each partition in the latest response about it. */
   readonly #heard = new Map<number, Pick<FetchResult, "first" | "end">>();
   #leadersAt = performance.now();
 
@@ -131,7 +130,7 @@ export class Fetcher {
     }
   }
 
-  /** Sends the next request after this turn of the event loop. Other calls of the turn join it. */
+  /** Sends the next request after this turn of the event loop. Calls of the same turn share it. */
   #fetchSoon(): void {
     setImmediate(() => void this.#fetchWaiting());
   }
@@ -252,7 +251,7 @@ const EARLIEST = -2n;
 type FetchAnswer = Awaited<ReturnType<Consumer["fetch"]>>;
 type Answer = FetchAnswer["responses"][number]["partitions"][number];
 
-/** Whether a broker refused a fetch session; the library then starts a new session. */
+/** Whether a broker refused the fetch session. The Kafka library then starts a new one. */
 const isOutOfStep = (error: unknown) => ((error as Failure).response?.errorCode ?? 0) !== 0;
 
 interface Failure {

@@ -1,6 +1,9 @@
 import { assert } from "../../assert.ts";
 
-/** Number to add to the brokers' offsets of one partition. Ledgers store this object. */
+/**
+ * Number to add to the brokers' offsets of one partition. The store of the partition's delivery
+ * progress contains this object.
+ */
 export interface OffsetBase {
   /** Id of the topic for which `base` was computed. */
   topic: string;
@@ -9,9 +12,10 @@ export interface OffsetBase {
 }
 
 /**
- * Offset bases of a topic's partitions. They keep offsets ascending when a recreated topic begins
- * at 0 again, or when a topic that lost its newest blocks reuses their offsets. Without a base, new
- * events would have offsets below the stored cursors and count as delivered.
+ * Offset bases of a topic's partitions. An offset base is a number to add to the brokers' offsets.
+ * Offset bases keep offsets ascending when a recreated topic begins at 0 again, or when a topic
+ * that lost its newest blocks reuses their offsets. Otherwise new events would have offsets below
+ * the stored delivery positions and count as delivered.
  */
 export class OffsetBases {
   readonly #bases = new Map<number, OffsetBase>();
@@ -35,7 +39,7 @@ export class OffsetBases {
   }
 }
 
-/** Number of blocks whose next multiple becomes the offset base of a recreated topic. */
+/** Number of offsets whose next multiple becomes the offset base of a recreated topic. */
 const JUMP = 2 ** 30;
 
 /** End of a partition as its brokers report it. */
@@ -44,11 +48,11 @@ export interface TopicEnd {
   topic: string;
   /** Offset after the last block, as the brokers count it, without the offset base. */
   end: number;
-  /** Offset, with the offset base added, below which all blocks are known to have existed. */
+  /** Offset, with the offset base added, below which all blocks have certainly existed. */
   known: number;
 }
 
-/** Loss of some of a partition's blocks, for a warning. */
+/** Loss of blocks of one partition, for a warning. */
 export interface PartitionLoss {
   /** Description of the loss, which completes the sentence "The partition …". */
   how: string;
@@ -57,8 +61,9 @@ export interface PartitionLoss {
 }
 
 /**
- * Computes a partition's new offset base from the stored one and the partition's reported end. Also
- * returns the loss if the topic was recreated or lost its newest blocks.
+ * Computes a partition's new offset base (the number to add to the brokers' offsets) from the
+ * stored one and the partition's end at the brokers. Also returns the loss if the topic was
+ * recreated or lost its newest blocks.
  */
 export function nextOffsetBase(
   before: OffsetBase | undefined,

@@ -21,7 +21,7 @@ export interface TopicHealth {
 }
 
 const LOOK_MS = 3_000;
-/** Largest number of partitions that one warning lists. */
+/** Largest number of partitions that one warning names. */
 const NAMED_MAX = 12;
 
 /**

@@ -6,7 +6,8 @@ export class TopicRecreated extends Error {
 }
 
 /**
- * Remembers the first observed id of a topic. Detects that the topic was recreated by its new id.
+ * Remembers the id of a topic when it was first observed. A different id later shows that the topic
+ * was deleted and created again.
  */
 export class TopicIdentity {
   readonly #topic: string;
@@ -18,8 +19,8 @@ export class TopicIdentity {
   }
 
   /**
-   * Compares an observed topic id with the first one. Throws `TopicRecreated` if this id or an
-   * earlier one differs.
+   * Compares an observed topic id with the first one. Throws `TopicRecreated` if this id, or an id
+   * of an earlier call, differs.
    */
   check(id: string): void {
     this.#id ??= id;
@@ -27,7 +28,7 @@ export class TopicIdentity {
     this.expectUnchanged();
   }
 
-  /** Throws `TopicRecreated` if an earlier call of `check` has observed a second id. */
+  /** Throws `TopicRecreated` if an earlier call of `check` has observed a different id. */
   expectUnchanged(): void {
     if (this.#isAnother) throw new TopicRecreated(this.#topic);
   }

@@ -9,8 +9,8 @@ export type Revision = Omit<
   "codeVersion"
 > & { importName?: string };
 /**
- * A transformation or library, represented by its published revision. One that was never published
- * is represented by its draft.
+ * A transformation or library, represented by its published revision. If it was never published,
+ * its draft represents it.
  */
 export type CodeItem = Revision & Pick<Transformation, "destinations" | "warnings">;
 export type Language = Revision["language"];
@@ -32,8 +32,8 @@ interface CodeChange {
 }
 
 /**
- * Labels and requests of transformations or of libraries. The same screens edit and publish both
- * kinds.
+ * Labels and requests for one kind of code: transformations or libraries. The same screens edit and
+ * publish both kinds.
  */
 export interface CodeKindInfo {
   /** Name of the kind's screen, which is the first segment of its routes. */
@@ -155,17 +155,20 @@ export function starterCode(kind: CodeKindInfo, language: Language): string {
     : "export function transformEvent(event, metadata) {\n  return event;\n}\n";
 }
 
-/** The edited transformation or library. All tabs of its page use this object. */
+/**
+ * The transformation or library that the page shows and edits. All tabs of the page use this
+ * object.
+ */
 export interface CodeContext {
   kind: CodeKindInfo;
   newest: Revision;
   /** The published revision; undefined when no revision is published. */
   published: CodeItem | undefined;
   /**
-   * Loads the newest and the published revision again. Called after a save, a publish or a new
+   * Loads the newest and the published revision again. Called after a save, a publication or a new
    * link.
    */
   reload: () => Promise<void>;
-  /** Line number, from 1, that the editor moves to. */
+  /** Line number, counted from 1, to which the editor moves. */
   line?: number | undefined;
 }

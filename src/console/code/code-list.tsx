@@ -6,7 +6,7 @@ import { hrefTo } from "../router.ts";
 import { type CodeItem, type CodeKindInfo, languageName, libraries } from "./code-kind.ts";
 import { NewCodeDialog } from "./new-code-dialog.tsx";
 
-/** Screen that lists all transformations or all libraries. It shows published ones and drafts. */
+/** Screen that lists all transformations or all libraries, published or not. */
 export function CodeList({ kind, isNew }: { kind: CodeKindInfo; isNew: boolean }) {
   return (
     <>

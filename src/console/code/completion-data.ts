@@ -5,8 +5,8 @@ import { editorLanguage, type Language, libraries } from "./code-kind.ts";
 import { parseEvents, type TestRunReport } from "./run-report.ts";
 
 /**
- * Events whose fields completion offers: the test events in `text`, if it is valid, and the events
- * of the last run.
+ * Returns events whose fields code completion offers: the test events in `text`, if the text is
+ * valid, and the events of the last run.
  */
 export function knownEvents(text: string, report: TestRunReport | undefined): unknown[] {
   const runEvents = report?.results.map(({ event }) => event) ?? [];
@@ -18,8 +18,8 @@ export function knownEvents(text: string, report: TestRunReport | undefined): un
 }
 
 /**
- * Data for completion: events with the fields to offer, names of credentials, and exports of
- * libraries.
+ * Returns the data for code completion: events with the fields to offer, names of credentials, and
+ * exports of libraries.
  */
 export function useCompletionData(
   codeLanguage: Language,
@@ -59,7 +59,7 @@ async function fetchNames(language: CompletionData["language"]) {
   };
 }
 
-/** Events with the standard fields, so that completion always offers these fields. */
+/** Events with all standard fields, so that code completion always offers these fields. */
 const standardEvents = [
   {
     type: "track",

@@ -13,7 +13,10 @@ import { type CodeContext, editorLanguage, type Revision } from "./code-kind.ts"
 
 const REVISIONS_MAX = 100;
 
-/** List of revisions with their authors. It compares any two revisions, and rolls back to one. */
+/**
+ * List of revisions with their authors. The user can compare any two revisions, and publish an
+ * earlier one again.
+ */
 export function RevisionHistory({ kind, newest, published, reload }: CodeContext) {
   const load = () => Promise.all([kind.listRevisions(newest.id, REVISIONS_MAX), loadAuthorNames()]);
   const loaded = useResource(load, [newest.id, newest.versionId, published?.versionId]);
@@ -95,8 +98,8 @@ export function RevisionHistory({ kind, newest, published, reload }: CodeContext
 }
 
 /**
- * Id of the revision that `after` is compared with: the live revision, or the previous one when
- * `after` itself is live.
+ * Returns the id of the revision with which `after` is compared: the published revision, or the
+ * previous one when `after` itself is published.
  */
 function comparisonBase(revisions: readonly Revision[], after: string, live: string | undefined) {
   if (live !== undefined && live !== after) return live;
@@ -146,8 +149,8 @@ function Comparison(props: {
 }
 
 /**
- * Names of members and tokens by their ids. The map is empty when the session lacks the permission
- * `workspace:admin`.
+ * Loads the names of members and tokens by their ids. The map is empty when the session lacks the
+ * permission `workspace:admin`.
  */
 async function loadAuthorNames(): Promise<Map<string, string>> {
   if (missingPermission("workspace:admin") !== undefined) return new Map();

@@ -10,11 +10,11 @@ type Events = Record<string, unknown>[];
 interface TestRun {
   kind: CodeKindInfo;
   newest: Revision;
-  /** The edited code. */
+  /** Code that the user edits. */
   code: string;
   /**
-   * Code of a transformation that calls the edited library. A run of a transformation does not use
-   * it.
+   * Code of a transformation that calls the edited library, to test it. A run of a transformation
+   * does not use this code.
    */
   trial: string;
   events: Events;
@@ -47,8 +47,8 @@ export function parseEvents(text: string): Events {
 }
 
 /**
- * Errors and log lines of a run, as annotations of one library's code. Without `library`, they are
- * those of the transformation itself.
+ * Returns errors and log lines of a run, as annotations of the code of the library `library`.
+ * Without `library`, returns those of the transformation itself.
  */
 export function annotationsOf(report: TestRunReport | undefined, library?: string): Annotation[] {
   if (report === undefined) return [];
@@ -71,7 +71,7 @@ const firstLine = (message: string) => message.split("\n", 1)[0] ?? "";
 /** Removes the prefix `Log: `, with which the sandbox marks log lines. */
 export const withoutPrefix = (text: string) => text.replace(/^Log: ?/, "");
 
-/** Text and tone of the badge that shows the result for one event. */
+/** Returns text and colour of the badge that shows the result for one event. */
 export function outcomeOf({ outputs, error }: EventResult) {
   if (error !== undefined) return { text: "Failed", tone: "bad" as const };
   const [first, ...more] = outputs ?? [];

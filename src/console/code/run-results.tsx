@@ -65,7 +65,9 @@ function EventList(props: {
   );
 }
 
-/** Label of an event, such as `2 Signed up`: its position from 1, and its name. */
+/**
+ * Returns the label of an event, such as `2 Signed up`: its position, counted from 1, and its name.
+ */
 export const numberedEventName = (event: unknown, at: number) => `${at + 1} ${eventName(event)}`;
 
 function EventOutputs({ result }: { result: EventResult }) {
@@ -96,7 +98,10 @@ function EventOutputs({ result }: { result: EventResult }) {
   );
 }
 
-/** Sorts the keys of objects, so that the comparison shows no difference for a moved key. */
+/**
+ * Sorts the keys of objects, so that the comparison of two events shows no difference for a key in
+ * another place.
+ */
 function sortKeys(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sortKeys);
   if (typeof value !== "object" || value === null) return value;

@@ -15,7 +15,8 @@ type JsonObject = Record<string, unknown>;
 export function TestEvents(props: {
   editor: Editor;
   /**
-   * Called with each real event that the panel loads. Completion then offers the event's fields.
+   * Called with each list of real events that the panel loads. Code completion then offers the
+   * fields of these events.
    */
   onRealEvents: (events: readonly unknown[]) => void;
 }) {
@@ -75,7 +76,7 @@ export function TestEvents(props: {
   );
 }
 
-/** Most real events that the dialog offers. */
+/** Maximum number of real events that the dialog offers. */
 const EVENTS_MAX = 50;
 
 function RealEvents(props: {

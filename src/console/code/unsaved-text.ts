@@ -35,8 +35,8 @@ function keyOf(name: string): string {
 }
 
 /**
- * Component state for an edited text. While the text differs from the saved one, it survives a
- * reload of the page.
+ * Component state for a text that the user edits. While the text differs from the saved text, it
+ * survives a reload of the page.
  */
 export function useUnsavedText(name: string, saved: string): [string, (text: string) => void] {
   const [text, setText] = useState(() => readText(name) ?? saved);

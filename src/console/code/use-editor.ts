@@ -16,7 +16,7 @@ interface CodePosition {
 
 export type Editor = ReturnType<typeof useEditor>;
 
-/** State of the workbench: the edited texts, and the actions on them. */
+/** State of the part of the page for writing code: the edited texts, and the actions on them. */
 export function useEditor(context: CodeContext) {
   const texts = useEditorTexts(context);
   return { ...texts, ...useEditorActions(context, texts) };
@@ -120,7 +120,7 @@ function useEditorActions(context: CodeContext, texts: EditorTexts) {
       if (texts.isChanged) void runExclusively("save", () => store(context, texts, false));
       else showToast("No changes");
     },
-    /** Runs the test events, and opens the publish dialog if none of them fails. */
+    /** Runs the code with the test events, and opens the publish dialog if no event fails. */
     requestPublish: () =>
       runExclusively("run", async () => {
         const answer = await testRun();
@@ -155,8 +155,8 @@ async function store(
 }
 
 /**
- * Initial code of the transformation that calls the library in a test run. Empty for a
- * transformation.
+ * Returns the initial code of the transformation that calls the edited library in a test run. Empty
+ * when the edited code is itself a transformation.
  */
 function trialCode(
   kind: CodeKindInfo,

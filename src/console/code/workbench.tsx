@@ -11,7 +11,7 @@ import { TestEvents } from "./test-events.tsx";
 import { EditorToolbar, PublishDialog } from "./toolbar.tsx";
 import { type Editor, useEditor } from "./use-editor.ts";
 
-/** Most real events whose fields completion offers. */
+/** Maximum number of real events whose fields code completion offers. */
 const REAL_EVENTS_MAX = 50;
 
 /** Part of the screen in which the user writes, runs, saves and publishes code. */

@@ -8,7 +8,10 @@ import { showError } from "./toasts.ts";
 export interface ButtonProps {
   children?: ComponentChildren;
   icon?: IconName;
-  /** `main` marks the primary action of a screen. `plain` has no frame. */
+  /**
+   * Style of the button: `main` for the primary action of a screen, `plain` for a button without a
+   * frame.
+   */
   kind?: "main" | "plain";
   danger?: boolean;
   compact?: boolean;
@@ -133,7 +136,7 @@ export function CopyButton({ text, name, children }: CopyProps) {
 
 interface CopyProps {
   text: string;
-  /** Ends the button's accessible name, which is `Copy ${name}`. */
+  /** Name of the copied value. It follows `Copy ` in the button's name for screen readers. */
   name: string;
   children?: ComponentChildren;
 }
@@ -149,8 +152,8 @@ export function CopyableCode({ value, name }: { value: string; name: string }) {
 }
 
 /**
- * Copies a text to the clipboard. On hosts with plain HTTP, `navigator.clipboard` is missing and
- * `execCommand` is used.
+ * Copies a text to the clipboard. Browsers have `navigator.clipboard` only over HTTPS, so
+ * `execCommand` is used otherwise.
  */
 async function copyText(text: string): Promise<void> {
   if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text);

@@ -15,7 +15,7 @@ interface ChartProps {
   /** Times of the values, in seconds since the epoch. Undefined while they are loading. */
   times: readonly number[] | undefined;
   series: readonly ChartSeries[];
-  /** Formats a value for the axis and the summary. */
+  /** Returns the text of a value for the axis and the summary. */
   format: (value: number) => string;
 }
 
@@ -86,7 +86,7 @@ export function Chart({ label, times, series, format }: ChartProps) {
   );
 }
 
-/** Text with the last value of each line, for screen readers. */
+/** Returns a text with the last value of each line, for screen readers. */
 function summaryOf(series: readonly ChartSeries[], write: (value: number) => string): string {
   return series
     .map(({ label, values }) => `${label} ${write(values.findLast((it) => it !== null) ?? 0)}`)
@@ -131,8 +131,8 @@ function optionsOf(
 }
 
 /**
- * The colour of a CSS variable. The canvas does not support `light-dark()`, so that the computed
- * style of an element resolves the value.
+ * Returns the colour in a CSS variable. The canvas does not support `light-dark()`, so the value is
+ * resolved by the computed style of an element.
  */
 function resolveColour(value: string): string {
   const probe = document.createElement("i");

@@ -29,7 +29,7 @@ function CopyFrame(props: {
 }
 
 /**
- * Most characters of a text that is highlighted. Longer texts are shown plain, because each
+ * Maximum length of a text that is highlighted. Longer texts are shown plain, because each
  * highlighted token is a DOM element.
  */
 const HIGHLIGHTED_CHARS_MAX = 20_000;

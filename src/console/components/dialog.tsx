@@ -90,8 +90,8 @@ interface DeleteButtonProps {
 }
 
 /**
- * Button that deletes one item after a confirmation. It shows an icon with `isIcon`, such as in a
- * table row, and otherwise the verb.
+ * Button that deletes one item after a confirmation. With `isIcon`, the button shows only an icon,
+ * such as in a table row; otherwise it shows a verb.
  */
 export function DeleteButton(props: DeleteButtonProps & { isIcon?: boolean }) {
   const { verb = "Delete", noun, name, consequence, needs = "workspace:admin" } = props;
@@ -115,8 +115,8 @@ export function DeleteButton(props: DeleteButtonProps & { isIcon?: boolean }) {
 }
 
 /**
- * Shows the confirmation dialog when a `ConfirmButton` is pressed. The console contains this
- * component once.
+ * Shows the confirmation dialog after a click on a `ConfirmButton`. The console contains this
+ * component only once.
  */
 export function ConfirmationHost() {
   const request = pendingConfirmation.value;

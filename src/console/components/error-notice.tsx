@@ -48,7 +48,7 @@ export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** The message that an error has for the form field at `path`, or undefined when it has none. */
+/** Returns the error's message for the form field at `path`, or undefined when there is none. */
 export function fieldError(error: unknown, path: string): string | undefined {
   if (!(error instanceof RequestRefused)) return undefined;
   return error.details.find((detail) => detail.path === path)?.message;

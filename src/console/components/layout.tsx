@@ -41,7 +41,7 @@ export function Panel(props: {
   title?: string;
   actions?: ComponentChildren;
   children: ComponentChildren;
-  /** Whether the panel has no padding. Panels with a table or list have none. */
+  /** Whether the panel has no padding, such as around a table or list. */
   flush?: boolean;
 }) {
   const { title, actions, children, flush } = props;
@@ -58,7 +58,7 @@ export function Panel(props: {
   );
 }
 
-/** Shown in place of an empty list. It explains the list and offers the next step. */
+/** Text in place of an empty list. It explains the list and offers the next step. */
 export function EmptyState(props: {
   icon: IconName;
   title: string;
@@ -151,7 +151,7 @@ export function Tabs(props: {
   );
 }
 
-/** Row of buttons of which exactly one is selected. */
+/** Row of buttons of which exactly one is selected, to choose one of several values. */
 export function SegmentedControl<T extends string>(props: {
   label: string;
   value: T;

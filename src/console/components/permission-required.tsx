@@ -1,7 +1,7 @@
 import type { Permission } from "../data/model.ts";
 import { EmptyState } from "./layout.tsx";
 
-/** Shown in place of a screen when the session lacks the permission to read it. */
+/** Text in place of a screen that the session lacks the permission to read. */
 export function PermissionRequired({ permission }: { permission: Permission }) {
   return (
     <EmptyState icon="info" title={`Requires ${permission}`}>

@@ -21,7 +21,7 @@ export function Table<Row>(props: {
   columns: readonly Column<Row>[];
   rows: readonly Row[] | undefined;
   keyOf: (row: Row) => string;
-  /** Shown in place of the table when it has no rows. */
+  /** Content shown in place of the table when the table has no rows. */
   empty: ComponentChildren;
 }) {
   const { label, columns, rows, keyOf, empty } = props;

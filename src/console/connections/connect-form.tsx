@@ -4,13 +4,16 @@ import { optionsOf, SelectField } from "../components/forms/fields.tsx";
 import { client } from "../data/session.ts";
 
 /**
- * Form that connects the item to another source or destination. Nothing is shown when all are
- * connected.
+ * Form that connects the source or destination of the page to another destination or source.
+ * Nothing is shown when all are connected.
  */
 export function ConnectForm(props: {
   label: string;
   unconnected: readonly { id: string; name: string }[];
-  /** Returns the source and the destination of the new connection. `id` is the selected item. */
+  /**
+   * Returns the source and the destination of the new connection. `id` is the source or destination
+   * that the user selected.
+   */
   endsFor: (id: string) => { sourceId: string; destinationId: string };
   reload: () => Promise<void>;
 }) {

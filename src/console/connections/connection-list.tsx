@@ -7,7 +7,8 @@ import { ConnectForm } from "./connect-form.tsx";
 import { ConnectionRow } from "./connection-row.tsx";
 
 /**
- * Texts, keys and requests for the list of a source's connections, and for that of a destination's.
+ * Texts, keys and requests for the two forms of the list: connections of a source, and connections
+ * of a destination.
  */
 const sides = {
   source: {

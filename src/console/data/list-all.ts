@@ -1,6 +1,6 @@
 import { client } from "./session.ts";
 
-/** Most pages that the console fetches of one list. Further items are not shown. */
+/** Maximum number of pages that the console fetches of one list. Further items are not shown. */
 const PAGES_MAX = 40;
 
 interface ListAnswer {

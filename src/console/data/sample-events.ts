@@ -22,7 +22,7 @@ export function clearSampleEvents(): void {
   sessionStorage.removeItem(STORAGE_KEY);
 }
 
-/** Stores the newest events, as many as fit into `STORED_CHARS_MAX`. */
+/** Stores the newest events, as many as fit into `STORED_CHARS_MAX` characters. */
 function saveSampleEvents(): void {
   let chars = 2;
   const stored = sampleEvents.value.filter((event) => {

@@ -10,7 +10,7 @@ export const session = signal<ConsoleSession | null | undefined>(undefined);
  * a sign-out.
  */
 const expiredWorkspaceId = signal<string | undefined>(undefined);
-/** Whether the sign-in form is shown because the session expired. */
+/** Whether the session expired, in which case the sign-in form says so. */
 export const isExpired = signal(false);
 
 export const client = createClient({ baseUrl: "", fetch: fetchSignedIn as typeof fetch });
@@ -32,8 +32,8 @@ export function missingPermission(...needed: (Permission | undefined)[]): Permis
 }
 
 /**
- * Loads the session of the browser's session cookie. Sets the session to null when the server
- * refuses the cookie.
+ * Loads the session that belongs to the browser's session cookie. Sets the session to null when the
+ * server refuses the cookie.
  */
 export async function restoreSession(): Promise<void> {
   try {

@@ -14,8 +14,8 @@ export interface NameLookup {
 const emptyLookup: NameLookup = createLookup([], []);
 
 /**
- * Loads all sources and destinations once. Until then, and without the permission
- * `workspace:admin`, the lookup returns ids.
+ * Loads all sources and destinations once, and returns a lookup of their names. Until they are
+ * loaded, and without the permission `workspace:admin`, the lookup returns ids.
  */
 export function useNames(): NameLookup {
   const [names, setNames] = useState(emptyLookup);

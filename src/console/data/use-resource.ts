@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
 
 export interface LoadedResource<T> {
-  /** The last answer. It stays available during a reload. */
+  /** The last value that was loaded. It remains available during a reload. */
   value: T | undefined;
   error: unknown;
   /** Loads the resource again. Resolves when the new value is set. */

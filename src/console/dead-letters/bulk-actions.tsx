@@ -8,8 +8,8 @@ import { formatCount, pluralize } from "../format.ts";
 import { hrefTo, navigate } from "../router.ts";
 
 /**
- * The dead letters that a replay or purge applies to: those with `ids`, or else all that match
- * `filter`.
+ * The dead letters (events that were given up) that a replay or purge applies to: those with the
+ * ids in `ids`, or else all that match `filter`.
  */
 interface BulkTarget {
   ids?: readonly string[];
@@ -29,16 +29,16 @@ interface BulkProgress {
 }
 
 /**
- * Most dead letters that the browser replays or purges itself. For a filter that matches more, the
- * server runs a job.
+ * Maximum number of dead letters (events that were given up) that the browser replays or purges
+ * itself, in several requests. For a filter that matches more, the server runs a job.
  */
 const BROWSER_LETTERS_MAX = 5_000;
 /** Dead letters per request. The progress bar moves after each request. */
 const REQUEST_LETTERS = 500;
 
 /**
- * Buttons that replay or purge dead letters, with their progress. Dead letters that arrive after
- * the click are not affected.
+ * Buttons that replay or purge dead letters (events that were given up), with their progress. Dead
+ * letters that are added after the click are not affected.
  */
 export function BulkActions(props: BulkTarget) {
   const { total, description, reload } = props;
@@ -135,7 +135,10 @@ async function startJob(
   navigate(hrefTo("replays"));
 }
 
-/** Sends the requests one after another. Yields the number of dead letters of each request. */
+/**
+ * Sends requests for all dead letters one after another. Yields the number of dead letters of each
+ * request.
+ */
 async function* requestBatches(
   action: BulkAction,
   { ids, filter = {} }: BulkTarget,

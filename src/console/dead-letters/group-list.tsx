@@ -17,7 +17,10 @@ import { BulkActions } from "./bulk-actions.tsx";
 const POLL_MS = 10_000;
 const PAGE_ITEMS = 50;
 
-/** Screen that lists groups of dead letters. A group has one destination and one failure reason. */
+/**
+ * Screen that lists groups of dead letters (events that were given up). The dead letters of a group
+ * have the same destination and failure reason.
+ */
 export function GroupList({ destinationId }: { destinationId: string | undefined }) {
   const names = useNames();
   const [text, setText] = useState("");

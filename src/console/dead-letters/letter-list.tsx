@@ -20,7 +20,10 @@ interface LetterFilter {
   destinationId?: string;
 }
 
-/** Lists the dead letters of a group, of a destination, or of the workspace, oldest first. */
+/**
+ * Lists the dead letters (events that were given up) of a group, a destination or the workspace,
+ * oldest first.
+ */
 export function DeadLetterList({ filter }: { filter: LetterFilter }) {
   const names = useNames();
   /**

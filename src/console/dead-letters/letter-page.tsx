@@ -16,7 +16,8 @@ import { hrefTo, navigate } from "../router.ts";
 import { StageBadge } from "./group-list.tsx";
 
 /**
- * Screen of one dead letter, with its event, its failure reason and the line of code that failed.
+ * Screen of one dead letter (an event that was given up), with its event, its failure reason and
+ * the line of code that failed.
  */
 export function DeadLetterPage({ id }: { id: string }) {
   const resource = useResource(
@@ -86,7 +87,7 @@ function LetterFacts({ letter }: { letter: DeadLetter }) {
 
 /**
  * Link to the destination's transformation. A click adds the event to the sample events, so that
- * the editor can run it.
+ * the user can run it in the editor.
  */
 function OpenInEditor({ letter }: { letter: DeadLetter }) {
   const { destinationId, event, line, column } = letter;

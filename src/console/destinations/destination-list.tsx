@@ -28,7 +28,7 @@ const columns: Column<Destination>[] = [
   { title: "Created", kind: "narrow", cell: ({ createdAt }) => <Time at={createdAt} /> },
 ];
 
-/** The config value that identifies the receiver: its URL, path, host or bucket. */
+/** Returns the config value that identifies the receiver: its URL, path, host or bucket. */
 function endpointOf(config: Destination["config"]): string {
   const { webhookUrl, path, host, bucket, url } = config;
   const endpoint = webhookUrl ?? path ?? host ?? bucket ?? url;

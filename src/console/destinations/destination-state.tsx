@@ -18,8 +18,9 @@ const badges: Record<State, { text: string; tone?: "good" | "warn" | "bad" }> = 
 };
 
 /**
- * Badge for a destination's state. `failed` is its rate of dead letters per second. If the rate is
- * above 0, the badge of a healthy destination says that it rejects some events.
+ * Badge for a destination's state. `failed` is the destination's rate of dead letters (events that
+ * were given up) per second. If the rate is above 0, the badge of a healthy destination says that
+ * the destination rejects some events.
  */
 export function DestinationStateBadge({ state, failed = 0 }: { state: State; failed?: number }) {
   if (state === "ok" && failed > 0) return <Badge tone="warn">Partially rejecting</Badge>;

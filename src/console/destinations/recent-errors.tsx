@@ -25,7 +25,10 @@ const columns: Column<DeadLetterGroup>[] = [
   { title: "Last", kind: "narrow", cell: ({ lastAt }) => <Time at={lastAt} /> },
 ];
 
-/** Lists the failure reasons of a destination's dead letters, most frequent first. */
+/**
+ * Lists the failure reasons of a destination's dead letters (events that were given up), most
+ * frequent first.
+ */
 export function RecentErrors({ destinationId }: { destinationId: string }) {
   const permission = missingPermission("events:read");
   const { value, error, reload } = useResource(

@@ -12,7 +12,7 @@ export interface Annotation {
   text: string;
 }
 
-/** Most log lines shown beside one line of code. */
+/** Maximum number of log lines shown beside one line of code. */
 const LOGS_SHOWN = 3;
 const LOG_CHARS_SHOWN = 120;
 

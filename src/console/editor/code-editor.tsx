@@ -14,7 +14,7 @@ interface Props {
   annotations?: readonly Annotation[];
   completionData?: CompletionData;
   /**
-   * Position that the editor moves to. A new object moves the editor again, even to the same line.
+   * Position to which the editor moves. A new object moves the editor again, even to the same line.
    */
   position?: { line: number } | undefined;
 }
@@ -22,7 +22,8 @@ interface Props {
 const noAnnotations: readonly Annotation[] = [];
 
 /**
- * CodeMirror editor as a component. It follows changes of `value`, `annotations` and `position`.
+ * CodeMirror editor as a component. It is updated when `value`, `annotations` or `position`
+ * changes.
  */
 export function CodeEditor(props: Props) {
   const { value, annotations = noAnnotations, position } = props;

@@ -1,9 +1,9 @@
 import type { Completion, CompletionContext, CompletionResult } from "@codemirror/autocomplete";
 
-/** Data from outside the edited code that completion uses. */
+/** Data from outside the edited code that code completion uses. */
 export interface CompletionData {
   language: "javascript" | "python";
-  /** Events whose fields completion offers. */
+  /** Events whose fields code completion offers. */
   events: readonly unknown[];
   /** Names of the workspace's credentials, offered as arguments of `getCredential`. */
   credentials: readonly string[];
@@ -38,11 +38,12 @@ const STEP =
   /\[\s*(?:"([^"]*)"|'([^']*)'|(\d+))\s*\]|\.get\(\s*(?:"([^"]*)"|'([^']*)')|\.([\w$]+)/g;
 const FIELDS_MAX = 500;
 /**
- * Most characters before the cursor that the patterns match. Their time is quadratic in the length.
+ * Maximum number of characters before the cursor to which the patterns are applied. Their running
+ * time is quadratic in the length.
  */
 const BEFORE_CHARS_MAX = 500;
 
-/** Text around the cursor, and the data that completion uses. */
+/** Text around the cursor, and other data that code completion uses. */
 interface CompletionInput {
   code: string;
   line: string;
@@ -124,7 +125,7 @@ function completeField({ code, before, pos, data }: CompletionInput): Completion
 }
 
 /**
- * Whether the variable `root` holds the event: it is `event` or the first parameter of
+ * Whether the variable `root` contains the event: it is named `event`, or is the first parameter of
  * `transformEvent`.
  */
 function isEvent(root: string, code: string): boolean {
@@ -174,8 +175,8 @@ function completionResult(
 }
 
 /**
- * Names that a library exports. They are found with regular expressions, so that unusual code may
- * hide some.
+ * Returns the names that a library exports. They are found with regular expressions, so exports in
+ * unusual code may be missed.
  */
 export function exportsOf(code: string, language: CompletionData["language"]): string[] {
   if (language === "python") {

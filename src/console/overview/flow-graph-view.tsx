@@ -8,8 +8,8 @@ import { hrefTo } from "../router.ts";
 import { buildFlowGraph, type FlowEdge, PASS_THROUGH } from "./flow-graph.ts";
 
 /**
- * Height of a node and the gap below it, in pixels. Because it is fixed, edges are placed without
- * measuring nodes.
+ * Height of a node and the gap below it, in pixels. The height is fixed, so that edges can be drawn
+ * without measuring nodes.
  */
 const ROW_HEIGHT = 72;
 const NODE_HEIGHT = 60;
@@ -134,8 +134,8 @@ function Edges({ edges, height }: { edges: readonly FlowEdge[]; height: number }
 const rowCentre = (row: number) => row * ROW_HEIGHT + NODE_HEIGHT / 2;
 
 /**
- * Position of an edge's label, in pixels. The label is right of the centre, where crossing edges
- * have separated, and just above the line.
+ * Returns the position of an edge's label, in pixels. The label is right of the centre, where
+ * crossing edges have separated, and just above the line.
  */
 function labelPosition({ from, to }: FlowEdge) {
   const x = 0.68;
@@ -150,7 +150,7 @@ function classOf({ isOff, isDown, rate: perSecond }: FlowEdge): string {
   return perSecond > 0 ? "busy" : "";
 }
 
-/** Width of an edge. It grows by one pixel for each tenfold rate. */
+/** Returns the width of an edge. It grows by one pixel for each tenfold rate. */
 function strokeOf({ rate: perSecond }: FlowEdge) {
   return { "stroke-width": 1.5 + Math.min(4, Math.log10(1 + perSecond)) };
 }

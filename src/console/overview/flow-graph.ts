@@ -6,8 +6,8 @@ import type {
 } from "../data/model.ts";
 
 /**
- * Node of the middle column. It is a transformation, or `PASS_THROUGH` for destinations without
- * one.
+ * Node of the middle column. It is a transformation, or the node `PASS_THROUGH` for destinations
+ * without a transformation.
  */
 interface TransformationNode {
   id: string;
@@ -18,9 +18,9 @@ interface TransformationNode {
 export interface FlowEdge {
   from: number;
   to: number;
-  /** Events per second. */
+  /** Rate of events per second. */
   rate: number;
-  /** Dead letters per second. */
+  /** Rate of dead letters (events that were given up) per second. */
   failed: number;
   isOff: boolean;
   isDown: boolean;
@@ -34,7 +34,7 @@ interface FlowGraph {
   edges: readonly [readonly FlowEdge[], readonly FlowEdge[]];
 }
 
-/** Most nodes per column. The table below the graph lists all connections. */
+/** Maximum number of nodes per column. The table below the graph lists all connections. */
 const ROWS_MAX = 24;
 /** Id of the node for destinations without a transformation. */
 export const PASS_THROUGH = "pass-through";
@@ -110,7 +110,9 @@ export function buildFlowGraph(overview: Overview): FlowGraph {
   };
 }
 
-/** Nodes for the transformations of the destinations, in the order of the destinations. */
+/**
+ * Returns the nodes for the transformations of the destinations, in the order of the destinations.
+ */
 function transformationNodes(
   destinations: readonly DestinationOverview[],
   transformations: readonly TransformationOverview[],

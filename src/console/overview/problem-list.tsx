@@ -8,7 +8,9 @@ type Problem = Overview["problems"][number];
 const SHOWN_MAX = 20;
 const urgent = new Set<Problem["kind"]>(["not-ready", "destination-down", "suspended"]);
 
-/** Shows the problems of the workspace in the order of the overview, at most `SHOWN_MAX`. */
+/**
+ * Shows the problems of the workspace in the order of the server's response, at most `SHOWN_MAX`.
+ */
 export function ProblemList({ problems }: { problems: readonly Problem[] }) {
   if (problems.length === 0) {
     return (

@@ -7,8 +7,7 @@ export const searchFields = [
 ] as const;
 
 /**
- * Values of the search form, as in the query of the screen's address. An empty value does not
- * filter.
+ * Values of the search form, as in the query of the page's address. An empty value does not filter.
  */
 export interface SearchForm {
   by: (typeof searchFields)[number]["value"];
@@ -31,7 +30,7 @@ export function readSearchForm(query: URLSearchParams): SearchForm {
   };
 }
 
-/** Query parameters of a search request to the API. */
+/** Returns the query parameters of a search request to the API. */
 export function searchQuery({ by, text, sourceId, from, to }: SearchForm) {
   const value = text.trim();
   return {

@@ -4,7 +4,7 @@ import { client, missingPermission } from "../data/session.ts";
 import { hrefTo } from "../router.ts";
 import { screens } from "../screens.ts";
 
-/** A screen, action or item that the palette can open. */
+/** Screen, action or item that the palette (a dialog to find them by name) can open. */
 interface PaletteEntry {
   href: string;
   title: string;
@@ -15,13 +15,16 @@ interface PaletteEntry {
 const RESULTS_MAX = 40;
 const CACHE_MS = 30_000;
 
-/** Cached palette entries for sources, destinations, transformations and libraries. */
+/**
+ * Sources, destinations, transformations and libraries that the palette (a dialog to find them by
+ * name) offers.
+ */
 const items = signal<readonly PaletteEntry[]>([]);
 const requestedAt = signal(0);
 
 /**
- * Palette entries whose title or kind contains every word of the text. Entries whose title starts
- * with the first word come first.
+ * Returns the palette entries whose title or kind contains every word of the text. Entries whose
+ * title starts with the first word come first.
  */
 export function searchPalette(text: string): readonly PaletteEntry[] {
   if (Date.now() - requestedAt.peek() > CACHE_MS) void fetchItems();
@@ -57,7 +60,8 @@ function actionEntries(): PaletteEntry[] {
 }
 
 /**
- * Fetches the first page of each list. Further items are found only on the screens of the lists.
+ * Fetches the first page of each list for the palette. The palette does not offer items of further
+ * pages.
  */
 async function fetchItems(): Promise<void> {
   requestedAt.value = Date.now();

@@ -11,7 +11,10 @@ import { client, missingPermission } from "../data/session.ts";
 import { useNames } from "../data/use-names.ts";
 import { hrefTo } from "../router.ts";
 
-/** Milliseconds to follow the test event after it is sent. Destinations may retry in this time. */
+/**
+ * Time in milliseconds for which the page follows the test event after it was sent. Destinations
+ * may retry within this time.
+ */
 const FOLLOWED_MS = 30_000;
 
 /**
@@ -121,8 +124,8 @@ const tones: Record<string, "good" | "warn" | "bad" | undefined> = {
 };
 
 /**
- * Follows the live tail of a source. Calls `onMessage` for each message about an event of one
- * visitor, until `signal` aborts.
+ * Follows the live tail (stream of new events) of a source. Calls `onMessage` for each message
+ * about an event of one visitor, until `signal` aborts.
  */
 async function followVisitor(
   { sourceId, visitor, signal }: { sourceId: string; visitor: string; signal: AbortSignal },

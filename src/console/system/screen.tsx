@@ -87,7 +87,10 @@ function SystemStats({ system }: { system: System }) {
   return <StatList class="six" figures={figures} />;
 }
 
-/** The server leaves out figures of all workspaces where it has several. */
+/**
+ * Formats a count, or returns a dash when there is none. A server with several workspaces does not
+ * report figures about all workspaces.
+ */
 const countOrNone = (count: number | undefined) => (count === undefined ? "–" : formatCount(count));
 
 function Checks({ readiness: { checks, warnings } }: { readiness: System["readiness"] }) {

@@ -1,6 +1,6 @@
 import type { FollowedMessage } from "../../api/client.ts";
 
-/** The outcome of an event at one destination. */
+/** Result of delivering an event to one destination. */
 export interface DestinationOutcome {
   destinationId: string;
   stage: "delivered" | "dropped" | "dead-letter";
@@ -10,7 +10,7 @@ export interface DestinationOutcome {
   reason?: string;
 }
 
-/** An event of the live tail, with its outcomes so far. */
+/** An event of the live tail (stream of new events), with its results at destinations so far. */
 export interface TailEvent {
   messageId: string;
   sourceId: string;
@@ -24,10 +24,13 @@ export interface TailEvent {
 }
 
 const EVENTS_MAX = 1_000;
-/** Most characters of an event that the text filter searches. */
+/** Maximum number of characters of an event that the text filter searches. */
 const SEARCHED_CHARS_MAX = 20_000;
 
-/** The latest `EVENTS_MAX` events of a live tail. It collects the outcomes of each event. */
+/**
+ * The latest `EVENTS_MAX` events of a live tail (stream of new events). Collects the results of
+ * each event at its destinations.
+ */
 export class EventBuffer {
   readonly #events = new Map<string, TailEvent>();
   readonly #texts = new WeakMap<TailEvent, string>();
@@ -54,8 +57,8 @@ export class EventBuffer {
   }
 
   /**
-   * Returns the newest events that match, at most `count`. `text` gives the lower-case JSON text of
-   * the event.
+   * Returns the newest events for which `matches` returns true, at most `count`. `text` returns the
+   * lower-case JSON text of the event.
    */
   latest(count: number, matches: (event: TailEvent, text: () => string) => boolean): TailEvent[] {
     const latest: TailEvent[] = [];
@@ -76,9 +79,7 @@ export class EventBuffer {
   }
 }
 
-/**
- * Sorts outcomes by destination id, so that each event lists its destinations in the same order.
- */
+/** Sorts results by destination id, so that each event lists its destinations in the same order. */
 function sortByDestination(outcomes: DestinationOutcome[]): DestinationOutcome[] {
   return outcomes.sort((one, other) => one.destinationId.localeCompare(other.destinationId));
 }

@@ -21,7 +21,7 @@ const outcomeOptions = [
   { value: "under-way", text: "In flight" },
 ];
 
-/** Live tail screen. It shows events as they arrive, with their outcomes. */
+/** Screen of the live tail. It shows events as they arrive, with their results at destinations. */
 export function Screen({ query }: ScreenProps) {
   const names = useNames();
   const sourceId = query.get("sourceId") ?? "";
@@ -107,8 +107,8 @@ export function Screen({ query }: ScreenProps) {
 }
 
 /**
- * The event in the open dialog, in its latest state. It stays available after newer events
- * displaced it from the buffer.
+ * Returns the event in the open dialog, in its latest state. The event remains available after
+ * newer events have displaced it from the buffer.
  */
 function useOpenEvent(id: string | undefined, { buffer, tick }: TailState): TailEvent | undefined {
   const [event, setEvent] = useState<TailEvent>();

@@ -4,10 +4,10 @@ import { EventBuffer } from "./event-buffer.ts";
 
 export interface TailState {
   buffer: EventBuffer;
-  /** A number that changes when the screen has to render the buffer again. */
+  /** Number that changes whenever the screen must show the buffer again. */
   tick: number;
   state: "connecting" | "open" | "ended";
-  /** The error with which the tail ended. Undefined while it is open. */
+  /** Error with which the live tail ended. Undefined while it is open. */
   error: unknown;
   perSecond: number;
   /** Number of messages that the server skipped because the browser or the network was too slow. */
@@ -22,7 +22,10 @@ interface TailFilter {
 
 /** Minimum milliseconds between two renders, however fast events arrive. */
 const RENDER_MS = 250;
-/** Most milliseconds of processing messages without a pause. A longer time would delay typing. */
+/**
+ * Maximum time in milliseconds of processing messages without a pause. A longer time would delay
+ * typing.
+ */
 const SLICE_MS = 8;
 const RETRY_MS = 3_000;
 
@@ -33,7 +36,10 @@ interface TailCounters {
   renderedAt: number;
 }
 
-/** Follows the live tail while the screen is open, and reconnects after it ended. */
+/**
+ * Follows the live tail (stream of new events) while the screen is open. Reconnects after the
+ * stream has ended.
+ */
 export function useTail(filter: TailFilter, isPaused: boolean): TailState {
   const counters = useRef<TailCounters>(null);
   counters.current ??= {

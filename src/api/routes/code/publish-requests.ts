@@ -23,7 +23,7 @@ interface PublishRequest {
   body: { publish?: boolean };
 }
 
-/** A request that publishes, and may connect the published transformation to destinations. */
+/** Request that publishes a transformation, and may connect it to destinations. */
 export interface LinkingPublishRequest extends PublishRequest {
   body: PublishRequest["body"] & Static<TObject<typeof destinationLists>>;
 }
@@ -34,7 +34,7 @@ export function isPublish({ query, body }: PublishRequest): boolean {
 
 const eventsToTest = "Events to test the code with; without any, a page and a track";
 
-/** `events` of a create or update request: an array of events, or one event. */
+/** Schema of `events` in a create or update request: an array of events, or one event. */
 export const Events = Type.Optional(
   Type.Union([TestEvents, AnyObject], { description: eventsToTest }),
 );
@@ -44,8 +44,8 @@ export function eventList(events: TestEvent[] | TestEvent): TestEvent[] {
 }
 
 /**
- * `testInput` of a publish request: an array of events, or that array as a JSON text, which is
- * RudderStack's older form.
+ * Schema of `testInput` in a publish request: an array of events, or that array as a JSON text,
+ * which is RudderStack's older form.
  */
 export const TestInput = Type.Optional(
   Type.Union([TestEvents, Type.String()], { description: eventsToTest }),

@@ -74,7 +74,7 @@ const exampleBody = {
   libraries: [{ versionId: example.ids.libraryVersion }],
 };
 
-/** The answer of a publish request. `validationOutput` lists the failed tests. */
+/** Schema of the response to a publish request. `validationOutput` lists the failed tests. */
 const Published = Type.Object({
   published: Type.Boolean(),
   message: Type.Optional(Type.String()),
@@ -172,12 +172,15 @@ export const publishRoutes = [
   }),
 ] as const;
 
-/** Whether a request has both lists, and nothing in them: a repository without any code. */
+/** Whether a request has both lists, and both are empty: a repository without any code. */
 function isEmpty({ transformations, libraries }: Revisions): boolean {
   return transformations?.length === 0 && libraries?.length === 0;
 }
 
-/** The revisions of a request as objects. Throws when the request lists none. */
+/**
+ * Returns the revisions that a request lists, each as an object. Throws when the request lists
+ * none.
+ */
 function items({ transformations = [], libraries = [] }: Revisions) {
   if (transformations.length + libraries.length === 0) {
     const message = "Expected at least one item in transformations or libraries, got none";

@@ -7,7 +7,7 @@ import type { StoredCode } from "../../../publishing/publisher.ts";
 import type { ApiDeps } from "../../deps.ts";
 import { Id, isoTime, Language, Time } from "../../schema/common.ts";
 
-/** Dependencies of the functions that build the answers. */
+/** Dependencies of the functions that build the responses. */
 type AnswerDeps = Pick<ApiDeps, "catalog" | "python">;
 
 /**
@@ -15,7 +15,7 @@ type AnswerDeps = Pick<ApiDeps, "catalog" | "python">;
  * answers.
  */
 
-/** Warnings of a publish request that succeeded. */
+/** Schema of the warnings in the response to a successful publish request. */
 export const Warnings = Type.Optional(
   Type.Array(Type.String(), { description: "What a publish was done in spite of" }),
 );
@@ -74,7 +74,7 @@ export const Library = Type.Object(
 );
 
 /**
- * Warnings of the publish that made a resource live. Absent unless the request has just published
+ * Warnings from publishing a transformation or library. Absent unless this request has published
  * it.
  */
 type PublishWarnings = Partial<Pick<StoredCode, "warnings">>;
@@ -84,8 +84,8 @@ function warningsAnswer({ warnings = [] }: PublishWarnings): PublishWarnings {
 }
 
 /**
- * Builds the answer for a transformation. `createdAt` is the creation of the transformation, and
- * `updatedAt` the creation of its newest revision.
+ * Builds the response that describes a transformation. `createdAt` is the creation of the
+ * transformation, and `updatedAt` the creation of its newest revision.
  */
 export function transformationAnswer(
   deps: AnswerDeps,

@@ -126,5 +126,5 @@ export const runRoutes = [
   }),
 ] as const;
 
-/** Name that error messages use for code that the request does not name. */
+/** Name by which error messages refer to code for which the request has no name. */
 const UNNAMED = "code";

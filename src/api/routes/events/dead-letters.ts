@@ -39,10 +39,10 @@ const DeadLetter = Type.Object(
   { $id: "DeadLetter" },
 );
 
-/** Most dead letters in one read. Between two reads, the event loop runs other requests. */
+/** Maximum number of dead letters per read. Between reads, the event loop runs other requests. */
 const LETTERS_AT_ONCE = 10;
 
-/** Reads without a match after which a page ends, which may leave a page empty. */
+/** Number of reads without a matching dead letter after which a page ends, perhaps empty. */
 const FRUITLESS_READS_MAX = 5;
 
 const filter = {
@@ -96,7 +96,7 @@ const LetterSelection = Type.Object(
 );
 type LetterSelection = Static<typeof LetterSelection>;
 
-/** Fields of an answer that a client needs to send the next request with the same filter. */
+/** Fields after the list. A client needs them to request the rest with the same filter. */
 const rest = {
   more: Type.Optional(Type.Boolean({ description: "With a filter: whether it finds more" })),
   before: Type.Optional({
@@ -236,8 +236,9 @@ export const deadLetterRoutes = [
 ] as const;
 
 /**
- * The filter and rate of a request with `all`. Undefined for a request without `all`. Throws when
- * `all` comes with ids or without a filter.
+ * Returns the filter and rate of a request with `all`, which applies to all dead letters that
+ * match. Undefined for a request without `all`. Throws when `all` comes with ids or without a
+ * filter.
  */
 function allOf({ ids, filter, all, rate }: LetterSelection) {
   if (all !== true) return undefined;
@@ -248,8 +249,8 @@ function allOf({ ids, filter, all, rate }: LetterSelection) {
 }
 
 /**
- * Ids of the dead letters that a request selects. `more` says whether the request's filter matches
- * further ones. Throws unless the request has either ids or a filter.
+ * Returns the ids of the dead letters that a request selects. `more` tells whether the request's
+ * filter matches further dead letters. Throws unless the request has either ids or a filter.
  */
 async function selected(
   deadLetters: DeadLetters,

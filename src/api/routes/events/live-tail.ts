@@ -10,12 +10,13 @@ import * as example from "../../schema/examples.ts";
 import { encodeTailMessage } from "../../tail-frames.ts";
 
 /**
- * Milliseconds between two heartbeats of a live tail. At each, the server checks the token again.
+ * Milliseconds between two heartbeats of a live tail (a stream of new events). At each heartbeat,
+ * the server checks the client's token again.
  */
 const TAIL_HEARTBEAT_MS = 1_000;
 /**
- * A live tail ends after this number of consecutive heartbeats at which the client's buffer is
- * full.
+ * Number of consecutive heartbeats with a full client buffer after which the server ends a live
+ * tail (a stream of new events).
  */
 const TAIL_STALLED_BEATS_MAX = 30;
 
@@ -57,8 +58,10 @@ export const tailRoutes = [
 type TailContext = RequestContext<string, TailFilter, unknown>;
 
 /**
- * The stream of a live tail. A client misses messages when it reads too slowly, and when the tails
- * of its workspace are sent too many bytes a second. It receives the number of missed messages. The stream ends when the token becomes invalid. It releases `permit` at its end.
+ * Creates the stream of a live tail, which sends a workspace's new events. A client misses messages
+ * when it reads too slowly, and when all live tails of the workspace together receive too many
+ * bytes per second. The client then receives the number of missed messages. The stream ends when
+ * the token becomes invalid. At its end, the stream releases `permit`.
  */
 function tailStream(context: TailContext, permit: Permit): ReadableStream {
   const { deps, workspaceId, query, closing } = context;

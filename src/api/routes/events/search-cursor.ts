@@ -9,10 +9,16 @@ import type { Positions } from "../../../log/positions.ts";
 const CIPHER = "aes-256-gcm";
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
-/** Cursors are padded to multiples of this number of bytes, so that their length tells nothing. */
+/**
+ * Cursors are padded to multiples of this number of bytes, so that their length reveals nothing
+ * about the log positions in them.
+ */
 const BLOCK_BYTES = 64;
 
-/** Encodes log positions as a cursor: base64url needs no escape in a URL. */
+/**
+ * Encrypts log positions as the cursor of a search. The cursor is base64url, which needs no escape
+ * in a URL.
+ */
 export function sealCursor(positions: Positions, key: Uint8Array): string {
   const text = JSON.stringify(positions);
   const nonce = randomBytes(NONCE_BYTES);
@@ -22,7 +28,7 @@ export function sealCursor(positions: Positions, key: Uint8Array): string {
   return Buffer.concat(sealed).toString("base64url");
 }
 
-/** Reads a cursor of the same workspace; undefined when the text is none. */
+/** Decrypts the cursor of a search. Undefined when the text is not a cursor of this workspace. */
 export function openCursor(cursor: string, key: Uint8Array): Positions | undefined {
   const bytes = Buffer.from(cursor, "base64url");
   if (bytes.length < NONCE_BYTES + TAG_BYTES) return undefined;

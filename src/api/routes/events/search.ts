@@ -112,8 +112,8 @@ export const searchRoutes = [
 ] as const;
 
 /**
- * Returns a function that accepts the ids of the caller's sources. When the query names a source,
- * it accepts only that one.
+ * Returns a function that tells whether a source id belongs to the caller's workspace. When the
+ * query names a source, the function accepts only this source.
  */
 function ownSources({ deps, workspaceId, query }: RequestContext<string, SearchQuery, unknown>) {
   const known = new Map<string, boolean>();

@@ -16,8 +16,9 @@ import {
 
 /**
  * Returns the config to store: validated, without nulls, and with the stored secrets that the
- * request leaves out. The config of a disabled destination may lack keys. Throws when the config is invalid, or when a stored secret would be sent to
- * another host, since the caller may not know the secret.
+ * request leaves out. The config of a disabled destination may lack keys. Throws when the config is
+ * invalid. Also throws when a stored secret would be sent to another host than before, because the
+ * caller may not know the secret.
  */
 export function resolveConfig(
   kind: DestinationKind,
@@ -58,9 +59,9 @@ function isOfMissingKey({ path }: Detail, config: DestinationConfig): boolean {
 }
 
 /**
- * Returns the config as answers show it: only known keys, and no secrets. A secret in an item of a
- * list becomes an empty text, unless `headers` is `clear` and the kind tells secret headers from
- * others.
+ * Returns the config as responses show it: only known keys, and no secrets. A secret in an item of
+ * a list becomes an empty text, unless `headers` is `clear` and the kind of destination can tell
+ * secret headers from others.
  */
 export function configAnswer(
   kind: DestinationKind,
@@ -89,7 +90,7 @@ export function configAnswer(
   return shown;
 }
 
-/** The config schema of a destination, with its secrets marked as `writeOnly`. */
+/** Returns the config schema of a kind of destination, with its secrets marked as `writeOnly`. */
 export function schemaWithSecrets(kind: DestinationKind): TSchema {
   const schema: TSchema = structuredClone(kind.configSchema);
   for (const { key, inner } of secretsOf(kind)) {
@@ -101,14 +102,16 @@ export function schemaWithSecrets(kind: DestinationKind): TSchema {
   return schema;
 }
 
-/** The form in which a config is written: in the kind's own keys, or in RudderStack's. */
+/**
+ * Returns the form in which a config is written: with pixelmill's own keys, or with RudderStack's.
+ */
 function formOf(kind: DestinationKind, config: DestinationConfig): ConfigForm {
   return kind.formOf?.(config) ?? kind;
 }
 
 /**
- * Returns the sent config with the stored texts in place of those that answers show for them. A
- * text stays masked when the sent config would show more of the stored one.
+ * Returns the sent config with stored texts in place of their masked forms, which responses show. A
+ * text stays masked if the sent config would show more of the stored text than before.
  */
 function unmasked(
   { maskedKeys = [] }: ConfigForm,
@@ -124,7 +127,7 @@ function unmasked(
   return config;
 }
 
-/** An error for each text with a mask that is not the stored text. */
+/** Returns an error for each text that contains a mask and is not the stored text. */
 function maskErrors(
   { maskedKeys = [] }: ConfigForm,
   config: DestinationConfig,

@@ -7,7 +7,7 @@ import { type RequestContext, type Route, type RouteKey, route } from "../../rou
 import { ExternalId, enveloped, paged, type pageQuery } from "../../schema/common.ts";
 
 interface ResourceOptions<Singular, Plural, Item extends TSchema, Stored> {
-  /** Names of one item and of the list. Paths and JSON envelopes use them. */
+  /** Name of one item and name of a list of items, as in paths and JSON. */
   singular: Singular;
   plural: Plural;
   schema: Item;
@@ -51,9 +51,9 @@ function adminRoute<
 }
 
 /**
- * Returns functions that make the routes of one resource under `/v2`. The routes share envelopes,
- * paths, examples and the permission `workspace:admin`. Each route gets a function that selects the
- * part of the catalog with the stored items.
+ * Returns functions that create the `/v2` routes of one kind of item, such as sources. The routes
+ * share the form of bodies and paths, the examples and the permission `workspace:admin`. Each
+ * function takes a function that selects the part of the catalog with the items.
  */
 export function resource<
   const Singular extends string,

@@ -141,7 +141,10 @@ export function updateSource({
   });
 }
 
-/** The fields that create and update requests share. A config of null counts as an empty object. */
+/**
+ * Returns the fields that create and update requests share. A config of null counts as an empty
+ * object.
+ */
 function changedFields({
   enabled,
   config,

@@ -6,7 +6,7 @@ import { isObject } from "../../schema/common.ts";
 
 export type DestinationConfig = Record<string, unknown>;
 
-/** A stored secret that the request left out, and that the new config therefore keeps. */
+/** A stored secret that the request left out, so that the new config keeps it. */
 interface RetainedSecret {
   secret: SecretKey;
   /** JSON pointer to the secret in the config. */
@@ -15,7 +15,7 @@ interface RetainedSecret {
 
 /**
  * Returns the sent config without nulls, and with the stored secrets that the request leaves out.
- * `kept` lists those secrets.
+ * `kept` lists these secrets.
  */
 export function retainSecrets(
   form: ConfigForm,
@@ -41,7 +41,8 @@ export function retainSecrets(
 }
 
 /**
- * An error for each kept secret that the new config would send to another host than the old one.
+ * Returns an error for each kept secret that the new config would send to another host than the old
+ * config.
  */
 export function audienceErrors(
   kept: readonly RetainedSecret[],
@@ -70,8 +71,8 @@ export function secretsOf({ secretKeys }: ConfigForm) {
 }
 
 /**
- * The hosts that receive a secret. The list is empty when the config does not name them: that of a
- * disabled destination, or of an earlier version.
+ * Returns the hosts that receive a secret. The list is empty when the config does not name them,
+ * because the destination is disabled or the config is from an earlier version.
  */
 function audiencesOf({ audiences }: SecretKey, config: DestinationConfig): SecretAudience[] {
   try {
@@ -96,7 +97,7 @@ interface SecretMember {
   keep(path: string): void;
 }
 
-/** Returns an object with the stored secret when the request's secret is absent or empty. */
+/** Returns an object with the stored secret if the request's secret is absent or empty. */
 function retainInObject(
   value: unknown,
   before: unknown,
@@ -133,7 +134,7 @@ function retainInList(
   });
 }
 
-/** A text that is equal for items whose fields other than the secret are equal. */
+/** Returns a text that is equal for items whose fields other than the secret are equal. */
 function identity(item: DestinationConfig, inner: string): string {
   return JSON.stringify({ ...item, [inner]: undefined });
 }

@@ -15,7 +15,10 @@ const Workspace = Type.Object(
   { $id: "Workspace" },
 );
 
-/** Workspace fields that rudder-cli expects. A self-hosted workspace has fixed values for them. */
+/**
+ * Workspace fields that rudder-cli expects. pixelmill always responds with these values, because it
+ * is self-hosted and has no regions or environments.
+ */
 const fixed = { environment: "PRODUCTION", status: "ACTIVE", region: "SELF-HOSTED" } as const;
 
 const workspaceRoute = route("GET /v2/workspace", {
@@ -41,8 +44,8 @@ const workspaceRoute = route("GET /v2/workspace", {
 });
 
 /**
- * Routes for RudderStack products that pixelmill does not have. They answer with an empty object,
- * because rudder-cli loads all of them before it applies changes.
+ * Routes for RudderStack products that pixelmill does not have. They respond with an empty object,
+ * because rudder-cli loads all of these products before it applies changes.
  */
 const catalogues = [
   "GET /v2/catalog/categories",
@@ -56,8 +59,8 @@ const catalogues = [
 ] as const satisfies RouteKey[];
 
 /**
- * Answers with an empty list of accounts, in the envelope that RudderStack's clients read. The
- * clients request the list, but pixelmill has no accounts (of a warehouse, for example).
+ * Route that responds with an empty list of accounts (of a warehouse, for example). RudderStack's
+ * clients request the list, but pixelmill has no accounts.
  */
 const accountsRoute = route("GET /v2/accounts", {
   summary: "Empty: rudder-cli and the Terraform provider ask for it",

@@ -4,8 +4,7 @@ import { answerLocally, mergeMessages, type NodeHealth, type StatusDeps } from "
 type ClusterNode = NonNullable<ClusterFigures["nodes"]>[number];
 
 /**
- * The nodes and partitions of a cluster, with the cluster's problems and those that its nodes
- * report.
+ * Returns the nodes and partitions of a cluster, with the problems of the cluster and of its nodes.
  */
 export async function clusterStatus(deps: StatusDeps & Pick<ApiDeps, "nodes">) {
   const { nodes, others } = deps;
@@ -34,7 +33,7 @@ function nodeAnswer(member: ClusterNode, health: NodeHealth | undefined) {
   return { ...member, answers: health !== undefined, problems };
 }
 
-/** A problem message for the partitions whose lanes no live node runs. */
+/** Returns a problem message about the partitions whose events no running node delivers. */
 function partitionsWithoutNode(
   partitions: ClusterFigures["partitions"],
   members: readonly ClusterNode[],

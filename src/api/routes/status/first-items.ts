@@ -1,6 +1,9 @@
 import { OVERVIEW_ITEMS_MAX, PAGE_ITEMS_MAX } from "../../../settings/limits.ts";
 
-/** The items of a list up to the limit of one overview, and the total number of items. */
+/**
+ * Returns the items of a list, up to the maximum number for one overview, and the total number of
+ * items.
+ */
 export function firstItems<T>(list: (page: number) => { items: T[]; total: number }) {
   const items: T[] = [];
   let total = 0;

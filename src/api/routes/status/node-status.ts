@@ -8,21 +8,24 @@ export interface LaneSummary extends Omit<LaneStatus, "rates"> {
   rates: Rates;
 }
 
-/** State of a workspace's lanes and guests, on one node or merged from all nodes. */
+/**
+ * State of a workspace's lanes (deliveries to a destination) and guests (processes that run user
+ * code), on one node or merged from all nodes.
+ */
 export interface WorkspaceStatus {
-  /** Lane summaries by destination id. */
+  /** State of each destination's delivery, by destination id. */
   lanes: Record<string, LaneSummary>;
   /** Event rates by connection id. */
   connections: Record<string, Rates>;
   suspensions: RevisionSuspension[];
-  /** Messages of failing health checks, each one sentence. */
+  /** Messages of failing health checks, one sentence each. */
   troubles: string[];
-  /** Warnings about states in which the server works but should not stay. */
+  /** Warnings about states in which the server works but should not remain. */
   warnings: string[];
 }
 
 interface NodeAnswers<T> {
-  /** Answers by the id of the node. This node's own answer is included. */
+  /** Answers by the id of the node. The answer of this node is included. */
   byNode: ReadonlyMap<string, T>;
   /** Ids of nodes that did not answer in time. Empty on a standalone server. */
   missingNodes: string[];
@@ -33,7 +36,7 @@ export type StatusDeps = Pick<
   "catalog" | "pipeline" | "suspensions" | "ready" | "others" | "limiters"
 >;
 
-/** Most characters of a failure reason in an answer. The rest is cut off. */
+/** Maximum length of a failure reason in a response. The rest is cut off. */
 const REASON_CHARS_MAX = 500;
 
 export const noRates: Rates = { received: 0, delivered: 0, dropped: 0, failed: 0 };
@@ -60,7 +63,10 @@ export async function countedMinutes(deps: StatusDeps, workspaceId: string, dest
   return { counted: [...byNode.values()].flat(), missingNodes };
 }
 
-/** Answers a question about the state of this node alone. A client or another node asks it. */
+/**
+ * Answers a question about the state of this node alone. The question comes from a client or from
+ * another node.
+ */
 export function answerLocally(deps: StatusDeps, question: unknown): unknown {
   const [kind, id] = question as [string, string];
   switch (kind) {
@@ -78,8 +84,8 @@ export function answerLocally(deps: StatusDeps, question: unknown): unknown {
 }
 
 /**
- * Asks all nodes, this one included, because only the node that runs a lane or guest knows its
- * state.
+ * Sends a question to all nodes, including this one, because only the node that delivers a
+ * destination's events or runs a workspace's code knows their state.
  */
 async function askAllNodes<T>(
   deps: StatusDeps,
@@ -117,7 +123,7 @@ function localStatus(deps: StatusDeps, workspaceId: string): WorkspaceStatus {
 
 export type NodeHealth = Pick<WorkspaceStatus, "troubles" | "warnings">;
 
-/** Messages of this node's failing health checks, and its warnings. */
+/** Returns the messages of this node's failing health checks, and its warnings. */
 function localHealth({ ready }: Pick<StatusDeps, "ready">): NodeHealth {
   const { checks, warnings } = ready();
   const failing = Object.entries(checks).filter(([, { ok }]) => !ok);
@@ -153,8 +159,8 @@ function mergeStatuses(told: ReadonlyMap<string, WorkspaceStatus>): WorkspaceSta
 }
 
 /**
- * Merges the messages of all nodes and drops duplicates. A message that some nodes did not report
- * is prefixed with the ids of the nodes that did.
+ * Merges the messages of all nodes and drops duplicates. A message that only some nodes report is
+ * prefixed with the ids of these nodes.
  */
 export function mergeMessages<T>(
   told: ReadonlyMap<string, T>,
@@ -180,8 +186,8 @@ function mergeById<T>(
 }
 
 /**
- * Merges the lanes of one destination on several nodes: sums the rates, and keeps the most urgent
- * failure.
+ * Merges the delivery states of one destination from several nodes: adds the rates, and keeps the
+ * most urgent failure.
  */
 function mergeLanes(lanes: readonly LaneSummary[]): LaneSummary {
   const failure = lanes.flatMap((lane) => lane.failure ?? []).sort(byUrgency)[0];
@@ -210,7 +216,7 @@ function sumRates(all: readonly Rates[]): Rates {
 }
 
 /**
- * The suspension with the latest end, for each revision. Each node suspends a revision
+ * Returns, for each revision, the suspension with the latest end. Each node suspends revisions
  * independently.
  */
 function latestSuspensions(suspensions: readonly RevisionSuspension[]): RevisionSuspension[] {

@@ -11,7 +11,10 @@ import {
   workspaceStatus,
 } from "./node-status.ts";
 
-/** States of a destination, most urgent first. When several apply, the overview shows the first. */
+/**
+ * States of a destination, most urgent first. When several states apply, the overview shows the
+ * first of them.
+ */
 export const destinationStates = [
   "down",
   "failing",
@@ -48,8 +51,8 @@ interface LinkedTransformation {
 }
 
 /**
- * State and event rates of a workspace's sources, transformations and destinations, and its
- * problems.
+ * Returns the state and event rates of a workspace's sources, transformations and destinations, and
+ * its problems.
  */
 export async function workspaceOverview(deps: StatusDeps, workspaceId: string) {
   const { catalog, pipeline } = deps;
@@ -89,7 +92,7 @@ export async function workspaceOverview(deps: StatusDeps, workspaceId: string) {
 
 const missing = (id: string) => `Node ${id} does not answer: what it does is not in these figures`;
 
-/** The transformations that are linked to the destinations, each once. */
+/** Returns the transformations that are linked to the destinations, each once. */
 function linkedTransformations(
   deps: StatusDeps,
   activity: WorkspaceStatus,
@@ -151,7 +154,7 @@ function connectionOf(
 interface DestinationContext {
   lane: LaneSummary | undefined;
   code: LinkedTransformation | undefined;
-  /** Whether all nodes reported the state of their lanes. */
+  /** Whether all nodes of the cluster reported the state of their deliveries. */
   isAllKnown: boolean;
 }
 

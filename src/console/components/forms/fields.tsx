@@ -113,7 +113,8 @@ export const optionsOf = (items: readonly { id: string; name: string }[]): Selec
   items.map(({ id, name }) => ({ value: id, text: name }));
 
 /**
- * Adds an option for the current value when the list lacks it, such as the id of a deleted item.
+ * Adds an option for the current value if the list lacks the value, such as the id of a deleted
+ * item.
  */
 export function includeCurrent(options: readonly SelectOption[], value: string) {
   if (value === "" || options.some((option) => option.value === value)) return options;
