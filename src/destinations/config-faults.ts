@@ -25,8 +25,8 @@ export function configFaults(schema: TObject, config: Record<string, unknown>): 
 }
 
 /**
- * Calls `check`. Returns one fault at `path` when it throws `EgressRefused`, and an empty list when
- * it returns.
+ * Calls `check`, which throws `EgressRefused` when pixelmill may not connect to an address. Returns
+ * one fault at `path` in this case, and otherwise an empty list.
  */
 export function egressFaults(path: string, check: () => unknown): Detail[] {
   try {

@@ -17,8 +17,9 @@ export type DeliveryResult =
   | { kind: "rejected"; reason: string }
   /**
    * A later attempt may succeed. `afterMs` is the delay in milliseconds that the receiver asks for.
-   * Without `scope`, the failure is the destination's. `delivered`, for kinds with `batchLimits`
-   * only, has the indexes of events that were delivered nevertheless and are not tried again.
+   * Without `scope`, the cause of the failure is the destination and not an event. `delivered`, for
+   * kinds with `batchLimits` only, has the indexes of events that were delivered nevertheless and
+   * are not tried again.
    */
   | {
       kind: "retry";
@@ -31,9 +32,9 @@ export type DeliveryResult =
 /**
  * The cause of a failure that may pass. `destination`: the receiver cannot be reached, or would
  * take no event at the moment (refused connections, time-outs, TLS, DNS, 429, 503, a full disk).
- * Such failures never count toward giving up an event. `event`: the receiver was reached and failed
- * at this delivery, so that one of its events may be the cause. Events that fail so alone, while
- * the receiver takes others, are given up.
+ * These failures never count toward giving up an event. `event`: the receiver was reached and
+ * failed at this delivery, so that one of its events may be the cause. An event that fails in this
+ * way in deliveries of its own, while the receiver takes others, is given up.
  */
 export type FailureScope = "event" | "destination";
 
@@ -72,8 +73,8 @@ export interface BatchLimits {
 }
 
 /**
- * An open destination. It may have several deliveries at a time. Each delivery settles within the
- * timeout of the destination's kind.
+ * An open destination, ready for deliveries. It may have several deliveries at a time. Each
+ * delivery ends within the timeout of the destination's kind.
  */
 export interface OpenDestination {
   /**
@@ -86,13 +87,13 @@ export interface OpenDestination {
    * Kinds with `batchLimits` have one delivery at a time, and each delivery gets a unique `name`:
    * ASCII letters, digits, `.`, `_` and `-`. Names ascend with time. Every further attempt at a
    * delivery, also after a crash, gets the same name and contains all events of the earlier
-   * attempts, except events that have settled, or were delivered in
-   * part of an attempt. After a crash it may contain
-   * more events. An event gets no other name as long as an attempt may have succeeded. So a kind
-   * that writes to a path made of the name and of the events' `input` overwrites the files of
-   * earlier attempts, and stores each event once. For these kinds, `rejected` makes all events of
-   * the delivery dead letters, without trying them one by one, and a failure is never an event's:
-   * they name events that cannot be written in `refused`. Other kinds get no name.
+   * attempts, except events that have a final outcome, or were delivered in part of an attempt.
+   * After a crash it may contain more events. An event gets no other name as long as an attempt may
+   * have succeeded. So a kind that writes to a path made of the name and of the events' `input`
+   * overwrites the files of earlier attempts, and stores each event once. For these kinds,
+   * `rejected` makes all events of the delivery dead letters, without trying them one by one, and
+   * the cause of a failure is never an event: these kinds name events that cannot be written in
+   * `refused`. Other kinds get no name.
    */
   deliver(
     events: readonly OutgoingEvent[],
@@ -103,8 +104,9 @@ export interface OpenDestination {
 }
 
 /**
- * A secret key of a config, such as a password. The API never returns its value. An update that
- * omits the key keeps the stored value, unless the update adds a receiver of the secret.
+ * Describes a secret key of a config, such as a password. The API never returns its value. An
+ * update that omits the key keeps the stored value, unless the update adds a receiver of the
+ * secret.
  */
 export interface SecretKey<Config = Record<string, unknown>> {
   /**
@@ -121,21 +123,21 @@ export interface SecretKey<Config = Record<string, unknown>> {
   isSecret?(item: Record<string, unknown>): boolean;
   /**
    * Returns the receivers of the secret, or of requests that are signed with it. Throws when they
-   * cannot be read from the config, as may happen with a config of an earlier version.
+   * cannot be read from the config, as may happen with a config that an earlier version stored.
    */
   audiences(config: Config): SecretAudience[];
 }
 
-/** A receiver of a secret. */
+/** A server that gets a secret, or requests that are signed with the secret. */
 export interface SecretAudience {
   /** Host and port in lower case, such as `db.example.com:5432`. */
   host: string;
   /** Whether TLS encrypts the connection over which the secret is sent. */
   isTls: boolean;
   /**
-   * Which certificates prove that a server is the receiver: authorities and a name in the config.
-   * Absent for kinds that always expect the host's name and the system's authorities. A receiver
-   * that is proved by other certificates counts as another receiver.
+   * Describes the certificates by which a server proves that it is the receiver: their authorities
+   * and the name in them. Absent for kinds that always expect the host's name and the system's
+   * authorities. A receiver with another description counts as another receiver.
    */
   certificate?: string;
   /**
@@ -146,12 +148,12 @@ export interface SecretAudience {
 }
 
 /**
- * A key of a config whose text has secret parts, such as a URL. An update with the text that
- * answers show keeps the stored one.
+ * Describes a key of a config whose text has secret parts, such as a URL. Answers of the API show
+ * the text with these parts masked. An update with this masked text keeps the stored one.
  */
 export interface MaskedKey<Config = Record<string, unknown>> {
   key: string;
-  /** Returns the text as answers show it, with `MASK` in place of its secret parts. */
+  /** Returns the text as answers of the API show it, with `MASK` in place of its secret parts. */
   shown(config: Config): string;
 }
 
@@ -169,14 +171,15 @@ export interface ConfigForm<Config = Record<string, unknown>> {
 }
 
 /**
- * A kind of destination, such as `webhook` or `file`. `validate` is the only function that gets an
- * unchecked config. The other functions get configs that `validate` accepted.
+ * A kind of destination, such as `webhook` or `file`. Only `validate` gets configs that are
+ * unchecked. The other functions get configs that `validate` accepted.
  */
 export interface DestinationKind<Config = Record<string, unknown>> extends ConfigForm<Config> {
   kind: string;
   /**
-   * Returns the other form in which this config is written: that of RudderStack's clients.
-   * Undefined for a config in the kind's own form. All functions take configs in both forms.
+   * Returns the alternative form in which this config is written, with the keys of RudderStack's
+   * clients. Undefined for a config in the kind's own form. All functions take configs in both
+   * forms.
    */
   formOf?(config: Record<string, unknown>): ConfigForm | undefined;
   /** Largest number of events in one delivery, at least 1. */

@@ -1,8 +1,8 @@
 import { GrowingBuffer } from "../egress/growing-buffer.ts";
 
 /**
- * Splits the bytes of a server into frames: messages that begin with their length. Every received
- * byte is copied a bounded number of times, however small the pieces are.
+ * Splits the bytes that a server sends into frames: messages that begin with their length. Copies
+ * every received byte a bounded number of times, however small the received pieces are.
  */
 export class FrameReader {
   readonly #lengthOf: (bytes: Buffer) => number | undefined;

@@ -19,8 +19,8 @@ export function networkReason(error: unknown): string {
 }
 
 /**
- * Sends the request of a connection test. Records the steps `resolve`, `connect` and `tls` as they
- * pass, or the step that failed. The caller decides from the response whether the last step,
+ * Sends the HTTP request of a connection test. Records the steps `resolve`, `connect` and `tls`
+ * that passed, or the step that failed. The caller decides from the response whether the last step,
  * `decided`, passed. Resolves with undefined when a step failed.
  */
 export async function requestInSteps(

@@ -4,7 +4,10 @@ export const MASK = "***";
 /** Names of query parameters whose values are secrets, such as `api_secret`. */
 const secretName = /key|token|secret|password|signature|^sig$/i;
 
-/** Services whose URLs are secrets: whoever knows the path may send to it. */
+/**
+ * Hosts of services whose URLs are secrets, because anyone who knows the path of such a URL may
+ * send to it.
+ */
 const secretHosts = [
   /^hooks\.slack\.com$/,
   /(^|\.)discord(app)?\.com$/,
@@ -15,9 +18,10 @@ const secretHosts = [
 ];
 
 /**
- * Returns a URL as answers show it. `isSecret` says whether its path and query are hidden. When it
- * is undefined, they are hidden for known services, and for others the values of query parameters
- * with names of secrets. A URL without hidden parts is returned as it is.
+ * Returns a URL as answers of the API show it, with secret parts hidden. `isSecret` decides whether
+ * the path and the query are hidden. When it is undefined, they are hidden for hosts in
+ * `secretHosts`; for other hosts, only values of query parameters with names such as `token` are
+ * hidden. A URL without secret parts is returned as it is.
  */
 export function maskedUrl(text: string, isSecret?: boolean): string {
   const url = URL.parse(text);

@@ -5,30 +5,38 @@ import type { ConfigForm, DestinationKind } from "./destination.ts";
 
 type Config = Record<string, unknown>;
 
-/** Schema of a key that RudderStack's clients send and that has no effect here. */
+/**
+ * Returns the schema of a config key that RudderStack's clients send and that has no effect here.
+ */
 export const ignoredKey = () =>
   Type.Optional(Type.Unknown({ description: "Kept for RudderStack's clients; has no effect" }));
 
-/** How a kind's config is written in RudderStack's keys. */
+/** Describes how the config of a kind of destination is written in RudderStack's keys. */
 export interface RudderstackKeys {
-  /** RudderStack's keys with their schemas, except those that the kind's own config has too. */
+  /** RudderStack's keys with their schemas, except keys that the kind's own config has too. */
   schemas: TProperties;
-  /** RudderStack's keys, and the key of the kind's own config that each one stands for. */
+  /** RudderStack's key → the key of the kind's own config that it stands for. */
   names: Readonly<Record<string, string>>;
-  /** RudderStack's keys of secrets that have no effect here. They are stored and never answered. */
+  /**
+   * RudderStack's keys of secrets that have no effect here. They are stored, but the API never
+   * returns them.
+   */
   unusedSecrets?: readonly string[];
   /**
-   * RudderStack's keys that switch on what the kind does not have. A config in which one is set is
-   * refused, with this text about it.
+   * RudderStack's keys that switch on features which this kind of destination does not have. A
+   * config in which such a key is set is refused with this text.
    */
   unsupported: Readonly<Record<string, string>>;
-  /** Returns the config in the kind's own keys. Values of wrong types are passed on. */
+  /**
+   * Converts a config in RudderStack's keys to the kind's own keys. Values of wrong types are
+   * passed on.
+   */
   translate(config: Config): Config;
 }
 
 /**
- * Makes a kind take configs in RudderStack's keys too. They are stored as they were sent, and
- * translated when they are used.
+ * Makes a kind of destination take configs in RudderStack's keys too. These configs are stored as
+ * they were sent, and translated when they are used.
  */
 export function withRudderstackKeys(kind: DestinationKind, keys: RudderstackKeys): DestinationKind {
   const own: TProperties = kind.configSchema.properties;

@@ -5,8 +5,9 @@ import { atMost, FairSemaphore } from "../concurrency/fair-semaphore.ts";
 import { SCRAM_ITERATIONS_MAX } from "./limits.ts";
 
 /**
- * Keys that are derived at a time for all workspaces. Each takes one of the threads that also read
- * and write files, of which there are as many as processors, so at least half of them stay free.
+ * Largest number of SCRAM keys that are derived at the same time for all workspaces. Each
+ * derivation takes one of the threads that also read and write files. There are as many threads as
+ * processors, so at least half of them stay free.
  */
 export const SCRAM_DERIVATIONS_MAX = Math.max(
   1,
@@ -21,7 +22,7 @@ export interface ScramParameters {
   iterations: number;
 }
 
-/** The server asks for more iterations than are allowed. */
+/** Thrown when a server asks for more iterations than are allowed. */
 export class TooManyIterations extends Error {
   override readonly name = "TooManyIterations";
 
@@ -38,14 +39,18 @@ function deriveKey({ hash, password, salt, iterations }: ScramParameters): Promi
 }
 
 /**
- * Derives SCRAM keys (SaltedPassword of RFC 5802 §3) on other threads: one at a time for each
- * workspace, whose members choose the servers, and few in all.
+ * Derives SCRAM keys (SaltedPassword of RFC 5802 §3) on other threads. Members of a workspace
+ * choose the servers, which choose how costly a key is; so only one key is derived at a time for
+ * each workspace, and few in all.
  */
 export class ScramDerivations {
   readonly #permits: FairSemaphore;
   readonly #derive: typeof deriveKey;
 
-  /** `max` is the number of derivations at a time. `derive` is another function in tests. */
+  /**
+   * `max` is the largest number of derivations at the same time. Tests pass another function
+   * `derive`.
+   */
   constructor(derive = deriveKey, max = SCRAM_DERIVATIONS_MAX) {
     this.#permits = new FairSemaphore(max, atMost(1));
     this.#derive = derive;
@@ -75,14 +80,16 @@ export class ScramDerivations {
 
 type Derive = (
   parameters: ScramParameters,
-  /** Returns the key if another connection of the destination has derived it meanwhile. */
+  /**
+   * Returns the key if another connection of the destination has derived the same key meanwhile.
+   */
   known: () => Buffer | undefined,
   signal: AbortSignal,
 ) => Promise<Buffer>;
 
 /**
- * The SCRAM keys of one destination. The last one is kept: a server asks with the same salt and
- * iterations until the password is changed.
+ * The SCRAM keys of one destination. Keeps the last derived key, because a server asks with the
+ * same salt and iterations until the password is changed.
  */
 export class ScramKeys {
   readonly #derive: Derive;

@@ -8,9 +8,10 @@ export function audienceOfUrl(text: unknown): SecretAudience {
 }
 
 /**
- * Returns the certificates that a config with `tlsCa` and `tlsServerName` accepts: by default those
- * of the system's authorities for the name `host`. Whoever could replace the authorities could put
- * another server at the receiver's address.
+ * Describes the certificates that a config with `tlsCa` and `tlsServerName` accepts: by default
+ * those of the system's authorities for the name `host`. The description is part of a secret's
+ * receiver, because a user who could replace the authorities could put another server at the
+ * receiver's address.
  */
 export function acceptedCertificate(
   { tlsCa = "", tlsServerName }: { tlsCa?: string; tlsServerName?: string },
@@ -20,8 +21,8 @@ export function acceptedCertificate(
 }
 
 /**
- * Returns the receivers in `after` that are missing in `before`. A receiver that had TLS in
- * `before` and has none in `after` counts as missing.
+ * Returns the receivers of a secret that are in `after` and missing in `before`. A receiver that
+ * had TLS in `before` and has none in `after` counts as missing.
  */
 export function addedAudiences(
   before: readonly SecretAudience[],

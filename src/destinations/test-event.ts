@@ -1,6 +1,9 @@
 import type { OutgoingEvent } from "./destination.ts";
 
-/** Creates the event that a connection test sends. Its name and ids show that it is a test. */
+/**
+ * Creates the event that a connection test sends. Its name and ids show the receiver that it is a
+ * test.
+ */
 export function testEvent(): OutgoingEvent {
   const messageId = crypto.randomUUID();
   const receivedAt = Date.now();

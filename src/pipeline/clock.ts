@@ -4,7 +4,7 @@
 export class Notifier {
   readonly #waiters = new Set<() => void>();
 
-  /** Calls `call` at the next notification. The returned function cancels this. */
+  /** Calls `call` once, at the next notification. The returned function cancels the call. */
   once(call: () => void): () => void {
     this.#waiters.add(call);
     return () => this.#waiters.delete(call);
@@ -36,9 +36,9 @@ export interface Clock {
   /** Milliseconds on a clock that is never set, for measuring durations. */
   elapsed(): number;
   /**
-   * Milliseconds since a wall clock, of this process or another, showed `at`; at least 0. `at` is
-   * in milliseconds since the epoch. Setting the wall clock while this process runs makes no time
-   * look older than it can be.
+   * Milliseconds since the time `at`, at least 0. `at` is in milliseconds since the epoch, by the
+   * wall clock of this process or another. When the wall clock was set in between, returns the
+   * smallest possible age, so that no new event looks old.
    */
   age(at: number): number;
   /** A random number from 0 inclusive to 1 exclusive. */
@@ -54,14 +54,14 @@ const STEP_CHECK_MS = 1_000;
  * corrections, such as those by NTP.
  */
 const STEP_MS_MIN = 2_000;
-/** Largest number of clock settings to remember. */
+/** Largest number of past changes of the wall clock that are remembered. */
 const STEPS_MAX = 16;
 
 /**
- * Creates the `age` function of a clock. Setting the wall clock changes its difference to
- * `elapsed`, so all differences seen are remembered. A time may be from before or after a setting.
- * The function returns the smallest age that is possible, so that setting the clock never makes a
- * new event look old.
+ * Creates the function `age` of a clock. Setting the wall clock changes its difference to the
+ * monotonic clock `elapsed`, so the function remembers each difference that it has seen. It cannot
+ * know whether a time was read before or after a change, so it returns the smallest possible age: a
+ * new event must never look old.
  */
 export function createAges(wall: () => number, elapsed: () => number): (at: number) => number {
   let distances = [wall() - elapsed()];

@@ -10,54 +10,50 @@ import type { LaneGauges } from "./monitoring/lane-gauges.ts";
 export interface LaneRegistryParts extends Omit<LaneContext, "refresh"> {
   kinds: ReadonlyMap<string, DestinationKind>;
   /**
-   * Whether deliveries are on hold: while true, no lane runs, and all events stay in the logs. Not
-   * called again after it has returned false. Absent: not on hold.
+   * Whether all deliveries are on hold, so that events stay in the logs. Not called again after it
+   * has returned false. Absent: not on hold.
    */
   isOnHold?(): boolean;
 }
 
-/** A destination that should have a lane, and its connections. */
+/** A destination to which events are to be delivered, and its connections. */
 interface WantedLane {
   destination: Destination;
   connections: Connection[];
 }
 
-/** Most lanes whose cursor is written in one interval of trimming, although no event settled. */
+/** Most lanes (deliveries) whose log position is written in one trim interval while idle. */
 const CHECKPOINTS_MAX = 1_000;
-/** Most lanes whose cursor is written at once. Collecting one cursor takes up to 50 µs. */
+/** Most lanes whose log position is written at once. Collecting one takes up to 50 µs. */
 const CHECKPOINTS_AT_ONCE_MAX = 100;
 
 /**
- * Starts and stops the lanes of one partition. A destination has a lane while it has a connection
- * or replays.
+ * Starts and stops the lanes of one partition. A lane delivers the events of one destination, and
+ * exists while the destination has a connection or replays.
  */
 export class LaneRegistry {
   readonly #parts: LaneRegistryParts;
   readonly #context: LaneContext;
   readonly #lanes = new Map<string, Lane>();
-  /**
-   * Source id → ids of the destinations connected to it. Shows which lanes a new record must wake.
-   */
+  /** Source id → ids of the connected destinations, whose lanes a new record must wake. */
   readonly #bySource = new Map<string, Set<string>>();
   /** Destination id → ids of the sources connected to it; the reverse of `#bySource`. */
   readonly #sources = new Map<string, string[]>();
-  /**
-   * Ids of destinations that may have replays to send. These need a lane even without a connection.
-   */
+  /** Ids of destinations that may have events to replay, for which they need a lane. */
   readonly #replaying = new Set<string>();
   readonly #wakes = new WakeQueue();
   /** Destination id → removal of its lane that is still running. */
   readonly #removals = new Map<string, Promise<void>>();
-  /** Ids of destinations whose lane could not be removed. Tried again with the next change. */
+  /** Ids of destinations whose lane could not be removed. The next change tries again. */
   readonly #unremoved = new Set<string>();
-  /** Lanes that `checkpoint` still has to visit, and how many of them before its next call. */
+  /** Lanes whose read position `checkpoint` must still write, and how many before its next call. */
   #checkpointing: Iterator<Lane> | undefined;
   #checkpointsLeft = 0;
-  /** Ids of connected destinations whose type this version does not know. They get no lane. */
+  /** Ids of connected destinations of a type that this version does not know. They get no lane. */
   readonly #unknown = new Set<string>();
   /**
-   * Version of the catalog's connections that the lanes have applied. Undefined before the catalog
-   * is read, and when it could not be read.
+   * Version of the catalog's connections that the lanes (deliveries) have applied. Undefined before
+   * the catalog is read, and when it could not be read.
    */
   #topology: number | undefined;
   #isStopped = false;
@@ -96,8 +92,8 @@ export class LaneRegistry {
   }
 
   /**
-   * Wakes the lanes of the sources in `range`, or all lanes when it is absent. Reads the catalog
-   * first, because a lane that starts too late would have to read many records again.
+   * Tells the lanes (deliveries) of the sources in `range`, or all, that there are new records.
+   * Reads the catalog first, because a lane that starts too late must read many records again.
    */
   wake(range?: DurableRange): void {
     this.refresh();
@@ -113,7 +109,7 @@ export class LaneRegistry {
     this.#parts.logs.setAnnouncedEnd(range.log, range.end);
   }
 
-  /** Call when replays to these destinations began or ended. */
+  /** Applies replays to these destinations that began or ended. */
   refreshReplays(destinationIds: readonly string[]): void {
     for (const id of new Set(destinationIds)) {
       this.#replaying.add(id);
@@ -124,9 +120,9 @@ export class LaneRegistry {
   }
 
   /**
-   * Lowest sequence number that some lane would read from the log after a restart; the log may be
-   * trimmed below it. Undefined when there are no lanes. 0 while the position of some lane is
-   * unknown.
+   * Lowest sequence number that some lane (delivery) would read from the log after a restart; the
+   * log may be trimmed below it. Undefined when there are no lanes. 0 while the position of some
+   * lane is unknown.
    */
   durableLow(log: string): number | undefined {
     if (this.#topology === undefined || this.#unknown.size > 0) return 0;
@@ -138,15 +134,15 @@ export class LaneRegistry {
   }
 
   /**
-   * Begins to write the cursors of the next lanes, at most `CHECKPOINTS_MAX`. Each call goes on
-   * where the last one ended, so that thousands of idle lanes do not stop the others.
+   * Begins to write the log positions of the next lanes (deliveries), at most `CHECKPOINTS_MAX`.
+   * Each call goes on where the last one ended, so that idle lanes do not stop the others.
    */
   checkpoint(): void {
     this.#checkpointsLeft = Math.min(CHECKPOINTS_MAX, this.#lanes.size);
     this.continueCheckpoint();
   }
 
-  /** Writes some more of the cursors that `checkpoint` began to write. */
+  /** Writes some more of the read positions that `checkpoint` began to write. */
   continueCheckpoint(): void {
     const left = Math.min(CHECKPOINTS_AT_ONCE_MAX, this.#checkpointsLeft);
     this.#checkpointsLeft -= left;
@@ -157,7 +153,7 @@ export class LaneRegistry {
     for (const lane of this.#lanes.values()) yield lane.gauges;
   }
 
-  /** The gauges of a destination's lane; undefined when it has no lane. */
+  /** Current figures of the delivery to a destination; undefined when it has no lane. */
   gaugesOf(destinationId: string): LaneGauges | undefined {
     return this.#lanes.get(destinationId)?.gauges;
   }
@@ -202,14 +198,14 @@ export class LaneRegistry {
     }
   }
 
-  /** Updates the lanes of these destinations, and those that wait for a removal or a replay's end. */
+  /** Updates the lanes of these destinations, and those waiting for a removal or a replay's end. */
   #updateSome(ids: ReadonlySet<string>): void {
     const all = ids.union(this.#unremoved).union(this.#replaying);
     this.#unremoved.clear();
     for (const id of all) this.#update(id, this.#parts.live.lane(id) ?? this.#replayLane(id));
   }
 
-  /** The lane of a destination that has only replays; undefined when it has none. */
+  /** The lane of a destination without connections that has replays; undefined without replays. */
   #replayLane(id: string): WantedLane | undefined {
     if (!this.#replaying.has(id)) return undefined;
     const destination = this.#parts.live.destination(id);
@@ -218,7 +214,7 @@ export class LaneRegistry {
     return undefined;
   }
 
-  /** Starts, updates or removes the lane of a destination, which should be as `wanted`. */
+  /** Starts, updates or removes the lane of a destination, until it is as `wanted`. */
   #update(id: string, wanted: WantedLane | undefined): void {
     const lane = this.#lanes.get(id);
     const connections = wanted?.connections ?? [];
@@ -250,7 +246,7 @@ export class LaneRegistry {
     else this.#sources.delete(id);
   }
 
-  /** Whether the ledger has a lane to remove, or letters of a destination that was deleted. */
+  /** Whether the ledger still has a lane to remove, or dead letters of a deleted destination. */
   #isLeftOver(id: string): boolean {
     const { ledger, live } = this.#parts;
     if (ledger.lane(id) !== undefined) return true;

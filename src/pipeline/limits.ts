@@ -1,15 +1,16 @@
 /**
- * Bytes of memory below which a lane counts as small. For a small lane, the memory bounds of its
- * workspace and of all lanes together are twice as high.
+ * Bytes of memory below which a lane (the delivery to one destination) counts as small. For a small
+ * lane, the memory bounds of its workspace and of all lanes together are twice as high, so that
+ * large lanes cannot stop it.
  */
 export const LANE_HELD_BYTES_MIN = 256 << 10;
 /**
- * Largest number of replayed events in progress at a time in one lane. They do not count against
- * its live events.
+ * Largest number of replayed events in progress at a time in one lane, the delivery to one
+ * destination. They do not count against the lane's new events.
  */
 export const LANE_REPLAYS_EVENTS_MAX = 256;
 /**
  * Time in milliseconds for which all attempts must fail until the destination counts as down.
- * Events older than the retry window are then given up without an attempt.
+ * Events older than the retry window then become dead letters without an attempt.
  */
 export const DOWN_MS_MIN = 10_000;

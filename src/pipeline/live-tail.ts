@@ -18,15 +18,18 @@ export interface TailMessage {
 
 export interface TailSubscriptions {
   /**
-   * Starts to send the workspace's messages to `receive`. Returns a function that ends this. No
-   * message is stored, so a slow subscriber misses some.
+   * Starts to send messages about the workspace's events to `receive`. Returns a function that ends
+   * this. No message is stored, so a slow subscriber misses some.
    */
   subscribe(workspaceId: string, receive: (message: TailMessage) => void): () => void;
 }
 
 type Receive = (message: TailMessage) => void;
 
-/** Exchanges tail messages with other nodes, so that a subscriber sees the events of all nodes. */
+/**
+ * Exchanges messages about events with other nodes, so that a subscriber sees the events of all
+ * nodes.
+ */
 export interface RemoteTail {
   /** Whether another node has a subscriber to this workspace. */
   hasSubscriber(workspaceId: string): boolean;
@@ -38,24 +41,27 @@ export interface RemoteTail {
 }
 
 /**
- * Sends messages about events to subscribers: when an event is received, and when an output has its
- * outcome. Without a subscriber to the workspace, no message is built. `received` messages come
- * from a separate read of the logs. It runs only while some node has a subscriber, and starts at
- * the end of the logs.
+ * Sends messages about events to the viewers of a workspace: when an event is received, and when an
+ * event that user code made has its outcome. Without a viewer, no message is built. Messages about
+ * received events come from a separate read of the logs. It runs only while some node has a viewer,
+ * and starts at the end of the logs.
  */
 export class LiveTail implements TailSubscriptions {
   readonly #subscribers = new Map<string, Set<Receive>>();
   readonly #positions = new Map<string, number>();
   #reading = false;
   #more = false;
-  /** Whether the tail is reading the logs for `received` messages. */
+  /** Whether the tail is reading the logs for messages about received events. */
   #isFollowing = false;
 
   constructor(
     readonly logs: LogSet,
     readonly live: Pick<Live, "sourceById">,
     readonly remote?: RemoteTail | undefined,
-    /** Members of events that user code made, which no message contains. */
+    /**
+     * Names of event members that no message contains when user code made the event, because their
+     * values may be credentials.
+     */
     readonly overrideMembers: readonly string[] = [],
   ) {
     remote?.onSubscribed(() => this.#follow());
@@ -93,7 +99,10 @@ export class LiveTail implements TailSubscriptions {
     if (this.remote?.hasSubscriber(workspaceId)) this.remote.publish(workspaceId, message);
   }
 
-  /** Publishes the final outcome of an output, unless it was discarded or has no subscriber. */
+  /**
+   * Sends a message about the final outcome of an event that user code made, unless the event was
+   * discarded or the workspace has no subscriber.
+   */
   publishOutcome(
     { laneEvent, bytes, byCode }: Output,
     ending: EventOutcome,

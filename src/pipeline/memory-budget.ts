@@ -11,16 +11,18 @@ import type { Notifier } from "./clock.ts";
 import { LANE_HELD_BYTES_MIN } from "./limits.ts";
 import type { LaneEvent } from "./model/lane-event.ts";
 
-/** Bytes that the lanes of a workspace may always hold, however much other workspaces hold. */
+/**
+ * Bytes that the deliveries of one workspace may always hold, however much other workspaces hold.
+ */
 const WORKSPACE_HELD_BYTES_MIN = 2 << 20;
 
 /**
- * Largest number of events that a lane has read but whose outcomes are not on disk. A crash repeats
- * at most these events.
+ * Largest number of events that a lane (the delivery to one destination) has read but whose
+ * outcomes are not on disk. A crash repeats at most these events.
  */
 export const LANE_UNCOMMITTED_EVENTS_MAX = 8_192;
 
-/** Largest numbers of events and bytes that one lane may hold. */
+/** Largest numbers of events and bytes that a lane (the delivery to one destination) may hold. */
 interface LaneBounds {
   /** Largest number of events that were read and have no final outcome yet. */
   unsettledEvents: number;
@@ -35,8 +37,8 @@ const bounds: LaneBounds = {
   bytes: LANE_IN_FLIGHT_BYTES_MAX,
 };
 /**
- * Bounds of a lane that gathers large deliveries. They are higher, so that it can gather the next
- * delivery while one is running.
+ * Bounds of a lane that gathers events into large deliveries. They are higher than the others, so
+ * that it can gather the next delivery while one is running.
  */
 const gatheringBounds: LaneBounds = {
   unsettledEvents: GATHERED_EVENTS_MAX * 2,
@@ -44,7 +46,7 @@ const gatheringBounds: LaneBounds = {
   bytes: GATHERED_BYTES_MAX * 2,
 };
 
-/** Memory that the lanes of one workspace hold together. */
+/** Memory that all deliveries of one workspace hold together. */
 interface WorkspaceUse {
   id: string;
   bytes: number;
@@ -54,12 +56,13 @@ interface WorkspaceUse {
 }
 
 /**
- * Limits the memory of all lanes: the events that they have read, and the outputs of user code.
- * Bytes are limited per lane, per workspace and in total, since events for a receiver that never
- * answers stay in memory for long. No workspace can block another:
+ * Limits the memory of all lanes: the events that they have read, and the outputs of user code. A
+ * lane delivers the events of one destination. Bytes are limited per lane, per workspace and in
+ * total, since events for a receiver that never answers stay in memory for long. No workspace can
+ * block another:
  * - each workspace may hold a minimum, whatever the others hold;
  * - for a lane that holds little, the limits of its workspace and of all lanes are doubled;
- * - a lane with no event in delivery may dispatch one event of ordinary size.
+ * - a lane with no event in delivery may send one event of ordinary size.
  */
 export class MemoryBudget {
   #bytes = 0;
@@ -81,8 +84,8 @@ export class MemoryBudget {
   }
 
   /**
-   * Adds bytes to the total. A negative number frees memory and wakes waiting lanes. Only for
-   * `LaneBudget`.
+   * Adds bytes to the memory that all lanes (deliveries) hold. A negative number frees memory and
+   * wakes waiting lanes. Only for `LaneBudget`.
    */
   add(bytes: number): void {
     this.#bytes += bytes;
@@ -90,7 +93,7 @@ export class MemoryBudget {
     if (bytes <= 0) this.notifyWaiting();
   }
 
-  /** Wakes those waiting lanes that may dispatch events again. Only for `LaneBudget`. */
+  /** Wakes the waiting lanes (deliveries) that may process events again. Only for `LaneBudget`. */
   notifyWaiting(): void {
     for (const [lane, notifier] of this.#waiting) {
       if (!lane.isOpen) continue;
@@ -100,8 +103,8 @@ export class MemoryBudget {
   }
 
   /**
-   * Notifies `notifier` once when the lane may have free memory. Other lanes that gather large
-   * deliveries must deliver now if their memory is what is missing. Only for `LaneBudget`.
+   * Notifies `notifier` once when the waiting lane may have free memory. Makes other lanes deliver
+   * what they have gathered, if their memory is what is missing. Only for `LaneBudget`.
    */
   wait(waiting: LaneBudget, notifier: Notifier): void {
     this.#waiting.set(waiting, notifier);
@@ -113,14 +116,14 @@ export class MemoryBudget {
   }
 
   /**
-   * Registers `flush`, which is called when other lanes need the memory of this gathering lane.
-   * Only for `LaneBudget`.
+   * Registers `flush`, which makes this lane deliver what it has gathered when other lanes need its
+   * memory. Only for `LaneBudget`.
    */
   onPressure(lane: LaneBudget, flush: () => void): void {
     this.#flushes.set(lane, flush);
   }
 
-  /** Removes a lane that has freed all its memory. Only for `LaneBudget`. */
+  /** Removes a lane (a delivery) that has freed all its memory. Only for `LaneBudget`. */
   closeLane(lane: LaneBudget): void {
     const { workspace } = lane;
     this.#waiting.delete(lane);
@@ -172,8 +175,8 @@ export class LaneBudget {
   }
 
   /**
-   * Number of events and bytes that the lane may still read. `events` is at most 0 when a limit is
-   * reached.
+   * Number of events and bytes that the lane (one destination's delivery) may still read. `events`
+   * is at most 0 when a limit is reached.
    */
   get room(): { events: number; bytes: number } {
     // A lane that holds nothing may take one event, whatever the other lanes hold.
@@ -188,15 +191,18 @@ export class LaneBudget {
     return this.room.events <= 0;
   }
 
-  /** Whether an event may be dispatched whatever the size of its outputs. */
+  /**
+   * Whether an event may be passed to delivery whatever the size of the outputs that code made of
+   * it.
+   */
   get isOpen(): boolean {
     // While the workspace has dispatched nothing, no event settles that could free memory.
     return this.#freeBytes > 0 || this.workspace.dispatched === 0;
   }
 
   /**
-   * Whether the event may be dispatched now. Without enough shared memory, only one event may, and
-   * only if its outputs are not known to be large.
+   * Whether the event may be passed to delivery now. Without enough shared memory, only one event
+   * may, and only if its outputs are not known to be large.
    */
   canDispatch(event: LaneEvent): boolean {
     return this.isOpen || (!event.isLarge && this.#dispatched === 0);
@@ -219,7 +225,7 @@ export class LaneBudget {
     return true;
   }
 
-  /** Adds one event to the number dispatched, without reserving memory for outputs. */
+  /** Counts one more event as passed to delivery, without reserving memory for its outputs. */
   dispatchEmpty(): void {
     if (this.#isClosed) return;
     this.#dispatched += 1;
@@ -227,8 +233,8 @@ export class LaneBudget {
   }
 
   /**
-   * Subtracts `events` from the unsettled and the dispatched events: all their outputs have a final
-   * outcome.
+   * Subtracts `events` from the numbers of events without a final outcome and of events in
+   * delivery, because all their outputs have a final outcome.
    */
   settle(events: number): void {
     this.#unsettled -= events;
@@ -247,19 +253,20 @@ export class LaneBudget {
     this.#add(-bytes);
   }
 
-  /** Notifies `notifier` once when the lane may have free memory. */
+  /** Notifies `notifier` once when this lane (one destination's delivery) may have free memory. */
   wait(notifier: Notifier): void {
     this.#budget.wait(this, notifier);
   }
 
   /**
-   * Registers `flush`, which is called when other lanes need the memory that this lane gathers in.
+   * Registers `flush`, which makes this lane deliver what it has gathered when other lanes need its
+   * memory.
    */
   onPressure(flush: () => void): void {
     this.#budget.onPressure(this, flush);
   }
 
-  /** Frees all memory of the lane. Later calls have no effect on the shared totals. */
+  /** Frees all memory of this lane. Later calls have no effect on the totals of all lanes. */
   close(): void {
     if (this.#isClosed) return;
     this.workspace.dispatched -= this.#dispatched;
@@ -269,7 +276,10 @@ export class LaneBudget {
     this.#budget.closeLane(this);
   }
 
-  /** Number of bytes that the lane may still add; 0 or negative when a limit is reached. */
+  /**
+   * Number of bytes that this lane (one destination's delivery) may still hold; 0 or negative when
+   * a limit is reached.
+   */
   get #freeBytes(): number {
     const { bytes } = this.workspace;
     const scale = this.#bytes < LANE_HELD_BYTES_MIN ? 2 : 1;

@@ -13,29 +13,37 @@ import type { Retention } from "./retention/retention.ts";
 import { createTrimmer } from "./retention/trimmer.ts";
 
 /**
- * Interval in milliseconds at which lanes are updated to the catalog when nothing else wakes them.
+ * Interval in milliseconds at which lanes (deliveries to destinations) look for changes of the
+ * catalog when nothing else wakes them.
  */
 export const TOPOLOGY_POLL_MS = 100;
 /** Interval in milliseconds at which the event logs are trimmed. */
 const TRIM_INTERVAL_MS = 10_000;
 
-/** The running lanes of one partition, and the ledger that stores their progress. */
+/**
+ * The running lanes of one partition (the events of some users), and the ledger that stores their
+ * progress. A lane delivers to one destination.
+ */
 export interface PartitionPipeline {
-  /** Names of the logs that the lanes read. */
+  /** Names of the logs from which the partition delivers events. */
   logs(): Iterable<string>;
   /**
-   * Notes that a log has new durable records. Without a range, they may be in any log and of any
-   * source.
+   * Notes that a log has new durable records. Without a range, the records may be in any log and of
+   * any source.
    */
   wake(range?: DurableRange): void;
-  /** Call when the ledger has new replays for these destinations. */
+  /**
+   * Call when the ledger (the store of delivery progress) has new replays for these destinations.
+   */
   refreshReplays(destinationIds: readonly string[]): void;
   gauges(): Iterable<LaneGauges>;
-  /** The gauges of a destination's lane; undefined when it has no lane. */
+  /**
+   * Current figures of the delivery to a destination; undefined when nothing is delivered to it.
+   */
   gaugesOf(destinationId: string): LaneGauges | undefined;
   /**
    * Waits up to `drainMs` milliseconds for running deliveries, aborts the rest, and schedules a
-   * last commit of the cursors. The ledger stays open.
+   * last commit of delivery progress. The ledger stays open.
    */
   close(drainMs?: number): Promise<void>;
 }
@@ -44,12 +52,15 @@ export interface PartitionPipelineParts extends LaneRegistryParts {
   /** Log name → reader of this log, for all logs of the partition. */
   readers: ReadonlyMap<string, LogReader>;
   deadLetterBounds: DeadLetterBounds;
-  /** Returns the ledgers of all partitions, including this one's. */
+  /** Returns the ledgers (stores of delivery progress) of all partitions, including this one's. */
   ledgers(): readonly Ledger[];
   retention: Retention;
 }
 
-/** Opens a partition: starts a lane for each destination that has a connection or replays. */
+/**
+ * Opens a partition, the events of some users: starts a lane (a delivery) for each destination that
+ * has a connection or replays.
+ */
 export function openPartition(parts: PartitionPipelineParts): PartitionPipeline {
   const { readers } = parts;
   const lanes = new LaneRegistry(parts);

@@ -27,7 +27,9 @@ import { createRetentionMetrics } from "./retention/metrics.ts";
 import { type Disk, noRetention, Retention, type RetentionBounds } from "./retention/retention.ts";
 import { Search } from "./search/search.ts";
 
-/** Delivers the events of the logs: a lane per destination routes, transforms and sends them. */
+/**
+ * Delivers the events of the logs. For each destination, a lane reads, transforms and sends them.
+ */
 export interface Pipeline {
   /**
    * Log name → sequence number after every record that was acknowledged before the call. Rejects
@@ -41,7 +43,7 @@ export interface Pipeline {
   liveTail: TailSubscriptions;
   /** Finds events that the logs still hold. */
   search: Search["find"];
-  /** Status of a destination's lane; undefined when it has no lane. */
+  /** Status of the delivery to a destination; undefined when nothing is delivered to it. */
   status(destinationId: string): LaneStatus | undefined;
   /** Event counts of a destination for each minute of the last hour. */
   minuteCounts(destinationId: string): MinuteCounts[];
@@ -50,24 +52,25 @@ export interface Pipeline {
    * in milliseconds since the epoch. The time is undefined when the logs are empty.
    */
   keptEvents(): Promise<{ bytes: number; oldestAt: number | undefined }>;
-  /** Why cursors and dead letters cannot be written; undefined while they can. */
+  /** Why delivery progress and dead letters cannot be written; undefined while they can. */
   failure(): string | undefined;
-  /** Waits for running deliveries, up to a limit, commits the cursors, and stops. */
+  /** Waits for running deliveries, up to a limit, stores their progress, and stops. */
   close(): Promise<void>;
 }
 
-/** A pipeline whose partitions open and close while it runs. */
+/** A pipeline whose partitions (each the events of some users) open and close while it runs. */
 export interface PipelineHost extends Pipeline {
   /**
-   * Opens a partition: starts its lanes, which read these logs and store progress in this ledger.
+   * Opens a partition: starts its deliveries, which read these logs and store progress in this
+   * ledger.
    */
   open(ledger: Ledger, readers: PipelineHostParts["readers"]): PartitionPipeline;
 }
 
 export interface PipelineHostParts {
   /**
-   * The catalog's view of connections and user code. Lanes poll it for changed connections, and
-   * read the user code for each batch.
+   * The catalog's view of connections and user code. The pipeline polls it for changed connections,
+   * and reads the user code for each batch.
    */
   live: Live;
   sandbox: Sandbox;
@@ -79,8 +82,8 @@ export interface PipelineHostParts {
   eventOf: SharedReaderParts["eventOf"];
   kinds: ReadonlyMap<string, DestinationKind>;
   /**
-   * Returns the ledgers of all partitions, including those that run on other nodes. The pipeline
-   * does not close them.
+   * Returns the ledgers (stores of delivery progress) of all partitions, including those that run
+   * on other nodes. The pipeline does not close them.
    */
   ledgers(): readonly Ledger[];
   /**
@@ -88,15 +91,21 @@ export interface PipelineHostParts {
    * call without a range means that the records may be of any source.
    */
   onDurable(listener: (range?: DurableRange) => void): () => void;
-  /** See `LaneRegistryParts.isOnHold`. */
+  /** Whether all deliveries are on hold; see `LaneRegistryParts.isOnHold`. */
   isOnHold?(): boolean;
   /** Age in milliseconds at which an event that cannot be delivered becomes a dead letter. */
   retryWindowMs: number;
   /** Limits above which the oldest dead letters are deleted. Absent: no limits. */
   deadLetterBounds?: DeadLetterBounds;
-  /** Exchange of live tail messages with other nodes. Absent: there are no other nodes. */
+  /**
+   * Exchange of messages about events with other nodes, for live viewers. Absent: there are no
+   * other nodes.
+   */
   remoteTail?: RemoteTail;
-  /** See `Pipeline.logEnds`. Absent: the ends that the log readers know are used. */
+  /**
+   * Reads the current ends of the logs; see `Pipeline.logEnds`. Absent: the ends that the log
+   * readers know are used.
+   */
   logEnds?(): Promise<Positions>;
   /** Limits up to which the logs keep events that were delivered. Absent: they keep none. */
   retentionBounds?: RetentionBounds;
@@ -106,7 +115,10 @@ export interface PipelineHostParts {
   disk?(): Disk;
   logger: Logger;
   metrics: Metrics;
-  /** Whether metrics have ids and names of workspaces, destinations and code. Absent: they have. */
+  /**
+   * Whether metrics have labels with ids and names of workspaces, destinations and code. Absent:
+   * they have.
+   */
   metricsOfTenants?: boolean;
   clock?: Clock;
 }

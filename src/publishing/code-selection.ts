@@ -10,14 +10,14 @@ import type { TestRunPlan } from "./testing/test-run.ts";
 type Item = CodeSelection["transformations"][number];
 
 /**
- * Plans the test run of the code that a request names by versionId. Throws `ApiError` (`missing`)
- * for a versionId that does not exist.
+ * Plans a test run of the code that a request names by the ids of its versions. Throws `ApiError`
+ * (`missing`) for an id that does not exist.
  */
 export function planSelection(
   catalog: Catalog,
   workspaceId: string,
   selection: CodeSelection,
-  /** Returns the events with which a revision is tested when the request has none for it. */
+  /** Returns the test events of a revision for which the request has none. */
   eventsOf: (revision: Revision) => TestEvent[] | undefined = () => undefined,
 ): Omit<TestRunPlan, "withImporters"> {
   if (selection.transformations.length + selection.libraries.length === 0) {
@@ -41,8 +41,8 @@ export function planSelection(
 }
 
 /**
- * Checks that libraries may be published under their import names. Throws `ApiError` when a name is
- * not a Python module name or belongs to another library.
+ * Checks that libraries may be published under their import names. Throws `ApiError` when an import
+ * name belongs to another library, or cannot be the name of a Python module.
  */
 export function checkPublishable(
   catalog: Catalog,

@@ -25,8 +25,8 @@ import type { CodeTestReport, TestRunPlan } from "./testing/test-run.ts";
 import { toValidationResult } from "./validation-result.ts";
 
 /**
- * Attempts at one request. An attempt is repeated when other requests change the same code during
- * it.
+ * Number of attempts at one request. An attempt is repeated when other requests change the same
+ * code during it.
  */
 export const PUBLISH_ATTEMPTS_MAX = 5;
 
@@ -34,8 +34,8 @@ export function createPublisher(parts: { catalog: Catalog; sandbox: Sandbox }): 
   const { catalog } = parts;
   const tests = createTests(parts);
   /**
-   * Serializes the updates of each resource. Otherwise simultaneous updates would amend the same
-   * revision, and all but one would have to be repeated and tested again.
+   * Runs the updates of each transformation or library one after the other. Simultaneous updates
+   * would amend the same revision, and all but one would have to be repeated and tested again.
    */
   const byResource = new KeyedMutex();
 
@@ -193,8 +193,9 @@ export function createPublisher(parts: { catalog: Catalog; sandbox: Sandbox }): 
 }
 
 /**
- * Calls `attempt` again when it throws an error of the class `refusal`, because other requests have
- * changed the code meanwhile. Throws this error after `PUBLISH_ATTEMPTS_MAX` attempts.
+ * Calls `attempt` again when it throws an error of the class `refusal`, which means that other
+ * requests have changed the code meanwhile. Throws this error after `PUBLISH_ATTEMPTS_MAX`
+ * attempts.
  */
 async function retryOn<T>(
   refusal: typeof PublicationConflict | typeof RevisionConflict,
@@ -209,7 +210,7 @@ async function retryOn<T>(
   }
 }
 
-/** Returns the part of a catalog change that publishes code after it has passed its tests. */
+/** Returns the part of a catalog change that publishes code whose tests have passed. */
 function publication(
   testRun: CodeTestReport,
 ): Pick<CodeChange, "publish" | "usedLibraries" | "testedImporters"> {

@@ -7,7 +7,10 @@ import { suiteOf } from "./testing/test-code.ts";
 import { truncateMessage } from "./testing/test-failures.ts";
 import type { CodeTestReport, TestRunPlan } from "./testing/test-run.ts";
 
-/** Plans the test run of drafts. Their revisions exist only in memory and are not stored. */
+/**
+ * Plans the test run of drafts, which are code that is not stored. Their revisions exist only in
+ * memory.
+ */
 export function planDraftRun(
   catalog: Catalog,
   workspaceId: string,

@@ -4,8 +4,8 @@ import type { Language, Revision } from "../catalog/model.ts";
 import type { GuestLanguage, LibraryCode, Program } from "../sandbox/program.ts";
 
 /**
- * Returns the language of the guest that runs code of a catalog language. All catalog languages
- * that share libraries run in the same kind of guest.
+ * Returns the language of the guest, the sandbox process that runs code of a catalog language. All
+ * catalog languages that share libraries run in the same kind of guest.
  */
 export function guestLanguage(language: Language): GuestLanguage {
   return familyOf(language);
@@ -19,7 +19,7 @@ export function libraryCode(revision: Revision): LibraryCode {
   };
 }
 
-/** Builds the program for a guest from a transformation and its libraries. */
+/** Builds the program that a sandbox process runs, from a transformation and its libraries. */
 export function programOf(code: ProgramCode): Program {
   const { id, workspaceId, transformation, libraries, credentials } = code;
   return {
@@ -33,11 +33,14 @@ export function programOf(code: ProgramCode): Program {
   };
 }
 
-/** Code of which a program is built: the published code of a destination, or code under test. */
+/** Code from which a program is built: the published code of a destination, or code under test. */
 type ProgramCode = Pick<
   LiveProgram,
   "id" | "workspaceId" | "transformation" | "libraries" | "credentials"
 >;
 
-/** Returns the versionId of the program's transformation. The id of a program begins with it. */
+/**
+ * Returns the version id of the transformation in a program, with which the id of the program
+ * begins.
+ */
 export const transformationVersionOf = (programId: string) => programId.split("+", 1)[0] ?? "";

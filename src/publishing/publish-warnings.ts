@@ -5,8 +5,8 @@ import type { CodeTestReport, TransformationTestReport } from "./testing/test-ru
 
 /**
  * Returns the warnings of a publish that succeeded: about failing tests of code that had been
- * published before, suites with an unexpected output, and code that drops every test event. Pure
- * function.
+ * published before, test suites with an unexpected output, and code that drops every test event.
+ * Pure function.
  */
 export function warningsOf(testRun: CodeTestReport): string[] {
   const failures = failuresOf(testRun).map(({ revision, event, error }) => {
@@ -26,7 +26,7 @@ export function warningsOf(testRun: CodeTestReport): string[] {
   return [...failures, ...others, ...dropping].slice(0, DETAILS_MAX).map(truncateMessage);
 }
 
-/** Whether code drops every test event, and no suite has an expected output. */
+/** Whether code drops every test event, although no test suite expects an output. */
 function dropsAll({ runs }: TransformationTestReport): boolean {
   const outcomes = runs.flatMap(({ report }) => report.outcomes);
   const expected = runs.some(({ suite }) => suite.expectedOutput !== undefined);

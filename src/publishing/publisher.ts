@@ -3,10 +3,10 @@ import type { CodeKind, Language, Revision } from "../catalog/model.ts";
 import type { LogLine, UserError } from "../sandbox/program.ts";
 
 /**
- * Publishes revisions of transformations and libraries. Before a revision is published, its imports
- * are resolved, and it is tested in a throw-away guest, which ends after the test. Also runs tests
- * without publishing. Refused requests throw `ApiError`. When the caller hangs up, the tests of its
- * request end and nothing is published.
+ * Publishes revisions (immutable versions) of transformations and libraries. Before a revision is
+ * published, its imports are resolved, and it is tested in a sandbox process that ends after the
+ * test. Also runs tests without publishing. Refused requests throw `ApiError`. When the caller
+ * hangs up, the tests of its request end and nothing is published.
  */
 export interface Publisher {
   /**
@@ -25,10 +25,10 @@ export interface Publisher {
     input: UpdateCodeInput,
   ): Promise<StoredCode>;
   /**
-   * Publishes the selected versions, all or none, if all live code loads and passes its tests
-   * afterwards: the selected versions, and all published code that imports them. When every selected
-   * version was published before, failing tests are only warnings, since a rollback must always
-   * work.
+   * Publishes the selected versions, all or none. All live code must load and pass its tests
+   * afterwards: the selected versions, and all published code that imports them. When every
+   * selected version was published before, failing tests are only warnings, since a rollback must
+   * always work.
    */
   publish(workspaceId: string, selection: CodeSelection): Promise<PublishResult>;
   /**
@@ -41,7 +41,7 @@ export interface Publisher {
    * outputs.
    */
   runSuites(workspaceId: string, selection: CodeSelection): Promise<ValidationResult>;
-  /** Runs drafts, without storing them. */
+  /** Runs drafts, which are code that is not stored, on test events. */
   run(workspaceId: string, input: DraftRunInput): Promise<DraftRunResult>;
 }
 

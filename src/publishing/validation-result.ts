@@ -10,8 +10,8 @@ import type {
 } from "./testing/test-run.ts";
 
 /**
- * Converts a test report to the response with `validationOutput`. Published code that imports the
- * tested libraries, and that the request does not name, appears only when it fails.
+ * Converts a test report to the response with `validationOutput`. Published code that was tested
+ * only because it imports the tested libraries appears only when it fails.
  */
 export function toValidationResult(catalog: Catalog, testRun: CodeTestReport): ValidationResult {
   const libraries = testRun.libraries.map((it) => library(catalog, it));

@@ -18,8 +18,8 @@ const NAME_CHARS_MAX = 127;
 const rules = { charsMax: NAME_CHARS_MAX, escapesWords: false };
 
 /**
- * The kind of destination that writes events to ClickHouse tables. It creates tables and adds
- * columns when events need them.
+ * Creates the kind of destination that writes events to ClickHouse tables. The destination creates
+ * tables and adds columns when events need them.
  */
 export function clickhouseKind(egress: Egress): DestinationKind<ClickhouseConfig> {
   const databaseOf = (config: ClickhouseConfig, workspaceId: string) =>

@@ -91,8 +91,8 @@ export class ClickhouseDatabase implements TableConnection {
   }
 
   /**
-   * Inserts the records of each table with one atomic statement. ClickHouse recognizes a repeated
-   * insert by its token and ignores it.
+   * Inserts the records of each table with one atomic statement. A repeated insert has the same
+   * token, by which ClickHouse recognizes and ignores it.
    */
   async insert(loads: readonly TableLoad[]): Promise<void> {
     for (const load of loads) await this.#run(sql.insertRows(this.#qualified(load.table), load));
@@ -100,7 +100,7 @@ export class ClickhouseDatabase implements TableConnection {
 
   close(): void {}
 
-  /** Creates `table` and writes a row to it, as a connection test. */
+  /** Creates `table` and writes a row to it, to test the connection. */
   async testWrite(table: string): Promise<void> {
     const columns = new Map([["id", "string" as const]]);
     await this.createTable(table, "id", columns);
@@ -152,7 +152,9 @@ export class ClickhouseDatabase implements TableConnection {
 
 const UNKNOWN_DATABASE = "81";
 const UNKNOWN_SETTING = "115";
-/** Index, in a row that describes a column, of the number that tells whether it is virtual. */
+/**
+ * Index of the value, in a row that describes a column, which tells whether the column is virtual.
+ */
 const VIRTUAL_AT = 7;
 
 /** Parses rows of at least three values, a JSON array in each line. */

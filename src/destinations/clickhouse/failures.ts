@@ -28,11 +28,11 @@ const meanings = new Map<number, string>([
 ]);
 
 /**
- * Error codes that are a verdict on the events of a statement, so that a retry cannot help. The
- * rule: events differ in the names, the values and the size that they give to a statement, so an
- * error about these is a verdict on the events. An error about the server, the account, or a table
- * as somebody defined it would meet other events too, so it is none, and the delivery is retried.
- * An error that may be either is none.
+ * Error codes that refuse the events of a statement for good, so that a retry cannot help. These
+ * are errors about the names, the values or the size of a statement, in which events differ. An
+ * error about the server, the account, or the definition of a table would meet other events too, so
+ * its code is missing here and the delivery is retried. The same holds for a code that may have
+ * either cause.
  */
 const refusing = new Set([
   // Values that cannot be parsed or converted.
@@ -47,19 +47,23 @@ const refusing = new Set([
   ...[128, 131, 161, 167, 168, 229, 248, 306, 565],
 ]);
 /**
- * Error codes that refuse any rows: no sign-in, a time-out, no resources, a read-only or
- * missing table or database, no replica.
+ * Error codes that have their cause in the database and would meet any rows: no sign-in, a
+ * time-out, no resources, a read-only or missing table or database, no replica.
  */
 const ofDatabase = new Set([
   ...[516, 192, 193, 194, 195, 164, 242, 243, 241, 252, 159, 202, 60, 81],
   ...[209, 210, 225, 236, 285, 319, 394, 439, 745, 999],
 ]);
 /**
- * Error codes that may be caused by outdated cached columns, because someone changed the tables.
+ * Error codes that may be caused by outdated cached columns, because another program changed the
+ * tables.
  */
 const stale = new Set([...refusing, 8, 16, 36, 44, 47, 60, 81]);
 
-/** Error codes of a table that the user may not widen, and of an engine that has fixed columns. */
+/**
+ * Error codes of a table to which the user may not add columns, and of a table engine with fixed
+ * columns.
+ */
 const fixed = new Set([48, 497]);
 
 /** Returns the ClickHouse error code of a response; undefined when it has none. */
@@ -69,7 +73,7 @@ export function codeOf({ headers, body }: EgressResponse): number | undefined {
 }
 
 /**
- * Returns the error in a response, with a message for users; undefined when the statement
+ * Returns the error that a response reports, with a message for users; undefined when the statement
  * succeeded.
  */
 export function failureOf(answer: EgressResponse): DatabaseFailure | undefined {

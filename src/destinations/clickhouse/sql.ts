@@ -29,9 +29,9 @@ export function tableQuery(database: string, table: string): string {
 }
 
 /**
- * SQL that describes the columns of a table: in each row the name, the type, the kind of the
- * default, four further texts, and with `withVirtual` whether the column is virtual. A virtual
- * column, such as `_part`, is computed by ClickHouse.
+ * SQL that describes the columns of a table. Each row of the result has the name, the type, the
+ * kind of the default and four further texts. With `withVirtual`, it also tells whether the column
+ * is virtual: computed by ClickHouse, such as `_part`.
  */
 export function columnsQuery(table: string, withVirtual: boolean): string {
   const settings = withVirtual ? " settings describe_include_virtual_columns = 1" : "";
@@ -51,7 +51,7 @@ const times: Record<string, readonly [number, number]> = {
   DateTime64: [Date.UTC(1900, 0, 1), Date.UTC(2262, 0, 1)],
 };
 
-/** Describes a column by its ClickHouse type and the kind of its default. */
+/** Describes a column by its ClickHouse type and the kind of its default value. */
 export function columnOf(sqlType: string, defaultKind: string, isVirtual = false): TableColumn {
   const other: TableColumn = { type: "other", sqlType };
   // A computed column cannot be written to.
@@ -79,14 +79,17 @@ export function columnOf(sqlType: string, defaultKind: string, isVirtual = false
  * key by one row when it merges parts, or when a query uses `final`.
  */
 const timeKey = "received_at";
-/** Whether a table has the sorting key of tables that are made by `createTable` for events. */
+/**
+ * Whether a table has the engine and the sorting key with which `createTable` makes tables for
+ * events.
+ */
 export function hasOwnKey(engine: string, sortingKey: string): boolean {
   return engine.endsWith("MergeTree") && sortingKey === `${timeKey}, id`;
 }
 
 /**
- * Number of insert tokens that ClickHouse remembers for a table. It ignores an insert whose token
- * it remembers.
+ * Number of insert tokens that ClickHouse remembers for a table. An insert with a remembered token
+ * is a repeated one, which ClickHouse ignores.
  */
 const TOKENS_KEPT = 1_000;
 

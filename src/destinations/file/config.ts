@@ -78,8 +78,8 @@ export function fileFaults(config: Record<string, unknown>): Detail[] {
 }
 
 /**
- * Describes what is wrong with an invalid path. Most invalid paths are texts of a valid length, so
- * the schema's message would not help.
+ * Returns the message for an invalid path. Most invalid paths are texts of a valid length, so the
+ * schema's message would not help.
  */
 function cameOfPath(path: unknown): string {
   if (typeof path !== "string" || path === "") return describeValue(path);

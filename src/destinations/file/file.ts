@@ -14,7 +14,7 @@ import { deleteExpiredFiles, rotatedPath } from "./rotated-files.ts";
 import { openSafely, withSafePath } from "./safe-path.ts";
 
 /**
- * The kind of destination that writes events to files below `root`, in a directory for each
+ * Creates the kind of destination that writes events to files below `root`, in a directory for each
  * workspace. It appends events to a file of JSON lines, or writes batches of events as Parquet
  * files.
  */
@@ -86,7 +86,7 @@ async function attempt(write: () => Promise<void>, signal: AbortSignal): Promise
 }
 
 /**
- * Error codes of opening a path that is not a regular file, but a symbolic link, a directory or a
+ * Error codes of opening a path that is no regular file, but a symbolic link, a directory or a
  * device.
  */
 const notRegular = new Set(["ELOOP", "ENOTDIR", "EISDIR", "ENXIO", "EINVAL", "ENAMETOOLONG"]);

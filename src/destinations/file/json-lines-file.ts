@@ -10,8 +10,8 @@ const newline = 10;
 const brace = 0x7b;
 const sectorBytes = 512;
 /**
- * Number of bytes at the end of a file in which unwritten sectors are searched. It covers the last
- * append.
+ * Number of bytes at the end of a file in which sectors are searched that a power loss left
+ * unwritten. The range covers the last append.
  */
 const unwrittenBytesMax = 2 * DELIVERY_BYTES_MAX;
 /** Size in bytes of one read while the start of the last line is searched. */
@@ -147,9 +147,9 @@ export class JsonLinesFile {
 }
 
 /**
- * Makes the file end with a newline, and returns its size in bytes. Deletes the last line if it is
- * an incomplete JSON object: a crash cut it off, so its event was not acknowledged and will be
- * delivered again. Any other last line was not written by pixelmill and stays.
+ * Makes the file end with a newline, and returns its size in bytes. Deletes a last line that is an
+ * incomplete JSON object: a crash cut it off, so its event was not acknowledged and will be
+ * delivered again. Any other last line without a newline was not written by pixelmill and stays.
  */
 async function repairTail(handle: FileHandle): Promise<number> {
   const size = await truncateUnwritten(handle, (await handle.stat()).size);
@@ -168,8 +168,8 @@ async function repairTail(handle: FileHandle): Promise<number> {
  * Removes the zeros at the end of a file that a power loss left, and returns the new size in bytes.
  * When power fails during an append, the file's length may reach the disk before its sectors do,
  * and the missing sectors read as zeros up to the end of a sector or of the file. The events of
- * that append were not acknowledged and will be delivered again. Zeros that end elsewhere were not
- * left by a power loss and stay.
+ * that append were not acknowledged and will be delivered again. Zeros that end elsewhere have
+ * another cause and stay.
  */
 async function truncateUnwritten(handle: FileHandle, size: number): Promise<number> {
   const from = Math.max(0, size - unwrittenBytesMax);

@@ -32,8 +32,8 @@ const { includes } = Buffer.prototype;
 
 /**
  * Returns a fast function that checks whether a JSON text may contain a member with one of these
- * names, at any depth. It returns false for most texts. It does not find names that are written
- * with escapes.
+ * names, at any depth. The function returns false for most texts, which then need not be parsed. It
+ * does not find names that are written with escapes.
  */
 export function mayContainMembers(names: readonly string[]): (json: Uint8Array) => boolean {
   // One search finds all names with the same ending. Fewer searches matter, because each event is

@@ -6,7 +6,10 @@ import { FrameReader } from "../frame-reader.ts";
 import { DATABASE_ANSWER_BYTES_MAX } from "../limits.ts";
 import { type BrokerAddress, brokerFailure, KafkaFailure } from "./failures.ts";
 
-/** Kafka requests that a connection can send, each in the newest version that both sides know. */
+/**
+ * Kafka requests that a connection can send, each in the newest version that both the client
+ * library and the broker know.
+ */
 interface Requests {
   metadata: KafkaLibrary["metadataV12"]["api"];
   initProducerId: KafkaLibrary["initProducerIdV5"]["api"];
@@ -31,8 +34,9 @@ const VERSION_MAX = 20;
 const CLIENT_ID = "pixelmill";
 
 /**
- * A connection to a broker that sends the library's requests over a given socket. The library's own
- * connections would bypass the egress guard and would buffer answers of any size.
+ * A connection to a Kafka broker that sends the client library's requests over a given socket. The
+ * library's own connections would bypass the egress guard, which decides to which addresses
+ * pixelmill may connect, and would buffer answers of any size.
  */
 export class BrokerConnection {
   /** Time by `performance.now()` at which the authenticated session ends. */
@@ -73,8 +77,9 @@ export class BrokerConnection {
   }
 
   /**
-   * Sends a request and resolves with its answer. Rejects with the library's `ResponseError` when
-   * the answer contains an error code, and with a `KafkaFailure` for all other errors.
+   * Sends a request to the broker and resolves with its answer. Rejects with the client library's
+   * `ResponseError` when the answer contains an error code, and with a `KafkaFailure` for all other
+   * errors.
    */
   async request<Name extends keyof Requests>(
     name: Name,
@@ -91,8 +96,8 @@ export class BrokerConnection {
   }
 
   /**
-   * Returns the newest version of a request that the broker and the library support. Throws
-   * `KafkaFailure` when there is none.
+   * Returns the newest version of a request that both the broker and the client library support.
+   * Throws `KafkaFailure` when there is none.
    */
   newestVersion<T = Requests["metadata"]>(name: string): T {
     const title = name.charAt(0).toUpperCase() + name.slice(1);
@@ -104,12 +109,16 @@ export class BrokerConnection {
     throw new KafkaFailure("later", `The broker's versions of ${title} are not supported`);
   }
 
-  /** This object, typed as the library's connection. The library only calls `send` on it. */
+  /**
+   * This object, typed as a connection of the client library. The library only calls `send` on it.
+   */
   get asLibraryConnection(): Connection {
     return this as unknown as Connection;
   }
 
-  /** Sends a request and passes its decoded answer to `done`. The library calls this method. */
+  /**
+   * Sends a request and passes its decoded answer to `done`. The client library calls this method.
+   */
   send<T>(
     key: number,
     version: number,
@@ -201,7 +210,10 @@ function frameLength(bytes: Buffer): number | undefined {
 /** First byte of a TLS alert record. */
 const TLS_ALERT = 0x15;
 
-/** Failure of a closed connection. A broker that requires a user closes after the first answer. */
+/**
+ * Creates the failure of a connection that the broker closed after some answers. A broker that
+ * requires authentication closes the connection after the first answer.
+ */
 const lost = (answers: number) =>
   answers === 1
     ? new KafkaFailure("later", "The broker ended the connection; it may want a user")

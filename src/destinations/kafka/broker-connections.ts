@@ -9,7 +9,9 @@ import { type BrokerAddress, brokerFailure, failureOf, KafkaFailure } from "./fa
 import { KAFKA_CONNECTIONS_MAX } from "./limits.ts";
 import { authenticate } from "./sasl.ts";
 
-/** Timeout in milliseconds of connecting and of each request; leaves time to try another broker. */
+/**
+ * Timeout in milliseconds of connecting and of each request. It leaves time to try another broker.
+ */
 const STEP_MS_MAX = 10_000;
 
 export interface BrokerConnectionsParts {
@@ -20,8 +22,9 @@ export interface BrokerConnectionsParts {
 }
 
 /**
- * Connections to the brokers of a cluster, one for each address, opened when first needed. All are
- * made through the egress guard, including those to addresses that brokers list.
+ * Connections to the brokers of a cluster, one for each address, opened when first needed. All go
+ * through the egress guard, which decides to which addresses pixelmill may connect, because brokers
+ * list addresses of other brokers.
  */
 export class BrokerConnections {
   readonly #parts: BrokerConnectionsParts;
@@ -69,7 +72,10 @@ export class BrokerConnections {
     throw failure;
   }
 
-  /** Returns the open connection to a broker, or opens one. `onStage` is called while it opens. */
+  /**
+   * Returns the open connection to a broker, or opens one. Calls `onStage` for each stage of
+   * opening it.
+   */
   async connect(
     address: BrokerAddress,
     signal: AbortSignal,

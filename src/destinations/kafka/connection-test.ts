@@ -8,7 +8,10 @@ import { EventProducer } from "./event-producer.ts";
 import { failureOf, isMissingTopic } from "./failures.ts";
 import { namesEvent } from "./topic-name.ts";
 
-/** Tests a config: connects to a broker, authenticates, and writes a record, which stays. */
+/**
+ * Tests a config: connects to a broker, authenticates, and writes a record, which stays in the
+ * topic.
+ */
 export async function testKafka(
   parts: BrokerConnectionsParts,
   signal: AbortSignal,
@@ -31,7 +34,10 @@ export async function testKafka(
   }
 }
 
-/** Connects to the first reachable broker. Returns its steps, or those of the first failure. */
+/**
+ * Connects to the first reachable broker for a connection test. Returns the steps of this attempt
+ * or, when no broker can be reached, those of the first failure.
+ */
 async function reach(brokers: BrokerConnections, { tls }: KafkaConfig, signal: AbortSignal) {
   let first: TestSteps | undefined;
   for (const address of brokers.bootstrap) {

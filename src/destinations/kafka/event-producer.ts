@@ -13,18 +13,28 @@ import { createRecordEncoder, type EventRecord } from "./record.ts";
 import { TopicMetadata } from "./topic-metadata.ts";
 import { namesEvent } from "./topic-name.ts";
 
-/** Number of consecutive rounds without progress after which a delivery fails, to be retried. */
+/**
+ * Number of rounds in a row without progress after which a delivery fails, to be retried later. A
+ * round sends one request to each broker that leads a partition.
+ */
 const ROUNDS_MAX = 5;
-/** Bounds in milliseconds of the pause between rounds; a new leader is elected within seconds. */
+/**
+ * Bounds in milliseconds of the pause between rounds of requests. Brokers elect a new leader of a
+ * partition within seconds.
+ */
 const PAUSE_MS_MIN = 100;
 const PAUSE_MS_MAX = 2_000;
 
-/** Outcome of an event: true when it was written, else a sentence on why it was refused. */
+/**
+ * Outcome of an event: true when it was written to its topic, else a sentence on why it was
+ * refused.
+ */
 export type SendResult = true | string;
 
 /**
- * Writes events to topics, in order within each partition and without duplicates. A batch whose
- * outcome is unknown after a delivery is sent again unchanged, before any other of its partition.
+ * Writes events to Kafka topics, in order within each partition and without duplicates. A batch
+ * whose outcome is unknown after a delivery is sent again unchanged, before any other batch of its
+ * partition.
  */
 export class EventProducer {
   readonly #brokers: BrokerConnections;
@@ -34,7 +44,10 @@ export class EventProducer {
   readonly #isMade: boolean;
   readonly #compression: "none" | "gzip";
   readonly #partitions = new Map<string, Partition>();
-  /** Known outcomes of events in deliveries in which other events have none yet. */
+  /**
+   * Known outcomes of events from deliveries that have failed for other events. A retry does not
+   * write these events again.
+   */
   readonly #fates = new WeakMap<OutgoingEvent, SendResult>();
   #producerId: ProducerId | undefined;
   /** Number of deliveries; selects the partition of records without a key. */
@@ -91,7 +104,10 @@ export class EventProducer {
     return [...this.#partitions.values()].filter(({ queue }) => !queue.isEmpty);
   }
 
-  /** Sends one request to each leader, with a batch for each of its partitions. */
+  /**
+   * Sends one request to each broker that leads partitions, with a batch for each of these
+   * partitions.
+   */
   async #round(unplaced: EventRecord[], signal: AbortSignal): Promise<Round> {
     const round: Round = { failure: undefined, isProgress: false };
     try {
@@ -177,7 +193,7 @@ export class EventProducer {
     return [...groups.values()];
   }
 
-  /** Sends the batches of partitions with a common leader, and applies the responses. */
+  /** Sends the batches of partitions that the same broker leads, and applies the responses. */
   async #produce(
     leader: BrokerAddress,
     partitions: Partition[],

@@ -46,14 +46,16 @@ const meanings = new Map<number, string>([
   [89, "The broker asks for fewer requests"],
 ]);
 
-/** Error codes that refuse records of a batch. */
+/** Error codes by which a broker refuses a batch because of its records, for example their size. */
 const ofRecords = new Set([10, 18, 32, 44, 87]);
 /** Whether an error code refuses a batch or record for its size. */
 export function isTooLarge(code: number): boolean {
   return code === 10 || code === 18;
 }
 
-/** Error codes after which the producer needs a new producer id. */
+/**
+ * Error codes after which the producer needs a new producer id, by which brokers detect duplicates.
+ */
 const ofIdentity = new Set([45, 47, 49, 59, 90]);
 
 /** Error codes that stay until an operator changes permissions, a name or credentials. */
@@ -82,7 +84,7 @@ export function sentenceOf(code: number, topic?: string, detail?: string | null)
   return `${meaning}${said} (${where}error ${code})`;
 }
 
-/** Whether a sentence of `sentenceOf` is about a topic that does not exist. */
+/** Whether a sentence returned by `sentenceOf` says that a topic does not exist. */
 export function isMissingTopic(sentence: string): boolean {
   return sentence.startsWith(meanings.get(3)!);
 }
@@ -102,7 +104,7 @@ export function failureOf(error: unknown): KafkaFailure {
     : new KafkaFailure("soon", `The connection failed (${code})`);
 }
 
-/** Finds the first Kafka error code in an error of the library or its nested errors. */
+/** Finds the first Kafka error code in an error of the client library or its nested errors. */
 export function codeOf(error: unknown): number | undefined {
   const { apiCode, errors, cause } = error as {
     apiCode?: number;

@@ -16,7 +16,10 @@ import { testKafka } from "./connection-test.ts";
 import { EventProducer, type SendResult } from "./event-producer.ts";
 import { failureOf } from "./failures.ts";
 
-/** Destination that writes events to topics of Apache Kafka or of a compatible broker. */
+/**
+ * Creates the kind of destination that writes events to topics of Apache Kafka or a compatible
+ * broker.
+ */
 export function kafkaKind(egress: Egress, derivations = new ScramDerivations()): DestinationKind {
   return {
     kind: "kafka",
@@ -40,7 +43,10 @@ export function kafkaKind(egress: Egress, derivations = new ScramDerivations()):
   };
 }
 
-/** Broker addresses that the password and headers are sent to; these brokers may list others. */
+/**
+ * Returns the receivers of the password and of the headers: the broker addresses in the config.
+ * These brokers may list others.
+ */
 function audiences(config: Record<string, unknown>): SecretAudience[] {
   const { brokers, tls } = config as KafkaConfig;
   return addressesOf(brokers).map(({ host, port }) => {

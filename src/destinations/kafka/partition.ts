@@ -18,14 +18,17 @@ export interface BatchOutcome {
 /** Most bytes of records in a batch. Topics accept 1,048,588 by default, with the header. */
 const BATCH_BYTES_MAX = 1_000_000;
 
-/** Queue of one partition's records, which makes batches no larger than the topic accepts. */
+/** Queue of the records for one Kafka partition. Makes batches no larger than the topic accepts. */
 export class Partition {
   readonly topic: string;
   readonly index: number;
   readonly queue = new PartitionQueue<EventRecord>();
   /** Largest batch in bytes. It becomes half of any batch that the broker refuses as too large. */
   #bytesMax = BATCH_BYTES_MAX;
-  /** Most records of the next batch; finite while batches are halved to find a refused record. */
+  /**
+   * Most records of the next batch; below infinity while batches are halved to find a refused
+   * record.
+   */
   #countMax = Number.POSITIVE_INFINITY;
 
   constructor(topic: string, index: number) {
@@ -33,7 +36,10 @@ export class Partition {
     this.index = index;
   }
 
-  /** Returns the batch in flight, or makes one of the first queued records. */
+  /**
+   * Returns the batch that was sent and has no outcome yet, or makes a batch of the first queued
+   * records.
+   */
   fill(producerId: ProducerId): ProducerBatch<EventRecord> {
     return this.queue.fill(producerId, (waiting) => {
       let bytes = 0;
@@ -45,7 +51,7 @@ export class Partition {
     });
   }
 
-  /** Settles the batch in flight by the broker's response. */
+  /** Applies the broker's response to the batch that was sent. */
   settle({
     errorCode,
     errorMessage,
@@ -78,8 +84,9 @@ export class Partition {
   }
 
   /**
-   * Handles a batch of which the broker wrote nothing. Refuses the records in `named`, by index,
-   * and requeues the others. When `named` is empty, halves the limit of the next batch.
+   * Handles a batch of which the broker wrote nothing. Refuses the records whose indexes are in
+   * `named`, and queues the others again. When `named` is empty, halves the limit of the next
+   * batch, to find the record at fault.
    */
   #refuse(named: Map<number, string>, isTooLarge: boolean): BatchOutcome {
     const records = this.#records;

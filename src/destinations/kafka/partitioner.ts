@@ -3,7 +3,8 @@ const FACTOR = 0x5bd1e995;
 
 /**
  * Computes the partition of a key by the algorithm of Kafka's Java client, so that records with the
- * same key from both are in one partition. The library's own hash takes quadratic time.
+ * same key from both programs are in one partition. The client library's own hash takes quadratic
+ * time.
  */
 export function partitionOf(key: Buffer, count: number): number {
   return (murmur2(key) & 0x7fffffff) % count;

@@ -2,7 +2,7 @@ import type { OutgoingEvent } from "../destination.ts";
 import type { KafkaConfig } from "./config.ts";
 import { namesEvent, topicOf } from "./topic-name.ts";
 
-/** A Kafka record in the form that the library encodes. */
+/** A Kafka record in the form that the client library encodes. */
 export interface KafkaMessage {
   topic: string;
   partition: number;
@@ -23,7 +23,10 @@ export interface EventRecord {
 const RECORD_BYTES = 30;
 const HEADER_BYTES = 6;
 
-/** Creates a function that converts an event to a record whose `partition` is still -1. */
+/**
+ * Creates a function that converts an event to a Kafka record. The record's `partition` is -1 until
+ * the producer has chosen one.
+ */
 export function createRecordEncoder({ topic, headers = [] }: KafkaConfig) {
   const hasName = namesEvent(topic);
   const fixed = headers.map(({ from, to }) => [Buffer.from(from), Buffer.from(to)] as const);

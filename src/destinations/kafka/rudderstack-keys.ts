@@ -3,7 +3,10 @@ import { ignoredKey, type RudderstackKeys } from "../rudderstack-form.ts";
 
 const mechanisms = { plain: "PLAIN", sha256: "SCRAM-SHA-256", sha512: "SCRAM-SHA-512" } as const;
 
-/** Keys that matter only with a setting that is refused, and SSH's. */
+/**
+ * RudderStack's config keys that have no effect: those of SSH, and those that matter only with a
+ * setting which is refused.
+ */
 const ignored = [
   ...["avroSchema", "avroSchemas", "embedAvroSchemaID", "eventTypeToTopicMap", "eventToTopicMap"],
   ...["sshHost", "sshPort", "sshUser", "sshPublicKey"],
@@ -11,7 +14,10 @@ const ignored = [
 
 const only = (description: string) => Type.Optional(Type.Boolean({ description }));
 
-/** The config of a Kafka destination in RudderStack's keys. */
+/**
+ * Describes how the config of a Kafka destination is written in RudderStack's keys, for
+ * RudderStack's clients.
+ */
 export const kafkaRudderstackKeys: RudderstackKeys = {
   schemas: {
     hostName: Type.Optional(

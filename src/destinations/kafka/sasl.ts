@@ -41,7 +41,10 @@ export async function authenticate(
 
 type Crypto = KafkaLibrary["saslScramSha"]["defaultCrypto"];
 
-/** The library's functions, with keys that are derived in the turn of their workspace. */
+/**
+ * Returns the client library's cryptographic functions for SCRAM, with one replaced: `hi` derives
+ * keys on other threads, when it is the turn of the workspace.
+ */
 function cryptoOf(kafka: KafkaLibrary, scramKeys: ScramKeys, signal: AbortSignal): Crypto {
   return {
     ...kafka.saslScramSha.defaultCrypto,

@@ -15,12 +15,14 @@ export interface TopicLeaders {
   askedAt: number;
 }
 
-/** Cache of topics' partitions and their leaders. */
+/** Cache of the partitions of topics, and of the brokers that lead them. */
 export class TopicMetadata {
   readonly #brokers: BrokerConnections;
   readonly #isMade: boolean;
   readonly #known = new Map<string, TopicLeaders>();
-  /** Topics that brokers may have created, with the time of the first request for them. */
+  /**
+   * Topics whose creation by the brokers is awaited, with the time of the first request for them.
+   */
   readonly #asked = new Map<string, number>();
   #addresses = new Map<number, BrokerAddress>();
 
@@ -47,7 +49,7 @@ export class TopicMetadata {
     return admitted;
   }
 
-  /** Whether an error of a topic is permanent, so that its events must be refused. */
+  /** Whether an error of a topic is permanent, so that events for this topic must be refused. */
   isLost(name: string, code: number): boolean {
     const isMissing = code === UNKNOWN_TOPIC || code === LEADER_NOT_AVAILABLE;
     if (isMissing && this.#isMade) {
@@ -123,7 +125,9 @@ export class TopicMetadata {
 
 const UNKNOWN_TOPIC = 3;
 const LEADER_NOT_AVAILABLE = 5;
-/** Error codes of an invalid topic name and of missing permission. */
+/** Error codes after which a topic stays unusable: an invalid name, or missing permission. */
 const lasting = new Set([17, 29]);
-/** Time in milliseconds after which a topic that brokers were to create counts as missing. */
+/**
+ * Time in milliseconds after which a topic that the brokers should have created counts as missing.
+ */
 const APPEAR_MS_MAX = 10_000;

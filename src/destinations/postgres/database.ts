@@ -19,8 +19,8 @@ import { query, type Statement, simpleQuery, sslRequest } from "./protocol.ts";
 import * as sql from "./sql.ts";
 
 /**
- * Longest time in milliseconds that a statement waits for the lock of a table. Then the delivery is
- * retried later: a waiting ALTER TABLE blocks all readers of the table.
+ * Longest time in milliseconds that a statement waits for the lock of a table. After it the
+ * delivery is retried later, because a waiting ALTER TABLE blocks all readers of the table.
  */
 const LOCK_MS_MAX = 5_000;
 
@@ -111,7 +111,7 @@ export class PostgresDatabase implements TableConnection {
     await this.#run(...statements);
   }
 
-  /** Creates a table, writes a row to it, and rolls both back, as a connection test. */
+  /** Creates a table, writes a row to it, and rolls both back, to test the connection. */
   async testWrite(): Promise<void> {
     const schemas = await this.#run([sql.schemaQuery, this.#schema]);
     const text = sql.testStatements(this.#schema, schemas.length > 0, this.#settings);
@@ -134,8 +134,8 @@ export class PostgresDatabase implements TableConnection {
   }
 
   /**
-   * Runs statements that create a schema or table, in one transaction. Ignores the error when that
-   * exists already.
+   * Runs statements that create a schema or table, in one transaction. Ignores the error that the
+   * schema or table exists already.
    */
   async #create(...statements: Statement[]): Promise<void> {
     try {
@@ -216,5 +216,5 @@ function rethrow(error: unknown): never {
   throw failureOf(error);
 }
 
-/** SQLSTATE codes of the errors that a table, schema, object or catalog row exists already. */
+/** SQLSTATE codes of the error that a table, schema, object or catalog row exists already. */
 const alreadyExists = new Set(["42P07", "42P06", "42710", "23505"]);

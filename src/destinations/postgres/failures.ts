@@ -33,11 +33,11 @@ const meanings: Record<string, string> = {
 };
 
 /**
- * SQLSTATE codes that are a verdict on the events of a statement, so that a retry cannot help. The
- * rule: events differ in the names, the values and the size that they give to a statement, so an
- * error about these is a verdict on the events. An error about the server, the account, or a table
- * as somebody defined it would meet other events too, so it is none, and the delivery is retried.
- * An error that may be either is none.
+ * SQLSTATE codes that refuse the events of a statement for good, so that a retry cannot help. These
+ * are errors about the names, the values or the size of a statement, in which events differ. An
+ * error about the server, the account, or the definition of a table would meet other events too, so
+ * its code is missing here and the delivery is retried. The same holds for a code that may have
+ * either cause.
  *
  * - Class 21, 22, 23, 44: values that do not fit, or violate a constraint or the check of a view.
  * - Class 42, but for `definitions`: names that cannot be used.
@@ -46,24 +46,26 @@ const meanings: Record<string, string> = {
  */
 const refusing = /^(21|22|23|42|44|54|P0)/;
 /**
- * SQLSTATE codes of class 42 that are about definitions and grants: a missing grant, schema, table,
- * column, type, function or unique key, objects that exist already, columns of another type, and a
- * syntax error, which only a function of the table can have.
+ * SQLSTATE codes of class 42 that are about definitions and grants, so that a retry may succeed: a
+ * missing grant, schema, table, column, type, function or unique key, objects that exist already,
+ * columns of another type, and a syntax error, which only a function of the table can have.
  */
 const definitions =
   /^(42501|42601|42P0[1-7]|42P10|42P17|42P2[12]|42703|42704|42710|42723|42725|42804|42846|42883)/;
 /**
- * SQLSTATE codes and their classes that refuse any rows: no connection, no sign-in, a conflict with
- * other transactions, no resources, a lock, a time-out, an operator, the disk, a read-only
- * database, no such database or schema. Others, such as a missing grant, may be about one table.
+ * SQLSTATE codes and classes that have their cause in the database and would meet any rows: no
+ * connection, no sign-in, a conflict with other transactions, no resources, a lock, a time-out, an
+ * operator, the disk, a read-only database, no such database or schema. Other codes, such as a
+ * missing grant, may be about one table.
  */
 const ofDatabase = /^(08|28|40|53|55|57|58|25006|3D|3F)/;
 /**
- * SQLSTATE codes that may be caused by outdated cached columns, because someone changed the tables.
+ * SQLSTATE codes that may be caused by outdated cached columns, because another program changed the
+ * tables.
  */
 const stale = /^(42P01|42703|42804|42846|42P10|22|3F000)/;
 
-/** SQLSTATE codes of a table that the user may not widen, and of a view. */
+/** SQLSTATE codes of a table to which the user may not add columns, and of a view. */
 const fixed = new Set(["42501", "42809"]);
 
 /**

@@ -53,8 +53,8 @@ export class PostgresSession {
   readonly #messages = new PostgresMessageReader(DATABASE_ANSWER_BYTES_MAX);
   #signIn: PostgresSignIn | undefined;
   /**
-   * Resolves when all messages so far were handled. Messages are handled one after the other, and
-   * handling may wait: the proof of the password is computed on another thread.
+   * Resolves when all messages received so far were handled. Messages are handled one after the
+   * other, and handling may wait: the proof of the password is computed on another thread.
    */
   #handled: Promise<unknown> = Promise.resolve();
   #pending: PendingQuery | undefined;

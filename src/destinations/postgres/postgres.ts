@@ -17,8 +17,8 @@ const NAME_CHARS_MAX = 63;
 const rules = { charsMax: NAME_CHARS_MAX, escapesWords: true };
 
 /**
- * The kind of destination that writes events to PostgreSQL tables. It creates tables and adds
- * columns when events need them.
+ * Creates the kind of destination that writes events to PostgreSQL tables. The destination creates
+ * tables and adds columns when events need them.
  */
 export function postgresKind(
   egress: Egress,

@@ -47,7 +47,7 @@ export class PostgresMessageReader {
   }
 }
 
-/** A message begins with its type, a letter, and its length. */
+/** Number of bytes before the body of a message: its type, a letter, and its length. */
 const HEAD_BYTES = 5;
 
 /**

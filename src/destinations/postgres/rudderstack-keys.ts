@@ -1,7 +1,10 @@
 import { Type } from "@sinclair/typebox";
 import { ignoredKey, type RudderstackKeys } from "../rudderstack-form.ts";
 
-/** Keys of RudderStack's warehouses that have no effect: staging files, schedules, table rules. */
+/**
+ * Config keys of RudderStack's warehouses that have no effect: staging files, schedules, table
+ * rules.
+ */
 const ignored = [
   ...["syncFrequency", "syncStartAt", "excludeWindow", "jsonPaths", "useRudderStorage"],
   ...["bucketProvider", "bucketName", "containerName", "roleBasedAuth", "iamRoleARN"],
@@ -9,12 +12,15 @@ const ignored = [
   ...["skipTracksTable", "skipUsersTable", "preferAppend", "allowUsersContextTraits"],
   ...["underscoreDivideNumbers", "sshHost", "sshPort", "sshUser", "sshPublicKey"],
 ];
-/** Secrets of the staging files. */
+/** Config keys of RudderStack that hold secrets of staging files, which pixelmill does not use. */
 const unusedSecrets = [
   ...["accessKeyID", "accessKey", "accountKey", "sasToken", "secretAccessKey", "credentials"],
 ];
 
-/** The config of a PostgreSQL destination in RudderStack's keys. */
+/**
+ * Describes how the config of a PostgreSQL destination is written in RudderStack's keys, for
+ * RudderStack's clients.
+ */
 export const postgresRudderstackKeys: RudderstackKeys = {
   schemas: {
     port: Type.Optional(Type.Unknown({ description: "TCP port, as a text or a number" })),

@@ -22,7 +22,7 @@ export class SignInRefused extends Error {
 
 const mechanism = "SCRAM-SHA-256";
 
-/** Answers the authentication messages of a server until the server accepts the user. */
+/** Answers the authentication messages of a PostgreSQL server until the server accepts the user. */
 export class PostgresSignIn {
   isDone = false;
   readonly #account: PostgresCredentials;

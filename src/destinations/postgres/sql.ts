@@ -7,7 +7,9 @@ export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** SQL type of a new column for each column type, the same as RudderStack uses in PostgreSQL. */
+/**
+ * SQL type with which a column of each type is created, the same as RudderStack uses in PostgreSQL.
+ */
 const sqlTypes: Record<ColumnType, string> = {
   string: "text",
   int: "bigint",
@@ -18,11 +20,11 @@ const sqlTypes: Record<ColumnType, string> = {
 };
 
 /**
- * SQL that describes a table, a row for each of its columns: the column's name and type, whether it
+ * SQL that describes a table, in a row for each column: the column's name and type, whether it
  * cannot be written to (a generated column, or a column of the system such as `xmin`), whether the
- * table has the mark, and whether `id` is its primary key. Returns one row without a column for
- * another relation, such as an index, whose name no table can get. Parameters: the schema, the
- * table, the mark.
+ * comment of the table begins with the mark of pixelmill, and whether `id` is its primary key. For
+ * a relation that is no table, such as an index, returns one row without a column, because no table
+ * can get its name. Parameters: the schema, the table, the mark.
  */
 export const tableQuery = `select a.attname, format_type(a.atttypid, a.atttypmod),
   a.attgenerated <> '' or a.attnum < 0,
@@ -41,8 +43,9 @@ on n.oid = c.relnamespace where n.nspname = $1 and c.relkind in ('r', 'p')`;
 export const schemaQuery = "select 1 from pg_namespace where nspname = $1";
 
 /**
- * SQL that bounds and fixes how the statements of its transaction run. The settings end with the
- * transaction: behind a pooler such as PgBouncer, other programs use the connection after it.
+ * SQL that limits and fixes how the statements of its transaction run. The settings end with the
+ * transaction, because behind a pooler such as PgBouncer other programs use the same connection
+ * afterwards.
  */
 export function transactionSettings(statementMs: number, lockMs: number): string {
   const settings = {

@@ -3,7 +3,10 @@ import { ignoredKey, type RudderstackKeys } from "../rudderstack-form.ts";
 
 const text = (description: string) => Type.Optional(Type.Unknown({ description }));
 
-/** The config of an S3 destination in RudderStack's keys. */
+/**
+ * Describes how the config of an S3 destination is written in RudderStack's keys, for RudderStack's
+ * clients.
+ */
 export const s3RudderstackKeys: RudderstackKeys = {
   schemas: {
     bucketName: text("As `bucket`"),

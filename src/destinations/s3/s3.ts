@@ -24,8 +24,8 @@ const formats = {
 } as const;
 
 /**
- * The kind of destination that writes batches of events as objects to an S3-compatible store, under
- * the key `prefix/source/date/hour/name.format`.
+ * Creates the kind of destination that writes batches of events as objects to an S3-compatible
+ * store, under the key `prefix/source/date/hour/name.format`.
  */
 export function s3Kind(egress: Egress): DestinationKind<S3Config> {
   return {
@@ -70,9 +70,9 @@ function openS3(egress: Egress, config: S3Config, workspaceId: string): OpenDest
 
   return {
     /**
-     * Writes one object for each source and hour, up to the first that fails. Every failure is
-     * retried until the retry window ends, because its cause is the store or the config and never
-     * an event. So no event is lost when a key was revoked by mistake. A repeated attempt
+     * Writes one object for each source and hour, up to the first object that fails. Every failure
+     * is retried until the retry window ends, because its cause is the store or the config and
+     * never an event. So no event is lost when a key was revoked by mistake. A repeated attempt
      * overwrites the objects of earlier attempts.
      */
     async deliver(events, signal, name = crypto.randomUUID()): Promise<DeliveryResult> {
@@ -99,7 +99,8 @@ function openS3(egress: Egress, config: S3Config, workspaceId: string): OpenDest
 
 /**
  * Returns the folder of an event: its source, date and hour in UTC, such as `source/2026-02-16/01`.
- * It is the same in each attempt to deliver the event.
+ * The folder is the same in each attempt to deliver the event, so that a repeated attempt
+ * overwrites the same objects.
  */
 function folderOf({ input: { sourceId, receivedAt } }: OutgoingEvent): string {
   const time = new Date(receivedAt).toISOString();

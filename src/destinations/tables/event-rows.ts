@@ -16,20 +16,20 @@ export interface EventRow {
    */
   cells: Map<string, unknown>;
   /**
-   * Values that have no column of their own, by the path of their keys. They are written to the
-   * column `rest__json`.
+   * Values that have no column of their own, by the path of their keys joined by `_`. They are
+   * written to the column `rest__json`.
    */
   rest: Record<string, unknown>;
 }
 
-/** No row can be made from an event. The message says why. */
+/** Thrown when no row can be made from an event. The message says why. */
 export class NoRowError extends Error {
   override readonly name = "NoRowError";
 }
 
 type JsonObject = Record<string, unknown>;
 
-/** For each type of event, its table, and the part of the event whose keys become columns. */
+/** For each type of event: its table, and the part of the event whose keys become columns. */
 const types: Record<string, { table: string; part: string }> = {
   track: { table: "tracks", part: "properties" },
   page: { table: "pages", part: "properties" },
@@ -172,8 +172,9 @@ function parsed({ bytes }: OutgoingEvent): JsonObject {
 
 /**
  * Returns the messageId of an event. When user code removed it, returns a hash of the event
- * instead, so that the row has the same id in each attempt. A messageId that cannot be stored as it
- * is (`cleanText`) gives a hash too: without the NUL it would be the id of another event.
+ * instead, so that the row has the same id in each attempt. A messageId with characters that cannot
+ * be stored (see `cleanText`) gives a hash too: without these characters it could equal the id of
+ * another event.
  */
 function messageIdOf({ messageId }: JsonObject, { bytes, input }: OutgoingEvent): string {
   if (isBlank(messageId)) {

@@ -2,29 +2,29 @@ import type { FailureScope } from "../destination.ts";
 import type { ColumnType } from "./column-values.ts";
 import type { TableColumns, TableRecord } from "./table-records.ts";
 
-/** Records to insert into one table. */
+/** Records to insert into one table, with the events that were left out. */
 export interface TableLoad {
   table: string;
   columns: TableColumns;
   records: TableRecord[];
   /**
-   * Events that were left out because the table cannot hold their rows: the index of the event, and
-   * the reason.
+   * Events that were left out because the table cannot hold their rows: index of the event →
+   * reason.
    */
   refused?: ReadonlyMap<number, string>;
 }
 
-/** A table as the database describes it. */
+/** A table, view or other relation as the database describes it. */
 export interface ExistingTable {
   /**
-   * Columns of the table. Those of the database itself, such as `xmin`, are included with the type
-   * `other`: a table cannot have another column of that name. Empty when rows cannot be written to
-   * what has this name, such as an index.
+   * Columns of the table. System columns such as `xmin` are included with the type `other`, because
+   * no other column can have their names. Empty for a relation to which rows cannot be written,
+   * such as an index.
    */
   columns: TableColumns;
   /** Whether the comment of the table begins with `TABLE_MARK`. */
   isMarked: boolean;
-  /** Whether the table has the key with which pixelmill creates tables. */
+  /** Whether the table has the primary or sorting key with which pixelmill creates tables. */
   hasOwnKey: boolean;
 }
 
@@ -41,7 +41,7 @@ export interface TableDatabase {
   countTables(): Promise<number>;
   /** Creates the table with the comment `TABLE_MARK`, unless it exists. */
   createTable(table: string, key: string, columns: ReadonlyMap<string, ColumnType>): Promise<void>;
-  /** Adds those of the columns that do not exist yet. */
+  /** Adds the given columns, except those that exist already. */
   addColumns(table: string, columns: ReadonlyMap<string, ColumnType>): Promise<void>;
   /** Inserts all records or none. Skips a record whose value in the column `key` exists already. */
   insert(loads: readonly TableLoad[], key: string): Promise<void>;
@@ -56,7 +56,9 @@ export class DatabaseFailure extends Error {
   readonly kind: "later" | "refused";
   /** Whether the cached columns of the tables may be outdated, so that they must be read again. */
   readonly isStale: boolean;
-  /** Whether a failure of kind `later` may be caused by the rows or is the database's own. */
+  /**
+   * Whether a failure of kind `later` may be caused by an event, or has its cause in the database.
+   */
   readonly scope: FailureScope;
   /** Whether no column can be added to the table: it is a view, or the user lacks a grant. */
   readonly isFixed: boolean;
@@ -78,19 +80,24 @@ export class DatabaseFailure extends Error {
 }
 
 /**
- * Columns of every table that pixelmill creates for an event name. Tables without a mark that have
- * them and pixelmill's key were created by RudderStack, or before pixelmill marked its tables.
+ * Columns of every table that pixelmill creates for an event name. A table that has them and
+ * pixelmill's key, but no mark in its comment, was created by RudderStack, or by pixelmill before
+ * it marked its tables.
  */
 const eventTableColumns = ["received_at", "event", "event_text"];
 
-/** Whether pixelmill created a table, so that the names of events may choose it. */
+/**
+ * Whether pixelmill created a table. Clients choose event names freely, so events are written to
+ * the table of their name only in this case.
+ */
 export function isOwn({ columns, isMarked, hasOwnKey }: ExistingTable): boolean {
   return isMarked || (hasOwnKey && eventTableColumns.every((column) => columns.has(column)));
 }
 
 /**
- * Returns the columns of a table. Throws when rows cannot be written to what has its name, or may
- * not because the name of an event chose it.
+ * Returns the columns of a table; undefined when the table does not exist. Throws when rows cannot
+ * be written to the relation of this name. Also throws when the name comes from an event and
+ * pixelmill did not create the table.
  */
 export function columnsOf(
   table: string,
@@ -105,7 +112,10 @@ export function columnsOf(
   return existing?.columns;
 }
 
-/** Throws the failure after which the tables are described again. */
+/**
+ * Throws the failure after which the loader describes the tables again, because another program
+ * changes the table.
+ */
 export function changedByOthers(table: string): never {
   const reason = `Another program changes the table ${table}`;
   throw new DatabaseFailure("later", reason, { isStale: true, scope: "event" });

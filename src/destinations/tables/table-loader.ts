@@ -39,9 +39,9 @@ export interface TableLoaderOptions {
  * same tables.
  */
 const ATTEMPTS_MAX = 3;
-/** Time for which the loader remembers what others decide: whose a table is, and its grants. */
+/** Milliseconds for which facts are remembered that others change: a table's creator and grants. */
 const OTHERS_MS_MAX = 60_000;
-/** Number of tables that are remembered as those of others. */
+/** Number of tables created by other programs that the loader remembers. */
 const FOREIGN_NAMES_MAX = 10_000;
 
 /**
@@ -53,7 +53,7 @@ export class TableLoader {
   readonly #key: string;
   /** Cached columns by table name. */
   readonly #tables = new Map<string, TableColumns>();
-  /** Names of events that have no table: pixelmill did not create the table of that name. */
+  /** Names of tables that events are not written to, because pixelmill could not create them. */
   readonly #foreign = new Set<string>();
   /** Tables to which no column can be added. */
   readonly #fixed = new Set<string>();
@@ -79,8 +79,8 @@ export class TableLoader {
   }
 
   /**
-   * Makes the rows of events. Adds the events that have none to `refused`: the index of the event,
-   * and the reason.
+   * Makes the rows of events. Events from which no row can be made are added to `refused`: the
+   * index of the event, and the reason.
    */
   #rows(events: readonly OutgoingEvent[], refused: Map<number, string>): EventRow[] {
     const { mode, rawTable, names, eventTables } = this.#options;
@@ -124,7 +124,7 @@ export class TableLoader {
     this.#forgetOthers();
   }
 
-  /** Forgets what others decide about tables, for example grants. */
+  /** Forgets facts about tables that other programs change, for example grants. */
   #forgetOthers(): void {
     this.#foreign.clear();
     this.#fixed.clear();
@@ -158,9 +158,9 @@ export class TableLoader {
   }
 
   /**
-   * Creates the tables that events are named after. Adds those to `#foreign` that pixelmill did not
-   * create, or that cannot be created because a type has the name or the schema is full. Returns
-   * whether there are any.
+   * Creates the tables that events are named after. Adds to `#foreign` the names of tables that
+   * pixelmill did not create, or cannot create because a type has the name or the schema is full.
+   * Returns whether there are any.
    */
   async #findForeign(rows: readonly EventRow[], database: TableDatabase): Promise<boolean> {
     const named = Map.groupBy(
@@ -245,7 +245,7 @@ export class TableLoader {
   }
 
   /**
-   * Adds columns to a table. Returns false when no column can be added to it, but it has the column
+   * Adds columns to a table. Returns false when that is not possible, but the table has the column
    * `rest__json`, which then gets the values.
    */
   async #widen(
@@ -272,7 +272,7 @@ export class TableLoader {
     return this.#tableCount < TABLES_OF_DESTINATION_MAX;
   }
 
-  /** Creates a table. Returns what has the name then; undefined when nothing has it. */
+  /** Creates a table. Returns the relation that has the name then; undefined when none has it. */
   async #create(
     table: string,
     rows: readonly EventRow[],

@@ -28,10 +28,12 @@ const knownTypes = new Map<string, ColumnType>([
 ]);
 
 /**
- * Returns the columns that must be added to a table before rows can be written to it: a column for
- * each new key, with a type that fits all its new values; the text column beside a column that some
- * value does not fit; and the column `rest__json`, when a value has no other column. When the table
- * has the largest number of columns, returns only `rest__json`.
+ * Returns the columns that must be added to a table before rows can be written to it:
+ * - a column for each new key, with a type that fits all its new values;
+ * - the text column beside a column that some value does not fit;
+ * - the column `rest__json`, when a value has no other column.
+ *
+ * When the table has the largest number of columns, returns only `rest__json`.
  */
 export function missingColumns(
   rows: readonly EventRow[],
@@ -69,9 +71,10 @@ export function missingColumns(
 }
 
 /**
- * Returns those of the missing columns with which a new table is created. They come from no key of
- * an event, so no event can make the database refuse the table, for example by the name of a system
- * column. The other columns are added once the database has described the table.
+ * Returns those of the missing columns with which a new table is created: only columns whose names
+ * come from no event. An event could otherwise make the database refuse the table, for example by
+ * the name of a system column. The other columns are added once the database has described the
+ * table.
  */
 export function initialColumns(missing: ReadonlyMap<string, ColumnType>): Map<string, ColumnType> {
   return new Map([...missing].filter(([column]) => knownTypes.has(column)));
@@ -81,14 +84,14 @@ function isFitting(value: unknown, type: ColumnType): boolean {
   return fit(value, { type, sqlType: "" }) !== undefined;
 }
 
-/** A value fits no column of a table. The message names the column. */
+/** Thrown when a value fits no column of a table. The message names the column. */
 export class NoColumnError extends Error {
   override readonly name = "NoColumnError";
 }
 
 /**
- * Converts a row into a record. Each value goes into its column or, if it does not fit there, into
- * the text column beside it. Returns undefined when a value fits neither.
+ * Converts a row into a record for the database. Each value goes into its column or, if it does not
+ * fit there, into the text column beside it. Returns undefined when a value fits neither column.
  */
 export function wholeRecord(
   { cells, rest }: EventRow,
@@ -104,8 +107,8 @@ export function wholeRecord(
 }
 
 /**
- * Converts a row into a record. Each value goes into its column, into the text column beside it,
- * or, if it fits neither, into the column `rest__json`.
+ * Converts a row into a record for the database. Each value goes into its column, into the text
+ * column beside it, or, if it fits neither, into the column `rest__json`.
  */
 export function recordOf(
   { table, cells, rest }: EventRow,

@@ -13,15 +13,16 @@ export interface NameRules {
 }
 
 /**
- * Names of the tables for event types. The table of an event with such a name begins with an added
- * underscore.
+ * Names of the tables for types of events. When an event name gives the same name, its table begins
+ * with an added underscore.
  */
 const typeTables = new Set([
   ...["tracks", "pages", "screens", "aliases", "groups", "accounts", "users", "identifies"],
 ]);
 
 /**
- * Number of keys whose names are cached. Making a name is the most expensive part of making a row.
+ * Number of keys whose column names are cached. Making a name is the most expensive part of making
+ * a row.
  */
 const CACHED_NAMES_MAX = 10_000;
 const CACHED_CHARS_MAX = 256;

@@ -15,7 +15,9 @@ import {
 } from "./limits.ts";
 import { retryableStatuses } from "./response-status.ts";
 
-/** No access token could be obtained. The message is for users and contains no secret. */
+/**
+ * Thrown when no access token could be obtained. The message is for users and contains no secret.
+ */
 export class AccessTokenError extends Error {
   override readonly name = "AccessTokenError";
 
@@ -44,12 +46,15 @@ interface AccessToken {
 const MARGIN_MS_MAX = 30_000;
 /**
  * Shortest time in milliseconds between two tokens that are requested because the receiver refused
- * the previous one, which it had never accepted.
+ * the previous one, if the receiver had never accepted the previous one.
  */
 const REFUSED_MS_MIN = 30_000;
-/** The same after a token that the receiver had accepted: the token was revoked. */
+/**
+ * Shortest time in milliseconds between two replacements of tokens, when the receiver had accepted
+ * the refused token before: the token was revoked.
+ */
 const REVOKED_MS_MIN = 1_000;
-/** Number of accepted tokens that are remembered. */
+/** Number of tokens accepted by the receiver that are remembered. */
 const ACCEPTED_TOKENS_MAX = 8;
 /**
  * Milliseconds until the next token request after a failure that only a change of the config can
@@ -71,7 +76,7 @@ interface AccessTokensOptions {
 
 /**
  * Obtains the access tokens of one open destination with OAuth 2 client credentials (RFC 6749
- * §4.4). The first token is requested when it is needed. Only one request runs at a time, and all
+ * §4.4). Requests the first token when it is needed. Only one request runs at a time, and all
  * callers share its result. A token is used until shortly before it expires.
  */
 export class AccessTokens {
@@ -103,8 +108,9 @@ export class AccessTokens {
 
   /**
    * Discards a token that the receiver refused. Returns true when the next `acquire` may return
-   * another token. To limit the number of requests, it discards none for `REFUSED_MS_MIN` after one
-   * that was never accepted, and for `REVOKED_MS_MIN` after another.
+   * another token. To limit the number of requests, refuses to discard for `REFUSED_MS_MIN` after
+   * the last discarded token; for a token that the receiver had accepted before, only for
+   * `REVOKED_MS_MIN`.
    */
   invalidate(text: string): boolean {
     if (this.#token?.text !== text) return true;

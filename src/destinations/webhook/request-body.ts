@@ -30,8 +30,8 @@ export interface BodyBuilder {
    */
   join(events: readonly Uint8Array[]): Uint8Array;
   /**
-   * Returns the body that the config's templates produce from the events. Without a template, it is
-   * `joined`, the result of `join`.
+   * Returns the body that the config's templates produce from the events. Without a template, the
+   * body is `joined`, the result of `join`.
    */
   render(events: readonly Uint8Array[], joined: Uint8Array): Uint8Array;
 }

@@ -23,7 +23,7 @@ export interface RequestOverrides {
 /** Keys of an event with which user code overrides the request that delivers the event. */
 export const overrideMembers = ["header", "appendPath", "fullPath"] as const;
 
-/** An event that overrides the request that delivers it. */
+/** An event whose keys override parts of the request that delivers it, such as headers. */
 export interface OverriddenEvent {
   /** JSON text of the event without the keys that override the request. */
   text: string;
@@ -60,7 +60,10 @@ export function overridesOf(event: OutgoingEvent): OverriddenEvent | undefined {
   return { text: withoutMembers(text, removed), overrides };
 }
 
-/** Returns the batch key of an event. Events with equal keys can share a request. */
+/**
+ * Returns the batch key of an event, made of the parts of the request that the event overrides.
+ * Events with equal keys can share a request.
+ */
 export function overridesKey(event: OutgoingEvent): string {
   try {
     const overrides = overridesOf(event)?.overrides;

@@ -10,8 +10,9 @@ import { requestId, signatureHeaders, signingKey } from "./signature.ts";
 import { appendToUrl, replaceUrl } from "./url-overrides.ts";
 
 /**
- * Returns a function that builds the request for events with equal batch keys. That function throws
- * `RequestBuildError` when it cannot build one.
+ * Returns a function that builds the request for events with equal batch keys, which override the
+ * same parts of the request. The function throws `RequestBuildError` when it cannot build the
+ * request.
  */
 export function requestBuilder(config: WebhookConfig, workspaceId: string) {
   const key = config.secret === undefined ? undefined : signingKey(config.secret);
@@ -60,7 +61,10 @@ async function compressed(request: EgressRequest): Promise<EgressRequest> {
   return { ...request, body: await compressBody(request.body) };
 }
 
-/** Returns the JSON texts of events with equal batch keys, and the overrides that they share. */
+/**
+ * Returns the JSON texts of events with equal batch keys, and the changes to the request that these
+ * events share.
+ */
 function textsAndOverrides(events: readonly OutgoingEvent[]): {
   texts: Uint8Array[];
   overrides?: RequestOverrides;

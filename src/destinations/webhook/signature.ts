@@ -3,9 +3,9 @@ import type { OutgoingEvent } from "../destination.ts";
 
 /**
  * Returns the id of a request, computed from its first event and the text of all its events. Each
- * attempt at the same events has the same id, whatever the template, and other events have another
- * id. The id begins with the first event's `messageId`. A request with a single unchanged event has
- * only the `messageId` as its id.
+ * attempt at the same events has the same id, whatever the template, and a request with other
+ * events has another id. The id begins with the first event's `messageId`. A request with a single
+ * unchanged event has only the `messageId` as its id.
  */
 export function requestId(events: readonly OutgoingEvent[], joined: Uint8Array): string {
   const { bytes, input, byCode } = events[0]!;

@@ -7,7 +7,10 @@ import {
 import { RequestBuildError } from "./request-build-error.ts";
 import { parseTemplatePath } from "./template-path.ts";
 
-/** A template is invalid. The message says at which position, and what was expected there. */
+/**
+ * Thrown when a template is invalid. The message says at which position, and what was expected
+ * there.
+ */
 export class TemplateError extends Error {
   override readonly name = "TemplateError";
 }
@@ -103,9 +106,9 @@ export const bodyTooLong = () =>
   );
 
 /**
- * Stores the JSON texts of the placeholders' values, which are inside the value at offset `at`.
- * Reads each part of the JSON once. Returns the offset after the value. When an object has a name
- * twice, the last one counts, as in JSON.parse.
+ * Stores the JSON texts of the placeholders' values that are inside the value at offset `at`. Reads
+ * each part of the JSON once. Returns the offset after the value. When an object has a name twice,
+ * the last one counts, as in JSON.parse.
  */
 function collect(
   json: string,

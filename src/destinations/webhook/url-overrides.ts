@@ -32,9 +32,9 @@ export function replaceUrl(webhookUrl: string, requested: string): string {
 }
 
 /**
- * Parses a URL and returns it. Throws unless its path begins with the path of `base`. With
- * `fullPath`, the rest must begin a new path segment; with `appendPath`, it may continue the last
- * one.
+ * Parses a URL and returns it. Throws unless its path begins with the path of `base`. For the
+ * override `fullPath`, the rest must begin a new path segment; for `appendPath`, the rest may
+ * continue the last one.
  */
 function below(base: URL, text: string, field: "appendPath" | "fullPath"): string {
   const url = new URL(text);
@@ -70,8 +70,8 @@ function expectPlain(field: string, text: string): void {
 }
 
 /**
- * Matches a path segment `.` or `..`. Some servers also treat an escaped one, or one with
- * parameters, as such a segment.
+ * Matches a path segment `.` or `..`, which could leave the webhook's path. Some servers also treat
+ * an escaped segment, or one with parameters, in this way.
  */
 const dotSegment = /^(\.|%2e){1,2}(;.*)?$/i;
 

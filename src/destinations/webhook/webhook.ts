@@ -23,8 +23,8 @@ import { overrideMembers, overridesKey } from "./request-overrides.ts";
 import { resultOfStatus } from "./response-status.ts";
 
 /**
- * The kind of destination that sends events as JSON over HTTP. A request has one object, or an
- * array when `batchSize` is above 1.
+ * Creates the kind of destination that sends events as JSON over HTTP. A request has one object, or
+ * an array when `batchSize` is above 1.
  */
 export function webhookKind(egress: Egress): DestinationKind<WebhookConfig> {
   return {
@@ -171,7 +171,7 @@ async function signInToTest(
   }
 }
 
-/** Inserts the steps `signIn` before the step `write`. */
+/** Inserts the steps `signIn` of a connection test before its step `write`. */
 function withSignIn(steps: TestStep[], signIn: TestStep[]): TestStep[] {
   const write = steps.findIndex(({ step }) => step === "write");
   return write < 0 ? steps : steps.toSpliced(write, 0, ...signIn);

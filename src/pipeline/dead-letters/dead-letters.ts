@@ -14,10 +14,10 @@ import { shownOutput } from "../model/shown-event.ts";
 
 export interface DeadLetters {
   /**
-   * Lists dead letters, oldest first, starting after the letter with id `after`. To get the next
-   * page, pass the returned `reached` as `after`; `reached` is undefined at the end of the list. A
-   * page may hold fewer than `count` letters before the end: its size in characters is bounded, and
-   * one call scans only part of the stored letters.
+   * Returns a page of dead letters (events that could not be delivered), oldest first, after the
+   * letter with id `after`. The returned `reached` is the `after` of the next page; undefined on
+   * the last page. Any page may hold fewer than `count` letters, because the size of a page and the
+   * number of letters that one call scans are bounded.
    */
   find(
     workspaceId: string,
@@ -25,30 +25,34 @@ export interface DeadLetters {
   ): { letters: DeadLetter[]; reached: string | undefined };
   get(workspaceId: string, id: string): DeadLetter | undefined;
   /**
-   * Counts the letters of a destination or an error group. Ignores the other fields of the filter.
+   * Counts the dead letters of a workspace, or of the destination or the error group in `filter`.
+   * Ignores the other fields of the filter, for which no counts are stored.
    */
   count(workspaceId: string, filter?: LetterFilter): number;
-  /** Lists groups of dead letters, largest first; of equal ones the most recent first. */
+  /**
+   * Lists groups of dead letters with the same reason: the largest group first, and among groups of
+   * equal size the one with the latest letter first.
+   */
   groups(workspaceId: string, destinationId?: string): LetterGroup[];
   /**
-   * Returns ids of the letters that match a filter, oldest first. One call scans only the part of
-   * the stored letters that `part` gives.
+   * Returns the ids of the dead letters that match a filter, oldest first. `part` bounds how many
+   * of the stored letters one call scans.
    */
   ids(workspaceId: string, filter: LetterFilter, part: LetterScan): LetterScanResult;
   /**
-   * Requeues dead letters, so that their original events run through the live code again. Each may
-   * be delivered then, or become a dead letter again. `replayed` counts the requeued letters.
+   * Requeues dead letters: their original events run through the published user code again, and are
+   * then delivered or become dead letters again. `replayed` is the number of requeued letters.
    */
   replay(workspaceId: string, ids: readonly string[]): Promise<{ replayed: number }>;
   purge(workspaceId: string, ids: readonly string[]): Promise<{ purged: number }>;
 }
 
-/** Maximum number of groups that `groups` reads and sorts. Destinations may have more. */
+/** Maximum number of dead letter groups that one call of `groups` reads and sorts. */
 const GROUPS_READ_MAX = 10_000;
 
 /**
- * Creates the access to one ledger's dead letters that `api/` uses. Each call sees one workspace's
- * letters only. Their events are returned as parsed JSON.
+ * Creates the API's access to the dead letters in one ledger, the store of a partition's delivery
+ * progress. Each call sees the letters of one workspace only. Events are returned as parsed JSON.
  */
 export function createDeadLetters(
   ledger: Ledger,
@@ -58,7 +62,10 @@ export function createDeadLetters(
    */
   wake: (destinationIds: readonly string[]) => void,
   now: () => number,
-  /** Members of events that user code made, which no dead letter shows. */
+  /**
+   * Names of event members that are left out when user code made the event, because their values
+   * may be credentials.
+   */
   overrideMembers: readonly string[] = [],
 ): DeadLetters {
   const shown = (letter: StoredLetter) => shownLetter(letter, overrideMembers);
@@ -114,8 +121,8 @@ export function createDeadLetters(
 }
 
 /**
- * Processes ids in several transactions. `step` gets the ids that remain, processes some from the
- * beginning, and returns their number. It is called until no id remains.
+ * Calls `step` until it has processed all ids. Each call is one transaction: `step` gets the ids
+ * that remain, processes some from the beginning, and returns their number.
  */
 async function inLots(
   ids: readonly string[],

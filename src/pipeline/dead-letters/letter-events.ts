@@ -8,8 +8,8 @@ import {
 } from "../model/lane-event.ts";
 
 /**
- * Creates the dead letter of an output that was not delivered. The letter's id is a UUID of version
- * 7, so that ids sort by time.
+ * Creates the dead letter of an event that could not be transformed or delivered. The letter's id
+ * is a UUID of version 7, so that ids sort by time.
  */
 export function createDeadLetter(
   output: Output,
@@ -48,8 +48,8 @@ export function createDeadLetter(
 }
 
 /**
- * Creates the event that delivers a requeued dead letter. It holds the original event, so that the
- * live code runs over it again.
+ * Creates the event with which a requeued dead letter goes through delivery again. It is the event
+ * as it was received, so that the published user code runs over it again.
  */
 export function createRequeuedEvent({ letter, replayedAt }: RequeuedLetter): LaneEvent {
   const { messageId, sourceId, receivedAt, type, user, name } = letter;

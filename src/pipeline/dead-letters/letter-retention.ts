@@ -6,8 +6,8 @@ import type { LetterCount } from "../ledger/letter-tables.ts";
 import type { LaneMetrics } from "../monitoring/metrics.ts";
 
 /**
- * Bounds of the dead letters that each destination may have: their number and their age in
- * milliseconds. 0 means no bound.
+ * Bounds of the dead letters (undeliverable events) that are kept for each destination: their
+ * number and their age in milliseconds. 0 means no bound.
  */
 export interface DeadLetterBounds {
   countMax: number;
@@ -18,8 +18,9 @@ interface Parts {
   bounds: DeadLetterBounds;
   ledger: Ledger;
   /**
-   * All ledgers that may hold letters of this ledger's destinations, including `ledger` itself. The
-   * number of a destination's letters is the sum over them.
+   * The ledgers (stores of delivery progress) of all partitions, including `ledger`. A
+   * destination's dead letters are spread over them, and the bound of their number applies to the
+   * sum.
    */
   ledgers(): readonly Pick<Ledger, "letters">[];
   clock: Pick<Clock, "now">;
@@ -28,8 +29,8 @@ interface Parts {
 }
 
 /**
- * Creates the sweep that deletes dead letters beyond the operator's bounds, oldest first. There are
- * no bounds by default.
+ * Creates the sweep that deletes the oldest dead letters of each destination that exceeds the
+ * operator's bounds. By default there are no bounds.
  */
 export function createDeadLetterRetention(parts: Parts) {
   const { bounds, ledger, clock, logger, metrics } = parts;
@@ -37,8 +38,9 @@ export function createDeadLetterRetention(parts: Parts) {
   let stopped = false;
 
   /**
-   * Deletes up to `count` of a destination's letters, oldest first, in several transactions. With
-   * `before`, deletes only letters with smaller ids. Counts and logs the deletions.
+   * Deletes up to `count` of a destination's dead letters, oldest first, in several transactions.
+   * With `before`, deletes only letters with smaller ids. Counts and logs the deletions under the
+   * name `bound`.
    */
   async function drop(of: LetterCount, bound: string, count: number, before?: string) {
     let dropped = 0;
@@ -62,8 +64,8 @@ export function createDeadLetterRetention(parts: Parts) {
   }
 
   /**
-   * Number of letters to delete from this ledger when a destination has more than `countMax` in all
-   * ledgers together. It is in proportion to this ledger's share of the letters, rounded down.
+   * Number of dead letters to delete from this ledger when a destination has more than `countMax`
+   * in all ledgers together: the excess times this ledger's share of the letters, rounded down.
    */
   function excessOf(of: LetterCount, countMax: number): number {
     const countIn = ({ letters }: Pick<Ledger, "letters">) => letters.countOf(of.workspaceId, of);
@@ -72,7 +74,7 @@ export function createDeadLetterRetention(parts: Parts) {
   }
 
   return {
-    /** Runs a sweep. If one is running already, returns the promise of the running one. */
+    /** Runs a sweep. While a sweep is running, returns the promise of that sweep instead. */
     run(): Promise<void> {
       running ??= sweep()
         .catch((error) => logger.error({ err: error }, "cannot drop dead letters"))

@@ -2,8 +2,8 @@ import type { LetterGroup } from "../model/dead-letter.ts";
 import type { DeadLetters } from "./dead-letters.ts";
 
 /**
- * Combines the dead letters of several ledgers into one interface. Each letter is in exactly one
- * ledger.
+ * Combines the dead letters of several ledgers, one for each partition, into one interface. Each
+ * letter is in exactly one ledger.
  */
 export function mergeDeadLetters(all: () => readonly DeadLetters[]): DeadLetters {
   return {
@@ -42,8 +42,8 @@ export function mergeDeadLetters(all: () => readonly DeadLetters[]): DeadLetters
 }
 
 /**
- * One ledger's result for a page. `reached` is the id of the last letter that the ledger scanned;
- * undefined when it scanned all.
+ * One ledger's contribution to a page of dead letters. `reached` is the id of the last letter that
+ * the ledger scanned; undefined when it has scanned all.
  */
 interface Part<T> {
   values: T[];
@@ -51,8 +51,8 @@ interface Part<T> {
 }
 
 /**
- * Merges the ledgers' results into one page, ordered by id. Values after the smallest `reached` are
- * left out, because some ledger may still have letters in between.
+ * Merges the contributions of all ledgers into one page, ordered by id. Leaves out values after the
+ * smallest `reached`: the ledger that stopped there may have further letters that sort before them.
  */
 function page<T>(parts: readonly Part<T>[], count: number, idOf: (value: T) => string): Part<T> {
   const ends = parts.flatMap(({ reached }) => reached ?? []);

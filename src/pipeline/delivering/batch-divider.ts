@@ -3,42 +3,46 @@ import type { Output } from "../model/lane-event.ts";
 import { userOf } from "./retry-queue.ts";
 
 /**
- * Failed attempts in a row after which one output from elsewhere in the batch is tried. Only that
- * shows whether the destination is down or an output is at fault.
+ * Number of failed attempts in a row after which one event from a random place in the batch is sent
+ * alone. Its result shows whether the destination is down or an event at the front is at fault.
  */
 export const QUICK_FAILURES_MAX = 2;
 
 /**
- * Failed attempts of a batch by failures of the destination after which the batch is divided too:
- * one of its outputs may be what the destination fails at.
+ * Number of attempts that fail for a reason of the destination, such as a time-out, after which the
+ * batch is divided all the same: one of its events may be the cause.
  */
 const WHOLE_FAILURES_MAX = 2;
 
 /**
- * Decides which outputs of a batch are tried next. After a failure, the batch is divided until the
- * output that causes it is tried alone: about log₂ of the batch size attempts for each such output.
- * The size of later batches follows the results: half after each failure, twice after each success.
+ * Decides which events of a batch are sent in the next request. After a failure, each request has
+ * half as many events, until the event that causes the failure is sent alone: about log₂ of the
+ * batch size requests for each such event. The size of later requests is halved after each failure
+ * and doubled after each success.
  */
 export class BatchDivider {
-  /** Number of outputs of a delivery in which nothing is suspected. */
+  /** Number of events in a request while no event is suspected of causing a failure. */
   #size = Number.POSITIVE_INFINITY;
   /**
-   * Number of outputs at the front of the batch of which at least one makes a delivery fail; 0
-   * while none is suspected.
+   * Number of events at the front of the batch that are suspected: at least one of them made a
+   * request fail. 0 while no event is suspected.
    */
   #suspected = 0;
-  /** Number of failures of the destination while nothing was suspected. */
+  /**
+   * Number of failures for a reason of the destination in this batch, while no event was suspected.
+   */
   #wholeFailures = 0;
 
-  /** Begins a new batch, in which nothing is suspected. */
+  /** Begins a new batch, in which no event is suspected of causing a failure. */
   begin(): void {
     this.#suspected = 0;
     this.#wholeFailures = 0;
   }
 
   /**
-   * Chooses the outputs of the next attempt: the first ones, unless `failures`, the number of failed
-   * attempts in a row, is high. `random` is from 0 to 1.
+   * Chooses the events of the next request: normally the first ones of `rest`. After
+   * `QUICK_FAILURES_MAX` failed attempts in a row (`failures`), chooses one event at a random place
+   * instead. `random` is from 0 to 1.
    */
   choose(
     rest: readonly Output[],
@@ -55,8 +59,8 @@ export class BatchDivider {
   }
 
   /**
-   * Notes the result of an attempt with `count` outputs from index `from` on. Returns whether a
-   * failure was to be expected, so that the next attempt needs no pause.
+   * Notes the result of a request with `count` events from index `from` on. Returns true when an
+   * event of the request is the likely cause of a failure, so that the next request needs no pause.
    */
   record(attempt: {
     from: number;

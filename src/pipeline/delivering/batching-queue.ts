@@ -9,32 +9,38 @@ import { DeliveryPolicy } from "./delivery-policy.ts";
 import type { DeliveryQueueContext } from "./delivery-queue.ts";
 import { retryDelayMs } from "./retry.ts";
 
-/** Functions of the lane that a batching queue calls. */
+/**
+ * Functions that a batching queue calls. They belong to its lane, the delivery to one destination.
+ */
 export interface BatchingQueueContext
   extends Omit<DeliveryQueueContext, "batchKey" | "expectsMore" | "deliver"> {
   batchLimits(): BatchLimits;
   /** Current time in milliseconds since the epoch. */
   now(): number;
-  /** Stores the intent of a delivery. Resolves once it would survive a crash. */
+  /**
+   * Stores the intent of a delivery: its name and the log positions up to which events belong to
+   * it. Resolves once the intent would survive a crash.
+   */
   writeIntent(intent: DeliveryIntent): Promise<void>;
   hasWrittenIntent(name: string): boolean;
   /**
-   * Removes the stored intent of a delivery that has ended, in the commit that writes its outcomes.
+   * Removes the stored intent (name and extent) of a delivery that has ended. The removal is
+   * written in one transaction with the outcomes of the delivery's events.
    */
   clearIntent(): void;
   deliver(outputs: readonly Output[], name: string): Promise<DeliveryResult>;
 }
 
 /**
- * While the queue gathers the events of a recovered delivery, it checks at this interval in
- * milliseconds whether the lane still runs.
+ * Interval in milliseconds at which the queue checks whether its lane still runs, while it gathers
+ * the events of a delivery that a crash interrupted.
  */
 const RECOVERY_POLL_MS = 1_000;
 
 /**
- * Gathers outputs into large deliveries, one at a time. A crash therefore leaves at most one
- * delivery whose result is unknown. After the crash, that delivery is repeated with the same name
- * and events.
+ * Gathers events into large deliveries, such as files, and sends one delivery at a time. A crash
+ * therefore leaves at most one delivery whose result is unknown. This delivery is repeated with the
+ * same name and events, so that it replaces what it has written before.
  */
 export class BatchingQueue {
   readonly #context: BatchingQueueContext;
@@ -42,15 +48,15 @@ export class BatchingQueue {
   readonly #queue = new Fifo<Output>();
   #queuedBytes = 0;
   /**
-   * Time of `elapsed()` from which the next delivery's longest wait counts: when the queue stopped
-   * being empty, or when the last delivery was taken from it.
+   * Time of `elapsed()` from which the longest wait of the next delivery counts: when the queue
+   * stopped being empty, or when the last delivery was taken from it.
    */
   #waitingSince = 0;
-  /** Number of outputs at the front of the queue that are delivered without waiting for more. */
+  /** Number of events at the front of the queue that are delivered without waiting for more. */
   #flushed = 0;
   /**
-   * Name of the delivery that a crash interrupted, until its outputs are taken. It has the first
-   * outputs of the queue, whatever their size. Undefined when no delivery is recovered.
+   * Name of the delivery that a crash interrupted, until its events are taken from the queue. The
+   * first events of the queue belong to it, whatever their size. Undefined otherwise.
    */
   #recovered: string | undefined;
   #working: Promise<void> | undefined;
@@ -74,8 +80,8 @@ export class BatchingQueue {
   }
 
   /**
-   * Delivers all queued outputs without waiting for more. Called when the lane's memory is needed,
-   * or when all events of the recovered delivery are queued.
+   * Delivers all queued events without waiting for more. Called when memory is needed, or when the
+   * queue holds all events of the delivery that a crash interrupted.
    */
   flush(): void {
     if (this.#recovered !== undefined && this.#queue.length === 0) {
@@ -87,12 +93,14 @@ export class BatchingQueue {
     this.#wake.notify();
   }
 
-  /** Ends a wait early, because settings changed or the lane stops. */
+  /** Ends a wait early, because settings changed or the delivery to this destination stops. */
   interruptWait(): void {
     this.#wake.notify();
   }
 
-  /** Resolves when no delivery is running. Call after the lane was stopped. */
+  /**
+   * Resolves when no delivery is running. Call after the lane, which owns this queue, was stopped.
+   */
   async ended(): Promise<void> {
     await this.#working;
   }
@@ -126,8 +134,9 @@ export class BatchingQueue {
   }
 
   /**
-   * Removes the outputs of the next delivery from the queue. All outputs of one event go together,
-   * because the lane's cursor marks only whole events as pending.
+   * Removes the events of the next delivery from the queue. All outputs that user code made of one
+   * received event go together, because the read position can only mark whole received events as
+   * undelivered.
    */
   #take(): Output[] {
     const isRecovered = this.#recovered !== undefined;
@@ -150,8 +159,9 @@ export class BatchingQueue {
   }
 
   /**
-   * Stores the intent of a delivery and returns the delivery's name. Undefined when the lane stops
-   * first. For destinations without an age limit, returns an empty name and stores nothing.
+   * Stores the intent of a delivery (its name and extent), and returns the name. Returns undefined
+   * when the lane stops first. When the destination does not let events wait (`ageMs` is 0),
+   * returns an empty name and stores nothing.
    */
   async #writeIntent(outputs: readonly Output[]): Promise<string | undefined> {
     if (this.#context.batchLimits().ageMs === 0) return "";
@@ -164,9 +174,10 @@ export class BatchingQueue {
   }
 
   /**
-   * Tries the delivery until every output has a final outcome, or the lane stops. Each attempt has
-   * all outputs that are left. Outputs that a failed attempt delivered settle at the end: after a
-   * crash the delivery then has all of them again, and replaces what was written under its name.
+   * Repeats a delivery until each of its events has a final outcome, or the lane stops. Each
+   * attempt has all events that are left. Events that a failed attempt delivered in part get their
+   * outcome only at the end: after a crash the delivery then has them again, and replaces what was
+   * written under its name.
    */
   async #settleAll(outputs: Output[], name: string): Promise<void> {
     const written: Output[] = [];

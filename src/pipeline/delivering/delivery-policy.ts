@@ -11,7 +11,7 @@ import type {
 import type { RouteDecision, Routes } from "../model/routes.ts";
 import { isPoison } from "./retry.ts";
 
-/** State and functions of the lane that a delivery policy uses. */
+/** State and functions of a lane, the delivery to one destination, that a delivery policy uses. */
 export interface DeliveryPolicyContext {
   retryWindowMs: number;
   elapsed(): number;
@@ -19,17 +19,17 @@ export interface DeliveryPolicyContext {
   routes(): Routes;
   decide(event: LaneEvent): RouteDecision;
   settle(outputs: readonly Output[], outcome: EventOutcome): void;
-  /** Numbers of the lane's outputs, which its policies count. */
+  /** Counts of the lane's outgoing events and attempts, which its delivery policies update. */
   readonly outputCounts: OutputCounts;
   /**
-   * Set while every attempt of the lane fails; undefined otherwise. `since` and `at` are when the
-   * first and the last of these attempts failed, by `elapsed()`. `reason` is why the last one
-   * failed.
+   * The current outage: set while every attempt fails, undefined otherwise. `since` and `at` are
+   * the times of its first and its last failed attempt by `elapsed()`. `reason` is the cause of the
+   * last.
    */
   failure(): { since: number; at: number; reason: string } | undefined;
 }
 
-/** Decides which outputs are tried or tried again, and records the outcomes of the others. */
+/** Decides which outgoing events are sent or sent again, and records the outcomes of the others. */
 export class DeliveryPolicy {
   readonly #context: DeliveryPolicyContext;
 
@@ -38,8 +38,9 @@ export class DeliveryPolicy {
   }
 
   /**
-   * Returns the outputs to try now. Gives a final outcome to outputs that must not be sent any
-   * more. While the destination is down, outputs older than the retry window become dead letters.
+   * Returns the events to send now. Events that must not be sent any more, for example because
+   * their connection was deleted, get a final outcome. While the destination is down, events older
+   * than the retry window become dead letters.
    */
   selectDue(outputs: Output[]): Output[] {
     const routes = this.#context.routes();
@@ -56,7 +57,7 @@ export class DeliveryPolicy {
     });
   }
 
-  /** Records outputs as delivered. Those with an index in `refused` become dead letters instead. */
+  /** Records events as delivered. Events with an index in `refused` become dead letters instead. */
   settleDelivered(outputs: readonly Output[], refused?: ReadonlyMap<number, string>): void {
     for (const [index, reason] of refused ?? []) this.giveUp([outputs[index]!], reason);
     const taken = refused ? outputs.filter((_, index) => !refused.has(index)) : outputs;
@@ -66,7 +67,7 @@ export class DeliveryPolicy {
   }
 
   /**
-   * Returns the outputs to try again after a failed attempt. Those older than the retry window
+   * Returns the events to send again after a failed attempt. Events older than the retry window
    * become dead letters.
    */
   selectRetryable(outputs: readonly Output[], reason: string): Output[] {
@@ -79,10 +80,10 @@ export class DeliveryPolicy {
   }
 
   /**
-   * Counts a failed attempt to deliver an output alone, and makes the output a dead letter when it
-   * is at fault or older than the retry window. Returns whether it did. `isPressed` is true while
-   * outputs that failed alone take much of the lane's memory. Failures of the destination count
-   * only then.
+   * Counts a failed attempt to deliver an event in a request of its own. Makes the event a dead
+   * letter when it is the cause of its failures, or older than the retry window; returns whether it
+   * did. `isPressed` is true while events that failed in this way take much memory. Only then
+   * failures of the destination count against the event too.
    */
   giveUpIfHopeless(
     output: Output,
@@ -108,9 +109,10 @@ export class DeliveryPolicy {
   }
 
   /**
-   * Whether an output has failed alone so often that the output behind it is tried, since nothing
-   * else shows whether the destination takes others. Not earlier, because the order is lost if the
-   * destination begins to work between the two attempts. `isPressed` as in `giveUpIfHopeless`.
+   * Whether to send a user's next event although the event before it fails, because nothing else
+   * shows whether the destination accepts other events. True only after many failures: if the
+   * destination recovered between the two attempts, the user's events would arrive in the wrong
+   * order. `isPressed` is as in `giveUpIfHopeless`.
    */
   needsFollower({ failedAlone }: Output, isPressed: boolean): boolean {
     if (failedAlone === undefined) return false;
@@ -132,9 +134,9 @@ export class DeliveryPolicy {
   }
 
   /**
-   * Reason of the last failure while the destination counts as down; undefined otherwise. It is
-   * down when all attempts have failed for at least `DOWN_MS_MIN` and the last one failed within
-   * that time.
+   * Reason of the last failure while the destination counts as down; undefined otherwise. The
+   * destination is down when all attempts have failed for at least `DOWN_MS_MIN`, and the last one
+   * failed within that time.
    */
   #downReason(): string | undefined {
     const failure = this.#context.failure();
@@ -149,7 +151,7 @@ export class DeliveryPolicy {
   }
 }
 
-/** Whether an output fails at a destination that takes others. */
+/** Whether an event is the cause of its failures: it fails while the destination accepts others. */
 function isAtFault({ ofEvent, countsAtFirst }: FailuresAlone, now: OutputCounts): boolean {
   const othersTaken = now.taken - countsAtFirst.taken;
   return isPoison({
@@ -160,8 +162,8 @@ function isAtFault({ ofEvent, countsAtFirst }: FailuresAlone, now: OutputCounts)
 }
 
 /**
- * Whether an output, at the rate at which all attempts fail, cannot have failed by chance. Failures
- * of the destination count too.
+ * Whether an event has failed too often for chance, given the rate at which all attempts fail.
+ * Counts failures of the destination too.
  */
 function blocks(failed: FailuresAlone, now: OutputCounts): boolean {
   const { amongTaken, total, countsAtFirst } = failed;

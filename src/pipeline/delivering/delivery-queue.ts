@@ -10,27 +10,27 @@ import { QueueWaits } from "./queue-waits.ts";
 import { retryDelayMs } from "./retry.ts";
 import { type RetryEntry, RetryQueue } from "./retry-queue.ts";
 
-/** Functions of the lane that a delivery queue calls. */
+/**
+ * Functions that a delivery queue calls. They belong to its lane, the delivery to a destination.
+ */
 export interface DeliveryQueueContext extends DeliveryPolicyContext {
   batchSize(): number;
-  /** Returns a key for the output. Only outputs with equal keys may share a request. */
+  /** Returns the batch key of an event. Only events with equal keys may share a request. */
   batchKey(output: Output): string;
   random(): number;
-  /** False once the lane stops. Outputs without a final outcome then stay pending. */
+  /** False once the lane stops. Events without a final outcome are delivered after a restart. */
   isRunning(): boolean;
-  /**
-   * Whether more outputs will follow soon, so that a request that is not full may wait for them.
-   */
+  /** Whether more events will follow soon, so that a request that is not full may wait for them. */
   expectsMore(): boolean;
-  /** Applies changes of the catalog. Called before each attempt. */
+  /** Applies changes of the catalog, such as a new config. Called before each attempt. */
   refresh(): void;
   deliver(outputs: readonly Output[]): Promise<DeliveryResult>;
   sleep(ms: number, until: Notifier): Promise<void>;
-  /** Stops the lane because an invariant was broken. */
+  /** Stops the delivery to this destination because an invariant was broken, which is a bug. */
   fail(error: unknown): void;
 }
 
-/** Longest time in milliseconds that outputs wait for more outputs to fill their request. */
+/** Longest time in milliseconds that events wait for more events to fill their request. */
 const FILL_MS_MAX = 100;
 /** Failed attempts in a row after which retries are rare too, since the destination may be down. */
 const DOWN_FAILURES_MIN = 2;
@@ -38,29 +38,27 @@ const DOWN_FAILURES_MIN = 2;
 type Failure = Extract<DeliveryResult, { kind: "retry" }>;
 
 /**
- * Delivers outputs, those of one user in order. A batch that fails is divided until an output fails
- * alone. That output is set aside and tried again later, and the outputs of other users go on. When
- * others fail as well, the destination is down, and attempts get rarer.
+ * Sends events to a destination, those of one user in order. A batch that fails is divided until
+ * one event fails alone. That event is set aside and retried later, and the events of other users
+ * go on. When these fail as well, the destination is down, and attempts get rarer.
  */
 export class DeliveryQueue {
   readonly #context: DeliveryQueueContext;
   readonly #policy: DeliveryPolicy;
   readonly #queue = new Fifo<Output>();
   #queuedBytes = 0;
-  /**
-   * Number of outputs that were taken from the queue for delivery and have no final outcome yet.
-   */
+  /** Number of events that were taken from the queue for delivery and have no final outcome yet. */
   #trying = 0;
-  /** Outputs that failed alone, with later outputs of their users. */
+  /** Events that failed in a request of their own, with later events of their users. */
   readonly #retries: RetryQueue;
-  /** Whether the last attempt was one of `#retries`. Others get the next attempt then. */
+  /** Whether the last attempt was a retry of `#retries`. Queued events get the next attempt. */
   #hasRetried = false;
   readonly #divider = new BatchDivider();
   #working: Promise<void> | undefined;
   readonly #waits: QueueWaits;
   /**
-   * Number of failed attempts in a row, without those to retry an output that failed alone. Counted
-   * across events, so that the next event does not start again from the shortest retry delay.
+   * Number of failed attempts in a row, without retries of events that were set aside. Kept from
+   * event to event, so that the next event does not start again from the shortest retry delay.
    */
   #failures = 0;
 
@@ -84,7 +82,7 @@ export class DeliveryQueue {
   }
 
   /**
-   * Number of outputs that a new output would wait for. A queue whose attempts fail gets a number
+   * Number of events that a new event would wait for. A queue whose attempts fail gets a number
    * above that of any other queue.
    */
   get load(): number {
@@ -96,27 +94,25 @@ export class DeliveryQueue {
     return this.#trying > 0;
   }
 
-  /** Whether another output would still fit into the request that is being filled. */
+  /** Whether another event would still fit into the request that is being filled. */
   get hasRoom(): boolean {
     return this.#queue.length > 0 && !this.#isFull() && this.#failures === 0;
   }
 
-  /** Ends any wait early, because settings changed or the lane stops. */
+  /** Ends any wait early, because settings changed or the delivery stops. */
   interruptWait(): void {
     this.#retries.makeDue(this.#context.elapsed(), true);
     this.#waits.end();
   }
 
-  /**
-   * Sends the queued outputs without waiting for more. Does not shorten the wait after a failure.
-   */
+  /** Sends the queued events without waiting for more. Does not shorten a wait after a failure. */
   flush(): void {
     if (!this.#waits.isPaused) this.#waits.end();
   }
 
   /**
-   * Retries now, because the destination accepts events again. Returns whether anything waited that
-   * may be retried earlier.
+   * Retries now, because the destination accepts events again. Returns whether the queue was
+   * waiting for a retry that may come earlier.
    */
   resume(): boolean {
     const hasRetries = this.#retries.makeDue(this.#context.elapsed());
@@ -125,7 +121,7 @@ export class DeliveryQueue {
     return waited;
   }
 
-  /** Resolves when no attempt is running: at once when idle, or soon after the lane was stopped. */
+  /** Resolves when no attempt is running: at once when idle, or soon after delivery was stopped. */
   async ended(): Promise<void> {
     await this.#working;
   }
@@ -150,7 +146,7 @@ export class DeliveryQueue {
     this.#trying = 0;
   }
 
-  /** The retry whose turn it is: one that is due, after at most one delivery of other outputs. */
+  /** The retry that is due; undefined when none is, or when queued events get the next attempt. */
   #dueRetry(): RetryEntry | undefined {
     if (this.#hasRetried && this.#queue.length > 0) return undefined;
     const next = this.#retries.next();
@@ -159,13 +155,13 @@ export class DeliveryQueue {
     return isPressed || next.dueAt <= this.#context.elapsed() ? next : undefined;
   }
 
-  /** Whether the queued outputs are enough to fill a request. */
+  /** Whether the queued events are enough to fill a request. */
   #isFull(): boolean {
     const isFullByCount = this.#queue.length >= this.#context.batchSize();
     return isFullByCount || this.#queuedBytes >= DELIVERY_BYTES_MAX;
   }
 
-  /** Removes from the queue the next outputs that fit into one request. */
+  /** Removes from the queue the next events that fit into one request. */
   #take(): Output[] {
     const outputs: Output[] = [];
     let bytes = 0;
@@ -189,9 +185,7 @@ export class DeliveryQueue {
     return outputs;
   }
 
-  /**
-   * Tries the outputs until each has a final outcome or is set aside, or the lane stops.
-   */
+  /** Sends events until each has a final outcome or is set aside, or delivery stops. */
   async #settleAll(outputs: Output[]): Promise<void> {
     let rest = outputs;
     this.#divider.begin();
@@ -229,7 +223,7 @@ export class DeliveryQueue {
     return result;
   }
 
-  /** Handles the failure of an output alone. Returns whether the output was given up. */
+  /** Handles the failure of an event that was sent alone. Returns whether it was given up. */
   #giveUpOrSetAside(output: Output, failure: Failure): boolean {
     if (this.#policy.giveUpIfHopeless(output, failure, this.#retries.isPressed)) return true;
     this.#postpone(this.#retries.add(output), failure);
@@ -243,7 +237,7 @@ export class DeliveryQueue {
     entry.dueAt = this.#context.elapsed() + ms;
   }
 
-  /** Tries an output again that failed alone. The outputs behind it wait until it has settled. */
+  /** Retries an event that failed alone. Later events of its user wait for its outcome. */
   async #retryAlone(entry: RetryEntry): Promise<void> {
     this.#hasRetried = true;
     this.#context.refresh();
@@ -268,9 +262,9 @@ export class DeliveryQueue {
   }
 
   /**
-   * Tries the output behind one that always fails, when no other output shows whether the
-   * destination works. If it is delivered, the fault is in the one before it, which is tried once
-   * more at once.
+   * Sends the event after one of the same user that always fails, when nothing else shows whether
+   * the destination works. If it is delivered, the failing event is at fault, and is retried at
+   * once.
    */
   async #tryFollower(entry: RetryEntry): Promise<void> {
     const follower = entry.outputs.slice(1, 2);
@@ -283,7 +277,7 @@ export class DeliveryQueue {
     entry.dueAt = this.#context.elapsed();
   }
 
-  /** Puts the outputs behind a settled one back into the queue, before later ones of the user. */
+  /** Puts events that waited for an earlier one of their user back into the queue. */
   #release(entry: RetryEntry): void {
     const behind = this.#retries.remove(entry);
     this.#queue.unshift(behind);

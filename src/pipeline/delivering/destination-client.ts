@@ -18,10 +18,13 @@ interface OpenClient {
   isRetired: boolean;
 }
 
-/** Shortest time in milliseconds of failed attempts after which an answer counts as a recovery. */
+/**
+ * Shortest time in milliseconds of failed attempts after which the next answer of the receiver
+ * counts as a recovery.
+ */
 const UNREACHABLE_MS_MIN = 2_000;
 /**
- * Number of fully refused deliveries in a row after which a receiver that has accepted others
+ * Number of completely refused deliveries in a row after which a receiver that has accepted events
  * before counts as failing.
  */
 const REFUSALS_MIN = 3;
@@ -35,8 +38,8 @@ export interface DestinationClientParts {
 }
 
 /**
- * Sends the deliveries of one lane and tracks whether its destination works. Opens the destination
- * at the first delivery, and opens it again after its config has changed.
+ * Sends the deliveries to one destination and tracks whether the destination works. Opens the
+ * destination at the first delivery, and opens it again after its config has changed.
  */
 export class DestinationClient {
   readonly #parts: DestinationClientParts;
@@ -47,22 +50,22 @@ export class DestinationClient {
   readonly #workspaceId: string;
   #config: Record<string, unknown>;
   #client: OpenClient | undefined;
-  /** Whether the receiver has accepted an event since the lane began. */
+  /** Whether the receiver has accepted an event since this client was created. */
   #hasDelivered = false;
   /**
-   * Set while every attempt fails; undefined once the receiver answers. `since` and `at` are when
-   * the first and the last of these attempts failed, by `clock.elapsed`. `reason` is why the last
-   * failed.
+   * The current outage: set while every attempt fails, undefined once the receiver answers. `since`
+   * and `at` are the times of its first and its last failed attempt by `clock.elapsed`. `reason` is
+   * the cause of the last failure.
    */
   failure: (FailureState & { at: number }) | undefined;
   /**
    * Set while the receiver answers but refuses all events; undefined after a delivery with an
-   * accepted event. `count` is the number of refused deliveries, and `reason` is that of the last.
+   * accepted event. `count` is the number of refused deliveries, and `reason` is that of the last
+   * refusal.
    */
   #refusals: (FailureState & { count: number }) | undefined;
   /**
-   * Number of times that the receiver answered after it had failed for at least
-   * `UNREACHABLE_MS_MIN`.
+   * Number of recoveries: answers of the receiver after an outage of at least `UNREACHABLE_MS_MIN`.
    */
   recoveries = 0;
 
@@ -79,8 +82,8 @@ export class DestinationClient {
   }
 
   /**
-   * Set while the receiver refuses all events; undefined otherwise. Also undefined while the
-   * refusals are so few that single wrong events may be their cause.
+   * Start and reason of the refusals while the receiver refuses all events; undefined otherwise.
+   * Also undefined after only a few refusals, which single wrong events may have caused.
    */
   get refusal(): FailureState | undefined {
     if (this.#refusals === undefined) return undefined;
@@ -88,12 +91,15 @@ export class DestinationClient {
     return isSure ? this.#refusals : undefined;
   }
 
-  /** Returns a key for the output. Only outputs with equal keys may share a delivery. */
+  /** Returns the batch key of an event. Only events with equal keys may share a delivery. */
   batchKey(output: OutgoingEvent): string {
     return this.#kind.batchKey?.(output) ?? "";
   }
 
-  /** Bounds of a batched delivery; all are 0 for a kind of destination that does not batch. */
+  /**
+   * Bounds of the deliveries of a destination that gathers events into large ones; all bounds are 0
+   * for other kinds of destinations.
+   */
   get batchLimits(): BatchLimits {
     return this.#kind.batchLimits?.(this.#config) ?? { bytes: 0, ageMs: 0 };
   }
@@ -146,8 +152,8 @@ export class DestinationClient {
   }
 
   /**
-   * Whether every attempt has failed for at least `UNREACHABLE_MS_MIN`. A single wrong event that
-   * fails among others that succeed does not count.
+   * Whether every attempt has failed for at least `UNREACHABLE_MS_MIN`. False while the receiver
+   * accepts other events, because then a single wrong event may be the cause of the failures.
    */
   #wasUnreachable(): boolean {
     if (this.failure === undefined) return false;
@@ -205,7 +211,7 @@ export class DestinationClient {
     this.#closing.add(closing);
   }
 
-  /** Closes a destination. A failure is only logged, since the lane goes on with the new config. */
+  /** Closes a destination. A failure is only logged, since deliveries go on with the new config. */
   async #close({ destination }: OpenClient): Promise<void> {
     try {
       await destination.close();
@@ -215,7 +221,7 @@ export class DestinationClient {
   }
 }
 
-/** Why the receiver refused all events of a delivery; undefined when it did not refuse all. */
+/** The reason when the receiver refused all events of a delivery; otherwise undefined. */
 function fullRefusal(result: DeliveryResult, events: number): string | undefined {
   if (result.kind === "rejected") return result.reason;
   const refused = result.kind === "delivered" ? result.refused : undefined;

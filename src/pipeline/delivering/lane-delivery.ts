@@ -18,42 +18,55 @@ import { DestinationClient, type DestinationClientParts } from "./destination-cl
 export interface LaneDeliveryParts extends DestinationClientParts {
   clock: Clock;
   retryWindowMs: number;
-  /** Applies changes of the catalog to the lanes. */
+  /** Applies changes of the catalog (destinations, connections, code) to the running deliveries. */
   refresh(): void;
   isRunning(): boolean;
   routes(): Routes;
   decide(event: LaneEvent): RouteDecision;
-  /** Stores the outcomes of outputs, and the intents of batched deliveries. */
+  /** Stores the outcomes of events, and the intents (names and extents) of batched deliveries. */
   committer: {
     settle(outputs: readonly Output[], outcome: EventOutcome): void;
     writeIntent(intent: DeliveryIntent): Promise<void>;
     hasWrittenIntent(name: string): boolean;
     clearIntent(): void;
   };
-  /** Intent of the batched delivery that a crash interrupted; undefined when there is none. */
+  /**
+   * Intent (name and extent) of the batched delivery that a crash interrupted; undefined when there
+   * is none.
+   */
   recovered: DeliveryIntent | undefined;
-  /** Stops the lane because an invariant was broken. */
+  /** Stops the delivery to this destination because an invariant was broken, which is a bug. */
   fail(error: unknown): void;
 }
 
-/** Delivers the outputs of one lane, through several queues that share one open destination. */
+/**
+ * Delivers the events of one destination through several queues, one for each concurrent request.
+ * The queues share one open destination.
+ */
 export class LaneDelivery {
   readonly #parts: LaneDeliveryParts;
   readonly #client: DestinationClient;
   readonly #queues: DeliveryQueue[];
   /**
-   * The only queue in use when the destination's kind batches events; undefined for other kinds.
+   * The queue for a kind of destination that gathers events into large deliveries; undefined for
+   * other kinds, which use `#queues`.
    */
   readonly #batching: BatchingQueue | undefined;
-  /** The queue whose next request is being filled. */
+  /** The queue whose next request is being filled with new events. */
   #filled: DeliveryQueue;
-  /** User → queue of the user. Has only users with outputs that have no final outcome yet. */
+  /**
+   * User → queue that delivers the user's events. Has only users with events that have no final
+   * outcome yet.
+   */
   readonly #userQueues = new Map<string, UserQueue>();
-  /** Whether more outputs will follow soon, so that requests may wait until they are full. */
+  /** Whether more events will follow soon, so that requests may wait until they are full. */
   #expectsMore = false;
-  /** Value of `DestinationClient.recoveries` when waiting queues were last resumed. */
+  /** Number of recoveries of the destination when waiting queues were last resumed. */
   #recoveries = 0;
-  /** Queues to resume after the destination has recovered: one more at each answer of it. */
+  /**
+   * Queues that still wait for a retry after the destination has recovered. Each answer of the
+   * destination resumes one more.
+   */
   #resuming: DeliveryQueue[] = [];
 
   constructor(parts: LaneDeliveryParts, kind: DestinationKind, destination: Destination) {
@@ -68,8 +81,9 @@ export class LaneDelivery {
   }
 
   /**
-   * Queues outputs of a user. While outputs of the user have no final outcome, new ones go to the
-   * same queue, to keep their order. Otherwise they go to the queue that fills requests best.
+   * Queues events of one user. While earlier events of the user have no final outcome, new ones go
+   * to the same queue, to keep their order. Otherwise they go to the queue that fills requests
+   * best.
    */
   push(user: string, outputs: readonly Output[]): void {
     const known = this.#userQueues.get(user);
@@ -82,22 +96,22 @@ export class LaneDelivery {
     }
   }
 
-  /** Same as `DestinationClient.failure`. */
+  /** The current outage of the destination; see `DestinationClient.failure`. */
   get failure() {
     return this.#client.failure;
   }
 
-  /** Same as `DestinationClient.refusal`. */
+  /** Set while the destination refuses all events; see `DestinationClient.refusal`. */
   get refusal() {
     return this.#client.refusal;
   }
 
-  /** Notes that more outputs will follow soon, so that requests may wait until they are full. */
+  /** Notes that more events will follow soon, so that requests may wait until they are full. */
   expectMore(): void {
     this.#expectsMore = true;
   }
 
-  /** Sends the queued outputs without waiting for more. Has no effect on a batched delivery. */
+  /** Sends the queued events without waiting for more. Has no effect on a batched delivery. */
   flush(): void {
     this.#expectsMore = false;
     for (const queue of this.#queues) queue.flush();
@@ -108,13 +122,14 @@ export class LaneDelivery {
   }
 
   /**
-   * Sends the gathered batch early, because memory is needed or the recovered delivery is complete.
+   * Sends the gathered batch early, because memory is needed, or because all events of a delivery
+   * that a crash interrupted are gathered again.
    */
   flushBatch(): void {
     this.#batching?.flush();
   }
 
-  /** Ends all waits of the queues early, because settings changed or the lane stops. */
+  /** Ends all waits of the queues early, because settings changed or the delivery stops. */
   interruptWaits(): void {
     for (const queue of this.#queues) queue.interruptWait();
     this.#batching?.interruptWait();
@@ -138,8 +153,8 @@ export class LaneDelivery {
   }
 
   /**
-   * Returns the queue for a user who has no unsettled outputs. Fills the request of one queue
-   * before the next: with a fixed queue per user, each queue would send only a few events per
+   * Returns the queue for the events of a user who has none in delivery. Fills the request of one
+   * queue before the next: with a fixed queue per user, each queue would send only a few events per
    * request. Prefers queues that are not waiting for a retry.
    */
   #choose(): DeliveryQueue {
@@ -153,8 +168,8 @@ export class LaneDelivery {
   }
 
   /**
-   * Resumes one waiting queue at each answer of a receiver that was unreachable. The queues thus
-   * come back quickly, but not all at once.
+   * Resumes one waiting queue at each answer of a receiver that was unreachable before. The queues
+   * thus come back quickly, but not all at once.
    */
   #resume(): void {
     if (this.#recoveries !== this.#client.recoveries) {

@@ -7,19 +7,22 @@ export interface QueueWaitsContext {
   sleep(ms: number, until: Notifier): Promise<void>;
 }
 
-/** The waits of one delivery queue: for a full request, for a retry, or after a failed attempt. */
+/**
+ * The waits of one delivery queue: until a request is full, until a retry is due, and between a
+ * failed attempt and the next one.
+ */
 export class QueueWaits {
   readonly #context: QueueWaitsContext;
   readonly #wake = new Notifier();
-  /** Number of notifications of `#wake`. */
+  /** Number of times that `#wake` was notified, by which a wait finds out that it was ended. */
   #wakes = 0;
   /** Whether the queue is waiting between a failed attempt and the next one. */
   isPaused = false;
-  /** Whether the queue has nothing to deliver but outputs whose next attempt is not due yet. */
+  /** Whether every event of the queue waits for a retry that is not due yet. */
   isIdle = false;
   /**
-   * Whether the wait after a failed attempt may be cut short. False when the receiver has asked for
-   * a certain delay, or when there is no such wait.
+   * Whether the wait after a failed attempt may end early. False when the receiver has asked for a
+   * certain delay, or when there is no such wait.
    */
   mayRetryEarlier = false;
 
@@ -27,7 +30,7 @@ export class QueueWaits {
     this.#context = context;
   }
 
-  /** Ends any wait early. */
+  /** Ends the current wait early. */
   end(): void {
     this.#wakes += 1;
     this.#wake.notify();
@@ -44,8 +47,9 @@ export class QueueWaits {
   }
 
   /**
-   * Waits after a failed attempt. A receiver that asks for a long delay may mean one event only: the
-   * wait ends earlier when other outputs of the lane are taken meanwhile.
+   * Waits between a failed attempt and the next one. Even a long delay that the receiver asks for
+   * ends when other events of the destination are delivered meanwhile: the receiver may mean one
+   * event only.
    */
   async pause(ms: number, mayRetryEarlier: boolean): Promise<void> {
     const { outputCounts, sleep } = this.#context;

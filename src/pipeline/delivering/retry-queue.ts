@@ -6,29 +6,34 @@ import {
 } from "../../settings/limits.ts";
 import type { Output, OutputCounts, UserQueue } from "../model/lane-event.ts";
 
-/** An output that failed alone, and the time of its next attempt. */
+/** An event that failed in a request of its own, and the time of its next attempt. */
 export interface RetryEntry {
-  /** First the output that failed, then later outputs of its user, which wait for it. */
+  /**
+   * First the event that failed, then later events of the same user, which wait to keep the order.
+   */
   readonly outputs: Output[];
-  /** Number of failed attempts since the output was set aside. */
+  /** Number of failed attempts since the event was set aside. */
   failures: number;
-  /** Time of `elapsed()` from which the output is tried again. */
+  /** Time of `elapsed()` from which the event is sent again. */
   dueAt: number;
-  /** Whether the next attempt may come before `dueAt`, because the destination works again. */
+  /** Whether the next attempt may come before `dueAt` when the destination works again. */
   mayRetryEarlier: boolean;
 }
 
 /**
- * The outputs of a delivery queue that failed alone. They are tried again one by one while the
- * queue delivers the outputs of other users. Later outputs of the same user wait behind them, to
- * keep the order.
+ * Events of a delivery queue that failed in a request of their own. They are retried one by one
+ * while the queue delivers the events of other users. Later events of the same user wait behind
+ * them, to keep the order.
  */
 export class RetryQueue {
-  /** Entries by user, in the order in which they were set aside. */
+  /** Retry entries by user, in the order in which they were set aside. */
   readonly #entries = new Map<UserQueue | Output, RetryEntry>();
   readonly #counts: OutputCounts;
 
-  /** `counts` are those of the lane, which its retry queues count their outputs into. */
+  /**
+   * `counts` are the event counts of the lane (the delivery to one destination), which all of its
+   * retry queues update.
+   */
   constructor(counts: OutputCounts) {
     this.#counts = counts;
   }
@@ -37,14 +42,14 @@ export class RetryQueue {
     return this.#entries.size === 0;
   }
 
-  /** Whether the outputs of the lane's retry queues take much of its memory. */
+  /** Whether the events in the retry queues of this destination take much of its memory. */
   get isPressed(): boolean {
     const { waiting, waitingBytes } = this.#counts;
     if (waiting > RETRIES_SHARE_MAX * LANE_IN_FLIGHT_EVENTS_MAX) return true;
     return waitingBytes > RETRIES_SHARE_MAX * LANE_IN_FLIGHT_BYTES_MAX;
   }
 
-  /** Sets aside an output that failed alone. */
+  /** Sets aside an event that failed in a request of its own. */
   add(output: Output): RetryEntry {
     const user = userOf(output);
     assert(!this.#entries.has(user), "A user has at most one output that is set aside");
@@ -54,7 +59,7 @@ export class RetryQueue {
     return entry;
   }
 
-  /** Adds the output behind a failed one of its user. Returns false when there is none. */
+  /** Adds an event behind a failed one of the same user. Returns false when the user has none. */
   addBehind(output: Output): boolean {
     const entry = this.#entries.get(userOf(output));
     if (entry === undefined) return false;
@@ -63,14 +68,14 @@ export class RetryQueue {
     return true;
   }
 
-  /** Removes an output of an entry that has a final outcome. */
+  /** Removes an event that has a final outcome from its entry. */
   removeOutput(entry: RetryEntry, index: number): void {
     const [output] = entry.outputs.splice(index, 1);
     if (output !== undefined) this.#count(output, -1);
   }
 
   /**
-   * Removes an entry whose first output has a final outcome. Returns the outputs that waited behind
+   * Removes an entry whose first event has a final outcome. Returns the events that waited behind
    * it.
    */
   remove(entry: RetryEntry): readonly Output[] {
@@ -79,7 +84,7 @@ export class RetryQueue {
     return entry.outputs.slice(1);
   }
 
-  /** The entry that is tried next; undefined when there is none. */
+  /** The entry that is retried next; undefined when there is none. */
   next(): RetryEntry | undefined {
     let next: RetryEntry | undefined;
     for (const entry of this.#entries.values()) {
@@ -89,8 +94,8 @@ export class RetryQueue {
   }
 
   /**
-   * Makes entries due whose receiver did not ask for a delay; with `all`, all entries. Returns
-   * whether there were any.
+   * Makes entries due at once, except those for which the receiver asked for a delay; with `all`,
+   * all entries. Returns whether there were any.
    */
   makeDue(now: number, all = false): boolean {
     let hasAny = false;
@@ -110,7 +115,10 @@ export class RetryQueue {
   }
 }
 
-/** The user of an output, within its queue; the output itself when it has no user queue. */
+/**
+ * The key of an event's user among the retries: the user's queue, or the event itself when it has
+ * no user queue.
+ */
 export function userOf(output: Output): UserQueue | Output {
   return output.userQueue ?? output;
 }

@@ -23,27 +23,30 @@ export interface BatchLoopParts {
   transform: TransformContext;
   labels: LaneLabels;
   logger: Logger;
-  /** Notified when there may be new events to take, or free memory for their outputs. */
+  /**
+   * Notified when there may be new events to take, or free memory for what user code makes of them.
+   */
   work: Notifier;
-  /** Decides for each event, by the current catalog, whether to send, discard or refuse it. */
+  /** Decides for each event, by the current connections, whether to send, discard or refuse it. */
   decide(events: readonly LaneEvent[]): Map<LaneEvent, RouteDecision>;
   /**
    * True after a crash during a batched delivery, until all events of that delivery were taken
-   * again. Until then the loop takes no other events.
+   * again. Until then the loop takes no other events, so that the repeated delivery has the same
+   * ones.
    */
   isRecovering(): boolean;
   endRecovery(): void;
   isWaitingForSandbox(): boolean;
-  /** Stops the lane because an invariant was broken. */
+  /** Stops the delivery to this destination because an invariant was broken, which is a bug. */
   fail(error: unknown): void;
 }
 
 const dispatchedAll = Promise.resolve(true);
 
 /**
- * The main loop of a lane: takes a batch of events, transforms it, and dispatches its outputs to
- * delivery. At most two batches are in progress at a time, so that a sandbox guest reads the next
- * batch while it runs the first.
+ * The main loop of a lane, which delivers one destination's events: takes a batch of events, runs
+ * user code over it, and passes the results on to delivery. At most two batches are in progress at
+ * a time, so that the process that runs user code reads the next batch while it runs the first.
  */
 export class BatchLoop {
   readonly #parts: BatchLoopParts;
@@ -52,7 +55,7 @@ export class BatchLoop {
     this.#parts = parts;
   }
 
-  /** Runs the loop. Resolves when the lane has stopped and its last batch is done. */
+  /** Runs the loop. Resolves when the delivery was stopped and its last batch is done. */
   async run(): Promise<void> {
     const { memory, scheduler, delivery, work } = this.#parts;
     let last = dispatchedAll;
@@ -90,9 +93,10 @@ export class BatchLoop {
   }
 
   /**
-   * Runs user code over `events`, waits for the batch `before`, then dispatches the outputs.
-   * Outputs thus leave in the order of the events. Resolves with false when some outputs did not
-   * fit in memory: these outputs are dropped, and their events run again later.
+   * Runs user code over `events`, waits for `before` (the end of the previous batch), then passes
+   * the outputs of the code on to delivery. Outputs thus leave in the order of the events. Resolves
+   * with false when some outputs did not fit in memory: these outputs are dropped, and their events
+   * run through the code again later.
    */
   async #process(events: readonly LaneEvent[], before: Promise<boolean>): Promise<boolean> {
     const { scheduler, dispatcher, decide, work } = this.#parts;
@@ -124,8 +128,8 @@ export class BatchLoop {
   }
 
   /**
-   * Runs `step` and returns its result, or undefined after an error. A broken invariant stops the
-   * lane. Any other error is logged, and a pause follows.
+   * Runs `step` and returns its result, or undefined after an error. A broken invariant (a bug)
+   * stops the delivery to this destination. Any other error is logged, and a pause follows.
    */
   async #try<T>(step: () => T | Promise<T>): Promise<T | undefined> {
     try {

@@ -10,13 +10,13 @@ import type { LaneReader } from "../reading/lane-reader.ts";
 import type { LaneReplays } from "../replays/lane-replays.ts";
 
 /**
- * Shortest time in milliseconds from the start of one batch to the next, in a lane that has read
- * its logs to the end.
+ * Shortest time in milliseconds from the start of one batch to the next, for a destination whose
+ * new events are all read.
  */
 const BATCH_INTERVAL_MS_MIN = 10;
 
 /**
- * Fraction of each batch that is reserved for replayed events when live events could fill the
+ * Fraction of each batch that is reserved for replayed events when new events could fill the whole
  * batch.
  */
 const REPLAYS_FRACTION = 0.1;
@@ -29,24 +29,25 @@ export interface BatchSchedulerParts {
   ledger: Pick<Ledger, "waitingLetters">;
   /**
    * Source of the events that replay jobs read from the log. Requeued dead letters come from
-   * `ledger` instead.
+   * `ledger`, the store of delivery progress.
    */
   replays: Pick<LaneReplays, "isDue" | "take" | "takeRecovered">;
   /**
-   * Ids of the requeued dead letters that this lane is processing. An id is removed once the ledger
-   * has deleted its letter.
+   * Ids of the requeued dead letters that this lane (the delivery to one destination) is
+   * processing. An id is removed once the ledger has deleted its letter.
    */
   requeuedIds: Set<string>;
   /** Notified when there may be new events to take, or free memory for their outputs. */
   work: Notifier;
   clock: Pick<Clock, "now" | "sleep">;
-  /** Notified when settings change or the lane stops; ends a wait for more events. */
+  /** Notified when settings change or the delivery stops; ends a wait for more events. */
   changed: Notifier;
 }
 
 /**
- * Chooses the events of a lane's next batch. Events that must run again come first. Otherwise a
- * batch has live events and a share of replayed ones.
+ * Chooses the events of the next batch of a lane, which delivers one destination's events. Events
+ * whose outputs did not fit in memory come first, to run again. Otherwise a batch has new events
+ * and a share of replayed ones.
  */
 export class BatchScheduler {
   readonly #parts: BatchSchedulerParts;
@@ -79,7 +80,7 @@ export class BatchScheduler {
     return this.#unrun.length > 0;
   }
 
-  /** Notes that the ledger may hold requeued dead letters that this lane has not taken yet. */
+  /** Notes that the ledger may hold requeued dead letters that were not taken yet. */
   noteRequeued(): void {
     this.#hasRequeued = true;
   }
@@ -93,8 +94,8 @@ export class BatchScheduler {
   }
 
   /**
-   * Puts events behind those already put back, since they were taken after them. Both are taken
-   * again before new events.
+   * Puts events behind those that `putBack` has put at the front, since they were taken later. All
+   * of them are taken again before new events.
    */
   putBackLast(events: readonly LaneEvent[]): void {
     this.#unrun.push(...events);
@@ -105,8 +106,8 @@ export class BatchScheduler {
   }
 
   /**
-   * Takes the next batch. It is empty when there are no events to run, or no memory for their
-   * outputs. `work` is notified when that may have changed.
+   * Takes the events of the next batch. The batch is empty when there are no events to run, or no
+   * memory for their outputs. `work` is notified when that may have changed.
    */
   async take(): Promise<LaneEvent[]> {
     if (this.#wasIdle) await this.#waitForMore();
@@ -144,7 +145,7 @@ export class BatchScheduler {
   }
 
   /**
-   * Takes up to `count` events that have not run before. Live events leave room for the share
+   * Takes up to `count` events that user code has not run over. New events leave room for the share
    * reserved for replays, and replayed events fill all room that is left.
    */
   async #takeNew(count: number, bytes: number): Promise<LaneEvent[]> {
@@ -195,8 +196,8 @@ export class BatchScheduler {
   }
 
   /**
-   * Takes replayed events and requeued letters that belong to the batched delivery before the
-   * crash.
+   * Takes replayed events and requeued dead letters that belong to the batched delivery which a
+   * crash interrupted.
    */
   async #takeRecovered(count: number, bytes: number): Promise<LaneEvent[]> {
     const { reader, replays, memory } = this.#parts;

@@ -30,8 +30,8 @@ export interface DispatchResult {
 }
 
 /**
- * Passes the outputs of user code on to delivery. An event without outputs is settled at once: its
- * outcome is recorded as final.
+ * Passes the outputs of user code on to delivery. For an event without outputs, records the final
+ * outcome at once.
  */
 export class EventDispatcher {
   readonly #parts: EventDispatcherParts;
@@ -41,9 +41,9 @@ export class EventDispatcher {
   }
 
   /**
-   * Dispatches events in order. Stops at the first event that should be sent but has no result yet,
-   * or has outputs that do not fit in memory. Events that are discarded or refused need no result,
-   * because user code does not run over them.
+   * Passes the outputs of events on to delivery, in order. Stops at the first event that has no
+   * result of user code yet, or whose outputs do not fit in memory. Events that are discarded or
+   * refused need no result, because user code does not run over them.
    */
   dispatch(
     events: readonly LaneEvent[],

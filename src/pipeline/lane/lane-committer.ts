@@ -15,30 +15,31 @@ import type { LaneReader } from "../reading/lane-reader.ts";
 import type { LaneReplays } from "../replays/lane-replays.ts";
 
 /**
- * Milliseconds from the first outcome until the commit that writes it, so that one commit holds
- * many outcomes. A commit costs the server 100 µs, whatever its size. Events do not wait for
- * commits, except when a commit is needed to free memory.
+ * Milliseconds from the first outcome (such as a delivered event) until the commit that writes it,
+ * so that one commit holds many outcomes. A commit costs the server 100 µs, whatever its size.
+ * Events wait for a commit only when memory is needed.
  */
 const COMMIT_DELAY_MS = 50;
 /**
- * Interval in milliseconds of commits to a ledger that several nodes share. Each such commit is
- * written to the brokers and read by every node, which costs a millisecond if it goes alone. All
- * lanes of all nodes therefore commit at multiples of this interval since the epoch, so that their
- * commits go together.
+ * Interval in milliseconds of commits to a ledger (a store of delivery progress) that the nodes of
+ * a cluster share. Each such commit is written to the Kafka brokers and read by every node, which
+ * costs a millisecond unless several commits go together. All nodes therefore commit at multiples
+ * of this interval since the epoch.
  */
 const SHARED_COMMIT_INTERVAL_MS = 500;
 
 /**
  * Milliseconds from `now` until the next commit of outcomes. `now` is in milliseconds since the
- * epoch.
+ * epoch. `isShared` is true for a ledger that the nodes of a cluster share.
  */
 export function commitDelayMs(isShared: boolean, now: number): number {
   return isShared ? SHARED_COMMIT_INTERVAL_MS - (now % SHARED_COMMIT_INTERVAL_MS) : COMMIT_DELAY_MS;
 }
 
 /**
- * A change that is being written to the ledger. `events` are the settled events in it. `lows` and
- * `replayLows` are the lowest sequence numbers still needed, from when the change was made.
+ * A change that is being written to the ledger, the store of delivery progress. `events` are the
+ * events whose final outcome it has. `lows` and `replayLows` are the lowest sequence numbers in
+ * each log that were still needed when the change was made.
  */
 interface PendingCommit {
   change: LaneChange;
@@ -58,15 +59,17 @@ export interface LaneCommitterParts {
   replays: LaneReplays;
   memory: LaneBudget;
   destination(): Destination;
-  /** Notified when a lane that had no free memory may have some. */
+  /**
+   * Notified when a lane (the delivery to one destination) that had no free memory may have some.
+   */
   room: Notifier;
-  /** Stops the lane because an invariant was broken. */
+  /** Stops the delivery to this destination because an invariant was broken, which is a bug. */
   fail(error: unknown): void;
 }
 
 /**
- * Records the outcomes of a lane's events and writes them to the ledger. Outcomes, dead letters and
- * the lane's cursor go into one transaction.
+ * Records the outcomes of one destination's events and writes them to the ledger, the store of
+ * delivery progress. Outcomes, dead letters and read positions go into one transaction.
  */
 export class LaneCommitter implements LaneCommitSource {
   readonly #parts: LaneCommitterParts;
@@ -74,13 +77,16 @@ export class LaneCommitter implements LaneCommitSource {
   #settled: LaneEvent[] = [];
   #pending: PendingCommit | undefined;
   /**
-   * Ids of the requeued dead letters that this lane is processing. An id is removed once the ledger
-   * has deleted its letter.
+   * Ids of the requeued dead letters that this lane (the delivery to one destination) is
+   * processing. An id is removed once the ledger has deleted its letter.
    */
   readonly requeuedIds = new Set<string>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isDiscarded = false;
-  /** The intent of the batched delivery that may be in progress; undefined when there is none. */
+  /**
+   * The intent (name and extent) of the batched delivery that may be in progress; undefined when
+   * there is none.
+   */
   #intent: DeliveryIntent | undefined;
   #isIntentWritten: boolean;
   #onIntentWritten: (() => void) | undefined;
@@ -92,8 +98,8 @@ export class LaneCommitter implements LaneCommitSource {
   }
 
   /**
-   * Writes the intent of a batched delivery to the ledger. The delivery may begin once this
-   * resolves.
+   * Writes the intent of a batched delivery (its name and extent) to the ledger. The delivery may
+   * begin once this resolves, because it can then be repeated under the same name after a crash.
    */
   writeIntent(intent: DeliveryIntent): Promise<void> {
     assert(this.#intent === undefined, "A lane has one batched delivery at a time");
@@ -105,21 +111,26 @@ export class LaneCommitter implements LaneCommitSource {
     return promise;
   }
 
-  /** Whether the ledger on disk holds the intent of the delivery with this name. */
+  /**
+   * Whether the intent of the delivery with this name is on disk, so that the delivery may begin.
+   */
   hasWrittenIntent(name: string): boolean {
     return this.#isIntentWritten && this.#intent?.name === name;
   }
 
   /**
-   * Removes the intent of a delivery that has ended, in the commit that writes the outcomes of its
-   * events.
+   * Removes the intent of a batched delivery that has ended, in the commit that writes the outcomes
+   * of its events.
    */
   clearIntent(): void {
     this.#intent = undefined;
     this.#scheduleSoon();
   }
 
-  /** Records the final outcome of outputs. An event is settled when all of its outputs are. */
+  /**
+   * Records the final outcome of outputs, the events that user code made of a received event. The
+   * received event is settled when all of its outputs have a final outcome.
+   */
   settle(outputs: readonly Output[], outcome: EventOutcome): void {
     if (outputs.length === 0) return;
     const { clock, metrics, liveTail, memory, room, labels, health, replays } = this.#parts;
@@ -155,8 +166,8 @@ export class LaneCommitter implements LaneCommitSource {
   }
 
   /**
-   * Schedules a commit at once. Also called when no event has settled, because the log is trimmed
-   * only up to the cursor on disk.
+   * Schedules a commit at once. Also called when no event has a new outcome, because the log is
+   * trimmed only up to the read position on disk.
    */
   schedule(): void {
     clearTimeout(this.#timer);
@@ -164,7 +175,7 @@ export class LaneCommitter implements LaneCommitSource {
     if (!this.#isDiscarded) this.#parts.ledger.schedule(this);
   }
 
-  /** Stops writing: from now on nothing of this lane reaches the ledger. */
+  /** Stops writing: from now on no outcome of this destination's events is stored. */
   discard(): void {
     this.#isDiscarded = true;
     clearTimeout(this.#timer);

@@ -8,7 +8,7 @@ import type { MemoryBudget } from "../memory-budget.ts";
 import type { LaneMetrics } from "../monitoring/metrics.ts";
 import type { LogSet } from "../reading/shared-reader.ts";
 
-/** Objects that all lanes of a partition share. */
+/** Objects that all lanes of a partition share. A lane delivers the events of one destination. */
 export interface LaneContext {
   logs: LogSet;
   /**
@@ -26,7 +26,8 @@ export interface LaneContext {
   memory: MemoryBudget;
   retryWindowMs: number;
   /**
-   * Applies changes of the catalog to all lanes of the partition. Cheap when nothing has changed.
+   * Applies changes of the catalog (destinations, connections, code) to all lanes of the partition.
+   * Cheap when nothing has changed.
    */
   refresh(): void;
 }

@@ -9,8 +9,8 @@ import {
 } from "../model/routes.ts";
 
 /**
- * The current routes of a lane, which are its connections by source. Decides by them which events
- * are sent.
+ * The current routes of one destination: its connections by source. They decide which events are
+ * sent.
  */
 export class LaneRoutes {
   #current: Routes;
@@ -21,8 +21,8 @@ export class LaneRoutes {
   }
 
   /**
-   * The current routes. Each change replaces this object, so comparing references shows whether an
-   * event was decided by the current routes.
+   * The current routes (connections by source). Each change replaces this object, so comparing
+   * references shows whether an event was checked against the current routes.
    */
   get current(): Routes {
     return this.#current;
@@ -33,8 +33,8 @@ export class LaneRoutes {
   }
 
   /**
-   * Replaces the routes. Returns the ids of the connections that the new routes lack, or undefined
-   * when the routes are unchanged.
+   * Replaces the connections. Returns the ids of the connections that are gone, or undefined when
+   * nothing has changed.
    */
   update(destination: Destination, connections: readonly Connection[]): string[] | undefined {
     const routes = createRoutes(destination, connections);
@@ -46,8 +46,8 @@ export class LaneRoutes {
   }
 
   /**
-   * Makes all earlier decisions outdated, so that each waiting event is decided again before it is
-   * sent.
+   * Makes all earlier decisions outdated, so that each waiting event is checked against the
+   * connections again before it is sent.
    */
   invalidate(): void {
     this.#current = { ...this.#current };
@@ -60,8 +60,8 @@ export class LaneRoutes {
   }
 
   /**
-   * Decides whether an event is sent. `isReplaying` returns whether the replay job with an id still
-   * runs.
+   * Decides whether an event is sent, discarded or refused. `isReplaying` returns whether the
+   * replay job with an id still runs.
    */
   decide(event: LaneEvent, isReplaying: (replayId: string) => boolean): RouteDecision {
     if (this.#isRemoved) return { kind: "discard" };

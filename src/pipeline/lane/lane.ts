@@ -22,7 +22,7 @@ import { LaneCommitter } from "./lane-committer.ts";
 import type { LaneContext } from "./lane-context.ts";
 import { LaneRoutes } from "./lane-routes.ts";
 
-/** Reads, transforms, delivers, settles and commits the events on their way to one destination. */
+/** Delivers one destination's events: reads the logs, runs user code, sends, stores progress. */
 export class Lane {
   readonly #context: LaneContext;
   readonly #labels: LaneLabels;
@@ -34,15 +34,15 @@ export class Lane {
   readonly #scheduler: BatchScheduler;
   readonly #delivery: LaneDelivery;
   readonly #routes: LaneRoutes;
-  /** Notified when there may be new events to take, or free memory for their outputs. */
+  /** Notified when there may be new events to take, or free memory for what code makes of them. */
   readonly #work = new Notifier();
-  /** Notified when settings change or the lane stops. */
+  /** Notified when settings change or this delivery stops. */
   readonly #changed = new Notifier();
-  /** Notified only when the lane stops, to abandon a batch that runs in a sandbox guest. */
+  /** Notified only when this delivery stops, to abandon a batch that runs in a sandbox process. */
   readonly #stopping = new Notifier();
   #isRunning = true;
   #isWaitingForSandbox = false;
-  /** Set once a broken invariant has stopped the lane; undefined before. */
+  /** Set once a broken invariant (a bug) has stopped this delivery; undefined before. */
   #failure: FailureState | undefined;
   readonly #loop: Promise<void>;
 
@@ -111,7 +111,7 @@ export class Lane {
     this.wake();
   }
 
-  /** Writes the cursor even if no event has settled, so that the log can be trimmed up to it. */
+  /** Writes the read position even without new outcomes, so that the log can be trimmed. */
   checkpoint(): void {
     this.#committer.schedule();
   }
@@ -131,8 +131,8 @@ export class Lane {
   }
 
   /**
-   * Stops the lane. A running batch is abandoned, and its events stay pending in the log. Resolves
-   * when running deliveries have ended and a last commit of the cursor is scheduled.
+   * Stops the lane. A running batch is abandoned, and its events are read again after a restart.
+   * Resolves when running deliveries have ended and a last commit of progress is scheduled.
    */
   async stop(): Promise<void> {
     this.#isRunning = false;

@@ -1,15 +1,18 @@
-/** The method of a lane that makes it look for new records; with `later`, only at the next call. */
+/**
+ * The part of a lane (the delivery to one destination) that tells it to look for new records: now,
+ * or with `later` only at the next call.
+ */
 interface Wakeable {
   wake(later?: boolean): void;
 }
 
-/** Most lanes that are woken at once. */
+/** Largest number of lanes that are woken at once. */
 const WAKES_AT_ONCE_MAX = 32;
 
 /**
- * Wakes the lanes of a source that has new records. The lanes of a source with many destinations are
- * woken some at a time: between two slices, the event loop is free for as long as the slice and its
- * work took. One record that goes to thousands of destinations thus does not stop the others.
+ * Wakes the lanes (one for each destination) of a source that has new records. Many lanes are woken
+ * in slices: between two slices, the event loop is free for as long as the slice and its work took.
+ * One record that goes to thousands of destinations thus does not stop other work.
  */
 export class WakeQueue {
   readonly #waiting = new Set<Wakeable>();

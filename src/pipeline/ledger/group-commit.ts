@@ -5,31 +5,37 @@ import { ClaimLostError } from "./ledger-claim.ts";
 
 const FAILURE_WAIT_MS = 1_000;
 
-/** A lane whose changes are written in group commits. */
+/** A lane (the delivery to one destination) whose changes are written in common transactions. */
 export interface CommitSource<Change> {
-  /** Returns what changed in the lane since the last call, or undefined when nothing did. */
+  /** Returns the changes of the lane since the last call, or undefined when it has none. */
   collect(): Change | undefined;
-  /** Called when the change is on disk. */
+  /** Called when a change that `collect` returned is on disk. */
   committed(change: Change): void;
-  /** Stops the lane because an invariant was broken. Nothing of the lane is written any more. */
+  /**
+   * Stops the delivery to the destination because an invariant was broken, which is a bug. Nothing
+   * of this lane is written any more.
+   */
   fail(error: unknown): void;
 }
 
 export interface GroupCommitParts<Change> {
   /**
    * Writes all changes in one transaction. Rejects when it is unknown whether they were written,
-   * and with `ClaimLostError` when they never will be. `number` identifies the commit; it starts at
-   * 1, and a retry has the same number.
+   * and with `ClaimLostError` when they never will be, because another node owns the store.
+   * `number` identifies the commit; it starts at 1, and a retry has the same number.
    */
   write(changes: readonly Change[], number: number): Promise<void>;
-  /** Called when another node has claimed the ledger, after which this node writes nothing more. */
+  /**
+   * Called when another node has claimed the ledger (the store of delivery progress), after which
+   * this node writes nothing more.
+   */
   onLost(): void;
   logger: Logger;
 }
 
 /**
- * Writes the changes of all lanes in common transactions. While one transaction is written, further
- * changes gather, and the next transaction writes all of them.
+ * Writes the changes of all lanes (deliveries to destinations) in common transactions. While one
+ * transaction is written, further changes gather, and the next transaction writes all of them.
  */
 export class GroupCommit<Change> {
   readonly #parts: GroupCommitParts<Change>;
@@ -43,12 +49,15 @@ export class GroupCommit<Change> {
     this.#parts = parts;
   }
 
-  /** Whether writing has stopped for good. */
+  /** Whether writing has stopped for good, so that later changes are never written. */
   get isClosed(): boolean {
     return this.#closed;
   }
 
-  /** Notes that a lane has changes, so that the next transaction includes them. */
+  /**
+   * Notes that a lane (a delivery) has changes to write, so that the next transaction includes
+   * them.
+   */
   schedule(committer: CommitSource<Change>): void {
     if (this.#closed) return;
     this.#dirty.add(committer);
@@ -110,8 +119,8 @@ export class GroupCommit<Change> {
   }
 
   /**
-   * Collects the changes of a lane. Undefined when it has none, and while the store cannot be read
-   * because it is being reopened.
+   * Collects the changes of a lane (a delivery). Undefined when the lane has none, and while the
+   * store cannot be read because it is being reopened.
    */
   #collect(committer: CommitSource<Change>): Change | undefined {
     try {
@@ -124,8 +133,8 @@ export class GroupCommit<Change> {
   }
 
   /**
-   * Tries to write the changes once. `retry`: the write may be tried again. `failed`: a broken
-   * invariant stopped the lanes of the commit.
+   * Tries once to write the changes. Returns `retry` when the write may be tried again, and
+   * `failed` when a broken invariant (a bug) stopped the lanes of the commit.
    */
   async #commit(
     changes: readonly { committer: CommitSource<Change>; change: Change }[],
@@ -152,8 +161,8 @@ export class GroupCommit<Change> {
 }
 
 /**
- * Calls `step`, a function of one lane, and returns its result. When it finds a broken invariant,
- * stops this lane only and returns undefined.
+ * Calls `step`, a function of one lane (a delivery), and returns its result. When `step` finds a
+ * broken invariant, stops this lane only and returns undefined.
  */
 function stopAtBrokenInvariant<T>(
   committer: { fail(error: unknown): void },
@@ -169,7 +178,7 @@ function stopAtBrokenInvariant<T>(
 }
 
 /**
- * Whether LMDB threw the error, which its numeric code shows. Such errors mean that the store
+ * Whether LMDB threw the error, which its numeric code shows. After an error of LMDB, the store
  * cannot be read until it is reopened.
  */
 function isOfLmdb(error: unknown): boolean {

@@ -9,18 +9,19 @@ import type { Table } from "../../store/table.ts";
 import type { EventJob, JobProgress, ReplayJob } from "../model/replay-job.ts";
 import { firstKeys, keyRange, type PairKey } from "./letter-keys.ts";
 
-/** How and when a job ended. `endedAt` is in milliseconds since the epoch. */
+/** How and when a replay job ended. `endedAt` is in milliseconds since the epoch. */
 export interface JobEnd {
   state: "done" | "cancelled" | "failed";
   endedAt: number;
   error?: string;
 }
 
-/** Name of the table that lists the running jobs. */
+/** Name of the table that lists the running replay jobs. */
 export const RUNNING = "replay-jobs-running";
 
 /**
- * The store's tables of replay jobs. They hold all running jobs, and the most recent ended ones.
+ * The tables of replay jobs, which send logged events or dead letters again. The tables hold all
+ * running jobs, and the most recent ended ones.
  */
 export class JobTables {
   /**
@@ -52,12 +53,12 @@ export class JobTables {
     return [...this.#running.getRange({})].flatMap(({ key, value }) => this.#stored(key, value));
   }
 
-  /** Ids of the destinations that have a running event job. */
+  /** Ids of the destinations that have a running job which sends logged events again. */
   destinations(): Set<string> {
     return firstKeys(this.#running).difference(new Set([""]));
   }
 
-  /** Running event jobs of one destination. */
+  /** Running jobs that send logged events to one destination again. */
   runningOf(destinationId: string): EventJob[] {
     return [...this.#running.getRange(keyRange(destinationId))]
       .flatMap(({ key, value }) => this.#stored(key, value))
@@ -65,8 +66,9 @@ export class JobTables {
   }
 
   /**
-   * Stores a new running job. Throws an `ApiError` when too many jobs run, or an event job to the
-   * same destination. Call only inside a transaction of the store, like all methods below.
+   * Stores a new running job. Throws an `ApiError` when too many jobs run, or when another job
+   * already sends logged events to the same destination. Call this method and the methods below
+   * only inside a transaction of the store.
    */
   start(job: ReplayJob): void {
     const running = this.running();
@@ -100,7 +102,10 @@ export class JobTables {
     return ended;
   }
 
-  /** Stores the progress of an event job. A job that has ended meanwhile stays ended. */
+  /**
+   * Stores the progress of a job that sends logged events again. A job that has ended meanwhile
+   * stays ended.
+   */
   advance({ doneAt, ...progress }: JobProgress): void {
     const { workspaceId, id } = progress;
     const job = this.get(workspaceId, id);
@@ -109,7 +114,7 @@ export class JobTables {
     if (doneAt !== undefined) this.end(workspaceId, id, { state: "done", endedAt: doneAt });
   }
 
-  /** Stores a dead letter job with its new progress. */
+  /** Stores a job that requeues or deletes dead letters, with its new progress. */
   put(job: ReplayJob): void {
     this.#jobs.put([job.workspaceId, job.id], job);
   }

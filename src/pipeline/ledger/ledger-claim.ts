@@ -1,17 +1,26 @@
 import type { Store } from "../../store/store.ts";
 import type { Table } from "../../store/table.ts";
 
-/** The node whose lanes may write to a shared ledger, and its claim. */
+/**
+ * The node that may write to a shared ledger (a partition's store of delivery progress), and its
+ * claim.
+ */
 export interface LedgerOwner {
   /** Name of the node. */
   node: string;
-  /** Unique id of the claim. Each claim by a node has another id. */
+  /**
+   * Unique id of the claim, by which a node gets the right to write. A node that claims again gets
+   * another id.
+   */
   claim: string;
   /** Number of the last commit under this claim; 0 before the first. */
   commits: number;
 }
 
-/** Thrown when another node has claimed the ledger, so that this node may not write any more. */
+/**
+ * Thrown when another node has claimed the ledger (a partition's store of delivery progress), so
+ * that this node may not write any more.
+ */
 export class ClaimLostError extends Error {
   constructor(owner: LedgerOwner | undefined) {
     super(`Expected a ledger of this node, got one of ${owner?.node ?? "no node"}`);
@@ -22,9 +31,9 @@ const OWNER = "owner";
 export const OWNERS = "owners";
 
 /**
- * Decides which node's lanes may write to a shared ledger: the node that claimed it last. Each
- * commit checks the claim in its own transaction. A replaced node therefore cannot write, even if
- * it has not noticed that it was replaced.
+ * Decides which node may write to a shared ledger (a partition's store of delivery progress): the
+ * node that claimed it last. Each commit checks the claim in its own transaction. A replaced node
+ * therefore cannot write, even if it has not noticed that it was replaced.
  */
 export class LedgerClaims {
   readonly #owners: Table<LedgerOwner, string>;
@@ -38,7 +47,8 @@ export class LedgerClaims {
   }
 
   /**
-   * Claims the ledger. Call only inside a transaction of the store, like `expect` and `applyOnce`.
+   * Claims the ledger for a node. Call only inside a transaction of the store, like `expect` and
+   * `applyOnce`.
    */
   write(node: string, claim: string): void {
     this.#owners.put(OWNER, { node, claim, commits: 0 });
@@ -52,9 +62,9 @@ export class LedgerClaims {
   }
 
   /**
-   * Applies a commit unless one with this number was applied already. Commits are numbered from 1.
-   * One with an unknown result is retried before the next commit is made. Applying it twice could
-   * overwrite changes that other nodes made in between.
+   * Applies a commit unless a commit with this number was applied already. Commits under one claim
+   * are numbered from 1. A commit with an unknown result is retried before the next one is made;
+   * applying it twice could overwrite changes that other nodes made in between.
    */
   applyOnce(claim: string, number: number, apply: () => void): void {
     const owner = this.expect(claim);

@@ -13,23 +13,23 @@ import { type DropRange, LetterTables } from "./letter-tables.ts";
 import { type MovedLetters, moveLetters } from "./move-letters.ts";
 import { type IdSet, REQUEUED, type RequeuedBounds, RequeuedLetters } from "./requeued-letters.ts";
 
-/** Changes of one lane's state, which are written in one transaction. */
+/** Changes of the state of a lane (the delivery to one destination), made in one transaction. */
 export interface LaneChange {
   destinationId: string;
   record: LaneRecord;
   deadLetters: readonly StoredLetter[];
   /** Ids of requeued dead letters that have a final outcome. The ledger deletes these letters. */
   settledRequeued: readonly string[];
-  /** New progress of the lane's event jobs. */
+  /** New progress of the jobs that send logged events to the destination again. */
   jobs?: readonly JobProgress[];
 }
 
 export type LaneCommitSource = CommitSource<LaneChange>;
 
-/** Callbacks to a node that has claimed a shared ledger. */
+/** Callbacks to a node that has claimed a shared ledger, a partition's store of progress. */
 export interface ClaimListener {
   /**
-   * Called once, when another node has claimed the ledger. This node's lanes cannot write any more.
+   * Called once, when another node has claimed the ledger, so that this node cannot write to it.
    */
   onLost(): void;
   /**
@@ -43,26 +43,23 @@ type JobReads = "get" | "list" | "running" | "runningOf";
 type LetterReads = "get" | "scan" | "groups" | "counts" | "countOf" | "hasLetters";
 
 /**
- * Largest number of tables in a ledger's store. A shared ledger has one more than a local ledger,
- * for its log position.
+ * Largest number of tables in a ledger's store. A ledger that several nodes share has one more than
+ * a local ledger, for its position in the log of changes.
  */
 export const LEDGER_TABLES_MAX = 16;
 
-/** Opens the local ledger of a standalone server. */
+/** Opens the ledger (the store of delivery progress) of a standalone server. */
 export function openLedger(directory: string, logger: Logger): Ledger {
   const name = "The ledger";
   const store = openStore({ path: directory, tablesMax: LEDGER_TABLES_MAX, name, logger });
   return new Ledger(store, logger);
 }
 
-/** Stores cursors, dead letters and replay jobs. Owns its store, and closes it with itself. */
+/** Stores delivery progress: read positions, dead letters and replay jobs. Owns its database. */
 export class Ledger {
   readonly letters: Pick<LetterTables, LetterReads>;
   readonly jobs: Pick<JobTables, JobReads>;
-  /**
-   * Resolves once the dead letters stored by earlier versions are counted and grouped, or that
-   * failed.
-   */
+  /** Resolves once dead letters from earlier versions are counted and grouped, or that failed. */
   readonly counted: Promise<void>;
   readonly #store: Store;
   readonly #tables: LetterTables;
@@ -97,9 +94,9 @@ export class Ledger {
   }
 
   /**
-   * Claims a shared ledger for this node's lanes. Once it resolves, this node sees all changes that
-   * the lanes of other nodes made, and they can write no more. Call at most once, before any lane
-   * starts. The ledger of a standalone server is never claimed.
+   * Claims a shared ledger for this node: from then on, no other node can write to it. Once it
+   * resolves, this node sees all changes that the lanes of other nodes made. Call at most once,
+   * before any lane starts. The ledger of a standalone server is never claimed.
    */
   async claim(node: string, listener: ClaimListener): Promise<void> {
     assert(this.#claim === undefined, "A ledger is claimed once by a node");
@@ -125,23 +122,26 @@ export class Ledger {
     return this.#lanes.get(destinationId);
   }
 
-  /** The stored records of all lanes. */
+  /** The stored state of all lanes, from which a restart resumes the deliveries to destinations. */
   lanes(): LaneRecord[] {
     return [...this.#lanes.getRange({})].map(({ value }) => value);
   }
 
-  /** Ids of the destinations that have a stored lane, dead letters or requeued letters. */
+  /** Ids of the destinations that have stored progress, dead letters or requeued letters. */
   destinations(): Set<string> {
     const lanes = new Set<string>(this.#lanes.getKeys());
     return lanes.union(this.#tables.destinations()).union(this.#requeued.destinations());
   }
 
-  /** Notes that a lane has changes, so that the next commit includes them. */
+  /** Notes that a lane (a delivery) has changes, so that the next commit includes them. */
   schedule(source: LaneCommitSource): void {
     this.#commits.schedule(source);
   }
 
-  /** The oldest requeued letters of a destination, without those whose id is in `inFlight`. */
+  /**
+   * The oldest requeued letters of a destination, without those in `inFlight`, which are in
+   * progress.
+   */
   waitingLetters(
     destinationId: string,
     inFlight: IdSet,
@@ -152,7 +152,7 @@ export class Ledger {
   }
 
   /**
-   * Requeues dead letters for delivery by their lanes. One call handles as many `ids` as fit into
+   * Requeues dead letters, so that they are sent again. One call handles as many `ids` as fit into
    * one transaction. `done` is how many it handled. Also returns the destinations of the letters
    * found.
    */
@@ -166,7 +166,7 @@ export class Ledger {
     return { destinationIds: taken.map((letter) => letter.destinationId), done };
   }
 
-  /** Runs one step of a dead letter job, over up to `count` letters; see `moveLetters`. */
+  /** Runs one step of a job over dead letters, for up to `count` letters; see `moveLetters`. */
   async moveLetters(workspaceId: string, id: string, count: number, now: number) {
     const moved: MovedLetters = await this.#change(() => {
       const moved = moveLetters(this.#tables, this.#jobs, { workspaceId, id, count, now });
@@ -205,8 +205,8 @@ export class Ledger {
   }
 
   /**
-   * Deletes the stored state of a lane. With `letters`, also deletes its dead and requeued letters.
-   * Resolves with the number of dead letters deleted.
+   * Deletes the stored state of the delivery to a destination. With `letters`, also deletes its
+   * dead and requeued letters. Resolves with the number of dead letters deleted.
    */
   async remove(destinationId: string, letters: boolean): Promise<number> {
     await this.#change(() => {
@@ -235,7 +235,7 @@ export class Ledger {
     return this.#store.catchUp();
   }
 
-  /** Why cursors and dead letters cannot be written; undefined while they can. */
+  /** Why progress and dead letters cannot be written; undefined while they can. */
   failure(): string | undefined {
     return this.#store.trouble();
   }
@@ -270,7 +270,7 @@ export class Ledger {
     }
   }
 
-  /** Reacts to changes that other nodes made in these tables. */
+  /** Reacts to changes that other nodes made in the tables with these names. */
   #handleForeign(tables: ReadonlySet<string>): void {
     const claim = this.#claim;
     if (claim === undefined || this.#commits.isClosed) return;

@@ -8,14 +8,14 @@ type Letter = Pick<LetterGroup, "id" | "workspaceId" | "destinationId" | "stage"
 };
 
 /**
- * Largest number of groups of a destination, without the one for all other reasons. Needed because
- * user code can give a new reason for each event.
+ * Largest number of dead letter groups of one destination, without the group for all other reasons.
+ * There must be a limit, because user code can give a new reason for each event.
  */
 const GROUPS_OF_DESTINATION_MAX = 200;
-/** Number of leading characters of a reason that are compared and shown. */
+/** Number of leading characters of a dead letter's reason that are compared and shown. */
 const REASON_CHARS_MAX = 300;
 const OTHER = "other";
-/** Key of the row that stores how far the letters of an earlier version have been grouped. */
+/** Key of the row that stores how far the dead letters of an earlier version have been grouped. */
 const REACHED: PairKey = ["", ""];
 const DONE = "done";
 
@@ -35,8 +35,8 @@ export class LetterGroups {
   }
 
   /**
-   * Adds a letter to its group, unless it is there. Call only inside a transaction of the store,
-   * like all methods that write.
+   * Adds a dead letter to the group of its reason, unless it is in a group already. Call this and
+   * all methods that write only inside a transaction of the store.
    */
   add(letter: Letter): void {
     const { id, workspaceId, destinationId, stage, createdAt } = letter;
@@ -65,8 +65,8 @@ export class LetterGroups {
   }
 
   /**
-   * Key `[workspace id, letter id]` of the last letter grouped, while letters of an earlier version
-   * are being grouped. Undefined when all are grouped.
+   * Key `[workspace id, letter id]` of the dead letter grouped last, while letters that an earlier
+   * version stored are being grouped. Undefined when all are grouped.
    */
   get reached(): PairKey | undefined {
     const reached = this.#letters.get(REACHED) ?? " ";
@@ -77,7 +77,7 @@ export class LetterGroups {
     this.#letters.put(REACHED, key?.join(" ") ?? DONE);
   }
 
-  /** The groups of one destination. */
+  /** The groups of one destination's dead letters. */
   *of({ workspaceId, destinationId }: LetterOwner): Generator<LetterGroup> {
     for (const { key, value } of this.#groups.getRange(keyRange(destinationId))) {
       if (value.workspaceId !== workspaceId) continue;
@@ -98,7 +98,7 @@ export class LetterGroups {
     }
   }
 
-  /** Name of the group that holds the letter; undefined when none does. */
+  /** Name of the group that holds a dead letter; undefined when no group does. */
   #nameOf(letter: Letter): string | undefined {
     const { id, destinationId } = letter;
     return [nameFor(letter), OTHER].find((name) =>
@@ -107,8 +107,8 @@ export class LetterGroups {
   }
 
   /**
-   * Name of the group for a new letter: `name` if this group exists or may still be created, else
-   * `OTHER`.
+   * Name of the group for a new dead letter: `name` if this group exists or may still be created,
+   * else `OTHER`, the group for all other reasons.
    */
   #room(destinationId: string, name: string): string {
     if (this.#groups.doesExist([destinationId, name])) return name;
@@ -122,7 +122,7 @@ function groupId(destinationId: string, name: string): string {
 }
 
 /**
- * Name of the group for a letter: a hash of its stage and reason. Long numbers and ids in the
+ * Name of the group for a dead letter: a hash of its stage and reason. Long numbers and ids in the
  * reason are ignored, because they differ from event to event.
  */
 function nameFor({ stage, reason }: Letter): string {

@@ -6,8 +6,8 @@ export type PairKey = [string, string];
 export const LAST_KEY = "\uffff";
 
 /**
- * Range of the keys whose first part is `first` and whose second part sorts after `after`. Returns
- * a new object at each call, because lmdb modifies it.
+ * Range of the two-part keys whose first part is `first` and whose second part sorts after `after`.
+ * Returns a new object at each call, because the library lmdb modifies it.
  */
 export function keyRange(first: string, after = "", limit = Number.MAX_SAFE_INTEGER) {
   const start: PairKey = [first, after];
@@ -15,7 +15,7 @@ export function keyRange(first: string, after = "", limit = Number.MAX_SAFE_INTE
   return { start, end, exclusiveStart: true, limit };
 }
 
-/** The distinct first parts of a table's keys. Costs one read for each. */
+/** The distinct first parts of a table's two-part keys. Costs one read for each. */
 export function firstKeys(index: Table<unknown, PairKey>): Set<string> {
   const firsts = new Set<string>();
   let start: PairKey = ["", ""];
@@ -28,8 +28,9 @@ export function firstKeys(index: Table<unknown, PairKey>): Set<string> {
 }
 
 /**
- * Text that sorts before the id of every letter created at `time` or later, and after earlier ones.
- * Works because ids are UUIDs of version 7. `time` is in milliseconds since the epoch.
+ * Returns a text that separates ids of dead letters by time: it sorts before the id of every letter
+ * created at `time` or later, and after earlier ids. Possible because ids are UUIDs of version 7,
+ * which begin with the time. `time` is in milliseconds since the epoch.
  */
 export function firstIdAt(time: number): string {
   const hex = Math.max(0, time).toString(16).padStart(12, "0");

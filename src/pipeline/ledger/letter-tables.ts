@@ -30,18 +30,21 @@ export interface DropRange {
   before?: string | undefined;
 }
 
-/** Number of characters of events after which a transaction takes no further dead letter. */
+/** Number of characters of events after which one transaction takes no further dead letter. */
 const LOT_CHARS_MAX = 8 << 20;
 /** Largest number of dead letters that one transaction removes or requeues. */
 const LOT_LETTERS_MAX = 1_000;
-/** Largest number of letters that one call of `scan` reads. */
+/** Largest number of dead letters that one call of `scan` reads. */
 const SCAN_LETTERS_MAX = 1_000;
-/** Key of a row that exists once all letters are counted. Earlier versions did not count them. */
+/**
+ * Key of a row that exists once all dead letters are counted. Earlier versions stored letters
+ * without counting them.
+ */
 const COUNTED: PairKey = ["", ""];
 
 /**
- * Stores dead letters, together with their counts. Counting a million letters at each start took 3
- * s and 1.9 GB.
+ * Stores dead letters together with their counts, because counting a million letters at each start
+ * took 3 s and 1.9 GB.
  */
 export class LetterTables {
   readonly #letters: Table<StoredLetter, PairKey>;
@@ -63,8 +66,8 @@ export class LetterTables {
   }
 
   /**
-   * Counts the letters stored by an earlier version, unless they are counted. Call only inside a
-   * transaction of the store, like all methods below that write.
+   * Counts the dead letters stored by an earlier version, unless they are counted already. Call
+   * this and all methods below that write only inside a transaction of the store.
    */
   recount(): void {
     if (this.isCounted) return;
@@ -79,8 +82,8 @@ export class LetterTables {
   }
 
   /**
-   * Adds a letter unless it exists already. It may exist when a commit seemed to fail but was
-   * written.
+   * Adds a dead letter unless it is stored already, as it may be when a commit seemed to fail but
+   * was written.
    */
   put(letter: StoredLetter): void {
     const { id, workspaceId, destinationId } = letter;
@@ -92,9 +95,9 @@ export class LetterTables {
   }
 
   /**
-   * Removes and returns letters in the order of `ids`, as many as fit into one transaction. `done`
-   * is how many ids were handled, including skipped ones. Skips unknown ids and those of other
-   * workspaces.
+   * Removes and returns the dead letters with these ids, as many as fit into one transaction.
+   * `done` is how many ids were handled, including skipped ones. Skips unknown ids and those of
+   * other workspaces.
    */
   take(workspaceId: string, ids: readonly string[]): { taken: StoredLetter[]; done: number } {
     const taken: StoredLetter[] = [];
@@ -178,7 +181,10 @@ export class LetterTables {
       .map(({ key }) => key[1]);
   }
 
-  /** Groups some of the letters stored by an earlier version. Returns false when none are left. */
+  /**
+   * Groups some of the dead letters that an earlier version stored without groups. Returns false
+   * when none are left.
+   */
   regroup(): boolean {
     const { reached } = this.groups;
     if (reached === undefined) return false;
@@ -245,7 +251,9 @@ export class LetterTables {
   }
 }
 
-/** Returns the first values, up to and including the one that brings their size to `charsMax`. */
+/**
+ * Returns the first values, up to and including the one that brings their total size to `charsMax`.
+ */
 export function takeChars<T>(
   charsMax: number,
   sizeOf: (value: T) => number,

@@ -3,7 +3,9 @@ import type { LetterJob } from "../model/replay-job.ts";
 import type { JobTables } from "./job-tables.ts";
 import type { LetterTables } from "./letter-tables.ts";
 
-/** Result of one step of a dead letter job. Each step is one transaction. */
+/**
+ * Result of one step of a job that requeues or deletes dead letters. Each step is one transaction.
+ */
 export interface MovedLetters {
   /** Number of letters that the step scanned. */
   seen: number;
@@ -21,9 +23,10 @@ export interface MoveStep {
 }
 
 /**
- * Runs one step of a dead letter job: removes the next matching letters and stores the job's
+ * Runs one step of a job over dead letters: removes the next matching letters and stores the job's
  * progress. Handles as many letters as fit into one transaction. Call only inside a transaction, so
- * that both are written or neither is. The caller requeues the letters returned.
+ * that removal and progress are written together or not at all. The caller requeues the letters
+ * returned.
  */
 export function moveLetters(
   letters: LetterTables,

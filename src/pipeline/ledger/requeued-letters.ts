@@ -4,31 +4,31 @@ import type { RequeuedLetter, StoredLetter } from "../model/dead-letter.ts";
 import { firstKeys, keyRange, type PairKey } from "./letter-keys.ts";
 import { letterChars, takeChars } from "./letter-tables.ts";
 
-/** Ids of the requeued letters that a lane is processing. Reads skip these letters. */
+/** Ids of the requeued dead letters that are being sent. Reads skip these letters. */
 export interface IdSet {
   readonly size: number;
   has(id: string): boolean;
 }
 
-/** Bounds of one read of requeued letters. */
+/** Bounds of one read of requeued dead letters. */
 export interface RequeuedBounds {
   charsMax?: number;
   /** Highest letter id to read; no bound when absent. */
   last?: string | undefined;
 }
 
-/** Name of the table that holds the requeued letters. */
+/** Name of the table that holds the requeued dead letters. */
 export const REQUEUED = "replays";
-/** Largest number of letters that one transaction removes. */
+/** Largest number of requeued dead letters that one transaction removes. */
 const DROP_LETTERS_MAX = 1_000;
 
-/** Dead letters that wait in the store until their lane has sent them again. */
+/** Dead letters that were requeued and wait in the store until they have been sent again. */
 export class RequeuedLetters {
   /** [destination id, letter id] → letter. */
   readonly #letters: Table<RequeuedLetter, PairKey>;
   /**
-   * Where the next read starts, by destination id: after `last`, because all letters up to it are
-   * in the set `inFlight`.
+   * Where the next read starts, by destination id: after the letter `last`, because all letters up
+   * to it are being sent already (they are in the set `inFlight`).
    */
   readonly #skipped = new Map<string, { inFlight: IdSet; last: string }>();
 
@@ -46,8 +46,8 @@ export class RequeuedLetters {
   }
 
   /**
-   * The oldest letters of a destination that are not in `inFlight`. The caller then adds them to
-   * it.
+   * The oldest requeued letters of a destination that are not in `inFlight`, the set of letters
+   * that are being sent. The caller then adds the returned letters to this set.
    */
   oldest(
     destinationId: string,
@@ -70,7 +70,10 @@ export class RequeuedLetters {
     return letters;
   }
 
-  /** Stores a letter. Call only inside a transaction of the store, like `remove` and `drop`. */
+  /**
+   * Stores a requeued letter. Call only inside a transaction of the store, like `remove` and
+   * `drop`.
+   */
   put(requeued: RequeuedLetter): void {
     this.#letters.put([requeued.letter.destinationId, requeued.letter.id], requeued);
   }
@@ -87,8 +90,8 @@ export class RequeuedLetters {
   }
 
   /**
-   * Makes the next read include letters that were added below its start. Call once the transaction
-   * that added them is committed.
+   * Makes the next read include letters that were added before the point where it would start. Call
+   * once the transaction that added them is committed.
    */
   added(letters: readonly StoredLetter[]): void {
     for (const { destinationId, id } of letters) {
@@ -99,7 +102,7 @@ export class RequeuedLetters {
 
   /**
    * Makes the next read start from the oldest letter again, for one destination or, without an id,
-   * for all. Needed when others have changed the letters.
+   * for all. Needed when other nodes have changed the letters.
    */
   rescan(destinationId?: string): void {
     if (destinationId === undefined) this.#skipped.clear();

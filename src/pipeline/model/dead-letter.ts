@@ -78,8 +78,8 @@ export interface LetterScan {
 export interface LetterScanResult {
   ids: string[];
   /**
-   * `seen` is how many letters the scan read. `reached` is the id of the last of them, where the
-   * next scan continues; undefined when no letters are left.
+   * `seen` is how many dead letters the scan read. `reached` is the id of the last of them, where
+   * the next scan continues; undefined when no letters are left.
    */
   seen: number;
   reached: string | undefined;

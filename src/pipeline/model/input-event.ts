@@ -1,8 +1,6 @@
 import type { LogEnd } from "../../event/record.ts";
 
-/**
- * The JSON event that `event/` builds from a log record, with the fields that the pipeline reads.
- */
+/** The JSON event that is built from a log record, with the fields that the pipeline reads. */
 export interface BuiltEvent {
   json: Uint8Array;
   /** Key that identifies the user. Events with the same key are delivered in order. */
@@ -15,8 +13,8 @@ export interface BuiltEvent {
 }
 
 /**
- * One received event, before user code. All lanes share this object. Its costly fields are computed
- * at their first use.
+ * One received event, before user code has run over it. The deliveries to all destinations share
+ * this object. Its costly fields are computed at their first use.
  */
 export interface InputEvent {
   readonly messageId: string;
@@ -25,8 +23,9 @@ export interface InputEvent {
   readonly type: string;
   readonly event: BuiltEvent;
   /**
-   * Ends of the other event logs at the time this event was received. Records of those logs below
-   * these ends must be delivered before this event. Undefined when there are no other logs.
+   * Ends of the other event logs when this event was received. Records below these ends must be
+   * delivered before this event, so that a user's events stay in order whichever process received
+   * them. Undefined when there are no other logs.
    */
   readonly after?: readonly LogEnd[] | undefined;
 }

@@ -12,20 +12,21 @@ export type LogOrigin =
   | { log: string; sequence: number; replayId: string };
 
 /**
- * Where a lane's event comes from: a log record, or a requeued dead letter. It decides which
- * progress is written when the event has settled.
+ * Where an event in delivery comes from: a log record, or a requeued dead letter. Determines which
+ * progress is stored when the event has its final outcome.
  */
 export type Origin = LogOrigin | { requeued: StoredLetter };
 
 /**
- * Approximate bytes that an event takes in memory besides its text; `OUTPUT_OVERHEAD_BYTES` is the
- * same for an output. Without them a batch of many events `{}` would count as almost nothing.
+ * Approximate bytes that an event takes in memory besides its text. Without them, a batch of many
+ * events `{}` would count as almost nothing. `OUTPUT_OVERHEAD_BYTES` is the same for an output.
  */
 export const EVENT_OVERHEAD_BYTES = 512;
 const OUTPUT_OVERHEAD_BYTES = 256;
 
 /**
- * One event on its way through a lane. It has settled when each of its outputs has a final outcome.
+ * One received event on its way through a lane, which delivers one destination's events. The event
+ * has settled when each of its outputs (the events that user code made of it) has a final outcome.
  */
 export interface LaneEvent {
   input: InputEvent;
@@ -35,52 +36,60 @@ export interface LaneEvent {
    * received, or when its replay was requested.
    */
   retryWindowStart: number;
-  /** Bytes by which the event counts in its lane's memory budget. */
+  /** Bytes by which the event counts in the memory budget of its destination's delivery. */
   bytes: number;
-  /** Number of the event's outputs that have no final outcome yet. */
+  /** Number of outputs that user code made of this event and that have no final outcome yet. */
   openOutputs: number;
   /**
-   * The routes by which the lane last decided to send the event; absent before the first such
-   * decision.
+   * The routes (connections by source) that last allowed the event to be sent; absent before its
+   * first check.
    */
   checkedRoutes?: Routes;
   /**
-   * Whether the outputs exceed the size for which an otherwise empty lane always has memory. Absent
-   * until their size is known.
+   * Whether the event's outputs are larger than what a destination without other events in memory
+   * may always hold. Absent until their size is known.
    */
   isLarge?: boolean;
   /** True once one of the event's outputs was delivered. */
   isDelivered?: boolean;
-  /** True once one of the event's outputs was discarded. */
+  /**
+   * True once one of the event's outputs was discarded, for example because its connection is gone.
+   */
   isDiscarded?: boolean;
   /**
-   * Dead letters made from the event's outputs. They are written when the event has settled, in one
-   * transaction with the cursor, so that a crash cannot make them twice.
+   * Dead letters made from the event's outputs. They are written when all outputs have a final
+   * outcome, in one transaction with the read position, so that a crash cannot make them twice.
    */
   deadLetters: StoredLetter[];
 }
 
 /**
- * The delivery queue of one user, whose outputs must stay in order. Exists while the user has
- * outputs without a final outcome.
+ * The delivery queue of one user, whose events must stay in order. Exists while the user has events
+ * without a final outcome.
  */
 export interface UserQueue {
   user: string;
   queue: { push(output: Output): void };
-  /** Number of the user's outputs that have no final outcome yet. */
+  /** Number of the user's events in delivery that have no final outcome yet. */
   openOutputs: number;
 }
 
-/** Numbers of a lane's outputs, and of the attempts to deliver them. */
+/**
+ * Numbers of one destination's outgoing events (outputs of user code), and of the attempts to
+ * deliver them.
+ */
 export interface OutputCounts {
   attempts: number;
-  /** Attempts that failed and may succeed later. */
+  /** Number of attempts that failed and may succeed later. */
   failedAttempts: number;
-  /** Outputs that were delivered and never failed alone. */
+  /** Number of outputs that were delivered and never failed in a request of their own. */
   taken: number;
-  /** Outputs that failed alone at least once. */
+  /** Number of outputs that failed at least once in a request of their own. */
   failed: number;
-  /** Outputs that failed alone and have no final outcome yet, and those that wait behind them. */
+  /**
+   * Number of outputs that failed in a request of their own and have no final outcome yet, and of
+   * outputs that wait behind them.
+   */
   waiting: number;
   waitingBytes: number;
 }
@@ -90,34 +99,38 @@ export function zeroOutputCounts(): OutputCounts {
 }
 
 /**
- * One event as the destination gets it. User code can turn one event of a lane into several
- * outputs.
+ * One event as the destination gets it. User code can turn one received event into several outputs.
  */
 export interface Output {
   laneEvent: LaneEvent;
-  /** The input of `laneEvent`, the only part of it that destinations see. */
+  /** The received event of `laneEvent`, the only part of it that destinations see. */
   input: InputEvent;
   bytes: Uint8Array;
   /** The user code that made the output; undefined when the event is sent unchanged. */
   live: LiveProgram | undefined;
   byCode: boolean;
   attempts: number;
-  /** The queue that holds the output; absent until the output is queued. */
+  /** The queue of the output's user, which holds the output; absent until the output is queued. */
   userQueue?: UserQueue;
-  /** Failed attempts to deliver the output alone; undefined before the first. */
+  /** Failures of the output in requests of its own; undefined before the first. */
   failedAlone: FailuresAlone | undefined;
 }
 
-/** Failed attempts to deliver one output alone. */
+/** Failures of one output in requests of its own, which show whether the output is their cause. */
 export interface FailuresAlone {
   total: number;
-  /** Number of those whose failure may be the event's. */
+  /**
+   * Number of failures whose cause may be the event. The others are failures of the destination.
+   */
   ofEvent: number;
-  /** Number of those between which other outputs of the lane were taken. */
+  /**
+   * Number of failures before which another output was delivered since the previous failure, so
+   * that the destination was not down.
+   */
   amongTaken: number;
-  /** The lane's counts after the first of them. */
+  /** The counts of the destination's outputs and attempts at the first failure. */
   readonly countsAtFirst: Readonly<OutputCounts>;
-  /** `OutputCounts.taken` after the last of them. */
+  /** Number of delivered outputs (`OutputCounts.taken`) at the last failure. */
   takenAtLast: number;
 }
 
@@ -133,13 +146,13 @@ export function createOutput(laneEvent: LaneEvent, bytes: Uint8Array, live?: Liv
   };
 }
 
-/** Final outcome of an output, or of an event without outputs. */
+/** Final outcome of an output (an event that user code made), or of an event without outputs. */
 export type EventOutcome =
   | { kind: "delivered" }
   | { kind: "dropped" }
   /**
-   * The event's connection, destination or replay is gone. Or the event is a requeued dead letter,
-   * and another requeued letter of the same original event is processed instead.
+   * The event is not sent, because its connection, destination or replay is gone, or because
+   * another requeued dead letter of the same original event is processed instead.
    */
   | { kind: "discarded" }
   | {

@@ -1,44 +1,48 @@
 import type { Positions } from "../../log/positions.ts";
 
-/** A read cursor in one log, as the ledger stores it. */
+/** A read position in one log, as the ledger (the store of delivery progress) holds it. */
 export interface CursorRecord {
   /** Sequence number of the first record that was not read yet. */
   next: number;
   /**
-   * Sequence numbers below `next` of records that were taken and have no final outcome yet,
-   * ascending.
+   * Ascending sequence numbers below `next` of records that were taken for delivery and have no
+   * final outcome yet.
    */
   pending: number[];
 }
 
 /**
- * A batched delivery that may be in progress. Written before the delivery begins and removed after
- * it has ended, so that after a crash the same events are delivered again under the same name.
+ * A batched delivery that may be in progress. It is stored before the delivery begins and removed
+ * after it has ended, so that after a crash the same events are delivered again under the same
+ * name.
  */
 export interface DeliveryIntent {
   name: string;
   /**
-   * For each log, an exclusive bound: pending records with lower sequence numbers belong to the
-   * delivery.
+   * For each log, an exclusive upper bound: records with lower sequence numbers that have no final
+   * outcome yet belong to the delivery.
    */
   ends: Positions;
   /** Id of the last requeued dead letter in the delivery. Absent when the delivery has none. */
   letter?: string;
   /**
-   * For each replay job and log, an exclusive bound: the job's pending records with lower sequence
-   * numbers belong to the delivery.
+   * For each replay job and log, an exclusive upper bound: the job's records with lower sequence
+   * numbers that have no final outcome yet belong to the delivery.
    */
   replays?: Readonly<Record<string, Positions>>;
 }
 
-/** The state of a lane that the ledger stores and a restart resumes from. */
+/**
+ * The stored state of a lane, which delivers one destination's events. A restart resumes from this
+ * state.
+ */
 export interface LaneRecord {
   sealed?: DeliveryIntent;
   logs: Record<string, CursorRecord>;
   /**
-   * Connections whose records the lane has taken, by id. The value is where the connection's
-   * current live period begins in each log. After a restart it shows which periods have not been
-   * read yet.
+   * Start of the live period (the time in which a connection delivers) that the lane last read, by
+   * connection id: a position in each log. After a restart, it shows which live periods have not
+   * been read yet.
    */
   known: Record<string, Positions>;
 }

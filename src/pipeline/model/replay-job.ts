@@ -12,7 +12,7 @@ export interface EventFilter {
   anonymousId?: string;
 }
 
-/** Numbers of a job's events, or of its dead letters, by outcome. */
+/** Numbers of a replay job's events, or of its dead letters, by outcome. */
 export interface JobCounts {
   /** Number of events of which at least one output reached the destination. */
   delivered: number;
@@ -59,10 +59,13 @@ export interface EventJob extends JobBase {
   from: number;
   to: number;
   filter?: EventFilter;
-  /** First sequence number of the replayed range in each log; `ends` is the end, exclusive. */
+  /**
+   * First sequence number of the replayed range in each log. The range ends before the sequence
+   * numbers in `ends`.
+   */
   starts: Positions;
   ends: Positions;
-  /** Read cursors of the job, by log. */
+  /** Read positions of the job, by log. */
   logs: Record<string, CursorRecord>;
   /**
    * Time of receipt of the last event that was taken, in milliseconds since the epoch. Absent
@@ -70,8 +73,8 @@ export interface EventJob extends JobBase {
    */
   reachedAt?: number;
   /**
-   * Time in milliseconds since the epoch. Events received before it were already trimmed from the
-   * log when the job reached them. Absent when none were.
+   * Time in milliseconds since the epoch before which events may be missing: they were already
+   * deleted from the log when the job reached them. Absent when none were.
    */
   missingBefore?: number;
 }
@@ -83,13 +86,13 @@ export interface LetterJob extends JobBase {
   kind: "dead-letters" | "purge";
   filter: LetterFilter;
   /**
-   * Id of the last letter that was scanned; `before` is the end of the scan, exclusive. Letters
-   * created after the job have ids above `before`.
+   * Id of the last dead letter that was scanned. The scan ends before the id `before`; letters
+   * created after the job have higher ids.
    */
   after: string;
   before: string;
   /**
-   * Number of letters scanned so far; `total` is the number to scan, counted when the job was
+   * Number of dead letters scanned so far. `total` is the number to scan, counted when the job was
    * created.
    */
   seen: number;
@@ -99,8 +102,8 @@ export interface LetterJob extends JobBase {
 export type ReplayJob = EventJob | LetterJob;
 
 /**
- * Progress of an event job, which its lane writes with the cursor. All numbers are totals since the
- * job began.
+ * Progress of a job that sends logged events again. It is stored together with the delivery
+ * progress of the destination. All numbers are totals since the job began.
  */
 export interface JobProgress
   extends Pick<EventJob, "id" | "workspaceId" | "logs" | "counts" | "reachedAt" | "missingBefore"> {

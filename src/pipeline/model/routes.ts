@@ -14,8 +14,8 @@ export function createRoutes(destination: Destination, connections: readonly Con
 }
 
 /**
- * Whether the record was accepted in one of the connection's live periods. Only such records are
- * delivered.
+ * Whether a record was accepted in one of the connection's live periods, in which the connection
+ * delivers events. Other records are not delivered.
  */
 export function covers(connection: Connection, log: string, sequence: number): boolean {
   if (isWithin(connection.from, connection.until, log, sequence)) return true;
@@ -28,8 +28,9 @@ function isWithin(from: Positions, until: Positions | undefined, log: string, se
 }
 
 /**
- * First sequence number of a log in the connection's live periods. With `known`, only periods that
- * began after `known` count. Infinity when no period counts.
+ * Returns the first sequence number of a log in the live periods of the connection, in which it
+ * delivers events. With `known`, only periods that began after the positions `known` count.
+ * Infinity when no period counts.
  */
 export function firstCovered(connection: Connection, log: string, known?: Positions): number {
   const windows = [connection, ...(connection.earlier ?? [])];
@@ -38,16 +39,16 @@ export function firstCovered(connection: Connection, log: string, known?: Positi
 }
 
 /**
- * Whether `positions` are later than `known`. Each holds the ends of all logs at one moment, so one
- * higher end is enough.
+ * Whether `positions` are later than `known`. Each value holds the ends of all logs at one moment,
+ * so one higher end is enough.
  */
 function isAfter(positions: Positions, known: Positions): boolean {
   return Object.entries(positions).some(([log, end]) => end > (known[log] ?? 0));
 }
 
 /**
- * A lane's decision about an event: deliver it (`send`), drop it without a trace (`discard`), or
- * make it a dead letter without an attempt (`refused`).
+ * The decision about an event: deliver it (`send`), drop it without a trace (`discard`), or make it
+ * a dead letter without an attempt (`refused`).
  */
 export type RouteDecision =
   | { kind: "send" }
@@ -59,7 +60,10 @@ const discard: RouteDecision = { kind: "discard" };
 const destinationDisabled: RouteDecision = { kind: "refused", reason: "Destination is disabled" };
 const connectionDisabled: RouteDecision = { kind: "refused", reason: "Connection is disabled" };
 
-/** Decides about a log record that was taken for a connection, by the current routes. */
+/**
+ * Decides by the current connections whether a log record that was read for one of them is
+ * delivered.
+ */
 export function decideRoute(
   { destination, bySource }: Routes,
   sourceId: string,

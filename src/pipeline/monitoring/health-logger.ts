@@ -20,9 +20,9 @@ export interface HealthLoggerParts {
 }
 
 /**
- * Logs the health of one destination's lane: once each when it fails, counts as down, and recovers.
- * Also logs when events become dead letters: the first at once, later ones as a count per minute.
- * Errors of user code are left out, since they may hold personal data.
+ * Logs the health of one destination: once each when it fails, counts as down, and recovers. Also
+ * logs when events become dead letters: the first at once, later ones as a count per minute. Errors
+ * of user code are left out, since they may hold personal data.
  */
 export class HealthLogger {
   readonly #parts: HealthLoggerParts;

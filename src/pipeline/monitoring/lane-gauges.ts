@@ -4,8 +4,8 @@
  */
 
 /**
- * Labels of a lane's metrics. All parts of the lane share this object, so that a renamed
- * destination shows its new name everywhere.
+ * Labels of the metrics of a lane, which delivers one destination's events. All parts of the lane
+ * share this object, so that a renamed destination shows its new name everywhere.
  */
 export interface LaneLabels {
   destination: string;
@@ -36,8 +36,8 @@ export interface LaneGauges {
 }
 
 /**
- * Combines the gauges of one destination's lanes into one. Undefined for an empty list. If some
- * lanes' receivers fail, the combined gauges show the earliest failure.
+ * Combines the gauges of one destination's lanes, one for each partition, into one. Undefined for
+ * an empty list. When several lanes fail, shows the earliest failure.
  */
 export function mergeGauges(lanes: readonly LaneGauges[]): LaneGauges | undefined {
   const [first] = lanes;

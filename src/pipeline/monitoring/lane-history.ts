@@ -147,8 +147,8 @@ export class LaneHistory {
 }
 
 /**
- * Histories of all lanes, by destination id. Bounds their memory: when there is no room for
- * another, histories without events in the last hour are cleared.
+ * Recent activity of all destinations, by destination id. Bounds its memory: when there is no room
+ * for another history, histories without events in the last hour are cleared.
  */
 export class LaneHistories {
   readonly #all = new Map<string, LaneHistory>();
@@ -200,8 +200,8 @@ export class LaneHistories {
   }
 
   /**
-   * Clears the histories without events in the last hour. Does so at most once a minute: while all
-   * lanes are busy, a sweep frees none.
+   * Clears the histories without events in the last hour. Does so at most once a minute, because a
+   * sweep frees nothing while all destinations are busy.
    */
   #sweep(now: number): void {
     if (Math.abs(now - this.#sweptAt) < MINUTE_MS) return;
@@ -246,8 +246,8 @@ function minuteStats(at: number, counts: readonly number[]): MinuteStats {
 }
 
 /**
- * Estimates a quantile of the attempts' durations from their histogram: the upper bound of the
- * bucket that holds it.
+ * Estimates a quantile of the durations of delivery attempts from their histogram: the upper bound
+ * of the bucket that holds it.
  */
 function quantile(times: readonly number[], fraction: number): number {
   const rank = Math.ceil(fraction * times.reduce((sum, count) => sum + count, 0));

@@ -4,14 +4,12 @@ import type { FailureState, LaneGauges } from "./lane-gauges.ts";
 import type { ConnectionRates } from "./lane-history.ts";
 import type { LaneMetrics } from "./metrics.ts";
 
-/** Current state of a destination's lane, for the API and the console. */
+/** Current state of the delivery to one destination, for the API and the console. */
 export interface LaneStatus {
-  /**
-   * Number of events that have not settled: they are neither delivered, dropped nor dead letters.
-   */
+  /** Number of events that are neither delivered, dropped nor dead letters yet. */
   lagEvents: number;
   lagSeconds: number;
-  /** Whether the lane waits because no sandbox process (guest) is free to run its code. */
+  /** Whether delivery waits because no sandbox process is free to run its user code. */
   isWaiting: boolean;
   /**
    * Set while no attempt to deliver succeeds; `since` is the time of the first failure in

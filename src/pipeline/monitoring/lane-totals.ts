@@ -2,9 +2,12 @@ import { TimeSlicer } from "../../concurrency/time-slicer.ts";
 import type { LaneGauges } from "./lane-gauges.ts";
 import type { TenantLabels } from "./tenant-labels.ts";
 
-/** State of the lanes that share the labels of a metric, at one moment. */
+/**
+ * State at one moment, summed over the lanes (deliveries to destinations) whose metrics have equal
+ * labels.
+ */
 export interface LaneTotal {
-  /** Labels of the lanes' metrics, and of their dead letters. */
+  /** Labels of the metrics of these deliveries, and of their dead letters. */
   labels: Record<string, string>;
   letterLabels: Record<string, string>;
   lagEvents: number;
@@ -15,8 +18,9 @@ export interface LaneTotal {
 const never = new AbortController().signal;
 
 /**
- * Creates a function that adds up the state of all lanes by their labels. It works in slices, since
- * there may be thousands of lanes; calls during its work share the result.
+ * Creates a function that sums the state of all lanes (deliveries to destinations) by their labels.
+ * It works in slices, since there may be thousands of lanes; calls during its work share the
+ * result.
  */
 export function createLaneTotals(
   lanes: () => Iterable<LaneGauges>,

@@ -158,7 +158,7 @@ export function createLaneMetrics(
   const code = createTransformationMetrics(registry, tenants);
   const histories = new LaneHistories();
 
-  /** Deletes a lane's time series, so that later scrapes no longer show the lane. */
+  /** Deletes the time series of one destination, so that later scrapes no longer show it. */
   function forget(lane: LaneLabels): void {
     for (const outcome of outcomes) metrics.events.remove({ ...lane, outcome });
     for (const verdict of verdicts) metrics.attempts.remove({ ...lane, verdict });
@@ -167,7 +167,7 @@ export function createLaneMetrics(
   return {
     ...metrics,
     histories,
-    /** Records one batch of events that the live code of a lane has processed. */
+    /** Records one batch of events over which the destination's published code has run. */
     recordRun(
       lane: LaneLabels,
       live: LiveProgram,
@@ -182,7 +182,7 @@ export function createLaneMetrics(
       forget(lane);
       lane.name = name;
     },
-    /** Deletes all metrics of a lane. */
+    /** Deletes all metrics of the delivery to one destination. */
     removeLane(lane: LaneLabels): void {
       forget(lane);
       tenants.forget(lane.destination);

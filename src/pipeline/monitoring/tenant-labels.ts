@@ -6,16 +6,20 @@ const TENANT_LABELS = ["workspace", "destination", "name", "transformation", "ve
 
 type Labels = Record<string, string>;
 
-/** A counter that may be added to with tenant labels, whether they are shown or not. */
+/**
+ * A counter to which the pipeline adds with tenant labels, whether `/metrics` shows these labels or
+ * not.
+ */
 export interface TenantCounter {
   inc(labels: Labels, count?: number): void;
   remove(labels: Labels): void;
 }
 
 /**
- * Decides which metrics have labels of tenants. Without them, the metrics of all tenants are added
- * up, so that `/metrics` tells no names, and its size does not grow with the destinations. With
- * them, `METRICS_DESTINATIONS_MAX` destinations have labels, and the others are added up.
+ * Decides which metrics have labels that name tenants (workspaces, destinations, code). Without
+ * these labels, the metrics of all tenants are added up, so that `/metrics` shows no names, and its
+ * size does not grow with the destinations. With them, `METRICS_DESTINATIONS_MAX` destinations have
+ * labels, and the others are added up.
  */
 export class TenantLabels {
   readonly areShown: boolean;
@@ -25,7 +29,10 @@ export class TenantLabels {
     this.areShown = areShown;
   }
 
-  /** Returns the labels of a metric as they are shown. */
+  /**
+   * Returns the labels of a metric as `/metrics` shows them: with or without those that name
+   * tenants.
+   */
   shown(labels: Labels): Labels {
     if (this.areShown && this.#isShown(labels.destination)) return labels;
     const shown = { ...labels };
@@ -33,7 +40,9 @@ export class TenantLabels {
     return shown;
   }
 
-  /** Makes room for another destination. */
+  /**
+   * Takes a destination off the limited list of those with labels, so that another can have them.
+   */
   forget(destination: string): void {
     this.#destinations.delete(destination);
   }

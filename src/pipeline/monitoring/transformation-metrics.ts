@@ -15,8 +15,8 @@ const labelNames = ["workspace", "transformation", "version"] as const;
 type Labels = Record<(typeof labelNames)[number], string>;
 
 /**
- * Registers metrics of live transformations, labelled by transformation and revision. When another
- * revision becomes live, the metrics of the previous one are deleted.
+ * Registers metrics of published transformations, labelled by transformation and revision. When
+ * another revision is published, the metrics of the previous one are deleted.
  */
 export function createTransformationMetrics(registry: Metrics, tenants: TenantLabels) {
   const registers = [registry];
@@ -37,8 +37,7 @@ export function createTransformationMetrics(registry: Metrics, tenants: TenantLa
     }),
   );
   /**
-   * Labels of the revision last run of each transformation, by transformation id. The least
-   * recently run is first.
+   * Labels of the last revision that ran, by transformation id. The least recently run is first.
    */
   const current = new Map<string, Labels>();
 
@@ -68,7 +67,7 @@ export function createTransformationMetrics(registry: Metrics, tenants: TenantLa
   }
 
   return {
-    /** Records one batch of events that a live revision has processed. */
+    /** Records one batch of events over which a published revision has run. */
     recordRun(live: LiveProgram, made: readonly ProgramOutcome[], took: number): void {
       const labels = show(live);
       const counts = { passed: 0, dropped: 0, failed: 0 };

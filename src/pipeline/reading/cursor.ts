@@ -2,35 +2,36 @@ import { assert } from "../../assert.ts";
 import type { CursorRecord } from "../model/lane-record.ts";
 
 /**
- * A lane's read cursor in one log. Records are taken in order but may settle in any order. The
- * cursor is stored as `next` and the numbers below it that are still pending, so that a restart
- * repeats only the pending records.
+ * The read position of a lane in one log. A lane delivers one destination's events. Records are
+ * taken in order, but their events may be delivered in any order. The cursor is stored as `next`
+ * and the numbers below it whose records have no final outcome, so that a restart repeats only
+ * these records.
  */
 export class Cursor {
   /**
-   * Sequence number of the next record to read. Below `next` only while records are read for a new
-   * connection, or pending ones again after a restart.
+   * Sequence number of the next record to read. Below `next` only while older records are read for
+   * a new connection, or records without a final outcome are read again after a restart.
    */
   position: number;
   #next: number;
   /**
-   * Sequence number → how many of the record's events are taken and not settled. A record has two
-   * when its connection was replaced after the lane had taken it.
+   * Sequence number → how many events taken from this record have no final outcome yet. There are
+   * two when the record's connection was replaced after the record was taken.
    */
   readonly #pending = new Map<number, number>();
   /**
-   * Sequence numbers that were pending in the stored cursor and have not been taken again since the
-   * restart.
+   * Sequence numbers that the stored cursor lists without a final outcome, and whose records have
+   * not been taken again since the restart.
    */
   readonly #recovered: Set<number>;
   /**
-   * Connection id → first sequence number to take for this connection. Has only connections that
-   * need records which the lane has already read past.
+   * Connection id → first sequence number to take for this connection. Has only new connections
+   * that need records which were already read.
    */
   readonly #backfills = new Map<string, number>();
   /**
-   * Lowest sequence number that a restart from the stored cursor would read. The log must keep all
-   * records from it on.
+   * Lowest sequence number that would be read after a restart from the stored cursor. The log must
+   * keep all records from there on.
    */
   #durableLow: number;
 
@@ -55,8 +56,8 @@ export class Cursor {
   }
 
   /**
-   * Makes the lane read again from `start`, to take records for this connection only. Does nothing
-   * when the lane has not read past `start`.
+   * Moves reading back to `start`, to take older records for one connection only. Does nothing when
+   * reading has not passed `start`.
    */
   backfill(connectionId: string, start: number): void {
     if (start >= this.#next) return;
@@ -78,7 +79,7 @@ export class Cursor {
     this.#backfills.delete(connectionId);
   }
 
-  /** Whether this record must still be taken for this connection. */
+  /** Whether a record must still be taken for a connection. */
   wants(sequence: number, connectionId: string): boolean {
     if (sequence >= this.#next || this.#recovered.has(sequence)) return true;
     return sequence >= (this.#backfills.get(connectionId) ?? this.#next);
@@ -117,7 +118,7 @@ export class Cursor {
   }
 
   /**
-   * Notes that a stored cursor is durable. `low` is the value of `this.low` when that cursor was
+   * Notes that a stored cursor is on disk. `low` is the value of `this.low` when that cursor was
    * made.
    */
   committed(low: number): void {

@@ -6,9 +6,9 @@ import type { BuiltEvent, InputEvent } from "../model/input-event.ts";
 const KEPT_EVENTS_BYTES_MAX = 8 << 20;
 
 /**
- * Builds events from log records and caches the most recent ones, because lanes at the same
- * position use the same events. Counts the bytes of both the events and the records, since either
- * can be hundreds of times larger than the other.
+ * Builds events from log records and caches the most recent ones, because the deliveries to several
+ * destinations use the same events. Bounds the bytes of both the events and the records, since
+ * either can be hundreds of times larger than the other.
  */
 export class EventCache {
   readonly #build: (record: PixelRecord) => BuiltEvent;

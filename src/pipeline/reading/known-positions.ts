@@ -5,9 +5,10 @@ import type { Ledger } from "../ledger/ledger.ts";
 import type { LaneRecord } from "../model/lane-record.ts";
 
 /**
- * The highest position in each log that a lane, a connection or a replay job refers to. A damaged
- * or restored log may end below it. New records must then be numbered from this position on,
- * because lanes would skip lower numbers as already taken.
+ * Returns for each log the highest position that a lane (the delivery to a destination), a
+ * connection or a replay job refers to. A damaged or restored log may end below it. New records
+ * must then be numbered from this position on, because lanes would skip lower numbers as already
+ * read.
  */
 export function knownPositions(live: Live, ledger: Pick<Ledger, "lanes" | "jobs">): Positions {
   const known: Record<string, number> = {};

@@ -8,32 +8,34 @@ import { Cursor } from "./cursor.ts";
 import type { LogChunk, LogSet } from "./shared-reader.ts";
 
 /**
- * Reads the logs for one lane, one cursor per log. Takes each record of its routes exactly once.
+ * Reads the logs for one lane, the delivery to one destination, with a read position (cursor) in
+ * each log. Takes each record of its connections exactly once.
  */
 export class LaneReader {
   readonly #logs: LogSet;
   readonly #cursors = new Map<string, Cursor>();
   readonly #stored: Readonly<Record<string, CursorRecord>>;
-  /** Connection id → where its current live period begins in each log, by the latest routes. */
+  /** Connection id → position in each log at which the connection's current live period begins. */
   readonly #known: Map<string, Positions>;
   /**
-   * Connections whose new live period is still being read: id → their value in `#known` before it.
-   * Stored instead of the new value, so that a restart resumes that reading.
+   * Connections whose new live period (time of delivering) is still being read: id → their value in
+   * `#known` before that period. Stored instead of the new value, so that reading resumes after a
+   * restart.
    */
   readonly #knownBefore = new Map<string, Positions>();
-  /** Log → chunk taken only in part, held so that the next batch need not read it again. */
+  /** Log → chunk of records taken only in part, kept so that the next batch need not read it. */
   readonly #chunks = new Map<string, LogChunk>();
-  /** The batched delivery before a crash, while only its events are taken; else undefined. */
+  /** The batched delivery that a crash interrupted, while only its events are taken again. */
   #recovering: DeliveryIntent | undefined;
   #routes: Routes;
   #nextLog = 0;
   /**
-   * Whether the lane has read all logs to the end and was not woken since. Newer records then have
-   * none of its sources, and can be skipped.
+   * Whether all logs were read to the end, without a wake-up since. Later records are then of
+   * sources that are not connected, and can be skipped.
    */
   #isIdle = false;
 
-  /** With `repeated`, only the events of that delivery are taken until `endRecovery` is called. */
+  /** With `repeated`, takes only the events of this interrupted delivery until `endRecovery`. */
   constructor(
     logs: LogSet,
     routes: Routes,
@@ -48,19 +50,17 @@ export class LaneReader {
     this.setRoutes(routes);
   }
 
-  /** The batched delivery before a crash, while only its events are taken; else undefined. */
+  /** The batched delivery that a crash interrupted, while only its events are taken again. */
   get recovering(): DeliveryIntent | undefined {
     return this.#recovering;
   }
 
-  /** Ends the recovery of a batched delivery: the reader takes all events again. */
+  /** Ends the recovery of an interrupted delivery: the reader takes all events again. */
   endRecovery(): void {
     this.#recovering = undefined;
   }
 
-  /**
-   * Applies changed connections. Goes back to read records of those that are live from earlier on.
-   */
+  /** Applies changed connections. Reads older records again for those that start below them. */
   setRoutes(routes: Routes): void {
     this.wake();
     this.#routes = routes;
@@ -83,7 +83,7 @@ export class LaneReader {
     }
   }
 
-  /** Notes that the logs may hold new records of the lane's sources. */
+  /** Notes that the logs may hold new records of connected sources. */
   wake(): void {
     this.#skipAnnounced();
     this.#isIdle = false;
@@ -111,7 +111,7 @@ export class LaneReader {
     }
   }
 
-  /** Whether the lane has read all records of the log that were announced to the lanes. */
+  /** Whether all records of the log were read about which the deliveries were notified. */
   #isAhead(log: string): boolean {
     return this.#logs.announcedEnd(log) <= this.#cursor(log).position;
   }
@@ -158,7 +158,7 @@ export class LaneReader {
     return { logs, known };
   }
 
-  /** Notes that the cursors are on disk. The logs may be trimmed below `lows`, by log. */
+  /** Notes that the read positions are on disk. The logs may be trimmed below `lows`, by log. */
   committed(lows: ReadonlyMap<string, number>): void {
     for (const [log, low] of lows) this.#cursors.get(log)?.committed(low);
   }
@@ -167,12 +167,12 @@ export class LaneReader {
     return new Map([...this.#cursors].map(([log, cursor]) => [log, cursor.low]));
   }
 
-  /** Lowest sequence number that a restart would read; undefined for a log without a cursor. */
+  /** Lowest sequence number to read after a restart; undefined for a log that is not read. */
   durableLow(log: string): number | undefined {
     return this.#cursors.get(log)?.durableLow;
   }
 
-  /** Approximate number of records from the oldest unsettled one to the end, over all logs. */
+  /** Approximate number of records from the oldest one without an outcome to the logs' ends. */
   lagEvents(): number {
     this.#skipAnnounced();
     const lags = this.#logs.names().map((log) => {
@@ -182,7 +182,7 @@ export class LaneReader {
     return lags.reduce((sum, lag) => sum + lag, 0);
   }
 
-  /** Moves an idle lane past announced records. None is of its sources, or it would be awake. */
+  /** Moves an idle lane (delivery) past new records of sources that are not connected to it. */
   #skipAnnounced(): void {
     if (!this.#isIdle) return;
     for (const [log, cursor] of this.#cursors) {
@@ -206,9 +206,7 @@ export class LaneReader {
     return cursor;
   }
 
-  /**
-   * Takes events from a log. `isHeld`: the next record waits for other logs or the recovery's end.
-   */
+  /** Takes events from a log. `isHeld`: the next record waits for other logs, or for a recovery. */
   async #takeFrom(
     log: string,
     count: number,
@@ -264,7 +262,7 @@ export class LaneReader {
     return { events, isHeld };
   }
 
-  /** Whether the lane has records left to read below `after`, the ends of other logs. */
+  /** Whether other logs must be read first, up to their ends in `after`. */
   #waits(after: readonly LogEnd[] = []): boolean {
     return after.some(({ log, sequence }) => {
       const end = Math.min(sequence, this.#logs.end(String(log)));

@@ -10,7 +10,8 @@ import { EventCache, RecordInput } from "./input.ts";
 /** Largest size in bytes of one read from a log. */
 const SHARED_READ_BYTES_MAX = 256 << 10;
 /**
- * Number of decoded chunks that are cached per log, for lanes that reach the same position later.
+ * Number of decoded chunks that are cached per log, for deliveries that reach the same records
+ * later.
  */
 export const KEPT_READS_MAX = 8;
 
@@ -22,7 +23,7 @@ export interface LogChunk {
   from: number;
   next: number;
   inputs: readonly { sequence: number; input: InputEvent }[];
-  /** Ids of the sources of all records. A lane skips a chunk that has none of its sources. */
+  /** Ids of the sources of all records. A delivery skips a chunk that has none of its sources. */
   sources: ReadonlySet<string>;
 }
 
@@ -35,7 +36,10 @@ export interface SharedReaderParts {
   metrics: Pick<LaneMetrics, "unreadable">;
 }
 
-/** The logs that the lanes of one partition read: a `SharedReader` restricted to these logs. */
+/**
+ * The logs that the deliveries of one partition (the events of some users) read: a `SharedReader`
+ * restricted to these logs.
+ */
 export type LogSet = Pick<
   SharedReader,
   | "names"
@@ -49,8 +53,8 @@ export type LogSet = Pick<
 >;
 
 /**
- * Reads the event logs for all lanes. Most lanes are at the end of the logs, so they share each
- * read, its decoded records and the events built from them.
+ * Reads the event logs for all lanes, which deliver to one destination each. Most lanes are at the
+ * end of the logs, so they share each read, its decoded records and the events built from them.
  */
 export class SharedReader {
   readonly #parts: SharedReaderParts;
@@ -65,8 +69,8 @@ export class SharedReader {
   }
 
   /**
-   * Notes that the records below `sequence` are announced: all lanes that read their sources were
-   * woken. Lanes that are still idle may skip these records.
+   * Notes that the records below `sequence` are announced: all lanes (deliveries) that read their
+   * sources were woken. Lanes that are still idle may skip these records.
    */
   setAnnouncedEnd(log: string, sequence: number): void {
     assert(sequence <= this.end(log), "An announced end is at or below the durable end of its log");
@@ -178,7 +182,7 @@ export class SharedReader {
 
   /**
    * Counts and logs a record that cannot be decoded although its checksum is right. Another version
-   * wrote it, or pixelmill has a bug. The lanes skip the record.
+   * wrote it, or pixelmill has a bug. The record is not delivered.
    */
   #unreadable(log: string, sequence: number, error: unknown): void {
     this.#parts.metrics.unreadable.inc({ log });

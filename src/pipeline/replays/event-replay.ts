@@ -18,30 +18,30 @@ const FAILURE_MS = 1_000;
 
 export interface EventReplayParts {
   job: EventJob;
-  /** Event logs to read, with a read cache apart from that of live events. */
+  /** Event logs to read, with a read cache apart from that of new events. */
   logs: LogSet;
   clock: Clock;
   logger: Logger;
   destination: Destination;
-  /** Maximum number of this replay's events that are sent and not settled. */
+  /** Maximum number of this replay's events that are taken and have no final outcome yet. */
   inFlightMax: number;
   /**
-   * Log positions after the events that were being sent at a crash. Undefined when there were none.
-   * Those events are sent again first.
+   * Log positions after the events that were being sent when the server crashed. The replay sends
+   * these events again first. Undefined when there were none.
    */
   recovered: Positions | undefined;
   /** Called when `take` may return events again. */
   onReady(): void;
-  /** Called when the range was read. The job is done once all its events have settled. */
+  /** Called when the range was read. The job is done once all its events have a final outcome. */
   onRead(): void;
-  /** Stops the lane after an error that only a fault of the program can cause. */
+  /** Stops the delivery to this destination after an error that only a bug can cause. */
   fail(error: unknown): void;
 }
 
 /**
  * Replays a range of the event log to one destination. Reads events ahead, and releases them to the
- * destination's lane at the job's rate. Its cursors are stored together with the results of the
- * events, like the lane's.
+ * delivery at the job's rate. Its read positions are stored together with the outcomes of the
+ * events.
  */
 export class EventReplay {
   readonly #parts: EventReplayParts;
@@ -91,7 +91,7 @@ export class EventReplay {
     return !this.#isEnded;
   }
 
-  /** Whether the job has ended and all of its events that were sent have settled. */
+  /** Whether the job has ended and all of its events that were taken have a final outcome. */
   get isOver(): boolean {
     return this.#isEnded && this.#inFlight === 0;
   }
@@ -109,13 +109,17 @@ export class EventReplay {
     return events;
   }
 
-  /** Takes events that were being sent at the crash. Empty when all of them were taken. */
+  /**
+   * Takes events that were being sent when the server crashed. Empty when all of them were taken.
+   */
   async takeRecovered(count: number, bytes: number): Promise<LaneEvent[]> {
     while (this.#isRecovering && this.#ready.length === 0 && !this.#isRead) await this.#read.wait();
     return this.#isRecovering ? this.#shift(count, bytes) : [];
   }
 
-  /** Reads the whole range now: all events from before the crash were taken. */
+  /**
+   * Ends recovery after a crash, when all events from before it were taken: reads the whole range.
+   */
   endRecovery(): void {
     if (!this.#isRecovering) return;
     this.#isRecovering = false;
@@ -124,7 +128,7 @@ export class EventReplay {
     this.#startReading();
   }
 
-  /** Counts an event's outcome and moves the cursor, for the next `progress`. */
+  /** Counts an event's outcome and moves the read position, for the next call of `progress`. */
   settle(log: string, sequence: number, outcome: keyof JobCounts): void {
     this.#reader.settle(log, sequence);
     this.#counts[outcome] += 1;
@@ -167,7 +171,7 @@ export class EventReplay {
     return this.#reader.lows();
   }
 
-  /** Notes that the cursors are on disk; see `LaneReader.committed`. */
+  /** Notes that the read positions are on disk; see `LaneReader.committed`. */
   committed(lows: ReadonlyMap<string, number>): void {
     this.#reader.committed(lows);
   }
@@ -254,7 +258,7 @@ export class EventReplay {
     return events;
   }
 
-  /** Number of events that may be taken now, given the rate and the events in flight. */
+  /** Number of events that may be taken now, given the rate and the events without an outcome. */
   #due(): number {
     const { inFlightMax } = this.#parts;
     const waiting = Math.min(this.#ready.length, inFlightMax - this.#inFlight);
@@ -279,7 +283,9 @@ export class EventReplay {
     });
   }
 
-  /** Whether this partition's logs were read to their ends. Other partitions read the others. */
+  /**
+   * Whether this partition's logs were read to their ends. Other partitions read the other logs.
+   */
   #isAtEnd(logs: EventJob["logs"]): boolean {
     const { ends } = this.job;
     return this.#range.names().every((log) => (logs[log]?.next ?? 0) >= (ends[log] ?? 0));

@@ -1,7 +1,10 @@
 import type { Connection, Destination } from "../../catalog/model.ts";
 import type { EventJob } from "../model/replay-job.ts";
 
-/** Routes all events of the job's sources to its destination, as if connected at all times. */
+/**
+ * Returns routes that send all events of the job's sources to its destination, as if the sources
+ * had been connected at all times.
+ */
 export function replayRoutes(job: EventJob, destination: Destination) {
   const connection = (sourceId: string): Connection => ({
     id: job.id,
@@ -16,7 +19,7 @@ export function replayRoutes(job: EventJob, destination: Destination) {
   return { destination, bySource: new Map(job.sources.map((id) => [id, connection(id)])) };
 }
 
-/** The cursors of the job, as a lane's record. */
+/** Returns the read positions of the job in the form in which those of a delivery are stored. */
 export function replayRecord({ id, logs }: EventJob) {
   return { logs, known: { [id]: {} } };
 }

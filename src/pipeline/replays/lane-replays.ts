@@ -11,14 +11,14 @@ export interface LaneReplaysParts
   extends Pick<EventReplayParts, "logs" | "clock" | "logger" | "inFlightMax" | "fail"> {
   ledger: Pick<Ledger, "jobs">;
   metrics: Pick<LaneMetrics, "replayed">;
-  /** Notifies the lane when a replay may have events to take. */
+  /** Notifies the delivery to the destination when a replay may have events to take. */
   work: Notifier;
   destination(): Destination;
 }
 
 /**
- * All replays of the event log that run to one destination. The destination's lane takes their
- * events.
+ * All replays of the event log that run to one destination. The destination's lane (its delivery)
+ * takes their events.
  */
 export class LaneReplays {
   readonly #parts: LaneReplaysParts;
@@ -30,8 +30,8 @@ export class LaneReplays {
   }
 
   /**
-   * Starts reading for all running jobs. The replayed events that were being sent at a crash, given
-   * by `recovered`, are taken first. `schedule` makes the lane store new progress soon.
+   * Starts reading for all running jobs. `recovered` is the delivery that a crash interrupted; its
+   * replayed events are taken first. `schedule` makes the lane store new progress soon.
    */
   start(recovered: DeliveryIntent | undefined, schedule: () => void): void {
     this.#schedule = schedule;
@@ -39,8 +39,8 @@ export class LaneReplays {
   }
 
   /**
-   * Starts jobs that were created, and stops jobs that were ended. Returns whether it stopped any:
-   * the lane may still be sending events of these.
+   * Starts jobs that were created, and stops jobs that were ended. Returns whether it stopped a
+   * job, of which events may still be on their way.
    */
   refreshJobs(): boolean {
     const running = this.#startJobs();
@@ -79,8 +79,8 @@ export class LaneReplays {
   }
 
   /**
-   * Ends recovery: all events that were being sent at the crash were taken. Reads the whole ranges
-   * now.
+   * Ends recovery after a crash: all events that were being sent at the crash were taken. Reads the
+   * whole ranges now.
    */
   endRecovery(): void {
     for (const replay of this.#replays.values()) replay.endRecovery();
@@ -92,7 +92,9 @@ export class LaneReplays {
   }
 
   /**
-   * Records that a replayed event has settled, or takes it back if an output was not sent. `outcome` is the outcome of the last of its outputs.
+   * Records that a replayed event has its final outcome, or takes the event back if one of its
+   * outputs was not sent. `outcome` is the outcome of the last of its outputs, the events that user
+   * code made.
    */
   settle(
     origin: { replayId: string; log: string; sequence: number },

@@ -6,31 +6,32 @@ import type { LetterJob, ReplayJob } from "../model/replay-job.ts";
 /** Maximum number of dead letters that one step of a job requeues or deletes. */
 const STEP_LETTERS_MAX = 250;
 /**
- * Steps per second of a slow job: each step then has fewer letters, so that they are spread evenly.
+ * Number of steps per second of a slow job: each step then has fewer dead letters, so that they are
+ * spread evenly.
  */
 const STEPS_PER_SECOND = 4;
 /**
- * Maximum number of requeued letters that wait for delivery to one destination. At the bound, jobs
- * pause and requeue no more.
+ * Maximum number of requeued dead letters that wait for delivery to one destination. At this bound,
+ * jobs pause and requeue no more.
  */
 const WAITING_REPLAYS_MAX = 1_000;
-/** Pause while a destination has too many requeued letters. */
+/** Pause in milliseconds while a destination has too many requeued dead letters. */
 const CROWDED_MS = 200;
 const FAILURE_MS = 1_000;
 const PURGE_PAUSE_MS = 10;
 
 export interface LetterJobRunnerParts {
   ledger: Ledger;
-  /** Starts the delivery of requeued letters to these destinations at once. */
+  /** Starts the delivery of requeued dead letters to these destinations at once. */
   wake(destinationIds: readonly string[]): void;
   clock: Clock;
   logger: Logger;
 }
 
 /**
- * Runs a ledger's jobs that requeue or delete dead letters. A job runs in steps. Each step changes
- * letters and stores the job's progress in one transaction, so that the progress is exact also
- * after a cancel or a crash.
+ * Runs the jobs in one ledger (store of delivery progress) that requeue or delete dead letters. A
+ * job runs in steps. Each step changes letters and stores the job's progress in one transaction, so
+ * that the progress is exact also after a cancel or a crash.
  */
 export class LetterJobRunner {
   readonly #parts: LetterJobRunnerParts;
@@ -43,7 +44,7 @@ export class LetterJobRunner {
     this.startJobs();
   }
 
-  /** Starts all jobs in the ledger that should run and do not yet. */
+  /** Starts all jobs in the ledger that should run and are not running yet. */
   startJobs(): void {
     if (this.#isStopped) return;
     for (const job of this.#parts.ledger.jobs.running()) {

@@ -2,8 +2,8 @@ import type { CursorRecord } from "../model/lane-record.ts";
 import type { EventJob, JobCounts, LetterJob, ReplayJob } from "../model/replay-job.ts";
 
 /**
- * Combines the copies of one job that several ledgers hold. Each ledger counts the progress in its
- * own logs. Undefined for an empty list.
+ * Combines the copies of one replay job that the ledgers of several partitions hold. Each copy
+ * counts the progress in the logs of its partition. Undefined for an empty list.
  */
 export function mergeJobs(parts: readonly ReplayJob[]): ReplayJob | undefined {
   const [first] = parts;

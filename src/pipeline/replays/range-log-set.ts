@@ -14,8 +14,9 @@ export interface RangeLogSetParts {
 
 /**
  * Event logs as one replay reads them: limited to the replay's range, and to the events that match
- * its filter. After each read, it pauses for the time that the read spent on other events. A search
- * for few events in a long log thus takes at most half of the server's time from live events.
+ * its filter. After each read, it pauses for as long as the read spent on events that do not match.
+ * A replay of few events in a long log thus takes at most half of the server's time from new
+ * events.
  */
 export class RangeLogSet implements LogSet {
   readonly #parts: RangeLogSetParts;
@@ -26,7 +27,8 @@ export class RangeLogSet implements LogSet {
    */
   #bounds: Positions | undefined;
   /**
-   * Time before which records of the range may be missing; see `EventJob`. Undefined when none is.
+   * Time before which records of the range may be missing, because they were deleted; see
+   * `EventJob`. Undefined when no record is missing.
    */
   missingBefore: number | undefined;
   #pauseMs = 0;
@@ -38,7 +40,7 @@ export class RangeLogSet implements LogSet {
     this.missingBefore = parts.job.missingBefore;
   }
 
-  /** Ends recovery: from now on the whole range is read. */
+  /** Ends recovery after a crash: from now on the whole range is read. */
   endRecovery(): void {
     this.#bounds = undefined;
   }
@@ -53,8 +55,8 @@ export class RangeLogSet implements LogSet {
   }
 
   /**
-   * Whether the whole range can be read. Soon after a start it may not be, since logs may not know
-   * their ends yet.
+   * Whether the whole range can be read. Soon after a start this may be false, since logs may not
+   * know their ends yet.
    */
   get isWhole(): boolean {
     return this.names().every((log) => this.#parts.logs.end(log) >= this.#bound(log));

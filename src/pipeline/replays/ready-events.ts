@@ -7,14 +7,17 @@ const READY_EVENTS_MAX = 2 * TRANSFORM_BATCH_EVENTS_MAX;
 export const READY_BYTES_MAX = 1 << 20;
 
 /**
- * Buffer of the events that a replay has read and the lane has not taken. Their number and their
- * bytes are bounded.
+ * Buffer of the events that a replay has read and that were not taken for delivery yet. Their
+ * number and their bytes are bounded.
  */
 export class ReadyEvents {
   readonly #events = new Fifo<LaneEvent>();
-  /** Events that the lane has returned, in the order in which they were read. */
+  /** Events that were taken for delivery and returned, in the order in which they were read. */
   #returned: LaneEvent[] = [];
-  /** Number of each event in the order in which they were read. */
+  /**
+   * Number of each event in the order in which they were read, which keeps returned events in
+   * order.
+   */
   readonly #numbers = new WeakMap<LaneEvent, number>();
   #pushed = 0;
   #bytes = 0;

@@ -53,7 +53,8 @@ export interface ReplayJobs {
 export interface ReplayJobsParts {
   live: Live;
   /**
-   * Ledgers of all partitions. A job is stored in each, with its progress in that partition's logs.
+   * Ledgers (stores of delivery progress) of all partitions. A job is stored in each, with its
+   * progress in that partition's logs.
    */
   ledgers(): readonly Ledger[];
   readers: ReadonlyMap<string, LogReader>;
@@ -67,8 +68,8 @@ export interface ReplayJobsParts {
 /** Maximum number of sources in one replay. */
 const REPLAY_SOURCES_MAX = 1_000;
 /**
- * Largest step back of the clock for which a time range still finds all of its records. Such a step
- * makes records' times descend within a log.
+ * Largest step by which the wall clock may be set back while a time range still finds all of its
+ * records. After such a step, the times of records descend within a log.
  */
 const CLOCK_STEP_MS_MAX = 600_000;
 
@@ -201,8 +202,8 @@ function sourcesOf(
 }
 
 /**
- * Finds the range of positions in each log that holds all records of a time range. It may also hold
- * other records.
+ * Returns for each log a range of positions that holds all records of a time range. The range may
+ * also hold other records.
  */
 async function positionRange(
   { readers, timeOf, logEnds }: ReplayJobsParts,

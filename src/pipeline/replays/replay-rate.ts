@@ -1,7 +1,9 @@
 import { TRANSFORM_BATCH_EVENTS_MAX } from "../../settings/limits.ts";
 import type { Clock } from "../clock.ts";
 
-/** Largest burst, in milliseconds of the rate: after a pause a replay may catch up this much. */
+/**
+ * Largest burst after a pause: the events that the replay's rate allows in this many milliseconds.
+ */
 const BURST_MS = 100;
 
 /**
@@ -19,8 +21,8 @@ export class ReplayRate {
   }
 
   /**
-   * Returns how many of the `waiting` events may be taken now. When it is none, `waitMs` is the
-   * time until some may be.
+   * Returns how many of the `waiting` events may be taken now. When `count` is 0, `waitMs` is the
+   * time until some may be taken.
    */
   due(waiting: number, eventsPerSecond: number): { count: number; waitMs: number } {
     const size = Math.max(1, (eventsPerSecond * BURST_MS) / 1_000);

@@ -42,14 +42,18 @@ export interface RetentionParts {
   clock: Pick<Clock, "now" | "age">;
   /** Reads the space of the disk. Absent when the logs are on other machines' disks. */
   disk?: (() => Disk) | undefined;
-  /** Called after events were deleted that the bounds would have kept, with their bytes. */
+  /**
+   * Called with the bytes of events that were deleted to free disk space, although the retention
+   * bounds would have kept them.
+   */
   onGivenUp?(bytes: number): void;
   logger: Logger;
 }
 
 /**
- * Deletion planned for one log: its parts with an index below `at` are deleted. No part may be
- * deleted that holds a record at or after the position `below`.
+ * Deletion planned for one log: its parts (such as segment files) with an index below `at` are
+ * deleted. A part stays when it holds a record at or after the position `below`, which may still be
+ * needed.
  */
 interface Cut {
   name: string;
@@ -63,8 +67,8 @@ interface Cut {
 export class Retention {
   readonly #parts: RetentionParts;
   /**
-   * Cache of the time of each part's first record: by log, then by the part's first sequence
-   * number.
+   * Cache of the time of the first record in each part of a log: by log, then by the part's first
+   * sequence number.
    */
   readonly #times = new Map<string, Map<number, number>>();
 
@@ -74,8 +78,9 @@ export class Retention {
 
   /**
    * Returns the position in each log before which records may be deleted. `below` is the position
-   * in each log before which no lane needs a record. Only whole parts are deleted, the oldest of
-   * all logs first: parts whose first record is too old, and parts by which the logs are too large.
+   * in each log before which no delivery needs a record. Only whole parts (such as segment files)
+   * are deleted, the oldest of all logs first: parts whose first record is too old, and parts by
+   * which the logs are too large.
    */
   async trimmable(below: ReadonlyMap<string, number>): Promise<ReadonlyMap<string, number>> {
     const { ageMsMax, bytesMax } = this.#parts.bounds;
@@ -125,9 +130,9 @@ export class Retention {
   }
 
   /**
-   * Returns the age of the first record of a log's next part, in milliseconds. If a wrong clock
-   * gave it a future time, the age of the part after it is used. It is 0 for a part that cannot be
-   * read.
+   * Returns the age in milliseconds of the first record in a log's next part (such as a segment
+   * file). If a wrong clock gave this record a future time, returns the age of the part after it.
+   * Returns 0 for a part that cannot be read.
    */
   async #age(cut: Cut): Promise<number> {
     const { clock, logger } = this.#parts;

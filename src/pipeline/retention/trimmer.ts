@@ -4,8 +4,8 @@ import type { Clock } from "../clock.ts";
 import type { Retention } from "./retention.ts";
 
 /**
- * Age that a record must have to be deleted, in milliseconds. A connection that is being created
- * may begin at a younger one.
+ * Age in milliseconds that a record must have to be deleted. Younger records stay, because a
+ * connection that is being created may begin at one of them.
  */
 export const TRIM_AGE_MS_MIN = 60_000;
 
@@ -38,7 +38,7 @@ export function createTrimmer({ readers, lanes, retention, clock, logger }: Trim
   }
 
   /**
-   * Returns the position before which no lane needs a record of the log, and all records are at
+   * Returns the position below which no delivery needs a record of the log, and all records are at
    * least a minute old.
    */
   function passed(log: string, reader: LogReader): number {
@@ -66,7 +66,7 @@ export function createTrimmer({ readers, lanes, retention, clock, logger }: Trim
   }
 
   return {
-    /** Deletes what may be deleted from every log. Resolves when all logs are done. */
+    /** Deletes from every log what retention need not keep. Resolves when all logs are done. */
     async run(): Promise<void> {
       lanes.checkpoint();
       const below = new Map(Array.from(readers, ([log, it]) => [log, passed(log, it)]));
@@ -76,7 +76,9 @@ export function createTrimmer({ readers, lanes, retention, clock, logger }: Trim
         Array.from(readers, ([log, reader]) => trimOnce(log, reader, trimmable.get(log) ?? 0)),
       );
     },
-    /** Stops after the segments that are being deleted. Resolves when no trim runs. */
+    /**
+     * Stops after the log segments (files) that are being deleted. Resolves when no deletion runs.
+     */
     async stop(): Promise<void> {
       stop.abort();
       await Promise.all(trimming.values());

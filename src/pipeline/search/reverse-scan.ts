@@ -3,19 +3,19 @@ import type { LogReader, LogRecord } from "../../log/event-log.ts";
 import type { TimeOf } from "../../log/time-search.ts";
 
 /**
- * Approximate bytes that one stride (one step of a scan) reads. After it, the search chooses a log
- * again.
+ * Approximate bytes that one stride (one step of a scan) reads. After each stride, the search
+ * chooses the log to scan next.
  */
 const STRIDE_BYTES = 512 << 10;
 /**
- * Maximum bytes of a stride. If large records make it exceed this, it is repeated over fewer
- * positions.
+ * Maximum bytes of a stride, one step of a scan. A stride that exceeds it because of large records
+ * is repeated over fewer positions.
  */
 const STRIDE_BYTES_MAX = 4 << 20;
 const READ_BYTES = 256 << 10;
 /**
- * Number of log positions in the first stride. Later strides are sized by the bytes of earlier
- * ones.
+ * Number of log positions in the first stride (step) of a scan. Later strides are sized by the
+ * bytes of earlier ones.
  */
 const FIRST_STRIDE = 1_024;
 const GROWTH_MAX = 8;
@@ -33,14 +33,16 @@ export interface ReverseScanOptions {
   isWanted(record: Uint8Array): boolean;
   timeOf: TimeOf;
   /**
-   * Maximum number of hits (matching records) to keep from one stride. The newest ones are kept.
+   * Maximum number of hits (matching records) to keep from one step of the scan. The newest ones
+   * are kept.
    */
   countMax: number;
   slicer: TimeSlicer;
 }
 
 /**
- * Result of one stride: the matching records, the time of its oldest record, and the bytes read.
+ * Result of one stride (step of a scan): the matching records, the time of its oldest record, and
+ * the bytes read.
  */
 interface Seen {
   hits: ScanHit[];
@@ -48,7 +50,7 @@ interface Seen {
   bytes: number;
 }
 
-/** Scans one log from its end towards its beginning, in strides of bounded size. */
+/** Scans one log from its end towards its beginning, in steps of bounded size (strides). */
 export class ReverseScan {
   readonly #options: ReverseScanOptions;
   #high: number;
@@ -68,7 +70,7 @@ export class ReverseScan {
     return this.#high <= this.#low;
   }
 
-  /** The newest hit that was not taken; undefined when there is none. */
+  /** The newest hit (matching record) that was not taken; undefined when there is none. */
   get head(): ScanHit | undefined {
     return this.#hits.at(-1);
   }
@@ -86,7 +88,10 @@ export class ReverseScan {
     this.#hits.pop();
   }
 
-  /** Scans one stride. If its records are too large, scans nothing and shortens the next stride. */
+  /**
+   * Scans one stride, a step of bounded size. If its records are too large, scans nothing and
+   * shortens the next stride.
+   */
   async step(signal: AbortSignal): Promise<void> {
     const { reader, countMax } = this.#options;
     const high = this.#high;

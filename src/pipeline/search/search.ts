@@ -125,8 +125,8 @@ async function rangeOf(name: string, reader: LogReader, { from, to, rest }: Sear
 }
 
 /**
- * Moves hits (matching records) to the page, newest first, down to the time `bound`: no log can
- * still have a newer one. Returns the reason when the page is full; otherwise undefined.
+ * Moves hits (matching records) to the page, newest first, down to the time `bound`: every log is
+ * scanned down to this time. Returns the reason when the page is full; otherwise undefined.
  */
 function emit(
   logs: ReadonlyMap<string, ReverseScan>,

@@ -2,7 +2,7 @@ import { mayContainMembers, withoutMembers } from "../../destinations/formats/js
 
 /**
  * Creates a function that removes the members with these names from an event's JSON. Only user code
- * may set these members, so an event from outside must not have them. An event without any is
+ * may set these members, so they must not come from a client. An event without such a member is
  * returned unchanged.
  */
 export function createMemberFilter(names: readonly string[]): (event: Uint8Array) => Uint8Array {

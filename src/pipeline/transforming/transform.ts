@@ -23,14 +23,14 @@ export interface TransformContext {
   random(): number;
   /** Returns the event's JSON without the members that only user code may set. */
   removeOverrides(event: Uint8Array): Uint8Array;
-  /** Resolves after `ms` milliseconds, or earlier when the lane's settings change. */
+  /** Resolves after `ms` milliseconds, or earlier when settings of the destination change. */
   pause(ms: number): Promise<void>;
   /**
-   * Waits for `work` and returns its result. Undefined when the lane stops earlier, so that a stop
-   * does not wait for a sandbox process.
+   * Waits for `work` and returns its result. Undefined when the delivery to this destination is
+   * stopped earlier, so that a stop does not wait for a sandbox process.
    */
   unlessStopped<T>(work: Promise<T>): Promise<T | undefined>;
-  /** Records whether the lane waits for a sandbox process (guest). */
+  /** Records whether events wait for a sandbox process, which runs user code. */
   setWaiting(isWaiting: boolean): void;
   /**
    * Called after the sandbox has run a batch, with the outcomes of its first events or of all, and
@@ -47,8 +47,8 @@ export type TransformResult =
   | { outcome: EventOutcome; live?: LiveProgram | undefined };
 
 /**
- * Runs the destination's live code over events. If the outputs of all events are too large
- * together, the result holds only the first events. Undefined when the lane stops first.
+ * Runs the destination's published code over events. If the outputs of all events are too large
+ * together, the result holds only the first events. Undefined when the delivery is stopped first.
  */
 export async function transform(
   context: TransformContext,
@@ -95,9 +95,9 @@ function resultOf(event: LaneEvent, made: ProgramOutcome, live: LiveProgram): Tr
 }
 
 /**
- * Runs the destination's live code over events. Undefined when there is no code, or when the lane
- * stops. While no sandbox process is available, waits and then uses the code that is live at that
- * time. The events are safe in the log meanwhile.
+ * Runs the destination's published code over events. Undefined when there is no code, or when the
+ * delivery is stopped. While no sandbox process is available, waits and then uses the code that is
+ * published at that time. The events are safe in the log meanwhile.
  */
 async function runLive(context: TransformContext, events: readonly LaneEvent[]) {
   for (let failures = 1; context.running(); failures++) {
@@ -133,7 +133,7 @@ async function runLive(context: TransformContext, events: readonly LaneEvent[]) 
 const programs = new WeakMap<LiveProgram, Program>();
 
 /**
- * Returns the sandbox program of live code. The same live code always gives the same object, by
+ * Returns the sandbox program of published code. The same code always gives the same object, by
  * which the sandbox recognizes the program.
  */
 function sharedProgramOf(live: LiveProgram): Program {

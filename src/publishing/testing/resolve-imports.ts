@@ -8,8 +8,8 @@ import { guestLanguage } from "../guest-program.ts";
 import type { TestContext } from "./test-context.ts";
 
 /**
- * Code with the names of the modules that it imports, as a guest has parsed them. `error` is set
- * when the code does not parse.
+ * Code with the names of the modules that it imports, as a sandbox process has parsed them. `error`
+ * is set when the code does not parse.
  */
 export interface InspectedCode extends ImportInspection {
   revision: Revision;
@@ -71,7 +71,7 @@ function finder(
 
 /**
  * Returns the error of an import that names no library. Returns undefined for all Python code,
- * since a name may be that of a standard module, which only the guest knows.
+ * since a name may be that of a standard module, which only the Python interpreter knows.
  */
 function unresolvedOf(
   { revision, imports }: InspectedCode,

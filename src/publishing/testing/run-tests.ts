@@ -16,12 +16,13 @@ import { suiteOf, testImporter, testLibrary, testTransformation } from "./test-c
 import type { TestContext } from "./test-context.ts";
 import type { CodeTestReport, TestRunPlan } from "./test-run.ts";
 
-/** Maximum number of throw-away guests that one request uses at the same time. */
+/** Maximum number of sandbox processes that one request uses for tests at the same time. */
 const PUBLISH_CHECKS_AT_ONCE = 4;
 
 /**
- * Tests the code of a plan in throw-away guests: parses and resolves its imports, then runs it.
- * Stores nothing. Throws `ApiError` when the caller has hung up, or when no guest can be started.
+ * Tests the code of a plan in sandbox processes that end after the tests: parses the code and
+ * resolves its imports, then runs it. Stores nothing. Throws `ApiError` when the caller has hung
+ * up, or when no sandbox process can be started.
  */
 export async function runTests(
   context: TestContext,
@@ -90,7 +91,7 @@ function importersOf(catalog: Catalog, workspaceId: string, plan: TestRunPlan): 
   return importers.map((revision) => ({ revision, imports: code.history(revision).imports ?? [] }));
 }
 
-/** Returns the published libraries that the tested code ran with, without those of the plan. */
+/** Returns the published libraries that the tested code used, without the libraries of the plan. */
 function seenBy(code: readonly ResolvedCode[], plan: TestRunPlan): CodeChange["usedLibraries"] {
   const own = new Set(plan.libraries.map(({ versionId }) => versionId));
   const used = code.flatMap(({ libraries }) => libraries).filter((it) => !own.has(it.versionId));

@@ -5,15 +5,15 @@ import type { CheckReport } from "../../sandbox/sandbox.ts";
 import type { TestSuite } from "../publisher.ts";
 
 /**
- * Code that is tested together. The transformations use these libraries instead of the published
- * ones.
+ * Plan of a test run: code that is tested together. The transformations use these libraries instead
+ * of the published ones.
  */
 export interface TestRunPlan {
   transformations: PlannedTransformation[];
   libraries: Revision[];
   /**
-   * Whether published code that imports the libraries is tested too, with the events stored with
-   * it.
+   * Whether published code that imports the libraries is tested too, with the test events stored
+   * with that code.
    */
   withImporters: boolean;
 }
@@ -22,8 +22,8 @@ export interface PlannedTransformation {
   revision: Revision;
   suites: TestSuite[];
   /**
-   * Whether the revision is live and is tested only because its libraries change: test events that
-   * fail with the published libraries too do not count then.
+   * Whether the revision is live and is tested only because libraries that it imports change. Test
+   * events that fail with the published libraries too do not count then.
    */
   isImporter?: boolean;
 }
@@ -33,12 +33,13 @@ export interface CodeTestReport {
   transformations: TransformationTestReport[];
   libraries: LibraryTestReport[];
   /**
-   * Published libraries that the tested code used. The commit is refused if they have changed
-   * meanwhile.
+   * Published libraries that the tested code used. The change is refused if these libraries have
+   * changed during the tests.
    */
   seen: CodeChange["usedLibraries"];
   /**
-   * Published code that was tested because it imports the libraries. The request does not name it.
+   * Published code that was tested although the request does not name it, because it imports
+   * libraries of the request.
    */
   tested: { versionId: string }[];
 }
