@@ -22,7 +22,7 @@ interface WantedLane {
   connections: Connection[];
 }
 
-/** Most lanes (deliveries) whose log position is written in one trim interval while idle. */
+/** Most idle lanes (deliveries) whose log position is written in one trim interval. */
 const CHECKPOINTS_MAX = 1_000;
 /** Most lanes whose log position is written at once. Collecting one takes up to 50 µs. */
 const CHECKPOINTS_AT_ONCE_MAX = 100;
@@ -42,7 +42,7 @@ export class LaneRegistry {
   /** Ids of destinations that may have events to replay, for which they need a lane. */
   readonly #replaying = new Set<string>();
   readonly #wakes = new WakeQueue();
-  /** Destination id → removal of its lane that is still running. */
+  /** Destination id → removal of its lane (delivery) that is still running. */
   readonly #removals = new Map<string, Promise<void>>();
   /** Ids of destinations whose lane could not be removed. The next change tries again. */
   readonly #unremoved = new Set<string>();
@@ -142,7 +142,7 @@ export class LaneRegistry {
     this.continueCheckpoint();
   }
 
-  /** Writes some more of the read positions that `checkpoint` began to write. */
+  /** Writes some more of the log positions that `checkpoint` began to write. */
   continueCheckpoint(): void {
     const left = Math.min(CHECKPOINTS_AT_ONCE_MAX, this.#checkpointsLeft);
     this.#checkpointsLeft -= left;

@@ -157,7 +157,7 @@ const UNKNOWN_SETTING = "115";
  */
 const VIRTUAL_AT = 7;
 
-/** Parses rows of at least three values, a JSON array in each line. */
+/** Parses the rows of a response: in each line a JSON array of at least three values. */
 function rowsOf(text: string): unknown[][] {
   const lines = text.split("\n").filter((line) => line !== "");
   try {

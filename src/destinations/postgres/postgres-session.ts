@@ -27,7 +27,7 @@ export class PostgresError extends Error {
   }
 }
 
-/** The connection was closed before the response was complete. */
+/** Thrown when the connection was closed before the response was complete. */
 export class SessionLost extends Error {
   override readonly name = "SessionLost";
 }

@@ -14,7 +14,7 @@ export interface PostgresMessage {
   body: Buffer;
 }
 
-/** The server sent bytes that are not the PostgreSQL protocol. */
+/** Thrown when the server sent bytes that are not the PostgreSQL protocol. */
 export class NotPostgres extends Error {
   override readonly name = "NotPostgres";
 

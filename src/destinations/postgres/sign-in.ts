@@ -15,7 +15,10 @@ export interface PostgresCredentials {
   scramKeys: ScramKeys;
 }
 
-/** The sign-in failed: the database refuses the user, or asks for the password in an unsafe way. */
+/**
+ * Thrown when the sign-in failed: the database refuses the user, or asks for the password in an
+ * unsafe way.
+ */
 export class SignInRefused extends Error {
   override readonly name = "SignInRefused";
 }

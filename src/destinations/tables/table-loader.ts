@@ -39,7 +39,7 @@ export interface TableLoaderOptions {
  * same tables.
  */
 const ATTEMPTS_MAX = 3;
-/** Milliseconds for which facts are remembered that others change: a table's creator and grants. */
+/** Milliseconds for which the loader remembers tables of other programs and missing grants. */
 const OTHERS_MS_MAX = 60_000;
 /** Number of tables created by other programs that the loader remembers. */
 const FOREIGN_NAMES_MAX = 10_000;

@@ -10,7 +10,7 @@ const reservedNames = new Set([
   ...["webhook-id", "webhook-timestamp", "webhook-signature", "content-encoding"],
 ]);
 
-/** Returns why a header name is not allowed; undefined when it is. */
+/** Returns why a header name is not allowed; undefined when the name is allowed. */
 export function headerNameFault(name: string): string | undefined {
   if (!/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name)) return "Expected a header name";
   if (name.length > WEBHOOK_HEADER_NAME_CHARS_MAX) {
@@ -21,7 +21,7 @@ export function headerNameFault(name: string): string | undefined {
     : undefined;
 }
 
-/** Returns why a header value is not allowed; undefined when it is. */
+/** Returns why a header value is not allowed; undefined when the value is allowed. */
 export function headerValueFault(value: string): string | undefined {
   // Visible ASCII characters, spaces and tabs are allowed. A line break would end the header (RFC
   // 9110 §5.5).

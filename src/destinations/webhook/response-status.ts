@@ -10,7 +10,7 @@ export const retryableStatuses: ReadonlySet<number> = new Set([408, 425, 429]);
 
 /**
  * Statuses from 500 on with which a receiver, or a gateway before it, refuses any request (RFC 9110
- * §15.6.3 to §15.6.5). Their cause is not an event.
+ * §15.6.3 to §15.6.5). Their cause is the receiver, and not an event.
  */
 const statusesOfDestination: ReadonlySet<number> = new Set([502, 503, 504]);
 

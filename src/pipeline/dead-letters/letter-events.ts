@@ -48,8 +48,8 @@ export function createDeadLetter(
 }
 
 /**
- * Creates the event with which a requeued dead letter goes through delivery again. It is the event
- * as it was received, so that the published user code runs over it again.
+ * Creates the event with which a requeued dead letter goes through delivery again: the event as it
+ * was received, so that the published user code runs over it again.
  */
 export function createRequeuedEvent({ letter, replayedAt }: RequeuedLetter): LaneEvent {
   const { messageId, sourceId, receivedAt, type, user, name } = letter;

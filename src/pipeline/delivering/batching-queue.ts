@@ -175,9 +175,9 @@ export class BatchingQueue {
 
   /**
    * Repeats a delivery until each of its events has a final outcome, or the lane stops. Each
-   * attempt has all events that are left. Events that a failed attempt delivered in part get their
-   * outcome only at the end: after a crash the delivery then has them again, and replaces what was
-   * written under its name.
+   * attempt has all events that are left. Events that an attempt delivered although it failed for
+   * others get their outcome only at the end: after a crash the delivery then has them again, and
+   * replaces what was written under its name.
    */
   async #settleAll(outputs: Output[], name: string): Promise<void> {
     const written: Output[] = [];

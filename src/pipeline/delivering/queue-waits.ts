@@ -14,7 +14,7 @@ export interface QueueWaitsContext {
 export class QueueWaits {
   readonly #context: QueueWaitsContext;
   readonly #wake = new Notifier();
-  /** Number of times that `#wake` was notified, by which a wait finds out that it was ended. */
+  /** Number of times that `#wake` was notified, from which a wait sees that it was ended early. */
   #wakes = 0;
   /** Whether the queue is waiting between a failed attempt and the next one. */
   isPaused = false;

@@ -31,8 +31,8 @@ export interface BatchLoopParts {
   decide(events: readonly LaneEvent[]): Map<LaneEvent, RouteDecision>;
   /**
    * True after a crash during a batched delivery, until all events of that delivery were taken
-   * again. Until then the loop takes no other events, so that the repeated delivery has the same
-   * ones.
+   * again. Until then the loop takes no other events, because the repeated delivery must have the
+   * same events.
    */
   isRecovering(): boolean;
   endRecovery(): void;

@@ -9,7 +9,7 @@ import {
 } from "../model/routes.ts";
 
 /**
- * The current routes of one destination: its connections by source. They decide which events are
+ * The current routes of one destination: its connections by source, which decide what events are
  * sent.
  */
 export class LaneRoutes {

@@ -60,7 +60,7 @@ export class LaneReader {
     this.#recovering = undefined;
   }
 
-  /** Applies changed connections. Reads older records again for those that start below them. */
+  /** Applies changed connections. Goes back in the logs for connections that start earlier. */
   setRoutes(routes: Routes): void {
     this.wake();
     this.#routes = routes;
@@ -262,7 +262,7 @@ export class LaneReader {
     return { events, isHeld };
   }
 
-  /** Whether other logs must be read first, up to their ends in `after`. */
+  /** Whether a record must wait until the other logs were read up to their ends `after`. */
   #waits(after: readonly LogEnd[] = []): boolean {
     return after.some(({ log, sequence }) => {
       const end = Math.min(sequence, this.#logs.end(String(log)));

@@ -30,7 +30,7 @@ export interface EventReplayParts {
    * these events again first. Undefined when there were none.
    */
   recovered: Positions | undefined;
-  /** Called when `take` may return events again. */
+  /** Called when `take` may have events to return, after it had none. */
   onReady(): void;
   /** Called when the range was read. The job is done once all its events have a final outcome. */
   onRead(): void;
