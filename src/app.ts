@@ -52,11 +52,11 @@ export interface App {
   controlPlaneUrl: string;
   /**
    * Resolves with a reason when the server cannot continue to run. The caller must then close the
-   * app.
+   * server.
    */
   broken: Promise<string>;
   /**
-   * Closes the app. It stops accepting requests, finishes the requests and batches in flight, and
+   * Stops the server: stops accepting requests, finishes the requests and batches in flight, and
    * writes out buffered data.
    */
   close(): Promise<void>;
@@ -73,8 +73,8 @@ export interface AppOptions {
 }
 
 /**
- * Starts the server by opening its parts in order. When one part fails to open, closes the parts
- * opened before.
+ * Starts the server by opening its parts (catalog, logs, listeners and others) in order. When one
+ * part fails to open, closes the parts that are already open.
  */
 export async function openApp(config: Config, options: AppOptions): Promise<App> {
   const { logger, print } = options;
@@ -134,8 +134,8 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
 }
 
 /**
- * Opens the backend for the configured mode, cluster or standalone. Loads the cluster's code only
- * in cluster mode.
+ * Opens the storage for the configured mode, cluster or standalone. Loads the code for clusters
+ * only in cluster mode.
  */
 async function openBackend(opening: StartContext): Promise<Backend> {
   if (opening.config["cluster.kafka"].length === 0) return await openStandalone(opening);

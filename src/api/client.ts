@@ -29,7 +29,8 @@ export interface Client {
     filter?: { sourceId?: string; destinationId?: string },
     signal?: AbortSignal,
     /**
-     * Called once, when the server has opened the stream. Earlier events are not in the stream.
+     * Called once, when the server has opened the stream. The stream contains only events from then
+     * on.
      */
     onOpen?: () => void,
   ): AsyncGenerator<FollowedMessage>;
@@ -149,7 +150,7 @@ async function refusedError(response: Response): Promise<RequestRefused> {
   );
 }
 
-/** Parses server-sent events. Each has one `event` line and one `data` line. */
+/** Parses server-sent events, each of which has one `event` line and one `data` line. */
 async function* messages(stream: ReadableStream<Uint8Array>): AsyncGenerator<FollowedMessage> {
   const decoder = new TextDecoder();
   let rest = "";

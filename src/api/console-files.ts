@@ -5,14 +5,14 @@ import { responseHeaders } from "./response/errors.ts";
 
 /** The console's files as `src/console/bundle.ts` writes them: JSON compressed with Zstandard. */
 export interface ConsoleBundle {
-  /** HTML of the page. */
+  /** HTML of the console's only page. */
   html: string;
   /**
    * Texts of the files that the page loads, by file name. A file's name changes with its content.
    */
   assets: Record<string, string>;
   /**
-   * Names of the assets that the page loads at once. Screens load the other assets when they open.
+   * Names of the files that the page loads at once. Screens load the other files when they open.
    */
   first: string[];
 }

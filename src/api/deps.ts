@@ -77,20 +77,20 @@ export interface ClusterFigures {
 
 /** Sends questions to the other nodes of a cluster, and answers their questions. */
 export interface PeerNodes {
-  /** Id of this node. */
+  /** Id of this node in the cluster. */
   node: string;
   /** Sends a question to all other nodes. Resolves with their answers after two seconds at most. */
   ask(question: unknown): Promise<{
     /** Answers by the id of the node that sent each. */
     answers: ReadonlyMap<string, unknown>;
-    /** Ids of nodes that did not answer in time. */
+    /** Ids of the nodes that did not answer the question in time. */
     missing: string[];
   }>;
   /** Registers the function that answers the questions of other nodes. Called once. */
   answerWith(answer: (question: unknown) => unknown): void;
 }
 
-/** Dependencies of the control plane. */
+/** Dependencies of the control plane, the HTTP listener of the API and the console. */
 export interface ApiDeps {
   catalog: Catalog;
   publishing: Publisher;
@@ -104,14 +104,17 @@ export interface ApiDeps {
   ready(): Readiness;
   metricsText(): Promise<string>;
   system(): Promise<SystemFigures>;
-  /** Figures of the cluster; absent on a standalone server. */
+  /**
+   * Returns figures about the nodes and partitions of the cluster. Absent on a standalone server.
+   */
   nodes?(): Promise<ClusterFigures>;
-  /** Other nodes of the cluster; absent on a standalone server. */
+  /** Sends questions to the other nodes of the cluster. Absent on a standalone server. */
   others?: PeerNodes;
   dataPlaneUrl(): string;
   /**
-   * Address of the client that sent a request over a connection from `peer`; for IPv6, the client's
-   * network. When `peer` is a trusted proxy, the client is the one that `X-Forwarded-For` names.
+   * Returns the address of the client that sent a request over a connection from `peer`; for IPv6,
+   * the client's network. When `peer` is a trusted proxy, returns the address of the client that
+   * `X-Forwarded-For` names.
    */
   clientOf(peer: string, forwardedFor: string): string;
   /**
@@ -125,7 +128,10 @@ export interface ApiDeps {
    * for rudder-cli, which knows only that name.
    */
   python: "pythonfaas" | "python";
-  /** Whether answers show the values of secret headers of webhooks (`clear`). */
+  /**
+   * Whether API responses show the values of secret headers of webhook destinations (`clear`),
+   * which Terraform needs, or hide them (`masked`).
+   */
   headers: "masked" | "clear";
   /**
    * Average number of requests per second that the tokens of one workspace may send together; 0 is

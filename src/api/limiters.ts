@@ -29,11 +29,13 @@ export class TooManyRequests extends ApiError {
 
 /** Limits the number of concurrent requests of one costly kind, such as searches. */
 export interface RequestLimiter {
-  /** Takes a permit for `owner`; throws `TooManyRequests` when none is free. */
+  /**
+   * Takes a permit for `owner`, such as a workspace. Throws `TooManyRequests` when none is free.
+   */
   acquire(owner: string): Permit;
 }
 
-/** All limiters of one control plane. */
+/** All limiters of requests to one control plane. */
 export type ApiLimiters = ReturnType<typeof createLimiters>;
 
 /**
@@ -43,8 +45,8 @@ export type ApiLimiters = ReturnType<typeof createLimiters>;
 const FAILED_SIGN_INS_PER_SECOND_MAX = 5;
 
 /**
- * Creates the limiters. The tokens of a workspace together may send `requestsPerSecondMax` requests
- * per second on average; 0 is no limit.
+ * Creates the limiters of API requests. The tokens of a workspace together may send
+ * `requestsPerSecondMax` requests per second on average; 0 is no limit.
  */
 export function createLimiters(requestsPerSecondMax: number) {
   const requests = new TokenBuckets({

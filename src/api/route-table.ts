@@ -55,7 +55,8 @@ const table = [
 ] as const;
 
 /**
- * The type of the table, with the literal types of every route. The typed client is built on it.
+ * Type of the route table, with the literal types of every route. The typed API client is built on
+ * it.
  */
 export type RouteTable = typeof table;
 export const routes: readonly Route[] = [

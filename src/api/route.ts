@@ -11,7 +11,7 @@ export const EVENT_STREAM = "text/event-stream";
 
 export type Method = "GET" | "POST" | "PUT" | "DELETE";
 /**
- * Method and path of a route, such as `"POST /transformations/{id}"`. The OpenAPI document, the
+ * Method and path of a route, such as `"POST /transformations/{id}"`. The OpenAPI document, the API
  * client and the tests name routes by this key.
  */
 export type RouteKey = `${Method} /${string}`;
@@ -30,7 +30,9 @@ export interface RequestContext<Key extends string, Query, Body> {
   query: Query;
   body: Body;
   request: Request;
-  /** The client's address, or its network when one client may have many addresses (IPv6). */
+  /**
+   * Returns the client's IP address, or its network when one client may have many addresses (IPv6).
+   */
   client(): string;
   /** Aborts when the listener stops. Streams must end then. */
   closing: AbortSignal;

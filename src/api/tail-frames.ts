@@ -39,7 +39,7 @@ export class TailFrames {
   }
 }
 
-/** Encodes a message as a server-sent event. */
+/** Encodes a message of a live tail (stream of new events) as a server-sent event. */
 export function encodeTailMessage(message: TailMessage): Buffer {
   const data = JSON.stringify({ ...message, at: isoTime(message.at) });
   return Buffer.from(`event: ${message.stage}\ndata: ${data}\n\n`);

@@ -18,15 +18,18 @@ export interface StartContext {
   logger: Logger;
   metrics: Metrics;
   /**
-   * Stack of the close functions of all opened parts. The server calls them in reverse order when
-   * it stops.
+   * Stack of the close functions of all opened parts of the server. They are called in reverse
+   * order when the server stops.
    */
   stack: AsyncDisposableStack;
   /** Asks the server to stop. `reason` is a sentence for the log. */
   requestStop(reason: string): void;
 }
 
-/** Options of the pipeline that are the same for a standalone server and a cluster node. */
+/**
+ * Options of the pipeline, which runs user code and delivers events, that are the same for a
+ * standalone server and a cluster node.
+ */
 export type PipelineConfig = Omit<
   PipelineParts,
   | ("live" | "ledger" | "readers" | "onDurable" | "logEnds" | "audience" | "disk")
@@ -39,7 +42,10 @@ export type PipelineConfig = Omit<
  */
 export interface Backend {
   catalog: Catalog;
-  /** Directory of the local catalog, which the ingest processes of this server read. */
+  /**
+   * Directory of this server's catalog or of its local copy. The ingest processes, which accept
+   * pixels, read it.
+   */
   catalogDirectory: string;
   logs: EventLogs & IngestLogs;
   /**
@@ -57,7 +63,7 @@ export interface Backend {
    * nothing on a standalone server.
    */
   leave(): Promise<void>;
-  /** Returns the functions that check the backend's readiness, by name. */
+  /** Returns the functions that check whether the storage is ready, by the name of the check. */
   checks(): Record<string, Check>;
   /** Returns sentences that warn of possible data loss. */
   warnings(): string[];

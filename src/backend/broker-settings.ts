@@ -3,7 +3,10 @@ import { messageOf, StartError } from "../errors.ts";
 import type { BrokerSettings } from "../kafka/client.ts";
 import type { Config } from "../settings/reader.ts";
 
-/** Returns the broker settings of a server. Throws `StartError` when they contradict each other. */
+/**
+ * Returns the settings for connections to the Kafka brokers. Throws `StartError` when the server's
+ * settings contradict each other.
+ */
 export function brokerSettings(config: Config): BrokerSettings {
   const tls = tlsOf(config);
   const sasl = saslOf(config);

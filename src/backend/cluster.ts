@@ -25,8 +25,8 @@ import { PartitionLedgers } from "./partition-ledgers.ts";
 import { runPartitionPipelines } from "./partition-pipelines.ts";
 
 /**
- * Opens the backend of a cluster node, which stores its data in Kafka topics. Throws `StartError`
- * when a topic is unusable, or when the data directory belongs to a standalone server.
+ * Opens the storage of a cluster node, which is in Kafka topics. Throws `StartError` when a topic
+ * is unusable, or when the data directory belongs to a standalone server.
  */
 export async function openCluster(opening: StartContext): Promise<Backend> {
   const { config, logger, metrics, stack } = opening;
@@ -153,7 +153,8 @@ function ofEach(bounds: RetentionBounds | undefined, partitions: number): Retent
 }
 
 /**
- * Opens the shared catalog, and waits until this node has read all changes made before the call.
+ * Opens the catalog that the nodes of the cluster share, and waits until this node has read all
+ * changes made before the call.
  */
 async function openSharedCatalog(
   { config, logger, stack, requestStop }: StartContext,

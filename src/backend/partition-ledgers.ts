@@ -22,7 +22,10 @@ export interface PartitionLedgersOptions {
   config: Config;
   logs: PartitionLogs;
   logger: Logger;
-  /** Called with a sentence when a ledger has an entry of a newer pixelmill release. */
+  /**
+   * Called with a sentence when a ledger (delivery progress of a partition) has an entry of a newer
+   * pixelmill release, which this release cannot read.
+   */
   onNewer(reason: string): void;
 }
 

@@ -14,8 +14,8 @@ import { segmentBounds } from "../pipeline/retention/segment-bounds.ts";
 import { type Backend, itemsMaxOf, retentionBounds, type StartContext } from "./backend.ts";
 
 /**
- * Opens the backend of a standalone server, which stores its data on its own disk. Throws
- * `StartError` when the data directory belongs to a cluster node.
+ * Opens the storage of a standalone server, which is on its own disk. Throws `StartError` when the
+ * data directory belongs to a cluster node.
  */
 export async function openStandalone({
   config,

@@ -14,8 +14,8 @@ export class PublicationConflict extends ApiError {
 }
 
 /**
- * Error of a change to a revision: a newer revision was stored since the caller read the newest
- * one.
+ * Error of a change that is based on an outdated revision (version of code): a newer revision was
+ * stored since the caller read the newest one.
  */
 export class RevisionConflict extends ApiError {
   readonly overtaken = true;

@@ -47,8 +47,8 @@ interface ChangeableItem extends WorkspaceItem {
 }
 
 /**
- * Fields of an item that can be disabled, and that may have an external id by which external tools
- * know it.
+ * Fields of an item that can be disabled, and that may have an external id, which an external tool
+ * such as Terraform gave it.
  */
 interface ManagedItem extends ChangeableItem {
   enabled: boolean;
@@ -80,7 +80,7 @@ export interface Token extends WorkspaceItem {
   lastUsedAt?: number;
 }
 
-/** The caller of a request, as its token or session identifies it. */
+/** The caller of a request, whom its token or session identifies. */
 export interface Principal {
   workspaceId: string;
   tokenId: string;
@@ -116,13 +116,16 @@ export interface Source extends ManagedItem {
 export interface Destination extends ManagedItem {
   name: string;
   /**
-   * Name of a destination kind, which is a folder of `destinations/`: for example `webhook` or
-   * `file`.
+   * Kind of the destination, such as `webhook` or `file`. Each kind is a folder of
+   * `src/destinations`.
    */
   type: string;
   /** Spelling of the type that the client used, such as `WEBHOOK`. Absent when it equals `type`. */
   typeAs?: string;
-  /** Version of RudderStack's definition of the type that a client sent; it has no effect. */
+  /**
+   * Version of RudderStack's definition of the destination type, as a client sent it. It has no
+   * effect.
+   */
   version?: number;
   config: Record<string, unknown>;
 }
@@ -158,7 +161,7 @@ export interface Connection extends ManagedItem {
 }
 
 export interface Credential extends ChangeableItem {
-  /** Matches `[A-Za-z_][A-Za-z0-9_]*`. */
+  /** Name by which user code reads the credential. It matches `[A-Za-z_][A-Za-z0-9_]*`. */
   name: string;
 }
 
@@ -197,9 +200,9 @@ export interface Revision extends WorkspaceItem {
 export interface Resource extends WorkspaceItem {
   kind: CodeKind;
   language: Language;
-  /** versionId of the newest revision. */
+  /** versionId of the newest revision (version of the code). */
   newest: string;
-  /** versionId of the published revision; absent for a draft or a deleted resource. */
+  /** versionId of the published revision. Absent for a draft, and for deleted code. */
   published?: string;
   deleted: boolean;
   externalId?: string;

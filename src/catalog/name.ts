@@ -10,8 +10,8 @@ export function isName(text: string): boolean {
 }
 
 /**
- * Returns a name as it is stored: trimmed, and well-formed Unicode. Refuses an empty or too long
- * one with `invalid`.
+ * Returns a name as it is stored: trimmed, and well-formed Unicode. Throws `ApiError` with
+ * `invalid` for an empty or too long name.
  */
 export function parseName(text: string): string {
   if (isName(text)) return text.trim().toWellFormed();

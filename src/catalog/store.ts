@@ -61,8 +61,8 @@ export function openStore(
    */
   const epochsNow = new Map<Epoch, number>();
   /**
-   * Greatest value of each epoch that this process has read; used to check that epochs only
-   * increase.
+   * Greatest value of each epoch (counter of changes) that this process has read; used to check
+   * that epochs only increase.
    */
   const greatest = new Map<Epoch, number>();
 

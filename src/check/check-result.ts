@@ -6,6 +6,9 @@ export interface CheckResult {
    */
   state: "ok" | "warns" | "fails";
   subject: string;
-  /** The observation as text. Unless the state is `ok`, it also says what to do. */
+  /**
+   * Text that describes the observation of the check. Unless the state is `ok`, it also tells the
+   * operator what to do.
+   */
   detail: string;
 }

@@ -19,7 +19,10 @@ import type { CheckResult } from "./check-result.ts";
 
 const FREE_BYTES_MIN = 2 ** 31;
 const GIB = 2 ** 30;
-/** Number of writes to time. Each has the size of a small flush of the event log. */
+/**
+ * Number of writes whose time is measured. Each write has the size of a small flush of the event
+ * log.
+ */
 const WRITES = 200;
 const WRITE_BYTES = 4_096;
 /**

@@ -2,7 +2,8 @@ import { Gauge } from "prom-client";
 import type { Metrics } from "../observe/metrics.ts";
 
 /**
- * Registers two gauges: the number of partitions on this node, and the number of topic warnings.
+ * Registers two gauges: the number of partitions whose events this node delivers, and the number of
+ * warnings about Kafka topics.
  */
 export function registerClusterMetrics(
   metrics: Metrics,

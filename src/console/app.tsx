@@ -109,8 +109,8 @@ function ScreenOutlet() {
 }
 
 /**
- * Registers two keyboard shortcuts: `Cmd/Ctrl+K` opens the palette, and `/` focuses the screen's
- * search field. Returns a function that removes them.
+ * Registers two keyboard shortcuts: `Cmd/Ctrl+K` opens the palette (a dialog to find screens and
+ * items), and `/` focuses the screen's search field. Returns a function that removes them.
  */
 function listenForShortcuts(): () => void {
   const onKey = (event: KeyboardEvent) => {

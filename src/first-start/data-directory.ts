@@ -23,7 +23,10 @@ const inData = (config: Config, name: string) => join(resolve(config.data), name
 export const catalogDirectory = (config: Config) => inData(config, "catalog");
 /** Directory with one event log directory for each ingest process. */
 export const eventsDirectory = (config: Config) => inData(config, "events");
-/** Directory of the LMDB store with the cursors and dead letters of the delivery. */
+/**
+ * Directory of the LMDB store with the delivery positions (cursors) and the dead letters (events
+ * that were given up).
+ */
 export const deliveryDirectory = (config: Config) => inData(config, "delivery");
 /** Directory of the files that `file` destinations write. */
 export const filesDirectory = (config: Config) => inData(config, "files");
@@ -79,8 +82,9 @@ export async function acquireDataLock(config: Config): Promise<() => void> {
 }
 
 /**
- * Opens the marker file for an admin token that was created and perhaps not printed, because the
- * start was interrupted. The file exists until the token is printed.
+ * Returns an object that reads and writes the marker file for an admin token that was created and
+ * perhaps not printed, because the start was interrupted. The file exists until the token is
+ * printed.
  */
 export function unprintedToken(config: Config) {
   const path = inData(config, "unseen-token");

@@ -16,7 +16,10 @@ const ANSWER_BYTES_MAX = 256 << 20;
  */
 const SIGN_IN_ANSWER_BYTES_MAX = 2_048;
 
-/** Kafka's numbers of the requests whose responses need more checks than `BoundedReader` makes. */
+/**
+ * Kafka's numbers of the request types whose responses need more checks than those of
+ * `BoundedReader`.
+ */
 const SASL_AUTHENTICATE = 36;
 const JOIN_GROUP = 11;
 const SYNC_GROUP = 14;

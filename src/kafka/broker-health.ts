@@ -177,8 +177,8 @@ class BrokerMonitor implements BrokerHealth {
 }
 
 /**
- * Key of a broker's connection in the library's pool: `host:port`, with an IPv6 host without
- * brackets.
+ * Returns the key of a broker's connection in the Kafka library's pool: `host:port`, with an IPv6
+ * host without brackets.
  */
 const addressOf = (broker: Broker | string) =>
   typeof broker === "string" ? broker.replaceAll(/[[\]]/g, "") : `${broker.host}:${broker.port}`;

@@ -98,8 +98,8 @@ export async function connectClients(settings: BrokerSettings): Promise<KafkaCli
 
 const CLIENT_ID = "pixelmill";
 /**
- * Options of consumers that fetch. They do not retry, because the library would ask the same broker
- * again even when it no longer leads the partition.
+ * Options of consumers that fetch. They do not retry, because the Kafka library would ask the same
+ * broker again even when it no longer leads the partition.
  */
 const FETCH_OPTIONS = { retries: 0, autocommit: false };
 

@@ -50,8 +50,8 @@ export class IdempotentProducer {
    */
   readonly #busy = new Set<number>();
   /**
-   * Producer id for new batches; undefined before the first request for one. After a batch is
-   * abandoned, its producer id is never used again.
+   * Producer id for new batches; undefined before the first request for a producer id. After a
+   * batch is abandoned, its producer id is never used again.
    */
   #producerId: ProducerId | undefined;
   /**

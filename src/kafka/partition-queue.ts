@@ -56,14 +56,14 @@ export class PartitionQueue<R> {
     for (const record of records) this.#waiting.push(record);
   }
 
-  /** Removes the records that are in no batch from the queue, and returns them. */
+  /** Removes the records that no batch contains from the queue, and returns them. */
   takeWaiting(): R[] {
     return this.#waiting.splice(0);
   }
 
   /**
-   * Returns the batch in flight. If there is none, makes a batch of the first `count(waiting)`
-   * records.
+   * Returns the batch in flight. If there is none, makes a batch of the first records in the queue,
+   * as many as `count(waiting)` returns.
    */
   fill(producerId: ProducerId, count: (waiting: readonly R[]) => number): ProducerBatch<R> {
     if (this.#batch !== undefined) return this.#batch;

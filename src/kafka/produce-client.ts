@@ -41,8 +41,8 @@ export interface ProduceClient {
 export type SendErrorClass = "retry" | "producer-id" | "fatal";
 
 /**
- * Creates a `ProduceClient` over the connections of the library's `producer`. `waitMs` is the time
- * in milliseconds that a leader waits for its replicas.
+ * Creates a `ProduceClient` over the connections of the Kafka library's `producer`. `waitMs` is the
+ * time in milliseconds that a leader waits for its replicas.
  */
 export function createProduceClient(
   kafka: KafkaLibrary,

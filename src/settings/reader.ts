@@ -18,8 +18,8 @@ export const environmentName = (key: string) =>
 export const flagName = (key: string) => key.replaceAll(".", "-");
 
 /**
- * Command-line flags of all settings, as the parser citty defines flags. All commands that read the
- * configuration have them.
+ * Command-line flags of all settings, in the form of the parser citty. All commands that read the
+ * configuration accept them.
  */
 export const configFlags = Object.fromEntries([
   [
@@ -222,10 +222,11 @@ function fromEnvironment(environment: Record<string, string | undefined>): Setti
 }
 
 /**
- * Whether Kubernetes has set an environment variable, so that it is not a setting. Kubernetes sets
- * variables in every container for each Service of the namespace. A Service named `pixelmill` or
- * `pixelmill-admin` gives names that look like settings: `PIXELMILL_PORT=tcp://10.0.0.7:8080`,
- * `PIXELMILL_SERVICE_HOST`, `PIXELMILL_PORT_8080_TCP_ADDR` and similar ones.
+ * Whether Kubernetes has set this environment variable, so that it is no setting of pixelmill.
+ * Kubernetes sets variables in every container for each Service of the namespace. A Service named
+ * `pixelmill` or `pixelmill-admin` leads to names that look like settings:
+ * `PIXELMILL_PORT=tcp://10.0.0.7:8080`, `PIXELMILL_SERVICE_HOST`, `PIXELMILL_PORT_8080_TCP_ADDR`
+ * and similar ones.
  */
 function isOfService(name: string, value = ""): boolean {
   if (name.endsWith("_PORT") && /^(tcp|udp|sctp):\/\//.test(value)) return true;

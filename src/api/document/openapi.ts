@@ -99,7 +99,7 @@ const openRouteErrors: Record<string, number[]> = {
   "DELETE /v2/session": [403, 503],
 };
 
-/** Error statuses that a route may answer. */
+/** Returns the HTTP error statuses that a route may answer. */
 export function errorStatuses(route: Route): number[] {
   const { needs, body, method } = route;
   if (needs === "open") return openRouteErrors[route.key] ?? [];

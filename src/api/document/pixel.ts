@@ -1,4 +1,7 @@
-/** The OpenAPI paths of the Pixel API. The data plane serves this API at its own address. */
+/**
+ * Returns the part of the OpenAPI document about the Pixel API. The data plane serves this API at
+ * its own address.
+ */
 export function pixelPaths(dataPlaneUrl: string): Record<string, Record<string, unknown>> {
   const path = (kind: "page" | "track", summary: string) => ({
     servers: [{ url: dataPlaneUrl, description: "Data plane" }],

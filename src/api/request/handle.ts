@@ -23,7 +23,10 @@ import { expectBody, readQuery } from "./validation.ts";
  */
 export const OPEN_BODY_BYTES_MAX = 4_096;
 
-/** A request as the router passes it on. A path parameter that cannot be decoded is null. */
+/**
+ * A request as the web framework's router passes it on. A path parameter that cannot be decoded is
+ * null.
+ */
 export interface IncomingRequest {
   request: Request;
   params?: Record<string, string | null>;

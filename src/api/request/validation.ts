@@ -151,8 +151,8 @@ function convertParam(schema: TSchema, text: string): unknown {
 }
 
 /**
- * Turns a validation error into a path and a message. The path contains no key that the caller
- * chose, since no schema validates the keys of free-form objects.
+ * Converts an error of the validator into a path and a message for the caller. The path contains no
+ * key that the caller chose, because no schema validates the keys of free-form objects.
  */
 function toDetail(error: ValueError, at: string): Detail {
   if (error.type === ValueErrorType.ObjectAdditionalProperties) {

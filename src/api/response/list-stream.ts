@@ -4,7 +4,8 @@ import { responseHeaders } from "./errors.ts";
 /** Time in milliseconds for which a list is written before the event loop runs other requests. */
 export const LIST_TURN_MS = 5;
 /**
- * UTF-16 code units of a list that are written before the server waits for the client to read them.
+ * Number of UTF-16 code units of a list that are written before the server waits for the client to
+ * read them.
  */
 export const LIST_CHUNK_CHARS = 256 << 10;
 
@@ -77,7 +78,7 @@ function listWriter(key: string, items: Iterator<unknown>, rest: () => Record<st
   };
 }
 
-/** The JSON text that closes the object after the list, such as `,"paging":…}`. */
+/** Returns the JSON text that closes the object after the list, such as `,"paging":…}`. */
 function closing(rest: Record<string, unknown>): string {
   return Object.keys(rest).length === 0 ? "}" : `,${JSON.stringify(rest).slice(1)}`;
 }

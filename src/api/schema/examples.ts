@@ -15,7 +15,7 @@ export const ids = {
   member: "01JD3Q63QB2FK6RT8WNV1PYAX74",
   token: "01JD3Q64ZC7MS0EG5HJD9XQKV38",
   credential: "01JD3Q66DT4YB8PW1CRA3NZGM50",
-  /** Secret of the example token. */
+  /** Secret of the token in the examples of the API documentation. */
   secret: "pm_f3V0vM9c2YxJ7QdR1sWnKeLtBzHaUgPo",
   deadLetter: "01JD3QB9XA3VE7KJ6QTS0HWNC82",
   replay: "01JD3QC1RT5PW8YB2MKZ4XGHN60",

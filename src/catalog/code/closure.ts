@@ -3,7 +3,8 @@ import type { Revision } from "../model.ts";
 import type { CodeTables } from "../tables/code-tables.ts";
 
 /**
- * A published library with the names that it imports itself. Only Python libraries import others.
+ * A published library with the names of the libraries that it imports itself. Only Python libraries
+ * may import libraries.
  */
 export interface ImportedLibrary {
   revision: Revision;
@@ -13,7 +14,7 @@ export interface ImportedLibrary {
 /**
  * Returns all libraries that code needs, given the names that it imports: the directly imported
  * libraries, then the libraries that these import in turn. Each is returned once. `find` returns
- * undefined for a name that is not a library. Pure.
+ * undefined for a name that is not a library.
  */
 export function librariesFor(
   imports: readonly string[],
@@ -49,7 +50,7 @@ export function publishedLibraries(tables: CodeTables, workspaceId: string, fami
 /**
  * Returns all code that imports a library in `start`, directly or through other libraries. Each
  * piece of code is returned once, direct importers first; the libraries in `start` are left out.
- * `importersOf` returns an empty list for code that is not a library. Pure.
+ * `importersOf` returns an empty list for code that is not a library.
  */
 export function importersThrough<T>(
   start: readonly T[],

@@ -24,18 +24,18 @@ export interface ResourceRevision {
  */
 export interface CodeStore {
   /**
-   * Returns a resource with its newest revision, published or not. Throws `missing` when the
-   * resource was deleted.
+   * Returns a transformation or library with its newest revision, published or not. Throws
+   * `missing` when it was deleted.
    */
   newestRevision(workspaceId: string, kind: CodeKind, id: string): ResourceRevision;
   /**
-   * Returns a resource with its published revision. Throws `missing` when the resource is a draft
-   * or was deleted.
+   * Returns a transformation or library with its published revision. Throws `missing` when it is a
+   * draft or was deleted.
    */
   publishedRevision(workspaceId: string, kind: CodeKind, id: string): ResourceRevision;
   /**
-   * Yields all published resources in the order of creation. Each resource is read from the store
-   * only when the caller asks for it.
+   * Yields all published transformations or libraries in the order of creation. Each is read from
+   * the store only when the caller asks for it.
    */
   listPublished(workspaceId: string, kind: CodeKind): Generator<ResourceRevision>;
   /**
@@ -45,13 +45,13 @@ export interface CodeStore {
   listDrafts(workspaceId: string, kind: CodeKind): Generator<ResourceRevision>;
   revision(workspaceId: string, kind: CodeKind, id: string, versionId: string): Revision;
   /**
-   * Returns a revision by its versionId, even if its resource was deleted. Throws `missing` when
-   * the resource is of another kind (transformation or library).
+   * Returns a revision by its versionId, even if its transformation or library was deleted. Throws
+   * `missing` when it belongs to the other kind of code.
    */
   revisionByVersion(workspaceId: string, kind: CodeKind, versionId: string): Revision;
   /**
-   * Yields the revisions of a resource, also of a draft or a deleted one. Each revision is read
-   * from the store only when the caller asks for it.
+   * Yields the revisions of a transformation or library, also of a draft or a deleted one. Each
+   * revision is read from the store only when the caller asks for it.
    */
   revisions(
     workspaceId: string,
@@ -63,7 +63,9 @@ export interface CodeStore {
   publication(resource: Resource): Publication | undefined;
   history(revision: Revision): RevisionHistory;
 
-  /** Creates the first revision of a new resource in memory. `commit` stores it. */
+  /**
+   * Creates the first revision of a new transformation or library in memory. `commit` stores it.
+   */
   draft(workspaceId: string, kind: CodeKind, input: RevisionInput): Revision;
   revise(workspaceId: string, kind: CodeKind, id: string, input: Partial<RevisionInput>): Revision;
   /**
@@ -76,8 +78,8 @@ export interface CodeStore {
    */
   commit(workspaceId: string, change: CodeChange): Promise<void>;
   /**
-   * Throws the error that `commit` would throw when a resource in `basedOn` was deleted or has a
-   * newer revision.
+   * Throws the error that `commit` would throw when a transformation or library in `basedOn` was
+   * deleted or has a newer revision.
    */
   expectNewest(workspaceId: string, change: Pick<CodeChange, "basedOn">): void;
 
@@ -102,19 +104,19 @@ export interface CodeStore {
   /** Returns the destinations that are linked to a transformation, in the order of linking. */
   linkedDestinations(workspaceId: string, transformationId: string): Destination[];
   /**
-   * Returns the id of a destination's transformation. Undefined when it has none, or when the
-   * destination is unknown.
+   * Returns the id of the transformation that a destination is linked to. Undefined when there is
+   * none, or when the destination is unknown.
    */
   linkedTransformation(workspaceId: string, destinationId: string): string | undefined;
   /**
-   * Time at which a destination was linked to its transformation, in milliseconds since the Unix
-   * epoch. Undefined when it has no link.
+   * Returns the time at which a destination was linked to its transformation, in milliseconds since
+   * the Unix epoch. Undefined when the destination has no link.
    */
   linkedAt(workspaceId: string, destinationId: string): number | undefined;
 
   /**
-   * Marks a resource as deleted, and removes its publication and its links. Rejects with `conflict`
-   * when the resource is a library that published code imports.
+   * Marks a transformation or library as deleted, and removes its publication and its links.
+   * Rejects with `conflict` for a library that published code imports.
    */
   remove(workspaceId: string, kind: CodeKind, id: string): Promise<void>;
   setExternalId(workspaceId: string, kind: CodeKind, id: string, externalId: string): Promise<void>;
@@ -141,7 +143,7 @@ export interface CodeChange {
   revisions: Revision[];
   /**
    * Revisions on which the revisions in `revisions` are based. Each must still be the newest
-   * revision of its resource.
+   * revision of its transformation or library.
    */
   basedOn?: { kind: CodeKind; id: string; versionId: string }[];
   publish: { kind: CodeKind; id: string; versionId: string; imports: string[] }[];

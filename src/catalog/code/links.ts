@@ -9,7 +9,10 @@ import { checkLinkable } from "./resource-states.ts";
 
 const none = <T>() => undefined as T;
 
-/** Input for linking a destination to a transformation, inside a transaction of the store. */
+/**
+ * Provides the function that links a destination to a transformation. The function must be called
+ * inside a transaction of the store.
+ */
 export interface LinkChange {
   link(workspaceId: string, transformationId: string, destinationId: string): void;
 }

@@ -10,8 +10,8 @@ import { importersOf } from "./commit.ts";
 import { asDeleted } from "./resource-states.ts";
 
 /**
- * Maximum number of importers that the error message names when a library is still imported. The
- * message gives only the number of the others.
+ * Maximum number of importers that the error message names when a library cannot be deleted,
+ * because published code imports it. The message gives only the number of further importers.
  */
 const NAMED_IMPORTERS_MAX = 10;
 

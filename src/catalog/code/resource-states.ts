@@ -9,7 +9,9 @@ import type { Resource, Revision } from "../model.ts";
  * removed. Pure.
  */
 
-/** Creates a draft from its first revision. */
+/**
+ * Creates the state of a new transformation or library, which is a draft, from its first revision.
+ */
 export function newDraft(revision: Revision): Resource {
   return {
     kind: revision.kind,
@@ -22,7 +24,9 @@ export function newDraft(revision: Revision): Resource {
   };
 }
 
-/** Adds a newer revision. The state does not change, and a published version stays published. */
+/**
+ * Returns a transformation or library with a newer revision. Its published version stays published.
+ */
 export function withRevision(resource: Resource, revision: Revision): Resource {
   if (resource.deleted) throw notFound(resource.kind);
   checkSame(resource, revision);
@@ -31,13 +35,16 @@ export function withRevision(resource: Resource, revision: Revision): Resource {
   return { ...resource, newest: revision.versionId };
 }
 
-/** Publishes a revision, from any state. Publishing a deleted resource restores it. */
+/**
+ * Returns a transformation or library with this revision published, whatever its state was before.
+ * A deleted one is thereby restored.
+ */
 export function withPublished(resource: Resource, revision: Revision): Resource {
   checkSame(resource, revision);
   return { ...resource, published: revision.versionId, deleted: false };
 }
 
-/** Marks a draft or a published resource as deleted. */
+/** Returns a transformation or library, draft or published before, as deleted. */
 export function asDeleted(resource: Resource): Resource {
   if (resource.deleted) throw notFound(resource.kind);
   const { published: _, ...rest } = resource;

@@ -8,8 +8,8 @@ import type { CodeStore, RevisionInput } from "./code-store.ts";
 import { importsOf } from "./imports.ts";
 
 /**
- * Creates the functions that make revisions in memory, from the caller's input and the resource's
- * newest revision.
+ * Creates the functions that make revisions in memory, from the caller's input and the newest
+ * revision of the transformation or library.
  */
 export function createRevisions(
   newestRevision: CodeStore["newestRevision"],

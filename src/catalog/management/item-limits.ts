@@ -2,7 +2,7 @@ import { ApiError } from "../../errors.ts";
 import type { CodeTables } from "../tables/code-tables.ts";
 import type { Tables } from "../tables/tables.ts";
 
-/** Kinds of items whose number in a workspace has a limit, which is a setting. */
+/** Kinds of items, such as sources, whose number in a workspace is limited by a setting. */
 export const limitedItems = [
   "sources",
   "destinations",

@@ -109,7 +109,10 @@ export interface Credentials {
   remove(workspaceId: string, id: string): Promise<void>;
 }
 
-/** Methods of items that may have an external id, by which external tools know them. */
+/**
+ * Methods for items that may have an external id, which an external tool such as Terraform gave
+ * them.
+ */
 interface ManagedItems<T> {
   /**
    * Removes the item. Removing a source or destination also removes its connections, which can be
@@ -154,8 +157,8 @@ export interface DestinationInput
 export interface DestinationChange
   extends Partial<Pick<DestinationInput, "name" | "version" | "enabled" | "externalId">> {
   /**
-   * Computes the new config from the stored destination, inside the transaction. If it throws,
-   * `update` rejects with the same error.
+   * Computes the new config from the stored destination, inside the transaction. If this function
+   * throws, `update` rejects with the same error.
    */
   config?: (before: Destination) => Record<string, unknown>;
 }

@@ -14,8 +14,8 @@ import type { Tokens } from "./resources.ts";
 const TOKEN_USE_FLUSH_MS = 2_000;
 
 /**
- * Opens the management of tokens. `principalOf` returns the caller that a token identifies, and
- * records the use. `flush` stores the uses recorded since the last flush.
+ * Creates the methods that manage tokens. `principalOf` returns the caller that a token identifies,
+ * and records the use of the token. `flush` stores the uses recorded since the last flush.
  */
 export function openTokens(
   store: CatalogStore,

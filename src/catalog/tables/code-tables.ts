@@ -97,8 +97,8 @@ function revisionTable(store: CatalogStore) {
     /** Returns the number of a workspace's revisions, including those of deleted code. */
     count: (workspaceId: string): number => counts.get(workspaceId) ?? 0,
     /**
-     * Counts the revisions of all workspaces again. `workspaceOf` returns the id of a resource's
-     * workspace.
+     * Counts the revisions of all workspaces again. `workspaceOf` returns the workspace id of a
+     * transformation or library.
      */
     recount(workspaceOf: (id: string) => string | undefined): void {
       const found = new Map<string, number>();

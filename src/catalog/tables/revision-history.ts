@@ -15,7 +15,7 @@ export function revisionHistoryTable(store: CatalogStore) {
   };
 }
 
-/** Returns the first test events, up to `TEST_EVENTS_KEPT_BYTES_MAX` bytes. Pure. */
+/** Returns the first test events, up to `TEST_EVENTS_KEPT_BYTES_MAX` bytes. */
 export function firstEvents(
   events: NonNullable<RevisionHistory["events"]>,
 ): NonNullable<RevisionHistory["events"]> {

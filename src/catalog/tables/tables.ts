@@ -13,7 +13,10 @@ import { removedConnectionTable } from "./removed-connections.ts";
 import { topologyChanges } from "./topology-changes.ts";
 import { managedTable, type WorkspaceTable, workspaceTable } from "./workspace-table.ts";
 
-/** Tables of the workspaces' management data, with their indexes. */
+/**
+ * Tables of workspaces, members, tokens, sources, destinations, connections and credentials, with
+ * their indexes.
+ */
 export type Tables = ReturnType<typeof openTables>;
 
 export function openTables(store: CatalogStore) {
@@ -180,7 +183,7 @@ function connectionTable(store: CatalogStore) {
   );
   return {
     ...connections,
-    /** Returns the id of the connection of a source and a destination. */
+    /** Returns the id of the connection that connects a source to a destination. */
     ofPair: ({ sourceId, destinationId }: Pick<Connection, "sourceId" | "destinationId">) =>
       pairs.get([sourceId, destinationId]),
     ofSource(sourceId: string): Connection[] {

@@ -29,7 +29,9 @@ export interface WorkspaceTable<T> {
   remove(item: T): void;
 }
 
-/** Table of items that may have an external id, by which external tools know them. */
+/**
+ * Table of items that may have an external id, which an external tool such as Terraform gave them.
+ */
 export interface ManagedTable<T> extends WorkspaceTable<T> {
   /**
    * Returns one page of a list of items. With `marked` true, the list has only items with an

@@ -8,7 +8,7 @@ import { BlockRecordCounts } from "./block-record-counts.ts";
 import { offsetOf, sequenceOf } from "./sequence.ts";
 
 export interface PartitionReaderOptions {
-  /** Name of the partition's log in loss reports and warnings. */
+  /** Name of the partition's log, for warnings and reports of lost blocks. */
   name: string;
   partition: number;
   fetcher: Fetcher;
@@ -58,8 +58,8 @@ const READ_RETRY_MS = 50;
 const PARTS_MAX = 64n;
 
 /**
- * Result of a read at one offset. It is a block, or the sequence number at which reading continues
- * when the block is deleted or damaged.
+ * Result of a read at one offset: the block, or the sequence number at which reading continues
+ * because the block is deleted or damaged.
  */
 type Found = CachedBlock | number;
 
@@ -195,8 +195,8 @@ class PartitionLogReader implements PartitionReader {
 
   /**
    * Fetches the block at an offset. If the block was deleted or is damaged, resolves with the
-   * sequence number at which reading continues. Rejects when the leader has not served the block
-   * within `READ_MS_MAX`.
+   * sequence number at which reading continues. Rejects when the partition's leader has not sent
+   * the block within `READ_MS_MAX`.
    */
   async #find(offset: bigint): Promise<Found> {
     const { fetcher, partition, name } = this.#options;
@@ -232,8 +232,8 @@ class PartitionLogReader implements PartitionReader {
   }
 
   /**
-   * Raises the first sequence number to the oldest block on the brokers. Raises the end as well if
-   * it would be below the first.
+   * Raises the partition's first sequence number to that of the oldest block on the brokers. Also
+   * raises the end if it would be below the first sequence number.
    */
   #startAt(offset: bigint): void {
     this.#first = Math.max(this.#first, sequenceOf(offset));

@@ -23,14 +23,17 @@ export interface PartitionWriterOptions<T> {
   partition: number;
   producer: IdempotentProducer;
   codec: RecordCodec<T>;
-  /** Offset after the newest block in the partition that this node knows. */
+  /** Offset after the newest block in the partition, as far as this node knows. */
   end: bigint;
   logger: Logger;
   /** Counters shared by the writers of all partitions. */
   metrics?: Omit<WriterMetrics, "healthy">;
   /** Bytes of unacknowledged records at which `append` starts to reject new records. */
   pendingBytesMax?: number;
-  /** Called when `durable` or `healthy` has changed, before the promises of the records resolve. */
+  /**
+   * Called when `durable` or `healthy` of the writer has changed, before the promises of the
+   * records resolve.
+   */
   onChange?(): void;
 }
 
@@ -146,7 +149,7 @@ class PartitionLogWriter<T> implements LogWriter<T> {
     onChange?.();
   }
 
-  /** Sends the block that `take` returns, or an empty test block when it returns undefined. */
+  /** Sends the block that `take` returns, or an empty test block when `take` returns undefined. */
   async #send(take: () => Taken | undefined): Promise<void> {
     const { producer, partition } = this.#options;
     const offset = await producer.send(partition, () => {

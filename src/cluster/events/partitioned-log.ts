@@ -7,7 +7,10 @@ import type { Metrics } from "../../observe/metrics.ts";
 import { LOG_PENDING_BYTES_MAX } from "../../settings/limits.ts";
 import { openPartitionWriter } from "./partition-writer.ts";
 
-/** Settings of a partitioned log. The server passes them to ingest processes as JSON. */
+/**
+ * Settings with which a process opens a topic to append events to its partitions. The server passes
+ * them to ingest processes, which accept pixels, as JSON.
+ */
 export interface PartitionedLogSettings {
   brokers: BrokerSettings;
   topic: string;

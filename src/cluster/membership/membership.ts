@@ -82,7 +82,10 @@ const HEARTBEAT_SESSIONS = 0.3;
  * join while another member hangs.
  */
 const JOIN_SESSIONS = 1.2;
-/** Time without a response after which `state` has a `trouble`, as a multiple of `sessionMs`. */
+/**
+ * Time without a response of a broker after which `state` reports a `trouble`, as a multiple of
+ * `sessionMs`.
+ */
 const ANSWER_SESSIONS = 1.5;
 /** Longest time in milliseconds that `nodes` waits for the brokers' responses. */
 const ANSWER_MS_MAX = 3_000;
@@ -191,7 +194,7 @@ class GroupMember implements Membership {
 
   /**
    * Returns the metadata that this node sends when it joins the group. The Kafka library calls this
-   * before each attempt. This first stops the partitions taken from this node, because joining
+   * method before each attempt. First stops the partitions taken from this node, because joining
    * declares them released.
    */
   async #introduce(): Promise<Buffer> {
@@ -223,8 +226,8 @@ class GroupMember implements Membership {
   }
 
   /**
-   * Makes the group's leader join again when partitions were added to the topic. The rebalance then
-   * assigns the new partitions.
+   * Makes the group's leader join the group again when partitions were added to the topic. Joining
+   * starts a rebalance, which assigns the new partitions.
    */
   async #watchGrowth(): Promise<void> {
     const { topic } = this.#options;

@@ -52,8 +52,8 @@ function holdersOf(holders: readonly GroupMember[], partitions: number): Map<num
 }
 
 /**
- * Computes how many partitions each member runs. If they do not divide evenly, the members that
- * hold most run one more.
+ * Computes how many partitions each member runs. If the partitions do not divide evenly, the
+ * members that hold most partitions run one more than the others.
  */
 function quotasOf(kept: Map<string, number[]>, partitions: number): Map<string, number> {
   const least = Math.floor(partitions / kept.size);

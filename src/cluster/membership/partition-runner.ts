@@ -30,9 +30,11 @@ interface PartitionState {
    * partition is not started again while it stays assigned.
    */
   failure?: string | undefined;
-  /** The start or stop in progress; undefined while there is none. */
+  /** Promise of the start or stop in progress; undefined while there is none. */
   settling?: Promise<void> | undefined;
-  /** Ends the pause before the next start at once; undefined while there is no pause. */
+  /**
+   * Function that ends the pause before the next start at once. Undefined while there is no pause.
+   */
   wake?: (() => void) | undefined;
 }
 
@@ -158,7 +160,7 @@ export class PartitionRunner {
   }
 }
 
-/** Whether the partition has to be started or stopped now. */
+/** Whether the partition must be started or stopped now, to match the assignment and requests. */
 function isDue({ isAssigned, isRunning, restart, failure }: PartitionState): boolean {
   if (isRunning) return !isAssigned || restart !== undefined;
   return isAssigned && failure === undefined;

@@ -36,7 +36,7 @@ export interface NodeBusOptions {
 const FORMAT = 1;
 /** Largest total size in bytes of messages that wait to be sent. */
 const WAITING_BYTES_MAX = 4 << 20;
-/** Largest size in bytes of a message, and of the messages that share a Kafka record. */
+/** Largest size in bytes of a message, and of all messages in one Kafka record together. */
 const VALUE_BYTES_MAX = 512 << 10;
 const FOLLOW_MS = 500;
 const RETRY_MS = 250;
@@ -50,8 +50,9 @@ const KEPT_BYTES = 64 << 20;
 const packr = new Packr({ useRecords: false });
 
 /**
- * Opens the node bus. Creates its topic if it is missing. Throws `StartError` when the topic cannot
- * be created or its settings are too weak.
+ * Opens the node bus, which broadcasts messages between the nodes of the cluster over a Kafka
+ * topic. Creates the topic if it is missing. Throws `StartError` when the topic cannot be created
+ * or its settings are unsafe.
  */
 export async function openNodeBus(options: NodeBusOptions): Promise<NodeBus> {
   const { clients, topic, replicas, logger } = options;
@@ -92,8 +93,8 @@ export async function openNodeBus(options: NodeBusOptions): Promise<NodeBus> {
 }
 
 /**
- * Creates the function `publish` of the bus. One Kafka record is in flight at a time; messages that
- * wait meanwhile share the next record.
+ * Creates the function that publishes messages to the other nodes. One Kafka record is in flight at
+ * a time; messages that wait meanwhile share the next record.
  */
 function createPublisher(producer: IdempotentProducer, author: string): (message: unknown) => void {
   let waiting: Uint8Array[] = [];

@@ -14,8 +14,8 @@ export interface NodeRpc {
   /** Id of this node in the cluster, under which it sends questions and answers. */
   node: string;
   /**
-   * Sends a question to all other nodes and resolves with their answers. An equal question soon
-   * afterwards, within `SERVE_MS`, gets the same answers without being sent. Never rejects.
+   * Sends a question to all other nodes and resolves with their answers. An equal question within
+   * `SERVE_MS` is not sent again and gets the same answers. Never rejects.
    */
   ask(question: unknown): Promise<NodeAnswers>;
   /**
@@ -31,8 +31,8 @@ export interface NodeRpcOptions {
   /** Id of this node in the cluster, under which it sends questions and answers. */
   node: string;
   /**
-   * Returns ids of nodes whose answers `ask` must wait for. `ask` also waits for nodes that
-   * announced themselves within `BELIEVED_MS`.
+   * Returns ids of nodes for whose answers `ask` waits, in addition to the nodes that announced
+   * themselves within `BELIEVED_MS`.
    */
   expected(): Iterable<string>;
   /** Longest time in milliseconds that `ask` waits for answers. */
@@ -48,7 +48,7 @@ const SAY_MS = 2_000;
  * Time in milliseconds after an announcement during which other nodes count the node as present.
  */
 const BELIEVED_MS = 10_000;
-/** Largest number of announced nodes that a node remembers. */
+/** Largest number of other nodes whose announcements this node remembers. */
 const NODES_MAX = 1_000;
 const ANSWER_MS_MAX = 2_000;
 /**
@@ -58,7 +58,8 @@ const ANSWER_MS_MAX = 2_000;
 const SERVE_MS = 500;
 const SERVED_MAX = 200;
 /**
- * Largest number of open questions of this node. Further questions are not sent and get no answers.
+ * Largest number of this node's unanswered questions. Further questions are not sent and get no
+ * answers.
  */
 const QUESTIONS_MAX = 1_000;
 /** Largest size of an answer in bytes. A larger answer is not sent. */
@@ -83,8 +84,8 @@ interface Asked {
 const packr = new Packr({ useRecords: false });
 
 /**
- * Creates a `NodeRpc` that sends its messages over the node bus. Nodes may start and stop at any
- * time.
+ * Creates a `NodeRpc` that sends its messages over the node bus, which broadcasts to all nodes.
+ * Nodes may start and stop at any time.
  */
 export function createNodeRpc(options: NodeRpcOptions): NodeRpc {
   const { bus, node, expected, answerMsMax = ANSWER_MS_MAX } = options;
@@ -130,8 +131,8 @@ export function createNodeRpc(options: NodeRpcOptions): NodeRpc {
   }
 
   /**
-   * Adds one piece of a large answer to the pieces received before. The pieces of a node arrive in
-   * order. When a piece is lost, the whole answer is dropped.
+   * Adds one piece of a large answer to the pieces received before. The pieces from one node arrive
+   * in order. When a piece is lost, the whole answer is dropped.
    */
   function take([, id, from, index, count, piece]: Message & { 0: "answers" }): void {
     const question = asked.get(id);

@@ -23,7 +23,7 @@ export interface TailRelay<T> {
 
 /** Interval in milliseconds at which this node announces its subscriptions to the other nodes. */
 const SAY_MS = 2_000;
-/** Time in milliseconds after an announcement during which its subscriptions count. */
+/** Time in milliseconds after which the subscriptions in a node's announcement expire. */
 const BELIEVED_MS = 10_000;
 /** Largest number of keys for which this node remembers that another node subscribes to them. */
 const WANTED_MAX = 10_000;
@@ -37,7 +37,7 @@ type Message = ["looks", keys: string[]] | ["shown", key: string, shown: unknown
 export function createTailRelay<T>(exchange: NodeBus): TailRelay<T> {
   const looking = new Map<string, Set<(shown: T) => void>>();
   /**
-   * Keys that other nodes subscribe to. The value is the time at which the subscription expires.
+   * Keys to which other nodes subscribe. The value is the time at which the subscription expires.
    */
   const wanted = new Map<string, number>();
   const listeners = new Set<() => void>();

@@ -141,8 +141,8 @@ function follow(
   }
 
   /**
-   * Calls `once` repeatedly until the follower is closed. Logs the first of several failures, and
-   * the recovery.
+   * Calls `once` repeatedly until the follower, which reads the log's entries, is closed. Logs the
+   * first of several failures, and the recovery.
    */
   async function repeat(once: () => Promise<void>): Promise<void> {
     let isTold = false;

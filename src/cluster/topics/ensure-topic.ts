@@ -24,8 +24,8 @@ export interface TopicIds {
 }
 
 /**
- * Largest size in bytes of a value that a topic must accept: a block of the event log or a change
- * set.
+ * Largest size in bytes of a value that a topic must accept: a block of events or a set of database
+ * changes.
  */
 export const VALUE_BYTES_MAX = 2 * LOG_BLOCK_BYTES_MAX;
 

@@ -6,7 +6,7 @@ export interface TopicHealthOptions {
   clients: KafkaClients;
   /** Returns the topics to check, with the number of replicas that each must have. */
   topics(): Pick<TopicSettings, "name" | "replicas">[];
-  /** Interval in milliseconds between two checks. */
+  /** Interval in milliseconds between two checks of brokers and topics. */
   everyMs?: number;
 }
 

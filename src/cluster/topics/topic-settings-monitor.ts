@@ -6,7 +6,7 @@ export interface TopicSettingsMonitorOptions {
   admin: Admin;
   topics: readonly TopicSettings[];
   logger: Logger;
-  /** Interval in milliseconds between two checks. */
+  /** Interval in milliseconds between two checks of the topics' settings. */
   everyMs?: number;
 }
 

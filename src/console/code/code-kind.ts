@@ -36,7 +36,7 @@ interface CodeChange {
  * publish both kinds.
  */
 export interface CodeKindInfo {
-  /** Name of the kind's screen, which is the first segment of its routes. */
+  /** Name of the screen for this kind of code. It is the first segment of the screen's routes. */
   screen: "transformations" | "libraries";
   singular: string;
   title: string;
@@ -138,12 +138,12 @@ async function undefinedIfNotFound<T>(answer: Promise<T>): Promise<T | undefined
 }
 
 export const isPython = (language: Language) => language !== "javascript";
-/** The editor's language mode for the code. */
+/** Returns the editor's language mode for the language of user code. */
 export const editorLanguage = (language: Language) =>
   isPython(language) ? ("python" as const) : ("javascript" as const);
 export const languageName = (language: Language) => (isPython(language) ? "Python" : "JavaScript");
 
-/** The code that a new draft starts with. */
+/** Returns the code with which a new draft starts. */
 export function starterCode(kind: CodeKindInfo, language: Language): string {
   if (kind === libraries) {
     return isPython(language)

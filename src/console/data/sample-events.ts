@@ -5,8 +5,9 @@ const EVENTS_MAX = 20;
 const STORED_CHARS_MAX = 1_000_000;
 
 /**
- * Events that the user picked in the live tail or in dead letters, to run code on them. The newest
- * is first. Session storage keeps them when the tab is reloaded.
+ * Events that the user picked in the live tail (stream of new events) or in dead letters (events
+ * that were given up), to run code on them. The newest is first. Session storage keeps them when
+ * the tab is reloaded.
  */
 export const sampleEvents = signal<readonly Record<string, unknown>[]>(readSampleEvents());
 

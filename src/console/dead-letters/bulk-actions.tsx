@@ -15,7 +15,7 @@ interface BulkTarget {
   ids?: readonly string[];
   filter?: { destinationId?: string; groupId?: string };
   total: number;
-  /** Noun phrase in the button labels, such as `Replay ${description}`. */
+  /** Phrase that names the dead letters in the button labels, as in `Replay ${description}`. */
   description: string;
   reload: () => Promise<void>;
 }
@@ -33,7 +33,10 @@ interface BulkProgress {
  * itself, in several requests. For a filter that matches more, the server runs a job.
  */
 const BROWSER_LETTERS_MAX = 5_000;
-/** Dead letters per request. The progress bar moves after each request. */
+/**
+ * Number of dead letters (events that were given up) that one request replays or purges. The
+ * progress bar moves after each request.
+ */
 const REQUEST_LETTERS = 500;
 
 /**
@@ -123,7 +126,10 @@ export function BulkActions(props: BulkTarget) {
   );
 }
 
-/** Starts a job on the server. The job continues when this page is closed. */
+/**
+ * Starts a job on the server that replays or purges dead letters. The job continues when this page
+ * is closed.
+ */
 async function startJob(
   action: BulkAction,
   filter: NonNullable<BulkTarget["filter"]>,

@@ -29,7 +29,10 @@ export function CodeEditor(props: Props) {
   const { value, annotations = noAnnotations, position } = props;
   const host = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView | undefined>(undefined);
-  /** Texts passed to `onChange` that the parent has not passed back as `value` yet. */
+  /**
+   * Texts that this component passed to `onChange` and that the parent has not passed back as
+   * `value` yet.
+   */
   const sent = useRef<string[]>([]);
   const latest = useRef(props);
   latest.current = props;

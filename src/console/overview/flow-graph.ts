@@ -14,7 +14,7 @@ interface TransformationNode {
   transformation: TransformationOverview | undefined;
 }
 
-/** Edge between two neighbouring columns. `from` and `to` are row numbers, from 0. */
+/** Edge of the graph between two neighbouring columns. `from` and `to` are row numbers, from 0. */
 export interface FlowEdge {
   from: number;
   to: number;
@@ -36,7 +36,7 @@ interface FlowGraph {
 
 /** Maximum number of nodes per column. The table below the graph lists all connections. */
 const ROWS_MAX = 24;
-/** Id of the node for destinations without a transformation. */
+/** Id of the graph's node for destinations without a transformation. */
 export const PASS_THROUGH = "pass-through";
 
 const statesByUrgency = [

@@ -14,7 +14,7 @@ export function Palette() {
   return isOpen.value ? <PaletteDialog /> : null;
 }
 
-/** Dialog that finds screens, actions and items by name. It works by keyboard alone. */
+/** Dialog that finds screens, actions and items by name. It can be used with the keyboard alone. */
 function PaletteDialog() {
   const dialog = useRef<HTMLDialogElement>(null);
   const [text, setText] = useState("");

@@ -39,8 +39,8 @@ interface TailRowProps extends Omit<TailTableProps, "events"> {
 }
 
 /**
- * Row of the live tail table. It renders only when its event or the names change, because a busy
- * tail has 200 rows.
+ * Row of the table of new events (live tail). It is rendered again only when its event or the names
+ * change, because a table of a busy tail has 200 rows.
  */
 class TailRow extends Component<TailRowProps> {
   override shouldComponentUpdate(next: Readonly<TailRowProps>): boolean {

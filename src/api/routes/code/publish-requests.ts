@@ -63,7 +63,8 @@ export function testInputList(input: TestEvent[] | string, path: string): TestEv
 }
 
 /**
- * Schema of `destinations` and `destinationIds`: a list of ids, each a string or an object `{id}`.
+ * Schema of the destinations to which a request connects a transformation: a list of ids, each a
+ * string or an object `{id}`.
  */
 const DestinationReferences = Type.Optional(
   Type.Array(Type.Union([Id, Type.Object({ id: Id })]), {

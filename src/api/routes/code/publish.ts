@@ -172,7 +172,10 @@ export const publishRoutes = [
   }),
 ] as const;
 
-/** Whether a request has both lists, and both are empty: a repository without any code. */
+/**
+ * Whether a request has a list of transformations and a list of libraries, and both are empty, as
+ * for a repository without any code.
+ */
 function isEmpty({ transformations, libraries }: Revisions): boolean {
   return transformations?.length === 0 && libraries?.length === 0;
 }

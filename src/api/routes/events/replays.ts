@@ -189,7 +189,10 @@ function rangeAnswer(job: ReplayJob & { kind: "events" }) {
   };
 }
 
-/** The filter of a dead letter replay as answers show it, with times in ISO 8601. */
+/**
+ * Returns the filter of a replay of dead letters (events that were given up) as responses show it,
+ * with times in ISO 8601.
+ */
 function filterAnswer(filter: object): Record<string, string> {
   return Object.fromEntries(
     Object.entries(filter).map(([key, value]) => [

@@ -11,13 +11,13 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 /**
  * Cursors are padded to multiples of this number of bytes, so that their length reveals nothing
- * about the log positions in them.
+ * about the encrypted log positions in them.
  */
 const BLOCK_BYTES = 64;
 
 /**
- * Encrypts log positions as the cursor of a search. The cursor is base64url, which needs no escape
- * in a URL.
+ * Encrypts log positions as the cursor with which a client continues a search. The cursor is
+ * base64url, which needs no escape in a URL.
  */
 export function sealCursor(positions: Positions, key: Uint8Array): string {
   const text = JSON.stringify(positions);

@@ -41,7 +41,7 @@ export function expectWhole(kind: DestinationKind, config: DestinationConfig): v
   expectNone(missingKeys(kind, config));
 }
 
-/** Returns a fault for each required key that a config lacks. */
+/** Returns an error for each required key that a config lacks. */
 export function missingKeys(kind: DestinationKind, config: DestinationConfig): Detail[] {
   const faults = configErrors(formOf(kind, config), config);
   return faults.filter((fault) => isOfMissingKey(fault, config));
@@ -52,7 +52,7 @@ function expectNone(faults: readonly Detail[]): void {
   if (fault) throw validationError([fault, ...more]);
 }
 
-/** Whether a fault is that a key is missing, and not that its value is wrong. */
+/** Whether a validation error says that a key is missing, and not that its value is wrong. */
 function isOfMissingKey({ path }: Detail, config: DestinationConfig): boolean {
   const [, key = ""] = path.split("/");
   return key !== "" && config[key] === undefined;
@@ -60,8 +60,8 @@ function isOfMissingKey({ path }: Detail, config: DestinationConfig): boolean {
 
 /**
  * Returns the config as responses show it: only known keys, and no secrets. A secret in an item of
- * a list becomes an empty text, unless `headers` is `clear` and the kind of destination can tell
- * secret headers from others.
+ * a list becomes an empty text. If `headers` is `clear`, however, the secret values of webhook
+ * headers are shown.
  */
 export function configAnswer(
   kind: DestinationKind,

@@ -16,7 +16,10 @@ import {
 import * as example from "../../schema/examples.ts";
 import { resource } from "./resource.ts";
 
-/** Settings that RudderStack's clients send. They are stored and answered, and have no effect. */
+/**
+ * Schema of settings that RudderStack's clients send. pixelmill stores them and returns them in
+ * responses, but they have no effect.
+ */
 const storedOnly = {
   geoEnrichmentEnabled: Type.Optional(Type.Boolean()),
   transient: Type.Optional(Type.Boolean()),

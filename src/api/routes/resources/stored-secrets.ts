@@ -59,9 +59,9 @@ export function audienceErrors(
 }
 
 /**
- * The secret keys of a destination, each split into `key` and `inner`. `secret` is a key of the
- * config itself, `headers.to` a key in each item of the list `headers`, and `oauth.clientSecret` a
- * key in the object `oauth`.
+ * Returns the secret keys of a kind of destination, each split into `key` and `inner`. `secret` is
+ * a key of the config itself, `headers.to` a key in each item of the list `headers`, and
+ * `oauth.clientSecret` a key in the object `oauth`.
  */
 export function secretsOf({ secretKeys }: ConfigForm) {
   return secretKeys.map((secret) => {
@@ -93,7 +93,9 @@ function textOf(audiences: readonly SecretAudience[]): string {
 interface SecretMember {
   key: string;
   inner: string;
-  /** Called for each secret that is kept, with the JSON pointer to it. */
+  /**
+   * Called for each stored secret that the new config keeps, with the JSON pointer to the secret.
+   */
   keep(path: string): void;
 }
 
@@ -111,10 +113,9 @@ function retainInObject(
 }
 
 /**
- * Returns a list in which items without a secret get a stored one. An item gets the secret of a
- * stored item whose other fields are equal. Among several equal items, each stored secret is used
- * once, in order. A list with too many items is returned unchanged, and validation refuses it
- * later.
+ * Returns a list in which each item without a secret gets a stored secret: that of a stored item
+ * whose other fields are equal. Among several equal items, each stored secret is used once, in
+ * order. A list with too many items is returned unchanged, and validation refuses it later.
  */
 function retainInList(
   items: unknown,

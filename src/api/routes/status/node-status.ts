@@ -15,7 +15,7 @@ export interface LaneSummary extends Omit<LaneStatus, "rates"> {
 export interface WorkspaceStatus {
   /** State of each destination's delivery, by destination id. */
   lanes: Record<string, LaneSummary>;
-  /** Event rates by connection id. */
+  /** Event rates of each connection (of a source to a destination), by connection id. */
   connections: Record<string, Rates>;
   suspensions: RevisionSuspension[];
   /** Messages of failing health checks, one sentence each. */
