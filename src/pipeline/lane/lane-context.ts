@@ -13,7 +13,7 @@ export interface LaneContext {
   logs: LogSet;
   /**
    * The same logs as `logs`, with a separate cache. Replays read old records, which would otherwise
-   * evict the recent ones that live events share.
+   * evict the recent records that the deliveries of new events share.
    */
   replayedLogs: LogSet;
   live: Live;

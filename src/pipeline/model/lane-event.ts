@@ -103,7 +103,10 @@ export function zeroOutputCounts(): OutputCounts {
  */
 export interface Output {
   laneEvent: LaneEvent;
-  /** The received event of `laneEvent`, the only part of it that destinations see. */
+  /**
+   * The received event from which the output was made, the only part of `laneEvent` that
+   * destinations see.
+   */
   input: InputEvent;
   bytes: Uint8Array;
   /** The user code that made the output; undefined when the event is sent unchanged. */

@@ -15,7 +15,7 @@ export class LaneReader {
   readonly #logs: LogSet;
   readonly #cursors = new Map<string, Cursor>();
   readonly #stored: Readonly<Record<string, CursorRecord>>;
-  /** Connection id → position in each log at which the connection's current live period begins. */
+  /** Connection id → positions at which its current live period (time of delivering) begins. */
   readonly #known: Map<string, Positions>;
   /**
    * Connections whose new live period (time of delivering) is still being read: id → their value in
@@ -111,7 +111,7 @@ export class LaneReader {
     }
   }
 
-  /** Whether all records of the log were read about which the deliveries were notified. */
+  /** Whether the lane has read the log up to the last record that was announced to all lanes. */
   #isAhead(log: string): boolean {
     return this.#logs.announcedEnd(log) <= this.#cursor(log).position;
   }

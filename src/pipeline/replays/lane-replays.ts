@@ -67,8 +67,8 @@ export class LaneReplays {
   }
 
   /**
-   * Takes replayed events that were being sent at the crash. Returns an empty list when all were
-   * taken.
+   * Takes replayed events that were being sent when the server crashed. Returns an empty list when
+   * all were taken.
    */
   async takeRecovered(count: number, bytes: number): Promise<LaneEvent[]> {
     for (const replay of this.#replays.values()) {

@@ -60,7 +60,7 @@ export interface ReplayJobsParts {
   readers: ReadonlyMap<string, LogReader>;
   timeOf: TimeOf;
   logEnds(): Promise<Positions>;
-  /** Makes the delivery to these destinations look for replays that began or ended. */
+  /** Makes the deliveries to these destinations look for replays that began or ended. */
   wake(destinationIds: readonly string[]): void;
   clock: Pick<Clock, "now">;
 }

@@ -21,8 +21,8 @@ export interface SearchQuery extends EventQuery {
   /** Maximum number of events to return. */
   limit: number;
   /**
-   * Positions at which an earlier search stopped, to continue from there. Absent for a search from
-   * the logs' ends.
+   * By log: the position at which an earlier search stopped, to continue from there. Absent for a
+   * search from the logs' ends.
    */
   rest?: Positions;
 }
@@ -38,8 +38,8 @@ export interface SearchResult {
   /** The events that were found, newest first. */
   events: FoundEvent[];
   /**
-   * The bound that stopped the search, and the positions to continue from. Absent when the search
-   * is complete.
+   * The bound that stopped the search, and the log positions to continue from. Absent when the
+   * search is complete.
    */
   stopped?: { by: SearchStopReason; rest: Positions };
   /**
