@@ -22,8 +22,8 @@ export function lockFile(path: string, how: keyof typeof operations): (() => voi
 }
 
 /**
- * Changes the owner of a file to the owner of its directory. Without this, the server's user could
- * not open a lock file that root created by a command.
+ * Changes the owner of a file to the owner of its directory. A command that root runs may create
+ * the lock file; without this change, the server, which runs as another user, could not open it.
  */
 function giveToOwner(fd: number, directory: string): void {
   if (process.getuid?.() !== 0) return;
@@ -38,7 +38,7 @@ function giveToOwner(fd: number, directory: string): void {
 
 /**
  * Locks a file like `lockFile`, but waits up to `waitMs` milliseconds for other processes to unlock
- * it. Resolves with undefined when they do not.
+ * it. Resolves with undefined when they do not unlock it in time.
  */
 export async function waitForFile(path: string, how: keyof typeof operations, waitMs: number) {
   const deadline = performance.now() + waitMs;

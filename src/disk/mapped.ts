@@ -46,7 +46,7 @@ export function makeMappable(path: string, content: Uint8Array): void {
   }
 }
 
-/** Creates a file. Its content is durable when the function returns. */
+/** Creates a file with the given content, which is durable when the function returns. */
 function writeWhole(path: string, content: Uint8Array): void {
   const fd = openSync(path, "wx", 0o640);
   try {
@@ -59,7 +59,8 @@ function writeWhole(path: string, content: Uint8Array): void {
 }
 
 /**
- * Turns off copy-on-write for an empty file. Does nothing on file systems without copy-on-write.
+ * Turns off copy-on-write for an empty file, so that its pages are overwritten in place. Does
+ * nothing on file systems without copy-on-write.
  */
 function writeInPlace(fd: number): void {
   libc ??= openLibc(symbols);

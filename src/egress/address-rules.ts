@@ -41,8 +41,9 @@ export interface AddressRules {
    */
   refusal(address: string): string | undefined;
   /**
-   * Whether the ranges permit an address: it is in no forbidden range, or in an allowed one. Does
-   * not check for the machine's own addresses, so the result for an address never changes.
+   * Whether connections to an address are permitted: it is in no forbidden range, or in an allowed
+   * one. Does not check for the machine's own addresses, so the result for an address never
+   * changes.
    */
   allows(address: string): boolean;
 }

@@ -14,24 +14,25 @@ const EGRESS_RESOLVED_SECONDS_MAX = 30;
  */
 const EGRESS_RESOLVED_SECONDS_MIN = 1;
 /**
- * Number of DNS resolutions at a time. A workspace gets another one only while it has fewer than
- * are free; its further requests wait.
+ * Largest number of concurrent DNS resolutions. A workspace (tenant) may begin another resolution
+ * only while it has fewer in progress than are free, so that no workspace takes all of them. Its
+ * further requests wait.
  */
 export const EGRESS_LOOKUPS_MAX = 256;
 /** Number of host names whose checked addresses are cached. */
 const EGRESS_NAMES_MAX = 10_000;
 
 /**
- * A request is not allowed: its URL, its headers or the addresses of its host break a rule. Another
- * attempt would be refused as well.
+ * Error of a request that is not allowed: its URL, its headers or the addresses of its host break a
+ * rule. Another attempt would be refused as well.
  */
 export class EgressRefused extends Error {
   override readonly name = "EgressRefused";
 }
 
 /**
- * Error of a request that ended before it got a permit to resolve its host name. Other requests may
- * still wait for the same name.
+ * Error of a DNS resolution whose request was aborted before the resolution could begin. Other
+ * requests that wait for the same resolution then start a new one.
  */
 class PermitAbandoned extends Error {}
 
@@ -39,8 +40,9 @@ export interface CheckedAddresses {
   /** Returns the cached addresses of a host; undefined when the host must be resolved first. */
   cached(host: string): string[] | undefined;
   /**
-   * Resolves a host to those of its addresses that the address rules permit. Rejects with
-   * `EgressRefused` when there is none. `owner` is the workspace that the resolution counts for.
+   * Resolves a host name. Resolves with those of its addresses that the address rules permit, or
+   * rejects with `EgressRefused` when there is none. `owner` is the workspace (tenant) that the DNS
+   * resolution counts for.
    */
   addresses(host: string, owner: string, signal: AbortSignal): Promise<string[]>;
   /**
@@ -71,8 +73,8 @@ export function createCheckedAddresses({
 }: CheckedAddressesOptions): CheckedAddresses {
   const cache = new Map<string, { addresses: string[]; until: number }>();
   /**
-   * Resolutions under way, by owner and host name. Owners do not share a resolution, because it may
-   * wait until its owner gets a permit.
+   * DNS resolutions in progress, by workspace (`owner`) and host name. Workspaces do not share a
+   * resolution, because it may have to wait until its workspace may begin another one.
    */
   const resolving = new Map<string, Promise<string[]>>();
   const resolutions = new FairSemaphore(EGRESS_LOOKUPS_MAX, fewerThanFree);

@@ -23,8 +23,8 @@ export interface ConnectTls extends EgressTls {
 
 export interface EgressConnectRequest {
   /**
-   * The workspace that the connection counts for. The numbers of resolutions and connections are
-   * bounded for each workspace.
+   * The workspace (tenant) that the connection counts for. The numbers of DNS resolutions and
+   * connections are bounded for each workspace.
    */
   workspaceId: string;
   /** A host name or an IP address. */

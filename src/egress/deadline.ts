@@ -5,7 +5,9 @@
  * to the caller's for each request.
  */
 export class Deadline {
-  /** The awaited thing as a noun, which the error of a timeout mentions. */
+  /**
+   * Noun for the thing that the request waits for at present. The message of a timeout contains it.
+   */
   awaited = "complete answer";
   readonly #outer: AbortSignal;
   readonly #timer: Timer;
@@ -25,8 +27,8 @@ export class Deadline {
   }
 
   /**
-   * Sets the function that is called when the time is over or the caller aborts. It gets the error
-   * or the abort reason.
+   * Sets the function that is called when the time limit has passed or the caller aborts. It gets
+   * the timeout error or the abort reason.
    */
   onEnd(end: (reason: unknown) => void): void {
     if (this.#isOver) end(this.#reason);

@@ -26,9 +26,10 @@ export { reservedHeaders } from "./request-head.ts";
 export type { ConnectStage, OnStage } from "./socket.ts";
 
 /**
- * Connections that destinations such as databases and brokers keep open. An eighth of the process's
- * file descriptors is the bound when that is fewer. A workspace gets another one only while it has
- * fewer than are free; its further destinations wait.
+ * Largest number of connections that destinations such as databases and brokers keep open. It is
+ * lower when an eighth of the process's file descriptors is fewer. A workspace (tenant) may open
+ * another connection only while it has fewer open than are free, so that no workspace takes all of
+ * them. Its further destinations wait.
  */
 export const EGRESS_CONNECTIONS_MAX = 512;
 
@@ -39,16 +40,15 @@ export interface EgressRequest extends HttpRequest {
   tls?: EgressTls | undefined;
   /**
    * Called after each stage of a new connection (`resolve`, `connect`, `tls`). With this function,
-   * the request uses a new connection and no idle one.
+   * the request uses a new connection instead of an idle one.
    */
   onStage?: OnStage | undefined;
   signal: AbortSignal;
 }
 
 /**
- * All outgoing connections of destinations and user code go through this interface. It connects
- * only to addresses that the address rules permit, does not follow redirects, and bounds the size
- * and time of responses.
+ * Makes all outgoing connections of destinations and user code. It connects only to addresses that
+ * the address rules permit, does not follow redirects, and bounds the size and time of responses.
  */
 export interface Egress {
   /**
@@ -57,16 +57,16 @@ export interface Egress {
    */
   request(request: EgressRequest): Promise<EgressResponse>;
   /**
-   * Opens a connection for a protocol other than HTTP. It counts against its workspace's bound
-   * until it is closed. Later errors are only visible in the socket's `close` event. Rejects with
-   * `EgressRefused`, with `TlsRefused`, or with a network error.
+   * Opens a connection for a protocol other than HTTP. Until it is closed, the connection counts
+   * against the bound of its workspace (tenant). Later errors are only visible in the socket's
+   * `close` event. Rejects with `EgressRefused`, with `TlsRefused`, or with a network error.
    */
   connect(request: EgressConnectRequest): Promise<Socket>;
   close(): void;
 }
 
 export interface EgressOptions {
-  /** CIDRs of forbidden address ranges to which connections are permitted all the same. */
+  /** CIDRs to which connections are permitted although they are in a forbidden address range. */
   allow: readonly string[];
   /** Name of the setting that contains `allow`. Error messages mention it. */
   allowSetting?: string;
@@ -118,8 +118,8 @@ export function createEgress(options: EgressOptions): Egress {
   }
 
   /**
-   * Resolves a host and calls `connect` with its addresses, one after the other, until a connection
-   * succeeds. Rejects with the last error.
+   * Resolves a host and calls `connect` with its addresses, in turn, until a connection succeeds.
+   * Rejects with the last error.
    */
   async function reach<T>(
     host: string,

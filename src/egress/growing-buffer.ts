@@ -3,8 +3,9 @@ const nothing = Buffer.alloc(0);
 const BYTES_MIN = 256;
 
 /**
- * Bytes that are received in pieces, in one buffer. Its size doubles when it is full, so the bytes
- * that are copied are at most three times those that were received, however small the pieces are.
+ * Collects bytes that are received in pieces in one buffer. The buffer's size doubles when it is
+ * full, so the bytes that are copied are at most three times those that were received, however
+ * small the pieces are.
  */
 export class GrowingBuffer {
   #buffer: Buffer = nothing;

@@ -6,7 +6,7 @@ import {
   reservedHeaders,
 } from "./egress.ts";
 
-/** A request that user code made with `fetch`. Its body is a text. */
+/** A request that user code made with `fetch`. The body is a string. */
 export interface GuestEgressRequest
   extends Omit<EgressRequest, "body" | "isRepeatable" | "signal"> {
   body: string;
@@ -16,9 +16,9 @@ export interface GuestEgressRequest
 const idempotent = new Set(["GET", "HEAD", "OPTIONS", "PUT", "DELETE"]);
 
 /**
- * Returns the `fetch` function of user code. It sends requests through `egress`, whose allow-list
- * is separate from that of destinations. A redirect is an ordinary response. When user code follows
- * it, the new request is checked like any other.
+ * Returns the `fetch` function of user code. It sends requests through `egress`, whose list of
+ * allowed addresses is separate from that of destinations. A redirect is an ordinary response. When
+ * user code follows the redirect, the new request is checked like any other.
  */
 export function guestFetch(egress: Egress) {
   return async (request: GuestEgressRequest, signal: AbortSignal) => {

@@ -19,8 +19,8 @@ export interface EgressResponse {
 /** The part of a request that does not depend on how the connection is made. */
 export interface HttpRequest {
   /**
-   * The workspace that the request counts for. The numbers of resolutions and connections are
-   * bounded for each workspace, and workspaces never share a connection.
+   * The workspace (tenant) that the request counts for. The numbers of DNS resolutions and
+   * connections are bounded for each workspace, and workspaces never share a connection.
    */
   workspaceId: string;
   method: string;
@@ -33,9 +33,9 @@ export interface HttpRequest {
    */
   answerBytesMax: number;
   /**
-   * Whether the receiver may get the request twice. Such a request is sent again when the receiver
-   * has closed the idle connection that was used: the receiver may have read the request before
-   * that.
+   * Whether the receiver may get the request twice. If so, the request is sent again when the idle
+   * connection that was used turns out to be closed by the receiver, which may have read the
+   * request before that.
    */
   isRepeatable: boolean;
 }
@@ -49,7 +49,9 @@ export interface HttpAttempt extends HttpRequest {
 /** A request with its encoded bytes, which is sent over a connection to its endpoint. */
 interface PreparedRequest {
   attempt: HttpAttempt;
-  /** Key of workspace and endpoint. The request may use idle connections with the same key. */
+  /**
+   * Key of workspace (tenant) and endpoint. The request may use idle connections with the same key.
+   */
   key: string;
   /** The HTTP method in capital letters. */
   method: string;
@@ -62,18 +64,19 @@ export interface HttpClient {
   close(): void;
 }
 
-/** Error codes of a request over a connection that the peer has already closed. */
+/** Error codes of a request that was sent over a connection which the peer had already closed. */
 const closed = new Set(["ECONNRESET", "EPIPE"]);
 
 /**
- * Methods whose body every receiver reads. Some receivers ignore the body of another method, and
- * read it as the beginning of the next request.
+ * Methods with which every receiver reads the body of a request. With another method, some
+ * receivers ignore the body and read it as the beginning of the next request, so the connection is
+ * not used again.
  */
 const withBody = new Set(["POST", "PUT", "PATCH"]);
 
 /**
- * Size of a body, in bytes, up to which head and body are copied into one buffer. A larger body is
- * written separately.
+ * Size of a body, in bytes, up to which request head and body are copied into one buffer. A larger
+ * body is written separately.
  */
 const copiedBytesMax = 64 << 10;
 

@@ -4,8 +4,8 @@ import type { ReceiverConnection } from "./receiver-connection.ts";
 /** Longest time in milliseconds for which an idle connection is kept. */
 const EGRESS_IDLE_MS_MAX = 60_000;
 /**
- * Number of idle connections that destinations keep to all receivers. User code may have as many
- * again. Beyond it, the connection that has been idle longest is closed.
+ * Largest number of idle connections that destinations keep. User code may keep the same number in
+ * addition. When there are more, the connection that has been idle longest is closed.
  */
 export const EGRESS_IDLE_CONNECTIONS_MAX = 256;
 
@@ -20,8 +20,8 @@ const sweepMs = 1_000;
 
 /**
  * Idle connections, which are kept for further requests to the same endpoint. When there are too
- * many, the connection that has been idle longest is closed, whichever workspace uses it. The bound
- * is needed because user code can connect to any number of endpoints.
+ * many, the connection that has been idle longest is closed, whichever workspace (tenant) uses it.
+ * The bound is needed because user code can connect to any number of endpoints.
  */
 export class IdleConnections {
   /** All idle connections. The one that has been idle longest is first. */
@@ -35,8 +35,8 @@ export class IdleConnections {
   }
 
   /**
-   * Removes and returns the most recently used connection to an endpoint; undefined when there is
-   * none.
+   * Removes and returns the most recently used idle connection with the key (workspace and
+   * endpoint); undefined when there is none.
    */
   take(key: string): ReceiverConnection | undefined {
     const kept = this.#byKey.get(key)?.at(-1);

@@ -3,7 +3,7 @@ import { assert } from "../assert.ts";
 import type { ResponseReader } from "./response-reader.ts";
 import { type Endpoint, openSocket } from "./socket.ts";
 
-/** The receiver closed the connection before its response was complete. */
+/** Error of a request whose receiver closed the connection before its response was complete. */
 export class ConnectionClosed extends Error {
   override readonly name = "ConnectionClosed";
 }
@@ -15,9 +15,9 @@ interface PendingRequest {
 }
 
 /**
- * A connection to a receiver. It carries one request at a time. It uses node:net, because
- * `Bun.connect` cannot be aborted: when a receiver drops packets, the socket would stay in use for
- * two minutes.
+ * A connection to a receiver, the HTTP server that a destination or user code sends requests to. It
+ * carries one request at a time. It uses node:net, because `Bun.connect` cannot be aborted: when a
+ * receiver drops packets, the socket would stay in use for two minutes.
  */
 export class ReceiverConnection {
   /** Whether a request was sent over the connection before. */
@@ -42,7 +42,9 @@ export class ReceiverConnection {
     this.#socket.on("close", () => this.#end());
   }
 
-  /** Whether the connection can carry another request. When that ends, `onEnd` is called. */
+  /**
+   * Whether the connection can carry another request. `onEnd` is called when this becomes false.
+   */
   get isOpen(): boolean {
     return this.#isOpen;
   }
@@ -102,7 +104,7 @@ export class ReceiverConnection {
     resolve();
   }
 
-  /** Handles that the receiver closed its side of the connection. */
+  /** Handles that the receiver has closed its side of the connection. */
   #end(): void {
     const pending = this.#pending;
     if (pending?.reader.end()) this.#complete(pending);

@@ -21,7 +21,8 @@ export const reservedHeaders: ReadonlySet<string> = new Set([
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const text = /^[\t\x20-\x7e\x80-\xff]*$/;
 /**
- * HTTP methods that are refused: they are meant for proxies, or the response repeats the request.
+ * HTTP methods that are refused: CONNECT is meant for proxies, and the responses to the others
+ * repeat the request.
  */
 const refusedMethods = new Set(["CONNECT", "TRACE", "TRACK"]);
 /**

@@ -22,9 +22,9 @@ const notHttp = () => new Error("Expected a response of HTTP/1.1");
 type ResponseState = "head" | "length" | "chunks" | "close" | "done";
 
 /**
- * Reads one HTTP response (RFC 9112) that is received in pieces. It refuses responses that parsers
- * read in different ways: with a bare CR or LF, a folded line, a space before a colon, two lengths,
- * or a length together with `chunked`.
+ * Reads one HTTP response (RFC 9112) that is received in pieces. Refuses responses that different
+ * parsers understand differently: with a bare CR or LF, a folded line, a space before a colon, two
+ * lengths, or a length together with `chunked`.
  */
 export class ResponseReader {
   status = 0;
@@ -38,7 +38,10 @@ export class ResponseReader {
   readonly #bytesMax: number;
   #state: ResponseState = "head";
   readonly #head = new GrowingBuffer();
-  /** Number of bytes of all heads so far, including interim (1xx) responses and trailers. */
+  /**
+   * Number of bytes of all heads (status line and headers) so far, including interim (1xx)
+   * responses and trailers.
+   */
   #headBytes = 0;
   /** In state `length`: number of bytes of the body that were not received yet. */
   #left = 0;
@@ -73,15 +76,18 @@ export class ResponseReader {
     return true;
   }
 
-  /** Handles that the receiver closed its side. Returns whether the response is complete. */
+  /**
+   * Handles that the receiver has closed its side of the connection. Returns whether the response
+   * is complete.
+   */
   end(): boolean {
     if (this.#state === "close") this.#state = "done";
     return this.#state === "done";
   }
 
   /**
-   * Parses the head once all of it was received, and returns the bytes after it. Returns undefined
-   * while the head is incomplete.
+   * Parses the head (status line and headers) once all of it was received, and returns the bytes
+   * after it. Returns undefined while the head is incomplete.
    */
   #readHead(piece: Buffer): Buffer | undefined {
     const known = this.#head.length;
@@ -124,7 +130,9 @@ export class ResponseReader {
     if (this.status >= 200) this.#chooseFraming(line[1] === "1");
   }
 
-  /** Determines from the headers how the body ends (RFC 9112 §6.3). */
+  /**
+   * Determines from the headers how the body ends (RFC 9112 §6.3). `isNew` means HTTP/1.1, not 1.0.
+   */
   #chooseFraming(isNew: boolean): void {
     const { connection, "content-length": length, "transfer-encoding": coding } = this.headers;
     this.isReusable = isNew && !/(^|,)[\t ]*close[\t ]*(,|$)/i.test(connection ?? "");

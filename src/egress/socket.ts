@@ -9,7 +9,7 @@ export type OnStage = (stage: ConnectStage) => void;
 
 /** The peer of a connection. Requests to the same endpoint may use the same idle connections. */
 export interface Endpoint {
-  /** IP address of the peer. It is no host name, so connecting sends no DNS query. */
+  /** IP address of the peer. It is not a host name, so connecting sends no DNS query. */
   address: string;
   /** The rules that the address was checked against. */
   rules: AddressRules;

@@ -86,8 +86,8 @@ const timePlaces = [...TIMES_TEXT.matchAll(new RegExp(TIME, "g"))].map(
 const REQUEST_IP_FIELD = keep(',"request_ip":"');
 
 /**
- * Writes the event of a record as JSON into the scratch buffer, beginning at `JSON_START`. Returns
- * the offset after the JSON. Allocates no memory.
+ * Writes the event of a record as JSON into the scratch buffer (preallocated working memory),
+ * beginning at `JSON_START`. Returns the offset after the JSON. Allocates no memory.
  */
 export function writeEvent(record: PixelRecord): number {
   const isStreamed = streamQuery(record.query, record.type);
@@ -121,8 +121,8 @@ export function writeEvent(record: PixelRecord): number {
 }
 
 /**
- * The time, in milliseconds since the epoch, whose text is in `TIMES`. The text is reused when the
- * next event has the same time, which is frequent in a busy log.
+ * The time, in milliseconds since the epoch, whose text the part `TIMES` of the event JSON holds
+ * now. The text is reused when the next event has the same time, which is frequent in a busy log.
  */
 let timesSet = Number.NaN;
 
@@ -176,7 +176,10 @@ function isGiven(node: number): boolean {
   return nodes[node + KIND] === STRING;
 }
 
-/** Whether a string node of the event is absent or holds only spaces. */
+/**
+ * Whether a string field of the event is absent or holds only spaces. `node` is the field's node in
+ * the tree of the event's fields.
+ */
 function isBlank(node: number): boolean {
   const first = bytes[nodes[node + FIRST]!]!;
   const isPrintable = first > SPACE && first < 0x80 && first !== BACKSLASH;

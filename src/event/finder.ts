@@ -65,7 +65,7 @@ function mayHold(query: Buffer, needles: readonly Buffer[]): boolean {
   return needles.every((needle) => text.includes(needle));
 }
 
-/** Working memory for a query string, a separator, and the decoded query string. */
+/** Working memory for one search: a query string, a separator, and the decoded query string. */
 const scratch = Buffer.alloc(2 * PIXEL_TARGET_BYTES_MAX + 1);
 
 function decoded(query: Buffer): Buffer {

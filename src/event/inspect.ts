@@ -95,8 +95,8 @@ function refusal(problem: string): QueryInspection {
 }
 
 /**
- * Upper bound of the number of gaps that the parameter name read last adds. Each index in the name
- * may start a new array.
+ * Returns an upper bound of the number of gaps (array elements that no parameter sets) that the
+ * parameter name read last adds. Each index in the name may start a new array.
  */
 function gapsMax(): number {
   let gaps = 0;
@@ -107,15 +107,16 @@ function gapsMax(): number {
 }
 
 /**
- * Number of gaps in the arrays of a query. Later parameters fill gaps of earlier ones, so this
- * function builds the event. It is called for few queries.
+ * Counts the gaps in the arrays of a query: elements that no parameter sets, such as element 0 when
+ * only `a.1` is set. Builds the event to count them, because a later parameter may fill a gap of an
+ * earlier one. It is called for few queries.
  */
 function gapsOf(query: string, type: "page" | "track"): number {
   readQuery(query, type);
   return arrayGaps();
 }
 
-/** Whether the parameter name read last consists of the single component `name`. */
+/** Whether the parameter name read last is `name` alone, not a path such as `name.part`. */
 function isNamed(name: Uint8Array): boolean {
   const start = starts[0]!;
   if (ends[0]! - start !== name.length) return false;

@@ -10,11 +10,11 @@ import { bytes, QUERY, TEXTS } from "./text/scratch.ts";
  * a copy.
  */
 
-/** The pair that `readPair` read last. */
+/** The pair (name and value of a query parameter) that `readPair` read last. */
 export const pair = {
   /**
-   * Number of components in the name. It is 0 for a pair that is ignored, and at most
-   * `PIXEL_LEVELS_MAX` + 1, which means too many.
+   * Number of components in the parameter's name. It is 0 for a parameter that is ignored, and at
+   * most `PIXEL_LEVELS_MAX` + 1, which means too many.
    */
   levels: 0,
   /** Offset in the scratch buffer where the value starts, before decoding. */
@@ -24,7 +24,7 @@ export const pair = {
   encoded: false,
 };
 
-/** For each component of the name, the offset in the scratch buffer where it starts. */
+/** For each component of the parameter's name, the offset in the scratch buffer where it starts. */
 export const starts = new Int32Array(PIXEL_LEVELS_MAX + 1);
 export const ends = new Int32Array(PIXEL_LEVELS_MAX + 1);
 
@@ -43,8 +43,9 @@ nameClasses[EQUALS] = STOPS;
 nameClasses[DOT] = SPLITS;
 
 /**
- * Copies a query string into the scratch buffer, and returns the offset after it. The caller makes
- * sure that the query has at most 32,768 characters, all below U+0100.
+ * Copies a query string into the scratch buffer (preallocated working memory), and returns the
+ * offset after it. The caller makes sure that the query has at most 32,768 characters, all below
+ * U+0100.
  */
 export function loadQuery(query: string): number {
   const end = QUERY + bytes.write(query, QUERY, "latin1");
@@ -53,7 +54,9 @@ export function loadQuery(query: string): number {
   return end;
 }
 
-/** Reads the pair at offset `from` into `pair`, and returns the offset of the next pair. */
+/**
+ * Reads the query parameter at offset `from` into `pair`, and returns the offset of the next one.
+ */
 export function readPair(from: number): number {
   let levels = 0;
   let start = from;
@@ -90,8 +93,8 @@ export function readPair(from: number): number {
 }
 
 /**
- * Reads a percent-encoded name. The name is decoded before it is split, so `%2E` separates
- * components like a dot. `encodedAt` is the offset of the first encoded character.
+ * Reads a percent-encoded parameter name. The name is decoded before it is split, so `%2E`
+ * separates components like a dot. `encodedAt` is the offset of the first encoded character.
  */
 function readEncodedName(from: number, encodedAt: number): number {
   let stop = encodedAt;

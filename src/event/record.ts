@@ -1,6 +1,9 @@
 import type { RecordCodec } from "../log/event-log.ts";
 
-/** A pixel request as it is stored in the event log. A lane builds the event from it. */
+/**
+ * A pixel request (an event sent as a GET request) as it is stored in the event log. The event that
+ * is delivered is built from this record.
+ */
 export interface PixelRecord {
   type: "page" | "track";
   /** Time of receipt, in milliseconds since the epoch. */
@@ -13,8 +16,9 @@ export interface PixelRecord {
   /** The query string as the client sent it, without the `?`. ASCII characters only. */
   query: string;
   /**
-   * Ends of the other event logs when the pixel arrived; absent when there are no other logs. The
-   * client may have sent this pixel after it got the response to a pixel below these ends.
+   * Ends of the other event logs when the pixel arrived; absent when there are no other logs. They
+   * order events across logs: the client may have sent this pixel after it got the response to a
+   * pixel whose record is below these ends.
    */
   after?: readonly LogEnd[] | undefined;
 }

@@ -28,8 +28,8 @@ import { bytes, QUERY } from "./text/scratch.ts";
 import { isSame } from "./text/span.ts";
 
 /**
- * Reads all parameters of a query string into the tree. It works for every query, unlike
- * `streamQuery`.
+ * Reads all parameters of a query string into the tree of nodes from which an event is written.
+ * Works for every query; the faster `streamQuery` works for most.
  *
  * Leaves out parameters beyond a limit. The listener refuses queries with such parameters, so only
  * an event log that was written under other limits contains them. Throws `RangeError` for a query
@@ -51,8 +51,8 @@ export function readQuery(query: string, type: "page" | "track"): void {
 
 /**
  * Writes the parameters of a query string as JSON to the sections of the scratch buffer, in one
- * pass. Returns false when the query needs `readQuery` and the tree instead. Has the same limits as
- * `readQuery`.
+ * pass. Returns false when the query needs `readQuery`, which builds a tree of nodes. Has the same
+ * limits as `readQuery`.
  */
 export function streamQuery(query: string, type: "page" | "track"): boolean {
   const end = load(query, type);
@@ -86,14 +86,17 @@ function load(query: string, type: "page" | "track"): number {
   return loadQuery(query);
 }
 
-/** Whether the pair read last is the first pair of this query whose name starts with `field`. */
+/**
+ * Whether the first component of the parameter name read last is the name of `field`, a node of the
+ * event.
+ */
 function isFirst(field: number): boolean {
   return (
     field !== NONE && isSame(nodes[field + NAME]!, nodes[field + NAME_END]!, starts[0]!, ends[0]!)
   );
 }
 
-/** Sets a node's value to the value of the pair read last. */
+/** Sets a node's value to the value of the query parameter read last. */
 function setValue(node: number): void {
   let { start, end } = pair;
   if (pair.encoded) {

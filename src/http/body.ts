@@ -15,9 +15,9 @@ const LINE_BYTES_MAX = 1_024;
 export const ENCODED_BODY_BYTES_MAX = 2 * HTTP_BODY_BYTES_MAX;
 
 /**
- * Finds the end of a request's body (RFC 9112 §6, §7). The content of the body is ignored, but the
- * next request begins after it. Malformed framing is refused: chunk sizes must be hexadecimal
- * digits, lines must end with CRLF, and each chunk must have its size.
+ * Finds the end of a request's body (RFC 9112 §6, §7), where the next request begins. The content
+ * of the body is ignored. Malformed framing is refused: chunk sizes must be hexadecimal digits,
+ * lines must end with CRLF, and each chunk must have its size.
  */
 export class Body {
   /** HTTP status with which the body is refused: 400 or 413. It is 0 while the body is valid. */

@@ -33,8 +33,8 @@ export interface OpenConnectionsOptions {
 
 /**
  * Number of connections that may exceed `max` for a short time. A connection that was chosen for
- * eviction may receive a request at that moment; then it is not evicted, and the new connection is
- * admitted all the same.
+ * eviction (closing) may receive a request at that moment. Then it stays open, and the new
+ * connection is admitted all the same.
  */
 const CONNECTIONS_BEYOND_MAX = 16;
 
@@ -149,8 +149,8 @@ export class OpenConnections<T extends EvictableConnection> {
 }
 
 /**
- * The list entries of one connection: in the order of all connections (`all`) and in the order of
- * its network (`own`).
+ * Entries of one connection in two linked lists: the order of all connections (`all`) and the order
+ * of its client network (`own`).
  */
 interface ConnectionEntries<T extends EvictableConnection> {
   network: string | undefined;
@@ -158,7 +158,7 @@ interface ConnectionEntries<T extends EvictableConnection> {
   own: ListEntry<T> | undefined;
 }
 
-/** A set of connections in the order in which they would be evicted. */
+/** A set of connections in the order in which they would be evicted (closed to admit new ones). */
 class EvictionOrder<T extends EvictableConnection> {
   readonly #silent = new LinkedList<T>();
   readonly #active = new LinkedList<T>();
@@ -173,7 +173,10 @@ class EvictionOrder<T extends EvictableConnection> {
     return entry;
   }
 
-  /** Returns the connection to evict first. Undefined when all connections wait for responses. */
+  /**
+   * Returns the connection to evict (close) first. Undefined when every connection has a request
+   * that was not responded to yet.
+   */
   next(): T | undefined {
     const list = this.#silent.size > this.#active.size ? this.#silent : this.#active;
     for (let looks = list.size; looks > 0; looks--) {
@@ -192,8 +195,8 @@ class ListEntry<T extends EvictableConnection> {
   readonly connection: T;
   readonly #active: LinkedList<T>;
   /**
-   * Number of requests of the connection when the entry was moved to the end of its list. A higher
-   * number now means that the entry must move again.
+   * Number of requests of the connection when the entry was moved to the end of its list. If the
+   * connection has more requests now, the entry must move again.
    */
   requests: number;
   list: LinkedList<T> | undefined;
@@ -217,7 +220,7 @@ class ListEntry<T extends EvictableConnection> {
 }
 
 /**
- * A doubly linked list. A `Set` is too slow here: to find its first entry, it steps over all
+ * A doubly linked list. A `Set` is too slow here: to find its first element, it steps over all
  * deleted ones.
  */
 class LinkedList<T extends EvictableConnection> {

@@ -9,7 +9,7 @@ import { InputBuffer } from "./input-buffer.ts";
 import type { HttpResponse } from "./response.ts";
 import type { ServerState } from "./server-state.ts";
 
-/** The empty line after a head, as bytes: five times as fast to search for as a string. */
+/** The empty line after a request head, as bytes: five times as fast to search for as a string. */
 const HEAD_END = Buffer.from("\r\n\r\n");
 const CONTINUE = Buffer.from("HTTP/1.1 100 Continue\r\n\r\n");
 const CR = 0x0d;
@@ -44,7 +44,7 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
   /** Seconds since the server's start at which the connection began to wait for its client. */
   #since: number;
   readonly #input = new InputBuffer();
-  /** Finds the end of the current body; undefined while the request's head is incomplete. */
+  /** Finds the end of the current request's body; undefined while the head is incomplete. */
   #body: Body | undefined;
   /** Number of bytes that this connection has added to `ServerState.bufferedBytes`. */
   #counted = 0;
@@ -111,25 +111,27 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
     return this.#state === "handling";
   }
 
-  /** Closes the connection if it waited longer for its client; returns whether it did so. */
+  /**
+   * Closes the connection if it waited for its client for over `seconds`. Returns whether it did.
+   */
   expire(seconds: number): boolean {
     if (this.#state === "handling" || this.#server.seconds - this.#since <= seconds) return false;
     this.end();
     return true;
   }
 
-  /** Closes the connection. Drops unsent bytes when the client does not read. */
+  /** Closes the connection. Drops unsent bytes of a response when the client does not read them. */
   end(): void {
     if (this.#state === "reading") this.#socket.end();
     else this.#socket.terminate();
   }
 
-  /** Closes the connection after the current response, or at once without a request. */
+  /** Closes the connection after the current response, or at once when there is no request. */
   stop(): void {
     if (this.#state === "reading") this.#close();
   }
 
-  /** Handles the complete requests in the input, until one does not get its response at once. */
+  /** Handles complete requests in the input, until a request does not get its response at once. */
   #run(): void {
     this.#running = true;
     while (this.#state === "reading" && this.#input.length > 0 && this.#next());
@@ -180,7 +182,7 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
     }
   }
 
-  /** Handles a request whose head is in `head` and whose last byte is before `end`. */
+  /** Handles the request with the parsed head `head` that ends before `end` in the input. */
   #take(end: number): true {
     const { bytes } = this.#input;
     assert(end <= this.#input.end, "A request ends within the bytes that came");
@@ -204,8 +206,8 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
   }
 
   /**
-   * Keeps an incomplete head in the input until more bytes are received. Refuses the request when
-   * the bytes cannot become a valid head.
+   * Keeps an incomplete head (request line and headers) in the input until more bytes are received.
+   * Refuses the request when the bytes cannot become a valid head.
    */
   #keepPartialHead(): boolean {
     const { bytes, at, end, searched, length } = this.#input;
@@ -227,9 +229,9 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
   }
 
   /**
-   * Updates the number of buffered bytes. Pauses reading from the socket while the input has more
-   * bytes than one request may have, so that the rest waits in the network's buffers. Refuses the
-   * request when all connections together buffer too many bytes.
+   * Updates the number of bytes that are buffered. Pauses reading from the socket while the input
+   * has more bytes than one request may have, so that the rest waits in the network's buffers.
+   * Refuses the request when all connections together buffer too many bytes.
    */
   #countBuffer(): void {
     const rest = this.#isLast ? 0 : this.#input.length;

@@ -1,14 +1,14 @@
 import { readFileSync } from "node:fs";
 
 /**
- * Number of file descriptors that are reserved for files, the catalog and the event loop, but at
- * most half of all.
+ * Number of file descriptors that are reserved for files, the catalog (the database of settings)
+ * and the event loop. At most half of all descriptors are reserved.
  */
 const OTHER_DESCRIPTORS_MAX = 128;
 
 /**
- * How many file descriptors this process may open (`max`), and how many of these connections may
- * use (`connectionsMax`).
+ * How many file descriptors this process may open (`max`), and how many of them client connections
+ * may use (`connectionsMax`).
  */
 export interface DescriptorLimits {
   max: number;

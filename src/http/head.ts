@@ -10,7 +10,8 @@ import { HTTP_HEADERS_MAX, HTTP_METHOD_CHARS_MAX } from "../settings/limits.ts";
  */
 
 /**
- * The head that `readHead` parsed last. Positions are offsets into the bytes that `readHead` got.
+ * The request head (request line and headers) that `readHead` parsed last. Positions are offsets
+ * into the bytes that `readHead` got.
  */
 export const head = {
   methodStart: 0,

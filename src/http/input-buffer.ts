@@ -8,7 +8,10 @@ export class InputBuffer {
   bytes: Buffer = EMPTY;
   at = 0;
   end = 0;
-  /** Offset in `bytes` up to which the end of a head was searched without result. */
+  /**
+   * Offset in `bytes` before which a search found no end of a request head. The next search starts
+   * there.
+   */
   searched = 0;
 
   /** Number of bytes that were not handled yet. */

@@ -10,7 +10,10 @@ import type { ServerState } from "./server-state.ts";
 /** Milliseconds between two checks for connections that have waited too long for their clients. */
 const SWEEP_MS = 1_000;
 const STOP_POLL_MS = 5;
-/** Milliseconds between two checks for room while the server is at its bound of connections. */
+/**
+ * Milliseconds between two checks whether another connection may be accepted, while the server has
+ * as many connections as it may.
+ */
 const FULL_MS = 10;
 /**
  * Number of connections that are accepted in one iteration of the event loop. A bound is needed so
@@ -34,8 +37,8 @@ export interface HttpServerOptions
    */
   connectionsMax?: number;
   /**
-   * Number of open connections of one network beyond which a new one evicts another one of that
-   * network. 0 means no limit.
+   * Number of open connections of one client network beyond which a new one evicts (closes) another
+   * one of that network. 0 means no limit.
    */
   connectionsPerNetworkMax?: number;
   /** Called when an assertion failed while a connection was handled. That connection is closed. */

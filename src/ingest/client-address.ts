@@ -3,7 +3,10 @@ import ipaddr from "ipaddr.js";
 import type { HttpExchange } from "../http/exchange.ts";
 import { FORWARDED_HOPS_MAX } from "../settings/limits.ts";
 
-/** Number of peers whose parsed address is cached. When one more comes, the cache is cleared. */
+/**
+ * Number of peers whose parsed address is cached. When another peer would exceed this number, the
+ * cache is cleared.
+ */
 const PEERS_REMEMBERED_MAX = 4_096;
 
 export interface ClientAddresses {

@@ -2,16 +2,16 @@ import type { HttpExchange } from "../http/exchange.ts";
 import type { HttpResponse } from "../http/response.ts";
 
 export interface FlushResponsesOptions {
-  /** Returns the response to a request whose record is durable. */
+  /** Returns the response to a request whose event is durable in the log. */
   stored(): HttpResponse;
-  /** Returns the response to a request whose record could not be stored. */
+  /** Returns the response to a request whose event could not be stored. */
   failed(error: unknown): HttpResponse;
 }
 
 /**
- * Creates a function that responds to requests when their records are durable. All records of one
- * flush have the same promise, so the function adds one callback per flush instead of one per
- * request.
+ * Creates a function that responds to requests when the records of their events are durable. All
+ * records of one flush have the same promise, so the function adds one callback per flush instead
+ * of one per request.
  */
 export function createFlushResponses({ stored, failed }: FlushResponsesOptions) {
   /** Requests that wait for a flush, by the promise that the records of the flush share. */

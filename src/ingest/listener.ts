@@ -38,8 +38,8 @@ export interface IngestListener {
 }
 
 /**
- * Creates the HTTP listener that receives pixels. It passes each request to the endpoint for its
- * path, and responds to requests for unknown paths.
+ * Creates the HTTP listener that receives pixels (events sent as GET requests). It passes each
+ * request to the endpoint for its path, and responds to requests for unknown paths.
  */
 export function createIngestListener(options: IngestListenerOptions): IngestListener {
   const { logger, metrics } = options;
@@ -124,8 +124,8 @@ export function createIngestListener(options: IngestListenerOptions): IngestList
 }
 
 /**
- * Whether a request's method is one that sends a pixel. POST is accepted because
- * `navigator.sendBeacon` uses it; the body is ignored.
+ * Whether a request's method is allowed for a pixel (an event sent as a request). POST is accepted
+ * because `navigator.sendBeacon` uses it; the body is ignored.
  */
 const isPixel = ({ method }: HttpExchange) => method === "GET" || method === "POST";
 

@@ -35,8 +35,8 @@ export interface IngestSettings {
 export type IngestLogSettings =
   | FileLogSettings
   /**
-   * A log of partitions, to which the processes of all nodes append. Only `OpenPartitions` reads
-   * `settings`.
+   * A log of Kafka partitions, to which the processes of all nodes append. Only `OpenPartitions`
+   * reads `settings`.
    */
   | { kind: "partitions"; settings: object };
 
@@ -46,7 +46,10 @@ export interface FileLogSettings extends SegmentBounds {
   directory: string;
   /** Lowest sequence number that the process may assign. */
   firstSequence: number;
-  /** Event logs of the other ingest processes. Each record contains their ends. */
+  /**
+   * Event logs of the other ingest processes. Each record stores their ends, to order events across
+   * logs.
+   */
   otherLogs: readonly OtherFileLog[];
 }
 

@@ -29,8 +29,8 @@ export function createStatusCounter(metrics: Metrics | undefined): (status: numb
 }
 
 /**
- * Milliseconds between two log lines about evicted connections. A line for each one would let an
- * attacker fill the log.
+ * Milliseconds between two log lines about evicted (closed) connections. With a line for each
+ * connection, an attacker could fill the log.
  */
 const EVICTION_LINE_MS = 60_000;
 

@@ -4,8 +4,8 @@ import { HttpResponse } from "../http/response.ts";
 const GIF = Buffer.from("R0lGODlhAQABAIAAAAAAAAAAACH5BAEAAAAALAAAAAABAAEAAAICRAEAOw==", "base64");
 
 /**
- * Value of `Cache-Control` that forbids caching, because the server gets no event for a cached
- * pixel.
+ * Value of `Cache-Control` that forbids caching. A cached pixel would send no request, so its event
+ * would be lost.
  */
 const NO_STORE = "no-store, no-cache, must-revalidate, private";
 const SHARED = {

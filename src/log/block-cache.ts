@@ -2,7 +2,7 @@ import { assert } from "../assert.ts";
 import { type Block, recordsOf } from "./block.ts";
 import type { LogRecord } from "./event-log.ts";
 
-/** Total size in bytes of the decoded blocks that one log reader caches. */
+/** Largest total size in bytes of the decoded blocks that one log reader caches. */
 export const LOG_CACHE_BYTES_MAX = 16 << 20;
 
 export interface CachedBlock extends Block {
@@ -10,8 +10,8 @@ export interface CachedBlock extends Block {
 }
 
 /**
- * Blocks that were read last from one log, by the sequence number of their first record. All lanes
- * that read the log use the same cache.
+ * Cache of the blocks that were read last from one log. The key is the sequence number of a block's
+ * first record. All readers of the log share the cache.
  */
 export class BlockCache {
   readonly #blocks = new Map<number, CachedBlock>();
@@ -35,7 +35,7 @@ export class BlockCache {
 
   /**
    * Removes the blocks that were added first until the cache fits `bytesMax`. The order of use does
-   * not matter: a lane reads each block only once.
+   * not matter, because each consumer of the log reads a block only once.
    */
   #evict(): void {
     for (const block of this.#blocks.values()) {

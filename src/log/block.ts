@@ -37,7 +37,7 @@ const AT_COUNT = 8;
 const AT_CRC = 12;
 const AT_SEQUENCE = 16;
 
-/** A complete block with a correct checksum. */
+/** A block: records that were written to the log together, with a header and a correct checksum. */
 export interface Block {
   /** Sequence number of the block's first record. */
   first: number;
@@ -63,10 +63,10 @@ export function sealBlock(buffer: Buffer, end: number, first: number, count: num
 }
 
 /**
- * Returns the block that starts at `offset` of `window`. Returns undefined when no block starts
- * there, the block's bytes are damaged, the window ends inside the block, or the block's first
- * sequence number is below `sequenceMin`. (Sequence numbers ascend within a segment, so a lower one
- * marks leftover bytes.)
+ * Returns the block that starts at `offset` of `window`, which holds bytes of a segment file.
+ * Returns undefined when no block starts there, the block's bytes are damaged, the window ends
+ * inside the block, or the block's first sequence number is below `sequenceMin`. (Sequence numbers
+ * ascend within a segment, so a lower one marks leftover bytes.)
  */
 export function blockAt(window: Buffer, offset: number, sequenceMin: number): Block | undefined {
   if (window.length - offset < HEADER_BYTES) return undefined;
@@ -81,8 +81,8 @@ export function blockAt(window: Buffer, offset: number, sequenceMin: number): Bl
 }
 
 /**
- * Offset of the next block magic at or after `offset`, where a block may start; -1 when there is
- * none.
+ * Returns the offset of the next block magic (the four bytes with which each block begins) at or
+ * after `offset`; -1 when there is none.
  */
 export function findMagic(window: Buffer, offset: number): number {
   return window.indexOf(MAGIC, offset);

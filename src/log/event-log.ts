@@ -38,7 +38,9 @@ export interface LogRecord {
   bytes: Uint8Array;
 }
 
-/** A part of a log that `trim` deletes as a whole: a segment file, or a stretch of a partition. */
+/**
+ * A part of a log that `trim` deletes as a whole: a segment file, or a range of a Kafka partition.
+ */
 export interface LogPart {
   /** Sequence number of the part's first record. */
   first: number;
@@ -49,13 +51,16 @@ export interface LogPart {
 export interface LogReader {
   /** Sequence number of the oldest record that the log still holds. */
   first(): number;
-  /** Sequence number after the last record that the reader may return. */
+  /**
+   * Sequence number after the last record that the reader may return. Later records may not be
+   * durable yet.
+   */
   end(): number;
   /** Sets the reader's end to `sequence`. All records below `sequence` must be durable. */
   advance(sequence: number): void;
   /**
-   * Number of records with a sequence number of at least `from` and below `to`. An estimate where
-   * sequence numbers have gaps.
+   * Number of records with a sequence number of at least `from` and below `to`. The number is an
+   * estimate where sequence numbers have gaps.
    */
   countBetween(from: number, to: number): number;
   /**
@@ -65,8 +70,8 @@ export interface LogReader {
    */
   read(sequence: number, bytesMax: number): Promise<{ records: LogRecord[]; next: number }>;
   /**
-   * Deletes the segments whose records are all below `sequence`, one after the other. Stops early
-   * when `stop` is aborted. Deletes nothing while the log is being copied for a backup.
+   * Deletes the segments whose records are all below `sequence`, the oldest first. Stops early when
+   * `stop` is aborted. Deletes nothing while a backup copies the log.
    */
   trim(sequence: number, stop?: AbortSignal): Promise<void>;
   /** Parts of the log, oldest first. The last part may still grow. */
@@ -84,11 +89,12 @@ export interface EventLogs {
    */
   ends(): Promise<Readonly<Record<string, number>>>;
   /**
-   * Calls `listener` whenever more records are durable. `news` says which records; without `news`,
-   * any log may have new records. Returns a function that unsubscribes the listener.
+   * Calls `listener` whenever more records are durable. `news` names the log and the range of these
+   * records; without `news`, any log may have new records. Returns a function that unsubscribes the
+   * listener.
    */
   onDurable(listener: (news?: DurableRange) => void): () => void;
-  /** One sentence for each log that lost records, for the operator. */
+  /** One sentence for each log that lost records, for the operator of the server. */
   warnings(): string[];
   close(): Promise<void>;
 }
@@ -100,13 +106,13 @@ export interface DurableRange {
   /** Sequence number after the last durable record. */
   end: number;
   /**
-   * Source ids of those records. A listed source may have no record among them, but every record's
-   * source is listed.
+   * Source ids of the new records. A listed source may have no record among them, but every
+   * record's source is listed.
    */
   sources: readonly string[];
 }
 
-/** A record was not stored, because the disk or the brokers refused it. */
+/** Error of an append whose record was not stored, because the disk or the brokers refused it. */
 export class LogUnavailable extends Error {
   override readonly name = "LogUnavailable";
 }

@@ -10,8 +10,8 @@ import type { RecordCodec } from "./event-log.ts";
 import { PAGE_BYTES, pageAligned } from "./io/page.ts";
 
 /**
- * A block that records are being added to. Its buffer is reused after the write, so appending a
- * record allocates no memory.
+ * A block to which records are still being added. Its buffer is reused after the write, so
+ * appending a record allocates no memory.
  */
 export interface OpenBlock {
   buffer: Buffer;
@@ -20,7 +20,9 @@ export interface OpenBlock {
   count: number;
 }
 
-/** The blocks that one flush writes, and the promise that all their records share. */
+/**
+ * The blocks that one flush (a write to disk) stores, and the promise that all their records share.
+ */
 export class FlushBatch {
   readonly blocks: OpenBlock[] = [];
   readonly #settled = Promise.withResolvers<void>();
@@ -82,7 +84,10 @@ export class FlushBatch {
   }
 }
 
-/** Largest part of a batch's bytes that may be padding. */
+/**
+ * Largest part of a batch's bytes that may be padding. Padding fills a disk page, so that the next
+ * flush does not write the page again.
+ */
 const PADDING_SHARE_MAX = 1 / 4;
 
 /**
@@ -92,8 +97,8 @@ const PADDING_SHARE_MAX = 1 / 4;
 const SPARE_BUFFERS = 2;
 
 /**
- * Encodes records into the blocks of a waiting batch. Each flush takes that batch, and the next
- * record starts a new one.
+ * Encodes records into the blocks of a batch that waits for the next flush. Each flush takes the
+ * waiting batch, and the next record starts a new batch.
  */
 export class Batcher<T> {
   #waiting = new FlushBatch();

@@ -28,7 +28,8 @@ export const tryTrimming = (directory: string) => lockFile(trimming(directory), 
 
 /**
  * Prevents every process from deleting segments of a log directory until the returned function is
- * called. Waits up to `waitMs` milliseconds for a deletion under way, then throws `StartError`.
+ * called. Waits up to `waitMs` milliseconds for a deletion that is in progress, then throws
+ * `StartError`.
  */
 export async function withoutTrimming(directory: string, waitMs: number): Promise<() => void> {
   const unlock = await waitForFile(trimming(directory), "shared", waitMs);

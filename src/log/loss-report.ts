@@ -2,7 +2,7 @@ import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import { type ReaderMetrics, readerMetrics } from "./metrics.ts";
 
-/** Missing sequence numbers of a log: from `from` (inclusive) to `to` (exclusive). */
+/** A range of missing sequence numbers of a log: from `from` (inclusive) to `to` (exclusive). */
 export interface Gap {
   from: number;
   to: number;
@@ -11,7 +11,10 @@ export interface Gap {
 interface LogLosses {
   records: number;
   bytes: number;
-  /** The reported gaps: each key is the end of a gap, its value the start of that gap. */
+  /**
+   * The gaps (ranges of missing records) that were reported already: each key is the end of a gap,
+   * its value the start of that gap.
+   */
   gaps: Map<number, number>;
 }
 
@@ -56,7 +59,7 @@ export class LossReport {
     this.#logger.error(context, "damaged part of the event log skipped");
   }
 
-  /** One sentence for each log that lost records, for the operator. */
+  /** One sentence for each log that lost records, for the operator of the server. */
   warnings(): string[] {
     return [...this.#lost].flatMap(([directory, { records, bytes }]) => {
       const found = [
@@ -69,8 +72,8 @@ export class LossReport {
   }
 
   /**
-   * Forgets the gaps of a log that end below `sequence`. No lane reads them again, so they cannot
-   * be reported twice.
+   * Forgets the reported gaps of a log that end below `sequence`, the log's first number after a
+   * trim. No reader can find these gaps again, so they cannot be reported twice.
    */
   forget(directory: string, sequence: number): void {
     const gaps = this.#lost.get(directory)?.gaps ?? new Map<number, number>();

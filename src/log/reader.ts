@@ -51,7 +51,7 @@ interface KnownSegment extends Segment {
   bytes?: number;
 }
 
-/** The block that a search step found, or the number from which the search continues. */
+/** Result of a search step: the block, or the sequence number where the search continues. */
 type Lookup = CachedBlock | number;
 
 const lookupEnd = (found: Lookup) => (typeof found === "number" ? found : found.end);
@@ -60,7 +60,7 @@ class SegmentLogReader implements LogReader {
   readonly #options: LogReaderOptions;
   readonly #report: LossReport;
   readonly #cache = new BlockCache();
-  /** Searches under way by sequence number; lanes with the same number wait for one search. */
+  /** Searches in progress by sequence number. Callers with the same number share one search. */
   readonly #searches = new Map<number, Promise<Lookup>>();
   #segments: KnownSegment[] = [];
   /** Segments whose index is in memory, in order of use. The segment used last is at the end. */
@@ -179,9 +179,9 @@ class SegmentLogReader implements LogReader {
   }
 
   /**
-   * Returns the block of `run` that holds `position`, or the next block after it. Undefined when
-   * all blocks of the run are before `position`, so that the search continues after the run. Adds
-   * the run's blocks to the segment's index.
+   * Returns the block of `run` (consecutive blocks of a segment) that holds `position`, or the next
+   * block after it. Undefined when all blocks of the run are before `position`, so that the search
+   * continues after the run. Adds the run's blocks to the segment's index.
    */
   #pick(segment: KnownSegment, run: BlockRun, position: number): Lookup | undefined {
     let found: CachedBlock | undefined;
@@ -201,9 +201,9 @@ class SegmentLogReader implements LogReader {
   }
 
   /**
-   * Reads consecutive blocks of a segment file, from the entry `start` of its index on. Undefined
-   * when the file does not exist any more: it was trimmed, or its writer replaced it while it was
-   * empty.
+   * Reads consecutive blocks of a segment file, from the entry `start` of its index on. Returns
+   * undefined when the file no longer exists: it was trimmed, or its writer replaced it while it
+   * was empty.
    */
   async #readRun(segment: KnownSegment, start: IndexEntry): Promise<BlockRun | undefined> {
     let fd: number;
@@ -231,7 +231,7 @@ class SegmentLogReader implements LogReader {
 
   /**
    * Reads consecutive blocks and skips bytes that the disk cannot read. Throws when the disk cannot
-   * read the bytes after them either.
+   * read the bytes after the skipped ones either.
    */
   async #readPast(segment: KnownSegment, fd: number, range: BlockRunRange): Promise<BlockRun> {
     const run = await readBlockRun(fd, { ...range, pastErrors: true });
@@ -264,7 +264,7 @@ class SegmentLogReader implements LogReader {
     return this.#segments.find(later);
   }
 
-  /** Lists the segments of the directory; segments that were known before keep their index. */
+  /** Lists the segment files again. Segments that were known before keep their index. */
   #list(): void {
     const known = new Map(this.#segments.map((segment) => [segment.first, segment]));
     this.#segments = listSegments(this.#options.directory).map(
@@ -284,8 +284,9 @@ class SegmentLogReader implements LogReader {
   }
 
   /**
-   * Reports the records with numbers from `from` to `to` (exclusive) as missing, except refused
-   * ones. Returns the sequence number at which reading continues.
+   * Reports the records with numbers from `from` to `to` (exclusive) as missing. Leaves out records
+   * whose write failed and that were therefore never acknowledged. Returns the sequence number at
+   * which reading continues.
    */
   #passOver(from: number, to: number): number {
     if (to <= from) return from;

@@ -10,14 +10,15 @@ import { closeSegment, createSegment } from "./segment/segment-file.ts";
 import { listSegments, type Segment } from "./segment/segments.ts";
 
 /**
- * Size in bytes of one read while a segment is scanned. It is larger than a lane's reads, so that a
- * full segment is scanned in a fraction of a second.
+ * Size in bytes of one read while recovery scans a segment. It is larger than a normal read, so
+ * that a full segment is scanned in a fraction of a second.
  */
 const WINDOW_BYTES = 4 * LOG_BLOCK_BYTES_MAX;
 
 /**
  * Recovers a log that no process writes any more, and returns the sequence number after its last
- * record. Adds an empty segment at the end, so that `trim` can delete all segments with records.
+ * record. Adds an empty segment at the end: `trim` never deletes the newest segment, and must be
+ * able to delete all segments with records.
  */
 export async function sealLog(options: { directory: string; logger: Logger }): Promise<number> {
   const { directory, logger } = options;

@@ -10,13 +10,17 @@ import { syncPath } from "../disk/sync.ts";
 import { codeOf } from "../errors.ts";
 import type { Gap } from "./loss-report.ts";
 
-/** Number of lines, counted from the end of the file `refused`, that are read. */
+/**
+ * Number of lines that are read from the end of the file `refused`. The file lists the sequence
+ * numbers of records that were not stored because the disk failed.
+ */
 const LINES_MAX = 10_000;
 
 const pathIn = (directory: string) => join(directory, "refused");
 
 /**
- * Adds refused sequence numbers to the file `refused`, durably. Only the log's writer may call it.
+ * Adds sequence numbers of records that were refused (not stored, because the disk failed) to the
+ * file `refused`, durably. Only the log's writer may call it.
  */
 export function recordRefused(directory: string, { from, to }: Gap): void {
   const fd = openSync(pathIn(directory), "a", 0o640);
@@ -29,7 +33,10 @@ export function recordRefused(directory: string, { from, to }: Gap): void {
   syncPath(directory);
 }
 
-/** Number of refused sequence numbers within `gap`. */
+/**
+ * Returns how many sequence numbers of `gap` belong to records that were refused (not stored,
+ * because the disk failed). Readers do not report these records as missing.
+ */
 export function countRefusedWithin(directory: string, gap: Gap): number {
   let count = 0;
   for (const { from, to } of refusedOf(directory)) {

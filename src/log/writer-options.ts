@@ -22,7 +22,8 @@ export interface LogWriterOptions<T> extends SegmentBounds {
   logger: Logger;
   metrics?: Metrics;
   /**
-   * Lowest sequence number that the writer may assign. Readers may already have used lower ones.
+   * Lowest sequence number that the writer may assign. Lower numbers may have been read by
+   * consumers, which would skip new records with these numbers.
    */
   first?: number;
   /**
@@ -30,6 +31,6 @@ export interface LogWriterOptions<T> extends SegmentBounds {
    * end and `first`, whose records are missing.
    */
   onMissing?(gap: Gap): void;
-  /** Called after `durable` or `healthy` has changed, before the promise of any record settles. */
+  /** Called after a change of `durable` or `healthy`, before the promise of any record settles. */
   onChange?(): void;
 }

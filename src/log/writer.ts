@@ -20,18 +20,18 @@ import {
 import { type Segment, segmentOf } from "./segment/segments.ts";
 import type { LogWriterOptions } from "./writer-options.ts";
 
-/** Bytes of a segment after which the next one starts; only whole segments can be deleted. */
+/** Size in bytes after which a new segment file begins. Only whole segments can be deleted. */
 export const LOG_SEGMENT_BYTES_MAX = 64 << 20;
 /** Longest wait of a flush for more records, in ms from the start of the previous flush. */
 const LOG_GATHER_MS = 1;
-/** Milliseconds until a new segment is tried again while no record is written. */
+/** Milliseconds until the next attempt to replace an old segment, if this is not possible now. */
 const LOG_ROTATE_RETRY_MS = 1_000;
 /** Milliseconds between two attempts to write to a disk that failed. */
 const LOG_PROBE_MS = 250;
 
 /**
- * Opens a log for writing: locks its directory, cuts an incomplete last block, starts a segment.
- * Throws `StartError` when another process holds the lock, and errors of the file system.
+ * Opens a log for writing: locks its directory, truncates an incomplete last block, starts a
+ * segment. Throws `StartError` when another process holds the lock, and errors of the file system.
  */
 export async function openLogWriter<T>(options: LogWriterOptions<T>): Promise<LogWriter<T>> {
   makeDirectory(options.directory);
@@ -65,7 +65,7 @@ class SegmentLogWriter<T> implements LogWriter<T> {
   readonly #batcher: Batcher<T>;
   /** The segment that is being written; undefined from a failed write to the next segment. */
   #segment: SegmentFile | undefined;
-  /** The newest segment, if it holds no block. The next segment that is started replaces it. */
+  /** The newest segment, while it holds no block. The next segment that starts replaces it. */
   #emptySegment: Segment | undefined;
   #durable: number;
   #healthy = true;
@@ -136,8 +136,8 @@ class SegmentLogWriter<T> implements LogWriter<T> {
   }
 
   /**
-   * Writes batches until no record waits. No `await` comes between the last check and the end of
-   * the loop, so that no record is appended in between and left unwritten.
+   * Writes batches until no record waits. No `await` comes between the last check for waiting
+   * records and the end of the loop, so that no record is appended in between and left unwritten.
    */
   async #run(): Promise<void> {
     do {
@@ -203,7 +203,7 @@ class SegmentLogWriter<T> implements LogWriter<T> {
     this.#emptySegment = undefined;
   }
 
-  /** Starts the age timer of a segment when its first block was written. */
+  /** Starts the timer for the segment's largest age, when its first block was written. */
   #startAge(): void {
     this.#isOld = false;
     clearTimeout(this.#ageTimer);

@@ -34,13 +34,15 @@ import { GuestStarter, type SandboxStatus } from "./scheduling/guest-starter.ts"
 import { TestBudget } from "./test-budget.ts";
 
 /**
- * Bytes of outputs above which a live batch ends early. Its caller runs the remaining events again.
+ * Size in bytes of the outputs above which a batch of live (not test) events ends early. Its caller
+ * runs the remaining events again.
  */
 export const GUEST_BATCH_OUTPUT_BYTES_MAX = 2 << 20;
 
 export interface SandboxOptions extends HostFunctions {
   /**
-   * Command that starts a guest, such as `[process.execPath, "guest"]`. The language is appended.
+   * Command that starts a guest process, such as `[process.execPath, "guest"]`. The language of the
+   * user code is appended.
    */
   guestCommand: readonly string[];
   /** Whether user code may run even if the kernel cannot confine it completely. */
@@ -56,17 +58,20 @@ export interface GuestSandbox extends Sandbox {
    */
   status(): SandboxStatus;
   /**
-   * Suspended programs. They are not run for a while, because all events of their last batches
-   * failed.
+   * Programs that are suspended: they are not run for a while, because all events of their last
+   * batches failed.
    */
   suspended(): ProgramSuspension[];
-  /** Number of running guests, and of workspaces that wait for a guest. */
+  /** Number of guest processes, and of workspaces (tenants) that wait for a guest process. */
   guestCounts(): { alive: number; awaited: number };
 }
 
 export type { ProgramSuspension, SandboxStatus };
 
-/** Creates a sandbox whose guests are isolated child processes. Starts a spare guest at once. */
+/**
+ * Creates a sandbox that runs user code in isolated child processes (guests). Starts a spare guest
+ * at once.
+ */
 export function createSandbox(options: SandboxOptions): GuestSandbox {
   const limits = { ...defaultLimits, ...options.limits };
   const metrics = createSandboxMetrics(options.metrics);
@@ -133,7 +138,7 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
     return counted(outcomes);
   }
 
-  /** Counts the outcomes in the metrics, and returns them. */
+  /** Counts the outcomes of events in the metrics, and returns these outcomes. */
   function counted(outcomes: ProgramOutcome[]): ProgramOutcome[] {
     const counts = { failed: 0, dropped: 0, transformed: 0 };
     for (const outcome of outcomes) counts[nameOf(outcome)] += 1;
@@ -208,8 +213,9 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
   }
 
   /**
-   * Sends one request to a guest that serves nothing else and ends afterwards. When the guest ends
-   * before it replies, resolves with `failed` of the error, because the code is to blame.
+   * Sends one request to a guest process that serves nothing else and ends afterwards. When the
+   * process ends before it replies, the code is to blame: resolves with the result of `failed` for
+   * the error.
    */
   function requestOnce<T>(
     workspaceId: string,
@@ -237,8 +243,9 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
 }
 
 /**
- * Does the work. When no guest starts because the request has already used up its CPU time for
- * tests, resolves with `failed` of the budget's error instead of rejecting.
+ * Returns the result of the work. When no guest process starts because the request has already used
+ * up its CPU time for tests, resolves with the result of `failed` for the budget's error instead of
+ * rejecting.
  */
 async function failIfSpent<T>(
   budget: TestBudget,

@@ -9,13 +9,13 @@ import {
 } from "../settings/limits.ts";
 
 /**
- * Milliseconds that the host waits beyond a guest's time limit before it kills the guest with
- * SIGKILL. The guest stops user code by itself at the limit.
+ * Milliseconds that the host (the server) waits beyond a guest process's time limit before it kills
+ * the process with SIGKILL. The guest stops user code by itself at the limit.
  */
 const GUEST_KILL_GRACE_MS = 500;
 /**
- * Guests that a workspace's code may end before its next guest is delayed. Finding the event that
- * is to blame can take three guests.
+ * Number of guest processes that a workspace's code may end before its next guest is delayed. Three
+ * guests may end before it is clear which event is to blame.
  */
 const FREE_LOSSES = 4;
 
@@ -30,7 +30,8 @@ export interface SandboxLimits {
   /** Memory in bytes that all guests together may use. */
   memoryBytes: number;
   /**
-   * Guests that a workspace's code may end within a short time before its next guest is delayed.
+   * Number of guest processes that a workspace's code may end within a short time before its next
+   * guest is delayed.
    */
   freeLosses: number;
   throwAways: number;

@@ -46,8 +46,8 @@ export function createSandboxMetrics(registry = new Registry()) {
       registers,
     }),
     /**
-     * Defines the gauge of workspaces that wait for a guest. `count` is called whenever the gauge
-     * is read.
+     * Defines the gauge of workspaces that wait for a guest process. `count` is called whenever the
+     * gauge is read.
      */
     countWaiting(count: () => number) {
       new Gauge({
@@ -60,8 +60,8 @@ export function createSandboxMetrics(registry = new Registry()) {
       });
     },
     /**
-     * Defines the gauge of workspaces whose next guest is delayed. `count` is called whenever the
-     * gauge is read.
+     * Defines the gauge of workspaces whose next guest process is delayed. `count` is called
+     * whenever the gauge is read.
      */
     countBackingOff(count: () => number) {
       new Gauge({

@@ -12,7 +12,8 @@ export interface UserError {
   line?: number;
   column?: number;
   /**
-   * importName of the library in which the error occurred; absent for the transformation itself.
+   * Name with which code imports the library in which the error occurred; absent when it occurred
+   * in the transformation itself.
    */
   library?: string;
 }
@@ -26,13 +27,13 @@ export interface LibraryCode {
 }
 
 /**
- * A transformation's code with the libraries that it imports: all code that a guest needs to run
- * it.
+ * A transformation's code with the libraries that it imports: all code that a guest process needs
+ * to run it.
  */
 export interface Program {
   /**
-   * The versionId of the transformation and those of its libraries, joined by `+`. Programs with
-   * the same id have the same code.
+   * The version ids of the transformation and of its libraries, joined by `+`. Programs with the
+   * same id have the same code.
    */
   id: string;
   workspaceId: string;
@@ -46,8 +47,8 @@ export interface Program {
 }
 
 /**
- * A batch of events as JSON texts in UTF-8, with the metadata that `metadata(event)` returns for
- * each.
+ * A batch of events as JSON texts in UTF-8, with the metadata of each event, which user code reads
+ * with `metadata(event)`.
  */
 export interface ProgramBatch {
   events: readonly Uint8Array[];
@@ -78,8 +79,8 @@ export const metadataKeys = [
 export type MetadataKey = (typeof metadataKeys)[number];
 
 /**
- * A line that user code wrote with `log(...)`, such as `Log: a 1 true`, with its event and
- * position.
+ * A line that user code wrote with `log(...)`, such as `Log: a 1 true`, with the event for which it
+ * was written and the position of the call in the code.
  */
 export interface LogLine {
   text: string;
@@ -89,12 +90,15 @@ export interface LogLine {
    */
   event?: number;
   line?: number;
-  /** importName of the library that called `log`; absent for the transformation itself. */
+  /**
+   * Name with which code imports the library that called `log`; absent for the transformation
+   * itself.
+   */
   library?: string;
 }
 
 /**
- * Outcome of one input event: its output events, or an error. Without an output, the code has
+ * Outcome of one input event: its output events, or an error. An empty list means that the code has
  * dropped the event.
  */
 export type ProgramOutcome = { events: readonly Uint8Array[] } | { error: UserError };

@@ -10,7 +10,7 @@ import type {
 import type { TestBudget } from "./test-budget.ts";
 
 export interface CheckReport {
-  /** Set when the code could not be compiled, linked or loaded. No event has run then. */
+  /** Set when the code could not be compiled, linked or loaded. In this case no event has run. */
   error?: UserError;
   /** One outcome per input event; empty when `error` is set. */
   outcomes: ProgramOutcome[];
@@ -19,7 +19,8 @@ export interface CheckReport {
 
 export interface ImportInspection {
   /**
-   * Names of the modules that the code imports, in code order; empty when the code does not parse.
+   * Names of the modules that the code imports, in the order of the code; empty when the code does
+   * not parse.
    */
   imports: string[];
   error?: UserError;
@@ -28,20 +29,20 @@ export interface ImportInspection {
 /** Runs user code on events, in child processes that are isolated from the system. */
 export interface Sandbox {
   /**
-   * Runs a published program. Resolves with one outcome per event, in input order, whatever the
-   * code does. When the outputs of all events need too much memory, it resolves with the outcomes
-   * of the first ones only (at least one), and the caller runs the other events again. Rejects with
-   * `SandboxUnavailable` only when no guest can be started. Then no event has an outcome, and the
-   * caller tries again later.
+   * Runs a published program (user code with its libraries). Resolves with one outcome per event,
+   * in input order, whatever the code does. When the outputs of all events need too much memory, it
+   * resolves with the outcomes of the first events only (at least one), and the caller runs the
+   * other events again. Rejects with `SandboxUnavailable` only when no process for user code can be
+   * started. Then no event has an outcome, and the caller tries again later.
    */
   run(program: Program, batch: ProgramBatch): Promise<ProgramOutcome[]>;
   /**
-   * Runs a program on test events, in a guest that processes no live events and ends afterwards.
+   * Runs a program on test events, in a process that handles no live events and ends afterwards.
    * `check`, `inspect` and `checkLibrary` stop when `budget` ends; all calls of one request share
    * one budget.
    */
   check(program: Program, batch: ProgramBatch, budget?: TestBudget): Promise<CheckReport>;
-  /** Parses code in a guest that ends afterwards, and lists the modules that the code imports. */
+  /** Parses code in a process that ends afterwards, and lists the modules that the code imports. */
   inspect(
     workspaceId: string,
     language: GuestLanguage,
@@ -62,7 +63,10 @@ export interface Sandbox {
   close(): Promise<void>;
 }
 
-/** No guest could be started. The events have no outcome and can be run again. */
+/**
+ * Error: no process that runs user code could be started. The events have no outcome and can be run
+ * again.
+ */
 export class SandboxUnavailable extends Error {
   override readonly name = "SandboxUnavailable";
 }

@@ -4,21 +4,27 @@ import type { GuestEndCause } from "./process/guest-end.ts";
 import type { UserError } from "./program.ts";
 
 export interface TestLimits {
-  /** CPU time of all guests of the request, without the CPU time of their starts. */
+  /**
+   * CPU time in milliseconds that all guest processes of the request may use, without the CPU time
+   * of their starts.
+   */
   cpuMs: number;
-  /** Clock time that may pass until the first guest starts, and after the start of the last one. */
+  /**
+   * Clock time in milliseconds that may pass until the first guest process starts, and after the
+   * start of the last one.
+   */
   wallMs: number;
 }
 
 const defaults: TestLimits = { cpuMs: TEST_CPU_MS_MAX, wallMs: TEST_WALL_MS_MAX };
 
 /**
- * Budget of CPU time, clock time and bytes of output that all tests of one request share. It ends
- * when the CPU time or the clock time is used up, or when the caller hangs up.
+ * Budget of CPU time, clock time and bytes of output that all tests of user code in one request
+ * share. It ends when the CPU time or the clock time is used up, or when the caller disconnects.
  *
  * CPU time is the main limit, because code is not to blame for a busy machine. The limit of clock
- * time ends code that sleeps. It restarts with each guest, because guests start slowly on a busy
- * machine.
+ * time ends code that sleeps. It restarts with each process that runs user code, because these
+ * start slowly on a busy machine.
  */
 export class TestBudget implements Disposable {
   readonly #limits: TestLimits;
@@ -38,48 +44,52 @@ export class TestBudget implements Disposable {
     if (caller?.aborted) this.#handleHangUp();
   }
 
-  /** Aborts when the budget ends. */
+  /** Signal that is aborted when the budget ends. */
   get signal(): AbortSignal {
     return this.#end.signal;
   }
 
-  /** Error of the tests that cannot run because the budget has ended; undefined until then. */
+  /**
+   * Error of the tests that cannot run because the budget has ended; undefined while it has not.
+   */
   get error(): UserError | undefined {
     return this.#over && { message: this.#messageFor(this.#over) };
   }
 
   /**
-   * Whether the budget has ended because the tests have used all their CPU time. The code is to
-   * blame only for this end.
+   * Whether the budget has ended because the tests have used all their CPU time. For other ends,
+   * the code is not to blame.
    */
   get cpuSpent(): boolean {
     return this.#over === "cpu";
   }
 
-  /** Whether the caller has hung up, so that it no longer waits for the result. */
+  /** Whether the caller has disconnected, so that it no longer waits for the result. */
   get callerHungUp(): boolean {
     return this.#caller?.aborted ?? false;
   }
 
-  /** Cause for which running guests are killed when the budget ends. */
+  /** Cause of death of the guest processes that are killed when the budget ends. */
   get guestEnd(): GuestEndCause {
     return this.cpuSpent ? "timeout" : "retired";
   }
 
-  /** Restarts the limit of clock time. Called when a guest of the request has started. */
+  /** Restarts the limit of clock time. Called when a guest process of the request has started. */
   restartClock(): void {
     this.#clock.refresh();
   }
 
-  /** Adds CPU time that a guest of the request has used. Ends the budget when none is left. */
+  /**
+   * Adds CPU time that a guest process of the request has used. Ends the budget when none is left.
+   */
   charge(cpuMs: number): void {
     this.#cpuMs += cpuMs;
     if (this.#cpuMs >= this.#limits.cpuMs) this.#stop("cpu");
   }
 
   /**
-   * Bytes of outputs that the tests may still produce. They are kept in memory, since the caller
-   * gets all of them in one response.
+   * Number of bytes of outputs that the tests may still produce. Outputs are kept in memory, since
+   * the caller gets all of them in one response.
    */
   get outputBytesLeft(): number {
     return Math.max(0, TEST_OUTPUT_BYTES_MAX - this.#outputBytes);

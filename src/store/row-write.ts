@@ -13,7 +13,7 @@ export interface RowWrite {
 export interface DryRun {
   /** Return value or error of each function, in the order of the functions. */
   outcomes: PromiseSettledResult<unknown>[];
-  /** Writes of the functions that did not throw. Has only the last write to each row. */
+  /** Writes of the functions that did not throw. Contains only the last write to each row. */
   writes: RowWrite[];
 }
 
@@ -23,7 +23,10 @@ export const packr = new Packr({ useRecords: false, useToJSON: false });
 export const encodeValue = (value: unknown): Uint8Array => packr.encode(value);
 export const decodeValue = (value: Uint8Array): unknown => packr.decode(value);
 
-/** Creates a write of the row value `value[0]`. An empty list creates a removal. */
+/**
+ * Creates a `RowWrite` that stores `value[0]` as the row's value. With an empty list, it removes
+ * the row.
+ */
 export function encodeWrite(table: string, key: Key, value: readonly unknown[]): RowWrite {
   return value.length === 0 ? { table, key } : { table, key, value: encodeValue(value[0]) };
 }

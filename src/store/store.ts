@@ -5,8 +5,8 @@ import type { Table } from "./table.ts";
 export interface ChangeOptions {
   /**
    * Lets `apply` first run on data that may lack acknowledged writes of other nodes, which saves a
-   * request to the brokers. If the data was stale, the transaction is not committed and `apply`
-   * runs again.
+   * request to the brokers. If the data was out of date, the transaction is not committed and
+   * `apply` runs again.
    */
   allowStale?: boolean;
 }
@@ -23,8 +23,8 @@ export interface Store {
   change<T>(apply: () => T, options?: ChangeOptions): Promise<T>;
   /**
    * Calls the listener with the names of changed tables after each transaction, on any node of the
-   * cluster. Skips this store's own transactions with `allowStale`. Calling the returned function
-   * stops this. A standalone store never calls the listener.
+   * cluster. Skips this store's own transactions with `allowStale`. Returns a function that removes
+   * the listener. A standalone store never calls the listener.
    */
   listen(listener: (tables: ReadonlySet<string>) => void): () => void;
   /**
@@ -40,7 +40,7 @@ export interface Store {
   close(): Promise<void>;
 }
 
-/** Wraps a store so that its `close` does nothing. For users of a store that they share. */
+/** Wraps a store so that its `close` does nothing, for users of a store that they share. */
 export function withoutClose(store: Store): Store {
   return {
     table: (name) => store.table(name),
@@ -65,8 +65,9 @@ export interface LocalStore extends Store {
   /** Iterates over the encoded rows of a table whose keys are in a range, by ascending key. */
   rows(table: string, range: RangeOptions): Iterable<{ key: Key; value: Uint8Array }>;
   /**
-   * Writes an encoded row. Throws outside a transaction. A dry run only records the write and later
-   * reads do not see it, so a dry run may write only values that are already stored.
+   * Writes an encoded row. Throws outside a transaction. In a dry run (a transaction that is rolled
+   * back), the write is only recorded and later reads do not see it, so a dry run may write only
+   * values that are already stored.
    */
   write(write: RowWrite): void;
   /**

@@ -37,7 +37,9 @@ export interface ResolverOptions {
    * there is one.
    */
   tryMs?: number;
-  /** Milliseconds to wait for IPv6 addresses after the IPv4 addresses have arrived. */
+  /**
+   * Milliseconds that the resolver waits for IPv6 addresses after the IPv4 addresses have arrived.
+   */
   sixMs?: number;
   resolverFile?: string;
   hostsFile?: string;
@@ -71,8 +73,8 @@ export function createResolver(options: ResolverOptions = {}): ResolveHost {
   const settings = followFile(options.resolverFile ?? "/etc/resolv.conf", parseResolverSettings);
   const hosts = followFile(options.hostsFile ?? "/etc/hosts", parseHosts);
   /**
-   * Number of name servers, counted from the first, that are queried last because they delayed an
-   * earlier query.
+   * Number of name servers, counted from the first in the list, that are queried last because each
+   * of them delayed an earlier query.
    */
   let demoted = 0;
 

@@ -29,15 +29,15 @@ import { writeString } from "./value.ts";
 const NULL = keep("null");
 
 /**
- * Number of entries per nesting level in the table that sorts array elements: one for each possible
- * array index.
+ * Number of entries for each nesting level in the table that sorts array elements by index: one
+ * entry for each possible array index.
  */
 const ROW = PIXEL_ARRAY_INDEX_MAX + 1;
 const rows = new Int32Array(PIXEL_LEVELS_MAX * ROW);
 
 /**
- * Writes a node's value as JSON at offset `out` of the scratch buffer, and returns the offset after
- * it.
+ * Writes the value of a node (a field of the event, or a part of it) as JSON at offset `out` of the
+ * scratch buffer, and returns the offset after it. `level` is the node's nesting level.
  */
 export function emitValue(node: number, out: number, level: number): number {
   const kind = nodes[node + KIND]!;
@@ -70,7 +70,7 @@ export function emitMembers(node: number, out: number, level: number): number {
 
 /**
  * Writes an array node as JSON. The parameters may name the indices in any order, so the elements
- * are sorted first. An index without an element becomes `null`.
+ * are sorted first. An index that no parameter names becomes `null`.
  */
 function emitArray(node: number, out: number, level: number): number {
   const row = level * ROW;

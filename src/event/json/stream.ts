@@ -25,9 +25,9 @@ import { writeString, writeValue } from "./value.ts";
  */
 
 /**
- * Section of the scratch buffer for fields of the event other than the known ones, `properties` and
- * `context`. Parameters can fill three parts of an event, and each part is written to a section of
- * its own.
+ * Index of the section for fields of the event outside of `properties`, `context` and the fields
+ * with a fixed meaning. Parameters can fill three parts of an event, and the JSON of each part is
+ * written to a section of the scratch buffer (preallocated working memory).
  */
 export const OTHERS = 0;
 export const IN_PROPERTIES = 1;
@@ -35,8 +35,8 @@ export const IN_CONTEXT = 2;
 const SECTION_COUNT = 3;
 
 /**
- * For each section, the offset in the scratch buffer after the JSON written so far. A section
- * starts at `sectionStart`. Each member ends with a comma.
+ * For each section (part of the event), the offset in the scratch buffer after the JSON written so
+ * far. A section starts at `sectionStart`. Each member ends with a comma.
  */
 export const sectionEnds = new Int32Array(SECTION_COUNT);
 
@@ -47,7 +47,10 @@ export const sectionEnds = new Int32Array(SECTION_COUNT);
  */
 const openStarts = new Int32Array(SECTION_COUNT * PIXEL_LEVELS_MAX);
 const openEnds = new Int32Array(SECTION_COUNT * PIXEL_LEVELS_MAX);
-/** Hash of the path of each open container. */
+/**
+ * For each open container (object or array), the hash of its path: the names from the event down to
+ * the container.
+ */
 const openHashes = new Int32Array(SECTION_COUNT * PIXEL_LEVELS_MAX);
 /** Next index of each open container that is an array; NOT_ARRAY for an object. */
 const openIndices = new Int32Array(SECTION_COUNT * PIXEL_LEVELS_MAX);
@@ -55,9 +58,9 @@ const NOT_ARRAY = -1;
 const depths = new Int32Array(SECTION_COUNT);
 
 /**
- * Size in bits of a hash table of the paths that the current query has written. A slot is taken
- * when it holds the current query's number. When two paths have the same slot, the query is written
- * through the tree instead.
+ * Number of bits of an index into the hash table of the paths that the current query has written. A
+ * slot is taken when it holds the current query's number. When two paths have the same slot, the
+ * event is built as a tree of nodes instead.
  */
 const SLOT_BITS = 15;
 const takenBy = new Uint16Array(1 << SLOT_BITS);
@@ -80,9 +83,9 @@ export function clearStream(): void {
 }
 
 /**
- * Writes the pair read last to its section. `field` is the node of the event's field that the
- * name's first component names, or NONE. Returns false when the pair cannot be written here, so
- * that the query must go through the tree.
+ * Writes the query parameter read last as JSON to its section. `field` is the node of the event's
+ * field that the first component of the parameter's name names, or NONE. Returns false when the
+ * parameter cannot be written in one pass, so that the event must be built as a tree of nodes.
  */
 export function streamPair(field: number): boolean {
   const section = field === PROPERTIES ? IN_PROPERTIES : field === CONTEXT ? IN_CONTEXT : OTHERS;
@@ -126,8 +129,9 @@ export function endStream(): void {
 }
 
 /**
- * Closes the containers of a section that the name read last does not belong to. Returns the first
- * level of the name that has no open container.
+ * Closes the containers (objects and arrays) of a section that do not contain the parameter read
+ * last. Returns the first level of its name that has no open container. `base` and `leaf` are the
+ * levels of the name's first and last component in the section.
  */
 function leaveContainers(section: number, base: number, leaf: number): number {
   const depth = depths[section]!;
@@ -162,8 +166,8 @@ function closeDownTo(section: number, depth: number): void {
 }
 
 /**
- * Opens the container that the name's component at `level` names. The container is an array when
- * the next component is an index, otherwise an object.
+ * Opens the container (JSON object or array) for the component at `level` of the parameter name
+ * read last. The container is an array when the next component is an index, otherwise an object.
  */
 function openContainer(section: number, level: number, hash: number, out: number): number {
   const open = section * PIXEL_LEVELS_MAX + depths[section]!++;

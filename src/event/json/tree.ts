@@ -16,30 +16,31 @@ import { hashOf, isSame, keep } from "../text/span.ts";
  */
 
 /**
- * Offset of the node's kind (OBJECT, ARRAY, …) from the start of the node in `nodes`. Each constant
- * from KIND to SLOT is the offset of one field of a node.
+ * Offset of the node's kind (OBJECT, ARRAY, …) from the start of the node in `nodes`. A node is a
+ * field of the event or a part of a field. Each constant from KIND to SLOT is the offset of one
+ * property of a node.
  */
 export const KIND = 0;
 /**
- * Offset of a node's field that is 1 when values below the node become numbers if they look like
- * numbers. This holds in `properties` and in `context.screen`.
+ * Offset of a node's property that is 1 when texts below the node are written as numbers if they
+ * look like numbers. This is so in `properties` and in `context.screen`.
  */
 export const ZONE = 1;
 export const NEXT = 2;
 export const NAME = 3;
 export const NAME_END = 4;
 /**
- * Offset of a node's field with two uses. In a container it holds the first child; in a value, the
- * offset in the scratch buffer where the text starts. LAST holds the last child or the end of the
- * text.
+ * Offset of a node's property with two uses. In an object or array it holds the first child; in a
+ * value, the offset in the scratch buffer where the text starts. LAST holds the last child or the
+ * end of the text.
  */
 export const FIRST = 5;
 export const LAST = 6;
-/** Offset of a node's field that holds the length of an array. */
+/** Offset of a node's property that holds the length of an array. */
 export const LENGTH = 7;
 const PARENT = 8;
 const HASH = 9;
-/** Offset of a node's field that holds the hash table slot of the node. */
+/** Offset of a node's property that holds the node's slot in the hash table of names. */
 const SLOT = 10;
 const NODE_FIELDS = 11;
 
@@ -54,12 +55,12 @@ export const STRING = 3;
 export const NUMBER = 4;
 /** Kind of a node for a string field of the event that no parameter has set yet. */
 const VACANT = 5;
-/** Kind of a node for a field of the event that parameters cannot set. */
+/** Kind of a node for a field of the event that the service sets and parameters cannot set. */
 const OWNED = 6;
 
 /**
- * Offset in `nodes` of the root node. The root is the child of no node, so NONE can have the same
- * value.
+ * Offset in `nodes` of the root node. The root is the child of no node, so NONE (no node) can have
+ * the same value.
  */
 export const ROOT = 0;
 export const NONE = 0;
@@ -69,22 +70,22 @@ const NODES_MAX = FIXED_NODES_MAX + PIXEL_PARAMETERS_MAX * PIXEL_LEVELS_MAX;
 export const nodes = new Int32Array(NODE_FIELDS * NODES_MAX);
 
 /**
- * Size in bits of the hash table that finds a node by its parent and name. The table is never
- * cleared (the sparse set of Briggs and Torczon): a slot is valid only if its node is in use and
- * refers back to the slot.
+ * Number of bits of an index into the hash table that finds a node by its parent and name. The
+ * table is never cleared (the sparse set of Briggs and Torczon): a slot is valid only if its node
+ * is in use and refers back to the slot.
  */
 const SLOT_BITS = 15;
 const slots = new Int32Array(1 << SLOT_BITS);
 
 let used = NODE_FIELDS;
-/** Lengths of all arrays, and the number of their elements that are not gaps. */
+/** Sum of the lengths of all arrays. The next variable counts the elements that are not gaps. */
 let elements = 0;
 let filled = 0;
-/** The free slot of the hash table at which the last search for a child ended. */
+/** Slot for a new child: the free slot of the hash table that `childOf` found last. */
 let freeSlot = 0;
 /**
- * Nodes along the name that `claim` processed last. They are reused because the next name often
- * starts with the same components.
+ * Nodes for the components of the name that `claim` processed last. They are reused because the
+ * next name often starts with the same components.
  */
 const path = new Int32Array(PIXEL_LEVELS_MAX);
 let pathLevels = 0;
@@ -104,8 +105,8 @@ const SCREEN = keep("screen");
 const fixedEnd = used;
 
 /**
- * Adds a node for a known field of the event. The node is not in the root's list of children,
- * because events write their known fields in a fixed order.
+ * Adds a node for a field with a fixed meaning, such as `userId`. The node is not in the root's
+ * list of children, because every event has these fields in a fixed order.
  */
 function fix(name: string, kind: number): number {
   const { start, end } = keep(name);
@@ -129,15 +130,15 @@ export function clearTree(type: "page" | "track"): void {
   nodes[CONTEXT + FIRST] = NONE;
 }
 
-/** Returns the number of gaps in the arrays of this query. */
+/** Returns the number of array elements of this query that no parameter sets (gaps). */
 export function arrayGaps(): number {
   return elements - filled;
 }
 
 /**
- * Creates the node for the name read last, and its missing parents. Returns NONE when the name
- * already has a value, or when it conflicts with a node of another kind. The caller sets the node's
- * kind and text.
+ * Creates the node for the parameter name read last, and its missing parents. Returns NONE when the
+ * name already has a value, or when it needs an object or array where another kind of node exists.
+ * The caller sets the node's kind and text.
  */
 export function claim(): number {
   const levels = pair.levels;
@@ -163,8 +164,8 @@ export function claim(): number {
 }
 
 /**
- * Adds nodes for the name's components from level `from` on, below the node `above`. `firstHash` is
- * the hash of the first of these components.
+ * Adds nodes for the components of the parameter name read last, from level `from` on, below the
+ * node `above`. `firstHash` is the hash of the first of these components.
  */
 function addPath(above: number, from: number, firstHash: number): number {
   const last = pair.levels - 1;
@@ -203,9 +204,9 @@ function addChild(parent: number, kind: number, level: number, hash: number): nu
 }
 
 /**
- * Counts the array elements that the name read last will add, from component `level` on below
- * `node`. Returns false when the component must be an array index but is not, or when the arrays
- * would exceed their limit.
+ * Counts the array elements that the parameter name read last will add, from component `level` on
+ * below `node`. Returns false when the component must be an array index but is not, or when the
+ * arrays would have too many elements.
  */
 function reserveElements(node: number, level: number): boolean {
   let more = 0;
@@ -246,8 +247,8 @@ function childOf(parent: number, hash: number, start: number, end: number): numb
 }
 
 /**
- * Creates a node in the hash table slot `freeSlot`. The caller adds it to its parent's list of
- * children.
+ * Creates a node in the hash table slot `freeSlot`, where the last search ended. The caller adds
+ * the node to its parent's list of children.
  */
 function insert(parent: number, kind: number, start: number, end: number, hash: number): number {
   const node = used;
@@ -270,16 +271,16 @@ function isNamed(node: number, level: number): boolean {
 }
 
 /**
- * Whether a name is `screen`. Values below `context.screen` may become numbers, as those below
- * `properties` do.
+ * Whether the text between two offsets is `screen`. Values below `context.screen` may become
+ * numbers, like those below `properties`.
  */
 export function isScreen(start: number, end: number): boolean {
   return isSame(SCREEN.start, SCREEN.end, start, end);
 }
 
 /**
- * Returns the node of the event's known field that the first component of the name read last names;
- * NONE when it names no known field.
+ * Returns the node of the field that the first component of the parameter name read last names, if
+ * it is a field with a fixed meaning, such as `userId`. Otherwise returns NONE.
  */
 export function fieldOf(): number {
   const start = starts[0]!;

@@ -15,9 +15,9 @@ startsNumber[MINUS] = 1;
 startsNumber[PERCENT] = 1;
 
 /**
- * Writes the value of the pair read last as JSON at offset `out`, and returns the offset after it.
- * If `isInNumberZone`, a value that looks like a number is written as a number, otherwise as a
- * string.
+ * Writes the value of the query parameter read last as JSON at offset `out`, and returns the offset
+ * after it. If `isInNumberZone`, a value that looks like a number is written as a number, otherwise
+ * as a string.
  */
 export function writeValue(out: number, isInNumberZone: boolean): number {
   const { start, end } = pair;
@@ -36,8 +36,8 @@ function writeNumberOrString(out: number): number {
 }
 
 /**
- * Decodes a value directly to its final position in the JSON at offset `out`, because few values
- * have to be moved afterwards. Returns the offset after it.
+ * Decodes a percent-encoded value and writes it as JSON at offset `out`. Decodes to the final
+ * position, because few values have to be moved afterwards. Returns the offset after the value.
  */
 function writeEncoded(start: number, end: number, out: number): number {
   bytes[out] = QUOTE;

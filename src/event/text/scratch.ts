@@ -15,19 +15,26 @@ import { TEXT_GROWTH_MAX } from "./json-text.ts";
  * JSON_START.
  */
 const TEXTS_BYTES = PIXEL_TARGET_BYTES_MAX * (1 + TEXT_GROWTH_MAX);
-/** Bytes of punctuation that one node adds to the JSON: quotes, colon, comma and two brackets. */
+/**
+ * Number of bytes of punctuation that one object member adds to the JSON: quotes, colon, comma and
+ * two brackets.
+ */
 const NODE_BYTES = 6;
 const GAP_BYTES = 5;
 /**
- * Most elements of an event's arrays, gaps included. New queries have far fewer
- * (`PIXEL_ARRAY_GAPS_MAX`); records in the event log may have as many.
+ * Largest number of array elements in one event, including gaps (elements that no parameter sets).
+ * New queries have far fewer gaps (`PIXEL_ARRAY_GAPS_MAX`); records in the event log may have as
+ * many.
  */
 export const ARRAY_ELEMENTS_MAX = 100_000;
-/** Upper bound, in bytes of JSON, of the fields that the service itself adds to every event. */
+/** Upper bound, in bytes of JSON, of the fields that the server itself adds to every event. */
 const FRAME_BYTES = 1_024;
 
 export const QUERY = 1_024;
-/** Offset of the decoded names and values. One byte is added for the `&` after the last pair. */
+/**
+ * Offset in the scratch buffer of the decoded names and values. One byte is added for the `&` after
+ * the last parameter.
+ */
 export const TEXTS = QUERY + PIXEL_TARGET_BYTES_MAX + 1;
 export const SECTIONS = TEXTS + TEXTS_BYTES;
 /**

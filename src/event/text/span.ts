@@ -1,8 +1,8 @@
 import { bytes, QUERY, words } from "./scratch.ts";
 
 /**
- * A text in the scratch buffer between two offsets. Such texts are compared, hashed and copied
- * without making strings.
+ * A text in the scratch buffer (preallocated working memory) between two offsets. Texts in this
+ * form are compared, hashed and copied without making strings.
  */
 export interface Span {
   start: number;
@@ -11,7 +11,7 @@ export interface Span {
 
 let kept = 0;
 
-/** Stores an ASCII text in the scratch buffer permanently, and returns its span. */
+/** Stores an ASCII text in the scratch buffer for the life of the process, and returns its span. */
 export function keep(text: string): Span {
   const start = kept;
   kept += bytes.write(text, start, "latin1");

@@ -23,8 +23,8 @@ export interface FileLogsOptions {
   count: number;
   /**
    * For each event log, by its name: a sequence number below which all numbers may be in use
-   * already, because a lane has read them or a connection's stored position refers to them. New
-   * records get higher numbers, even if the log on disk ends earlier.
+   * already, because a consumer has read them or stored such a position. New records get higher
+   * numbers, even if the log on disk ends earlier.
    */
   known?: Positions;
   /** Bounds at which the ingest processes start a new segment. */
@@ -43,14 +43,17 @@ interface Log {
    * The log's durable mark. Undefined until an ingest process of this server has opened the log.
    */
   mark: DurableMark | undefined;
-  /** Whether the log has no records and no ingest process of this server writes it. */
+  /**
+   * Whether the log has no records and no ingest process of this server writes it. Other ingest
+   * processes then need not read its end.
+   */
   isEmpty: boolean;
 }
 
 /**
  * Opens the logs of the ingest processes to start, and the logs that earlier processes left. Waits
- * until the ingest processes of an earlier server have stopped writing, because these also use the
- * port.
+ * until the ingest processes of an earlier server have stopped writing, because they also use the
+ * port on which pixels are received.
  */
 export async function openFileLogs(options: FileLogsOptions): Promise<FileLogs> {
   const losses = new LossReport(options);

@@ -3,8 +3,8 @@ import type { Logger } from "../../observe/log.ts";
 import type { Metrics } from "../../observe/metrics.ts";
 
 /**
- * The event log to which an ingest process appends records: a log of its own, or one that all nodes
- * write.
+ * The event log to which an ingest process appends records: a log of its own, or a log that all
+ * nodes of a cluster write.
  */
 export interface IngestLog {
   /**
@@ -22,7 +22,10 @@ export interface IngestLog {
    * the log too.
    */
   durable?(): number;
-  /** Returns the ends of the other ingest processes' event logs. Absent when there are none. */
+  /**
+   * Returns the ends of the other ingest processes' event logs, which each record stores to order
+   * events across logs. Absent when there are none.
+   */
   otherLogs?: (() => readonly LogEnd[]) | undefined;
   /** Writes the records that wait, then closes the log. */
   close(): Promise<void>;

@@ -4,8 +4,8 @@ import type { OtherFileLog } from "../messages.ts";
 
 /**
  * Returns a function that reads the ends of other ingest processes' event logs from their durable
- * marks. Undefined when there are no other logs. The function returns the same array until an end
- * has changed.
+ * marks (files with the end of a log). Undefined when there are no other logs. The function returns
+ * the same array until an end has changed.
  *
  * The ends give events of one client an order across the logs: a process sets its mark before it
  * responds. So when a client has a response of another process and then sends a pixel to this one,

@@ -11,8 +11,8 @@ import { createMessageId } from "../message-id.ts";
 
 export interface PixelEndpointOptions {
   /**
-   * Returns the source with a write key, whether or not it is enabled; undefined when there is
-   * none.
+   * Returns the source with a write key (the name of the source in pixels), whether or not the
+   * source is enabled; undefined when no source has this key.
    */
   source(writeKey: string): Source | undefined;
   log: Pick<IngestLog, "append" | "isPartitionedByUser" | "otherLogs">;
@@ -20,23 +20,23 @@ export interface PixelEndpointOptions {
   /** Whether the client's IP address is recorded, as `request_ip` of the event. */
   recordClientAddress: boolean;
   /**
-   * Number of pixels per second and source beyond which pixels are refused with status 429; 0 means
-   * no limit.
+   * Number of pixels (events sent as GET requests) per second that one source may send. Further
+   * pixels are refused with status 429. 0 means no limit.
    */
   pixelsPerSecondMax: number;
   /** Returns the response to a pixel that is refused. */
   refuse(status: number, message: string, headers?: Record<string, string>): HttpResponse;
   /**
-   * Responds to the request with a pixel when `stored` resolves, and with status 503 when it
+   * Responds to the request with a 1×1 GIF when `stored` resolves, and with status 503 when it
    * rejects.
    */
   respondWhenStored(stored: Promise<void>, exchange: HttpExchange): void;
 }
 
 /**
- * Returns the function that handles pixel requests. It checks the request and appends a record to
- * the event log. It returns the response to a pixel that is refused; undefined when the record is
- * being written and the response follows later.
+ * Returns the function that handles pixel requests (events sent as GET requests). It checks the
+ * request and appends a record to the event log. It returns the response to a pixel that is
+ * refused; undefined when the record is being written and the response follows later.
  */
 export function createPixelEndpoint(
   options: PixelEndpointOptions,

@@ -18,12 +18,12 @@ import {
 } from "../messages.ts";
 
 /**
- * Milliseconds in which an ingest process must send its responses and flush its log after the
- * server has died.
+ * Milliseconds in which an ingest process must send its responses and flush its log when the server
+ * process has died.
  */
 const INGEST_ORPHAN_MS_MAX = 2_000;
 
-/** Opens an event log of partitions. Only this function knows the format of `settings`. */
+/** Opens an event log of Kafka partitions. Only this function knows the format of `settings`. */
 export type OpenPartitions = (settings: object, parts: PartitionsContext) => Promise<IngestLog>;
 
 export interface PartitionsContext extends IngestLogContext {
@@ -31,8 +31,8 @@ export interface PartitionsContext extends IngestLogContext {
 }
 
 /**
- * Runs the internal command `ingest`: accepts pixels and appends them to an event log until the
- * server sends `close` or dies. Resolves with the exit code.
+ * Runs the internal command `ingest`: accepts pixels (events sent as GET requests) and appends them
+ * to an event log until the server sends `close` or dies. Resolves with the exit code.
  */
 export async function runIngestProcess(openPartitions: OpenPartitions): Promise<number> {
   // Ctrl-C and the stop command of a service manager signal all processes of the group. The signals
@@ -70,8 +70,8 @@ interface OpenContext extends Omit<IngestLogContext, "onHealth"> {
 }
 
 /**
- * Opens the catalog, the log and the listener. Returns a function that closes them in reverse
- * order.
+ * Opens the catalog (the database of sources and write keys), the log and the listener. Returns a
+ * function that closes them in reverse order.
  */
 async function open(
   settings: IngestSettings,

@@ -19,34 +19,34 @@ import { hasProgressed, readMainThread, type ThreadState } from "./thread-state.
  */
 export const INGEST_START_MS_MAX = 20_000;
 /**
- * Delay in milliseconds before the first restart of an ingest process. It doubles each time the
- * process dies young.
+ * Delay in milliseconds before the first restart of an ingest process. The delay doubles each time
+ * the process dies soon after its start (see `INGEST_STEADY_MS_MIN`).
  */
 const INGEST_RESTART_MS_MIN = 50;
 /** Longest delay in milliseconds before a restart. */
 const INGEST_RESTART_MS_MAX = 5_000;
 /**
- * Lifetime in milliseconds below which a process dies young. After a longer lifetime, the next
- * restart has the shortest delay.
+ * Lifetime in milliseconds after which a restart has the shortest delay again. The delay doubles
+ * when a process dies earlier.
  */
 const INGEST_STEADY_MS_MIN = 10_000;
 /**
- * Number of pulses (regular messages of the process) that may be missing in a row while the process
- * still counts as ready.
+ * Number of pulses (regular messages that show a process is alive) that may be missing in a row
+ * while the process still counts as ready.
  */
 const INGEST_PULSES_LATE_MAX = 3;
 /**
- * Number of missing pulses in a row after which a process that uses no CPU counts as hung and is
- * killed.
+ * Number of missing pulses (regular messages that show a process is alive) in a row after which a
+ * process that uses no CPU counts as hung and is killed.
  */
 export const INGEST_PULSES_MISSED_MAX = 15;
 /**
- * Number of missing pulses in a row after which a process is killed even if it uses the CPU, or
- * waits for the CPU or a disk.
+ * Number of missing pulses (regular messages that show a process is alive) in a row after which a
+ * process is killed even if it uses the CPU, or waits for the CPU or a disk.
  */
 const INGEST_PULSES_SLOW_MAX = 120;
 /**
- * Milliseconds in which a process must report its metrics. The metrics of a slower process are left
+ * Milliseconds in which a process must report its metrics. If it takes longer, its metrics are left
  * out.
  */
 const INGEST_METRICS_MS_MAX = 1_000;
@@ -88,8 +88,9 @@ export class IngestProcess {
   #youngDeaths = 0;
   #failure: string | undefined;
   /**
-   * Number of pulses missed since the last message of the process. The server's timer counts them,
-   * so a pause of the server itself counts as one missed pulse.
+   * Number of pulses (regular messages that show a process is alive) missed since the last message
+   * of the process. The server's timer counts them, so a pause of the server itself counts as one
+   * missed pulse.
    */
   #missed = 0;
   /** State of the process's main thread at the first missing pulse. */
@@ -211,8 +212,8 @@ export class IngestProcess {
   }
 
   /**
-   * Kills a process that hangs. A process that misses pulses but makes progress only counts as not
-   * ready.
+   * Kills a process that hangs. If it misses pulses (regular messages) but makes progress, it only
+   * counts as not ready.
    */
   #check(child: Subprocess): void {
     if (!this.#listening) return;

@@ -21,7 +21,9 @@ export interface IngestOptions extends Omit<IngestSettings, "index" | "log"> {
 }
 
 export interface Ingest {
-  /** URL at which pixels are received. All ingest processes share it. */
+  /**
+   * URL at which pixels (events sent as GET requests) are received. All ingest processes share it.
+   */
   url: string;
   /** Whether every ingest process listens and can write its log. */
   healthy(): boolean;
@@ -99,8 +101,8 @@ function listenOn({ host, port }: IngestOptions): ListeningSocket {
 }
 
 /**
- * Returns a function that calls `work` at its first call only. Every call returns the promise of
- * that call.
+ * Returns a function that calls `work` only the first time. Every call returns the promise of the
+ * first call.
  */
 function once(work: () => Promise<void>): () => Promise<void> {
   let done: Promise<void> | undefined;

@@ -6,7 +6,9 @@ import { PAGE_BYTES } from "./page.ts";
 /** Reads `bytes` bytes at `offset` of a file. The result is shorter only at the end of the file. */
 export type ReadAt = (fd: number, offset: number, bytes: number) => Promise<Buffer>;
 
-/** Error codes of a read for which the disk cannot return the bytes that were written. */
+/**
+ * Error codes of a read that failed because the disk can no longer return the bytes stored there.
+ */
 const UNREADABLE = new Set(["EIO", "EBADMSG", "EUCLEAN"]);
 
 export function isUnreadable(error: unknown): boolean {
@@ -27,7 +29,10 @@ export async function readInto(fd: number, into: Buffer, offset: number): Promis
   return bytesRead;
 }
 
-/** Reads through the kernel's page cache, and returns zeros for pages that the disk cannot read. */
+/**
+ * Reads through the kernel's page cache, and returns zeros for pages that the disk cannot read. A
+ * reader can so skip damaged pages and return the records after them.
+ */
 export const readPastErrors: ReadAt = async (fd, offset, bytes) => {
   try {
     return await readAt(fd, offset, bytes);

@@ -4,7 +4,7 @@ import { codeOf } from "../../errors.ts";
 import { PAGE_BYTES, pageAligned } from "./page.ts";
 import { isUnreadable, readInto } from "./read-at.ts";
 
-/** Number of failed reads of an offset after which the offset counts as unreadable. */
+/** Number of failed reads of the same offset after which that offset counts as unreadable. */
 const ATTEMPTS = 3;
 const RETRY_MS = 1_000;
 

@@ -26,7 +26,8 @@ export interface BlockRunRange {
   sequenceMin: number;
   bytesMax: number;
   /**
-   * Whether pages that the disk cannot read are skipped as damage. Otherwise such a page throws.
+   * Whether pages that the disk cannot read are skipped as damage. Otherwise the read of such a
+   * page throws.
    */
   pastErrors?: boolean;
 }
@@ -46,8 +47,8 @@ export async function readBlockRun(fd: number, range: BlockRunRange): Promise<Bl
 }
 
 /**
- * Searches for the first complete block at or after `offset`. It reads windows that are large
- * enough for any block.
+ * Searches for the first complete block at or after `offset`. Reads windows that are large enough
+ * for any block.
  */
 async function search(
   fd: number,
@@ -72,8 +73,8 @@ async function search(
 }
 
 /**
- * Returns the blocks of `window` from `index` on, up to the first position at which no complete
- * block starts. `base` is the window's offset in the file.
+ * Returns the consecutive complete blocks of `window` from `index` on. `base` is the window's
+ * offset in the file.
  */
 function follow(window: Buffer, index: number, base: number, sequenceMin: number): BlockRun {
   const blocks: Block[] = [];

@@ -2,17 +2,20 @@ import { type FileHandle, open, unlink } from "node:fs/promises";
 import { codeOf } from "../../errors.ts";
 import type { Segment } from "./segments.ts";
 
-/** Number of bytes by which one truncation shortens a deleted segment file. */
+/** Number of bytes by which each step shortens a deleted segment file. */
 export const LOG_FREE_STEP_BYTES = 4 << 20;
-/** Milliseconds between two truncations, in which the disk serves other writes. */
+/**
+ * Milliseconds between two steps that shorten a deleted segment file. Meanwhile the disk serves
+ * other writes.
+ */
 const LOG_FREE_STEP_MS = 20;
 
 /**
  * Deletes a segment file without stalling other writes to the disk. Removes the file's name at
- * once. When `unread` has resolved, truncates the file step by step. Freeing 64 MiB in one step
- * stalled every flush for 12 to 18 ms (ext4 with discard); freeing them in small steps caused no
- * measurable stall. When the process dies in between, the kernel frees the file, which has no name
- * any more.
+ * once. When the promise of `unread` resolves (no reader uses the file), truncates the file step by
+ * step. Freeing 64 MiB in one step stalled every flush for 12 to 18 ms (ext4 with discard); freeing
+ * them in small steps caused no measurable stall. When the process dies in between, the kernel
+ * frees the file, which has no name any more.
  */
 export async function deleteSegment(
   { path }: Segment,

@@ -17,11 +17,11 @@ import { PAGE_BYTES, pageAligned } from "../io/page.ts";
 import { type Segment, segmentOf } from "./segments.ts";
 
 /**
- * When the last write took less than this many milliseconds, the next one blocks the event loop
- * instead of using a thread.
+ * When the last write took less than this many milliseconds, the next write is synchronous and
+ * blocks the event loop. Otherwise a thread does it.
  */
 const LOG_BLOCKING_WRITE_MS_MAX = 1;
-/** Batches of more bytes than this are always written by a thread of the pool. */
+/** Size in bytes above which a batch is always written by a thread of the pool. */
 const LOG_BLOCKING_WRITE_BYTES_MAX = 256 << 10;
 
 const openFile = promisify(open);
@@ -46,7 +46,7 @@ export interface SegmentFile extends Segment {
   direct: number | undefined;
   /** Offset in the file after the last block that is on disk. */
   end: number;
-  /** Whether the last write was fast, so that the next one may block the event loop. */
+  /** Whether the last write was fast, so that the next write may block the event loop. */
   quick: boolean;
 }
 
@@ -135,8 +135,8 @@ export async function probeSegment(segment: SegmentFile): Promise<void> {
 }
 
 /**
- * Closes a segment whose write failed. Truncates it after the last block that is on disk, if the
- * disk still allows that.
+ * Closes a segment whose write failed. Truncates the file after the last block that is on disk, if
+ * the disk still allows that.
  */
 export async function abandonSegment(segment: SegmentFile): Promise<void> {
   try {

@@ -2,19 +2,20 @@ import { GUEST_SHORT_CPU_MS_MAX } from "../../settings/limits.ts";
 import type { SandboxLimits } from "../limits.ts";
 
 /**
- * Part of its CPU budget that an event must have used to be blamed for a timeout. Below it, the
- * machine was too busy, and the event runs again with twice the clock time.
+ * Part of its CPU budget that an event must have used to be blamed when its code runs out of clock
+ * time. If it used less, the machine was too busy, and the event runs again with twice the clock
+ * time.
  */
 const BLAMED_SHARE = 0.75;
 /**
- * Longest clock time of an attempt, as a multiple of the CPU limit. An event that does not end in
- * this time is blamed, whatever CPU time it got.
+ * Longest clock time of an attempt, as a multiple of the CPU limit. An event whose code does not
+ * end in this time is blamed, even if it got little CPU time.
  */
 const CLOCK_FACTOR_MAX = 4;
 /**
- * Part of the CPU limit that an event may use at least in a guest that has run nothing yet, since a
- * fresh interpreter compiles itself while it runs the first events. The host gives code that the
- * guest cannot stop as much time before it kills the guest.
+ * Smallest part of the CPU limit that an event gets in a new guest (process that runs user code),
+ * because a fresh interpreter compiles itself while it runs the first events. The server waits at
+ * least this long before it kills a guest that does not stop its code.
  */
 const COLD_SHARE = 0.25;
 
@@ -22,12 +23,18 @@ const COLD_SHARE = 0.25;
 export class AttemptBudget {
   readonly #limits: SandboxLimits;
   readonly #culpritsMax: number;
-  /** Doublings of the clock time, since the machine gives the guest too little CPU. */
+  /**
+   * Number of times that the clock time was doubled, because the machine gives the guest process
+   * too little CPU.
+   */
   #doublings = 0;
   /** CPU time in ms that the code may use in the current attempt. */
   cpuMs: number;
 
-  /** `culpritsMax` is the number of events that may each use the whole CPU time. */
+  /**
+   * `culpritsMax` is the number of events that may use the whole CPU time before they are stopped.
+   * Further events get a short CPU time.
+   */
   constructor(limits: SandboxLimits, culpritsMax: number) {
     this.#limits = limits;
     this.#culpritsMax = culpritsMax;
@@ -35,8 +42,8 @@ export class AttemptBudget {
   }
 
   /**
-   * Begins an attempt. `culprits` is the number of events that have used up their time, and
-   * `isWarm` tells whether the guest has run events before.
+   * Begins an attempt to run the events of a batch. `culprits` is the number of events that have
+   * used up their time, and `isWarm` tells whether the guest process has run events before.
    */
   begin(culprits: number, isWarm: boolean): void {
     const { cpuMs } = this.#limits;
@@ -44,20 +51,20 @@ export class AttemptBudget {
     this.cpuMs = culprits < this.#culpritsMax ? cpuMs : Math.min(cpuMs, shortMs);
   }
 
-  /** Clock time in ms after which the guest stops the code of the current attempt. */
+  /** Clock time in ms after which the guest process stops the code of the current attempt. */
   get clockMs(): number {
     return Math.min(this.cpuMs * 2 ** this.#doublings, this.#clockMsMax);
   }
 
-  /** CPU time in ms after which the host kills a guest that does not stop its code. */
+  /** CPU time in ms after which the server kills a guest process that does not stop its code. */
   get killMs(): number {
     return Math.max(this.cpuMs, COLD_SHARE * this.#limits.cpuMs);
   }
 
   /**
-   * Whether an event that was stopped has had its time. `usedMs` is the CPU time that it used by
-   * itself. If it had the whole attempt for itself and used less than its time, the machine was too
-   * busy, and the next attempts get a longer clock time.
+   * Whether an event whose code was stopped has used up its CPU time. `usedMs` is the CPU time that
+   * the event used by itself. If it ran alone in the attempt and used less than its time, the
+   * machine was too busy, and the next attempts get a longer clock time.
    */
   isUsedUp(usedMs: number, hadWholeAttempt: boolean): boolean {
     const isUsed = usedMs >= BLAMED_SHARE * this.cpuMs;

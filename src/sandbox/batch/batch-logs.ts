@@ -1,7 +1,10 @@
 import { GUEST_LOGS_CHARS_MAX, GUEST_LOGS_MAX } from "../../settings/limits.ts";
 import type { LogLine } from "../program.ts";
 
-/** Collects the lines of `log(...)` of a batch, from all attempts to run its events. */
+/**
+ * Collects the lines that user code writes with `log(...)` for a batch, from all attempts to run
+ * its events.
+ */
 export class BatchLogs {
   readonly lines: LogLine[] = [];
   readonly #isKept: boolean;
@@ -20,7 +23,8 @@ export class BatchLogs {
   }
 
   /**
-   * Adds the lines of one attempt. `events` are the indexes in the batch of the events that it ran.
+   * Adds the lines of one attempt. `events` lists the events that the attempt ran, by their indexes
+   * in the batch.
    */
   add(lines: readonly LogLine[], events: readonly number[]): void {
     for (const line of lines) {

@@ -18,13 +18,13 @@ import { firstFrameOf } from "./frame-events.ts";
 import { isResponsive, loadProgram, type RunAccounting, unloadProgram } from "./load-program.ts";
 
 /**
- * An event that runs alone is blamed for its guest's death, although another program was loaded in
- * the guest, once more than this number of guests have died in a row.
+ * An event that ran alone in a guest (process that runs user code) with other programs is blamed
+ * for the guest's death when more than this number of guests have died in a row.
  */
 const LOSSES_MAX = 3;
 
 export interface BatchRunResult {
-  /** Set when the program did not load. No event has run then. */
+  /** Set when the program did not load. In this case no event has run. */
   error?: UserError;
   /**
    * Outcomes of all events, or of the first ones only (at least one) when the outputs have more
@@ -34,35 +34,35 @@ export interface BatchRunResult {
   logs: LogLine[];
   /** Memory in bytes that the outcomes take. */
   bytes: number;
-  /** Causes for which an event, or the load of the program, ended a guest or used up its time. */
+  /** Causes for which events, or the load of the program, ended a guest or used up its time. */
   culprits: readonly GuestEndCause[];
-  /** CPU time of the guests during the batch, measured at intervals. */
+  /** CPU time of the guest processes during the batch, measured at intervals. */
   cpuMs: number;
 }
 
 export interface BatchRunOptions {
   limits: SandboxLimits;
-  /** Whether lines of `log(...)` are kept. */
+  /** Whether the lines that user code writes with `log(...)` are kept. */
   logs: boolean;
   /**
-   * Events of the batch that may each use the whole CPU time. Once as many have, each further event
-   * gets a short CPU time of its own.
+   * Number of events in the batch that may use the whole CPU time before they are stopped. After
+   * this number of timeouts, each further event gets a short CPU time.
    */
   culpritsMax: number;
-  /** Budget of a test run. When it ends, events that have no outcome fail with its error. */
+  /** Budget of a test run. When it ends, events without an outcome fail with the budget's error. */
   budget?: TestBudget;
-  /** Bytes of outputs above which the run ends early. */
+  /** Size in bytes of the outputs above which the run ends early. */
   bytesMax: number;
   hostFunctions: HostFunctions;
 }
 
-/** How a guest ended. `fresh`: it had run nothing before. `shared`: it held another program too. */
+/** How a guest process ended. `fresh`: nothing ran before; `shared`: it had other programs too. */
 type GuestLoss = { end: GuestEndCause; fresh: boolean; shared: boolean };
 type RunAnswer = RunReport | { error: UserError };
 
-/** Runs one batch in several attempts, and records the outcomes. */
+/** Runs one batch of events through a program in several attempts, and records the outcomes. */
 export class BatchRun {
-  /** Whether the batch has used up the time of a guest or ended it. */
+  /** Whether the batch has used up its time in a guest process or made the process end. */
   hasCostGuest = false;
   readonly #program: Program;
   readonly #batch: ProgramBatch;
@@ -70,20 +70,20 @@ export class BatchRun {
   readonly #logs: BatchLogs;
   readonly #budget: AttemptBudget;
   readonly #outcomes: (ProgramOutcome | undefined)[];
-  /** Indexes of the events that have no outcome yet, in order. */
+  /** Indexes in the batch of the events that have no outcome yet, in order. */
   #open: number[];
-  /** Whether each attempt runs only one event. */
+  /** Whether each attempt runs only one event, to find the event that is to blame for a failure. */
   #isAlone = false;
-  /** Index of the event that the next attempt runs alone, since it may have used up the time. */
+  /** Index of the event that the next attempt runs alone, as it may have used up the time. */
   #suspect: number | undefined;
   readonly #culprits: GuestEndCause[] = [];
-  /** CPU time of the guests during the batch, measured at intervals. */
+  /** CPU time of the guest processes during the batch, measured at intervals. */
   readonly #meter = { cpuMs: 0 };
   #bytes = 0;
-  /** Guests that have died since an event was last blamed for a death. */
+  /** Number of guest processes that have died since an event was last blamed for a death. */
   #losses = 0;
   #loadError: UserError | undefined;
-  /** Error of `transformBatch`, and the time until which its events may still run one by one. */
+  /** Error that `transformBatch` threw, and the time until which its events run one by one. */
   #failure: { error: UserError; until: number } | undefined;
 
   constructor(program: Program, batch: ProgramBatch, options: BatchRunOptions) {
@@ -96,7 +96,7 @@ export class BatchRun {
     this.#open = batch.events.map((_, index) => index);
   }
 
-  /** Whether the batch needs no further attempt. */
+  /** Whether every event has its outcome, or the outputs are so large that the run ends early. */
   get isDone(): boolean {
     if (this.#loadError || this.#options.budget?.error || this.#isFull) return true;
     return this.#open.length === 0 || performance.now() >= (this.#failure?.until ?? Infinity);
@@ -107,7 +107,7 @@ export class BatchRun {
     return this.#bytes > this.#options.bytesMax && this.#outcomes[0] !== undefined;
   }
 
-  /** Runs as many open events as fit one frame. */
+  /** Runs as many events without an outcome as fit one frame (message to the guest process). */
   async attempt(source: GuestSource): Promise<void> {
     const taken = this.#nextEvents();
     const answer = await this.#askGuest(source, taken);
@@ -141,7 +141,7 @@ export class BatchRun {
   }
 
   /**
-   * Returns the result of a batch that is done. Events that have no outcome fail with the error of
+   * Returns the result of a batch that is done. Events without an outcome fail with the error of
    * the whole batch. When the outputs are too large, only the first events have an outcome.
    */
   finish(): BatchRunResult {
@@ -250,8 +250,8 @@ export class BatchRun {
   }
 
   /**
-   * Blames an event that used up the time by itself. When that is not certain, because other events
-   * ran before it or the machine gave it too little CPU, the event runs alone next.
+   * Handles a timeout. Blames the event that used up the time by itself. When that is uncertain, as
+   * other events ran before it or the machine was too busy, the event runs alone next.
    */
   #handleTimeout(taken: readonly number[], { culprit, culpritMs }: RunStop): void {
     this.hasCostGuest = true;
@@ -267,7 +267,7 @@ export class BatchRun {
     }
   }
 
-  /** Handles a guest's end. Blames an event only if it ran alone and nothing else is to blame. */
+  /** Handles the end of a guest process. Blames an event only if it ran alone, without doubt. */
   #handleLoss(taken: readonly number[], { end, fresh, shared }: GuestLoss): void {
     // The host ended the guest for reasons of its own.
     if (end === "retired") return;

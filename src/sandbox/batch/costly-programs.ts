@@ -6,11 +6,14 @@ import {
 } from "../../settings/limits.ts";
 import type { Program } from "../program.ts";
 
-/** Maximum number of programs in the record. Beyond it, the oldest entry is deleted. */
+/** Maximum number of programs whose cost is recorded. Beyond it, the oldest entry is deleted. */
 const PROGRAMS_MAX = 10_000;
 
 interface CostRecord {
-  /** Culprits, without those that are forgotten, and the time of the last change. */
+  /**
+   * Number of recent culprits (events that used up their time or ended their guest process). It
+   * decreases with time from the last change on.
+   */
   culprits: number;
   changedAt: number;
   /** Time until which the program counts as costly. */
@@ -18,9 +21,10 @@ interface CostRecord {
 }
 
 /**
- * Records which programs have lately cost their guest: an event used up its time or ended it (a
- * culprit), or a batch took much CPU time. They run in the second guest of their workspace, and the
- * fewer of their further culprits use up the whole CPU time, the more there were.
+ * Records programs (user code with its libraries) that lately were costly: an event used up its
+ * time or ended its guest process (a culprit), or a batch took much CPU time. Costly programs run
+ * in the second guest process of their workspace, away from other programs. The more culprits a
+ * program had, the fewer of its further events may use the whole CPU time.
  */
 export class CostlyPrograms {
   readonly #records = new Map<string, CostRecord>();
@@ -34,12 +38,15 @@ export class CostlyPrograms {
     return (this.#records.get(id)?.until ?? Number.NEGATIVE_INFINITY) > this.#now();
   }
 
-  /** Returns the number of events that may still use the whole CPU time. */
+  /** Returns the number of events of a program that may still use the whole CPU time. */
   culpritsLeft({ id }: Program): number {
     return Math.max(0, GUEST_CULPRITS_MAX - this.#culpritsOf(this.#records.get(id)));
   }
 
-  /** Records what a batch has cost. */
+  /**
+   * Records the number of culprits (events that used up their time or ended their guest process)
+   * and the CPU time of a batch.
+   */
   record({ id }: Program, culprits: number, cpuMs: number): void {
     if (culprits === 0 && cpuMs < COSTLY_BATCH_CPU_MS) return;
     const now = this.#now();

@@ -18,12 +18,12 @@ const messages: Readonly<Record<GuestEndCause, string>> = {
   retired: "Guest was stopped",
 };
 
-/** Whether a guest ends for this cause only when user code has taken control of its process. */
+/** Whether a guest process can end for this cause only if user code has taken control of it. */
 export function isBreach(cause: GuestEndCause): boolean {
   return messages[cause] === BROKE_OUT;
 }
 
-/** Returns the error of an event, or of code, that has ended its guest for this cause. */
+/** Returns the error for an event, or for code, that made its guest process end for this cause. */
 export function endError(cause: GuestEndCause): UserError {
   return { message: messages[cause] };
 }

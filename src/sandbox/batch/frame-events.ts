@@ -1,13 +1,16 @@
 import type { ProgramBatch } from "../program.ts";
 
-/** Maximum events in one frame to a guest. A larger batch is sent in several frames. */
+/**
+ * Maximum number of events in one frame (message) to a guest process. A larger batch is sent in
+ * several frames.
+ */
 const GUEST_INPUT_EVENTS_MAX = 500;
-/** Maximum bytes of events and their metadata in one frame to a guest. */
+/** Maximum size in bytes of events and their metadata in one frame (message) to a guest process. */
 export const GUEST_INPUT_BYTES_MAX = 4 << 20;
 
 /**
- * Returns the indexes of the events for the next frame: the first ones of `open`, as many as one
- * frame holds and at least one.
+ * Returns the indexes of the events for the next frame (message to the guest process): the first
+ * ones of `open`, as many as one frame may contain and at least one.
  */
 export function firstFrameOf(open: readonly number[], batch: ProgramBatch): readonly number[] {
   let bytes = 0;

@@ -7,13 +7,16 @@ import { GuestEndedError } from "../process/guest-end.ts";
 import type { Program, UserError } from "../program.ts";
 import { parseInspectReply, parseLoadReply } from "../protocol/reply-parser.ts";
 
-/** Host functions that user code may call during an exchange, and the counter of its CPU time. */
+/**
+ * Host functions that user code may call while a request to its guest process is in progress, and
+ * the counter of its CPU time.
+ */
 export type RunAccounting = Pick<ExchangeLimits, "hostCalls" | "meter">;
 
 /**
- * Loads a program into a guest, unless it is loaded already. Resolves with the program's number in
- * the guest, or with the error that keeps it from loading. Rejects with `GuestEndedError` when the
- * guest ends.
+ * Loads a program (user code with its libraries) into a guest process, unless it is loaded already.
+ * Resolves with the program's number in the guest, or with the error that keeps the program from
+ * loading. Rejects with `GuestEndedError` when the guest ends.
  */
 export async function loadProgram(
   guest: Guest,
@@ -40,8 +43,9 @@ export async function loadProgram(
 
 /**
  * Unloads a program that was stopped in the middle of a run, which may leave its state half
- * changed. The next `loadProgram` loads it again, with the CPU time of a load. Does nothing when
- * the guest has loaded it again already. `number` is its number in the guest.
+ * changed. The next `loadProgram` loads it again, with the CPU time of a load. `number` is the
+ * program's number in the guest process; when the program has another number now, it was loaded
+ * again already, and nothing happens.
  */
 export function unloadProgram(guest: Guest, program: Program, number: number): void {
   if (guest.programs.get(program.id) !== number) return;
@@ -49,7 +53,10 @@ export function unloadProgram(guest: Guest, program: Program, number: number): v
   guest.unloadedPrograms.push(number);
 }
 
-/** Sends a request that takes almost no time. Returns whether the guest has answered it. */
+/**
+ * Sends a request that takes almost no time to a guest process. Returns whether the guest has
+ * answered it.
+ */
 export async function isResponsive(guest: Guest, limits: SandboxLimits): Promise<boolean> {
   const { cpuMs, wallMs } = limits;
   const exchangeLimits = { cpuMs, wallMs, replyBytesMax: GUEST_ANSWER_BYTES_MAX };
@@ -91,8 +98,8 @@ async function loadNew(
 }
 
 /**
- * Removes the least recently used programs from the list of the guest's programs, until there is
- * room for one more. Returns the numbers of all programs that the guest has to drop.
+ * Removes the least recently used programs from the list of a guest process's programs, until there
+ * is room for one more. Returns the numbers of all programs that the guest must unload.
  */
 function evictPrograms(guest: Guest): number[] {
   const drop = guest.unloadedPrograms.splice(0);

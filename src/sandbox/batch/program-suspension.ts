@@ -18,7 +18,8 @@ import type { Program, ProgramOutcome, UserError } from "../program.ts";
 const SUSPENDED_PROGRAMS_MAX = 10_000;
 
 /**
- * A suspended program. It does not run for a while, because all events of its last batches failed.
+ * A suspended program (user code with its libraries). The program does not run for a while, because
+ * all events of its last batches failed.
  */
 export interface ProgramSuspension {
   programId: string;
@@ -30,36 +31,39 @@ export interface ProgramSuspension {
   reason: string;
 }
 
-/** Cost of one batch for the sandbox. */
+/** Cost of one batch of events that ran in the sandbox. */
 export interface BatchCost {
   cpuMs: number;
-  /** Whether the code has taken control of a guest's process. */
+  /** Whether the code has taken control of the guest process that ran it. */
   isBroken: boolean;
 }
 
 interface FailureRecord {
   program: Program;
-  /** Failed batches, and their events and CPU time, since the last event that succeeded. */
+  /**
+   * Number of failed batches since the last event that succeeded; `events` and `cpuMs` are the
+   * events and the CPU time of these batches.
+   */
   batches: number;
   events: number;
   cpuMs: number;
-  /** Time of the last event that succeeded after a failed batch. */
+  /** Time of the last successful event that followed a failed batch. */
   goodAt: number;
-  /** Milliseconds of the last suspension; 0 before the first one. */
+  /** Length in milliseconds of the program's last suspension; 0 before the first one. */
   periodMs: number;
   until: number;
   reason: string;
 }
 
 /**
- * Suspends programs that only fail, so that they do not use up their workspace's guests. A program
- * is suspended after several batches in which all events failed, or earlier when many events in a
- * row failed and used much CPU time. Then one batch is tried. If all its events fail too, the
- * program is suspended for twice as long.
+ * Suspends programs that only fail, so that they do not use up the processes of their workspace. A
+ * program is suspended after several batches in which all events failed, or earlier when many
+ * events in a row failed and used much CPU time. When the suspension ends, one batch is tried. If
+ * all its events fail too, the program is suspended for twice as long.
  *
- * A program with good events among the bad ones is not suspended, since the good ones would become
- * dead letters. A program that takes control of its guest in a batch without a good event is
- * suspended at once. A new revision is a new program, without earlier failures.
+ * A program of which some events succeed is not suspended, since these events would become dead
+ * letters. A program that takes control of its guest process in a batch without a successful event
+ * is suspended at once. A new revision is a new program, without earlier failures.
  */
 export class ProgramSuspensions {
   readonly #records = new Map<string, FailureRecord>();
@@ -75,7 +79,8 @@ export class ProgramSuspensions {
   }
 
   /**
-   * Returns the error for the events of a suspended program; undefined when the program may run.
+   * Returns the error for the events of a program that is suspended (not run because it only
+   * fails); undefined when the program may run.
    */
   errorFor(program: Program): UserError | undefined {
     const record = this.#records.get(program.id);
@@ -146,7 +151,7 @@ export class ProgramSuspensions {
   }
 }
 
-/** The record of a program that has not failed since its last event that succeeded. */
+/** Initial record of a program: no failures since its last event that succeeded. */
 const unfailed = { batches: 0, events: 0, cpuMs: 0, periodMs: 0, until: 0, reason: "" };
 
 /**

@@ -7,8 +7,8 @@ let reading = 0;
 let readAt = Number.NEGATIVE_INFINITY;
 
 /**
- * Returns the CPU time in ms of all threads of this process. It includes the compiler's threads,
- * which work for user code.
+ * Returns the CPU time in ms of all threads of this process. This includes the threads of the
+ * JavaScript compiler, which work for user code.
  */
 export function cpuTimeMs(): number {
   const { user, system } = cpuUsage();
@@ -18,9 +18,9 @@ export function cpuTimeMs(): number {
 }
 
 /**
- * Returns the CPU time in ms of this process, as it was at most `READING_MS_MAX` ago. It is the
- * start of a measurement. Reading the exact time for each batch would be a system call, which takes
- * a tenth of the time of a batch of one event.
+ * Returns the CPU time in ms of this process, at most `READING_MS_MAX` old. It serves as the start
+ * of a measurement. Reading the exact time for each batch would be a system call, which takes a
+ * tenth of the time of a batch of one event.
  */
 export function recentCpuTimeMs(): number {
   return performance.now() - readAt < READING_MS_MAX ? reading : cpuTimeMs();

@@ -2,26 +2,27 @@ import type { GuestFrame } from "../protocol/guest-frames.ts";
 import type { GuestReply, HostRequest } from "../protocol/guest-protocol.ts";
 
 /**
- * Runs user code of one language inside a guest. It is opened before the guest is confined, so that
- * a Python runtime can still read its snapshot. User code arrives only afterwards.
+ * Runs user code of one language inside a guest, a confined child process. The runtime is opened
+ * before the guest is confined, so that a Python runtime can still read its snapshot. User code
+ * arrives only afterwards.
  */
 export interface GuestRuntime {
   /**
-   * Answers a request with the reply that `guest-protocol.ts` defines for it. The answer to `run`
-   * is `loaded` with an error when the program had to be loaded again and that failed. Throws for a
-   * request that the host never sends; the guest ends then.
+   * Answers a request of the host (the server) with the reply that `guest-protocol.ts` defines for
+   * it. The answer to `run` is `loaded` with an error when the program had to be loaded again and
+   * that failed. Throws for a request that the host never sends; the guest process then ends.
    */
   answer(request: GuestFrame & { header: HostRequest }): Promise<RuntimeAnswer> | RuntimeAnswer;
 }
 
 /**
- * An answer to a request. It is sent before the next request is received. `frame` is a complete
- * frame, which already contains the number of the exchange.
+ * An answer to a request, which is sent before the next request is received. `frame` is a complete
+ * encoded message, which already contains the number of the request.
  */
 export type RuntimeAnswer = ReplyWithBody | { frame: Uint8Array };
 
 export interface ReplyWithBody {
   reply: GuestReply;
-  /** Outputs in the order of their input events, one line of JSON each. */
+  /** Output events in the order of their input events, one line of JSON each. */
   body?: string | Uint8Array;
 }

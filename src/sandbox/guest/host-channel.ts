@@ -14,36 +14,42 @@ const STDIN = 0;
 const STDOUT = 1;
 
 /**
- * Initial bytes of the buffers `input` and `output`. The buffers are reused and grow to the largest
- * frame. A new buffer of 200 KB for each frame would cost page faults, a tenth of the time of a
- * batch of a hundred events, and its memory would be freed late.
+ * Initial size in bytes of the buffers `input` and `output`. The buffers are reused and grow to the
+ * largest frame (message). A new buffer of 200 KB for each frame would cost page faults, a tenth of
+ * the time of a batch of a hundred events, and its memory would be freed late.
  */
 const BUFFER_BYTES = 1 << 20;
 let usualInput = Buffer.allocUnsafeSlow(BUFFER_BYTES);
 let output = Buffer.allocUnsafeSlow(BUFFER_BYTES);
 /**
- * Bytes up to which a grown input buffer is kept. The buffer for a larger frame, such as a program
- * with its libraries, is used only once.
+ * Size in bytes up to which a grown input buffer is kept for reuse. The buffer for a larger frame
+ * (message), such as a program with its libraries, is used only once.
  */
 const KEPT_BYTES_MAX = 8 << 20;
 
-/** Buffer whose bytes between `start` and `end` have been received but not used yet. */
+/**
+ * Buffer for data from the host (the server). Its bytes between `start` and `end` have been
+ * received but not used yet.
+ */
 let input = usualInput;
 let start = 0;
 let end = 0;
 /**
- * Requests that arrived while the guest waited for results of host calls. `receive` returns them
- * first.
+ * Requests that arrived while the guest process waited for results of host calls (calls of
+ * functions that the server executes). `receive` returns these requests first.
  */
 const backlog: GuestFrame[] = [];
-/** Number of the exchange under way. Every frame that the guest sends contains it. */
+/**
+ * Number of the exchange (request and reply) in progress. Every frame that the guest process sends
+ * contains it.
+ */
 let exchange = 0;
 
 /**
- * Reads the next request from the socket. Returns undefined when the host has closed its end or is
- * gone. The body is valid until the next call. Reads and writes block, because a guest has no other
- * work. With one event per frame this is 2.7 times as fast as an event loop (44,000 against 16,000
- * a second).
+ * Reads the next request from the socket. Returns undefined when the host (the server) has closed
+ * its end or has died. The body is valid until the next call. Reads and writes block, because a
+ * guest process has no other work. With one event per frame, blocking is 2.7 times as fast as an
+ * event loop (44,000 against 16,000 events a second).
  */
 export function receive(): GuestFrame | undefined {
   const frame = backlog.shift() ?? nextFrame();
@@ -52,8 +58,9 @@ export function receive(): GuestFrame | undefined {
 }
 
 /**
- * Waits for the results of the host calls that the guest has sent in a `wait` frame. Requests that
- * arrive before the results are kept for `receive`. Returns undefined when the host is gone.
+ * Waits for the results of the host calls (calls of functions that the server executes) that the
+ * guest process has sent in a `wait` frame. Requests that arrive before the results are kept for
+ * `receive`. Returns undefined when the host has died.
  */
 export function receiveResults(): GuestFrame | undefined {
   for (;;) {
@@ -116,7 +123,7 @@ export function send(header: object, body: string | Uint8Array = ""): void {
   write(end);
 }
 
-/** Sends a header and a body unchanged. The header already contains the number of the exchange. */
+/** Sends a header and a body unchanged. The header already contains the number of the request. */
 export function sendFrame(bytes: Uint8Array): void {
   makeRoom(bytes.length);
   output.set(bytes, LENGTH_BYTES);
@@ -128,7 +135,10 @@ function makeRoom(bytesMax: number): void {
   output = Buffer.allocUnsafeSlow(LENGTH_BYTES + bytesMax);
 }
 
-/** Sets the length of the frame in `output`, and writes its first `end` bytes to the socket. */
+/**
+ * Sets the length of the frame (message) in `output`, and writes its first `end` bytes to the
+ * socket.
+ */
 function write(end: number): void {
   output.writeUInt32LE(end - LENGTH_BYTES, 0);
   for (let written = 0; written < end; ) {

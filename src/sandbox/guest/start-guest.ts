@@ -8,8 +8,8 @@ import { receive, send, sendFrame } from "./host-channel.ts";
 type RequestFrame = GuestFrame & { header: HostRequest };
 
 /**
- * Functions that open the runtime of each language. A guest loads the code of its own language
- * only.
+ * Functions that open the runtime of each language. A guest process loads only the code of its own
+ * language's runtime.
  */
 const runtimes: Readonly<Record<string, () => Promise<GuestRuntime>>> = {
   javascript: async () => (await import("./javascript/javascript-runtime.ts")).openJavascript(),
@@ -17,8 +17,9 @@ const runtimes: Readonly<Record<string, () => Promise<GuestRuntime>>> = {
 };
 
 /**
- * Runs the guest command. Opens the language's runtime, confines this process permanently, and
- * answers the host's requests one by one. Resolves when the input ends.
+ * Runs the command `guest`, which makes this process run user code. Opens the language's runtime,
+ * confines the process permanently, and answers the host's requests in order. Resolves when the
+ * input ends.
  */
 export async function startGuest(language: string | undefined): Promise<void> {
   const open = runtimes[language ?? ""];
@@ -28,7 +29,8 @@ export async function startGuest(language: string | undefined): Promise<void> {
 }
 
 /**
- * Does what `startGuest` does, with a given runtime. `seal` is called once the process is confined.
+ * Does the same as `startGuest`, with a given runtime. `seal` is called when the process is
+ * confined.
  */
 export async function serve(open: () => Promise<GuestRuntime>, seal: () => void): Promise<void> {
   // Without this handler Bun prints every rejection that user code does not handle, and runs user
@@ -50,8 +52,8 @@ export async function serve(open: () => Promise<GuestRuntime>, seal: () => void)
 }
 
 /**
- * Answers a request. When the stack overflows, reports that to the host in a last frame and throws,
- * so that the guest ends.
+ * Answers a request. When the stack overflows, reports that to the server in a last message and
+ * throws, so that the guest process ends.
  */
 async function answerOf(runtime: GuestRuntime, request: RequestFrame): Promise<RuntimeAnswer> {
   try {

@@ -19,31 +19,35 @@ import { printable } from "../protocol/printable.ts";
 import type { GuestFetchRequest, GuestFetchResponse, HostFunctions } from "./host-functions.ts";
 
 /**
- * Maximum UTF-16 units of a batch's calls that have no result yet. Beyond it the guest gets no
- * results, and so cannot send more calls, until some calls have ended.
+ * Maximum UTF-16 units of a batch's host calls (`fetch` and others) that have no result yet. Beyond
+ * it the guest process gets no results, and so cannot send more calls, until some calls have ended.
  */
 export const FETCH_REQUESTS_CHARS_MAX = 8 << 20;
 /**
- * Maximum UTF-16 units of results that the guest has not received. Beyond it no further call
- * starts.
+ * Maximum UTF-16 units of results of host calls that the guest process has not received. Beyond it
+ * no further call starts.
  */
 export const FETCH_ANSWERS_CHARS_MAX = 8 << 20;
 
-/** Maximum bytes of results in one frame. Further results go in the next frame. */
+/**
+ * Maximum size in bytes of the results of host calls in one frame (message). Further results go
+ * into the next frame.
+ */
 const RESULTS_BYTES_MAX = 8 << 20;
 /**
- * Maximum calls that the host accepts for one batch: `FETCHES_MAX` while the program is loaded, and
- * as many while it runs. Only user code that has taken control of its guest makes more.
+ * Maximum number of host calls (`fetch` and others) that the host accepts for one batch:
+ * `FETCHES_MAX` while the program is loaded, and as many while it runs. Only user code that has
+ * taken control of its guest process makes more.
  */
 const CALLS_MAX = 2 * FETCHES_MAX;
 /**
- * Maximum UTF-8 bytes of the calls in one frame: `FETCH_REQUEST_CHARS_MAX` UTF-16 units, a comma
- * and two brackets, at three bytes each.
+ * Maximum UTF-8 bytes of the host calls in one frame (message): `FETCH_REQUEST_CHARS_MAX` UTF-16
+ * units, a comma and two brackets, at three bytes each.
  */
 const CALLS_BYTES_MAX = 3 * (FETCH_REQUEST_CHARS_MAX + 3);
 /**
- * Bounds of the calls in one frame: a list of objects, each with an object of headers. A call has
- * seven values and its headers.
+ * Bounds of the JSON of the host calls in one frame (message): a list of objects, each with an
+ * object of headers. A call has seven values and its headers.
  */
 const CALLS_BOUNDS: GuestJsonBounds = { levelsMax: 3, valuesMax: 64 * CALLS_MAX };
 
@@ -56,19 +60,20 @@ type HostCall = { id: number; chars: number } & ({ request: GuestFetchRequest } 
 type HostCallResult = GuestFetchResponse | { location: object } | { error: string };
 
 /**
- * Performs the host calls of one batch. The guest sends the calls of its code and sleeps. It
- * continues when the host sends all results that are available.
+ * Performs the host calls of one batch: functions such as `fetch`, which user code calls and the
+ * server executes. The guest process sends the calls and sleeps. It continues when the server sends
+ * all results that are available.
  */
 export class HostCalls {
   readonly #functions: HostFunctions;
   readonly #workspaceId: string;
   #abortController: AbortController | undefined;
   readonly #queue: HostCall[] = [];
-  /** UTF-16 units of all calls that have no result yet. */
+  /** UTF-16 units of all host calls that have no result yet. */
   #pendingChars = 0;
   /**
-   * Results that the guest has not received. They become JSON only when they are sent, because JSON
-   * may take six times the memory of a body.
+   * Results of host calls that the guest process has not received. They become JSON only when they
+   * are sent, because JSON may take six times the memory of a body.
    */
   readonly #results: (HostCallResult & { id: number })[] = [];
   /** UTF-16 units of the bodies in `#results`. */
@@ -84,10 +89,10 @@ export class HostCalls {
   }
 
   /**
-   * Starts new calls (`calls` is a JSON array). Resolves with the available results, at least one,
-   * once the calls without a result are within `FETCH_REQUESTS_CHARS_MAX`. Until then the guest
-   * cannot send more calls. Throws `GuestFrameError` when the bytes are no list of calls, when the
-   * batch has made too many calls, or when none of its calls is pending.
+   * Starts new host calls (`calls` is a JSON array). Resolves with the available results, at least
+   * one, once the calls without a result are within `FETCH_REQUESTS_CHARS_MAX`. Until then the
+   * guest process cannot send more calls. Throws `GuestFrameError` when the bytes are no list of
+   * calls, when the batch has made too many calls, or when none of its calls is pending.
    */
   async exchange(calls: Buffer): Promise<JsonTexts> {
     for (const call of parseCalls(calls, this.#workspaceId)) {
@@ -120,16 +125,16 @@ export class HostCalls {
     return texts;
   }
 
-  /** Aborts the HTTP requests under way. */
+  /** Aborts the HTTP requests in progress. */
   abort(): void {
     clearTimeout(this.#deadline);
     this.#abortController?.abort();
   }
 
   /**
-   * Whether the guest has to wait because the calls without a result exceed
-   * `FETCH_REQUESTS_CHARS_MAX`. False when no call is under way: the calls in the queue start only
-   * after the guest has taken results.
+   * Whether the guest process must wait because the host calls without a result exceed
+   * `FETCH_REQUESTS_CHARS_MAX`. False when no call is in progress: queued calls start only after
+   * the guest has received results.
    */
   get #isOverloaded(): boolean {
     return this.#pendingChars > FETCH_REQUESTS_CHARS_MAX && this.#activeCount > 0;
@@ -188,7 +193,10 @@ export class HostCalls {
     return this.#abortController;
   }
 
-  /** Looks up an IP address. The error texts are those of RudderStack. */
+  /**
+   * Looks up the location of an IP address for user code. The error texts are the same as
+   * RudderStack's.
+   */
   #locate(ip: string): { location: object } {
     if (isIP(ip) === 0) throw new Error("invalid ip address");
     try {

@@ -16,22 +16,31 @@ export interface ExchangeLimits {
   cpuMs: number;
   wallMs: number;
   replyBytesMax: number;
-  /** Counter to which the CPU time that the guest uses during the exchange is added. */
+  /**
+   * Counter to which the CPU time is added that the guest process uses during the exchange (request
+   * and reply).
+   */
   meter?: { cpuMs: number };
-  /** Whether `wallMs` counts from zero again each time the guest has used CPU time. */
+  /** Whether the time limit `wallMs` begins again each time the guest process has used CPU time. */
   restartsClockOnCpu?: boolean;
-  /** Host functions that user code may call during the exchange. When absent, it may call none. */
+  /**
+   * Host functions (such as `fetch`) that user code may call during the exchange (request and
+   * reply). When absent, it may call none.
+   */
   hostCalls?: HostCalls;
 }
 
 export interface GuestExchange extends ExchangeLimits {
   number: number;
   startedAt: number;
-  /** Resource usage of the guest at the first measurement during this exchange. */
+  /**
+   * Resource usage of the guest process at the first measurement during this exchange (request and
+   * reply).
+   */
   usageAtStart?: ProcessUsage;
   /**
-   * Time at which the guest began to wait for results of host calls; undefined while it does not
-   * wait.
+   * Time at which the guest process began to wait for results of host calls (functions that the
+   * server executes); undefined while it does not wait.
    */
   waitingSince?: number | undefined;
   resolve(frame: GuestFrame): void;
@@ -42,22 +51,24 @@ const field = ({ header }: GuestFrame, name: string): unknown =>
   typeof header === "object" && header !== null ? Reflect.get(header, name) : undefined;
 
 /**
- * Sends requests to a guest, and receives its replies in the same order. The host may send the next
- * request before the guest has answered the last one, so that neither process waits for the other.
+ * Sends requests to a guest (process that runs user code), and receives its replies in the same
+ * order. The host may send the next request before the guest has answered the last one, so that
+ * neither process waits for the other.
  */
 export class GuestChannel {
   readonly #reader = new GuestFrameReader();
   readonly #writer = new GuestFrameWriter();
   /**
-   * Requests without a reply, in order. The guest is working on the first one; the others wait in
-   * the socket.
+   * Requests without a reply, in order. The guest process is working on the first request; the
+   * others wait in the socket.
    */
   readonly #exchanges: GuestExchange[] = [];
   readonly #send: (bytes: Buffer) => void;
   readonly #kill: (cause: GuestEndCause, fault?: InvariantError) => void;
 
   /**
-   * `send` throws when the guest has closed its socket. `kill` kills the guest and calls `close`.
+   * `send` sends bytes to the guest process, and throws when the guest has closed its socket.
+   * `kill` kills the guest and calls `close`.
    */
   constructor(
     send: (bytes: Buffer) => void,
@@ -68,7 +79,7 @@ export class GuestChannel {
   }
 
   /**
-   * The exchange (request and reply) that the guest is working on; undefined when it has no
+   * The exchange (request and reply) that the guest process is working on; undefined when it has no
    * request.
    */
   get current(): GuestExchange | undefined {
@@ -76,8 +87,8 @@ export class GuestChannel {
   }
 
   /**
-   * Excludes `ms` from the time of the current exchange, because the guest could not run for that
-   * long.
+   * Excludes `ms` milliseconds from the time of the current exchange (request and reply), because
+   * the guest process could not run for that long.
    */
   extendDeadline(ms: number): void {
     const exchange = this.current;
@@ -107,7 +118,8 @@ export class GuestChannel {
   }
 
   /**
-   * Processes bytes from the guest. Throws `GuestFrameError` when the guest breaks the protocol.
+   * Processes bytes from the guest process. Throws `GuestFrameError` when the guest breaks the
+   * protocol.
    */
   receive(chunk: Uint8Array): void {
     if (!this.#mayReceive) throw new GuestFrameError("Expected no frame without a request");
@@ -149,8 +161,8 @@ export class GuestChannel {
   }
 
   /**
-   * Whether the guest may send a frame: it has a request and does not wait for results of host
-   * calls.
+   * Whether the guest process may send a frame (message): it has a request and does not wait for
+   * results of host calls.
    */
   get #mayReceive(): boolean {
     const [exchange] = this.#exchanges;
@@ -158,8 +170,8 @@ export class GuestChannel {
   }
 
   /**
-   * Performs the host calls of user code, and sends the results to the guest. The guest sleeps
-   * meanwhile, and this time does not count towards its time limit.
+   * Performs host calls of user code (`fetch` and others), and sends the results to the guest
+   * process. The guest sleeps meanwhile, and this time does not count towards its time limit.
    */
   async #answerHostCalls(exchange: GuestExchange, calls: Buffer): Promise<void> {
     const { hostCalls } = exchange;
@@ -179,9 +191,9 @@ export class GuestChannel {
   }
 
   /**
-   * Rejects all exchanges after the guest has ended. The exchange that the guest was working on is
-   * rejected with `fault` when the host is at fault, else with `cause`. The others are rejected
-   * with `retired`, since the guest had not started them.
+   * Rejects all exchanges (requests without a reply) after the guest process has ended. The
+   * exchange that the guest was working on is rejected with `fault` when the host is at fault, else
+   * with `cause`. The others are rejected with `retired`, since the guest had not started them.
    */
   close(cause: GuestEndCause, fault?: InvariantError): void {
     const [first, ...others] = this.#exchanges.splice(0);

@@ -1,4 +1,4 @@
-/** The cause for which a guest ended. */
+/** The cause for which a guest, the process that runs user code, ended. */
 export type GuestEndCause =
   | "timeout" // over its CPU or wall time
   | "memory" // over its memory
@@ -10,7 +10,7 @@ export type GuestEndCause =
   | "stderr" // flooded its standard error
   | "retired"; // ended by the host, for no fault of its code
 
-/** Error of a request whose guest ended before it replied. */
+/** Error of a request whose guest process ended before it replied. */
 export class GuestEndedError extends Error {
   override readonly name = "GuestEndedError";
 

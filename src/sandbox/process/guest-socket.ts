@@ -7,21 +7,21 @@ const AF_UNIX = 1;
 const SOCK_STREAM = 1;
 const SOCK_CLOEXEC = 0o2000000;
 
-/** Callbacks of a guest's socket. They must not throw. */
+/** Callbacks of the socket to a guest process. They must not throw. */
 export interface GuestSocketEvents {
   /**
    * Called with each chunk that arrives. The callback may keep the chunk, since its memory is not
    * reused.
    */
   onChunk(chunk: Buffer): void;
-  /** Called when the guest has closed its end of the socket or has ended. */
+  /** Called when the guest process has closed its end of the socket or has ended. */
   onEnd(): void;
 }
 
 /**
- * The host's end of the socket to a guest. It is one of a pair of sockets. The pipes of `Bun.spawn`
- * are not used, because for each exchange their streams cost three calls of `epoll_ctl`, two empty
- * reads and six promises, a third of the cost of the exchange.
+ * The host's end of the socket to a guest, the process that runs user code. The socket is one of a
+ * pair. The pipes of `Bun.spawn` are not used, because for each request and reply their streams
+ * cost three calls of `epoll_ctl`, two empty reads and six promises, a third of the whole cost.
  */
 export class GuestSocket {
   #socket: Socket | undefined;
@@ -47,8 +47,8 @@ export class GuestSocket {
   }
 
   /**
-   * Sends bytes. The caller may reuse `bytes` as soon as this returns. Throws when the guest has
-   * closed its end.
+   * Sends bytes. The caller may reuse `bytes` as soon as this returns. Throws when the guest
+   * process has closed its end.
    */
   send(bytes: Buffer): void {
     const sent = this.#socket && this.#unsent.length === 0 ? this.#socket.write(bytes) : 0;
@@ -75,8 +75,8 @@ export class GuestSocket {
 }
 
 /**
- * Creates two connected sockets. A child process inherits a socket only when it is passed to it.
- * Throws the system's error.
+ * Creates two connected sockets. A child process inherits a socket only when the socket is passed
+ * to it explicitly. Throws the system's error.
  */
 export function socketPair(): [host: number, guest: number] {
   libc ??= openLibc(functions);

@@ -1,8 +1,11 @@
 import type { Guest } from "./guest.ts";
 
-/** Provides the guest for some work: the same guest until it dies, then a new one. */
+/** Provides the guest process for some work: the same process until it dies, then a new one. */
 export interface GuestSource {
   guest(): Promise<Guest> | Guest;
-  /** Whether the guest is to be given up, so that work should go on elsewhere. */
+  /**
+   * Whether the guest process is to be given up to make room, so that the work should go on in
+   * another one.
+   */
   readonly isLeaving: boolean;
 }

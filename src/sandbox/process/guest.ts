@@ -12,35 +12,36 @@ import type { LanguageProfile } from "./language-profiles.ts";
 import { type ExitSignal, type GuestProcess, launchGuest } from "./launch-guest.ts";
 import { ResourceMonitor } from "./resource-monitor.ts";
 
-/** Bytes of a guest's standard error that are kept, from its beginning. */
+/** Number of bytes, from the beginning of a guest process's standard error, that are kept. */
 const GUEST_STDERR_BYTES_MAX = 8_192;
-/**
- * Bytes of standard error above which a guest is killed. A runtime without a fault writes far less.
- */
+/** Bytes of standard error above which a guest process is killed. Normally there are far fewer. */
 const GUEST_STDERR_FLOOD_BYTES = 1 << 20;
 
 const REPLY_BYTES_SMALL = 4_096;
 
 /**
- * The host's side of one guest process. It starts and kills the process, sends requests to it, and
- * enforces its resource limits.
+ * The host's (the server's) side of one guest, a process that runs user code. It starts and kills
+ * the process, sends requests to it, and enforces its resource limits.
  */
 export class Guest {
   readonly startedAt = performance.now();
   /**
-   * Numbers of the programs that are loaded in the guest, by program id. The least recently used
-   * program comes first.
+   * Numbers of the programs (user code with libraries) that are loaded in the guest process, by
+   * program id. The least recently used program comes first.
    */
   readonly programs = new Map<string, number>();
   /**
-   * Programs that are being loaded, by program id. Each promise resolves with the program's number,
-   * or with the error that keeps the program from loading.
+   * Programs (user code with libraries) that are being loaded, by program id. Each promise resolves
+   * with the program's number, or with the error that keeps the program from loading.
    */
   readonly loads = new Map<string, Promise<number | UserError>>();
-  /** Numbers of programs that the guest drops when it loads the next program. */
+  /** Numbers of programs that the guest process must unload when it loads the next program. */
   readonly unloadedPrograms: number[] = [];
   eventCount = 0;
-  /** The workspace whose code runs in the guest; undefined before any code has been sent to it. */
+  /**
+   * The workspace (tenant) whose code runs in the guest process; undefined before any code has been
+   * sent to it.
+   */
   workspaceId: string | undefined;
   softTimeouts = 0;
   /** How the process ended; undefined until it has ended. */
@@ -48,7 +49,8 @@ export class Guest {
   /** Beginning of the guest's standard error, without control characters. */
   stderr = "";
   /**
-   * The broken invariant of the host that made it kill this guest; undefined when there was none.
+   * The internal error of the host (the server) because of which it killed this guest process;
+   * undefined when there was none.
    */
   hostFault: InvariantError | undefined;
   onEnd: () => void = () => {};
@@ -84,27 +86,27 @@ export class Guest {
     this.exited = Promise.all([this.#exit.promise, this.#readStderr()]);
   }
 
-  /** Whether the memory at the last measurement was so large that the guest should be replaced. */
+  /** Whether the guest process should be replaced because of its memory at the last measurement. */
   get isNearMemoryLimit(): boolean {
     return this.#monitor.isNearMemoryLimit;
   }
 
-  /** Memory in bytes that the system would get back if the guest ended, at the last measurement. */
+  /** Memory in bytes that the end of the guest process would free, at the last measurement. */
   get memoryBytes(): number {
     return this.#monitor.anonymousBytes;
   }
 
-  /** Whether the guest is computing, or would compute if it were not paused. */
+  /** Whether the guest process is computing, or would compute if it were not paused. */
   get runnable(): boolean {
     return !this.dying && !this.#monitor.isIdle;
   }
 
-  /** CPU time that the guest has recently used beyond its fair share. */
+  /** CPU debt: CPU time in ms that the guest process has used beyond its fair share. */
   get cpuDebtMs(): number {
     return this.#monitor.cpuDebtMs;
   }
 
-  /** Sets the CPU debt. A new guest takes over the debt of the last guest of its workspace. */
+  /** Sets the CPU debt. A new guest process takes over the debt of its workspace's last guest. */
   setCpuDebt(debtMs: number): void {
     this.#monitor.setCpuDebt(debtMs);
   }
@@ -127,19 +129,19 @@ export class Guest {
     return this.#channel.current !== undefined;
   }
 
-  /** Whether the guest has ended or been killed. The process of a killed guest may still exist. */
+  /** Whether the guest process has ended or was killed, even if the process still exists. */
   get dying(): boolean {
     return this.ended !== undefined || this.#killCause !== undefined;
   }
 
-  /** Whether the guest is killed once it has answered the requests under way. */
+  /** Whether the guest process will be killed when it has answered the requests in progress. */
   get isRetiring(): boolean {
     return this.#isRetiring;
   }
 
   /**
-   * Reserves the guest for a workspace. Throws `InvariantError` when the guest is reserved for
-   * another workspace or runs another language.
+   * Reserves the guest process for a workspace. Throws `InvariantError` when the guest is reserved
+   * for another workspace or runs another language.
    */
   assign(workspaceId: string, language: GuestLanguage): void {
     this.workspaceId ??= workspaceId;
@@ -150,7 +152,7 @@ export class Guest {
   }
 
   /**
-   * Sends the first request: the guest confines itself and reports whether it can run user code.
+   * Sends the first request: the guest process confines itself and reports whether code can run.
    */
   async start(insecure: boolean): Promise<StartReport> {
     const limits: ExchangeLimits = {
@@ -166,8 +168,8 @@ export class Guest {
 
   /**
    * Sends a request, and resolves with the parsed reply. Rejects with `GuestEndedError` when the
-   * guest ends before it replies. When `parse` throws `GuestFrameError`, the guest is killed, and
-   * the request is rejected with `GuestEndedError` too.
+   * guest process ends before it replies. When `parse` throws `GuestFrameError`, the guest is
+   * killed, and the request is rejected with `GuestEndedError` too.
    */
   async request<T>(
     header: HostRequest,
@@ -191,8 +193,8 @@ export class Guest {
   }
 
   /**
-   * Sends SIGKILL, and rejects all requests under way at once. The request that the guest is
-   * working on is rejected with `fault`, if there is one.
+   * Kills the guest process with SIGKILL, and rejects all requests in progress at once. The request
+   * that the guest is working on is rejected with `fault`, if there is one.
    */
   kill(cause: GuestEndCause, fault?: InvariantError): void {
     if (this.dying) return;
@@ -203,16 +205,16 @@ export class Guest {
     this.#channel.close(cause, fault);
   }
 
-  /** Kills the guest once it has answered the requests under way. */
+  /** Kills the guest process when it has answered the requests in progress. */
   retire(): void {
     this.#isRetiring = true;
     if (!this.busy) this.kill("retired");
   }
 
   /**
-   * Kills the guest when it exceeds its limit of memory, threads or time. `graceMs` is added to the
-   * limit of time. `fairShare` is the part of a processor that the guest may use without incurring
-   * a CPU debt.
+   * Kills the guest process when it exceeds its limit of memory, threads or time. `graceMs` is
+   * added to the limit of time. `fairShare` is the part of a processor that the guest may use
+   * without CPU debt, which is counted for use beyond that part.
    */
   enforceLimits(graceMs: number, fairShare: number): void {
     const exchange = this.#channel.current;
@@ -229,9 +231,9 @@ export class Guest {
   }
 
   /**
-   * Excludes `ms` from the time of the guest's current request, because the server stood still for
-   * that long, and most likely the guest did too. Pauses are excluded elsewhere, so this ignores
-   * paused guests.
+   * Excludes `ms` milliseconds from the time of the guest process's current request, because the
+   * server, and most likely the guest too, stood still for that long. Ignores paused guests, whose
+   * pause does not count anyway.
    */
   extendDeadline(ms: number): void {
     if (this.#pausedAt === undefined) this.#channel.extendDeadline(ms);

@@ -3,63 +3,71 @@ import { GUEST_PROGRAMS_MAX, GUEST_THREADS_MAX } from "../guest-limits.ts";
 import type { GuestLanguage } from "../program.ts";
 
 /**
- * Address space in KiB of a JavaScript guest (`ulimit -v`). Code within its memory limit needs 760
- * MB; the rest is a reserve.
+ * Address space in KiB of a JavaScript guest process (`ulimit -v`). Code that stays within the
+ * memory limit needs 760 MB; the rest is a reserve.
  */
 const GUEST_ADDRESS_KIB_MAX = 900_000;
 /**
- * Memory in bytes, beyond that of an idle guest, above which a JavaScript guest is replaced between
- * two batches, before it reaches the limit at which it is killed.
+ * Memory in bytes, beyond that of an idle guest process, above which a JavaScript guest is replaced
+ * between two batches, before it reaches the limit at which it is killed.
  */
 export const GUEST_RECYCLE_MEMORY_BYTES = 150 << 20;
 /**
- * CPU time in ms that a guest may use while it has no request, in addition to a twentieth of the
- * elapsed time. A guest that uses more is killed.
+ * CPU time in ms that a guest process may use while it has no request, in addition to a twentieth
+ * of the elapsed time. A guest that uses more is killed.
  */
 const GUEST_IDLE_CPU_MS_MAX = 2_000;
-/** Number of spare guests per language. They are started and confined, and have no work yet. */
+/**
+ * Number of spare guest processes per language. They are started and confined in advance, and have
+ * no work yet.
+ */
 const GUEST_WARM_SPARES = 1;
 /**
- * Memory in bytes, beyond that of an idle guest, above which a Python guest is replaced between two
- * batches.
+ * Memory in bytes, beyond that of an idle guest process, above which a Python guest is replaced
+ * between two batches.
  */
 export const GUEST_PYTHON_RECYCLE_MEMORY_BYTES = 192 << 20;
 /**
- * Address space in KiB of a Python guest: two reservations of 4 GiB for WebAssembly memory, 1.4 GiB
- * for the rest of the process, and a reserve of 0.7 GiB.
+ * Address space in KiB of a Python guest process: two reservations of 4 GiB for WebAssembly memory,
+ * 1.4 GiB for the rest of the process, and a reserve of 0.7 GiB.
  */
 const GUEST_PYTHON_ADDRESS_KIB_MAX = 10_800_000;
 /**
- * Maximum number of programs in one Python guest. Each program has its own copies of the standard
- * modules (1 to 3 MB).
+ * Maximum number of programs in one Python guest process. Each program has its own copies of the
+ * standard modules (1 to 3 MB).
  */
 const GUEST_PYTHON_PROGRAMS_MAX = 32;
 
 const everyGuest = { idleCpuMsMax: GUEST_IDLE_CPU_MS_MAX, threadsMax: GUEST_THREADS_MAX };
 
-/** Environment variables and resource limits of the guests of one language. */
+/** Environment variables and resource limits of the guest processes of one language. */
 export interface LanguageProfile {
-  /** All environment variables of a guest. It inherits none of the server's. */
+  /** All environment variables of a guest process, which inherits none of the server's. */
   environment: Readonly<Record<string, string>>;
   /** Address space in KiB (`ulimit -v`). */
   addressKibMax: number;
-  /** Resident memory, beyond that of an idle guest, above which a guest is killed. */
+  /**
+   * Resident memory in bytes, beyond that of an idle guest process, above which a guest is killed.
+   */
   memoryBytesMax: number;
   /**
-   * Resident memory, beyond that of an idle guest, above which a guest is replaced between two
-   * batches.
+   * Resident memory in bytes, beyond that of an idle guest process, above which a guest is replaced
+   * between two batches.
    */
   recycleBytes: number;
-  /** CPU time of all threads that a guest may use while it has no request, before it is killed. */
+  /**
+   * CPU time of all threads that a guest process may use while it has no request, before it is
+   * killed.
+   */
   idleCpuMsMax: number;
   threadsMax: number;
-  /** Maximum number of programs that are loaded in one guest. */
+  /** Maximum number of programs that are loaded in one guest process. */
   programsMax: number;
-  /** Number of spare guests, which are started and confined before work needs them. */
+  /** Number of spare guest processes, which are started and confined before work needs them. */
   spares: number;
   /**
-   * Whether spare guests start together with the sandbox. Otherwise the first use of the language
-   * starts them.
+   * Whether spare guest processes start together with the sandbox. Otherwise the first use of the
+   * language starts them.
    */
   sparesFromStart: boolean;
 }

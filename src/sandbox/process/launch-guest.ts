@@ -16,8 +16,8 @@ export type ExitSignal = NodeJS.Signals | number | null;
 export const SHELL = "/bin/sh";
 
 /**
- * Niceness of a guest relative to the server. When both compute, a guest gets a third of the
- * processor time that the server gets.
+ * Niceness (CPU priority) of a guest process relative to the server. When both compute, a guest
+ * gets a third of the processor time that the server gets.
  */
 const NICENESS = 5;
 const NICENESS_MAX = 19;
@@ -25,8 +25,8 @@ const NICENESS_MAX = 19;
 export interface LaunchedGuest {
   process: GuestProcess;
   /**
-   * Descriptor of the host's end of the socket. The other end is the guest's standard input and
-   * output. The caller must close the descriptor.
+   * File descriptor of the server's end of the socket to the guest process. The other end is the
+   * guest's standard input and output. The caller must close the descriptor.
    */
   fd: number;
 }
@@ -72,7 +72,7 @@ export function launchGuest(
 }
 
 /**
- * Lowers the priority of the process itself. This is needed where the kernel does not schedule
+ * Lowers the CPU priority of the process itself. This is needed where the kernel does not schedule
  * sessions as groups.
  */
 function lowerPriority(pid: number): void {

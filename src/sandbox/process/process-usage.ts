@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 
 /**
- * Resources that another process uses, as read from `/proc`. The files stay readable when the
+ * Resources that another process uses, as read from files in `/proc` that stay readable when the
  * process is not dumpable.
  */
 export interface ProcessUsage {

@@ -5,41 +5,55 @@ import type { GuestEndCause } from "./guest-end.ts";
 import type { LanguageProfile } from "./language-profiles.ts";
 import { type ProcessUsage, readProcessUsage } from "./process-usage.ts";
 
-/** Milliseconds between two measurements of a guest that has no request. */
+/** Milliseconds between two measurements of a guest process that has no request. */
 const GUEST_IDLE_POLL_MS = 1_000;
 
 /**
- * Upper bound in milliseconds of a guest's CPU debt, which is the CPU time beyond its fair share.
+ * Upper bound in milliseconds of a guest process's CPU debt, the CPU time that it used beyond its
+ * fair share.
  */
 const DEBT_MS_MAX = 4 * GUEST_BURST_CPU_MS_MAX;
-/** Part of a processor that the language runtime may use while the guest has no request. */
+/**
+ * Part of a processor that the language runtime of a guest process may use while it has no request.
+ */
 const IDLE_CPU_SHARE = 0.05;
-/** Part of a processor below which a guest without a request counts as idle. */
+/** Part of a processor below which a guest process without a request counts as idle. */
 const AWAKE_CPU_SHARE = 0.2;
 /**
- * Multiple of the CPU time limit of user code that all threads of a guest together may use. User
- * code runs in the main thread.
+ * CPU time that all threads of a guest process may use together, as a multiple of the CPU time
+ * limit of user code, which runs in the main thread.
  */
 const ALL_THREADS = 3;
 
-/** Measures the resources that a guest uses, and reports which limit the guest exceeds. */
+/** Measures the resources that a guest process uses, and reports which limit the guest exceeds. */
 export class ResourceMonitor {
-  /** Resident memory in bytes of the guest after its start, when it was idle. */
+  /** Resident memory in bytes of the guest process after its start, when it was idle. */
   idleBytes = 0;
-  /** Resident memory in bytes of the guest at the last measurement. */
+  /** Resident memory in bytes of the guest process at the last measurement. */
   residentBytes = 0;
-  /** Memory in bytes that the system would get back if the guest ended, at the last measurement. */
+  /**
+   * Memory in bytes that the system would get back if the guest process ended, at the last
+   * measurement.
+   */
   anonymousBytes = 0;
 
   readonly #pid: number;
   readonly #profile: LanguageProfile;
   #measuredAt = performance.now();
   #last: ProcessUsage | undefined;
-  /** The exchange that the guest was working on at the last measurement. */
+  /**
+   * The exchange (request and reply) that the guest process was working on at the last measurement.
+   */
   #exchange: GuestExchange | undefined;
-  /** CPU time in ms that the guest has used beyond its fair share; 0 when it has used less. */
+  /**
+   * CPU time in milliseconds that the guest process has used beyond its fair share; 0 when it has
+   * used less than that.
+   */
   #cpuDebtMs = 0;
-  /** CPU time that the guest has used without a request, beyond `IDLE_CPU_SHARE`. */
+  /**
+   * CPU time that the guest process has used without a request, beyond the share `IDLE_CPU_SHARE`
+   * of the elapsed time.
+   */
   #idleDebtMs = 0;
   #isIdle = true;
 
@@ -48,7 +62,10 @@ export class ResourceMonitor {
     this.#profile = profile;
   }
 
-  /** Whether the memory at the last measurement was so large that the guest should be replaced. */
+  /**
+   * Whether the guest process used enough memory at the last measurement that it should be
+   * replaced.
+   */
   get isNearMemoryLimit(): boolean {
     return this.residentBytes > this.idleBytes + this.#profile.recycleBytes;
   }
@@ -62,8 +79,8 @@ export class ResourceMonitor {
   }
 
   /**
-   * Sets the CPU debt, bounded to 0 … `DEBT_MS_MAX`. A new guest takes over the debt of the last
-   * guest of its workspace.
+   * Sets the CPU debt (CPU time beyond a fair share), bounded to 0 … `DEBT_MS_MAX`. A new guest
+   * process takes over the debt of the last guest of its workspace.
    */
   setCpuDebt(debtMs: number): void {
     const bounded = Math.min(DEBT_MS_MAX, Math.max(0, debtMs));
@@ -73,8 +90,8 @@ export class ResourceMonitor {
   }
 
   /**
-   * Begins the measurements. Called once the guest has started, so that the CPU time of its start
-   * does not count.
+   * Begins the measurements. Called when the guest process has started, so that the CPU time of its
+   * start does not count.
    */
   start(): void {
     this.#last = readProcessUsage(this.#pid);
@@ -84,17 +101,17 @@ export class ResourceMonitor {
   }
 
   /**
-   * Whether a guest without a request has to be measured now: at each call while it has a CPU debt,
-   * else every `GUEST_IDLE_POLL_MS`.
+   * Whether a guest process without a request has to be measured now. It is measured at each call
+   * while it has a CPU debt (CPU time beyond its fair share), otherwise every `GUEST_IDLE_POLL_MS`.
    */
   isDue(now: number): boolean {
     return this.#cpuDebtMs > 0 || now - this.#measuredAt >= GUEST_IDLE_POLL_MS;
   }
 
   /**
-   * Measures the guest. Returns the cause for which it has to end, or undefined while it is within
-   * its limits. `graceMs` is added to the limits of time. `fairShare` is the part of a processor
-   * that the guest may use without incurring a CPU debt; it is 0 while the guest is paused.
+   * Measures the guest process. Returns the cause for which it has to end, or undefined while it is
+   * within its limits. `graceMs` is added to the limits of time. `fairShare` is the part of a
+   * processor that the guest may use without CPU debt; it is 0 while the guest is paused.
    */
   measure(
     exchange: GuestExchange | undefined,

@@ -2,15 +2,16 @@ import { assert } from "../../assert.ts";
 import { jsonEnd } from "./json-scanner.ts";
 
 /**
- * Maximum bytes of the header of a frame from a guest. It contains the number of outputs, errors
- * and lines of `log(...)`.
+ * Maximum size in bytes of the header of a frame (message) from a guest process. The header
+ * contains the number of outputs, errors and lines of `log(...)`.
  */
 const GUEST_HEADER_BYTES_MAX = 1 << 20;
 
 /**
- * Bytes of the length with which a frame begins, a little-endian u32. The length counts all bytes
- * after itself: a header (one line of JSON), a newline, and a body. `JSON.stringify` writes no raw
- * newline, so the first newline ends the header.
+ * Size in bytes of the length with which a frame (message between host and guest process) begins, a
+ * little-endian u32. The length counts all bytes after itself: a header (one line of JSON), a
+ * newline, and a body. `JSON.stringify` writes no raw newline, so the first newline ends the
+ * header.
  */
 export const LENGTH_BYTES = 4;
 export const NEWLINE = 10;
@@ -19,17 +20,23 @@ const OPENING_BRACKET = 91;
 const CLOSING_BRACKET = 93;
 
 export interface GuestFrame {
-  /** Parsed JSON of unknown shape, since user code may control the guest that sent it. */
+  /**
+   * Header of the frame (message): parsed JSON of unknown shape, since user code may control the
+   * guest process that sent it.
+   */
   header: unknown;
   body: Buffer;
-  /** Header, newline and body as they were received. */
+  /** Header, newline and body of the frame as they were received. */
   bytes: Buffer;
 }
 
-/** JSON texts that form one JSON array in the body of a frame. */
+/**
+ * JSON texts that form one JSON array in the body of a frame (message between host and guest
+ * process).
+ */
 export type JsonTexts = readonly Uint8Array[];
 
-/** Returns the bytes of the JSON array that the texts form. */
+/** Returns the size in bytes of the JSON array that the texts form. */
 export function jsonArrayBytes(texts: JsonTexts): number {
   let bytes = 2 + Math.max(0, texts.length - 1);
   for (const text of texts) bytes += text.length;
@@ -37,8 +44,9 @@ export function jsonArrayBytes(texts: JsonTexts): number {
 }
 
 /**
- * Writes frames into one reused buffer. A frame is valid only until the next one is written.
- * Creating a buffer of 200 KB for every batch would take a tenth of the host's time.
+ * Writes frames (messages to a guest process) into one reused buffer. A frame is valid only until
+ * the next frame is written. A new buffer of 200 KB for every batch would take a tenth of the
+ * host's time.
  */
 export class GuestFrameWriter {
   #buffer = Buffer.allocUnsafeSlow(WRITER_BYTES_MIN);
@@ -67,7 +75,7 @@ export class GuestFrameWriter {
 
 const WRITER_BYTES_MIN = 16 << 10;
 const WRITER_BYTES_MAX = 1 << 20;
-/** Maximum number of UTF-8 bytes for one UTF-16 unit. */
+/** Maximum number of UTF-8 bytes that encode one UTF-16 unit. */
 export const BYTES_PER_CHAR_MAX = 3;
 
 function writeArray(buffer: Buffer, start: number, texts: JsonTexts): number {
@@ -84,8 +92,8 @@ function writeArray(buffer: Buffer, start: number, texts: JsonTexts): number {
 }
 
 /**
- * Splits a frame, without its length, into header and body. Throws `GuestFrameError` when the
- * header is missing or is no JSON.
+ * Splits a frame (message between host and guest process), without its length, into header and
+ * body. Throws `GuestFrameError` when the header is missing or is not JSON.
  */
 export function decodeFrame(bytes: Buffer): GuestFrame {
   const end = bytes.indexOf(NEWLINE);
@@ -99,8 +107,9 @@ export function decodeFrame(bytes: Buffer): GuestFrame {
 }
 
 /**
- * Decodes a frame from a guest. Unlike `decodeFrame`, it throws `GuestFrameError` before it parses
- * a header that is large, deeply nested, or of many values, because parsing takes many times the memory of the text.
+ * Decodes a frame (message) from a guest process. Throws `GuestFrameError` for a header that is
+ * large, deeply nested, or has many values, before the header is parsed, because parsing takes many
+ * times the memory of the text. `decodeFrame` does not check this.
  */
 export function decodeGuestReply(bytes: Buffer): GuestFrame {
   const end = bytes.subarray(0, GUEST_HEADER_BYTES_MAX + 1).indexOf(NEWLINE);
@@ -109,16 +118,16 @@ export function decodeGuestReply(bytes: Buffer): GuestFrame {
   return { header, body: bytes.subarray(end + 1), bytes };
 }
 
-/** Bounds of a JSON text from a guest. */
+/** Bounds of a JSON text from a guest process, which user code may control. */
 export interface GuestJsonBounds {
   levelsMax: number;
-  /** Maximum number of objects, arrays, and values in them. */
+  /** Maximum number of objects, arrays, and values in objects and arrays. */
   valuesMax: number;
 }
 
 /**
- * Parses a JSON text from a guest. Throws `GuestFrameError` for a text that is not compact JSON
- * within its bounds, before it is parsed.
+ * Parses a JSON text from a guest process. Before that, throws `GuestFrameError` for a text that is
+ * not compact JSON within its bounds.
  */
 export function parseGuestJson(text: Buffer, { levelsMax, valuesMax }: GuestJsonBounds): unknown {
   if (jsonEnd(text, 0, levelsMax, valuesMax) !== text.length) {
@@ -134,23 +143,28 @@ export function parseGuestJson(text: Buffer, { levelsMax, valuesMax }: GuestJson
 }
 
 /**
- * Bounds of a guest's header. A valid header has three levels (an object with a list of objects);
- * one more is allowed. It has a count and at most an error of five values for each event, and lines
- * of `log(...)` of five values.
+ * Bounds of the header of a frame from a guest process. A valid header has three levels (an object
+ * with a list of objects); one more is allowed. The header has a count and at most an error of five
+ * values for each event, and lines of `log(...)` of five values.
  */
 const HEADER_BOUNDS: GuestJsonBounds = { levelsMax: 4, valuesMax: 65_536 };
 
-/** Assembles frames from the chunks that arrive from a socket. */
+/** Assembles frames (messages) from the chunks that arrive from the socket of a guest process. */
 export class GuestFrameReader {
-  /** Buffer whose first `#buffered` bytes were received and were not yet returned as a frame. */
+  /**
+   * Buffer whose first `#buffered` bytes were received and were not yet returned as a frame
+   * (message).
+   */
   #bytes: Buffer = NOTHING;
   #buffered = 0;
-  /** Whether `#bytes` is large enough for the whole frame that is arriving. */
+  /** Whether `#bytes` is large enough for the whole frame (message) that is being received. */
   #hasRoom = false;
-  /** Whether the header of the frame that is arriving has ended within its limit. */
+  /**
+   * Whether the header of the frame (message) that is being received has ended within its limit.
+   */
   #hasHeader = false;
 
-  /** Number of received bytes that were not yet returned as a frame. */
+  /** Number of received bytes that were not yet returned as a frame (message). */
   get bufferedBytes(): number {
     return this.#buffered;
   }
@@ -167,10 +181,10 @@ export class GuestFrameReader {
   }
 
   /**
-   * Returns the next frame without its length, or undefined while the frame is incomplete. Throws
-   * `GuestFrameError` when the frame is longer than `bytesMax`. The buffer for the frame is created
-   * once its length is known, because chunks of one byte each would take hundreds of times their
-   * size.
+   * Returns the next frame (message) without its length, or undefined while the frame is
+   * incomplete. Throws `GuestFrameError` when the frame is longer than `bytesMax`. The buffer for
+   * the frame is created once its length is known; keeping chunks of one byte each would take
+   * hundreds of times their size.
    */
   next(bytesMax: number): Buffer | undefined {
     if (this.#buffered < LENGTH_BYTES) return undefined;
@@ -188,7 +202,7 @@ export class GuestFrameReader {
     return bytes;
   }
 
-  /** Throws `GuestFrameError` when the header has not ended within its limit. */
+  /** Throws `GuestFrameError` when the frame's header has not ended within its size limit. */
   #expectHeader(): void {
     const end = LENGTH_BYTES + GUEST_HEADER_BYTES_MAX;
     if (this.#hasHeader || this.#buffered <= end) return;
@@ -212,7 +226,7 @@ export class GuestFrameReader {
 
 const NOTHING = Buffer.alloc(0);
 
-/** The process at the other end of the socket has broken the protocol. */
+/** Error: the process at the other end of the socket has broken the protocol. */
 export class GuestFrameError extends Error {
   override readonly name = "GuestFrameError";
 }

@@ -10,8 +10,9 @@ import type { LogLine, UserError } from "../program.ts";
 // sends a frame without a request, two replies to one request, or a frame of another shape.
 
 /**
- * A random number that the host gives to each request. All frames of the guest up to its reply
- * repeat the number, so a guest cannot prepare a reply to a request that it has not received.
+ * A random number that the host (the server) gives to each request. All messages of the guest
+ * process up to its reply repeat the number, so a guest cannot prepare a reply to a request that it
+ * has not received.
  */
 export interface ExchangeNumber {
   exchange: number;
@@ -23,58 +24,67 @@ export interface HostCallResults {
   kind: "answers";
 }
 
-/** First request to every guest. The guest confines itself, and replies `ready` or `unconfined`. */
+/**
+ * First request to every guest, the process that runs user code. The guest confines itself, and
+ * replies `ready` or `unconfined`.
+ */
 export interface StartRequest {
   kind: "start";
   /** Whether the guest runs user code even if its confinement is incomplete. */
   insecure: boolean;
 }
 
-/** Request to compile and evaluate a program. The guest replies `loaded`. */
+/**
+ * Request to compile and evaluate a program (user code with its libraries). The guest process
+ * replies `loaded`.
+ */
 export interface LoadRequest {
   kind: "load";
-  /** Number of the program, which the host chooses and never reuses within one guest. */
+  /**
+   * Number of the program, which the host chooses and never uses again in the same guest process.
+   */
   program: number;
   name: string;
   code: string;
   libraries: readonly { importName: string; code: string }[];
   credentials: Readonly<Record<string, string>>;
-  /** Numbers of programs that the guest unloads before it loads this one. */
+  /** Numbers of programs that the guest process unloads before it loads this one. */
   drop: readonly number[];
   budgetMs: number;
 }
 
 /**
  * Request to run events through a loaded program. The body consists of a JSON array of events and a
- * JSON array of their metadata. The guest replies `ran`.
+ * JSON array of their metadata. The guest process replies `ran`.
  */
 export interface RunRequest {
   kind: "run";
   program: number;
   count: number;
-  /** Bytes of the array of events in the body. The array of metadata follows it. */
+  /** Size in bytes of the array of events in the body. The array of metadata follows it. */
   eventsBytes: number;
-  /** Clock time in milliseconds after which the guest stops the code. */
+  /** Clock time in milliseconds after which the guest process stops the code. */
   budgetMs: number;
   /**
    * CPU time in milliseconds that the code may use. `budgetMs` is longer when a busy machine gave
    * an earlier attempt too little CPU.
    */
   cpuMs: number;
-  /** Maximum lines of `log(...)` in the reply. */
+  /** Maximum number of lines of `log(...)` in the reply. */
   logsMax: number;
   /** Maximum UTF-16 units that the lines of `log(...)` in the reply have as JSON. */
   logsCharsMax: number;
 }
 
-/** Request to list the modules that code imports. The guest replies `inspected`. */
+/** Request to list the modules that code imports. The guest process replies `inspected`. */
 export interface InspectRequest {
   kind: "inspect";
   code: string;
 }
 
 /**
- * Request to compile and evaluate a library without a transformation. The guest replies `loaded`.
+ * Request to compile and evaluate a library without a transformation. The guest process replies
+ * `loaded`.
  */
 export interface LibraryRequest {
   kind: "library";
@@ -92,15 +102,18 @@ export type GuestReply =
   | RunReply
   | InspectReply;
 
-/** Last frame of a guest whose language runtime overflowed its stack. The guest ends after it. */
+/**
+ * Last message of a guest process whose language runtime overflowed its stack. The guest ends
+ * afterwards.
+ */
 export interface StackOverflowReply {
   kind: "overflowed";
 }
 export interface ReadyReply {
   kind: "ready";
   /**
-   * The part of the confinement that is missing. Set only if the request allowed that with
-   * `insecure`.
+   * The part of the confinement that is missing. Set only if `insecure` in the request allowed an
+   * incomplete confinement.
    */
   reason?: string;
 }
@@ -114,17 +127,22 @@ export interface LoadReply {
 }
 
 /**
- * Reply to `run`. The body has the outputs in the order of their input events, one line of JSON
- * each, without a newline at the end.
+ * Reply to `run`. The body has the output events in the order of their input events, one line of
+ * JSON each, without a newline at the end.
  */
 export interface RunReply {
   kind: "ran";
-  /** Per event: the number of its outputs, or `FAILED`, or `OPEN`. */
+  /**
+   * Per event: the number of its outputs, or `FAILED` (the code failed), or `OPEN` (the event has
+   * no outcome yet).
+   */
   counts: readonly number[];
-  /** One error per `FAILED` event, in the order of the events. */
+  /** One error for each event with the count `FAILED`, in the order of the events. */
   errors: readonly UserError[];
   logs: readonly LogLine[];
-  /** The reason why some events are `OPEN`; absent when none is. */
+  /**
+   * The reason why some events are `OPEN` (have no outcome yet); absent when no event is `OPEN`.
+   */
   stopped?: RunStop;
 }
 export interface InspectReply {
@@ -133,21 +151,21 @@ export interface InspectReply {
   error?: UserError;
 }
 
-/** Count of an event for which the code has failed. */
+/** Value in `counts` for an event for which the code has failed. */
 export const FAILED = -1;
-/** Count of an event that has no outcome yet and has to run again. */
+/** Value in `counts` for an event that has no outcome yet and has to run again. */
 export const OPEN = -2;
 
 /**
- * Why a run stopped before every event had an outcome. `timeout`: the time was used up. `full`: the
- * outputs reached the size limit of one reply. `failed`: `transformBatch` failed with `error`, so
- * each event has to run alone.
+ * Reason why a run stopped before every event had an outcome. `timeout`: the time was used up.
+ * `full`: the outputs reached the size limit of one reply. `failed`: `transformBatch` failed with
+ * `error`, so each event has to run alone.
  */
 export interface RunStop {
   reason: "timeout" | "full" | "failed";
-  /** Index of the event that was running when the time was used up, if it is known. */
+  /** Index of the event that was running when the time was used up, if that event is known. */
   culprit?: number;
-  /** CPU time in whole milliseconds that the culprit used by itself, if it is known. */
+  /** CPU time in whole milliseconds that the event `culprit` used by itself, if it is known. */
   culpritMs?: number;
   error?: UserError;
 }

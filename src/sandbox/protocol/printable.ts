@@ -3,8 +3,8 @@ const CONTROL =
   /\u001b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\))|[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 
 /**
- * Removes terminal escape sequences and control characters, except newlines and tabs, from a
- * guest's text.
+ * Removes terminal escape sequences and control characters, except newlines and tabs, from a text
+ * that comes from a guest process and user code may have written.
  */
 export function printable(text: string): string {
   return text.replace(CONTROL, "");

@@ -30,7 +30,10 @@ export interface RunReport {
 
 export interface StartReport {
   ready: boolean;
-  /** The part of the confinement that the guest lacks; absent when the confinement is complete. */
+  /**
+   * The part of the confinement that the guest process lacks; absent when the confinement is
+   * complete.
+   */
   reason?: string;
 }
 
@@ -41,7 +44,10 @@ export function parseStartReply(frame: GuestFrame): StartReport {
   return reason === undefined ? { ready } : { ready, reason: text(reason, GUEST_ERROR_CHARS_MAX) };
 }
 
-/** Whether the frame is the last frame of a guest, which reports that its stack has overflowed. */
+/**
+ * Whether the frame (message) is the last one of a guest process, which reports that its stack has
+ * overflowed.
+ */
 export function isStackOverflow({ header }: GuestFrame): boolean {
   return (
     typeof header === "object" && header !== null && Reflect.get(header, "kind") === "overflowed"
@@ -49,8 +55,8 @@ export function isStackOverflow({ header }: GuestFrame): boolean {
 }
 
 /**
- * Parses the reply to a load. Returns the error that keeps the code from loading; undefined when it
- * has loaded.
+ * Parses the reply to a request to load code. Returns the error that keeps the code from loading;
+ * undefined when the code was loaded.
  */
 export function parseLoadReply(frame: GuestFrame): UserError | undefined {
   const { kind, error } = fields(frame.header);
@@ -68,9 +74,9 @@ export function parseInspectReply(frame: GuestFrame): { imports: string[]; error
 }
 
 /**
- * Parses the reply to a run of `count` events, with at most `logsMax` lines of `log(...)`. Returns
- * `error` when the guest had to load the program again and that failed (it then replies `loaded`
- * instead of `ran`).
+ * Parses the reply to a request to run `count` events, with at most `logsMax` lines of `log(...)`.
+ * Returns `error` when the guest process had to load the program again and that failed (it then
+ * replies `loaded` instead of `ran`).
  */
 export function parseRunReply(
   frame: GuestFrame,
@@ -119,7 +125,7 @@ function readStop(value: unknown, outcomes: readonly unknown[]): RunStop {
 }
 
 /**
- * Reads the outputs in the body of a reply, one JSON object per line. Their bytes are kept
+ * Reads the output events in the body of a reply, one JSON object per line. Their bytes are kept
  * unchanged, so that files and receivers get exactly these bytes.
  */
 class Outputs {

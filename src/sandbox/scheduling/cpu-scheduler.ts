@@ -2,33 +2,44 @@ import { availableParallelism } from "node:os";
 import { GUEST_BURST_CPU_MS_MAX } from "../guest-limits.ts";
 
 /**
- * Milliseconds for which a guest may compute before its processor is given to another guest. Such
- * time slices apply only while more guests with a CPU debt compute than there are processors.
+ * Milliseconds for which a guest process may compute before its processor is given to another
+ * guest. Such time slices apply only while more guests with a CPU debt (CPU time beyond a fair
+ * share) compute than there are processors.
  */
 export const GUEST_TIME_SLICE_MS = 100;
 
-/** A guest that the scheduler can pause and resume. Repeated calls of either method do nothing. */
+/**
+ * A guest (process that runs user code) that the scheduler can pause and resume. Repeated calls of
+ * either method do nothing.
+ */
 export interface SchedulableGuest {
-  /** The workspace whose code runs in the guest; undefined while the guest has none. */
+  /**
+   * The workspace (tenant) whose code runs in the guest process; undefined while the guest has
+   * none.
+   */
   readonly workspaceId: string | undefined;
-  /** Whether the guest is computing, or would compute if it were not paused. */
+  /** Whether the guest process is computing, or would compute if it were not paused. */
   readonly runnable: boolean;
-  /** CPU time that the guest has recently used beyond its fair share. */
+  /**
+   * CPU debt: CPU time in milliseconds that the guest process has recently used beyond its fair
+   * share.
+   */
   readonly cpuDebtMs: number;
   pause(): void;
   resume(): void;
 }
 
 /**
- * The part of an equal share of the processors that a workspace may use without incurring a CPU
- * debt.
+ * Part of an equal share of the processors that a workspace (tenant) may use without CPU debt. Use
+ * beyond that part counts as debt.
  */
 const FREE_SHARE = 0.5;
 
 /**
- * Shares the processors among guests, so that guests that compute a lot do not block the others. A
- * guest that computes little is never paused. Among guests with a CPU debt, those whose workspace
- * has the smallest debt run first. No guest is paused while there is a processor for each.
+ * Shares the processors among guests (processes that run user code), so that guests that compute a
+ * lot do not block the others. A guest that computes little is never paused. Among guests with a
+ * CPU debt (CPU time beyond a fair share), those whose workspace (tenant) has the smallest debt run
+ * first. No guest is paused while there is a processor for each.
  *
  * Shares and turns belong to workspaces: the guests of one workspace divide its share, and one of
  * them runs in its turn. So a workspace with two guests gets no more than one with a single guest.
@@ -43,19 +54,25 @@ const FREE_SHARE = 0.5;
 export class CpuScheduler<T extends SchedulableGuest> {
   readonly #processors: number;
   /**
-   * Workspaces whose guests have a CPU debt above the limit. The first ones, one per processor, have
-   * their turn: one of their guests runs, and the others are paused.
+   * Workspaces (tenants) whose guest processes have a CPU debt above the limit. The first
+   * workspaces, one per processor, have their turn: one guest of each runs, and the others are
+   * paused.
    */
   #queue: unknown[] = [];
   #rotatedAt = 0;
-  /** Workspaces with a runnable guest. A guest without a workspace counts as one. */
+  /**
+   * Workspaces (tenants) with a runnable guest process. A guest without a workspace counts as one.
+   */
   #shares = new Map<unknown, WorkspaceShare>();
 
   constructor(processors = availableParallelism()) {
     this.#processors = processors;
   }
 
-  /** Returns the part of one processor that a guest may use without incurring a CPU debt. */
+  /**
+   * Returns the part of one processor that a guest process may use without CPU debt. Use beyond
+   * that part counts as debt.
+   */
   fairShareOf(guest: T): number {
     const ofWorkspace = Math.min(
       1,
@@ -65,8 +82,8 @@ export class CpuScheduler<T extends SchedulableGuest> {
   }
 
   /**
-   * Pauses and resumes guests according to their CPU debts. The caller calls this every few
-   * milliseconds.
+   * Pauses and resumes guest processes according to their CPU debts (CPU time beyond a fair share).
+   * The caller calls this every few milliseconds.
    */
   schedule(guests: Iterable<T>, now: number): void {
     const all = [...guests];
@@ -102,15 +119,23 @@ export class CpuScheduler<T extends SchedulableGuest> {
   }
 }
 
-/** CPU debt in whole time slices. The rounding makes workspaces with similar debts alternate. */
+/**
+ * Returns a CPU debt in whole time slices. The rounding makes workspaces with similar debts
+ * alternate.
+ */
 function slices(debtMs: number): number {
   return Math.floor(debtMs / GUEST_TIME_SLICE_MS);
 }
 
 interface WorkspaceShare {
-  /** Runnable guests of the workspace that are not paused. They divide its share. */
+  /**
+   * Number of runnable guest processes of the workspace that are not paused. They divide its share.
+   */
   running: number;
-  /** The largest CPU debt of a runnable guest of the workspace. */
+  /**
+   * The largest CPU debt (CPU time beyond a fair share) of a runnable guest process of the
+   * workspace.
+   */
   debtMs: number;
 }
 

@@ -1,44 +1,51 @@
 import { assert } from "../../assert.ts";
 
 /**
- * Shortest time between two evictions. An eviction ends the guest of one workspace so that another
- * workspace, which waits, can have one.
+ * Shortest time in milliseconds between two evictions. An eviction ends the guest (process that
+ * runs user code) of one workspace so that another workspace, which waits, can have one.
  */
 export const GUEST_EVICTION_INTERVAL_MS = 100;
 
-/** One workspace and language that has a guest, or waits for the permission to have one. */
+/**
+ * Owner of a guest process: one workspace and language that has a guest process, or waits for the
+ * permission to have one.
+ */
 export interface GuestHolder {
-  /** Time (`performance.now()`) at which the holder last had work; undefined while it has work. */
+  /**
+   * Time (`performance.now()`) at which the holder (workspace and language) last had work;
+   * undefined while it has work.
+   */
   readonly idleSince: number | undefined;
-  /** Memory in bytes that the holder's guest uses; 0 when it has no guest. */
+  /** Memory in bytes that the holder's guest uses; 0 when it has no guest process. */
   readonly memoryBytes: number;
-  /** Whether the holder's guest is the second one of its workspace and language. */
+  /** Whether the holder's guest process is the second one of its workspace and language. */
   readonly isSecond: boolean;
   /**
-   * Called when the holder is admitted: it may have a guest from now on, until it calls `release`.
+   * Called when the holder (workspace and language) is admitted: it may have a guest process from
+   * now on, until it calls `release`.
    */
   onAdmit(): void;
   /**
-   * Asks the holder to start no more work, and to call `release` once its guest has exited. With
-   * `immediately` the holder kills its guest at once; otherwise it first finishes the work under
-   * way.
+   * Asks the holder (workspace and language) to start no more work, and to call `release` once its
+   * guest process has exited. With `immediately` the holder kills the guest at once; otherwise it
+   * first finishes the work in progress.
    */
   evict(immediately: boolean): void;
 }
 
 export interface AdmissionLimits {
   guestsMax: number;
-  /** Whether there is enough memory for one more guest. */
+  /** Whether there is enough memory for one more guest process. */
   hasMemory(): boolean;
-  /** Whether all guests together use more memory than they may. */
+  /** Whether all guest processes together use more memory than they may. */
   isOverMemory(): boolean;
 }
 
 /**
- * Bounds the number of guests and their memory. While a bound is reached, further workspaces wait
- * in a queue, and guests are evicted for them, one at a time: the guest that has been idle longest;
- * if none is idle, the second guest of a workspace; if there is none, the guest that was admitted
- * first, or the largest one when memory is short.
+ * Bounds the number of guests (processes that run user code) and their memory. While a bound is
+ * reached, further workspaces wait in a queue, and guests are evicted for them, one at a time: the
+ * guest that has been idle longest; if none is idle, the second guest of a workspace; if there is
+ * none, the guest that was admitted first, or the largest one when memory is short.
  *
  * At least `GUEST_EVICTION_INTERVAL_MS` pass between two evictions, because the start of a guest
  * costs as much as a thousand events: without the interval, guests would be replaced for each
@@ -47,11 +54,17 @@ export interface AdmissionLimits {
  */
 export class GuestAdmission<T extends GuestHolder> {
   readonly #limits: AdmissionLimits;
-  /** Admitted holders, in the order of their admission. */
+  /**
+   * Holders (workspace and language) that may have a guest process, in the order of their
+   * admission.
+   */
   readonly #holders = new Set<T>();
   readonly #evicted = new Set<T>();
   readonly #queue = new Set<T>();
-  /** The holder that is being evicted because all guests together use too much memory. */
+  /**
+   * The holder (workspace and language) whose guest process is being evicted because all guests
+   * together use too much memory.
+   */
   #evictedForMemory: T | undefined;
   #evictionAt = Number.NEGATIVE_INFINITY;
   #timer: Timer | undefined;
@@ -60,25 +73,31 @@ export class GuestAdmission<T extends GuestHolder> {
     this.#limits = limits;
   }
 
-  /** Number of holders that wait for admission. */
+  /**
+   * Number of holders (workspace and language) that wait for the permission to have a guest
+   * process.
+   */
   get waiting(): number {
     return this.#queue.size;
   }
 
-  /** Whether a holder would be admitted at once. */
+  /** Whether another holder (workspace and language) would be admitted at once. */
   get hasRoom(): boolean {
     return this.#queue.size === 0 && this.#hasRoom();
   }
 
-  /** Adds the holder to the queue. Admits it as soon as there is room, which may be at once. */
+  /**
+   * Adds the holder (workspace and language) to the queue. Admits it as soon as there is room for
+   * its guest process, which may be at once.
+   */
   request(holder: T): void {
     this.#queue.add(holder);
     this.#admit();
   }
 
   /**
-   * Asserts that a holder that is about to get a guest is admitted, and that the number of admitted
-   * holders is within its bound.
+   * Asserts that a holder (workspace and language) that is about to get a guest process is
+   * admitted, and that the number of admitted holders is within its bound.
    */
   assertAdmitted(holder: T): void {
     assert(this.#holders.has(holder), "Only admitted workspaces get a guest");
@@ -96,8 +115,8 @@ export class GuestAdmission<T extends GuestHolder> {
   }
 
   /**
-   * Evicts one guest if all guests together use more memory than they may, and no such eviction is
-   * under way. The caller calls this repeatedly.
+   * Ends one guest process if all guests together use more memory than they may, unless an eviction
+   * for this reason is in progress. The caller calls this repeatedly.
    */
   evictOverMemory(): void {
     if (!this.#limits.isOverMemory() || this.#evictedForMemory) return;
@@ -126,8 +145,9 @@ export class GuestAdmission<T extends GuestHolder> {
   }
 
   /**
-   * Evicts one guest so that the first holder of the queue can be admitted, unless the last
-   * eviction was too recent. Checks again after `GUEST_EVICTION_INTERVAL_MS`.
+   * Ends one guest process so that the first waiting holder (workspace and language) can be
+   * admitted, unless the last eviction was too recent. Checks again after
+   * `GUEST_EVICTION_INTERVAL_MS`.
    */
   #makeRoom(): void {
     clearTimeout(this.#timer);
@@ -166,7 +186,9 @@ export class GuestAdmission<T extends GuestHolder> {
     return this.#remaining().toSorted((a, b) => b.memoryBytes - a.memoryBytes)[0];
   }
 
-  /** Admitted holders that are not being evicted. */
+  /**
+   * Returns the admitted holders (workspace and language) whose guest process is not being evicted.
+   */
   #remaining(): T[] {
     return [...this.#holders].filter((holder) => !this.#evicted.has(holder));
   }

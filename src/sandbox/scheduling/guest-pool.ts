@@ -14,16 +14,17 @@ import { WorkspaceGuest } from "./workspace-guest.ts";
 
 const SWEEP_MS = 5_000;
 /**
- * Memory in bytes that must be free for one more guest: the usual memory of a guest after its
- * start.
+ * Memory in bytes that must be free to start one more guest process: the usual memory of a guest
+ * after its start.
  */
 const NEW_GUEST_BYTES = 16 << 20;
 
 /**
- * Runs work in one guest for each workspace and language, or in two. A guest never runs code of two
- * workspaces or of two languages. The work for one guest is sent in order; other guests work in
- * parallel. The second guest is for programs that cost their guest much, so that they do not delay
- * the others. It exists only while there is room for it without an eviction. Guests for tests of code (throw-away guests) have a semaphore of
+ * Runs work in one guest (process that runs user code) for each workspace and language, or in two.
+ * A guest never runs code of two workspaces or of two languages. The work for one guest is sent in
+ * order; different guests work in parallel. The second guest is for programs that use much CPU time
+ * or end their guest, so that they do not delay the others. It exists only while there is room for
+ * it without ending another guest. Guests for tests of code (throw-away guests) have a semaphore of
  * their own, so that tests delay no live event.
  */
 export class GuestPool {
@@ -49,8 +50,9 @@ export class GuestPool {
   }
 
   /**
-   * Does work in the first guest of a workspace. `bytes` is the approximate size of what the work sends
-   * to the guest. Rejects with `SandboxUnavailable` when no guest can be started.
+   * Does work in the first guest process of a workspace. `bytes` is the approximate size of the
+   * data that the work sends to the guest. Rejects with `SandboxUnavailable` when no guest can be
+   * started.
    */
   use<T>(
     workspaceId: string,
@@ -61,7 +63,10 @@ export class GuestPool {
     return perform(this.#guestsOf(workspaceId, language).first, bytes, work);
   }
 
-  /** Does what `use` does, in the second guest, or in the first one if there is no room for two. */
+  /**
+   * Does work in the second guest process of a workspace, or in the first one if there is no room
+   * for two. Otherwise like `use`.
+   */
   useSecond<T>(
     workspaceId: string,
     language: GuestLanguage,
@@ -74,8 +79,9 @@ export class GuestPool {
   }
 
   /**
-   * Does work in a guest that serves nothing else. The guest ends after the work, or earlier when
-   * the budget is used up. Rejects with `SandboxUnavailable` when no guest can be started.
+   * Does work in a guest process that serves nothing else. The guest ends after the work, or
+   * earlier when the budget is used up. Rejects with `SandboxUnavailable` when no guest can be
+   * started.
    */
   async useThrowAway<T>(
     workspaceId: string,
@@ -94,14 +100,14 @@ export class GuestPool {
     }
   }
 
-  /** Number of pairs of workspace and language that wait for a guest. */
+  /** Number of pairs of workspace and language that wait for a guest process. */
   get waitingCount(): number {
     return this.#admission.waiting;
   }
 
   /**
-   * Number of pairs of workspace and language whose next guest is delayed, because their code has
-   * recently ended several guests.
+   * Number of pairs of workspace and language whose next guest process is delayed, because their
+   * code has recently ended several guests.
    */
   get backingOffCount(): number {
     const guests = [...this.#guests.values()];

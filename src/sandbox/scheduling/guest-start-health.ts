@@ -1,22 +1,28 @@
 import { backoffMs } from "../../concurrency/backoff.ts";
 
 /**
- * Milliseconds of delay before the next start after one guest has failed to start. Each further
- * failure in a row doubles the delay, up to `GUEST_RESTART_DELAY_MS_MAX`.
+ * Milliseconds of delay before the next start after one guest process has failed to start. Each
+ * further failure in a row doubles the delay, up to `GUEST_RESTART_DELAY_MS_MAX`.
  */
 const GUEST_RESTART_DELAY_MS_MIN = 100;
 const GUEST_RESTART_DELAY_MS_MAX = 30_000;
 
-/** Failed starts in a row after which the guests of a language count as unavailable. */
+/**
+ * Number of failed starts in a row after which the guest processes of a language count as
+ * unavailable.
+ */
 const FAILURES_MAX = 3;
 
-/** Records whether the guests of one language start, and delays further starts while they fail. */
+/**
+ * Records whether the guest processes of one language start, and delays further starts while they
+ * fail.
+ */
 export class GuestStartHealth {
   #failures = 0;
   #retryAt = 0;
-  /** Reason why the last start failed; undefined when it succeeded. */
+  /** Reason why the last start of a guest process failed; undefined when it succeeded. */
   reason: string | undefined;
-  /** Whether at least one guest has started. */
+  /** Whether at least one guest process has started. */
   ready = false;
   /**
    * Part of the confinement (the system's restrictions on a guest process) that could not be
@@ -25,8 +31,8 @@ export class GuestStartHealth {
   confinementGap: string | undefined;
 
   /**
-   * Whether the last `FAILURES_MAX` starts have failed, or a guest has reported that it cannot run
-   * code.
+   * Whether guest processes count as unavailable: the last `FAILURES_MAX` starts have failed, or a
+   * guest has reported that it cannot run code.
    */
   get unavailable(): boolean {
     return this.#failures >= FAILURES_MAX;
@@ -36,7 +42,9 @@ export class GuestStartHealth {
     return this.#failures > 0;
   }
 
-  /** Milliseconds until the next start may be tried; 0 when it may be tried now. */
+  /**
+   * Milliseconds until the next start of a guest process may be tried; 0 when it may be tried now.
+   */
   get delayMs(): number {
     return Math.max(0, this.#retryAt - performance.now());
   }
@@ -49,8 +57,8 @@ export class GuestStartHealth {
   }
 
   /**
-   * Records a failed start. With `final`, guests count as unavailable at once: the guest itself has
-   * reported that it cannot run user code.
+   * Records a failed start. With `final`, guest processes count as unavailable at once, because the
+   * guest itself has reported that it cannot run user code.
    */
   onFailure(reason: string, final: boolean): void {
     const failures = this.#failures + 1;

@@ -11,12 +11,15 @@ import { CpuScheduler } from "./cpu-scheduler.ts";
 import { GuestStartHealth } from "./guest-start-health.ts";
 import { describeStartFailure } from "./start-failure.ts";
 
-/** Milliseconds to wait for the exit of a guest that did not start, to read its standard error. */
+/**
+ * Milliseconds to wait for the exit of a guest process that did not start, to read its standard
+ * error.
+ */
 const STDERR_READ_MS_MAX = 2_000;
 /**
- * Milliseconds of delay of the watch timer above which the whole server must have stood still: its
+ * Delay of the watch timer in milliseconds above which the whole server must have stood still: its
  * container was paused, the machine was suspended, or the server got no processor. This time does
- * not count towards the time limits of guests.
+ * not count towards the time limits of guests, the processes that run user code.
  */
 const STANDSTILL_MS_MIN = 500;
 
@@ -39,11 +42,12 @@ export interface GuestStarterOptions {
 }
 
 /**
- * Starts guests, which are confined and verified before they are used. Keeps spare guests ready,
- * enforces the limits of every guest, and delays further starts while starts fail.
+ * Starts guests (processes that run user code), which are confined and verified before they are
+ * used. Keeps spare guests ready, enforces the limits of every guest, and delays further starts
+ * while starts fail.
  */
 export class GuestStarter {
-  /** Called every `watchMs`, after the limits of all guests were enforced. */
+  /** Called every `watchMs` milliseconds, after the limits of all guest processes were enforced. */
   onWatch: () => void = () => {};
   readonly #options: GuestStarterOptions;
   readonly #spares = new Map<GuestLanguage, Promise<Guest>[]>();
@@ -55,9 +59,10 @@ export class GuestStarter {
     python: new GuestStartHealth(),
   };
   /**
-   * Bounds the concurrent starts of each language to the number of processors. With a hundred
-   * starts at once, each start, and every guest that already runs, would get only a hundredth of
-   * the machine. Code that has recently ended the fewest guests gets its permit first.
+   * Bounds the concurrent starts of guest processes of each language to the number of processors.
+   * With a hundred starts at once, each start, and every guest that already runs, would get only a
+   * hundredth of the machine. The first permit goes to the code that has recently ended the fewest
+   * guests.
    */
   readonly #startPermits: Readonly<Record<GuestLanguage, PrioritySemaphore>> = {
     javascript: new PrioritySemaphore(availableParallelism()),
@@ -102,14 +107,14 @@ export class GuestStarter {
     };
   }
 
-  /** Memory in bytes of all guests together, at the last measurement. */
+  /** Memory in bytes of all guest processes together, at the last measurement. */
   get memoryBytes(): number {
     return [...this.#alive].reduce((sum, { memoryBytes }) => sum + memoryBytes, 0);
   }
 
   /**
-   * Resolves with a guest that has run no user code. `losses` is the number of guests that the code
-   * has recently ended. Only code without losses gets a spare guest. Rejects with
+   * Resolves with a guest process that has run no user code. `losses` is the number of guests that
+   * the code has recently ended. Only code without losses gets a spare guest. Rejects with
    * `SandboxUnavailable` when guests do not start.
    */
   async acquire(language: GuestLanguage, losses = 0): Promise<Guest> {
@@ -227,8 +232,8 @@ export class GuestStarter {
   }
 
   /**
-   * Schedules another start, which happens even if no work needs a guest then. So the language
-   * becomes available again once the cause of the failure is gone.
+   * Schedules another start of a guest process, even if no work needs it then. So the language
+   * becomes available again when the cause of the failure is gone.
    */
   #retry(language: GuestLanguage): void {
     clearTimeout(this.#retries.get(language));

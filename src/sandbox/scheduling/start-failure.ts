@@ -3,7 +3,7 @@ import { GUEST_START_MS_MAX } from "../guest-limits.ts";
 import { GuestEndedError } from "../process/guest-end.ts";
 import { type ExitSignal, SHELL } from "../process/launch-guest.ts";
 
-/** How a guest ended that did not start, and what it printed. */
+/** How a guest process that did not start ended, and the text that it printed. */
 export interface FailedGuest {
   ended: { code: number | null; signal: ExitSignal } | undefined;
   /** The guest's standard error, without control characters. */
@@ -17,8 +17,8 @@ const SHELL_CANNOT_RUN = [126, 127];
 const STDERR_CHARS_MAX = 300;
 
 /**
- * Returns the reason why a guest did not start, as the end of the sentence "Guests do not start:
- * …". `guest` is undefined when the system created no process. Pure function.
+ * Returns the reason why a guest process did not start, as the end of the sentence "Guests do not
+ * start: …". `guest` is undefined when the system created no process. Pure function.
  */
 export function describeStartFailure(error: unknown, guest: FailedGuest | undefined): string {
   if (!guest) return describeSpawnFailure(error);
@@ -49,8 +49,8 @@ function describeEnd({ ended }: FailedGuest): string {
 }
 
 /**
- * Returns standard error as the end of a sentence: on one line, cut to `STDERR_CHARS_MAX`
- * characters, after a colon. Returns an empty text when nothing was printed.
+ * Formats a guest process's standard error as the end of a sentence: on one line, cut to
+ * `STDERR_CHARS_MAX` characters, after a colon. Returns an empty text when nothing was printed.
  */
 function stderrOnOneLine(stderr: string): string {
   const line = stderr.trim().replaceAll(/\s+/g, " ").slice(0, STDERR_CHARS_MAX);

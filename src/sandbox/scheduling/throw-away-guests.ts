@@ -8,14 +8,14 @@ import type { TestBudget } from "../test-budget.ts";
 import type { GuestStarter } from "./guest-starter.ts";
 
 /**
- * CPU time in ms that a guest needs to load code that does nothing. It is not charged to the
- * budget, since one request may contain many small tests.
+ * CPU time in ms that a guest process needs to load code that does nothing. It is not charged to
+ * the budget, since one request may contain many small tests.
  */
 const FREE_CPU_MS = 20;
 
 /**
- * Provides the guest of one test, and a new one when the test has killed it. The CPU time of all
- * these guests is charged to one budget.
+ * Provides the guest process for one test of user code, and a new one when the test has killed it.
+ * The CPU time of all these guests is charged to the budget of the test's request.
  */
 export class ThrowAwayGuests implements GuestSource {
   readonly isLeaving = false;
@@ -26,8 +26,8 @@ export class ThrowAwayGuests implements GuestSource {
   #guest: Guest | undefined;
   #losses = 0;
   /**
-   * CPU time in ms of the current guest that needs no more charging: the time of its start, which
-   * is free, and the time that was already charged to the budget.
+   * CPU time in ms of the current guest process that is not charged to the budget any more: the
+   * time of its start, which is free, and the time that was already charged.
    */
   #chargedMs = 0;
 
@@ -51,7 +51,7 @@ export class ThrowAwayGuests implements GuestSource {
     return guest;
   }
 
-  /** Charges the remaining CPU time to the budget, and kills the guest. */
+  /** Charges the remaining CPU time of the guest process to the budget, and kills the guest. */
   close(): void {
     clearInterval(this.#meter);
     this.#budget.signal.removeEventListener("abort", this.#stop);
@@ -72,7 +72,7 @@ export class ThrowAwayGuests implements GuestSource {
 }
 
 /**
- * Resolves with the guest that `start` provides. When the budget ends first, rejects with
+ * Resolves with the guest process that `start` provides. When the budget ends first, rejects with
  * `SandboxUnavailable`, and kills the guest as soon as it has started.
  */
 async function unlessOver(start: Promise<Guest>, budget: TestBudget): Promise<Guest> {

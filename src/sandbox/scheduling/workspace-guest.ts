@@ -13,47 +13,50 @@ const GUEST_AGE_MS_MAX = 600_000;
 
 const SOFT_TIMEOUTS_MAX = 3;
 /**
- * Batches that may be under way to one guest at a time, whatever their size. The guest works on the
- * first one while the host sends the second one.
+ * Number of batches of any size that may be in progress in one guest process at a time. The guest
+ * works on the first batch while the host sends the second.
  */
 const LARGE_BATCHES_MAX = 2;
 /**
- * Batches that may be under way to one guest while they have at most `SMALL_BYTES_MAX` bytes
- * together. A guest whose socket already contains the next batch does not sleep, so the kernel need
- * not wake it. Waking it takes as long as two events on an idle machine, and far longer on a busy
- * one.
+ * Number of batches that may be in progress in one guest process while they have at most
+ * `SMALL_BYTES_MAX` bytes together. A guest whose socket already contains the next batch does not
+ * sleep, so the kernel need not wake it. Waking it takes as long as two events on an idle machine,
+ * and far longer on a busy one.
  */
 const SMALL_BATCHES_MAX = 8;
-/** Bytes that the socket to a guest accepts at once, without making the sender wait. */
+/**
+ * Number of bytes that the socket to a guest process accepts at once, without making the sender
+ * wait.
+ */
 const SMALL_BYTES_MAX = 64 << 10;
 
-/** One batch for the guest of a workspace. */
+/** One batch of events for the guest process of a workspace. */
 export interface GuestWork {
-  /** Approximate number of bytes that the host sends to the guest for this work. */
+  /** Approximate number of bytes that the host sends to the guest process for this batch. */
   bytes: number;
   /**
-   * Does the work in the guest that `source` provides. Resolves when the work is done or has
-   * failed.
+   * Runs the batch in the guest process that `source` provides. Resolves when the work is done or
+   * has failed.
    */
   perform(source: GuestSource): Promise<void>;
   reject(error: unknown): void;
 }
 
 /**
- * Queue of the work of one workspace in one language, and the guest that does it. There is at most
- * one guest at a time. The second queue of a workspace passes its work to the first one while there
- * is no room for a second guest.
+ * Queue of the work of one workspace (tenant) in one language, and the guest process that does the
+ * work. There is at most one guest process at a time. The second queue of a workspace passes its
+ * work to the first one while there is no room for a second guest process.
  */
 export class WorkspaceGuest implements GuestHolder, GuestSource {
   readonly #starter: GuestStarter;
   readonly #admission: GuestAdmission<WorkspaceGuest>;
   readonly #language: GuestLanguage;
-  /** The first queue of the workspace, if this is the second one. */
+  /** The first queue of the same workspace; undefined if this queue is the first one. */
   readonly #first: WorkspaceGuest | undefined;
   #guest: Guest | undefined;
-  /** Start of the next guest; undefined while no start is under way. */
+  /** Start of the next guest process; undefined while no start is in progress. */
   #start: Promise<Guest> | undefined;
-  /** Resolves when the last guest has exited. The next guest starts only after that. */
+  /** Resolves when the last guest process has exited. The next guest starts only after that. */
   #lastExit: Promise<unknown> = Promise.resolve();
   readonly #queue: GuestWork[] = [];
   #activeCount = 0;
@@ -61,13 +64,13 @@ export class WorkspaceGuest implements GuestHolder, GuestSource {
   #state: "none" | "queued" | "admitted" | "leaving" = "none";
   #usedAt = performance.now();
   /**
-   * CPU time in ms that the last guest had used beyond its fair share when it ended, and the time
-   * of that end. The next guest takes this debt over.
+   * CPU debt (CPU time in ms beyond a fair share) of the last guest process when it ended, and the
+   * time of that end. The next guest takes this debt over.
    */
   #debt = { ms: 0, at: 0 };
   readonly #losses: GuestLossBackoff;
   #isClosed = false;
-  /** Ends the delay before the next guest starts; undefined while there is no delay. */
+  /** Ends the delay before the next guest process starts; undefined while there is no delay. */
   #endBackoff: (() => void) | undefined;
 
   constructor(
@@ -88,7 +91,10 @@ export class WorkspaceGuest implements GuestHolder, GuestSource {
     return this.#first !== undefined;
   }
 
-  /** Whether work of the second queue should go on in the first one, to make room. */
+  /**
+   * Whether the work should be moved to the first queue of the workspace, so that the second guest
+   * process can end and make room.
+   */
   get isLeaving(): boolean {
     return this.isSecond && this.#state === "leaving";
   }
@@ -102,16 +108,16 @@ export class WorkspaceGuest implements GuestHolder, GuestSource {
   }
 
   /**
-   * Whether this object can be deleted: it has no guest and no work, and its code has not ended a
-   * guest recently. A new object would be equal to it.
+   * Whether this object can be deleted: it has no guest process and no work, and its code has not
+   * ended a guest recently. A new object would be equal to it.
    */
   get isForgettable(): boolean {
     return this.#state === "none" && this.idleSince !== undefined && this.#losses.count() === 0;
   }
 
   /**
-   * Whether the start of the next guest is delayed because the code has recently ended several
-   * guests.
+   * Whether the start of the next guest process is delayed because the code has recently ended
+   * several guests.
    */
   get isBackingOff(): boolean {
     return this.#endBackoff !== undefined;
@@ -122,7 +128,7 @@ export class WorkspaceGuest implements GuestHolder, GuestSource {
     this.#startWork();
   }
 
-  /** Rejects the queued work with `error`, and ends the delay before the next guest. */
+  /** Rejects the queued work with `error`, and ends the delay before the next guest process. */
   close(error: Error): void {
     for (const work of this.#queue.splice(0)) work.reject(error);
     this.#isClosed = true;
@@ -156,7 +162,7 @@ export class WorkspaceGuest implements GuestHolder, GuestSource {
     }
   }
 
-  /** Whether the first batch of the queue may be sent to the guest now. */
+  /** Whether the first batch of the queue may be sent to the guest process now. */
   get #hasRoom(): boolean {
     if (this.#activeCount < LARGE_BATCHES_MAX) return true;
     const bytes = this.#activeBytes + this.#queue[0]!.bytes;
@@ -227,10 +233,7 @@ export class WorkspaceGuest implements GuestHolder, GuestSource {
     this.#guest = undefined;
   }
 
-  /**
-   * Gives back the admission (the permission to have a guest) when there is neither a guest nor
-   * work.
-   */
+  /** Gives back the permission to have a guest process when there is neither a guest nor work. */
   #leaveWithoutGuest(): void {
     if (this.#state !== "admitted" || this.#guest || this.idleSince === undefined) return;
     this.#state = "leaving";
@@ -247,8 +250,8 @@ export class WorkspaceGuest implements GuestHolder, GuestSource {
 }
 
 /**
- * Whether a guest is close to one of its limits, or has often run out of time. Such a guest is
- * replaced between two batches, before it makes a batch fail.
+ * Whether a guest process is close to one of its limits, or has often run out of time. Such a guest
+ * is replaced between two batches, before it makes a batch fail.
  */
 function isWornOut(guest: Guest): boolean {
   return (

@@ -15,12 +15,18 @@ export interface StoreOptions {
   tablesMax: number;
   /** Name of the store in messages, such as "The catalog" in "The catalog is closed". */
   name: string;
-  /** Whether commits return before the data is on disk. A machine crash can then tear the file. */
+  /**
+   * Whether the store is a local copy of a shared log. Commits then return before the data is on
+   * disk, and a machine crash can tear the file; the log can restore it.
+   */
   isView?: boolean;
   logger: Logger;
 }
 
-/** Pause in milliseconds between two test writes, which are made after a failed commit. */
+/**
+ * Pause in milliseconds between two test writes. They find out whether the disk works again after a
+ * failed commit.
+ */
 const PROBE_MS = 1_000;
 
 interface Waiting {
@@ -53,7 +59,10 @@ class LmdbStore implements LocalStore {
   #waiting: Waiting[] = [];
   #running: Promise<void> | undefined;
   #changing = false;
-  /** Writes recorded by the dry run in progress. Undefined while no dry run is in progress. */
+  /**
+   * Writes that the current dry run has recorded. A dry run executes functions in a transaction
+   * that is rolled back. Undefined while no dry run is in progress.
+   */
   #dryWrites: RowWrite[] | undefined;
   /**
    * Whether a row was written since the last commit. A commit without writes does not use the disk.
@@ -211,8 +220,8 @@ class LmdbStore implements LocalStore {
   }
 
   /**
-   * Runs one function of a dry run as a nested transaction, and returns its result or error. Throws
-   * errors of LMDB and of the disk.
+   * Runs one function of a dry run (a transaction that is rolled back at the end) as a nested
+   * transaction, and returns its result or error. Throws errors of LMDB and of the disk.
    */
   #runDry(apply: () => unknown): PromiseSettledResult<unknown> {
     const before = this.#dryWrites!.length;

@@ -9,7 +9,7 @@ import { packr, type RowWrite } from "../row-write.ts";
 export interface ChangeSet {
   /** Id of the store object that proposed the change set. Each open store has its own id. */
   author: string;
-  /** Number of the change set; each author counts its own change sets. */
+  /** Number of the change set; each store object (`author`) counts its own change sets. */
   number: number;
   /**
    * Version that the writes were computed on: log position of the last change set that took effect
@@ -33,7 +33,7 @@ export interface ChangeSetPart {
 
 /**
  * Version of the format of log entries and stored rows. It is raised by each format change that
- * older releases would misread. A node stops reading the log at an entry with a higher format.
+ * older releases would misread. A node stops reading the log at an entry with a higher version.
  */
 export const SHARED_FORMAT = 1;
 
@@ -59,8 +59,8 @@ export function encodeChangeSet(set: ChangeSet, format = SHARED_FORMAT): Uint8Ar
 }
 
 /**
- * Returns the format of an entry that this release cannot read. Returns undefined for an entry in a
- * format up to `SHARED_FORMAT`.
+ * Returns the version of the format of an entry that this release cannot read. Returns undefined
+ * for an entry in a format up to `SHARED_FORMAT`, which this release can read.
  */
 export function newerFormat(bytes: Uint8Array): number | undefined {
   // MessagePack encodes a short list as the byte 0x9. and a small number as one byte.

@@ -24,8 +24,9 @@ export interface RowKey {
 export const COMPACTION_TABLE = "rewriting";
 export const COMPACTION_KEY = "walk";
 /**
- * Name of the table with the view's log position. The table `PARTS_TABLE` has the parts of
- * incomplete change sets. Both tables are local to a node, not shared through the log.
+ * Name of the table with the log position of the view, a node's copy of the store. The table
+ * `PARTS_TABLE` has the parts of incomplete change sets. Both tables are local to a node, not
+ * shared through the log.
  */
 export const POSITION_TABLE = "order";
 export const PARTS_TABLE = "pieces";
@@ -41,8 +42,8 @@ export interface RowsAndBytes {
 const ROW_BYTES = 64;
 
 /**
- * Reads the rows after row `at`, at most `max` of them. `next` is the key of the last row read; it
- * is absent when no rows remain.
+ * Reads the rows after row `at`, in the order of table and key, at most `max` of them. `next` is
+ * the key of the last row read; it is absent when no rows remain.
  */
 export function rowsAfter(local: LocalStore, at: RowKey | undefined, max: RowsAndBytes) {
   const writes: RowWrite[] = [];
@@ -60,8 +61,8 @@ export function rowsAfter(local: LocalStore, at: RowKey | undefined, max: RowsAn
 }
 
 /**
- * Removes all rows after row `at`, up to and including row `to`. Without `to`, removes all rows
- * after `at`.
+ * Removes all rows after row `at`, up to and including row `to`, in the order of table and key.
+ * Without `to`, removes all rows after `at`.
  */
 export function removeRowsBetween(
   local: LocalStore,
@@ -77,8 +78,8 @@ export function removeRowsBetween(
 }
 
 /**
- * Iterates over the tables that have rows after row `at`. Yields each table with the range of these
- * rows.
+ * Iterates over the tables that have rows after row `at`, in the order of table and key. Yields
+ * each table with the range of these rows.
  */
 function* rangesAfter(local: LocalStore, at: RowKey | undefined) {
   for (const table of local.tables()) {

@@ -14,14 +14,15 @@ import type { OrderedView, ViewPosition } from "./ordered-view.ts";
 
 export interface CompactionBounds {
   /**
-   * Smallest limit of the log's length. A compaction starts when the log has more entries than
-   * `min.rows` plus `factor` times the rows of the last compaction. The same rule applies to bytes.
+   * Length of the log up to which no compaction starts, however few rows the store has. A
+   * compaction starts when the log has more entries than `min.rows` plus `factor` times the rows of
+   * the last compaction. The same formula applies to bytes.
    */
   min: RowsAndBytes;
   factor: number;
   /**
    * Largest number of rows that a compaction writes in one transaction. Other transactions can run
-   * between two portions.
+   * between two such transactions.
    */
   portion: RowsAndBytes;
   /** Time in milliseconds without progress after which another node takes over a compaction. */
@@ -46,7 +47,10 @@ const BOUNDS: CompactionBounds = {
 const RETRY_MS = 5_000;
 
 export interface LogCompactionOptions {
-  /** Local copy (view) of the log on this node. It is empty or left by an earlier run. */
+  /**
+   * This node's local copy (view) of the store's tables, computed from the log. It is empty or left
+   * by an earlier run.
+   */
   local: LocalStore;
   view: OrderedView;
   log: OrderedLog;
@@ -73,8 +77,9 @@ export class LogCompaction {
   /** Id of the compaction that this node runs. Undefined while it runs none. */
   #own: string | undefined;
   /**
-   * Last observed progress of the running compaction, on any node, and when it was first observed.
-   * Detects a compaction that no longer progresses. Undefined before the first observation.
+   * Last progress that this node has seen of a compaction on any node, and when it first saw that
+   * progress. Serves to detect a compaction that has stopped. Undefined before the first one is
+   * seen.
    */
   #seen: { step: string; since: number } | undefined;
   #trimmed = 0;
@@ -92,8 +97,8 @@ export class LogCompaction {
   }
 
   /**
-   * Starts a compaction or deletes replaced entries in the background, if either is due. The store
-   * calls this after each of this node's change sets that took effect. The node with the most
+   * Starts a compaction or deletes replaced log entries in the background, if either is due. The
+   * store calls this after each of this node's change sets that took effect. The node with the most
    * change sets therefore usually compacts, and its compaction rarely conflicts with other nodes.
    */
   runIfDue(place: ViewPosition): void {
@@ -129,8 +134,8 @@ export class LogCompaction {
   }
 
   /**
-   * Whether the entries below position `first` can be deleted, because `keptMs` has passed since
-   * they were replaced.
+   * Whether the entries below log position `first` can be deleted, because `keptMs` has passed
+   * since a compaction replaced them.
    */
   #isPast(first: number): boolean {
     if (first <= this.#trimmed) return false;
@@ -189,8 +194,8 @@ export class LogCompaction {
   }
 
   /**
-   * Writes the compaction's next rows again; must run within a transaction. Returns whether the
-   * compaction has ended.
+   * Appends the next rows to the log again, as part of the compaction; must run within a
+   * transaction. Returns whether the compaction has ended.
    */
   #step(id: string): boolean {
     const { local, view } = this.#options;

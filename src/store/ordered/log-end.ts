@@ -4,11 +4,11 @@ import type { OrderedLog } from "./ordered-log.ts";
 export class OrderedLogEnd {
   readonly #log: Pick<OrderedLog, "end">;
   /**
-   * Request that will begin when `#current` ends. All calls until then share it. Undefined while no
-   * call waits.
+   * Request that will begin when `#current` ends. All calls of `read` until then share this
+   * request. Undefined while no call waits.
    */
   #next: Promise<number> | undefined;
-  /** The last request that was sent; this promise never rejects. */
+  /** The last request for the log's end that was sent. This promise never rejects. */
   #current: Promise<unknown> = Promise.resolve();
 
   constructor(log: Pick<OrderedLog, "end">) {

@@ -33,7 +33,7 @@ export interface OrderedStore extends Store {
 const CHANGE_SET_BYTES_MAX = 64 << 20;
 /** Longest time in milliseconds for a call of `change`, or for catching up with other nodes. */
 const CHANGE_MS_MAX = 20_000;
-/** Longest time in milliseconds that `recover` waits while the log ends below the view. */
+/** Longest time in ms that `recover` waits for a log that ends below this node's copy of it. */
 const AHEAD_MS_MAX = 2_000;
 /** Pause in milliseconds between two attempts of `recover` to catch up. */
 const RETRY_MS = 250;
@@ -61,9 +61,9 @@ class NodeStore implements OrderedStore {
   #running: Promise<void> | undefined;
   readonly #logEnd: OrderedLogEnd;
   readonly #progress: ViewProgress;
-  /** Message part about a log that ends below the view's position, else undefined. */
+  /** Message part if the log ends below the position of this node's copy; otherwise undefined. */
   #ahead: string | undefined;
-  /** Sentence about why reading has stopped for good; undefined while the store reads. */
+  /** Sentence about why reading the log has stopped for good; undefined while the store reads. */
   #refusal: string | undefined;
   #closed = false;
 
@@ -159,7 +159,7 @@ class NodeStore implements OrderedStore {
     this.#running = undefined;
   }
 
-  /** Commits calls of `change` as one change set. Each call sees the writes of the earlier ones. */
+  /** Commits calls of `change` as one change set. Each call sees the writes of earlier calls. */
   async #decide(batch: readonly PendingChange[]): Promise<void> {
     const until = performance.now() + CHANGE_MS_MAX;
     try {
@@ -184,7 +184,7 @@ class NodeStore implements OrderedStore {
     }
   }
 
-  /** Runs calls of `change` without committing. `base` is undefined while the view lacks rows. */
+  /** Runs calls of `change` without committing. `base` is undefined while rows are missing. */
   async #dryRun(batch: readonly PendingChange[]) {
     let base: number | undefined;
     const learn = () => {
@@ -231,7 +231,7 @@ class NodeStore implements OrderedStore {
     for (const entry of entries) await this.#options.log.append(entry);
   }
 
-  /** Applies the entries before the first one in a newer format. Throws if such an entry exists. */
+  /** Applies the entries before the first one in a newer format. Throws if one exists. */
   async #takeKnown(entries: readonly LogEntry[]): Promise<void> {
     const until = entries.findIndex(({ bytes }) => newerFormat(bytes) !== undefined);
     const known = until < 0 ? entries : entries.slice(0, until);
@@ -247,7 +247,7 @@ class NodeStore implements OrderedStore {
     throw new Error(refusal);
   }
 
-  /** Stops reading for good, with `refusal` as the reason. Open and later calls reject with it. */
+  /** Stops reading for good. Calls in progress and later calls reject with `refusal`. */
   #stopReading(refusal: string): void {
     this.#refusal = refusal;
     this.#progress.fail(new ApiError("unavailable", refusal));

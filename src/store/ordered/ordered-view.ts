@@ -31,8 +31,8 @@ export interface ViewPosition {
   /** Size in bytes of the log entries from `first` up to `next`. */
   bytes: number;
   /**
-   * Running compaction: the log position of its start, and the bytes of the entries from `first` to
-   * that start. Absent while no compaction runs.
+   * Position of the running compaction: the log position of its start, and the bytes of the entries
+   * from `first` to that start. Absent while no compaction runs.
    */
   walk?: { position: number; bytes: number };
   /**
@@ -50,7 +50,10 @@ export interface OrderedViewOptions {
   logger: Logger;
   /** Author id of this node's change sets. */
   author: string;
-  /** Whether `written` leaves out the tables of this node's change set with this number. */
+  /**
+   * Whether the node's own change set with this number needs no call of listeners, because its
+   * writer already knows of the change. `ApplyResult.written` then leaves out its tables.
+   */
   isKnown(number: number): boolean;
 }
 
@@ -58,12 +61,13 @@ export interface OrderedViewOptions {
 export interface ApplyResult {
   position: ViewPosition;
   /**
-   * Outcome of this node's change sets among the entries, by number: true for a set that took
-   * effect.
+   * Outcome of each of this node's change sets among the entries, by number: true for a set that
+   * took effect.
    */
   own: Map<number, boolean>;
   /**
-   * Names of the tables that were written. Leaves out change sets for which `isKnown` returns true.
+   * Names of the tables that were written, for the store's listeners. Leaves out change sets for
+   * which `isKnown` returns true.
    */
   written: Set<string>;
   /** Whether log entries were deleted before this view had read them. */
@@ -78,8 +82,8 @@ export class OrderedView {
   readonly #positions: Table<ViewPosition, string>;
   readonly #compactions: Table<CompactionProgress, string>;
   /**
-   * Bytes of change sets whose parts have not all arrived. The key is [author, change set number,
-   * part index].
+   * Parts of change sets that were split into several log entries, of which some have not arrived
+   * yet. The key is [author, change set number, part index].
    */
   readonly #parts: Table<Uint8Array, [string, number, number]>;
 
@@ -164,8 +168,9 @@ export class OrderedView {
   }
 
   /**
-   * Stores one part of a change set. Returns the complete change set with its last part. Returns
-   * undefined while parts are missing, or when the set was computed on an older version.
+   * Stores one part of a change set that was split into several log entries. Returns the complete
+   * change set when this is its last part. Returns undefined while parts are missing, or when the
+   * set was computed on an older version.
    */
   #completed(part: ChangeSetPart, { version }: ViewPosition): ChangeSet | undefined {
     if (part.base !== version) return undefined;

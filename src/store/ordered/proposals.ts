@@ -5,26 +5,38 @@ interface Proposal {
   resolve(effective: boolean): void;
   /** Rejects the promise that `add` returned, when the outcome cannot be learned. */
   reject(error: unknown): void;
-  /** Whether listeners are not called for the tables that this change set writes. */
+  /**
+   * Whether the listeners for changed tables are skipped for this change set, because its writer
+   * already knows of the change.
+   */
   isKnown: boolean;
 }
 
-/** This node's change sets whose outcome is not known yet, by number. */
+/**
+ * Change sets that this node has appended to the shared log and whose outcome is not known yet, by
+ * number.
+ */
 export class Proposals {
   readonly #open = new Map<number, Proposal>();
   #next = 0;
 
-  /** Number that the next change set of this node must have. */
+  /** Number that the next change set of this node gets. */
   get next(): number {
     return this.#next;
   }
 
-  /** Whether listeners are not called for the change set with this number. */
+  /**
+   * Whether the listeners for changed tables are skipped for the change set with this number,
+   * because its writer already knows of the change.
+   */
   isKnown(number: number): boolean {
     return this.#open.get(number)?.isKnown ?? false;
   }
 
-  /** Adds a change set that this node proposes. Resolves with whether it took effect. */
+  /**
+   * Adds a change set that this node appends to the shared log. Resolves with whether the set took
+   * effect.
+   */
   add(number: number, isKnown: boolean): Promise<boolean> {
     assert(number === this.#next, "Numbers of a node's change sets ascend by one");
     this.#next += 1;

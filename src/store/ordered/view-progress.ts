@@ -5,15 +5,16 @@ interface Waiter {
 }
 
 /**
- * Log position up to which a view has applied its log, and the callers that wait for a later one.
+ * Log position up to which a node's copy (view) has applied the shared log, and the callers that
+ * wait for a later position.
  */
 export class ViewProgress {
   #waiters: Waiter[] = [];
   /** Log position of the first entry that the view has not applied. */
   #next: number;
   /**
-   * Whether the view has all rows. False while it reads a compaction because it missed deleted
-   * entries.
+   * Whether the view has all rows. False when log entries were deleted before the view had read
+   * them, until it has read the compaction that replaced them.
    */
   #isComplete: boolean;
 

@@ -13,18 +13,15 @@ const SIGKILL = 9;
 
 const SECCOMP_SET_MODE_FILTER = 1;
 /**
- * Applies the filter to all threads. Without it, Bun's pool threads, which run already, would stay
- * unrestricted.
+ * Flag that applies the system call filter to all threads. Without the flag, Bun's pool threads,
+ * which run already, would stay unrestricted.
  */
 const SECCOMP_FILTER_FLAG_TSYNC = 1;
 
 const LANDLOCK_CREATE_RULESET_VERSION = 1;
 const LANDLOCK_NET_BIND_CONNECT = 3n;
 const LANDLOCK_SCOPE_SOCKET_SIGNAL = 3n;
-/**
- * Number of file system rights that Landlock knows, by its version. The first entry is for version
- * 1.
- */
+/** Number of file system rights that each version of Landlock knows, beginning with version 1. */
 const LANDLOCK_FS_RIGHTS = [13n, 14n, 15n, 15n, 16n];
 
 /**
@@ -42,9 +39,9 @@ const steps = [
 ];
 
 /**
- * Confines this process permanently: it can compute and use its open pipes, nothing else.
- * Afterwards tries every forbidden action. Does as much as the system allows. Returns the parts of
- * the confinement that are missing, or undefined when it is complete.
+ * Confines this process permanently, so that it can only compute and use its open pipes. Afterwards
+ * tries every forbidden action. Does as much as the system allows. Returns the parts of the
+ * confinement that are missing, or undefined when it is complete.
  */
 export async function confine(): Promise<string | undefined> {
   const table = process.platform === "linux" ? syscallTable(process.arch) : undefined;
@@ -78,8 +75,8 @@ function setProcess(kernel: Kernel, table: SyscallTable): void {
 
 /**
  * Applies Landlock without any exception: this process can open no path and no port, and cannot
- * send signals or connect to abstract sockets outside itself. Older kernels apply only a part of
- * this.
+ * send signals or connect to abstract sockets outside itself. Older kernels apply only some of
+ * these restrictions.
  */
 function restrictFiles(kernel: Kernel, table: SyscallTable): void {
   const { value: version } = kernel.syscall(

@@ -1,4 +1,7 @@
-/** Reports why a guest is not confined. The message is the end of "User code cannot run: …". */
+/**
+ * Reports why a guest process, which runs user code, is not confined. The message is the end of the
+ * sentence "User code cannot run: …".
+ */
 export class ConfinementError extends Error {
   override readonly name = "Unconfined";
 }

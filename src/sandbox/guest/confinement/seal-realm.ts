@@ -8,8 +8,8 @@ import { isNativeError } from "node:util/types";
 // prototype can be changed, and the global object has no access to the system.
 
 /**
- * Built-ins of the language that are frozen together with their prototypes. `Function` is missing
- * here: it is replaced, since it compiles code.
+ * Built-in objects of JavaScript that are frozen together with their prototypes. `Function` is
+ * missing here: it is replaced, since it compiles code.
  */
 const language = `
   Object Array Iterator String Boolean Number BigInt Symbol RegExp Date Promise
@@ -23,7 +23,7 @@ const language = `
 const collections = "JSON Math Reflect";
 
 /**
- * Properties of the global object that are removed: they compile code, start threads, open
+ * Properties of the global object that are removed, because they compile code, start threads, open
  * connections, print, or wait for input.
  */
 const powers = `
@@ -32,8 +32,8 @@ const powers = `
 `;
 
 /**
- * Properties of `Bun` that are replaced by a function that throws, since `Bun` itself cannot be
- * deleted. They make system calls, start programs, and open files and sockets.
+ * Properties of `Bun` that are replaced by a function that throws, because they make system calls,
+ * start programs, or open files and sockets. `Bun` itself cannot be deleted.
  */
 const powersOfBun = `
   FFI spawn spawnSync Terminal file write mmap build unsafe listen connect serve udpSocket
@@ -45,8 +45,9 @@ const STDERR = 2;
 const prototypeOf = Object.getPrototypeOf as (value: object) => object;
 
 /**
- * Seals the guest's realm permanently. Called before user code is received. The guest's modules
- * must take the built-ins that they need before this call.
+ * Removes or freezes the built-in objects of the guest process that user code could misuse,
+ * permanently. Called before user code is received. The guest's modules must take the built-ins
+ * that they need before this call.
  */
 export function sealRealm(): void {
   printUncaughtSafely();
@@ -58,7 +59,8 @@ export function sealRealm(): void {
 }
 
 /**
- * Prints uncaught values without running code of the value. Bun's own handler would run such code.
+ * Prints uncaught values without running any code of the value, such as a getter. Bun's own handler
+ * would run such code.
  */
 function printUncaughtSafely(): void {
   const { exit } = process;
@@ -69,8 +71,8 @@ function printUncaughtSafely(): void {
 }
 
 /**
- * Returns a thrown value as text without running any of its code. A property with a getter is not
- * read.
+ * Returns a thrown value as text without running any code of the value. A property with a getter is
+ * not read.
  */
 function shown(thrown: unknown): string {
   if (!isNativeError(thrown)) return "A value was thrown that is no error";
@@ -78,8 +80,8 @@ function shown(thrown: unknown): string {
 }
 
 /**
- * Removes the property `constructor` of the four kinds of functions. Every function inherits it,
- * and it leads to a constructor that compiles code.
+ * Removes the property `constructor` of the four kinds of functions. Every function inherits that
+ * property, and its value is a constructor that compiles code.
  */
 function removeFunctionConstructors(): void {
   NoFunction.prototype = Function.prototype;
@@ -98,8 +100,8 @@ function removeFunctionConstructors(): void {
 }
 
 /**
- * Replaces `Function`. It throws when it is called, but `instanceof Function` and the methods of
- * `Function.prototype` keep working.
+ * Replacement for `Function`, which compiles code. The replacement throws when it is called, but
+ * `instanceof Function` and the methods of `Function.prototype` keep working.
  */
 function NoFunction(): never {
   throw new EvalError("Code generation from strings is not allowed");
@@ -121,15 +123,15 @@ function freezeLanguage(): void {
 }
 
 /**
- * Creates a `process` that has only the properties that Bun's own modules read when a call fails.
- * Without these properties those modules would throw other errors.
+ * Creates a `process` object that has only the properties that Bun's own modules read when a call
+ * fails. Without these properties the modules would throw other errors.
  */
 function processWithoutPower(): object {
   const { arch, platform, version, nextTick } = process;
   return { arch, platform, version, nextTick, env: {}, argv: [], cwd: () => "/" };
 }
 
-/** Throws the error of a call that the system refuses. Bun's modules handle this error. */
+/** Throws the error of a system call that is refused. Bun's modules handle this error. */
 function refuse(): never {
   throw Object.assign(new Error("Operation not permitted"), { code: "EPERM" });
 }

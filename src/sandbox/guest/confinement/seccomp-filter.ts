@@ -22,15 +22,16 @@ const ENOSYS = 38;
 type Instruction = [code: number, jumpTrue: number, jumpFalse: number, operand: number];
 
 /**
- * Marks a jump that skips the rest of an alternative. `ruled` replaces the mark by the number of
- * instructions to skip.
+ * Placeholder for the length of a jump past the remaining instructions of one alternative of a
+ * rule. `ruled` replaces it by the number of instructions to skip.
  */
 const NEXT = -1;
 
 /**
- * Encodes the list of allowed system calls as `struct sock_filter[]`. A call that is not in the
- * list fails with EPERM. The filter does not kill the guest, because a healthy guest makes such
- * calls too (JavaScriptCore opens `/proc/self/statm` when its heap grows).
+ * Encodes the list of allowed system calls as a seccomp filter (`struct sock_filter[]`). A call
+ * that is not in the list fails with EPERM. The filter does not kill the guest process, because
+ * even harmless code leads to such calls (JavaScriptCore opens `/proc/self/statm` when its heap
+ * grows).
  */
 export function seccompFilter(table: SyscallTable, pid: number): Uint8Array {
   const program: Instruction[] = [
@@ -63,8 +64,8 @@ function ruled(rule: SyscallRule): Instruction[] {
 }
 
 /**
- * Returns instructions that continue if the condition holds, and jump to `NEXT` if not. Both
- * processor architectures store the low word of an argument first.
+ * Returns instructions that continue if the condition holds, and otherwise jump past the rest of
+ * the alternative (`NEXT`). Both processor architectures store the low word of an argument first.
  */
 function checked(condition: ArgumentCondition): Instruction[] {
   const low = DATA_ARGUMENTS + ARGUMENT_BYTES * condition.argument;

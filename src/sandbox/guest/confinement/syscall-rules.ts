@@ -1,10 +1,13 @@
 /**
- * Limits the arguments of an allowed system call that could otherwise do more than a guest needs.
+ * Limits the arguments of an allowed system call that could otherwise do more than a guest process
+ * needs.
  */
 export interface SyscallRule {
-  /** Lists of conditions. The call is allowed when all conditions of one list hold. */
+  /**
+   * Alternative lists of conditions. The call is allowed when all conditions of one list are met.
+   */
   alternatives: readonly (readonly ArgumentCondition[])[];
-  /** Number of the error (errno) with which a refused call fails. */
+  /** Number of the error (errno) with which the refused system call fails. */
   refusal: number;
 }
 
@@ -37,22 +40,22 @@ const MAP_FIXED_NOREPLACE = 0x10_0000;
 const MAP_AT = MAP_FIXED | MAP_FIXED_NOREPLACE;
 const MAP_FLAGS = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK | MAP_AT;
 /**
- * Lowest address at which a guest may place memory. A faulty kernel that follows a null pointer
- * reads structures near address 0, so a guest must not be able to put any there.
+ * Lowest address at which a guest process may place memory. A faulty kernel that follows a null
+ * pointer reads structures near address 0, so a guest must not be able to put any there.
  */
 const LOW_ADDRESSES = 0x1_0000;
 const MREMAP_MAYMOVE = 1;
 
 /**
- * Advice that a guest may give about its own memory with `madvise`: NORMAL, RANDOM, SEQUENTIAL,
- * WILLNEED, DONTNEED, FREE, HUGEPAGE, NOHUGEPAGE, DONTDUMP, DODUMP, GUARD_INSTALL, GUARD_REMOVE.
- * Advice that merges pages with those of other processes, pages memory out or poisons it is not
- * allowed.
+ * Advice (argument of `madvise`) that a guest process may give about its own memory: NORMAL,
+ * RANDOM, SEQUENTIAL, WILLNEED, DONTNEED, FREE, HUGEPAGE, NOHUGEPAGE, DONTDUMP, DODUMP,
+ * GUARD_INSTALL, GUARD_REMOVE. Advice that merges pages with those of other processes, pages memory
+ * out or poisons it is not allowed.
  */
 const ADVICE = [0, 1, 2, 3, 4, 8, 14, 15, 16, 17, 102, 103];
 /**
- * FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME, which are allowed together with any allowed
- * operation.
+ * Flags FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME, which are allowed together with any allowed
+ * operation of `futex`.
  */
 const FUTEX_FLAGS = 0x180;
 /**
@@ -61,16 +64,17 @@ const FUTEX_FLAGS = 0x180;
  */
 const FUTEX_OPERATIONS = [0, 1, 3, 4, 5, 9, 10];
 /**
- * Allowed commands of `membarrier`: QUERY, PRIVATE_EXPEDITED, PRIVATE_EXPEDITED_SYNC_CORE, and the
- * registration of these two. They affect only the guest's own process.
+ * Allowed commands of the system call `membarrier`: QUERY, PRIVATE_EXPEDITED,
+ * PRIVATE_EXPEDITED_SYNC_CORE, and the registration of the last two. They affect only the guest's
+ * own process.
  */
 const BARRIERS = [0, 8, 16, 32, 64];
-/** Bit that is set in the number of a clock which belongs to the process with a given id. */
+/** Bit that is set in a clock's number if the clock measures the CPU time of a given process. */
 const CLOCK_OF_PROCESS = 0x8000_0000;
 
 /**
  * Returns the rules for arguments, by the names of system calls in `syscall-table.ts`. `pid` is the
- * guest's process id.
+ * process id of the guest, the process that runs user code.
  */
 export function syscallRules(pid: number): Readonly<Record<string, SyscallRule>> {
   const ownClocks = all({ argument: 0, bits: CLOCK_OF_PROCESS, oneOf: [0] });

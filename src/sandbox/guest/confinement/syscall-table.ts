@@ -9,8 +9,8 @@ export interface SyscallTable {
    */
   auditArch: number;
   /**
-   * Allowed system calls by name. Some are allowed only with the arguments that `syscall-rules.ts`
-   * names, the others with any.
+   * Allowed system calls by name, with their numbers. Calls that `syscall-rules.ts` lists are
+   * allowed only with the arguments given there, the others with any arguments.
    */
   allowed: Readonly<Record<string, number>>;
   // The following calls only set up the confinement and verify it.
@@ -157,7 +157,10 @@ const arm64: SyscallTable = {
   socket: 198,
 };
 
-/** Returns the table for a `process.arch`; undefined when this file has no table for it. */
+/**
+ * Returns the table for an architecture (value of `process.arch`); undefined when this file has no
+ * table for it.
+ */
 export function syscallTable(arch: string): SyscallTable | undefined {
   return { x64, arm64 }[arch];
 }

@@ -20,7 +20,10 @@ const MADV_MERGEABLE = 12;
 const FUTEX_LOCK_PI_PRIVATE = 0x86;
 const RULE_PATH = "/proc/self/status";
 
-/** Tries every forbidden action inside the guest. Throws `ConfinementError` when one succeeds. */
+/**
+ * Tries every forbidden action inside the guest process. Throws `ConfinementError` when an action
+ * succeeds.
+ */
 export async function verify(kernel: Kernel, table: SyscallTable): Promise<void> {
   const path = Buffer.from(`${RULE_PATH}\0`);
   const none = new BigUint64Array(1);
@@ -55,7 +58,8 @@ export async function verify(kernel: Kernel, table: SyscallTable): Promise<void>
 }
 
 /**
- * Makes allowed system calls with forbidden arguments. Throws `ConfinementError` when one succeeds.
+ * Makes allowed system calls with forbidden arguments. Throws `ConfinementError` when a call
+ * succeeds.
  */
 function verifyArguments(kernel: Kernel, { allowed }: SyscallTable): void {
   const map = (address: number, protection: number, flags: number) =>

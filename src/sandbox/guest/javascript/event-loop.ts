@@ -3,15 +3,15 @@ import type { Realm } from "./realm.ts";
 import type { TimeBudget } from "./time-budget.ts";
 
 /**
- * Iterations of the event loop without a host call after which pending promises count as never
- * settling.
+ * Number of iterations of the event loop after which pending promises count as never settling, if
+ * no host call (a function that the server executes) is pending.
  */
 const IDLE_ITERATIONS_MAX = 20;
 
 /**
  * Runs the promises of a program until `done` returns true, or until they can no longer settle.
- * Sends the host calls of user code to the host, and sleeps until their results arrive. Throws
- * `ScriptTimeout` when the time is used up.
+ * Sends host calls (`fetch` and others, which the server executes) to the host, and sleeps until
+ * their results arrive. Throws `ScriptTimeout` when the time is used up.
  */
 export async function settlePromises(
   realm: Realm,

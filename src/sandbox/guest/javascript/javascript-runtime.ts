@@ -17,8 +17,8 @@ import {
 import { runEvents } from "./run-events.ts";
 
 /**
- * Opens the JavaScript runtime. Each program consists of ES modules in a hardened context of its
- * own. JavaScriptCore, the engine, is not modified.
+ * Opens the JavaScript runtime of a guest process. Each program consists of ES modules in a
+ * hardened context of its own. The engine, JavaScriptCore, is not modified.
  */
 export async function openJavascript(): Promise<GuestRuntime> {
   const programs = new Map<number, LoadedProgram>();
@@ -79,8 +79,8 @@ async function answered(load: () => Promise<unknown>): Promise<ReplyWithBody> {
 }
 
 /**
- * Returns the user error of a `LoadError`. Throws any other error again, since user code did not
- * cause it.
+ * Returns the user error of a `LoadError`. Rethrows any other error, since user code did not cause
+ * it.
  */
 function faultOf(error: unknown): UserError {
   if (error instanceof LoadError) return error.userError;

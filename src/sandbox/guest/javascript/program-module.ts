@@ -69,7 +69,7 @@ export async function compile(source: LoadRequest): Promise<LoadedProgram> {
 }
 
 /**
- * Compiles and evaluates a library without a transformation. Throws `LoadError`. Its message does
+ * Compiles and evaluates a library without a transformation. Throws `LoadError`, whose message does
  * not begin with the error's name (`TypeError: `).
  */
 export async function loadLibrary(request: LibraryRequest): Promise<void> {
@@ -97,8 +97,8 @@ async function loadAlone(request: LibraryRequest): Promise<void> {
 }
 
 /**
- * Returns the names of the modules that code imports, in code order. Throws `LoadError` when the
- * code does not parse.
+ * Returns the names of the modules that code imports, in the order of the code. Throws `LoadError`
+ * when the code does not parse.
  */
 export function dependenciesOf(code: string): string[] {
   const module = parse(createRealm(), MAIN_FILE, { label: "code", code });
@@ -142,8 +142,8 @@ async function link(
 }
 
 /**
- * Translates a message of JavaScriptCore, such as `Export named 'y' not found in module
- * 'pixelmill:library/0'.`, into V8's message for the same error.
+ * Translates an error message of JavaScriptCore about imports, such as `Export named 'y' not found
+ * in module 'pixelmill:library/0'.`, into V8's message for the same error.
  */
 function linkMessage(message: string, files: ProgramFiles): string {
   const match = /named '(.*)' not found in module '(.*)'/.exec(message);
@@ -182,7 +182,7 @@ async function evaluate(
 
 /**
  * Describes a value that user code has thrown. The value is read only inside the program's context
- * and within the time limit, because its getters may run user code.
+ * and within the time limit, because getters of the value may run user code.
  */
 function describe(
   realm: Realm,

@@ -3,8 +3,8 @@ import vm from "node:vm";
 import { type RealmRunner, type RunnerStep, runnerSource } from "./runner/runner-source.ts";
 
 /**
- * The context of one program. It contains the language's built-ins and the runner, which calls user
- * code.
+ * The JavaScript context of one program. It contains the language's built-ins and the runner, the
+ * code that calls user functions.
  */
 export interface Realm {
   runner: RealmRunner;
@@ -34,8 +34,8 @@ export class BrokenBuiltIns extends Error {
 }
 
 /**
- * Error of a guest that ran out of memory, perhaps because earlier code still holds memory. The
- * guest ends, and the host tries again with another guest.
+ * Error of a guest process that ran out of memory, perhaps because earlier code still holds memory.
+ * The process ends, and the server tries again with another guest process.
  */
 export class OutOfMemoryError extends Error {
   override readonly name = "OutOfMemory";

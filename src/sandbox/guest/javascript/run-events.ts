@@ -14,7 +14,10 @@ import type { RealmRunner } from "./runner/runner-source.ts";
 import { TimeBudget } from "./time-budget.ts";
 import { callerIn, eventError, type ProgramFiles, shortened } from "./user-errors.ts";
 
-/** Runs a program on a batch. In the reply, `stopped` is the reason why some events are `OPEN`. */
+/**
+ * Runs a program on a batch of events. Some events may have no outcome yet (count `OPEN`);
+ * `stopped` in the reply is the reason.
+ */
 export async function runEvents(
   program: LoadedProgram,
   request: RunRequest,
@@ -90,8 +93,8 @@ async function spend(program: LoadedProgram, request: RunRequest): Promise<RunSt
 }
 
 /**
- * Returns the index of the event that used up the time: the one whose function was running, or else
- * the only one whose promise has not settled. Returns undefined when neither exists.
+ * Returns the index of the event that used up the time: the event whose function was running, or
+ * else the only event whose promise has not settled. Returns undefined when there is neither.
  */
 function culpritOf(runner: RealmRunner): number | undefined {
   if (runner.current() >= 0) return runner.current();

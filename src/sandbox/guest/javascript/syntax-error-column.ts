@@ -1,7 +1,7 @@
 /**
  * Returns the column (1-based) of the first syntax error of code, which is in `line`.
  * JavaScriptCore reports only the line. Bun's transpiler, which is another parser, finds the column
- * of most errors. Returns 1 when the two find different lines.
+ * of most errors. Returns 1 when the two parsers find different lines.
  */
 export function columnOfSyntaxError(code: string, line: number): number {
   try {

@@ -2,7 +2,8 @@ import type { Realm } from "./realm.ts";
 import type { RunnerStep } from "./runner/runner-source.ts";
 
 /**
- * Clock time that one request may use. The time in which it waits for host calls does not count.
+ * Clock time that user code may use for one request. Time in which it waits for host calls (`fetch`
+ * and others, which the server executes) does not count.
  */
 export class TimeBudget {
   #leftMs: number;
@@ -21,7 +22,7 @@ export class TimeBudget {
 
   /**
    * Calls `run` with the remaining time in whole milliseconds, and subtracts the time that the call
-   * takes. `run` has to stop in time by itself.
+   * takes. The budget does not interrupt the call: `run` must stop in time by itself.
    */
   spend<T>(run: (leftMs: number) => T): T {
     const start = performance.now();

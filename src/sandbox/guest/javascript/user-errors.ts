@@ -4,23 +4,25 @@ import type { UserError } from "../../program.ts";
 import { toV8Column, toV8Message } from "./v8-messages.ts";
 
 /**
- * Name of the transformation's file in stack traces. The names of files contain no whitespace,
- * because a sourceURL ends there.
+ * Name of the transformation's file in stack traces. File names contain no whitespace, because a
+ * name in a `sourceURL` comment ends at whitespace.
  */
 export const MAIN_FILE = "pixelmill:transformation";
 export const libraryFile = (index: number) => `pixelmill:library/${index}`;
 
 /**
- * Files of a program by their names in stack traces: `MAIN_FILE`, or the result of `libraryFile`.
+ * Files of a program by their names in stack traces. The name is `MAIN_FILE`, or the result of
+ * `libraryFile`.
  */
 export type ProgramFiles = ReadonlyMap<string, SourceFile>;
 
 export interface SourceFile {
   /**
-   * Name of the file in error messages: the transformation's name, or `library` and its importName.
+   * Name by which error messages refer to the file: the transformation's name, or `library` and the
+   * name with which code imports the library.
    */
   label: string;
-  /** importName of the library; absent for the transformation. */
+  /** Name with which code imports the library (its importName); absent for the transformation. */
   library?: string;
   code: string;
 }
@@ -123,12 +125,14 @@ function cut(message: string): string {
   return message.slice(0, GUEST_ERROR_CHARS_MAX);
 }
 
-/** Characters that are kept of an error message, once earlier errors have filled a reply. */
+/**
+ * Number of characters that are kept of an error message when earlier errors have filled a reply.
+ */
 const SHORT_CHARS = 100;
 
 /**
- * Limits the errors of one reply: once they have `GUEST_ERRORS_CHARS_MAX` UTF-16 units of JSON
- * together, the following messages are cut to `SHORT_CHARS`.
+ * Limits the size of the errors of one reply: once the errors have `GUEST_ERRORS_CHARS_MAX` UTF-16
+ * units of JSON together, the following messages are cut to `SHORT_CHARS`.
  */
 export function shortened(errors: readonly UserError[]): UserError[] {
   let chars = 0;

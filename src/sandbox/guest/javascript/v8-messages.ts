@@ -1,7 +1,7 @@
 /**
- * Patterns of JavaScriptCore's error messages, with the messages of V8 for the same errors.
- * RudderStack runs transformations on V8, so people search for V8's messages. Other messages stay
- * unchanged.
+ * Patterns of JavaScriptCore's error messages, with V8's messages for the same errors. RudderStack
+ * runs transformations on V8, so people search for V8's messages. Messages that match no pattern
+ * stay unchanged.
  */
 const translations: [pattern: RegExp, replace: (...groups: string[]) => string | undefined][] = [
   [
@@ -51,8 +51,9 @@ function propertyMessage(value: string, expression: string): string | undefined 
 const CALLED = /(?:new\s+[\w$.]+|await\s+import|[\w$#]+)\s*$/;
 
 /**
- * Returns the column (1-based) that V8 reports for a position in a line. JavaScriptCore reports the
- * dot before a property and the parenthesis of a call; V8 reports the names.
+ * Returns the column (1-based) that V8 reports for an error at a position in a line. JavaScriptCore
+ * reports the dot before a property or the parenthesis of a call; V8 reports the name of the
+ * property or function.
  */
 export function toV8Column(line: string, column: number): number {
   const at = line[column - 1];

@@ -1,7 +1,10 @@
 import { cpuTimeMs, recentCpuTimeMs } from "../cpu-time.ts";
 
 const SIGINT = 2;
-/** Milliseconds between two signals. The runner ends the batch in this time. */
+/**
+ * Milliseconds between two signals to Python when the CPU time is used up. In this time, the runner
+ * (the Python code that calls user code) ends the batch.
+ */
 const REST_MS = 10;
 
 /**
@@ -24,8 +27,8 @@ export class CpuClock {
   }
 
   /**
-   * Does nothing when CPython resets the signal: the getter returns it again while the time is used
-   * up.
+   * Ignores that CPython resets the signal. The getter returns the signal again while the time is
+   * used up.
    */
   set 0(_: number) {}
 

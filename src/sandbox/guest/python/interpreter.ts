@@ -4,12 +4,13 @@ import type { CPython, RestoredPython } from "./pyodide.ts";
 /** CPU time in milliseconds for requests that run no user code. */
 const BUDGET_MS_DEFAULT = 2_000;
 
-/** Calls the runner, the Python code that answers requests (`runner/dispatch.py`). */
+/** Passes requests to the runner, the Python code that answers requests (`runner/dispatch.py`). */
 export interface Interpreter {
   /**
-   * Passes a request to the runner and returns the reply, within a budget of CPU time. Both are
-   * frames without their length. The reply is valid until the next call. Throws when Python itself
-   * has failed; the guest cannot be used any more then.
+   * Passes a request to the runner (the Python code that answers requests) and returns the reply,
+   * within a budget of CPU time. Request and reply are encoded messages without their length. The
+   * reply is valid until the next call. Throws when Python itself has failed; the guest process
+   * then cannot be used any more.
    */
   ask(question: Uint8Array, budgetMs?: number): Uint8Array;
 }
@@ -71,7 +72,7 @@ function attribute(python: CPython, object: number, name: string): number {
   return checked(python, named(python, name, get));
 }
 
-/** Passes `name` to `call` as the address of a C string. */
+/** Calls `call` with the address of `name` as a C string. */
 function named<T>(python: CPython, name: string, call: (address: number) => T): T {
   const bytes = Buffer.from(`${name}\0`);
   const address = python._malloc(bytes.length);

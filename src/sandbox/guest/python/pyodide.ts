@@ -9,8 +9,8 @@ export type Pyodide = Awaited<ReturnType<typeof loadPyodide>>;
 type Options = NonNullable<Parameters<typeof loadPyodide>[0]>;
 
 /**
- * Functions of CPython's C interface and of Emscripten in Pyodide's module. The numbers are
- * addresses in Python's heap, or sizes.
+ * Functions of CPython's C interface and of Emscripten in Pyodide's module. Numbers are addresses
+ * in Python's heap, or sizes.
  */
 export interface CPython {
   HEAPU8: Uint8Array;
@@ -32,12 +32,12 @@ export interface RestoredPython {
   setSignalSource(source: { 0: number }): void;
   /** Defines a function of a Python module. It takes a text and returns a text. */
   provide(module: string, name: string, call: (text: string) => string): void;
-  /** Whether the heap has reached its limit. Its objects may be broken since then. */
+  /** Whether the heap has reached its limit. Objects in the heap may be broken from then on. */
   exhausted(): boolean;
 }
 
 const WASM_PAGE_BYTES = 65_536;
-/** Bytes before the heap in a snapshot whose heap holds no JavaScript object. */
+/** Number of bytes before the heap in a snapshot whose heap contains no JavaScript object. */
 const SNAPSHOT_HEADER_BYTES = 128;
 
 const ABI = { abi_version: "2026_0" };
@@ -60,7 +60,7 @@ const options: Options = {
   stderr: () => {},
 };
 
-/** Loads a new interpreter, of which a snapshot can be made. */
+/** Loads a new interpreter, of which a memory snapshot can be made. */
 export function loadForSnapshot(): Promise<Pyodide> {
   return loadPyodide({ ...options, _makeSnapshot: true });
 }
@@ -106,9 +106,9 @@ interface Heap {
 }
 
 /**
- * Bounds Python's heap. `onLimit` is called when the limit is reached. Python raises MemoryError
- * then, and may leave objects broken (in Pyodide 314.0.7, `s += s` left a str without a type). So
- * the interpreter must not be used any more.
+ * Bounds Python's heap. `onLimit` is called when the limit is reached. Python then raises
+ * MemoryError, and may leave objects broken (in Pyodide 314.0.7, `s += s` left a str without a
+ * type). So the interpreter must not be used any more.
  */
 function limitMemory(memory: WebAssembly.Memory, onLimit: () => void): void {
   const grow = memory.grow.bind(memory);

@@ -5,13 +5,16 @@ import { receiveResults, send } from "../host-channel.ts";
 import { openInterpreter } from "./interpreter.ts";
 import { type RestoredPython, restore } from "./pyodide.ts";
 
-/** Bytes of requests and replies after which a Python guest collects JavaScript's garbage again. */
+/**
+ * Number of bytes of requests and replies after which a Python guest process collects JavaScript's
+ * garbage again.
+ */
 const GUEST_PYTHON_GARBAGE_BYTES = 32 << 20;
 
 /**
- * Opens the Python runtime: CPython on WebAssembly (Pyodide), restored from a memory snapshot
- * before the guest is confined. Programs share the interpreter, but each has standard modules of
- * its own (`runner/realms.py`). A failure of the interpreter ends the guest.
+ * Opens the Python runtime of a guest process: CPython on WebAssembly (Pyodide), restored from a
+ * memory snapshot before the process is confined. Programs share the interpreter, but each has
+ * standard modules of its own (`runner/realms.py`). A failure of the interpreter ends the process.
  */
 export async function openPython(): Promise<GuestRuntime> {
   const interpreter = await restored();
@@ -50,16 +53,16 @@ function budgetMs(request: HostRequest): number | undefined {
 }
 
 /**
- * Collects JavaScript's garbage: 50 MB after the start, and later used frames. The engine by itself
- * lets 200 MB of frames accumulate beside a heap of 40 MB.
+ * Collects JavaScript's garbage. After the start, this frees 50 MB; later it frees used frames
+ * (messages), of which the engine by itself lets 200 MB accumulate beside a heap of 40 MB.
  */
 function collectGarbage(): void {
   Bun.gc(true);
 }
 
 /**
- * Performs one host call, and returns its result. This process sleeps meanwhile, which costs no CPU
- * time.
+ * Performs one host call (`fetch` and others, which the server executes), and returns its result.
+ * This process sleeps meanwhile, which costs no CPU time.
  */
 function callHost(call: string): string {
   send({ kind: "wait" }, `[${call}]`);

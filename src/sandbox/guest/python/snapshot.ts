@@ -1,8 +1,8 @@
 /**
- * Makes the memory snapshot from which Python guests start: CPython with its standard modules
- * imported and the runner loaded. It takes 3 s to make and 0.2 s to restore. The same version of
- * Bun must make and restore it. `bun src/sandbox/guest/python/snapshot.ts` makes it, unless one of
- * the same inputs exists. The first Python guest in a source checkout does the same.
+ * Makes the memory snapshot from which Python guest processes start: CPython with its standard
+ * modules imported and the runner loaded. It takes 3 s to make and 0.2 s to restore. The same
+ * version of Bun must make and restore it. `bun src/sandbox/guest/python/snapshot.ts` makes it,
+ * unless one of the same inputs exists. The first Python guest in a source checkout does the same.
  */
 import { mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -44,7 +44,7 @@ function runnerFiles(): [name: string, text: string][] {
   ];
 }
 
-/** Makes the snapshot, unless one of the same inputs exists. Returns whether it was made. */
+/** Makes the snapshot, unless a snapshot of the same inputs exists. Returns whether it was made. */
 export async function ensureSnapshot(): Promise<boolean> {
   const files = runnerFiles();
   const inputs = [Bun.version, pyodideVersion, readFileSync(import.meta.path, "utf8"), files];

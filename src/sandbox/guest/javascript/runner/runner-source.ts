@@ -17,26 +17,27 @@ import calls from "./user-functions.realm.js" with { type: "text" };
 
 /**
  * A step of the runner, the code that calls user functions inside a program's context. `run` runs
- * the events, `arrive` settles the promises of host calls, and `describe` describes a thrown value.
- * `drain` itself does nothing: after every step, promises that are ready continue.
+ * the events, `arrive` settles the promises of host calls (`fetch` and others, which the server
+ * executes), and `describe` describes a thrown value. `drain` itself does nothing: after every
+ * step, promises that are ready continue.
  */
 export type RunnerStep = "run" | "drain" | "arrive" | "describe";
 
 /**
- * Interface between the guest and the runner, which calls user functions inside a program's
- * context. Only text, numbers and objects of this context are passed.
+ * Interface to the runner, the code that calls user functions inside a program's context. Only
+ * text, numbers and objects of that context are passed.
  */
 export interface RealmRunner {
   /** Sets the secrets that `getCredential` returns: a JSON object of texts by name. */
   setCredentials(json: string): void;
   /**
-   * Takes the entry point from a module namespace. Returns the names of all entry points that it
-   * exports, separated by a comma.
+   * Takes the entry point (the user's function for events) from a module namespace. Returns the
+   * names of all entry points that the module exports, separated by a comma.
    */
   install(namespace: object): string;
   /**
-   * Sets the next run. `events` and `metadata` are JSON arrays. The run may log `logs` lines, with
-   * `logChars` UTF-16 units of JSON.
+   * Sets the events of the next run. `events` and `metadata` are JSON arrays. The run may write
+   * `logs` lines with `log(...)`, with `logChars` UTF-16 units of JSON.
    */
   take(events: string, metadata: string, count: number, logs: number, logChars: number): void;
   arm(step: RunnerStep): void;
@@ -48,20 +49,25 @@ export interface RealmRunner {
   description(): string;
   /** Number of promises of user functions that have not settled. */
   pending(): number;
-  /** Index of the event whose function is running; −1 when none is. */
+  /** Index of the event whose function is running; −1 when no function is running. */
   current(): number;
-  /** Clock time in ms since the epoch at which that function was called. */
+  /** Clock time in ms since the epoch at which the running event's function was called. */
   calledAt(): number;
-  /** Number of host calls that have no result yet. */
+  /**
+   * Number of host calls (`fetch` and others, which the server executes) that have no result yet.
+   */
   awaited(): number;
-  /** Returns the host calls that were not sent yet, as a JSON array. They count as sent then. */
+  /**
+   * Returns the host calls (`fetch` and others, which the server executes) that were not sent yet,
+   * as a JSON array. They then count as sent.
+   */
   outgoing(): string;
   incoming(answers: string): void;
   /** Whether the run ended early because its outputs reached the limit of one reply. */
   full(): boolean;
   /**
-   * Error of the whole batch as JSON `[message, stack]`, when it has several events; otherwise an
-   * empty text.
+   * Error of the whole batch as JSON `[message, stack]`, when the batch has several events;
+   * otherwise an empty text.
    */
   failure(): string;
   giveUp(message: string): void;
@@ -75,11 +81,12 @@ export interface RealmRunner {
 }
 
 /**
- * Characters that are kept of a message, and of a stack, until the frames of the stack are parsed.
+ * Number of characters of an error's message, and of its stack, that are kept until the frames of
+ * the stack are parsed.
  */
 const RAW_ERROR_CHARS_MAX = 4 * GUEST_ERROR_CHARS_MAX;
 
-/** Characters of a stack in which the first frame of user code is searched. */
+/** Number of characters of a stack in which the first frame of user code is searched. */
 const LOG_STACK_CHARS_MAX = 1_024;
 
 const limits = {
@@ -97,7 +104,8 @@ const limits = {
 };
 
 /**
- * Source of a script that creates the runner in the context where it runs. Its value is the runner.
+ * Source of a script that creates the runner (the code that calls user functions) in the context
+ * where the script runs. The value of the script is the runner.
  */
 export const runnerSource = `"use strict";
 {

@@ -1,6 +1,6 @@
 /**
- * Type of the runner's files. They are imported as text (`with { type: "text" }`), because they run
- * in other contexts.
+ * Type of the files of the runner, the code that calls user functions. The files are imported as
+ * text (`with { type: "text" }`), because they run in other contexts.
  */
 declare module "*.realm.js" {
   const text: string;
