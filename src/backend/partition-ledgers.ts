@@ -84,8 +84,8 @@ export class PartitionLedgers {
   }
 
   /**
-   * Returns the ids of the nodes that own partitions, according to the ledger entries that this
-   * node has read.
+   * Returns the ids of the nodes that deliver partitions, according to the ledger entries (delivery
+   * progress) that this node has read.
    */
   owners(): Set<string> {
     return new Set(this.#ledgers.flatMap(({ ledger }) => ledger.owner()?.node ?? []));

@@ -106,8 +106,8 @@ export interface Source extends ManagedItem {
   writeKey: string;
   config: Record<string, unknown>;
   /**
-   * Settings that RudderStack's clients store with a source. pixelmill returns them and does not
-   * use them.
+   * Settings that RudderStack's clients store with a source. pixelmill returns them to clients and
+   * does not use them itself.
    */
   geoEnrichmentEnabled?: boolean;
   transient?: boolean;

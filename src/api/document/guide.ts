@@ -18,7 +18,7 @@ const page = {
 } as const;
 const example = { answer: "<!doctype html>" };
 
-/** Routes that serve the pages of docs/ as HTML. */
+/** Routes that serve the documentation, the pages of docs/, as HTML. */
 export const guideRoutes = [
   route("GET /docs/guide", { ...page, example, handle: () => guideResponse("") }),
 

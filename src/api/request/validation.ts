@@ -20,8 +20,8 @@ function compiled(schema: TSchema): TypeCheck<TSchema> {
 }
 
 /**
- * Returns the value with the schema's type. Throws an `ApiError` with the paths of the first invalid
- * values; a path starts with `?` when the value is from the query.
+ * Validates a value, and returns it with the schema's type. Throws an `ApiError` with the paths of
+ * the first invalid values; a path starts with `?` when the value is from the query.
  */
 export function expectShape<S extends TSchema>(
   schema: S,

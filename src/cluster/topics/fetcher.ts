@@ -85,8 +85,8 @@ export class Fetcher {
   }
 
   /**
-   * Reads the first or end offsets of all partitions from their leaders, and adds the offset bases.
-   * Rejects with `TopicRecreated` when an offset base was made for another topic id.
+   * Reads the first or end offsets of all partitions from their leaders, and adds each partition's
+   * offset base. Rejects with `TopicRecreated` when an offset base was made for another topic id.
    */
   async offsets(which: "first" | "end"): Promise<bigint[]> {
     const { topicId, offsets } = await this.brokerOffsets(which);
@@ -97,7 +97,7 @@ export class Fetcher {
   }
 
   /**
-   * Reads the first or end offsets of all partitions, without adding offset bases. Retries for
+   * Reads the first or end offsets of all partitions, as the brokers count them. Retries for
    * `OFFSETS_MS_MAX`, because a new leader refuses until it knows which values were acknowledged.
    */
   async brokerOffsets(which: "first" | "end"): Promise<{ topicId: string; offsets: bigint[] }> {
@@ -118,7 +118,7 @@ export class Fetcher {
   }
 
   /**
-   * Reads the end offsets of all partitions, without offset bases. Retries if the topic was
+   * Reads the end offsets of all partitions, as the brokers count them. Retries if the topic was
    * recreated during the read, so that all offsets belong to the returned topic id.
    */
   async endOffsetsOfOneTopic(): Promise<{ topicId: string; offsets: bigint[] }> {

@@ -31,8 +31,8 @@ export class OffsetBases {
   }
 
   /**
-   * Whether the partition's offset base belongs to this topic id. Also true for a partition without
-   * a base.
+   * Whether the partition's offset base (the number to add to offsets) was computed for this topic
+   * id. Also true for a partition without a base.
    */
   isOfTopic(partition: number, topic: string): boolean {
     return (this.#bases.get(partition)?.topic ?? topic) === topic;

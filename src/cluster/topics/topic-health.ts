@@ -4,7 +4,7 @@ import { majorityOf, type TopicSettings } from "./ensure-topic.ts";
 
 export interface TopicHealthOptions {
   clients: KafkaClients;
-  /** Returns the topics to check, with the number of replicas that each must have. */
+  /** Returns the topics to check, with the number of replicas that each topic must have. */
   topics(): Pick<TopicSettings, "name" | "replicas">[];
   /** Interval in milliseconds between two checks of brokers and topics. */
   everyMs?: number;
