@@ -14,6 +14,15 @@ export const isQuickTier = process.env[tierVariable] === "quick";
 export const sample = <T>(items: readonly T[], first = 0): T[] =>
   items.filter((_, index) => !isQuickTier || index % 4 === first % 4);
 
+/**
+ * The tests of this tier: the quick tier runs all but the costly ones, the long tier the costly
+ * ones, since CI runs both. Without the runner all run.
+ */
+export function testsOfTier<T>(all: readonly T[], isCostly: (test: T) => boolean): T[] {
+  const tier = process.env[tierVariable];
+  return all.filter((test) => tier === undefined || isCostly(test) === (tier === "long"));
+}
+
 /** Runs of a property: some in the quick tier, more in the long tier. */
 export const runs = (quick: number, long: number): number =>
   process.env[tierVariable] === "long" ? long : quick;

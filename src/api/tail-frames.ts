@@ -11,8 +11,8 @@ import { isoTime } from "./schema/common.ts";
  */
 export class TailFrames {
   /**
-   * Encoded form of each message. Undefined for a message that is above the limit, so that all
-   * subscribers miss it.
+   * Encoded form of each message. Undefined for a message that came while the subscribers of its
+   * workspace had used up their bytes per second: none of them gets it.
    */
   readonly #frames = new WeakMap<TailMessage, Uint8Array | undefined>();
   readonly #bytes: TokenBuckets;

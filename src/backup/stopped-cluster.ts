@@ -144,7 +144,10 @@ export async function openStoppedCluster(
         `Expected a cluster without data, but ${config["cluster.name"]} has some`,
       );
     },
-    /** Opens the catalog from this node's copy of it, after the copy has read the whole topic. */
+    /**
+     * Opens this node's copy of the catalog, once the copy has all changes of the Kafka topic that
+     * stores the catalog of the cluster.
+     */
     async openCatalog() {
       const opened = await openCatalog({ directory, logger });
       stack.defer(() => opened.close());

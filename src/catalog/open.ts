@@ -31,8 +31,8 @@ export async function openCatalog(options: {
    */
   order?: OrderedLog;
   /**
-   * Sizes at which the log in `order` is compacted (written again without outdated entries). Absent
-   * for the defaults.
+   * Sizes at which the cluster's log of changes, `order`, is compacted (written again without
+   * outdated entries). Absent for the defaults.
    */
   bounds?: CompactionBounds;
   /** Maximum number of items of each kind that a workspace may own. Absent for no limits. */

@@ -67,7 +67,7 @@ export interface BatchLimits {
   bytes: number;
   /**
    * Longest time, in milliseconds, that an event waits for more events of its delivery. With 0,
-   * waiting events are delivered at once, and deliveries have no names.
+   * waiting events are delivered at once, and `deliver` gets no name.
    */
   ageMs: number;
 }

@@ -73,8 +73,7 @@ export class DeliveryQueue {
     this.#queue.push(output);
     this.#queuedBytes += output.bytes.length;
     // The work starts later in this turn of the event loop, so that outputs that are pushed
-    // together
-    // are delivered together.
+    // together are delivered together.
     this.#working ??= Promise.resolve()
       .then(() => this.#work())
       .catch((error) => this.#context.fail(error));

@@ -5,7 +5,7 @@ import { pino } from "pino";
 import type { GuestSandbox } from "../../../src/sandbox/guest-sandbox.ts";
 import type { GuestFetchRequest } from "../../../src/sandbox/host-calls/host-functions.ts";
 import { languageProfiles } from "../../../src/sandbox/process/language-profiles.ts";
-import { isQuickTier } from "../../tier.ts";
+import { testsOfTier } from "../../tier.ts";
 import {
   batch,
   guestEntry,
@@ -37,8 +37,8 @@ const programs = new Map(all.map((file) => [file, readProgram(file)]));
 /** Programs that use up CPU, memory or time. They are alike and cost seconds each. */
 const costly = all.filter((file) => /timed out|memory/.test(programs.get(file)!.expected));
 /** The quick tier runs every eighth of them, and all others. */
-const left = isQuickTier ? costly.filter((_, index) => index % 8 !== 0) : [];
-const files = all.filter((file) => !left.includes(file));
+const left = costly.filter((_, index) => index % 8 !== 0);
+const files = testsOfTier(all, (file) => left.includes(file));
 const handedEntry = join(import.meta.dir, "handed-guest-entry.ts");
 const escapedEntry = join(import.meta.dir, "escaped-guest-entry.ts");
 

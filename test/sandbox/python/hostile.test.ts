@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pino } from "pino";
 import { GUEST_PYTHON_MEMORY_BYTES_MAX } from "../../../src/settings/limits.ts";
-import { isQuickTier } from "../../tier.ts";
+import { testsOfTier } from "../../tier.ts";
 import { type Canaries, otherWorkspacesSecret, setCanaries } from "../hostile/canaries.ts";
 import { batch, guestEntry, PATIENCE_MS, program, shown, watchMemory } from "../support.ts";
 import { hastyPython, python, pythonSandbox } from "./support.ts";
@@ -34,8 +34,8 @@ const families = Map.groupBy(
   (file) => file.split("-")[0]!,
 );
 /** The quick tier runs one of each family, and all programs that leave their guest alive. */
-const left = isQuickTier ? [...families.values()].flatMap((family) => family.slice(1)) : [];
-const files = all.filter((file) => !left.includes(file));
+const left = [...families.values()].flatMap((family) => family.slice(1));
+const files = testsOfTier(all, (file) => left.includes(file));
 
 function expectationOf(file: string): string {
   const code = readFileSync(join(directory, file), "utf8");
