@@ -1,4 +1,5 @@
 import type { Socket } from "node:net";
+import { TLSSocket } from "node:tls";
 import type * as Kafka from "@platformatic/kafka";
 import { allowDecompression } from "./bounded-decompression.ts";
 import { KafkaAnswerError } from "./bounded-reader.ts";
@@ -108,8 +109,17 @@ function boundSocket({ socket }: Pick<Kafka.Connection, "socket">): void {
   bounded.add(socket);
   const emit = socket.emit.bind(socket) as (event: string | symbol, ...args: unknown[]) => boolean;
   const lengths = new AnswerLengths();
+  let isFirst = true;
   const emitBounded = (event: string | symbol, ...args: unknown[]) => {
     if (event !== "data") return emit(event, ...args);
+    const mayLackTls = isFirst && !(socket instanceof TLSSocket);
+    isFirst = false;
+    // The library says that the broker expects TLS, which no retry changes.
+    if (mayLackTls && isTlsAlert(args[0] as Buffer)) {
+      emit(event, ...args);
+      socket.destroy();
+      return true;
+    }
     try {
       lengths.expect(args[0] as Buffer);
       return emit(event, ...args);
@@ -119,6 +129,11 @@ function boundSocket({ socket }: Pick<Kafka.Connection, "socket">): void {
     }
   };
   Object.assign(socket, { emit: emitBounded });
+}
+
+/** Whether a broker answers with an alert of TLS, which is the answer to a client without TLS. */
+function isTlsAlert(piece: Buffer): boolean {
+  return piece[0] === 0x15 && piece[1] === 0x03;
 }
 
 /**

@@ -35,7 +35,7 @@ test("a run that settles an event twice fails", () => {
 });
 
 test("a guest is refused code of a second workspace or language", () => {
-  const guest = guestOf("sleep 60");
+  const guest = guestOf("exec sleep 60");
   guest.assign("w1", "javascript");
   guest.assign("w1", "javascript");
   expect(() => guest.assign("w2", "javascript")).toThrow("one workspace and one language");
@@ -44,7 +44,7 @@ test("a guest is refused code of a second workspace or language", () => {
 });
 
 test("code of a second workspace fails its batch and leaves the guest alive", async () => {
-  const guest = guestOf("sleep 60");
+  const guest = guestOf("exec sleep 60");
   guest.assign("w1", "javascript");
   const foreign = program("", { workspaceId: "w2" });
   await expect(loadProgram(guest, foreign, defaultLimits, {})).rejects.toThrow(InvariantError);
@@ -60,7 +60,7 @@ test("a CPU debt that is not a number is refused", () => {
 });
 
 test("a fault of the host while it measures a guest ends that guest and its request", async () => {
-  const guest = guestOf("sleep 60");
+  const guest = guestOf("exec sleep 60");
   const request = guest.request({ kind: "inspect", code: "" }, [], exchangeLimits, () => {});
   // The first measurement is what the second one compares with.
   guest.enforceLimits(0, 1);
@@ -111,7 +111,7 @@ test("a guest that is being replaced gets no more batches, and the batch fails",
     hasMemory: () => true,
     isOverMemory: () => false,
   });
-  const guest = guestOf("sleep 60");
+  const guest = guestOf("exec sleep 60");
   const starter = { acquire: async () => guest } as unknown as GuestStarter;
   const workspace = new WorkspaceGuest(starter, admission, "javascript", new GuestLossBackoff(1));
   const perform = () =>

@@ -53,7 +53,7 @@ test("a guest that breaks the protocol is killed", async () => {
     "two answers": `printf '\\3\\0\\0\\0{}\\n\\3\\0\\0\\0{}\\n'`,
   };
   for (const [name, script] of Object.entries(impostors)) {
-    const guest = startGuest("/bin/sh", "-c", `${script}; sleep 60`);
+    const guest = startGuest("/bin/sh", "-c", `${script}; exec sleep 60`);
     const started = guest.start(false).then(
       () => "ready",
       (error) => error.end,
@@ -76,7 +76,11 @@ function say(answer: object): string {
 
 test("a guest that speaks unasked is killed", async () => {
   const ready = say({ kind: "ready" });
-  const guest = startGuest("/bin/sh", "-c", `${hear}; ${ready}; sleep 0.2; ${ready}; sleep 60`);
+  const guest = startGuest(
+    "/bin/sh",
+    "-c",
+    `${hear}; ${ready}; sleep 0.2; ${ready}; exec sleep 60`,
+  );
   expect(await guest.start(false)).toEqual({ ready: true });
   await eventually(() => guest.ended !== undefined);
   expect(guest.ended?.end).toBe("violation");
@@ -86,7 +90,7 @@ test("a guest that answers before it is asked is killed", async () => {
   const guest = startGuest(
     "/bin/sh",
     "-c",
-    `number=1; filler=xxxxxxxxx; ${say({ kind: "ready" })}; sleep 60`,
+    `number=1; filler=xxxxxxxxx; ${say({ kind: "ready" })}; exec sleep 60`,
   );
   expect(guest.start(false)).rejects.toThrow("Guest ended");
   await eventually(() => guest.ended !== undefined);
@@ -161,7 +165,11 @@ test("guests whose process cannot be made are waited for, then it works again", 
 
 test("a guest that cannot be confined does not run code by default", async () => {
   const reason = "this kernel has no Landlock";
-  const command = ["/bin/sh", "-c", `${hear}; ${say({ kind: "unconfined", reason })}; sleep 60`];
+  const command = [
+    "/bin/sh",
+    "-c",
+    `${hear}; ${say({ kind: "unconfined", reason })}; exec sleep 60`,
+  ];
   const sandbox = testSandbox({ guestCommand: command });
   expect(sandbox.run(program(""), batch({}))).rejects.toThrow(`User code cannot run: ${reason}`);
   await eventually(() => sandbox.status().state === "unavailable");
