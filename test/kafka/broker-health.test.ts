@@ -35,7 +35,7 @@ describeWith(brokersMissing)("clients of several brokers", () => {
     try {
       const replicas = 1;
       const { producer, fetcher } = await openTopic(clients, {
-        name: "a",
+        name: "still",
         partitions: 2,
         replicas,
       });
@@ -43,10 +43,10 @@ describeWith(brokersMissing)("clients of several brokers", () => {
       expect(await fetcher.offsets("end")).toEqual([0n, 1n]);
       expect((await fetcher.fetch(1, 0n)).values).toHaveLength(1);
       const open = { clients, replicas, logger: quiet };
-      const [log] = await openOrderedTopic({ ...open, name: "b", partitions: 1 });
+      const [log] = await openOrderedTopic({ ...open, name: "still-ordered", partitions: 1 });
       await log!.append(Buffer.from("there"));
       expect(await log!.end()).toBe(1);
-      const exchange = await openNodeBus({ ...open, topic: "c" });
+      const exchange = await openNodeBus({ ...open, topic: "still-bus" });
       exchange.publish("hello");
       await exchange.close();
       // It is asked whether it is there, and nothing else.
