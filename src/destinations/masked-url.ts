@@ -1,8 +1,13 @@
 /** Text that stands for a hidden part of a URL in answers. */
 export const MASK = "***";
 
-/** Names of query parameters whose values are secrets, such as `api_secret`. */
-const secretName = /key|token|secret|password|signature|^sig$/i;
+/**
+ * Returns whether the value of a header or query parameter with this name is usually secret, such
+ * as that of `api_secret`.
+ */
+export function isSecretName(name: string): boolean {
+  return /key|token|secret|password|signature/i.test(name);
+}
 
 /**
  * Hosts of services whose URLs are secrets, because anyone who knows the path of such a URL may
@@ -37,5 +42,6 @@ export function maskedUrl(text: string, isSecret?: boolean): string {
 function maskedPair(pair: string): string {
   const [name = "", value] = pair.split("=", 2);
   const [decoded = ""] = new URLSearchParams(pair).keys();
-  return value !== undefined && secretName.test(decoded) ? `${name}=${MASK}` : pair;
+  const isSecret = isSecretName(decoded) || /^sig$/i.test(decoded);
+  return value !== undefined && isSecret ? `${name}=${MASK}` : pair;
 }

@@ -1,4 +1,5 @@
 import { reservedHeaders } from "../../egress/egress.ts";
+import { isSecretName } from "../masked-url.ts";
 import { WEBHOOK_HEADER_NAME_CHARS_MAX, WEBHOOK_HEADER_VALUE_CHARS_MAX } from "./limits.ts";
 
 /**
@@ -31,13 +32,12 @@ export function headerValueFault(value: string): string | undefined {
     : undefined;
 }
 
-/** Matches names of headers whose values usually are secret. */
-const secretName = /^((proxy-)?authorization|cookie)$|key|token|secret|password|signature/i;
-
 /**
  * Whether the value of a header in a config is secret: as the config says, else by the header's
  * name.
  */
 export function isSecretHeader({ from, secret }: { from?: unknown; secret?: unknown }): boolean {
-  return typeof secret === "boolean" ? secret : secretName.test(String(from));
+  if (typeof secret === "boolean") return secret;
+  const name = String(from);
+  return isSecretName(name) || /^((proxy-)?authorization|cookie)$/i.test(name);
 }
