@@ -3,6 +3,7 @@ import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { pixelmillCommand } from "../e2e/command.ts";
 import {
+  lanesAreThrough,
   pixel,
   removeDirectory,
   route,
@@ -39,6 +40,8 @@ test("a backup of a served directory, restored and released, delivers what was u
   const { writeKey, transformationId } = await route(server, { url: sink.url, code });
   await send(server, writeKey, "before");
   await waitFor(() => sink.events.length === 1);
+  // A backup before the commit of this outcome has the event as undelivered.
+  await waitFor(() => lanesAreThrough(server, 1));
   down = true;
   for (const id of ["owed 1", "owed 2"]) await send(server, writeKey, id);
 

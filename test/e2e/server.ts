@@ -122,6 +122,17 @@ export async function waitFor<T>(
 }
 
 /**
+ * Whether each lane has a final outcome for all of its events, when there are `lanes` lanes. The
+ * server needs `metrics.tenants` to tell lanes of one kind apart. It answers `/metrics` with a text
+ * that is up to a second old.
+ */
+export async function lanesAreThrough(server: Server, lanes: number): Promise<boolean> {
+  const metrics = await (await fetch(`${server.controlPlane}/metrics`)).text();
+  const lags = [...metrics.matchAll(/^pixelmill_lane_lag_events{[^}]*} (\S+)$/gm)];
+  return lags.length >= lanes && lags.every(([, lag]) => lag === "0");
+}
+
+/**
  * HTTP receiver that records the events it receives; `answer` returns the status, 200 by default.
  */
 export function startSink(answer: (event: any) => number | Promise<number> = () => 200) {

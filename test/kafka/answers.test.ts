@@ -6,6 +6,7 @@ import { KafkaAnswerError } from "../../src/kafka/bounded-reader.ts";
 import { runs } from "../tier.ts";
 import {
   answerKinds,
+  answerKindsByRequest,
   kafka,
   mutate,
   Random,
@@ -18,8 +19,7 @@ import {
 const MUTATED = runs(40, 2_000);
 
 describe("an answer of a broker", () => {
-  const byRequest = Map.groupBy(answerKinds, ({ name }) => name.replace(/V\d+$/, ""));
-  test.each([...byRequest])(
+  test.each([...answerKindsByRequest])(
     "%s: a changed one is read or refused, in as many steps as it has bytes",
     (_, kinds) => {
       let refused = 0;

@@ -1,5 +1,5 @@
 import {
-  answerKinds,
+  answerKindsByRequest,
   mutate,
   Random,
   randomAnswer,
@@ -19,7 +19,7 @@ const names = process.argv.slice(3);
 const CHANGES = 50;
 
 Error.stackTraceLimit = 0;
-for (const [request, kinds] of Map.groupBy(answerKinds, ({ name }) => name.replace(/V\d+$/, ""))) {
+for (const [request, kinds] of answerKindsByRequest) {
   if (names.length > 0 && !names.includes(request)) continue;
   const random = new Random(Date.now());
   let valid = 0;

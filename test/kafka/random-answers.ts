@@ -38,6 +38,12 @@ export const answerKinds: AnswerKind[] = requestNames.flatMap((name) => {
     .sort((a, b) => b.version - a.version);
 });
 
+/** The answers by the name of their request, in all its versions. */
+export const answerKindsByRequest: ReadonlyMap<string, AnswerKind[]> = Map.groupBy(
+  answerKinds,
+  ({ name }) => name.replace(/V\d+$/, ""),
+);
+
 /** Random whole numbers from a seed (xorshift), far cheaper than those of a property. */
 export class Random {
   #state: number;

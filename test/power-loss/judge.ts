@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { pixel, type Server, startServer, waitFor } from "../e2e/server.ts";
+import { lanesAreThrough, pixel, type Server, startServer, waitFor } from "../e2e/server.ts";
 import { DATA, type Sink, type Trace } from "./record.ts";
 
 /** Longest time to deliver the events of a crash state on a busy machine. */
@@ -93,7 +93,8 @@ async function judgeEvents(
     const filed = new Set(ids());
     return owed.filter((id) => !filed.has(id) || !taken.has(id));
   };
-  const settled = async () => missing().length === 0 || (await lanesAreThrough(server));
+  // An event that is missing when both lanes are through never arrives.
+  const settled = async () => missing().length === 0 || (await lanesAreThrough(server, 2));
   await waitFor(settled, "the lanes", DRAIN_MS_MAX).catch(() =>
     faults.push("the lanes do not get through"),
   );
@@ -126,15 +127,6 @@ async function judgeEvents(
     },
   );
   return faults;
-}
-
-/**
- * Whether both lanes have processed the whole log: an event that is missing by then never arrives.
- */
-async function lanesAreThrough(server: Server): Promise<boolean> {
-  const metrics = await (await fetch(`${server.controlPlane}/metrics`)).text();
-  const lags = [...metrics.matchAll(/^pixelmill_lane_lag_events{[^}]*} (\S+)$/gm)];
-  return lags.length >= 2 && lags.every(([, lag]) => lag === "0");
 }
 
 function idOf(line: string): string | undefined {

@@ -36,26 +36,26 @@ test("one event that loops gives the others of a test little time", async () => 
 
 test("the tests of one request end with its CPU time, and say so", async () => {
   const budget = new TestBudget(undefined, { cpuMs: 1_000, wallMs: 200_000 });
-  const over = "Stopped: the tests of one request may take 1 s of CPU time together";
+  const overBudget = "Stopped: the tests of one request may take 1 s of CPU time together";
   const reports = await Promise.all(
     [0, 1, 2].map(() => sandbox.check(program(looping), many, budget)),
   );
-  // One whose guest came late did not even load.
-  const late = reports.filter(({ error }) => error !== undefined);
-  for (const { error } of late) expect(error?.message).toBe(over);
-  expect(late.length).toBeLessThan(3);
-  for (const { outcomes } of reports.filter((report) => !late.includes(report))) {
+  // When the others have used up the CPU time, a program is not loaded, and its report has an error.
+  const notLoaded = reports.filter(({ error }) => error !== undefined);
+  for (const report of notLoaded) expect(report.error?.message).toBe(overBudget);
+  expect(notLoaded.length).toBeLessThan(3);
+  for (const { outcomes } of reports.filter((report) => !notLoaded.includes(report))) {
     const texts = shown(outcomes);
     expect(texts).toHaveLength(500);
-    expect(new Set(texts)).toContain(over);
-    expect(texts.every((text) => text === over || text === "Script execution timed out.")).toBe(
-      true,
-    );
+    expect(new Set(texts)).toContain(overBudget);
+    expect(
+      texts.every((text) => text === overBudget || text === "Script execution timed out."),
+    ).toBe(true);
   }
   const later = await sandbox.check(program(identity), batch({}), budget);
-  expect(shown(later.outcomes)).toEqual([over]);
+  expect(shown(later.outcomes)).toEqual([overBudget]);
   const inspected = await sandbox.inspect("w1", "javascript", "", budget);
-  expect(inspected).toEqual({ imports: [], error: { message: over } });
+  expect(inspected).toEqual({ imports: [], error: { message: overBudget } });
 });
 
 test("tests that sleep end by the clock", async () => {

@@ -1,9 +1,11 @@
 import { join } from "node:path";
-import { childrenOf, type Server, startServer, waitFor } from "../e2e/server.ts";
+import { childrenOf, lanesAreThrough, type Server, startServer, waitFor } from "../e2e/server.ts";
 import { codeOf, testEvent } from "./fates.ts";
 
 /** Longest time for a soak's backlog to drain on a busy machine. */
 const DRAIN_MS_MAX = 1_200_000;
+/** Age of the text of `/metrics` after which the server makes a new one. */
+const METRICS_AGE_MS = 1_000;
 const RESTART_MS_MAX = 120_000;
 
 /**
@@ -115,11 +117,10 @@ export class Site {
   /** Waits until every lane has processed the whole log. */
   async drain(): Promise<void> {
     await fetch(`${this.receiver.url}/steady`);
+    // The last sample may have read the metrics before the last events arrived.
+    await Bun.sleep(METRICS_AGE_MS);
     await waitFor(
-      async () => {
-        const lags = (await this.metrics())("pixelmill_lane_lag_events");
-        return lags.length >= this.#destinations.size && lags.every((lag) => lag === 0);
-      },
+      () => lanesAreThrough(this.server, this.#destinations.size),
       "every lane to have passed all events",
       DRAIN_MS_MAX,
     );
