@@ -1,0 +1,114 @@
+/**
+ * Floor of bench/backlog.ts: reads all events of a data directory's log, builds them, and writes
+ * them to a receiver with a plain library, which checks nothing. Prints the CPU time per event in
+ * µs of the second pass; nothing for a kind of receiver without a plain library.
+ *
+ *   bun bench/backlog-floor.ts DATA webhook|s3|kafka CONFIG
+ */
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { Producer } from "@platformatic/kafka";
+import { gzipSync, S3Client } from "bun";
+import { eventOf, type PixelEvent } from "../src/event/event.ts";
+import { decodeRecord } from "../src/event/record.ts";
+import { openLogReader } from "../src/log/reader.ts";
+import { createLogger } from "../src/observe/log.ts";
+
+const READ_BYTES = 256 << 10;
+const [data, type, text] = process.argv.slice(2);
+const config = JSON.parse(text!);
+
+interface Writer {
+  batchSize: number;
+  write(events: readonly PixelEvent[]): Promise<unknown>;
+}
+
+const newline = Buffer.from("\n");
+const comma = Buffer.from(",");
+const joined = (events: readonly PixelEvent[], separator: Buffer) =>
+  Buffer.concat(events.flatMap(({ json }) => [json, separator]));
+
+const writers: Record<string, () => Writer> = {
+  webhook: () => ({
+    batchSize: config.batchSize,
+    async write(events) {
+      const list = joined(events, comma);
+      const array = Buffer.concat([Buffer.from("["), list.subarray(0, -1), Buffer.from("]")]);
+      const body = config.batchSize === 1 ? events[0]!.json : array;
+      const headers = { "content-type": "application/json" };
+      const answer = await fetch(config.webhookUrl, { method: "POST", headers, body });
+      await answer.arrayBuffer();
+    },
+  }),
+  s3: () => {
+    const client = new S3Client({ ...config, region: "us-east-1" });
+    return {
+      batchSize: 10_000,
+      write: (events) => {
+        const body = gzipSync(new Uint8Array(joined(events, newline)), { level: 4 });
+        return client.write(`floor/${crypto.randomUUID()}.jsonl.gz`, body);
+      },
+    };
+  },
+  kafka: () => {
+    const producer = new Producer({
+      clientId: "floor",
+      bootstrapBrokers: [config.brokers],
+      idempotent: true,
+    });
+    return {
+      batchSize: 1_000,
+      write: (events) => {
+        const messages = events.map(({ json, user }) => {
+          return { topic: config.topic, key: Buffer.from(user), value: Buffer.from(json) };
+        });
+        return producer.send({ messages, idempotent: true });
+      },
+    };
+  },
+};
+
+/** Writes all events of a log, with up to eight requests at a time. Resolves with their number. */
+async function copy(directory: string, { batchSize, write }: Writer): Promise<number> {
+  const reader = await openLogReader({ directory, logger: createLogger("error") });
+  reader.advance(Number.MAX_SAFE_INTEGER);
+  const writes = new Set<Promise<unknown>>();
+  let batch: PixelEvent[] = [];
+  let count = 0;
+  const flush = async () => {
+    const writing = write(batch).finally(() => writes.delete(writing));
+    writes.add(writing);
+    batch = [];
+    if (writes.size >= (batchSize >= 1_000 ? 1 : 8)) await Promise.race(writes);
+  };
+  for (let at = reader.first(); ; ) {
+    const { records, next } = await reader.read(at, READ_BYTES);
+    if (records.length === 0) break;
+    for (const { bytes } of records) {
+      batch.push(eventOf(decodeRecord(bytes)));
+      count++;
+      if (batch.length >= batchSize) await flush();
+    }
+    at = next;
+  }
+  if (batch.length > 0) await flush();
+  await Promise.all(writes);
+  await reader.close();
+  return count;
+}
+
+const start = writers[type!];
+if (start !== undefined) {
+  const writer = start();
+  const logs = join(data!, "events");
+  let cost = 0;
+  for (let pass = 0; pass < 2; pass++) {
+    const cpu = process.cpuUsage();
+    let count = 0;
+    for (const name of readdirSync(logs)) count += await copy(join(logs, name), writer);
+    const { user, system } = process.cpuUsage(cpu);
+    cost = (user + system) / count;
+  }
+  process.stdout.write(String(cost));
+}
+process.exit(0);
