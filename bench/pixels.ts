@@ -1,8 +1,9 @@
 /**
  * Child process of pipeline.ts: sends pixels of many users at an even rate. In the URL `@U` stands
- * for the user, `@T` for the due time of the pixel in milliseconds since the epoch.
+ * for the user, `@T` for the due time of the pixel in milliseconds since the epoch, and `@K` for
+ * one of the write keys `KEYS`, which have spaces between them and get `BURST` pixels each in turn.
  *
- *   bun bench/pixels.ts URL COUNT RATE CONNECTIONS USERS
+ *   bun bench/pixels.ts URL COUNT RATE CONNECTIONS USERS [KEYS BURST]
  *
  * With a rate of 0 it sends pixels as fast as they are answered.
  */
@@ -16,7 +17,8 @@ interface Client {
 const OK = Buffer.from("HTTP/1.1 200");
 const TICK_MS = 1;
 
-const [url, count, rate, connections, users] = process.argv.slice(2);
+const [url, count, rate, connections, users, keys = "", burst = "1"] = process.argv.slice(2);
+const writeKeys = keys.split(" ");
 const { hostname, port, host, pathname, search } = new URL(url!);
 const total = Number(count);
 const perMs = Number(rate) / 1_000 || Number.POSITIVE_INFINITY;
@@ -56,6 +58,7 @@ function send(): void {
     const client = idle.pop()!;
     const dueAt = performance.timeOrigin + startedAt + (perMs < 1e9 ? sent / perMs : elapsed);
     const path = target
+      .replaceAll("@K", writeKeys[Math.floor(sent / Number(burst)) % writeKeys.length]!)
       .replaceAll("@U", String(sent % Number(users)))
       .replaceAll("@T", dueAt.toFixed(3).padStart(17, "0"));
     client.socket.write(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\n\r\n`);

@@ -1,6 +1,7 @@
 /** `npm run bench [NAME …]`: every benchmark, or the named ones, one after the other. */
 const names = [
   "start",
+  "growth",
   "parse",
   "log",
   "ingest",

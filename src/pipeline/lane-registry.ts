@@ -266,7 +266,8 @@ export class LaneRegistry {
       return;
     }
     assert(!this.#lanes.has(id), "A destination has one lane in a partition");
-    this.#lanes.set(id, new Lane(this.#context, kind, destination, connections));
+    const mayReplay = this.#replaying.has(id);
+    this.#lanes.set(id, new Lane(this.#context, kind, destination, connections, mayReplay));
   }
 
   /** Stops and removes the lane of a destination that was deleted or disconnected. */

@@ -73,6 +73,26 @@ test("records of other sources are trimmed although a lane has settled no event"
     });
   }));
 
+test("a destination with nothing to read holds no parts of a delivery, and its position is stored", () => {
+  const opened = spyOn(MemoryBudget.prototype, "openLane");
+  return rig(async (live, lanes, ledger) => {
+    for (const n of numbersTo(20)) {
+      live.putDestination(`idle ${n}`, { type: "known" });
+      live.connect(`idle ${n}`, { 0: 10 });
+    }
+    lanes.refresh();
+    expect(opened).toHaveBeenCalledTimes(0);
+    lanes.checkpoint();
+    await until(() => ledger.lane("idle 19")?.logs[0]?.next === 10);
+    live.putDestination("behind", { type: "known" });
+    live.connect("behind", { 0: 9 });
+    lanes.refresh();
+    expect(opened).toHaveBeenCalledTimes(1);
+    lanes.wake();
+    expect(opened).toHaveBeenCalledTimes(21);
+  }).finally(() => opened.mockRestore());
+});
+
 test("the log is not trimmed while the catalog cannot be read", () =>
   rig((live, lanes) => {
     const { topology } = live;

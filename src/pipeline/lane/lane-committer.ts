@@ -195,7 +195,9 @@ export class LaneCommitter implements LaneCommitSource {
     const jobs = replays.progress();
     const record: LaneRecord = reader.record();
     if (this.#intent !== undefined) record.sealed = this.#intent;
-    if (events.length === 0 && jobs.length === 0 && this.#isStored(record)) return undefined;
+    if (events.length === 0 && jobs.length === 0) {
+      if (isStored(this.#parts.ledger.lane(destinationId), record)) return undefined;
+    }
     const deadLetters = events.flatMap((event) => event.deadLetters);
     const change: LaneChange = { destinationId, record, deadLetters, settledRequeued, jobs };
     this.#pending = { change, events, lows: reader.lows(), replayLows: replays.lows() };
@@ -231,9 +233,12 @@ export class LaneCommitter implements LaneCommitSource {
     if (isAwaited || memory.isFull) this.schedule();
     else this.#timer ??= setTimeout(() => this.schedule(), ms);
   }
+}
 
-  #isStored({ logs, sealed }: LaneRecord): boolean {
-    const stored = this.#parts.ledger.lane(this.#parts.destination().id);
-    return Bun.deepEquals(stored?.logs ?? {}, logs) && stored?.sealed?.name === sealed?.name;
-  }
+/** Whether the ledger holds these read positions and this intent already. */
+export function isStored(
+  stored: LaneRecord | undefined,
+  { logs, sealed }: Pick<LaneRecord, "logs" | "sealed">,
+): boolean {
+  return Bun.deepEquals(stored?.logs ?? {}, logs) && stored?.sealed?.name === sealed?.name;
 }

@@ -5,7 +5,7 @@ import { EVENT_OVERHEAD_BYTES, type LaneEvent } from "../model/lane-event.ts";
 import type { CursorRecord, DeliveryIntent, LaneRecord } from "../model/lane-record.ts";
 import { covers, firstCovered, type Routes } from "../model/routes.ts";
 import { Cursor } from "./cursor.ts";
-import type { LogChunk, LogSet } from "./shared-reader.ts";
+import { firstAtOrAfter, type LogChunk, type LogSet } from "./shared-reader.ts";
 
 /**
  * Reads the logs for one lane, the delivery to one destination, with a read position (cursor) in
@@ -81,6 +81,18 @@ export class LaneReader {
       this.#knownBefore.delete(id);
       for (const cursor of this.#cursors.values()) cursor.cancelBackfill(id);
     }
+  }
+
+  /**
+   * Notes that nothing is left to read, if that is so: then the reader skips the records of other
+   * sources, as after a `take` that found nothing. Returns whether it is so.
+   */
+  rest(): boolean {
+    const logs = this.#logs.names();
+    this.#isIdle =
+      this.#recovering === undefined &&
+      logs.every((log) => this.#logs.end(log) <= this.#cursor(log).position);
+    return this.#isIdle;
   }
 
   /** Notes that the logs may hold new records of connected sources. */
@@ -283,15 +295,4 @@ export class LaneReader {
 
 function wanted(cursor: Cursor, connection: Connection, log: string, sequence: number): boolean {
   return cursor.wants(sequence, connection.id) && covers(connection, log, sequence);
-}
-
-function firstAtOrAfter(inputs: readonly { sequence: number }[], sequence: number): number {
-  let low = 0;
-  let high = inputs.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (inputs[middle]!.sequence < sequence) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

@@ -189,3 +189,15 @@ export class SharedReader {
     this.#parts.logger.error({ log, sequence, err: error }, "cannot decode a record");
   }
 }
+
+/** Index of the first of these ascending records whose sequence number is at least `sequence`. */
+export function firstAtOrAfter(inputs: readonly { sequence: number }[], sequence: number): number {
+  let low = 0;
+  let high = inputs.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (inputs[middle]!.sequence < sequence) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

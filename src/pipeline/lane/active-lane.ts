@@ -1,0 +1,275 @@
+import type { Destination } from "../../catalog/model.ts";
+import type { DestinationKind } from "../../destinations/destination.ts";
+import { GATHERED_EVENTS_MAX } from "../../settings/limits.ts";
+import { Notifier } from "../clock.ts";
+import { LaneDelivery } from "../delivering/lane-delivery.ts";
+import { LANE_REPLAYS_EVENTS_MAX } from "../limits.ts";
+import type { LaneBudget } from "../memory-budget.ts";
+import type { LaneEvent } from "../model/lane-event.ts";
+import type { DeliveryIntent } from "../model/lane-record.ts";
+import type { RouteDecision } from "../model/routes.ts";
+import { HealthLogger } from "../monitoring/health-logger.ts";
+import type { LaneLabels } from "../monitoring/lane-gauges.ts";
+import type { LaneReader } from "../reading/lane-reader.ts";
+import { LaneReplays } from "../replays/lane-replays.ts";
+import { createMemberFilter } from "../transforming/member-filter.ts";
+import type { TransformContext } from "../transforming/transform.ts";
+import { BatchLoop } from "./batch-loop.ts";
+import { BatchScheduler } from "./batch-scheduler.ts";
+import { EventDispatcher } from "./event-dispatcher.ts";
+import { LaneCommitter } from "./lane-committer.ts";
+import type { LaneContext } from "./lane-context.ts";
+import type { LaneRoutes } from "./lane-routes.ts";
+
+export interface ActiveLaneParts {
+  context: LaneContext;
+  kind: DestinationKind;
+  labels: LaneLabels;
+  routes: LaneRoutes;
+  reader: LaneReader;
+  /** The batched delivery that a crash interrupted; undefined when there is none. */
+  recovered: DeliveryIntent | undefined;
+  /** Stops the delivery to this destination because an invariant was broken, which is a bug. */
+  fail(error: unknown): void;
+}
+
+/**
+ * The working parts of a lane that has events: takes batches of events, runs user code, sends the
+ * outputs, and stores progress.
+ */
+export class ActiveLane {
+  readonly #context: LaneContext;
+  readonly #labels: LaneLabels;
+  readonly #memory: LaneBudget;
+  readonly #reader: LaneReader;
+  readonly #replays: LaneReplays;
+  readonly #health: HealthLogger;
+  readonly #committer: LaneCommitter;
+  readonly #scheduler: BatchScheduler;
+  readonly #delivery: LaneDelivery;
+  readonly #routes: LaneRoutes;
+  readonly #fail: (error: unknown) => void;
+  /** Notified when there may be new events to take, or free memory for what code makes of them. */
+  readonly #work = new Notifier();
+  /** Notified when settings change or this delivery stops. */
+  readonly #changed = new Notifier();
+  /** Notified only when this delivery stops, to abandon a batch that runs in a sandbox process. */
+  readonly #stopping = new Notifier();
+  #isRunning = true;
+  #isWaitingForSandbox = false;
+  readonly #loop: Promise<void>;
+
+  constructor({ context, kind, labels, routes, reader, recovered, fail }: ActiveLaneParts) {
+    this.#context = context;
+    this.#labels = labels;
+    this.#routes = routes;
+    this.#reader = reader;
+    this.#fail = fail;
+    const { workspaceId, config } = routes.destination;
+    const holdsMuch = (kind.batchLimits?.(config).ageMs ?? 0) > 0;
+    this.#memory = context.memory.openLane(workspaceId, holdsMuch);
+    this.#health = new HealthLogger({ ...context, destination: () => this.destination });
+    // Replays fill batched deliveries; other deliveries they only go beside.
+    const inFlightMax = holdsMuch ? GATHERED_EVENTS_MAX : LANE_REPLAYS_EVENTS_MAX;
+    this.#replays = this.#createReplays(inFlightMax);
+    this.#committer = this.#createCommitter(recovered);
+    this.#replays.start(recovered, () => this.#committer.schedule());
+    this.#scheduler = this.#createScheduler();
+    this.#delivery = this.#createDelivery(kind, recovered);
+    if (holdsMuch) this.#memory.onPressure(() => this.#delivery.flushBatch());
+    this.#loop = this.#createLoop(kind).run().catch(fail);
+  }
+
+  get destination(): Destination {
+    return this.#routes.destination;
+  }
+
+  /** Current state, without the events that the reader has not taken. */
+  get state() {
+    return {
+      lagSeconds: () => this.#lagSeconds(),
+      isWaitingForSandbox: () => this.#isWaitingForSandbox,
+      failure: this.#delivery.failure,
+      refusal: this.#delivery.refusal,
+    };
+  }
+
+  /** Number of events whose outcome is not on disk yet. */
+  get uncommitted(): number {
+    return this.#memory.uncommitted;
+  }
+
+  /** Position of the oldest record of a log that a replay would read again after a restart. */
+  durableLowOfReplays(log: string): number | undefined {
+    return this.#replays.durableLow(log);
+  }
+
+  /** Makes the loop look for new events. */
+  wake(): void {
+    this.#work.notify();
+  }
+
+  /** Call when replay jobs of the destination began or ended, or dead letters were requeued. */
+  refreshReplays(): void {
+    this.#scheduler.noteRequeued();
+    // Events of a cancelled job are on their way.
+    if (this.#replays.refreshJobs()) this.#routes.invalidate();
+  }
+
+  /** Writes the read position even without new outcomes, so that the log can be trimmed. */
+  checkpoint(): void {
+    this.#committer.schedule();
+  }
+
+  /** Applies a changed destination. Deliveries that wait for a retry are tried again. */
+  update(destination: Destination): void {
+    this.#delivery.update(destination);
+    this.#interruptWaits();
+  }
+
+  /**
+   * Stops the delivery. A running batch is abandoned, and its events are read again after a
+   * restart. Resolves when running deliveries have ended and a last commit of progress is
+   * scheduled.
+   */
+  async stop(): Promise<void> {
+    this.#isRunning = false;
+    this.#replays.stop();
+    this.#stopping.notify();
+    this.#interruptWaits();
+    await this.#loop;
+    await this.#delivery.close();
+    this.checkpoint();
+    this.#health.close();
+    this.#memory.close();
+  }
+
+  /** Stores no outcomes from now on. */
+  discard(): void {
+    this.#committer.discard();
+  }
+
+  /** Aborts all running deliveries. */
+  abort(): void {
+    this.#delivery.abort();
+  }
+
+  #interruptWaits(): void {
+    this.#changed.notify();
+    this.#delivery.interruptWaits();
+    this.#work.notify();
+  }
+
+  #decideAll(events: readonly LaneEvent[]): Map<LaneEvent, RouteDecision> {
+    this.#context.refresh();
+    return new Map(events.map((event) => [event, this.#decide(event)]));
+  }
+
+  #decide(event: LaneEvent): RouteDecision {
+    return this.#routes.decide(event, (replayId) => this.#replays.isRunning(replayId));
+  }
+
+  #lagSeconds(): number {
+    const { oldest } = this.#memory;
+    return oldest === undefined ? 0 : this.#context.clock.age(oldest.retryWindowStart) / 1_000;
+  }
+
+  #createReplays(inFlightMax: number): LaneReplays {
+    return new LaneReplays({
+      ...this.#context,
+      logs: this.#context.replayedLogs,
+      inFlightMax,
+      work: this.#work,
+      destination: () => this.destination,
+      fail: this.#fail,
+    });
+  }
+
+  #createCommitter(recovered: DeliveryIntent | undefined): LaneCommitter {
+    const parts = {
+      ...this.#context,
+      labels: this.#labels,
+      health: this.#health,
+      reader: this.#reader,
+      replays: this.#replays,
+      memory: this.#memory,
+      destination: () => this.destination,
+      room: this.#work,
+      fail: this.#fail,
+    };
+    return new LaneCommitter(parts, recovered);
+  }
+
+  #createScheduler(): BatchScheduler {
+    return new BatchScheduler({
+      ...this.#context,
+      destinationId: this.destination.id,
+      reader: this.#reader,
+      memory: this.#memory,
+      replays: this.#replays,
+      requeuedIds: this.#committer.requeuedIds,
+      work: this.#work,
+      changed: this.#changed,
+    });
+  }
+
+  #createDelivery(kind: DestinationKind, recovered: DeliveryIntent | undefined): LaneDelivery {
+    const committer = this.#committer;
+    const parts = {
+      ...this.#context,
+      labels: this.#labels,
+      health: this.#health,
+      isRunning: () => this.#isRunning,
+      routes: () => this.#routes.current,
+      decide: (event: LaneEvent) => this.#decide(event),
+      committer,
+      recovered,
+      fail: this.#fail,
+    };
+    return new LaneDelivery(parts, kind, this.destination);
+  }
+
+  #createLoop(kind: DestinationKind): BatchLoop {
+    const memory = this.#memory;
+    const delivery = this.#delivery;
+    return new BatchLoop({
+      memory,
+      scheduler: this.#scheduler,
+      dispatcher: new EventDispatcher({ memory, delivery, committer: this.#committer }),
+      delivery,
+      transform: this.#createTransformContext(kind),
+      labels: this.#labels,
+      logger: this.#context.logger,
+      work: this.#work,
+      decide: (events) => this.#decideAll(events),
+      isRecovering: () => this.#reader.recovering !== undefined,
+      endRecovery: () => {
+        this.#reader.endRecovery();
+        this.#replays.endRecovery();
+        this.#scheduler.noteRequeued();
+      },
+      isWaitingForSandbox: () => this.#isWaitingForSandbox,
+      fail: this.#fail,
+    });
+  }
+
+  #createTransformContext({ overrideMembers = [] }: DestinationKind): TransformContext {
+    const { live, sandbox, logger, clock, metrics } = this.#context;
+    return {
+      live,
+      sandbox,
+      logger,
+      destination: () => this.destination,
+      running: () => this.#isRunning,
+      random: () => clock.random(),
+      removeOverrides: createMemberFilter(overrideMembers),
+      pause: (ms) => clock.sleep(ms, this.#changed),
+      unlessStopped: (work) => this.#stopping.unlessNotified(work),
+      setWaiting: (isWaiting) => {
+        this.#isWaitingForSandbox = isWaiting;
+        if (isWaiting) this.#delivery.flush();
+      },
+      onRun: (live, outcomes, seconds) => metrics.recordRun(this.#labels, live, outcomes, seconds),
+    };
+  }
+}
