@@ -27,7 +27,8 @@ export interface Live {
   /**
    * Returns the destinations of all workspaces that have at least one connection, each with its
    * connections. The id of a connection here changes when its source or destination is replaced, so
-   * that delivery treats it as a new connection.
+   * that delivery treats it as a new connection. Reads the whole catalog, once after each change: a
+   * start asks several times.
    */
   lanes(): { destination: Destination; connections: Connection[] }[];
   destination(id: string): Destination | undefined;

@@ -24,13 +24,13 @@ export function openLive(store: CatalogStore, tables: Tables, code: CodeTables):
   const bySource = current("topology", () => new Map<string, Source>());
   const programs = programCache(store, tables, code);
 
-  function allLanes() {
+  const allLanes = current("topology", () => {
     const byDestination = Map.groupBy(connections.all().map(asRoute), (it) => it.destinationId);
     return [...byDestination].flatMap(([id, ofDestination]) => {
       const destination = destinations.find(id);
       return destination ? [{ destination, connections: ofDestination }] : [];
     });
-  }
+  });
 
   return {
     source(writeKey) {
@@ -62,8 +62,9 @@ export function openLive(store: CatalogStore, tables: Tables, code: CodeTables):
 }
 
 /** Returns a connection with its `routeId`, if it has one, as its id. Delivery uses this id. */
-function asRoute({ routeId, ...connection }: Connection): Connection {
-  return { ...connection, id: routeId ?? connection.id };
+function asRoute(connection: Connection): Connection {
+  const { routeId, ...rest } = connection;
+  return routeId === undefined ? connection : { ...rest, id: routeId };
 }
 
 /**

@@ -4,6 +4,7 @@ import type { DestinationKind } from "../destinations/destination.ts";
 import type { DurableRange } from "../log/event-log.ts";
 import { Lane } from "./lane/lane.ts";
 import type { LaneContext } from "./lane/lane-context.ts";
+import { SourceLanes } from "./lane/source-lanes.ts";
 import { WakeQueue } from "./lane/wake-queue.ts";
 import type { LaneGauges } from "./monitoring/lane-gauges.ts";
 
@@ -35,10 +36,7 @@ export class LaneRegistry {
   readonly #parts: LaneRegistryParts;
   readonly #context: LaneContext;
   readonly #lanes = new Map<string, Lane>();
-  /** Source id → ids of the connected destinations, whose lanes a new record must wake. */
-  readonly #bySource = new Map<string, Set<string>>();
-  /** Destination id → ids of the sources connected to it; the reverse of `#bySource`. */
-  readonly #sources = new Map<string, string[]>();
+  readonly #sources: SourceLanes;
   /** Ids of destinations that may have events to replay, for which they need a lane. */
   readonly #replaying = new Set<string>();
   readonly #wakes = new WakeQueue();
@@ -62,6 +60,7 @@ export class LaneRegistry {
   constructor(parts: LaneRegistryParts) {
     this.#parts = parts;
     this.#context = { ...parts, refresh: () => this.refresh() };
+    this.#sources = new SourceLanes(parts.logs);
     for (const id of parts.ledger.destinations()) {
       if (this.#hasReplays(id)) this.#replaying.add(id);
     }
@@ -101,8 +100,9 @@ export class LaneRegistry {
       for (const lane of this.#lanes.values()) lane.wake();
       return;
     }
+    for (const id of this.#sources.takeEnded()) this.#lanes.get(id)?.wake();
     for (const source of range.sources) {
-      const ids = [...(this.#bySource.get(source) ?? [])];
+      const ids = [...this.#sources.of(source)];
       this.#wakes.wake(ids.flatMap((id) => this.#lanes.get(id) ?? []));
     }
     // Only after the lanes are awake: an idle lane skips all records before the announced end.
@@ -218,10 +218,7 @@ export class LaneRegistry {
   #update(id: string, wanted: WantedLane | undefined): void {
     const lane = this.#lanes.get(id);
     const connections = wanted?.connections ?? [];
-    this.#connect(
-      id,
-      connections.map(({ sourceId }) => sourceId),
-    );
+    if (this.#sources.set(id, connections)) lane?.wake();
     if (wanted !== undefined) {
       if (lane !== undefined) lane.update(wanted.destination, connections);
       else this.#start(wanted.destination, connections);
@@ -230,20 +227,6 @@ export class LaneRegistry {
     this.#unknown.delete(id);
     if (lane !== undefined) this.#remove(id, lane);
     else if (!this.#removals.has(id) && this.#isLeftOver(id)) this.#forget(id, 0);
-  }
-
-  /** Notes which sources are connected to a destination. */
-  #connect(id: string, sources: readonly string[]): void {
-    for (const source of this.#sources.get(id) ?? []) {
-      const ids = this.#bySource.get(source);
-      ids?.delete(id);
-      if (ids?.size === 0) this.#bySource.delete(source);
-    }
-    for (const source of sources) {
-      this.#bySource.set(source, (this.#bySource.get(source) ?? new Set()).add(id));
-    }
-    if (sources.length > 0) this.#sources.set(id, [...sources]);
-    else this.#sources.delete(id);
   }
 
   /** Whether the ledger still has a lane to remove, or dead letters of a deleted destination. */

@@ -35,6 +35,25 @@ test("events of another source wake no lane, however many lanes are idle", async
   await until(() => sink.taken.length === 400);
 });
 
+test("events of a source wake no lane of a disabled destination, and it misses none of its own", async () => {
+  const sink = rig.webhook("one");
+  const disabled = rig.webhook("disabled");
+  rig.start();
+  rig.log.append(record(0));
+  await until(() => sink.taken.length === 1 && disabled.taken.length === 1);
+  // The end of the connection can be ahead of what a node of a cluster has read.
+  const ofDisabled = [...rig.live.connections.values()].find(
+    (it) => it.destinationId === "disabled",
+  );
+  rig.live.change(ofDisabled!.id, { until: { 0: 2 } });
+  await Bun.sleep(0);
+  rig.log.append(record(1));
+  await until(() => disabled.taken.length === 2);
+  rig.log.append(record(2));
+  await until(() => sink.taken.length === 3);
+  expect(disabled.numbers()).toEqual([0, 1]);
+});
+
 test("an idle lane commits its cursor past events of other sources", async () => {
   const sink = rig.webhook("one");
   const metrics = createMetrics();

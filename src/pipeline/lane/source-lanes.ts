@@ -1,0 +1,64 @@
+import type { Connection } from "../../catalog/model.ts";
+import type { LogSet } from "../reading/shared-reader.ts";
+
+/**
+ * Knows which lanes (one for each destination) a new record of a source must wake: those with a
+ * connection that delivers the source's new events. A disabled destination thus costs nothing for
+ * each event.
+ */
+export class SourceLanes {
+  readonly #logs: Pick<LogSet, "names" | "end">;
+  /** Source id → ids of the destinations. */
+  readonly #bySource = new Map<string, Set<string>>();
+  /** Destination id → ids of the sources that wake its lane; the reverse of `#bySource`. */
+  readonly #sources = new Map<string, string[]>();
+  /** Destination id → its connections, one of which has ended at a record that is yet to come. */
+  readonly #ending = new Map<string, readonly Connection[]>();
+
+  constructor(logs: Pick<LogSet, "names" | "end">) {
+    this.#logs = logs;
+  }
+
+  /** Ids of the destinations whose lanes a new record of the source must wake. */
+  of(sourceId: string): Iterable<string> {
+    return this.#bySource.get(sourceId) ?? [];
+  }
+
+  /**
+   * Replaces the connections of a destination. Returns true when the last record of one has come
+   * since the last call: the lane must then be woken once more, since no announcement will do it.
+   */
+  set(id: string, connections: readonly Connection[]): boolean {
+    const wasEnding = this.#ending.has(id);
+    for (const source of this.#sources.get(id) ?? []) {
+      const ids = this.#bySource.get(source);
+      ids?.delete(id);
+      if (ids?.size === 0) this.#bySource.delete(source);
+    }
+    const open = connections.filter((connection) => !this.#hasEnded(connection));
+    for (const { sourceId } of open) {
+      this.#bySource.set(sourceId, (this.#bySource.get(sourceId) ?? new Set()).add(id));
+    }
+    const sources = open.map(({ sourceId }) => sourceId);
+    if (sources.length > 0) this.#sources.set(id, sources);
+    else this.#sources.delete(id);
+    const isEnding = open.some(({ until }) => until !== undefined);
+    if (isEnding) this.#ending.set(id, connections);
+    else this.#ending.delete(id);
+    return wasEnding && !isEnding;
+  }
+
+  /** Ids of the destinations with a connection whose last record has come since the last call. */
+  takeEnded(): string[] {
+    return [...this.#ending].flatMap(([id, connections]) => (this.set(id, connections) ? id : []));
+  }
+
+  /**
+   * Whether a connection delivers no record that this node does not see yet. The end of a
+   * connection can be ahead of this node's view of a log that the brokers hold.
+   */
+  #hasEnded({ until }: Connection): boolean {
+    if (until === undefined) return false;
+    return this.#logs.names().every((log) => this.#logs.end(log) >= (until[log] ?? 0));
+  }
+}
