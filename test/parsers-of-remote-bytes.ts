@@ -3,6 +3,7 @@ import { expectJsonShape } from "../src/api/request/json-shape.ts";
 import { sessionSecret } from "../src/api/request/session-cookie.ts";
 import { readQuery } from "../src/api/request/validation.ts";
 import { failureOf as clickhouseFailure } from "../src/destinations/clickhouse/failures.ts";
+import { memberReader } from "../src/destinations/formats/member-reader.ts";
 import {
   errorFields,
   PostgresMessageReader,
@@ -65,6 +66,7 @@ function httpConnection(): HttpConnection {
 
 const headers = [":", " ", "\t", "a", "a: b\r\n", "\r", "\n", ",", "close,", "x: ", "\x80", "0"];
 const json = ['{"a":', "[", "{}", "[],", '"', '\\"', "1,", "}", "]", ",", '"":', "\\u0000", "é"];
+const readMember = memberReader(["b"]);
 const wire = ["\0", "\x01", "\x02", "\xff", "\x7f", "\x80", "\0\0\0\x05", "\0\0\0\0", "a", "a\0"];
 const trusted = createClientAddresses(["0.0.0.0/0", "::/0"]);
 const kinds = new Map(answerKinds.map((kind) => [kind.name, kind]));
@@ -73,6 +75,17 @@ const answer = (body: Uint8Array, headers: Record<string, string> = {}) => {
 };
 
 export const remoteParsers: RemoteParser[] = [
+  {
+    name: "the members of an event",
+    files: ["src/destinations/formats/member-reader.ts"],
+    frames: [
+      ["", ""],
+      ['{"a":', '"}'],
+    ],
+    tokens: json,
+    bytesMax: 65_536,
+    parse: (bytes) => readMember(bytes),
+  },
   {
     name: "the query of a pixel",
     files: ["src/event/inspect.ts", "src/event/scan.ts", "src/event/event.ts"],

@@ -2,12 +2,7 @@ import type { Broker, Callback, Connection, Producer } from "@platformatic/kafka
 import { InvariantError } from "../assert.ts";
 import type { KafkaLibrary } from "./library.ts";
 import type { ProducerId } from "./partition-queue.ts";
-import {
-  type PartitionMessages,
-  type PartitionResponse,
-  type ProduceRequest,
-  produce,
-} from "./produce.ts";
+import { type PartitionMessages, type PartitionResponse, produce } from "./produce.ts";
 
 /** Sends produce requests to the leaders of partitions. It does not retry them. */
 export interface ProduceClient {
@@ -64,8 +59,7 @@ export function createProduceClient(
       });
       // The newest version that the broker and the library know.
       const api = await promised<ProduceApi>((done) => producer[kafka.kGetApi]("Produce", done));
-      const request: ProduceRequest = { producerId, batches, waitMs };
-      return await produce(kafka, request, (...args) => api.async(connection, ...args));
+      return await produce(kafka, api, connection, { producerId, batches, waitMs });
     },
     errorOf: ({ errorCode, errorMessage }) => new kafka.ProtocolError(errorCode, errorMessage),
     classify(error) {

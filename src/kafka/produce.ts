@@ -1,8 +1,7 @@
-import type { MessageRecord } from "@platformatic/kafka";
+import type { Connection, Writer } from "@platformatic/kafka";
 import type { KafkaLibrary } from "./library.ts";
 import type { ProducerId } from "./partition-queue.ts";
-
-export type Message = Pick<MessageRecord, "key" | "value" | "headers" | "timestamp">;
+import { type BatchRecord, recordBatch } from "./record-batch.ts";
 
 /** Batch of messages that are written to one partition. */
 export interface PartitionMessages {
@@ -13,7 +12,7 @@ export interface PartitionMessages {
    * partition.
    */
   sequence: number;
-  messages: readonly Message[];
+  messages: readonly BatchRecord[];
 }
 
 export interface ProduceRequest {
@@ -35,37 +34,67 @@ export interface PartitionResponse {
   baseOffset: bigint;
 }
 
-type Produce = KafkaLibrary["produceV11"]["api"]["async"];
-type WithoutConnection<A> = A extends [unknown, ...infer Rest] ? Rest : never;
+type ProduceApi = KafkaLibrary["produceV11"]["api"];
 
 interface ProduceResponse {
   responses: { name: string; partitionResponses: Omit<PartitionResponse, "topic">[] }[];
 }
 
+/** The first version of the request with lengths and arrays in the compact form. */
+const COMPACT_VERSION = 9;
+
 /**
- * Sends batches with one producer id to a leader. Resolves once all in-sync replicas have the
- * accepted batches. The response to a refused batch has an error code. `request` must send the
- * arguments that the Kafka library passes to it over a connection to the leader.
+ * Sends batches with one producer id to a leader, with `api`, the library's version of the request.
+ * Resolves once all in-sync replicas have the accepted batches. The response to a refused batch has
+ * an error code.
  */
 export async function produce(
-  { NumericMap, ProduceAcks, ResponseError }: KafkaLibrary,
+  kafka: KafkaLibrary,
+  api: ProduceApi,
+  connection: Connection,
   { producerId, batches, waitMs, compression = "none" }: ProduceRequest,
-  request: (...args: WithoutConnection<Parameters<Produce>>) => ReturnType<Produce>,
 ): Promise<PartitionResponse[]> {
-  const sequences = new NumericMap(
-    batches.map(({ topic, partition, sequence }) => [`${topic}:${partition}`, sequence]),
+  const encoded = await Promise.all(
+    batches.map(async ({ topic, partition, sequence, messages }) => {
+      const options = { producerId, sequence, compression };
+      return { topic, partition, bytes: await recordBatch(kafka, messages, options) };
+    }),
   );
-  const messages = batches.flatMap(({ topic, partition, messages }) =>
-    messages.map((message) => ({ ...message, topic, partition })),
-  );
-  const options = { compression, ...producerId, sequences };
-  const response = await request(ProduceAcks.ALL, waitMs, messages, options).catch((error) => {
+  // The library sends the request and reads the response; only the request is not its own.
+  const withRequest: Pick<Connection, "send"> = {
+    send: (key, version, _make, ...rest) =>
+      connection.send(key, version, () => requestOf(kafka, version, encoded, waitMs), ...rest),
+  };
+  const over = withRequest as Connection;
+  const response = await api.async(over, kafka.ProduceAcks.ALL, waitMs, [], {}).catch((error) => {
     // An error of one partition comes with the responses for all others.
-    if (error instanceof ResponseError) return error.response;
+    if (error instanceof kafka.ResponseError) return error.response;
     throw error;
   });
   const { responses } = response as ProduceResponse;
   return responses.flatMap(({ name, partitionResponses }) =>
     partitionResponses.map((response) => ({ ...response, topic: name })),
   );
+}
+
+/** Encodes a Produce request. */
+function requestOf(
+  { ProduceAcks, Writer }: KafkaLibrary,
+  version: number,
+  batches: readonly { topic: string; partition: number; bytes: Buffer }[],
+  waitMs: number,
+): Writer {
+  const isCompact = version >= COMPACT_VERSION;
+  const topics = [...Map.groupBy(batches, ({ topic }) => topic)];
+  const writer = Writer.create();
+  const form = [isCompact, isCompact] as const;
+  // The transactional id.
+  writer.appendString(null, isCompact);
+  writer.appendInt16(ProduceAcks.ALL).appendInt32(waitMs);
+  const appendPartition = (_: Writer, { partition, bytes }: (typeof batches)[number]) =>
+    writer.appendInt32(partition).appendBytes(bytes, isCompact);
+  const appendTopic = (_: Writer, [topic, partitions]: (typeof topics)[number]) =>
+    writer.appendString(topic, isCompact).appendArray(partitions, appendPartition, ...form);
+  writer.appendArray(topics, appendTopic, ...form);
+  return isCompact ? writer.appendTaggedFields() : writer;
 }

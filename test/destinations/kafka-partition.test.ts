@@ -8,12 +8,11 @@ const producerId = { producerId: 7n, producerEpoch: 0 };
 const [OK, TOO_LARGE, DUPLICATE, OUT_OF_ORDER, INVALID, NO_LEADER] = [0, 10, 46, 45, 87, 6];
 
 function recordOf(n: number, bytes = 100): EventRecord {
-  const message = { topic: "t", partition: 0, value: Buffer.from(String(n)), headers: new Map() };
-  return { event: outgoing({ n }), message: { ...message, timestamp: 0n }, bytes };
+  const record = { topic: "t", key: undefined, value: Buffer.from(String(n)), result: undefined };
+  return { event: outgoing({ n }), ...record, bytes };
 }
 
-const numbersOf = (records: readonly EventRecord[]) =>
-  records.map((it) => Number(it.message.value));
+const numbersOf = (records: readonly EventRecord[]) => records.map((it) => Number(it.value));
 
 /** A broker that takes batches without wrong records, each number once and in order. */
 class Log {
@@ -47,7 +46,7 @@ test("wrong records are refused alone, and an answer that was lost doubles nothi
     fc.property(wrongs, lost, code, (wrong, losses, error) => {
       const partition = new Partition("t", 0);
       partition.queue.push(...Array.from({ length: 60 }, (_, n) => recordOf(n)));
-      const log = new Log(({ message }) => wrong.includes(Number(message.value)), error);
+      const log = new Log(({ value }) => wrong.includes(Number(value)), error);
       const refused: number[] = [];
       for (let turn = 0; !partition.queue.isEmpty; turn++) {
         expect(turn).toBeLessThan(2_000);

@@ -87,10 +87,21 @@ export class BrokerConnection {
       ? A
       : never
   ): Promise<Awaited<ReturnType<Requests[Name]["async"]>>> {
-    const api = this.newestVersion(name);
     // The versions of a request take the same arguments.
-    const ask = api.async as unknown as (...all: unknown[]) => Promise<never>;
-    return await ask(this.asLibraryConnection, ...args).catch((error) => {
+    type Ask = (connection: Connection, ...all: unknown[]) => Promise<never>;
+    return await this.exchange(name, (api, over) => (api.async as unknown as Ask)(over, ...args));
+  }
+
+  /**
+   * Calls `ask` with the newest version of a request, and with this object as a connection of the
+   * client library. Settles as `request` does.
+   */
+  async exchange<Name extends keyof Requests, T>(
+    name: Name,
+    ask: (api: Requests[Name], over: Connection) => Promise<T>,
+  ): Promise<T> {
+    const api = this.newestVersion<Requests[Name]>(name);
+    return await ask(api, this.asLibraryConnection).catch((error) => {
       throw error instanceof this.kafka.ResponseError ? error : brokerFailure(this.#address, error);
     });
   }

@@ -9,7 +9,7 @@ import { type BrokerAddress, failureOf, KafkaFailure, outlookOf, sentenceOf } fr
 import { KAFKA_TOPICS_MAX } from "./limits.ts";
 import { Partition } from "./partition.ts";
 import { partitionOf } from "./partitioner.ts";
-import { createRecordEncoder, type EventRecord } from "./record.ts";
+import { createRecordEncoder, type EventRecord, type SendResult } from "./record.ts";
 import { TopicMetadata } from "./topic-metadata.ts";
 import { namesEvent } from "./topic-name.ts";
 
@@ -24,12 +24,6 @@ const ROUNDS_MAX = 5;
  */
 const PAUSE_MS_MIN = 100;
 const PAUSE_MS_MAX = 2_000;
-
-/**
- * Outcome of an event: true when it was written to its topic, else a sentence on why it was
- * refused.
- */
-export type SendResult = true | string;
 
 /**
  * Writes events to Kafka topics, in order within each partition and without duplicates. A batch
@@ -48,7 +42,7 @@ export class EventProducer {
    * Known outcomes of events from deliveries that have failed for other events. A retry does not
    * write these events again.
    */
-  readonly #fates = new WeakMap<OutgoingEvent, SendResult>();
+  readonly #results = new WeakMap<OutgoingEvent, SendResult>();
   #producerId: ProducerId | undefined;
   /** Number of deliveries; selects the partition of records without a key. */
   #turn = 0;
@@ -67,12 +61,51 @@ export class EventProducer {
    * still unknown. The caller must then retry with the same objects, which keep known outcomes.
    */
   async write(events: readonly OutgoingEvent[], signal: AbortSignal): Promise<SendResult[]> {
-    const unplaced = this.#begin(events);
+    const unsettled = this.#unsettled();
+    const records = events.map((event) => unsettled.get(event) ?? this.#encode(event));
+    const unplaced = records.filter(
+      ({ event, result }) => result === undefined && !unsettled.has(event),
+    );
     this.#turn += 1;
+    try {
+      await this.#settle(records, unplaced, signal);
+    } catch (error) {
+      this.#remember(records);
+      throw error;
+    } finally {
+      this.#remember(unsettled.values());
+    }
+    return records.map(({ result }) => result!);
+  }
+
+  /** Empties the queues, and returns the records of batches that must be sent again. */
+  #unsettled(): Map<OutgoingEvent, EventRecord> {
+    const unsettled = new Map<OutgoingEvent, EventRecord>();
+    for (const { queue } of this.#partitions.values()) {
+      queue.takeWaiting();
+      for (const record of queue.batch?.records ?? []) unsettled.set(record.event, record);
+    }
+    return unsettled;
+  }
+
+  #encode(event: OutgoingEvent): EventRecord {
+    const record = this.#recordOf(event);
+    record.result = this.#results.get(event);
+    if (record.result !== undefined) this.#results.delete(event);
+    return record;
+  }
+
+  /** Keeps the known outcomes of records, for a further delivery of their events. */
+  #remember(records: Iterable<EventRecord>): void {
+    for (const { event, result } of records) if (result) this.#results.set(event, result);
+  }
+
+  /** Sends requests until all records have outcomes. Rejects when that takes too long. */
+  async #settle(records: readonly EventRecord[], unplaced: EventRecord[], signal: AbortSignal) {
     for (let failures = 0; ; ) {
       signal.throwIfAborted();
       const { failure, isProgress } = await this.#round(unplaced, signal);
-      if (events.every((event) => this.#fates.has(event))) break;
+      if (records.every(({ result }) => result !== undefined)) return;
       failures = isProgress ? 0 : failures + 1;
       if (failure === undefined) continue;
       if (failure.outlook !== "soon" || failures >= ROUNDS_MAX) throw failure;
@@ -81,23 +114,6 @@ export class EventProducer {
       // A pause that is cut off ends the loop by the signal's own reason.
       await sleep(ms, undefined, { signal }).catch(() => {});
     }
-    const fates = events.map((event) => this.#fates.get(event)!);
-    for (const event of events) this.#fates.delete(event);
-    return fates;
-  }
-
-  /**
-   * Empties the queues, and returns records of the events that have no outcome and are not in a
-   * batch that must be sent again.
-   */
-  #begin(events: readonly OutgoingEvent[]): EventRecord[] {
-    const underWay = new Set<OutgoingEvent>();
-    for (const partition of this.#partitions.values()) {
-      partition.queue.takeWaiting();
-      for (const { event } of partition.queue.batch?.records ?? []) underWay.add(event);
-    }
-    const open = events.filter((event) => !this.#fates.has(event) && !underWay.has(event));
-    return open.map(this.#recordOf);
   }
 
   #due(): Partition[] {
@@ -137,22 +153,21 @@ export class EventProducer {
 
   /** Queues each record in its partition. Refuses records whose topic cannot be used. */
   async #place(unplaced: EventRecord[], round: Round, signal: AbortSignal): Promise<void> {
-    const due = this.#due().map(({ topic }) => topic);
-    const topics = this.#topics.admit([...due, ...unplaced.map(({ message }) => message.topic)]);
+    const due = [...this.#due(), ...unplaced];
+    const topics = this.#topics.admit(new Set(due.map(({ topic }) => topic)));
     const faults = await this.#topics.refresh(topics, signal);
     for (const record of unplaced.splice(0)) {
-      const { topic, key } = record.message;
+      const { topic, key } = record;
       const count = this.#topics.get(topic)?.leaders.length;
       if (count !== undefined) {
         const index = key === undefined ? this.#turn % count : partitionOf(key, count);
-        record.message.partition = index;
         this.#partition(topic, index).queue.push(record);
         continue;
       }
       const code = faults.get(topic);
       const sentence = code === undefined ? tooMany(topic) : sentenceOf(code, topic);
       if (code === undefined || (this.#hasTemplate && this.#topics.isLost(topic, code))) {
-        this.#fates.set(record.event, sentence);
+        record.result = sentence;
       } else {
         unplaced.push(record);
         round.failure = new KafkaFailure(outlookOf(code), sentence);
@@ -202,8 +217,8 @@ export class EventProducer {
   ) {
     const connection = await this.#brokers.connect(leader, signal);
     const batches = partitions.map(({ topic, index, queue }) => {
-      const { records, sequence } = queue.batch!;
-      return { topic, partition: index, sequence, messages: records.map((it) => it.message) };
+      const { records: messages, sequence } = queue.batch!;
+      return { topic, partition: index, sequence, messages };
     });
     const request = {
       producerId: partitions[0]!.queue.batch!.producerId,
@@ -212,8 +227,8 @@ export class EventProducer {
       // A broker that waits for its replicas responds before the connection is given up.
       waitMs: Math.floor(this.#brokers.stepMs / 2),
     };
-    const responses = await produce(connection.kafka, request, (...args) =>
-      connection.request("produce", ...args),
+    const responses = await connection.exchange("produce", (api, over) =>
+      produce(connection.kafka, api, over, request),
     );
     const byPartition = new Map(responses.map((it) => [`${it.topic}:${it.index}`, it]));
     for (const partition of partitions) {
@@ -229,13 +244,13 @@ export class EventProducer {
     if (this.#hasTemplate && answer.errorCode === NOT_AUTHORISED) {
       // The topic is one of many: it must not block events for the others.
       const reason = sentenceOf(NOT_AUTHORISED, partition.topic);
-      for (const { event } of partition.queue.discard()) this.#fates.set(event, reason);
+      for (const record of partition.queue.discard()) record.result = reason;
       round.isProgress = true;
       return;
     }
     const { written, refused, retryReason } = partition.settle(answer);
-    for (const { event } of written) this.#fates.set(event, true);
-    for (const { record, reason } of refused) this.#fates.set(record.event, reason);
+    for (const record of written) record.result = true;
+    for (const { record, reason } of refused) record.result = reason;
     if (retryReason === undefined) {
       round.isProgress = true;
       return;

@@ -13,8 +13,9 @@ import { acceptedCertificate } from "../secret-audience.ts";
 import { BrokerConnections, type BrokerConnectionsParts } from "./broker-connections.ts";
 import { addressesOf, KafkaConfig, kafkaFaults } from "./config.ts";
 import { testKafka } from "./connection-test.ts";
-import { EventProducer, type SendResult } from "./event-producer.ts";
+import { EventProducer } from "./event-producer.ts";
 import { failureOf } from "./failures.ts";
+import type { SendResult } from "./record.ts";
 
 /**
  * Creates the kind of destination that writes events to topics of Apache Kafka or a compatible

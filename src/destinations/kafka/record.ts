@@ -1,77 +1,64 @@
+import type { BatchRecord } from "../../kafka/record-batch.ts";
 import type { OutgoingEvent } from "../destination.ts";
+import { memberReader } from "../formats/member-reader.ts";
 import type { KafkaConfig } from "./config.ts";
 import { namesEvent, topicOf } from "./topic-name.ts";
 
-/** A Kafka record in the form that the client library encodes. */
-export interface KafkaMessage {
-  topic: string;
-  partition: number;
-  key?: Buffer;
-  value: Buffer;
-  headers: Map<Buffer, Buffer>;
-  timestamp: bigint;
-}
+/**
+ * Outcome of an event: true when it was written to its topic, else a sentence on why it was
+ * refused.
+ */
+export type SendResult = true | string;
 
-export interface EventRecord {
+/** A record to write to a Kafka topic, made from an event. */
+export interface EventRecord extends BatchRecord {
   event: OutgoingEvent;
-  message: KafkaMessage;
+  topic: string;
+  key: Buffer | undefined;
   /** Approximate size of the record in a batch, in bytes. */
   bytes: number;
+  /** Outcome of the event; undefined while it is unknown. */
+  result: SendResult | undefined;
 }
 
 /** Overhead of a record and of each header in bytes. */
 const RECORD_BYTES = 30;
 const HEADER_BYTES = 6;
 
-/**
- * Creates a function that converts an event to a Kafka record. The record's `partition` is -1 until
- * the producer has chosen one.
- */
-export function createRecordEncoder({ topic, headers = [] }: KafkaConfig) {
+/** Creates a function that converts an event to a Kafka record. */
+export function createRecordEncoder({ topic, headers: given = [] }: KafkaConfig) {
   const hasName = namesEvent(topic);
-  const fixed = headers.map(({ from, to }) => [Buffer.from(from), Buffer.from(to)] as const);
+  const membersOf = memberReader([
+    ...["userId", "anonymousId"],
+    ...(hasName ? ["event", "type"] : []),
+  ]);
+  const fixed = given.flatMap(({ from, to }) => [from, to]);
 
   return (event: OutgoingEvent): EventRecord => {
-    const { input, bytes } = event;
-    const value = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    const said = parsed(value);
-    const key = textOf(said.userId) ?? textOf(said.anonymousId);
-    const name = textOf(said.event) ?? textOf(said.type) ?? input.type;
-    const all = new Map([
+    const { input, bytes: value } = event;
+    // A value that is not JSON has no members, and is written unchanged.
+    const [userId, anonymousId, eventName, type] = membersOf(value);
+    const key = textOf(userId) ?? textOf(anonymousId);
+    const receivedAt = new Date(input.receivedAt).toISOString();
+    const { messageId, type: inputType, sourceId } = input;
+    // biome-ignore format: names and values stand in pairs
+    const headers = [
       ...fixed,
-      [messageId, Buffer.from(input.messageId)],
-      [type, Buffer.from(input.type)],
-      [sourceId, Buffer.from(input.sourceId)],
-      [receivedAt, Buffer.from(new Date(input.receivedAt).toISOString())],
-    ]);
-    const message: KafkaMessage = {
-      topic: hasName ? topicOf(topic, name) : topic,
-      partition: -1,
-      ...(key !== undefined && { key: Buffer.from(key) }),
+      "messageId", messageId, "type", inputType, "sourceId", sourceId, "receivedAt", receivedAt,
+    ];
+    let size = RECORD_BYTES + value.length + (key?.length ?? 0);
+    for (const text of headers) size += HEADER_BYTES / 2 + text.length;
+    return {
+      event,
+      topic: hasName ? topicOf(topic, textOf(eventName) ?? textOf(type) ?? inputType) : topic,
+      key: key === undefined ? undefined : Buffer.from(key),
       value,
-      headers: all,
-      timestamp: BigInt(input.receivedAt),
+      headers,
+      timestamp: input.receivedAt,
+      bytes: size,
+      result: undefined,
     };
-    let size = RECORD_BYTES + value.length + (message.key?.length ?? 0);
-    for (const [name, text] of all) size += HEADER_BYTES + name.length + text.length;
-    return { event, message, bytes: size };
   };
-}
-
-const messageId = Buffer.from("messageId");
-const type = Buffer.from("type");
-const sourceId = Buffer.from("sourceId");
-const receivedAt = Buffer.from("receivedAt");
-
-/** Parses the output of user code, which may be any text. */
-function parsed(value: Buffer): Record<string, unknown> {
-  let said: unknown;
-  try {
-    said = JSON.parse(value.toString());
-  } catch {
-    // A value that is not JSON is written unchanged.
-  }
-  return typeof said === "object" && said !== null ? (said as Record<string, unknown>) : {};
 }
 
 function textOf(value: unknown): string | undefined {

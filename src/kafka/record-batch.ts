@@ -1,0 +1,144 @@
+import { promisify } from "node:util";
+import { gzip } from "node:zlib";
+import type { KafkaLibrary } from "./library.ts";
+import type { ProducerId } from "./partition-queue.ts";
+
+/** A record to write to a Kafka partition. */
+export interface BatchRecord {
+  /** Absent for a record without a key. */
+  key?: Uint8Array | undefined;
+  value: Uint8Array;
+  /** Names and values of the record's headers in turn. */
+  headers?: readonly string[];
+  /** Time in milliseconds since the epoch; the time of the first record when absent. */
+  timestamp?: number;
+}
+
+export interface RecordBatchOptions {
+  producerId: ProducerId;
+  /** Sequence number of the first record. */
+  sequence: number;
+  compression?: "none" | "gzip";
+}
+
+const VERSION = 2;
+const GZIP = 1;
+/** Bytes of a batch before its records. */
+const HEAD_BYTES = 61;
+/** Offset of the checksum in a batch. It covers everything after itself. */
+const CHECKSUM_AT = 17;
+const ATTRIBUTES_AT = 21;
+/** Most bytes of a number of variable length, and so of each length in a record. */
+const NUMBER_BYTES_MAX = 10;
+/** Most bytes of the numbers of a record: its length, deltas, lengths and number of headers. */
+const RECORD_NUMBERS_BYTES = 7 * NUMBER_BYTES_MAX;
+/** Most bytes of UTF-8 for one character of UTF-16. */
+const CHARACTER_BYTES = 3;
+
+/**
+ * Encodes records as a record batch of Kafka's format 2. The Kafka library's encoder, which this
+ * one replaces, makes a buffer for each number and each text of a record. It takes three times the
+ * CPU, and writes wrong times for records that are more than 2^30 ms apart.
+ */
+export async function recordBatch(
+  kafka: KafkaLibrary,
+  records: readonly BatchRecord[],
+  { producerId, sequence, compression = "none" }: RecordBatchOptions,
+): Promise<Buffer> {
+  const first = records[0]!.timestamp ?? Date.now();
+  const body = new RecordWriter(records);
+  let latest = first;
+  for (const [index, record] of records.entries()) {
+    const timestamp = record.timestamp ?? first;
+    if (timestamp > latest) latest = timestamp;
+    body.write(record, index, timestamp - first);
+  }
+  const isPlain = compression === "none";
+  const encoded = isPlain ? body.bytes : await compressed(body.bytes);
+  // The first 8 bytes are the offset, which the broker sets.
+  encoded.fill(0, 0, 8);
+  encoded.writeInt32BE(encoded.length - 12, 8);
+  encoded.writeInt32BE(0, 12);
+  encoded[16] = VERSION;
+  encoded.writeInt16BE(isPlain ? 0 : GZIP, ATTRIBUTES_AT);
+  encoded.writeInt32BE(records.length - 1, 23);
+  encoded.writeBigInt64BE(BigInt(first), 27);
+  encoded.writeBigInt64BE(BigInt(latest), 35);
+  encoded.writeBigInt64BE(producerId.producerId, 43);
+  encoded.writeInt16BE(producerId.producerEpoch, 51);
+  encoded.writeInt32BE(sequence, 53);
+  encoded.writeInt32BE(records.length, 57);
+  encoded.writeUInt32BE(kafka.crc32c(encoded.subarray(ATTRIBUTES_AT)), CHECKSUM_AT);
+  return encoded;
+}
+
+const compress = promisify(gzip);
+
+/** Compresses the records of a batch, on another thread. */
+async function compressed(batch: Buffer): Promise<Buffer> {
+  const records = await compress(batch.subarray(HEAD_BYTES));
+  return Buffer.concat([batch.subarray(0, HEAD_BYTES), records]);
+}
+
+/** Writes records to a buffer, behind the room for the head of their batch. */
+class RecordWriter {
+  #bytes: Buffer;
+  #at = HEAD_BYTES;
+
+  constructor(records: readonly BatchRecord[]) {
+    let length = HEAD_BYTES;
+    for (const record of records) length += bytesMaxOf(record);
+    this.#bytes = Buffer.allocUnsafe(length);
+  }
+
+  get bytes(): Buffer {
+    return this.#bytes.subarray(0, this.#at);
+  }
+
+  write({ key, value, headers = [] }: BatchRecord, index: number, delay: number): void {
+    // The length of the record stands before it, and is known only afterwards.
+    const lengthAt = this.#at;
+    const start = lengthAt + NUMBER_BYTES_MAX;
+    // Attributes of a record are unused.
+    this.#bytes[start] = 0;
+    this.#at = start + 1;
+    this.#number(delay);
+    this.#number(index);
+    if (key === undefined) this.#number(-1);
+    else this.#sized(key);
+    this.#sized(value);
+    this.#number(headers.length / 2);
+    for (const text of headers) this.#text(text);
+    const end = this.#at;
+    this.#at = lengthAt;
+    this.#number(end - start);
+    this.#bytes.copyWithin(this.#at, start, end);
+    this.#at += end - start;
+  }
+
+  #sized(bytes: Uint8Array): void {
+    this.#number(bytes.length);
+    this.#bytes.set(bytes, this.#at);
+    this.#at += bytes.length;
+  }
+
+  #text(text: string): void {
+    this.#number(Buffer.byteLength(text));
+    this.#at += this.#bytes.write(text, this.#at);
+  }
+
+  /** Writes an integer, which may exceed 32 bits, in variable length. */
+  #number(value: number): void {
+    let left = value < 0 ? -2 * value - 1 : 2 * value;
+    for (; left >= 0x80; left = Math.floor(left / 0x80)) {
+      this.#bytes[this.#at++] = (left % 0x80) | 0x80;
+    }
+    this.#bytes[this.#at++] = left;
+  }
+}
+
+function bytesMaxOf({ key, value, headers = [] }: BatchRecord): number {
+  let length = RECORD_NUMBERS_BYTES + (key?.length ?? 0) + value.length;
+  for (const text of headers) length += NUMBER_BYTES_MAX + CHARACTER_BYTES * text.length;
+  return length;
+}

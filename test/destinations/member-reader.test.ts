@@ -1,0 +1,47 @@
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { memberReader } from "../../src/destinations/formats/member-reader.ts";
+
+const names = ["userId", "event", ""];
+const members = fc.dictionary(
+  fc.oneof(fc.constantFrom(...names, "userI"), fc.string()),
+  fc.jsonValue(),
+);
+const hasPlainNames = (object: object) =>
+  Object.keys(object).every((name) => JSON.stringify(name) === `"${name}"`);
+
+test("the members of a JSON object are read as JSON.parse reads them, whatever its white space", () => {
+  const read = memberReader(names);
+  fc.assert(
+    fc.property(members.filter(hasPlainNames), fc.constantFrom(0, 1, "\t"), (object, space) => {
+      const text = JSON.stringify(object, null, space);
+      const parsed = JSON.parse(text);
+      expect(read(Buffer.from(text))).toEqual(
+        names.map((name) => (Object.hasOwn(parsed, name) ? parsed[name] : undefined)),
+      );
+    }),
+  );
+});
+
+test("a text that is no JSON object has no members, and a part of one has those before its end", () => {
+  const read = memberReader(["a", "b"]);
+  const values = (text: string) => read(Buffer.from(text));
+  for (const text of [
+    "",
+    " ",
+    "null",
+    "7",
+    '"a"',
+    '["a",1]',
+    "hello",
+    "{",
+    '{"a',
+    '{"a"',
+    "{a:1}",
+  ]) {
+    expect(values(text)).toEqual([undefined, undefined]);
+  }
+  expect(values('{"a":1,"b":')).toEqual([1, undefined]);
+  expect(values('{"a":1 "b":2}')).toEqual([undefined, undefined]);
+  expect(values('{"a":tru,"b":"\\u00e4\\""}')).toEqual([undefined, 'ä"']);
+});

@@ -1,0 +1,107 @@
+import { expect, test } from "bun:test";
+import { gunzipSync } from "node:zlib";
+import type { Connection } from "@platformatic/kafka";
+import fc from "fast-check";
+import { loadKafkaLibrary } from "../../src/kafka/library.ts";
+import { type ProduceRequest, produce } from "../../src/kafka/produce.ts";
+import { type BatchRecord, recordBatch } from "../../src/kafka/record-batch.ts";
+
+const kafka = await loadKafkaLibrary();
+const versions = [3, 4, 5, 6, 7, 8, 9, 10, 11] as const;
+const apiOf = (version: (typeof versions)[number]) => kafka[`produceV${version}`].api as never;
+
+const BASE_TIME = Date.UTC(2026, 0);
+const bytes = fc.uint8Array({ maxLength: 300 }).map((array) => Buffer.from(array));
+const record: fc.Arbitrary<BatchRecord> = fc.record({
+  key: fc.option(bytes, { nil: undefined }),
+  value: bytes,
+  headers: fc
+    .array(fc.tuple(fc.string({ minLength: 1, unit: "binary" }), fc.string({ unit: "binary" })))
+    .map((pairs) => pairs.flat()),
+  // The library writes wrong times for records that are further apart than 2^30 ms.
+  timestamp: fc.nat(2 ** 30).map((ms) => BASE_TIME + ms),
+});
+const batch = fc.record({
+  topic: fc.constantFrom("a", "bé"),
+  partition: fc.nat(2),
+  sequence: fc.nat(),
+  messages: fc.array(record, { minLength: 1, maxLength: 5 }),
+});
+const request = fc.record({
+  producerId: fc.record({ producerId: fc.bigInt(0n, 2n ** 60n), producerEpoch: fc.nat(9_999) }),
+  batches: fc
+    .uniqueArray(batch, {
+      ...{ minLength: 1, maxLength: 4 },
+      selector: ({ topic, partition }) => `${topic} ${partition}`,
+    })
+    // The library sorts the partitions of a topic.
+    .map((batches) => batches.toSorted((a, b) => a.partition - b.partition)),
+  waitMs: fc.nat(),
+});
+
+/** The bytes of the request that `send` writes to a connection. */
+async function written(send: (over: Connection) => Promise<unknown>): Promise<Buffer> {
+  let body = Buffer.alloc(0);
+  const connection = {
+    async send(_key: number, _version: number, make: () => any, ...rest: any[]) {
+      body = (await make()).buffer;
+      rest.at(-1)(null, { responses: [] });
+    },
+  };
+  await send(connection as unknown as Connection);
+  return body;
+}
+
+function asLibraryDoes(version: (typeof versions)[number], request: ProduceRequest) {
+  const { producerId, batches, waitMs } = request;
+  const messages = batches.flatMap(({ topic, partition, messages }) =>
+    messages.map(({ key, value, headers = [], timestamp }) => ({
+      ...{ topic, partition, key, value, timestamp: BigInt(timestamp!) },
+      headers: Array.from({ length: headers.length / 2 }, (_, at) => [
+        Buffer.from(headers[2 * at]!),
+        Buffer.from(headers[2 * at + 1]!),
+      ]),
+    })),
+  );
+  const sequences = new kafka.NumericMap(
+    batches.map(({ topic, partition, sequence }) => [`${topic}:${partition}`, sequence]),
+  );
+  // The library takes the headers of a record as a map; two may have one name.
+  const sent = messages.map((it) => ({ ...it, headers: new Map(it.headers as never) }));
+  const api = kafka[`produceV${version}`].api as any;
+  return written((over) => api.async(over, -1, waitMs, sent, { ...producerId, sequences }));
+}
+
+test("a Produce request of each version has the bytes that the Kafka library gives it", async () => {
+  await fc.assert(
+    fc.asyncProperty(request, fc.constantFrom(...versions), async (request, version) => {
+      const ours = await written((over) => produce(kafka, apiOf(version), over, request));
+      expect(ours.equals(await asLibraryDoes(version, request))).toBe(true);
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test("the records of a compressed batch are those of the plain one, and its checksum covers them", async () => {
+  const messages = ["a", "ä", "b".repeat(2_000)].map((text) => ({
+    ...{ value: Buffer.from(text), headers: ["n", text], timestamp: 7 },
+  }));
+  const options = { producerId: { producerId: 3n, producerEpoch: 1 }, sequence: 9 };
+  const plain = await recordBatch(kafka, messages, options);
+  const compressed = await recordBatch(kafka, messages, { ...options, compression: "gzip" });
+  expect(gunzipSync(compressed.subarray(61)).equals(plain.subarray(61))).toBe(true);
+  expect(compressed.readInt16BE(21)).toBe(1);
+  expect(compressed.readInt32BE(8)).toBe(compressed.length - 12);
+  expect(compressed.readUInt32BE(17)).toBe(kafka.crc32c(compressed.subarray(21)));
+});
+
+test("records keep their times, however far apart they are", async () => {
+  const times = [0, 2 ** 31, -(2 ** 31) - 1, 2 ** 41, -(2 ** 41)].map((ms) => BASE_TIME + ms);
+  const messages = times.map((timestamp) => ({ value: Buffer.from("x"), timestamp }));
+  const options = { producerId: { producerId: 3n, producerEpoch: 1 }, sequence: 0 };
+  const encoded = await recordBatch(kafka, messages, options);
+  const read = kafka.readRecordsBatch(kafka.Reader.from(encoded));
+  const [first, latest] = [Number(read.firstTimestamp), Number(read.maxTimestamp)];
+  expect(read.records.map((it) => first + Number(it.timestampDelta))).toEqual(times);
+  expect(latest).toBe(Math.max(...times));
+});
