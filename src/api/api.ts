@@ -11,7 +11,8 @@ import {
 } from "../settings/limits.ts";
 import { consoleResponse } from "./console-files.ts";
 import type { ApiDeps } from "./deps.ts";
-import { createLimiters } from "./limiters.ts";
+import { createLimiters, TooManyRequests } from "./limiters.ts";
+import { REFUSAL_DELAY_MS } from "./limits.ts";
 import { handleRequest, type IncomingRequest } from "./request/handle.ts";
 import { cloudOnlyMessage } from "./response/cloud-only.ts";
 import { errorResponse, toErrorResponse } from "./response/errors.ts";
@@ -56,9 +57,10 @@ export function createApi(given: ApiDeps): Api {
     // Elysia answers HEAD with the route of GET. The control plane does not allow HEAD.
     if (method !== route.method) return noRouteResponse(incoming.request.headers, pathname);
     const done = seconds.startTimer({ route: route.key });
-    const answer = await handleRequest(route, listener, incoming).catch((error: unknown) =>
-      toErrorResponse(error, pathname, deps.logger),
-    );
+    const answer = await handleRequest(route, listener, incoming).catch(async (error: unknown) => {
+      if (error instanceof TooManyRequests) await Bun.sleep(REFUSAL_DELAY_MS);
+      return toErrorResponse(error, pathname, deps.logger);
+    });
     done({ status: answer.status });
     return answer;
   }
@@ -71,7 +73,7 @@ export function createApi(given: ApiDeps): Api {
     handler: { standardHostname: false },
     serve: {
       idleTimeout: IDLE_CONNECTION_SECONDS_MAX,
-      // `readJson` in body.ts bounds the body and answers 413 with a message. Bun's own bound
+      // `readBody` in body.ts bounds the body and answers 413 with a message. Bun's own bound
       // would answer with an empty body.
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     },

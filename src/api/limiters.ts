@@ -1,4 +1,5 @@
 import { ConcurrencyLimiter } from "../concurrency/concurrency-limiter.ts";
+import { atMost, FairSemaphore } from "../concurrency/fair-semaphore.ts";
 import type { Permit } from "../concurrency/permit.ts";
 import { createRateLimiter, TokenBuckets } from "../concurrency/rate-limiter.ts";
 import { ApiError } from "../errors.ts";
@@ -86,6 +87,8 @@ export function createLimiters(requestsPerSecondMax: number) {
       FAILED_SIGN_INS_PER_SECOND_MAX,
       `Expected at most ${FAILED_SIGN_INS_PER_SECOND_MAX} failed sign-ins of an address a second, got more`,
     ),
+    /** Large bodies are parsed one after another, those of several workspaces in turn. */
+    largeBodies: new FairSemaphore(1, atMost(1)),
     /**
      * Counts a request of a workspace against its rate. Throws `TooManyRequests` when the rate is
      * exceeded.

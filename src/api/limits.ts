@@ -16,8 +16,17 @@ export const BODY_BYTES_PER_REQUEST = 64 << 10;
  * `admin.rate` allows in this time.
  */
 export const API_BURST_SECONDS = 10;
+/**
+ * Time that a request beyond a rate or concurrency limit waits for its answer 429. A client that
+ * ignores `Retry-After` can therefore repeat a request only a few times per second and connection.
+ */
+export const REFUSAL_DELAY_MS = 500;
 /** Maximum number of keys in one object of a JSON body. More are answered with 400. */
 export const JSON_KEYS_MAX = 10_000;
+/**
+ * Maximum number of keys, objects and arrays together in a JSON body. More are answered with 400.
+ */
+export const JSON_PARTS_MAX = 100_000;
 /**
  * Maximum number of query parameters of an API request. Repeated names count each time. More are
  * answered with 400.

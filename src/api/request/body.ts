@@ -15,15 +15,14 @@ interface BodyOptions {
   onRead?(bytes: number): void;
 }
 
-/** Reads a request's body as JSON. An empty body counts as `{}`. */
-export async function readJson(
+/** Reads the bytes of a request's body, whose headers must announce JSON. */
+export async function readBody(
   request: Request,
   { secondsMax = BODY_SECONDS_MAX, bytesMax = BODY_BYTES_MAX, onRead }: BodyOptions = {},
-): Promise<unknown> {
-  if (request.body === null) return {};
+): Promise<Buffer> {
+  if (request.body === null) return Buffer.alloc(0);
   expectJsonHeaders(request.headers, bytesMax);
-  const bytes = await readBytes(request.body, secondsMax, bytesMax, onRead);
-  return bytes.length === 0 ? {} : parseJson(bytes);
+  return await readBytes(request.body, secondsMax, bytesMax, onRead);
 }
 
 function expectJsonHeaders(headers: Headers, bytesMax: number): void {
@@ -84,7 +83,9 @@ function tooLarge(bytesMax: number): ApiError {
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-function parseJson(bytes: Buffer): unknown {
+/** Parses the bytes of a body as JSON. An empty body counts as `{}`. */
+export function parseJson(bytes: Buffer): unknown {
+  if (bytes.length === 0) return {};
   let text: string;
   try {
     text = utf8.decode(bytes);

@@ -12,7 +12,7 @@ import { SMALL_BODY_BYTES_MAX } from "../limits.ts";
 import { isErrorStatus, jsonResponse, responseHeaders } from "../response/errors.ts";
 import { EVENT_STREAM, type Route } from "../route.ts";
 import { anonymousPrincipal, authenticate, permit, permitAny } from "./authenticate.ts";
-import { readJson } from "./body.ts";
+import { parseJson, readBody } from "./body.ts";
 import { refuseCrossSite } from "./cross-site.ts";
 import { logDone, logRefused } from "./request-log.ts";
 import { expectBody, readQuery } from "./validation.ts";
@@ -96,8 +96,7 @@ async function runRoute(
   const query = readQuery(route.query, request.url);
   // Before the body is read: what the query decides, and what every body of the route needs.
   permitConditional(route, principal, { query, body: {} });
-  const body =
-    route.body && expectBody(route.body, await readBody(route, deps, incoming, principal));
+  const body = await readValidBody(route, deps, incoming, principal);
   permitConditional(route, principal, { query, body });
   const answer = await withoutIdleTimeout(route, incoming, () =>
     route.handle({
@@ -116,22 +115,32 @@ async function runRoute(
 }
 
 /**
- * Reads a request's body, up to the maximum size of its route. A large body counts against the rate
- * of its workspace.
+ * Reads, parses and validates a request's body, up to the maximum size of its route. A large body
+ * counts against the rate of its workspace, and waits for its turn to be parsed.
  */
-async function readBody(
+async function readValidBody(
   route: Route,
   { limiters }: RouteDeps,
   { request }: IncomingRequest,
   { workspaceId }: Principal,
 ): Promise<unknown> {
+  if (!route.body) return undefined;
   const isOpen = route.needs === "open";
-  return await readJson(request, {
+  const bytes = await readBody(request, {
     bytesMax: isOpen ? OPEN_BODY_BYTES_MAX : bodyBytesMax(route),
-    onRead: (bytes) => {
-      if (!isOpen) limiters.countBody(workspaceId, bytes);
+    onRead: (size) => {
+      if (!isOpen) limiters.countBody(workspaceId, size);
     },
   });
+  if (bytes.length <= SMALL_BODY_BYTES_MAX) return expectBody(route.body, parseJson(bytes));
+  const permit = await limiters.largeBodies.acquire(workspaceId, new AbortController().signal);
+  const startedAt = performance.now();
+  try {
+    return expectBody(route.body, parseJson(bytes));
+  } finally {
+    // Until then the event loop is free for other work, such as deliveries.
+    setTimeout(() => permit.release(), performance.now() - startedAt);
+  }
 }
 
 /** Returns the maximum size in bytes of the body of a request to this route. */

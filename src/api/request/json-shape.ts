@@ -1,6 +1,6 @@
 import { ApiError } from "../../errors.ts";
 import { JSON_LEVELS_MAX } from "../../settings/limits.ts";
-import { JSON_KEYS_MAX } from "../limits.ts";
+import { JSON_KEYS_MAX, JSON_PARTS_MAX } from "../limits.ts";
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -18,10 +18,10 @@ const ARRAY = -1;
 
 /**
  * Throws for a JSON text that would cost too much to parse and validate, because it is nested too
- * deeply or has too many keys.
+ * deeply or has too many keys, objects or arrays.
  */
 export function expectJsonShape(text: string): void {
-  const { levels, keys } = jsonShape(text);
+  const { levels, keys, parts } = jsonShape(text);
   if (levels > JSON_LEVELS_MAX) {
     throw new ApiError("invalid", `Expected JSON of at most ${JSON_LEVELS_MAX} levels, got more`);
   }
@@ -31,15 +31,21 @@ export function expectJsonShape(text: string): void {
       `Expected JSON objects of at most ${JSON_KEYS_MAX} keys, got one with more`,
     );
   }
+  if (parts > JSON_PARTS_MAX) {
+    throw new ApiError(
+      "invalid",
+      `Expected JSON of at most ${JSON_PARTS_MAX} keys, objects and arrays, got more`,
+    );
+  }
 }
 
 /**
- * Counts the nested levels of a JSON text and the keys of its largest object, without parsing the
- * text. Parsers and validators recurse into each level and examine each key, and a body of 4 MiB
- * may have two million levels or 350,000 keys. The count stops after more than `JSON_LEVELS_MAX`
- * levels.
+ * Counts the nested levels of a JSON text, the keys of its largest object, and all its parts: keys,
+ * objects and arrays. It does not parse the text. Parsers and validators recurse into each level
+ * and examine each key, and a body of 4 MiB may have two million levels, 350,000 keys or 1,400,000
+ * objects. The count stops after more than `JSON_LEVELS_MAX` levels.
  */
-export function jsonShape(text: string): { levels: number; keys: number } {
+export function jsonShape(text: string): { levels: number; keys: number; parts: number } {
   /**
    * For each container that is open at this character, the number of its keys, or `ARRAY`. The
    * innermost container is last.
@@ -47,6 +53,7 @@ export function jsonShape(text: string): { levels: number; keys: number } {
   const open: number[] = [];
   let levels = 0;
   let keys = 0;
+  let parts = 0;
   let inString = false;
   for (let i = 0; i < text.length && levels <= JSON_LEVELS_MAX; i++) {
     const code = text.charCodeAt(i);
@@ -69,11 +76,15 @@ export function jsonShape(text: string): { levels: number; keys: number } {
       case OPEN_ARRAY:
         open.push(code === OPEN_OBJECT ? 0 : ARRAY);
         levels = Math.max(levels, open.length);
+        parts += 1;
         break;
       case CLOSE_OBJECT:
-      case CLOSE_ARRAY:
-        keys = Math.max(keys, open.pop() ?? 0);
+      case CLOSE_ARRAY: {
+        const closed = open.pop() ?? 0;
+        keys = Math.max(keys, closed);
+        if (closed > 0) parts += closed;
+      }
     }
   }
-  return { levels, keys: Math.max(keys, ...open) };
+  return { levels, keys: Math.max(keys, ...open), parts };
 }

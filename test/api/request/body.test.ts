@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect } from "node:net";
 import fc from "fast-check";
-import { JSON_KEYS_MAX } from "../../../src/api/limits.ts";
-import { readJson } from "../../../src/api/request/body.ts";
+import { JSON_KEYS_MAX, JSON_PARTS_MAX } from "../../../src/api/limits.ts";
+import { readBody } from "../../../src/api/request/body.ts";
 import { jsonShape } from "../../../src/api/request/json-shape.ts";
 import { startApi, type TestApi } from "../_setup.ts";
 
@@ -183,14 +183,14 @@ describe("a body", () => {
       drips++;
       controller.enqueue(Buffer.from(" "));
     });
-    await expect(readJson(dripping, { secondsMax: 0.2 })).rejects.toThrow(
+    await expect(readBody(dripping, { secondsMax: 0.2 })).rejects.toThrow(
       "Expected the whole body within 0.2 s",
     );
     const after = drips;
     await Bun.sleep(100);
     expect(drips - after).toBeLessThanOrEqual(1);
     const broken = sending(async (controller) => controller.error(new Error("gone")));
-    await expect(readJson(broken)).rejects.toThrow("Expected a whole body, got one that broke off");
+    await expect(readBody(broken)).rejects.toThrow("Expected a whole body, got one that broke off");
   });
 
   test("is not read before the token is known", async () => {
@@ -199,22 +199,28 @@ describe("a body", () => {
   });
 });
 
-test("JSON levels and keys are counted as a parser nests them", () => {
+test("JSON levels, keys and parts are counted as a parser nests them", () => {
   const inside = (value: unknown) =>
     typeof value === "object" && value !== null ? Object.values(value) : [];
   const levels = (value: unknown): number =>
     typeof value === "object" && value !== null ? 1 + Math.max(0, ...inside(value).map(levels)) : 0;
   const keys = (value: unknown): number =>
     Math.max(Array.isArray(value) ? 0 : inside(value).length, 0, ...inside(value).map(keys));
+  const parts = (value: unknown): number => {
+    if (typeof value !== "object" || value === null) return 0;
+    const keysOfOne = Array.isArray(value) ? 0 : inside(value).length;
+    return inside(value).reduce((sum: number, one) => sum + parts(one), 1 + keysOfOne);
+  };
   const hostile = fc.string({ unit: fc.constantFrom('"', "\\", "[", "{", "]", "}", ",", "a") });
   const value = fc.jsonValue({ depthSize: "large", stringUnit: "binary" });
   const spaces = fc.constantFrom(undefined, 2, "\t");
   fc.assert(
     fc.property(fc.oneof(value, fc.dictionary(hostile, fc.array(hostile))), spaces, (any, by) => {
       const text = JSON.stringify(any, null, by);
-      expect(jsonShape(text)).toEqual({ levels: levels(JSON.parse(text)), keys: keys(any) });
+      const expected = { levels: levels(JSON.parse(text)), keys: keys(any), parts: parts(any) };
+      expect(jsonShape(text)).toEqual(expected);
     }),
-    { numRuns: 800 },
+    { numRuns: 150 },
   );
 }, 300_000);
 
@@ -233,6 +239,17 @@ test("an object with more keys than the limit is refused before it is parsed, at
   const events = `[${object(JSON_KEYS_MAX)}]`;
   const body = `{"name":"Wide","language":"javascript","events":${events}}`;
   expect((await create({ body })).status).toBe(200);
+});
+
+test("a body with more keys, objects and arrays than the limit is refused before it is parsed", async () => {
+  const events = (count: number) => `{"events":[{"a":[${Array(count).fill("{}").join()}]}]}`;
+  const statusOf = async (body: string) =>
+    (await api.send("POST", "/v2/run", { body })).body.message;
+  const refused = `Expected JSON of at most ${JSON_PARTS_MAX} keys, objects and arrays, got more`;
+  // The keys `events` and `a`, and the four containers around the objects, count too.
+  expect(await statusOf(events(JSON_PARTS_MAX - 5))).toBe(refused);
+  expect(await statusOf(events(JSON_PARTS_MAX - 6))).toStartWith("Expected ");
+  expect(await statusOf(events(JSON_PARTS_MAX - 6))).not.toBe(refused);
 });
 
 test("a head of 200 KB gets an error of this API", async () => {

@@ -1,12 +1,20 @@
-import { expect, test } from "bun:test";
+import { afterEach, expect, mock, spyOn, test } from "bun:test";
+import { Type } from "@sinclair/typebox";
+import type { RouteDeps } from "../../../src/api/deps.ts";
+import { createLimiters } from "../../../src/api/limiters.ts";
 import {
   API_BURST_SECONDS,
   BODY_BYTES_PER_REQUEST,
+  REFUSAL_DELAY_MS,
   SMALL_BODY_BYTES_MAX,
 } from "../../../src/api/limits.ts";
+import { handleRequest } from "../../../src/api/request/handle.ts";
+import { route } from "../../../src/api/route.ts";
 import { routes } from "../../../src/api/route-table.ts";
 import { configSchema } from "../../../src/settings/schema.ts";
 import { startApi } from "../_setup.ts";
+
+afterEach(() => mock.restore());
 
 test("a request above the workspace's rate is 429 with Retry-After, and open routes have no rate", async () => {
   const api = await startApi({ requestsPerSecondMax: 0.01 });
@@ -22,6 +30,73 @@ test("a request above the workspace's rate is 429 with Retry-After, and open rou
   expect((await api.send("GET", "/transformations", { token: other })).status).toBe(200);
   expect((await api.send("GET", "/health")).status).toBe(200);
   await api.stop();
+});
+
+test("a refused request is answered only after the delay, and other requests do not wait for it", async () => {
+  const api = await startApi({ requestsPerSecondMax: 0.01 });
+  const delay = Promise.withResolvers<void>();
+  const { sleep } = Bun;
+  spyOn(Bun, "sleep").mockImplementation((ms) =>
+    ms === REFUSAL_DELAY_MS ? delay.promise : sleep(ms),
+  );
+  expect((await api.send("GET", "/transformations")).status).toBe(200);
+  let isAnswered = false;
+  const refused = api.send("GET", "/transformations").finally(() => {
+    isAnswered = true;
+  });
+  const { id } = await api.catalog.workspaces.create("Other");
+  const token = await api.tokenWith([], id);
+  expect((await api.send("GET", "/transformations", { token })).status).toBe(200);
+  for (let i = 0; i < 20; i++) await api.send("GET", "/health", { token: null });
+  expect(isAnswered).toBe(false);
+  delay.resolve();
+  expect((await refused).status).toBe(429);
+  await api.stop();
+});
+
+test("large bodies are parsed in different iterations of the event loop, those of two workspaces in turn", async () => {
+  const handled: { workspaceId: string; iteration: number }[] = [];
+  let iteration = 0;
+  let isDone = false;
+  const count = () => {
+    iteration += 1;
+    if (!isDone) setImmediate(count);
+  };
+  count();
+  const large = route("POST /large", {
+    summary: "Takes a large body",
+    needs: [],
+    hasLargeBody: true,
+    body: Type.Object({ padding: Type.String() }),
+    status: 204,
+    answer: Type.Undefined(),
+    example: { body: { padding: "" }, answer: undefined },
+    handle({ workspaceId }) {
+      handled.push({ workspaceId, iteration });
+      return undefined;
+    },
+  });
+  const send = (workspaceId: string) => {
+    const principal = { workspaceId, tokenId: "t", permissions: new Set() };
+    const request = new Request("http://127.0.0.1/large", {
+      method: "POST",
+      headers: { Authorization: "Bearer t" },
+      body: JSON.stringify({ padding: "x".repeat(SMALL_BODY_BYTES_MAX) }),
+    });
+    const deps: RouteDeps = Object.assign(Object.create(null), {
+      hosts: [],
+      logger: { info() {} },
+      limiters,
+      catalog: { current: async () => {}, tokens: { authenticate: () => principal } },
+    });
+    const listener = { deps, closing: request.signal };
+    return handleRequest(large, listener, { request, server: null });
+  };
+  const limiters = createLimiters(0);
+  await Promise.all(["a", "a", "a", "a", "b"].map(send));
+  isDone = true;
+  expect(new Set(handled.map((one) => one.iteration)).size).toBe(5);
+  expect(handled.map(({ workspaceId }) => workspaceId)).toEqual(["a", "a", "b", "a", "a"]);
 });
 
 test("a burst of the clients of RudderStack is within the default rate, and a large body counts more", async () => {
