@@ -23,7 +23,7 @@ interface WantedLane {
   connections: Connection[];
 }
 
-/** Most idle lanes (deliveries) whose log position is written in one trim interval. */
+/** Most lanes (deliveries) that are looked at in one trim interval. */
 const CHECKPOINTS_MAX = 1_000;
 /** Most lanes whose log position is written at once. Collecting one takes up to 50 µs. */
 const CHECKPOINTS_AT_ONCE_MAX = 100;
@@ -44,9 +44,13 @@ export class LaneRegistry {
   readonly #removals = new Map<string, Promise<void>>();
   /** Ids of destinations whose lane could not be removed. The next change tries again. */
   readonly #unremoved = new Set<string>();
-  /** Lanes whose read position `checkpoint` must still write, and how many before its next call. */
-  #checkpointing: Iterator<Lane> | undefined;
+  /** The next lane whose read position is written although it holds back no trimming. */
+  readonly #nextLane = roundRobin(this.#lanes);
+  /** The next lane that is written if it holds back trimming, and how many are looked at. */
+  readonly #nextHolding = roundRobin(this.#lanes);
   #checkpointsLeft = 0;
+  /** Log → position up to which it could be trimmed if all lanes had stored higher positions. */
+  #trimEnds: ReadonlyMap<string, number> = new Map();
   /** Ids of connected destinations of a type that this version does not know. They get no lane. */
   readonly #unknown = new Set<string>();
   /**
@@ -134,19 +138,25 @@ export class LaneRegistry {
   }
 
   /**
-   * Begins to write the log positions of the next lanes (deliveries), at most `CHECKPOINTS_MAX`.
+   * Begins to write the log positions of lanes (deliveries) that keep a log from being trimmed up to
+   * its end in `trimEnds`. Writes those of a few others too, so that a restart reads little again.
    * Each call goes on where the last one ended, so that idle lanes do not stop the others.
    */
-  checkpoint(): void {
+  checkpoint(trimEnds: ReadonlyMap<string, number>): void {
+    this.#trimEnds = trimEnds;
+    const few = Math.min(CHECKPOINTS_AT_ONCE_MAX, this.#lanes.size);
+    for (let count = 0; count < few; count++) this.#nextLane()?.checkpoint();
     this.#checkpointsLeft = Math.min(CHECKPOINTS_MAX, this.#lanes.size);
-    this.continueCheckpoint();
   }
 
   /** Writes some more of the log positions that `checkpoint` began to write. */
   continueCheckpoint(): void {
-    const left = Math.min(CHECKPOINTS_AT_ONCE_MAX, this.#checkpointsLeft);
-    this.#checkpointsLeft -= left;
-    for (let count = 0; count < left; count++) this.#nextToCheckpoint()?.checkpoint();
+    const count = Math.min(CHECKPOINTS_AT_ONCE_MAX, this.#checkpointsLeft);
+    this.#checkpointsLeft -= count;
+    for (let left = count; left > 0; left--) {
+      const lane = this.#nextHolding();
+      if (lane !== undefined && this.#holdsBackTrimming(lane)) lane.checkpoint();
+    }
   }
 
   *gauges(): Generator<LaneGauges> {
@@ -180,11 +190,8 @@ export class LaneRegistry {
     return this.#isOnHold;
   }
 
-  #nextToCheckpoint(): Lane | undefined {
-    const next = this.#checkpointing?.next();
-    if (next?.done === false) return next.value;
-    this.#checkpointing = this.#lanes.values();
-    return this.#checkpointing.next().value;
+  #holdsBackTrimming(lane: Lane): boolean {
+    return this.#trimEnds.entries().some(([log, end]) => (lane.durableLow(log) ?? 0) < end);
   }
 
   /** Updates the lanes of all destinations. Its cost grows with their number. */
@@ -277,4 +284,15 @@ export class LaneRegistry {
     const letters = await ledger.remove(id, live.destination(id) === undefined);
     logger.info({ destinationId: id, events, letters }, "lane removed; its events are discarded");
   }
+}
+
+/** Returns a function that returns the values of the map in turn; undefined when it is empty. */
+function roundRobin<T>(map: ReadonlyMap<string, T>): () => T | undefined {
+  let values = map.values();
+  return () => {
+    const next = values.next();
+    if (next.done === false) return next.value;
+    values = map.values();
+    return values.next().value;
+  };
 }

@@ -68,7 +68,7 @@ test("records of other sources are trimmed although a lane has settled no event"
     lanes.refresh();
     expect(lanes.durableLow("0")).toBe(0);
     await until(() => {
-      lanes.checkpoint();
+      lanes.checkpoint(new Map([["0", 10]]));
       return lanes.durableLow("0") === 10;
     });
   }));
@@ -82,7 +82,7 @@ test("a destination with nothing to read holds no parts of a delivery, and its p
     }
     lanes.refresh();
     expect(opened).toHaveBeenCalledTimes(0);
-    lanes.checkpoint();
+    lanes.checkpoint(new Map([["0", 10]]));
     await until(() => ledger.lane("idle 19")?.logs[0]?.next === 10);
     live.putDestination("behind", { type: "known" });
     live.connect("behind", { 0: 9 });
@@ -117,7 +117,7 @@ test("a destination that is reconnected at once keeps its cursor", () =>
     lanes.refresh();
     const isKept = () => ledger.lane("one") !== undefined;
     await until(() => {
-      lanes.checkpoint();
+      lanes.checkpoint(new Map([["0", 10]]));
       return isKept();
     });
     live.disconnect(before);
@@ -178,10 +178,27 @@ test("cursors of idle lanes are written some at a time, each in its turn", () =>
     connectIdle(live, lanes, 250);
     const scheduled: object[] = [];
     const spy = spyOn(ledger, "schedule").mockImplementation((lane) => void scheduled.push(lane));
-    lanes.checkpoint();
-    const first = scheduled.length;
-    expect(first).toBeLessThanOrEqual(100);
-    for (let n = 0; n < 9; n++) lanes.continueCheckpoint();
-    expect([scheduled.length, new Set(scheduled).size]).toEqual([250, 250]);
+    lanes.checkpoint(new Map([["0", 10]]));
+    const counts = [scheduled.length];
+    for (let n = 0; n < 9; n++) {
+      lanes.continueCheckpoint();
+      counts.push(scheduled.length - counts.reduce((sum, count) => sum + count, 0));
+    }
+    expect(Math.max(...counts)).toBe(100);
+    expect(new Set(scheduled).size).toBe(250);
+    spy.mockRestore();
+  }));
+
+test("of lanes that hold back no trimming, a few are written in each trim interval, in turn", () =>
+  rig((live, lanes, ledger) => {
+    connectIdle(live, lanes, 250);
+    const scheduled = new Set<object>();
+    const spy = spyOn(ledger, "schedule").mockImplementation((lane) => void scheduled.add(lane));
+    const run = () => {
+      lanes.checkpoint(new Map([["0", 0]]));
+      for (let n = 0; n < 9; n++) lanes.continueCheckpoint();
+      return scheduled.size;
+    };
+    expect([run(), run(), run()]).toEqual([100, 200, 250]);
     spy.mockRestore();
   }));

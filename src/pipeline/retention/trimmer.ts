@@ -11,7 +11,10 @@ export const TRIM_AGE_MS_MIN = 60_000;
 
 interface TrimParts {
   readers: ReadonlyMap<string, LogReader>;
-  lanes: { durableLow(log: string): number | undefined; checkpoint(): void };
+  lanes: {
+    durableLow(log: string): number | undefined;
+    checkpoint(trimEnds: ReadonlyMap<string, number>): void;
+  };
   retention: Pick<Retention, "trimmable">;
   clock: Pick<Clock, "elapsed">;
   logger: Logger;
@@ -29,21 +32,13 @@ export function createTrimmer({ readers, lanes, retention, clock, logger }: Trim
   const trimming = new Map<string, Promise<void>>();
   const stop = new AbortController();
 
+  /** The end that a log had a minute ago. */
   function agedEnd(log: string, end: number): number {
     const now = clock.elapsed();
     const marks = [...(seen.get(log) ?? []), { at: now, end }];
     const old = marks.filter((mark) => now - mark.at >= TRIM_AGE_MS_MIN);
     seen.set(log, marks.slice(Math.max(0, old.length - 1)));
     return old.at(-1)?.end ?? 0;
-  }
-
-  /**
-   * Returns the position below which no delivery needs a record of the log, and all records are at
-   * least a minute old.
-   */
-  function passed(log: string, reader: LogReader): number {
-    const end = agedEnd(log, reader.end());
-    return Math.min(end, lanes.durableLow(log) ?? end);
   }
 
   async function trim(log: string, reader: LogReader, below: number): Promise<void> {
@@ -68,8 +63,12 @@ export function createTrimmer({ readers, lanes, retention, clock, logger }: Trim
   return {
     /** Deletes from every log what retention need not keep. Resolves when all logs are done. */
     async run(): Promise<void> {
-      lanes.checkpoint();
-      const below = new Map(Array.from(readers, ([log, it]) => [log, passed(log, it)]));
+      const ends = new Map(Array.from(readers, ([log, it]) => [log, agedEnd(log, it.end())]));
+      lanes.checkpoint(ends);
+      // No delivery needs the records below, which are all at least a minute old.
+      const below = new Map(
+        Array.from(ends, ([log, end]) => [log, Math.min(end, lanes.durableLow(log) ?? end)]),
+      );
       const trimmable = await retention.trimmable(below);
       if (stop.signal.aborted) return;
       await Promise.all(
