@@ -8,7 +8,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import { createSandbox } from "../src/sandbox/guest-sandbox.ts";
-import type { Program, ProgramBatch } from "../src/sandbox/program.ts";
+import { type Program, type ProgramBatch, unsharedMetadata } from "../src/sandbox/program.ts";
 import { median } from "./load.ts";
 import { report } from "./report.ts";
 
@@ -153,7 +153,7 @@ async function endedGuests(): Promise<number> {
 function batchOf(events: string[]): ProgramBatch {
   return {
     events: events.map((text) => Buffer.from(text)),
-    metadata: events.map(() => Buffer.from('{"sourceId":"s1","workspaceId":"bench"}')),
+    metadata: events.map(() => unsharedMetadata({ sourceId: "s1", workspaceId: "bench" })),
   };
 }
 

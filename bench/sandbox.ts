@@ -13,7 +13,7 @@ import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { pino } from "pino";
 import { createSandbox, type GuestSandbox } from "../src/sandbox/guest-sandbox.ts";
-import type { Program, ProgramBatch } from "../src/sandbox/program.ts";
+import { type Program, type ProgramBatch, unsharedMetadata } from "../src/sandbox/program.ts";
 import { report, round2 } from "./report.ts";
 import { directEngine, type Engine, quickjsEngine, workerEngine } from "./sandbox-engines.ts";
 import { benchCode, benchEvents } from "./sandbox-events.ts";
@@ -41,7 +41,9 @@ function program(workspaceId: string, code = benchCode): Program {
 }
 const batchOf = (events: readonly string[]): ProgramBatch => ({
   events: events.map((event) => Buffer.from(event)),
-  metadata: events.map(() => Buffer.from('{"sourceId":"source-1","workspaceId":"workspace-1"}')),
+  metadata: events.map(() =>
+    unsharedMetadata({ sourceId: "source-1", workspaceId: "workspace-1" }),
+  ),
 });
 const open = () =>
   createSandbox({

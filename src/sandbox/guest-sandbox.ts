@@ -4,6 +4,7 @@ import { TEST_OUTPUT_BYTES_MAX } from "../settings/limits.ts";
 import { BatchRun } from "./batch/batch-run.ts";
 import { CostlyPrograms } from "./batch/costly-programs.ts";
 import { endError, isBreach } from "./batch/end-errors.ts";
+import { batchBytes } from "./batch/frame-events.ts";
 import { type ProgramSuspension, ProgramSuspensions } from "./batch/program-suspension.ts";
 import { runBatch } from "./batch/run-batch.ts";
 import { GUEST_ANSWER_BYTES_MAX, GUEST_MEMORY_POLL_MS } from "./guest-limits.ts";
@@ -21,7 +22,6 @@ import type {
   ProgramOutcome,
   UserError,
 } from "./program.ts";
-import { jsonArrayBytes } from "./protocol/guest-frames.ts";
 import { parseInspectReply, parseLoadReply } from "./protocol/reply-parser.ts";
 import {
   type CheckReport,
@@ -118,7 +118,7 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
     const culpritsMax = costly.culpritsLeft(program);
     const run = new BatchRun(program, batch, { ...liveOptions, culpritsMax });
     const { workspaceId, language } = program;
-    const bytes = jsonArrayBytes(batch.events) + jsonArrayBytes(batch.metadata);
+    const bytes = batchBytes(batch);
     // A batch that has cost the first guest goes on in the second one, so that it delays no other
     // program of the workspace any longer.
     const isCostly = () => run.hasCostGuest || costly.has(program);

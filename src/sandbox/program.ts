@@ -52,8 +52,27 @@ export interface Program {
  */
 export interface ProgramBatch {
   events: readonly Uint8Array[];
-  /** One JSON object per event, as text in UTF-8, in the order of `events`. */
-  metadata: readonly Uint8Array[];
+  /** Metadata of each event, in the order of `events`. */
+  metadata: readonly EventMetadata[];
+}
+
+/**
+ * Metadata of one event in two parts, so that what the events of a batch have in common is sent to
+ * the guest process once.
+ */
+export interface EventMetadata {
+  /** Text of a JSON object. Events with an equal text share it. */
+  shared: string;
+  /**
+   * JSON values of `ownMetadataKeys`, separated by commas. They replace the values in `shared`.
+   * Empty when `shared` has all metadata of the event.
+   */
+  own: string;
+}
+
+/** Returns the metadata of an event that shares it with no other event. */
+export function unsharedMetadata(metadata: object): EventMetadata {
+  return { shared: JSON.stringify(metadata), own: "" };
 }
 
 /**
@@ -77,6 +96,9 @@ export const metadataKeys = [
   "transformationVersionId",
 ] as const;
 export type MetadataKey = (typeof metadataKeys)[number];
+
+/** Metadata that differs between almost all events of a batch. */
+export const ownMetadataKeys = ["messageId", "rudderId", "receivedAt"] as const;
 
 /**
  * A line that user code wrote with `log(...)`, such as `Log: a 1 true`, with the event for which it

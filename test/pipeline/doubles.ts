@@ -11,7 +11,13 @@ import type { BuiltEvent } from "../../src/pipeline/model/input-event.ts";
 import type { LaneEvent } from "../../src/pipeline/model/lane-event.ts";
 import { createLaneMetrics, type LaneMetrics } from "../../src/pipeline/monitoring/metrics.ts";
 import { SharedReader } from "../../src/pipeline/reading/shared-reader.ts";
-import type { Program, ProgramBatch, ProgramOutcome } from "../../src/sandbox/program.ts";
+import {
+  type EventMetadata,
+  ownMetadataKeys,
+  type Program,
+  type ProgramBatch,
+  type ProgramOutcome,
+} from "../../src/sandbox/program.ts";
 import type { Sandbox } from "../../src/sandbox/sandbox.ts";
 
 /** An event log in memory, its records durable as soon as they are appended. */
@@ -149,7 +155,7 @@ export class FakeSandbox implements Sandbox {
     if (code === undefined) throw new Error("Unknown code");
     return events.slice(0, this.outcomesMax).map((event, index) => {
       try {
-        const made = code(parse(event), parse(metadata[index]!) as unknown as Metadata);
+        const made = code(parse(event), metadataValues(metadata[index]!));
         const all = made === null ? [] : Array.isArray(made) ? made : [made];
         return { events: all.map((one) => Buffer.from(JSON.stringify(one))) };
       } catch (error) {
@@ -166,6 +172,15 @@ export class FakeSandbox implements Sandbox {
 
 function unsupported(): never {
   throw new Error("Not part of this test");
+}
+
+/** Returns the values that `metadata(event)` has in user code. */
+export function metadataValues({ shared, own }: EventMetadata): Metadata {
+  const values: unknown[] = JSON.parse(`[${own}]`);
+  return {
+    ...JSON.parse(shared),
+    ...Object.fromEntries(values.map((one, n) => [ownMetadataKeys[n], one])),
+  };
 }
 
 function parse(bytes: Uint8Array): { n: number; anonymousId: string } {

@@ -1,5 +1,5 @@
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
-import type { ProgramOutcome } from "../../src/sandbox/program.ts";
+import { type ProgramOutcome, unsharedMetadata } from "../../src/sandbox/program.ts";
 import cases from "./cases/user-code.json";
 import { hasty, library, PATIENCE_MS, program, testSandbox } from "./support.ts";
 
@@ -125,9 +125,7 @@ async function transformed({ id, input }: Case): Promise<Expected> {
     }),
     {
       events: events.map((event) => Buffer.from(JSON.stringify(event))),
-      metadata: events.map(({ messageId }) =>
-        Buffer.from(JSON.stringify(metadata[String(messageId)] ?? {})),
-      ),
+      metadata: events.map(({ messageId }) => unsharedMetadata(metadata[String(messageId)] ?? {})),
     },
   );
   if (report.error) return { runError: report.error.message };

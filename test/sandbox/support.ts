@@ -3,7 +3,12 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import { createSandbox, type SandboxOptions } from "../../src/sandbox/guest-sandbox.ts";
-import type { Program, ProgramBatch, ProgramOutcome } from "../../src/sandbox/program.ts";
+import {
+  type Program,
+  type ProgramBatch,
+  type ProgramOutcome,
+  unsharedMetadata,
+} from "../../src/sandbox/program.ts";
 
 /** How long a test may take: a busy machine hands out CPU time slowly. */
 export const PATIENCE_MS = 300_000;
@@ -57,7 +62,7 @@ export function batch(...events: object[]): ProgramBatch {
   return {
     events: events.map((event) => Buffer.from(JSON.stringify(event))),
     metadata: events.map((event) =>
-      Buffer.from(JSON.stringify({ sourceId: "s1", messageId: Reflect.get(event, "messageId") })),
+      unsharedMetadata({ sourceId: "s1", messageId: Reflect.get(event, "messageId") }),
     ),
   };
 }
@@ -65,7 +70,7 @@ export function batch(...events: object[]): ProgramBatch {
 /** Events as people write them for a test, without a messageId, each of another name. */
 export const nameless: ProgramBatch = {
   events: ["one", "two", "three"].map((event) => Buffer.from(JSON.stringify({ event }))),
-  metadata: ["one", "two", "three"].map((eventName) => Buffer.from(JSON.stringify({ eventName }))),
+  metadata: ["one", "two", "three"].map((eventName) => unsharedMetadata({ eventName })),
 };
 
 /** Outcomes with events parsed: a list of outputs, or the text of an error. */

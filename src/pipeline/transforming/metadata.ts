@@ -1,24 +1,26 @@
 import type { LiveProgram } from "../../catalog/live-view.ts";
 import type { Destination, Source } from "../../catalog/model.ts";
 import { rudderId } from "../../event/rudder-id.ts";
-import type { MetadataKey } from "../../sandbox/program.ts";
+import type { EventMetadata, MetadataKey } from "../../sandbox/program.ts";
 import type { InputEvent } from "../model/input-event.ts";
 
 /**
- * Creates a function that returns the JSON text for `metadata(event)` in user code. The part that
- * all events of a batch share is serialized only once.
+ * Creates a function that returns an event's metadata, which user code reads with
+ * `metadata(event)`. The text that events have in common is serialized only once.
  */
 export function createMetadata(
   destination: Destination,
   live: LiveProgram,
   sourceById: (id: string) => Source | undefined,
-): (input: InputEvent) => Uint8Array {
-  const heads = new Map<string, string>();
+): (input: InputEvent) => EventMetadata {
+  const known = new Map<string, string>();
   const { id: transformationId, versionId: transformationVersionId } = live.transformation;
-  const tail = members({ transformationId, transformationVersionId });
-  const headOf = (sourceId: string) => {
+  const sharedOf = ({ sourceId, type, event }: InputEvent) => {
+    const key = `${sourceId} ${type} ${event.name ?? ""}`;
+    const before = known.get(key);
+    if (before !== undefined) return before;
     const source = sourceById(sourceId);
-    const head = members({
+    const values: Record<MetadataKey, unknown> = {
       sourceId,
       sourceName: source?.name,
       sourceType: source?.type,
@@ -26,28 +28,30 @@ export function createMetadata(
       destinationId: destination.id,
       destinationName: destination.name,
       destinationType: destination.type,
-    });
-    heads.set(sourceId, head);
-    return head;
+      // The event's own values replace these three. They keep the keys in their order.
+      messageId: "",
+      rudderId: "",
+      receivedAt: "",
+      // A page event may have no name.
+      eventName: event.name || undefined,
+      eventType: type,
+      transformationId,
+      transformationVersionId,
+    };
+    const shared = JSON.stringify(values);
+    known.set(key, shared);
+    return shared;
   };
+  let receivedAt = Number.NaN;
+  let receivedAtText = "";
   return (input) => {
-    const { event, sourceId, messageId, type } = input;
-    const head = heads.get(sourceId) ?? headOf(sourceId);
+    const { event, messageId } = input;
+    // Events that follow each other in a busy log were often received in the same millisecond.
+    if (input.receivedAt !== receivedAt) {
+      receivedAt = input.receivedAt;
+      receivedAtText = new Date(receivedAt).toISOString();
+    }
     const rudder = rudderId(event.userId, event.anonymousId);
-    const receivedAt = new Date(input.receivedAt).toISOString();
-    // A page event may have no name.
-    const name = event.name ? `"eventName":${JSON.stringify(event.name)},` : "";
-    return Buffer.from(
-      `{${head},"messageId":"${messageId}","rudderId":"${rudder}","receivedAt":"${receivedAt}",` +
-        `${name}"eventType":"${type}",${tail}}`,
-    );
+    return { shared: sharedOf(input), own: `"${messageId}","${rudder}","${receivedAtText}"` };
   };
-}
-
-/**
- * Serializes an object's members as JSON text without the braces, so that more members can be
- * added.
- */
-function members(values: Partial<Record<MetadataKey, unknown>>): string {
-  return JSON.stringify(values).slice(1, -1);
 }

@@ -1,6 +1,12 @@
 import type { Catalog } from "../../catalog/catalog.ts";
 import type { Revision } from "../../catalog/model.ts";
-import type { Program, ProgramBatch, ProgramOutcome, UserError } from "../../sandbox/program.ts";
+import {
+  type Program,
+  type ProgramBatch,
+  type ProgramOutcome,
+  type UserError,
+  unsharedMetadata,
+} from "../../sandbox/program.ts";
 import { defaultEvents } from "../default-test-events.ts";
 import { guestLanguage, libraryCode, programOf } from "../guest-program.ts";
 import type { TestEvent, TestSuite } from "../publisher.ts";
@@ -106,8 +112,7 @@ function batchOf(revision: Revision, { input, metadata = [] }: TestSuite): Progr
   return {
     events: input.map((event) => Buffer.from(JSON.stringify(event))),
     metadata: input.map((event, index) => {
-      const json = { ...testMetadata(revision, event, index), ...metadata[index] };
-      return Buffer.from(JSON.stringify(json));
+      return unsharedMetadata({ ...testMetadata(revision, event, index), ...metadata[index] });
     }),
   };
 }

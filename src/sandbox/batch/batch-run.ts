@@ -7,7 +7,8 @@ import type { Guest } from "../process/guest.ts";
 import { type GuestEndCause, GuestEndedError } from "../process/guest-end.ts";
 import type { GuestSource } from "../process/guest-source.ts";
 import type { LogLine, Program, ProgramBatch, ProgramOutcome, UserError } from "../program.ts";
-import { type JsonTexts, jsonArrayBytes } from "../protocol/guest-frames.ts";
+import { metadataJson } from "../protocol/event-metadata.ts";
+import { jsonArrayBytes } from "../protocol/guest-frames.ts";
 import type { RunStop } from "../protocol/guest-protocol.ts";
 import { parseRunReply, type RunReport } from "../protocol/reply-parser.ts";
 import type { TestBudget } from "../test-budget.ts";
@@ -207,8 +208,8 @@ export class BatchRun {
     taken: readonly number[],
     accounting: RunAccounting,
   ): Promise<RunAnswer> {
-    const events = this.#textsOf(taken, this.#batch.events);
-    const metadata = this.#textsOf(taken, this.#batch.metadata);
+    const events = this.#ofTaken(taken, this.#batch.events);
+    const metadata = metadataJson(this.#ofTaken(taken, this.#batch.metadata));
     const { cpuMs, clockMs, killMs } = this.#budget;
     const { wallMs } = this.#options.limits;
     const logsMax = this.#logs.linesLeft;
@@ -229,8 +230,8 @@ export class BatchRun {
     );
   }
 
-  #textsOf(taken: readonly number[], texts: JsonTexts): JsonTexts {
-    return taken.length === texts.length ? texts : taken.map((index) => texts[index]!);
+  #ofTaken<T>(taken: readonly number[], all: readonly T[]): readonly T[] {
+    return taken.length === all.length ? all : taken.map((index) => all[index]!);
   }
 
   #handleStop(taken: readonly number[], stop: RunStop): void {

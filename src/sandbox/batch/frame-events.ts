@@ -16,8 +16,21 @@ export function firstFrameOf(open: readonly number[], batch: ProgramBatch): read
   let bytes = 0;
   const end = open.findIndex((index, position) => {
     if (position === GUEST_INPUT_EVENTS_MAX) return true;
-    bytes += batch.events[index]!.length + batch.metadata[index]!.length;
+    bytes += eventBytes(batch, index);
     return bytes > GUEST_INPUT_BYTES_MAX;
   });
   return end < 0 ? open : open.slice(0, Math.max(1, end));
+}
+
+/** Returns the approximate number of bytes that a batch takes in frames to the guest process. */
+export function batchBytes(batch: ProgramBatch): number {
+  let bytes = 0;
+  for (let index = 0; index < batch.events.length; index += 1) bytes += eventBytes(batch, index);
+  return bytes;
+}
+
+/** Size of an event with its metadata, as if it shared nothing with the metadata of others. */
+function eventBytes({ events, metadata }: ProgramBatch, index: number): number {
+  const { shared, own } = metadata[index]!;
+  return events[index]!.length + shared.length + own.length;
 }

@@ -2,11 +2,11 @@ import { assert, InvariantError } from "../../assert.ts";
 import type { HostCalls } from "../host-calls/host-calls.ts";
 import {
   decodeGuestReply,
+  type FrameText,
   type GuestFrame,
   GuestFrameError,
   GuestFrameReader,
   GuestFrameWriter,
-  type JsonTexts,
 } from "../protocol/guest-frames.ts";
 import type { ExchangeNumber, HostCallResults, HostRequest } from "../protocol/guest-protocol.ts";
 import { type GuestEndCause, GuestEndedError } from "./guest-end.ts";
@@ -98,7 +98,7 @@ export class GuestChannel {
 
   request(
     header: HostRequest,
-    body: readonly JsonTexts[],
+    body: readonly FrameText[],
     limits: ExchangeLimits,
   ): Promise<GuestFrame> {
     return new Promise((resolve, reject) => {

@@ -1,7 +1,7 @@
 import { assert, InvariantError } from "../../assert.ts";
 import { GUEST_START_MS_MAX } from "../guest-limits.ts";
 import type { GuestLanguage, UserError } from "../program.ts";
-import { type GuestFrame, GuestFrameError, type JsonTexts } from "../protocol/guest-frames.ts";
+import { type FrameText, type GuestFrame, GuestFrameError } from "../protocol/guest-frames.ts";
 import type { HostRequest } from "../protocol/guest-protocol.ts";
 import { printable } from "../protocol/printable.ts";
 import { isStackOverflow, parseStartReply, type StartReport } from "../protocol/reply-parser.ts";
@@ -173,7 +173,7 @@ export class Guest {
    */
   async request<T>(
     header: HostRequest,
-    body: readonly JsonTexts[],
+    body: readonly FrameText[],
     limits: ExchangeLimits,
     parse: (frame: GuestFrame) => T,
   ): Promise<T> {

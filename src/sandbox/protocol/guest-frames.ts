@@ -36,6 +36,9 @@ export interface GuestFrame {
  */
 export type JsonTexts = readonly Uint8Array[];
 
+/** One JSON text in the body of a frame (message between host and guest process). */
+export type FrameText = JsonTexts | string;
+
 /** Returns the size in bytes of the JSON array that the texts form. */
 export function jsonArrayBytes(texts: JsonTexts): number {
   let bytes = 2 + Math.max(0, texts.length - 1);
@@ -51,14 +54,17 @@ export function jsonArrayBytes(texts: JsonTexts): number {
 export class GuestFrameWriter {
   #buffer = Buffer.allocUnsafeSlow(WRITER_BYTES_MIN);
 
-  write(header: object, arrays: readonly JsonTexts[]): Buffer {
+  write(header: object, body: readonly FrameText[]): Buffer {
     const line = JSON.stringify(header);
-    let bytesMax = LENGTH_BYTES + BYTES_PER_CHAR_MAX * line.length + 1;
-    for (const texts of arrays) bytesMax += jsonArrayBytes(texts);
+    let bytesMax = LENGTH_BYTES + textBytesMax(line) + 1;
+    for (const part of body) bytesMax += textBytesMax(part);
     const buffer = this.#reserve(bytesMax);
     let end = LENGTH_BYTES + buffer.write(line, LENGTH_BYTES);
     buffer[end++] = NEWLINE;
-    for (const texts of arrays) end = writeArray(buffer, end, texts);
+    for (const part of body) {
+      if (typeof part === "string") end += buffer.write(part, end);
+      else end = writeArray(buffer, end, part);
+    }
     assert(end <= bytesMax, "A frame fits the memory that was reserved for it");
     buffer.writeUInt32LE(end - LENGTH_BYTES, 0);
     return buffer.subarray(0, end);
@@ -77,6 +83,10 @@ const WRITER_BYTES_MIN = 16 << 10;
 const WRITER_BYTES_MAX = 1 << 20;
 /** Maximum number of UTF-8 bytes that encode one UTF-16 unit. */
 export const BYTES_PER_CHAR_MAX = 3;
+
+function textBytesMax(text: FrameText): number {
+  return typeof text === "string" ? BYTES_PER_CHAR_MAX * text.length : jsonArrayBytes(text);
+}
 
 function writeArray(buffer: Buffer, start: number, texts: JsonTexts): number {
   let end = start;

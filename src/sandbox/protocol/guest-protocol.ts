@@ -54,14 +54,14 @@ export interface LoadRequest {
 }
 
 /**
- * Request to run events through a loaded program. The body consists of a JSON array of events and a
- * JSON array of their metadata. The guest process replies `ran`.
+ * Request to run events through a loaded program. The body consists of a JSON array of events and
+ * the JSON text of their metadata (`metadataJson`). The guest process replies `ran`.
  */
 export interface RunRequest {
   kind: "run";
   program: number;
   count: number;
-  /** Size in bytes of the array of events in the body. The array of metadata follows it. */
+  /** Size in bytes of the array of events in the body. The metadata follows it. */
   eventsBytes: number;
   /** Clock time in milliseconds after which the guest process stops the code. */
   budgetMs: number;

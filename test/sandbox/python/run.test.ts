@@ -1,4 +1,5 @@
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
+import { unsharedMetadata } from "../../../src/sandbox/program.ts";
 import { batch, library, nameless, PATIENCE_MS, shown } from "../support.ts";
 import { python, pythonSandbox, runner } from "./support.ts";
 
@@ -317,11 +318,9 @@ test("an exception of transformBatch fails only the events for which it is raise
 test("an event that is no object is the code's own affair", async () => {
   const code =
     "def transformEvent(event, metadata):\n    return {'event': event, **metadata(event)}\n";
-  const [events, metadata] = [
-    ["5", '"a"', "[1]", "null"],
-    ["{}", "{}", "{}", "{}"],
-  ].map((texts) => texts.map((text) => Buffer.from(text)));
-  const outcomes = await sandbox.run(python(code), { events: events!, metadata: metadata! });
+  const events = ["5", '"a"', "[1]", "null"].map((text) => Buffer.from(text));
+  const metadata = events.map(() => unsharedMetadata({}));
+  const outcomes = await sandbox.run(python(code), { events, metadata });
   expect(shown(outcomes)).toEqual([5, "a", [1], null].map((event) => [{ event }]));
 });
 

@@ -1,9 +1,9 @@
 /**
  * Defines the functions of user code that need no host call: `log`, `getCredential`, `metadata`.
  */
-(own, limits) => {
+(own, limits, metadataObject) => {
   const { parse, stringify, ownKeys, create, provide, cut, shown, Fault, TypeFault } = own;
-  const { logCharsMax, logStackCharsMax, metadataKeys } = limits;
+  const { logCharsMax, logStackCharsMax } = limits;
 
   let credentials = create(null);
   let logsMax = 0;
@@ -13,9 +13,13 @@
   let logCount = 0;
   /** Returns the index of the event whose function is being called; −1 at other times. */
   let current = () => -1;
-  let metadataText = "[]";
-  let metadataOf;
-  let metadataList;
+  /** Metadata of the events, as `metadataJson` of the host writes it. */
+  let metadataText = "[[],[]]";
+  /** For each event, the index of its object in `sharedMetadata`, and its own values. */
+  let metadataRows;
+  let sharedMetadata;
+  /** Rows of the events that have a messageId, by that id; undefined until the first use. */
+  let rowsById;
   let ids = create(null);
   /** Events without a messageId, by index. */
   let nameless = create(null);
@@ -54,22 +58,20 @@
    * messageId, such as a test event, is found by its object identity.
    */
   function metadata(event) {
-    if (metadataOf === undefined) {
-      metadataList = parse(metadataText);
-      metadataOf = create(null);
-      for (let i = 0; i < count; i += 1) metadataOf[ids[i]] = metadataList[i];
+    if (rowsById === undefined) {
+      const parsed = parse(metadataText);
+      sharedMetadata = parsed[0];
+      metadataRows = parsed[1];
+      rowsById = create(null);
+      for (let i = 0; i < count; i += 1) rowsById[ids[i]] = metadataRows[i];
     }
     const id = event?.messageId;
-    const known = id === undefined ? ofNameless(event) : metadataOf[id];
-    const answer = {};
-    for (let i = 0; i < metadataKeys.length; i += 1) {
-      answer[metadataKeys[i]] = known?.[metadataKeys[i]];
-    }
-    return answer;
+    const row = id === undefined ? rowOfNameless(event) : rowsById[id];
+    return metadataObject(row && sharedMetadata[row[0]], row);
   }
 
-  function ofNameless(event) {
-    for (const index in nameless) if (nameless[index] === event) return metadataList[index];
+  function rowOfNameless(event) {
+    for (const index in nameless) if (nameless[index] === event) return metadataRows[index];
     return undefined;
   }
 
@@ -85,7 +87,7 @@
     },
     begin(metadataOfAll, lines, chars, currentEvent) {
       metadataText = metadataOfAll;
-      metadataOf = undefined;
+      rowsById = undefined;
       logsMax = lines;
       logsCharsMax = chars;
       logs = "";

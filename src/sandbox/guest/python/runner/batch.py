@@ -12,6 +12,8 @@ NEVER_SETTLED = "Timed out"
 _NOT_AN_OBJECT = "returned event from transformEvent(event) is not an object"
 _ITEM_NOT_AN_OBJECT = "returned event in events array from {} is not an object"
 _NOT_A_LIST = "returned events from transformBatch(event) is not an array"
+# Keys of the values in a row of metadata: `ownMetadataKeys` of the host.
+_OWN_METADATA = ("messageId", "rudderId", "receivedAt")
 
 
 class Batch:
@@ -63,7 +65,10 @@ class Batch:
         event without a messageId, such as a test event, is found by its object identity.
         """
         if self._metadata is None:
-            every = decoded(self._metadata_json.decode())
+            shared, rows = decoded(self._metadata_json.decode())
+            every = [
+                {**shared[number], **dict(zip(_OWN_METADATA, values))} for number, *values in rows
+            ]
             self._metadata = {
                 identity: one for identity, one in zip(self._ids, every) if type(identity) is str
             }
