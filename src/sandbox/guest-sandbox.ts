@@ -180,19 +180,24 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
     });
   }
 
-  function inspect(
+  async function inspect(
     workspaceId: string,
     language: GuestLanguage,
     code: string,
-    budget = new TestBudget(),
+    budget?: TestBudget,
   ): Promise<ImportInspection> {
-    return requestOnce(
+    using own = budget ? undefined : new TestBudget();
+    const spent = budget ?? own!;
+    const failed = (error: UserError) => ({ imports: [], error });
+    const work = requestOf(
       workspaceId,
       language,
-      budget,
+      spent,
       (guest) => guest.request({ kind: "inspect", code }, [], exchangeLimits, parseInspectReply),
-      (error) => ({ imports: [], error }),
+      failed,
     );
+    const parse = () => pool.parseInThrowAway(workspaceId, language, spent, work);
+    return await failIfSpent(spent, parse, failed);
   }
 
   function checkLibrary(
@@ -203,28 +208,30 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
     budget = new TestBudget(),
   ): Promise<UserError | undefined> {
     const request = { importName, code, libraries, budgetMs: limits.cpuMs };
-    return requestOnce(
+    const failed = (error: UserError) => error;
+    const work = requestOf(
       workspaceId,
       language,
       budget,
       (guest) => guest.request({ kind: "library", ...request }, [], exchangeLimits, parseLoadReply),
-      (error) => error,
+      failed,
     );
+    const load = () => pool.useThrowAway(workspaceId, language, budget, work);
+    return failIfSpent(budget, load, failed);
   }
 
   /**
-   * Sends one request to a guest process that serves nothing else and ends afterwards. When the
-   * process ends before it replies, the code is to blame: resolves with the result of `failed` for
-   * the error.
+   * Returns work that sends one request to a guest process. When the process ends before it replies,
+   * the code is to blame: the work resolves with the result of `failed` for the error.
    */
-  function requestOnce<T>(
+  function requestOf<T>(
     workspaceId: string,
     language: GuestLanguage,
     budget: TestBudget,
     request: (guest: Guest) => Promise<T>,
     failed: (error: UserError) => T,
-  ): Promise<T> {
-    const work = async (source: GuestSource) => {
+  ): (source: GuestSource) => Promise<T> {
+    return async (source) => {
       const guest = await source.guest();
       try {
         guest.assign(workspaceId, language);
@@ -234,11 +241,6 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
         return failed(budget.error ?? endError(error.end));
       }
     };
-    return failIfSpent(
-      budget,
-      () => pool.useThrowAway(workspaceId, language, budget, work),
-      failed,
-    );
   }
 }
 

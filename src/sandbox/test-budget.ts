@@ -31,6 +31,7 @@ export class TestBudget implements Disposable {
   readonly #caller: AbortSignal | undefined;
   readonly #end = new AbortController();
   readonly #clock: Timer;
+  readonly #disposal = new DisposableStack();
   #cpuMs = 0;
   #outputBytes = 0;
   #over: "cpu" | "wall" | "caller" | undefined;
@@ -101,7 +102,14 @@ export class TestBudget implements Disposable {
     this.#outputBytes += bytes;
   }
 
+  /** Calls `release` at the end of the request, when the budget is disposed, or at once after it. */
+  onDispose(release: () => void): void {
+    if (this.#disposal.disposed) release();
+    else this.#disposal.defer(release);
+  }
+
   [Symbol.dispose](): void {
+    this.#disposal.dispose();
     clearTimeout(this.#clock);
     this.#caller?.removeEventListener("abort", this.#handleHangUp);
   }

@@ -1,3 +1,4 @@
+import type { Permit } from "../../concurrency/permit.ts";
 import { GUEST_MEMORY_POLL_MS } from "../guest-limits.ts";
 import type { Guest } from "../process/guest.ts";
 import type { GuestSource } from "../process/guest-source.ts";
@@ -15,13 +16,15 @@ const FREE_CPU_MS = 20;
 
 /**
  * Provides the guest process for one test of user code, and a new one when the test has killed it.
- * The CPU time of all these guests is charged to the budget of the test's request.
+ * The CPU time of all these guests is charged to the budget of the test's request. Holds a permit
+ * until it is disposed.
  */
-export class ThrowAwayGuests implements GuestSource {
+export class ThrowAwayGuests implements GuestSource, Disposable {
   readonly isLeaving = false;
+  readonly language: GuestLanguage;
   readonly #starter: GuestStarter;
-  readonly #language: GuestLanguage;
   readonly #budget: TestBudget;
+  readonly #permit: Permit;
   readonly #meter: Timer;
   #guest: Guest | undefined;
   #losses = 0;
@@ -31,18 +34,24 @@ export class ThrowAwayGuests implements GuestSource {
    */
   #chargedMs = 0;
 
-  constructor(starter: GuestStarter, language: GuestLanguage, budget: TestBudget) {
+  constructor(starter: GuestStarter, language: GuestLanguage, budget: TestBudget, permit: Permit) {
     this.#starter = starter;
-    this.#language = language;
+    this.language = language;
     this.#budget = budget;
+    this.#permit = permit;
     this.#meter = setInterval(() => this.#charge(), GUEST_MEMORY_POLL_MS);
     budget.signal.addEventListener("abort", this.#stop);
+  }
+
+  /** Whether a guest process has started and has not ended. */
+  get isAlive(): boolean {
+    return this.#guest !== undefined && !this.#guest.dying;
   }
 
   async guest(): Promise<Guest> {
     if (this.#guest && !this.#guest.dying) return this.#guest;
     if (this.#guest) this.#losses += 1;
-    const start = this.#starter.acquire(this.#language, this.#losses);
+    const start = this.#starter.acquire(this.language, this.#losses);
     const guest = await unlessOver(start, this.#budget);
     this.#guest = guest;
     this.#budget.restartClock();
@@ -52,11 +61,12 @@ export class ThrowAwayGuests implements GuestSource {
   }
 
   /** Charges the remaining CPU time of the guest process to the budget, and kills the guest. */
-  close(): void {
+  [Symbol.dispose](): void {
     clearInterval(this.#meter);
     this.#budget.signal.removeEventListener("abort", this.#stop);
     this.#charge();
     this.#guest?.kill("retired");
+    this.#permit[Symbol.dispose]();
   }
 
   #charge(): void {

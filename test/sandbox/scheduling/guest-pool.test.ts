@@ -1,7 +1,9 @@
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { Registry } from "prom-client";
 import { SandboxUnavailable } from "../../../src/sandbox/sandbox.ts";
+import { TestBudget } from "../../../src/sandbox/test-budget.ts";
 import {
   batch,
   childProcesses,
@@ -90,6 +92,47 @@ test("test runs take no guest from a workspace that is idle, one workspace too m
   expect(await count(1)).toBe(1);
   await sandbox.close();
   await ended;
+});
+
+test("code is parsed and tested in one guest, which no other request gets", async () => {
+  const metrics = new Registry();
+  const sandbox = testSandbox({ metrics });
+  const started = async () => {
+    const counter = await metrics.getSingleMetric("pixelmill_guest_starts_total")!.get();
+    return counter.values[0]!.value;
+  };
+  const counting = "let n = 0; export const transformEvent = () => ({ n: ++n })";
+  const request = async () => {
+    using budget = new TestBudget();
+    await sandbox.inspect("w1", "javascript", counting, budget);
+    await sandbox.inspect("w1", "javascript", "", budget);
+    const { outcomes } = await sandbox.check(program(counting), batch({}), budget);
+    return shown(outcomes);
+  };
+  expect(await request()).toEqual([[{ n: 1 }]]);
+  // The spare guest that the request took, and the next spare.
+  expect(await started()).toBe(2);
+  expect(await request()).toEqual([[{ n: 1 }]]);
+  expect(await started()).toBe(3);
+  await sandbox.close();
+});
+
+test("a guest that only parsed ends with its request, or when the request needs another one", async () => {
+  const sandbox = testSandbox({ limits: { throwAways: 1 } });
+  using budget = new TestBudget();
+  await sandbox.inspect("w1", "javascript", "", budget);
+  const other = new TestBudget();
+  const waiting = sandbox.check(program(identity), batch({}), other);
+  // The workspace's turn comes again after the other request, which holds no guest by then.
+  const python = { language: "python" as const };
+  const code = "def transformEvent(event, metadata):\n    return event";
+  const reports = [await sandbox.check(program(code, python), batch({}), budget), await waiting];
+  expect(reports.map(({ outcomes }) => shown(outcomes))).toEqual([[[{}]], [[{}]]]);
+  await sandbox.inspect("w1", "javascript", "", other);
+  other[Symbol.dispose]();
+  const { outcomes } = await sandbox.check(program(identity), batch({}), budget);
+  expect(shown(outcomes)).toEqual([[{}]]);
+  await sandbox.close();
 });
 
 test("workspaces take turns at test runs", async () => {
