@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { GUEST_MEMORY_BYTES_MAX, GUEST_PYTHON_MEMORY_BYTES_MAX } from "../../settings/limits.ts";
 import { GUEST_PROGRAMS_MAX, GUEST_THREADS_MAX } from "../guest-limits.ts";
 import type { GuestLanguage } from "../program.ts";
@@ -27,6 +28,8 @@ const GUEST_WARM_SPARES = 1;
  * between two batches.
  */
 export const GUEST_PYTHON_RECYCLE_MEMORY_BYTES = 192 << 20;
+/** Maximum number of threads that compile WebAssembly in a Python guest process. */
+const PYTHON_COMPILER_THREADS_MAX = 4;
 /**
  * Address space in KiB of a Python guest process: two reservations of 4 GiB for WebAssembly memory,
  * 1.4 GiB for the rest of the process, and a reserve of 0.7 GiB.
@@ -106,6 +109,8 @@ export const languageProfiles: Readonly<Record<GuestLanguage, LanguageProfile>> 
       BUN_JSC_structureHeapSizeInKB: "65536",
       BUN_JSC_jitMemoryReservationSize: "134217728",
       BUN_JSC_useShadowRealm: "0",
+      // The engine would leave one processor of two free, and half of a start is compiling.
+      BUN_JSC_numberOfWasmCompilerThreads: `${Math.min(PYTHON_COMPILER_THREADS_MAX, availableParallelism())}`,
     },
     // WebAssembly memory that is reserved whole grows without a copy and needs no check at each
     // access: a sixth faster, half the peak. Pyodide has two, one of them for a page.

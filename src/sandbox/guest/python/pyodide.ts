@@ -67,15 +67,20 @@ export function loadForSnapshot(): Promise<Pyodide> {
 
 /**
  * Loads an interpreter in the state of a snapshot, which must have been made by this build of
- * Pyodide.
+ * Pyodide. `compressed` is decompressed in another thread while the engine compiles Pyodide.
  */
-export async function restore(snapshot: Uint8Array): Promise<RestoredPython> {
+export async function restore(compressed: Uint8Array): Promise<RestoredPython> {
   let exhausted = false;
+  let decompressed: Promise<Uint8Array> | undefined = Bun.zstdDecompress(compressed);
   const pyodide = await loadPyodide({
     ...options,
-    _loadSnapshot: snapshot,
+    // Pyodide would wait for the snapshot before it compiles, so it gets the snapshot afterwards.
+    _loadSnapshot: new Uint8Array(0),
     async createPyodideModule(settings) {
-      const module = await createModule(settings);
+      const [module, snapshot] = await Promise.all([createModule(settings), decompressed!]);
+      // Nothing may refer to the 38 MB of the snapshot once it is in the heap.
+      decompressed = undefined;
+      provideSnapshot((settings as unknown as { API: SnapshotApi }).API, snapshot);
       const heap = module as unknown as Heap;
       limitMemory(heap.memory, () => {
         exhausted = true;
@@ -84,9 +89,6 @@ export async function restore(snapshot: Uint8Array): Promise<RestoredPython> {
       return module;
     },
   });
-  // Pyodide would keep its options, and 38 MB with them.
-  const { config } = (pyodide as unknown as { _api: { config: Options } })._api;
-  delete config._loadSnapshot;
   return {
     python: (pyodide as unknown as { _module: CPython })._module,
     setSignalSource: (source) => pyodide.setInterruptBuffer(source as unknown as Uint8Array),
@@ -96,6 +98,20 @@ export async function restore(snapshot: Uint8Array): Promise<RestoredPython> {
       proxy.destroy();
     },
     exhausted: () => exhausted,
+  };
+}
+
+interface SnapshotApi {
+  /** Copies a snapshot into the heap. Pyodide calls it once. */
+  restoreSnapshot(snapshot: Uint8Array): unknown;
+}
+
+/** Makes Pyodide restore `snapshot` instead of the one in its options. */
+function provideSnapshot(api: SnapshotApi, snapshot: Uint8Array): void {
+  const { restoreSnapshot } = api;
+  api.restoreSnapshot = () => {
+    api.restoreSnapshot = restoreSnapshot;
+    return restoreSnapshot(snapshot);
   };
 }
 

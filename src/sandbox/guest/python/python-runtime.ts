@@ -72,7 +72,7 @@ function callHost(call: string): string {
 }
 
 async function restored(): Promise<RestoredPython> {
-  return restore(Bun.zstdDecompressSync(readFileSync(await snapshotPath())));
+  return restore(readFileSync(await snapshotPath()));
 }
 
 /**
