@@ -1,14 +1,19 @@
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { afterEach, beforeEach, expect, type Mock, spyOn, test } from "bun:test";
 import { createMetrics } from "../../src/observe/metrics.ts";
+import { LaneReader } from "../../src/pipeline/reading/lane-reader.ts";
 import { record } from "./doubles.ts";
 import { numbersTo, Rig, Sink, until } from "./rig.ts";
 
 let rig: Rig;
+let spy: Mock<LaneReader["take"]> | undefined;
 beforeEach(() => {
   rig = new Rig();
   rig.live.addSource("other");
 });
-afterEach(() => rig.end());
+afterEach(() => {
+  spy?.mockRestore();
+  return rig.end();
+});
 
 const other = { sourceId: "other" };
 
@@ -19,21 +24,38 @@ test("events of another source wake no lane, however many lanes are idle", async
     rig.live.putDestination(`one ${n}`, { config: { webhookUrl: sink.url } });
     rig.live.connect(`one ${n}`);
   }
+  const looks = countLooks();
   rig.start();
   rig.log.append(record(0));
   await until(() => sink.taken.length === 200);
-  await Bun.sleep(50);
+  // A lane that has taken an event looks for another one a little later.
+  await until(() => looks.found === 200 && looks.vain === 200);
   const before = rig.log.endCalls;
   for (const n of numbersTo(100)) {
     rig.log.append(record(n, "ann", other));
     await Bun.sleep(0);
   }
-  // If lanes woke, each of the 200 would have read the log's end a hundred times. Some may still be
-  // awake from the record before.
-  expect(rig.log.endCalls - before).toBeLessThan(2_000);
+  // One look at the log's end for each append, and one for each pass of the trimmer.
+  expect(rig.log.endCalls - before).toBeLessThan(110);
+  expect(looks).toEqual({ found: 200, vain: 200 });
   rig.log.append(record(1));
   await until(() => sink.taken.length === 400);
 });
+
+/** Counts the looks of all lanes for new events that have ended: those that found some, or none. */
+function countLooks(): { found: number; vain: number } {
+  const counts = { found: 0, vain: 0 };
+  const { take } = LaneReader.prototype;
+  spy = spyOn(LaneReader.prototype, "take").mockImplementation(async function (
+    this: LaneReader,
+    ...bounds
+  ) {
+    const events = await take.apply(this, bounds);
+    counts[events.length > 0 ? "found" : "vain"] += 1;
+    return events;
+  });
+  return counts;
+}
 
 test("events of a source wake no lane of a disabled destination, and it misses none of its own", async () => {
   const sink = rig.webhook("one");

@@ -13,11 +13,15 @@ import {
  * sent.
  */
 export class LaneRoutes {
-  #current: Routes;
+  #destination: Destination;
+  #connections: readonly Connection[];
+  /** Made at its first use, which most destinations never have: they are idle. */
+  #current: Routes | undefined;
   #isRemoved = false;
 
   constructor(destination: Destination, connections: readonly Connection[]) {
-    this.#current = createRoutes(destination, connections);
+    this.#destination = destination;
+    this.#connections = connections;
   }
 
   /**
@@ -25,11 +29,16 @@ export class LaneRoutes {
    * references shows whether an event was checked against the current routes.
    */
   get current(): Routes {
+    this.#current ??= createRoutes(this.#destination, this.#connections);
     return this.#current;
   }
 
   get destination(): Destination {
-    return this.#current.destination;
+    return this.#destination;
+  }
+
+  get connections(): readonly Connection[] {
+    return this.#connections;
   }
 
   /**
@@ -37,12 +46,13 @@ export class LaneRoutes {
    * nothing has changed.
    */
   update(destination: Destination, connections: readonly Connection[]): string[] | undefined {
-    const routes = createRoutes(destination, connections);
-    if (Bun.deepEquals(routes, this.#current)) return undefined;
-    const ids = this.#current.bySource.values().map(({ id }) => id);
-    const ended = [...ids].filter((id) => !connections.some((connection) => connection.id === id));
-    this.#current = routes;
-    return ended;
+    const before = [this.#destination, this.#connections];
+    if (Bun.deepEquals([destination, connections], before)) return undefined;
+    const ids = this.#connections.map(({ id }) => id);
+    this.#destination = destination;
+    this.#connections = connections;
+    this.#current = undefined;
+    return ids.filter((id) => !connections.some((connection) => connection.id === id));
   }
 
   /**
@@ -50,7 +60,7 @@ export class LaneRoutes {
    * connections again before it is sent.
    */
   invalidate(): void {
-    this.#current = { ...this.#current };
+    this.#current = { ...this.current };
   }
 
   /** Makes every later decision "discard", because the destination was deleted or disconnected. */
@@ -73,9 +83,9 @@ export class LaneRoutes {
     }
     const decision =
       "connectionId" in origin
-        ? decideRoute(this.#current, input.sourceId, origin)
-        : decideReplay(this.#current);
-    if (decision.kind === "send") event.checkedRoutes = this.#current;
+        ? decideRoute(this.current, input.sourceId, origin)
+        : decideReplay(this.current);
+    if (decision.kind === "send") event.checkedRoutes = this.current;
     return decision;
   }
 }

@@ -2,9 +2,10 @@ import type { Connection, Destination } from "../../catalog/model.ts";
 import type { DestinationKind } from "../../destinations/destination.ts";
 import { messageOf } from "../../errors.ts";
 import type { LaneChange, LaneCommitSource } from "../ledger/ledger.ts";
-import type { DeliveryIntent } from "../model/lane-record.ts";
+import type { DeliveryIntent, LaneRecord } from "../model/lane-record.ts";
 import type { FailureState, LaneGauges, LaneLabels } from "../monitoring/lane-gauges.ts";
 import { LaneReader } from "../reading/lane-reader.ts";
+import { RestingReader } from "../reading/resting-reader.ts";
 import { ActiveLane } from "./active-lane.ts";
 import { isStored } from "./lane-committer.ts";
 import type { LaneContext } from "./lane-context.ts";
@@ -20,7 +21,8 @@ export class Lane implements LaneCommitSource {
   readonly #kind: DestinationKind;
   readonly #labels: LaneLabels;
   readonly #routes: LaneRoutes;
-  readonly #reader: LaneReader;
+  /** Only rests while there is nothing to read. */
+  #reader: LaneReader | RestingReader;
   /** The working parts; undefined until there is something to read or to replay. */
   #active: ActiveLane | undefined;
   #isStopped = false;
@@ -44,8 +46,12 @@ export class Lane implements LaneCommitSource {
     this.#routes = new LaneRoutes(destination, connections);
     const record = context.ledger.lane(destination.id);
     const recovered = kind.batchLimits === undefined ? undefined : record?.sealed;
-    this.#reader = new LaneReader(context.logs, this.#routes.current, record, recovered);
-    if (mayReplay || recovered !== undefined || !this.#reader.rest()) this.#activate(recovered);
+    const reader =
+      mayReplay || recovered !== undefined
+        ? undefined
+        : this.#restingReader(record, () => undefined);
+    this.#reader = reader ?? new LaneReader(context.logs, this.#routes.current, record, recovered);
+    if (reader === undefined) this.#activate(recovered);
   }
 
   get destination(): Destination {
@@ -71,8 +77,10 @@ export class Lane implements LaneCommitSource {
 
   /** Makes the lane look for new records in its logs; with `later`, only at the next call. */
   wake(later = false): void {
-    this.#reader.wake();
-    if (!later) this.#wakeActive();
+    this.#wakeReader().wake();
+    if (later) return;
+    if (this.#active !== undefined) this.#active.wake();
+    else if (!this.#isStopped) this.#activate();
   }
 
   /** Call when replay jobs of the destination began or ended, or dead letters were requeued. */
@@ -96,9 +104,10 @@ export class Lane implements LaneCommitSource {
       this.#context.logger.info(fields, "connection ended; its events are discarded");
     }
     this.#context.metrics.renameLane(this.#labels, destination.name);
-    this.#reader.setRoutes(this.#routes.current);
+    const reader = this.#wakeReader();
+    reader.setRoutes(this.#routes.current);
     if (this.#active !== undefined) this.#active.update(destination);
-    else if (!this.#reader.rest()) this.#wakeActive();
+    else this.#restOrActivate(reader);
   }
 
   /**
@@ -163,9 +172,24 @@ export class Lane implements LaneCommitSource {
     this.abort();
   }
 
-  #wakeActive(): void {
-    if (this.#active !== undefined) this.#active.wake();
+  #restOrActivate(reader: LaneReader): void {
+    const resting = this.#restingReader(reader.record(), (log) => reader.durableLow(log));
+    if (resting !== undefined) this.#reader = resting;
     else if (!this.#isStopped) this.#activate();
+  }
+
+  #restingReader(
+    record: LaneRecord | undefined,
+    durableLow: (log: string) => number | undefined,
+  ): RestingReader | undefined {
+    const { logs } = this.#context;
+    return RestingReader.create(logs, this.#routes.connections, record, durableLow);
+  }
+
+  #wakeReader(): LaneReader {
+    if (this.#reader instanceof RestingReader)
+      this.#reader = this.#reader.wake(this.#routes.current);
+    return this.#reader;
   }
 
   #activate(recovered?: DeliveryIntent): void {
@@ -174,7 +198,7 @@ export class Lane implements LaneCommitSource {
       kind: this.#kind,
       labels: this.#labels,
       routes: this.#routes,
-      reader: this.#reader,
+      reader: this.#wakeReader(),
       recovered,
       fail: (error) => this.fail(error),
     });

@@ -83,18 +83,6 @@ export class LaneReader {
     }
   }
 
-  /**
-   * Notes that nothing is left to read, if that is so: then the reader skips the records of other
-   * sources, as after a `take` that found nothing. Returns whether it is so.
-   */
-  rest(): boolean {
-    const logs = this.#logs.names();
-    this.#isIdle =
-      this.#recovering === undefined &&
-      logs.every((log) => this.#logs.end(log) <= this.#cursor(log).position);
-    return this.#isIdle;
-  }
-
   /** Notes that the logs may hold new records of connected sources. */
   wake(): void {
     this.#skipAnnounced();
@@ -210,9 +198,7 @@ export class LaneReader {
   #cursor(log: string): Cursor {
     const known = this.#cursors.get(log);
     if (known !== undefined) return known;
-    const starts = [...this.#routes.bySource.values()].map((c) => firstCovered(c, log));
-    // A lane without connections, which has replays alone, reads nothing.
-    const next = starts.length > 0 ? Math.min(...starts) : this.#logs.end(log);
+    const next = firstToRead(log, [...this.#routes.bySource.values()], this.#logs);
     const cursor = new Cursor(this.#stored[log] ?? { next, pending: [] });
     this.#cursors.set(log, cursor);
     return cursor;
@@ -295,4 +281,15 @@ export class LaneReader {
 
 function wanted(cursor: Cursor, connection: Connection, log: string, sequence: number): boolean {
   return cursor.wants(sequence, connection.id) && covers(connection, log, sequence);
+}
+
+/** Sequence number of the first record that a lane with these connections reads from a log. */
+export function firstToRead(
+  log: string,
+  connections: readonly Connection[],
+  logs: Pick<LogSet, "end">,
+): number {
+  // A lane without connections, which has replays alone, reads nothing.
+  if (connections.length === 0) return logs.end(log);
+  return Math.min(...connections.map((connection) => firstCovered(connection, log)));
 }

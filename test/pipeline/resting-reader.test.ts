@@ -1,0 +1,71 @@
+import { expect, test } from "bun:test";
+import type { Connection, Destination } from "../../src/catalog/model.ts";
+import type { LaneRecord } from "../../src/pipeline/model/lane-record.ts";
+import { createRoutes } from "../../src/pipeline/model/routes.ts";
+import { LaneReader } from "../../src/pipeline/reading/lane-reader.ts";
+import { RestingReader } from "../../src/pipeline/reading/resting-reader.ts";
+import { FakeLive, feedOf, MemoryLog, record } from "./doubles.ts";
+import { numbersTo } from "./rig.ts";
+
+const live = new FakeLive();
+live.putDestination("one");
+live.connect("one", { 0: 4 }, { id: "c" });
+const destination: Destination = live.destinations.get("one")!;
+const connection: Connection = live.connections.get("c")!;
+
+/** Logs with ten records. */
+function tenRecords() {
+  const log = new MemoryLog();
+  log.append(...numbersTo(10).map((n) => record(n)));
+  return { log, logs: feedOf(log) };
+}
+
+const cases: [string, LaneRecord | undefined, Connection[]][] = [
+  ["never ran, and is connected from the log's middle on", undefined, [connection]],
+  ["never ran, and is connected from the log's end on", undefined, [at(10)]],
+  ["has no connections", undefined, []],
+  ["is at the log's end", stored(10), [connection]],
+  ["is behind the log's end", stored(9), [connection]],
+  ["has a record without an outcome", stored(10, [3]), [connection]],
+  ["is at the log's end, with a connection that it never read", stored(10), [at(5, "new")]],
+  ["is at the log's end, with a new connection", stored(10), [connection, at(10, "new")]],
+  ["is at the log's end, with a connection that is live again", stored(10), [at(7)]],
+  ["is above the end of a damaged log", stored(12), [connection]],
+];
+
+function at(from: number, id = "c"): Connection {
+  return { ...connection, id, sourceId: id, from: { 0: from } };
+}
+
+function stored(next: number, pending: number[] = []): LaneRecord {
+  return { logs: { 0: { next, pending } }, known: { c: { 0: 4 } } };
+}
+
+test.each(cases)("a lane that %s rests only when it would take no record", async (_, row, to) => {
+  const { logs } = tenRecords();
+  const resting = RestingReader.create(logs, to, row, () => undefined);
+  const reader = new LaneReader(logs, createRoutes(destination, to), row);
+  const isThrough = reader.lagEvents() === 0;
+  expect(resting !== undefined).toBe(isThrough);
+  if (resting === undefined) return;
+  expect(resting.record()).toEqual(reader.record());
+  expect(resting.lagEvents()).toBe(0);
+  expect(resting.durableLow("0")).toBe(reader.durableLow("0")!);
+  expect(await reader.take(10, 1e6)).toEqual([]);
+});
+
+test("a resting reader passes announced records, and goes on with what is on disk", async () => {
+  const { log, logs } = tenRecords();
+  const resting = RestingReader.create(logs, [connection], stored(10), () => 6)!;
+  log.append(record(10), record(11));
+  expect(resting.lagEvents()).toBe(2);
+  logs.setAnnouncedEnd("0", 12);
+  expect([resting.lagEvents(), resting.durableLow("0")]).toEqual([0, 6]);
+  log.append(record(12));
+  const reader = resting.wake(createRoutes(destination, [connection]));
+  expect(reader.durableLow("0")).toBe(6);
+  const [event] = await reader.take(10, 1e6);
+  expect(event?.origin).toMatchObject({ sequence: 12 });
+  resting.committed(resting.lows());
+  expect(resting.durableLow("0")).toBe(12);
+});
