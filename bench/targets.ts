@@ -114,7 +114,7 @@ export async function nginx(): Promise<Target | undefined> {
   return {
     name: "nginx empty_gif, buffered log",
     url: url + targetOf("0".repeat(27)),
-    pids: childrenOf(pid, "worker process"),
+    pids: childrenOf(pid, "nginx: worker process"),
     stop,
   };
 }
