@@ -1,3 +1,5 @@
+import { utf8Text } from "./utf8.ts";
+
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
@@ -85,11 +87,8 @@ function valueEnd(json: Uint8Array, start: number): number {
   return json.length;
 }
 
-/** `Buffer`'s method; a `Uint8Array` needs no `Buffer` around it. */
-const { utf8Slice } = Buffer.prototype;
-
 function parsed(json: Uint8Array, start: number, end: number): unknown {
-  const text: string = utf8Slice.call(json, start, end);
+  const text = utf8Text(json, start, end);
   if (json[start] === QUOTE && !text.includes("\\")) return text.slice(1, -1);
   try {
     return JSON.parse(text);

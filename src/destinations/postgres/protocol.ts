@@ -101,7 +101,7 @@ export const terminate = frame("X");
 export function startup(parameters: Readonly<Record<string, string>>): Buffer {
   const pairs = Object.entries(parameters).map(([name, value]) => `${name}\0${value}\0`);
   const body = Buffer.from(`\0\x03\0\0${pairs.join("")}\0`);
-  return Buffer.concat([lengthOf(body), body]);
+  return Buffer.concat([lengthOf([body]), body]);
 }
 
 export function password(text: string): Buffer {
@@ -126,31 +126,35 @@ export type Statement = readonly [sql: string, ...parameters: string[]];
 
 /** Encodes the messages that run statements in one transaction. Parameters are sent as text. */
 export function query(...statements: Statement[]): Buffer {
-  return Buffer.concat([...statements.map(([sql, ...given]) => statement(sql, given)), sync]);
+  return Buffer.concat([...statements.flatMap(([sql, ...given]) => statement(sql, given)), sync]);
 }
 
-function statement(sql: string, parameters: readonly string[]): Buffer {
+function statement(sql: string, parameters: readonly string[]): Buffer[] {
   const values = parameters.flatMap((parameter) => {
     const text = Buffer.from(parameter);
     return [number32(text.length), text];
   });
   const none = "\0\0";
-  return Buffer.concat([
-    frame("P", `\0${sql}\0`, none),
-    frame("B", none, none, number16(parameters.length), ...values, none),
-    frame("E", "\0", number32(0)),
-  ]);
+  return [
+    ...frameParts("P", `\0${sql}\0`, none),
+    ...frameParts("B", none, none, number16(parameters.length), ...values, none),
+    ...frameParts("E", "\0", number32(0)),
+  ];
 }
 
 function frame(type: string, ...parts: (string | Buffer)[]): Buffer {
-  const body = Buffer.concat(
-    parts.map((part) => (typeof part === "string" ? Buffer.from(part) : part)),
-  );
-  return Buffer.concat([Buffer.from(type), lengthOf(body), body]);
+  return Buffer.concat(frameParts(type, ...parts));
 }
 
-function lengthOf(body: Buffer): Buffer {
-  return number32(body.length + 4);
+/** Returns the parts of a message; a long one need not be copied until all messages are joined. */
+function frameParts(type: string, ...parts: (string | Buffer)[]): Buffer[] {
+  const body = parts.map((part) => (typeof part === "string" ? Buffer.from(part) : part));
+  return [Buffer.from(type), lengthOf(body), ...body];
+}
+
+/** Encodes the length of a message, which counts itself. */
+function lengthOf(body: readonly Buffer[]): Buffer {
+  return number32(body.reduce((sum, { length }) => sum + length, 4));
 }
 
 function number32(value: number): Buffer {

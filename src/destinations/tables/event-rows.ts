@@ -1,8 +1,9 @@
 import { createHash } from "node:crypto";
 import type { OutgoingEvent } from "../destination.ts";
+import { utf8Text } from "../formats/utf8.ts";
 import { cleanText } from "./column-values.ts";
 import { MESSAGE_ID_BYTES_MAX, TABLE_EVENT_COLUMNS_MAX, TABLE_LEVELS_MAX } from "./limits.ts";
-import type { WarehouseNames } from "./warehouse-names.ts";
+import type { KeyPath, WarehouseNames } from "./warehouse-names.ts";
 
 /** The values of one table row that is made from an event. */
 export interface EventRow {
@@ -12,9 +13,12 @@ export interface EventRow {
   /** Index of the row's event in its delivery. */
   index: number;
   /**
-   * Values by column name. A value is a non-empty text, a number, a boolean, an array or an object.
+   * Values by column name, without a prototype. A value is a non-empty text, a number, a boolean,
+   * an array or an object.
    */
-  cells: Map<string, unknown>;
+  cells: Record<string, unknown>;
+  /** Number of cells. */
+  size: number;
   /**
    * Values that have no column of their own, by the path of their keys joined by `_`. They are
    * written to the column `rest__json`.
@@ -62,9 +66,12 @@ const fixedByType: Record<string, typeof fixed> = {
   group: { group_id: (event) => event.groupId },
   alias: { previous_id: (event) => event.previousId },
 };
-const keys = new Set(["id", "event", ...Object.keys(fixed)]);
-const sources = new Map(
-  Object.keys(types).map((type) => [type, Object.entries({ ...fixed, ...fixedByType[type] })]),
+/** For each type of event, its fixed columns, and the names of all columns that are not for properties. */
+const columnsByType = new Map(
+  Object.keys(types).map((type) => {
+    const columns = Object.entries({ ...fixed, ...fixedByType[type] });
+    return [type, { columns, names: new Set(["id", "event", ...columns.map(([name]) => name)]) }];
+  }),
 );
 
 /**
@@ -84,24 +91,25 @@ export function rowsOf(
   if (shape === undefined) {
     throw new NoRowError(`Expected an event of type ${Object.keys(types).join(", ")}`);
   }
-  const row = emptyRow(shape.table, index, [["id", messageIdOf(event, outgoing)]]);
-  const own = fixedByType[type] ?? {};
-  const isKey = (name: string) => keys.has(name) || Object.hasOwn(own, name);
-  for (const [column, value] of sources.get(type)!) {
+  const row = emptyRow(shape.table, index);
+  set(row, "id", messageIdOf(event, outgoing));
+  const own = columnsByType.get(type)!;
+  for (const [column, value] of own.columns) {
     const cell = value(event, outgoing);
-    if (!isBlank(cell) && !isObject(cell)) row.cells.set(column, cell);
+    if (!isBlank(cell) && !isObject(cell)) set(row, column, cell);
   }
-  flatten(within(event.context), "context", 1, (path, value) =>
-    put(row, names, isKey, path, value),
-  );
+  const putAll = (target: EventRow, part: unknown, root: KeyPath, level: number) =>
+    flatten(within(part), names, root, level, (path, cell) => put(target, own.names, path, cell));
+  putAll(row, event.context, names.contextPath, 1);
   const eventName = type === "track" && isText(event.event) ? names.table(event.event) : "";
-  if (eventName !== "") row.cells.set("event", eventName);
-  const part = within(event[shape.part]);
+  if (eventName !== "") set(row, "event", eventName);
   const hasOwnTable = eventName !== "" && mayNameTable(eventName);
-  const target = hasOwnTable
-    ? { ...emptyRow(eventName, index, row.cells), isNamedByEvent: true }
-    : row;
-  flatten(part, "", 0, (path, value) => put(target, names, isKey, path, value));
+  const target = hasOwnTable ? emptyRow(eventName, index) : row;
+  if (hasOwnTable) {
+    target.isNamedByEvent = true;
+    for (const column in row.cells) set(target, column, row.cells[column]);
+  }
+  putAll(target, event[shape.part], names.rootPath, 0);
   return hasOwnTable ? [row, target] : [row];
 }
 
@@ -110,59 +118,64 @@ export function rowsOf(
  */
 export function rawRow(outgoing: OutgoingEvent, index: number, table: string): EventRow {
   const event = parsed(outgoing);
-  const row = emptyRow(table, index, [["message_id", messageIdOf(event, outgoing)]]);
-  row.cells.set("received_at", fixed.received_at!(event, outgoing));
+  const row = emptyRow(table, index);
+  set(row, "message_id", messageIdOf(event, outgoing));
+  set(row, "received_at", fixed.received_at!(event, outgoing));
   for (const key of ["type", "event"]) {
-    if (!isBlank(event[key]) && !isObject(event[key])) row.cells.set(key, event[key]);
+    if (!isBlank(event[key]) && !isObject(event[key])) set(row, key, event[key]);
   }
-  row.cells.set("payload", event);
+  set(row, "payload", event);
   return row;
 }
 
-function emptyRow(table: string, index: number, cells: Iterable<[string, unknown]>): EventRow {
-  const rest = Object.create(null);
-  return { table, isNamedByEvent: false, index, cells: new Map(cells), rest };
+function emptyRow(table: string, index: number): EventRow {
+  const [cells, rest] = [Object.create(null), Object.create(null)];
+  return { table, isNamedByEvent: false, index, cells, size: 0, rest };
+}
+
+function set(row: EventRow, column: string, value: unknown): void {
+  if (row.cells[column] === undefined) row.size += 1;
+  row.cells[column] = value;
 }
 
 function put(
-  { cells, rest }: EventRow,
-  names: WarehouseNames,
-  isKey: (name: string) => boolean,
-  path: string,
+  row: EventRow,
+  ownNames: ReadonlySet<string>,
+  { text, column }: KeyPath,
   value: unknown,
 ): void {
-  const name = names.column(path);
+  const known = row.cells[column];
   // Different keys may give the same column name, for example keys that differ only in case. Then
   // the first key gets the column.
-  if (name === "" || isKey(name) || cells.has(name)) {
-    if (cells.get(name) !== value) rest[path] = value;
-  } else if (cells.size >= TABLE_EVENT_COLUMNS_MAX) rest[path] = value;
-  else cells.set(name, value);
+  if (known !== undefined || column === "" || ownNames.has(column)) {
+    if (known !== value) row.rest[text] = value;
+  } else if (row.size >= TABLE_EVENT_COLUMNS_MAX) row.rest[text] = value;
+  else set(row, column, value);
 }
 
 /**
  * Calls `onValue` for each value of `input` and its nested objects that becomes a column, with the
- * names of its keys joined by `_`.
+ * path of its keys.
  */
 function flatten(
   input: JsonObject,
-  prefix: string,
+  names: WarehouseNames,
+  prefix: KeyPath,
   level: number,
-  onValue: (path: string, value: unknown) => void,
+  onValue: (path: KeyPath, value: unknown) => void,
 ): void {
   for (const key in input) {
     const value = input[key];
-    const path = prefix === "" ? key : `${prefix}_${key}`;
-    if (isObject(value) && level < TABLE_LEVELS_MAX) flatten(value, path, level + 1, onValue);
-    else if (!isBlank(value)) onValue(path, value);
+    if (isObject(value) && level < TABLE_LEVELS_MAX) {
+      flatten(value, names, names.pathBelow(prefix, key), level + 1, onValue);
+    } else if (!isBlank(value)) onValue(names.pathBelow(prefix, key), value);
   }
 }
 
 function parsed({ bytes }: OutgoingEvent): JsonObject {
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString();
   let event: unknown;
   try {
-    event = JSON.parse(text);
+    event = JSON.parse(utf8Text(bytes));
   } catch {
     // A text that is not valid JSON contains no object.
   }

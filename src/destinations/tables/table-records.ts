@@ -51,7 +51,8 @@ export function missingColumns(
   };
   for (const { cells, rest } of rows) {
     for (const column in rest) needsRest ||= column !== undefined;
-    for (const [column, value] of cells) {
+    for (const column in cells) {
+      const value = cells[column];
       const existing = columns.get(column);
       if (existing === undefined) {
         const type = knownTypes.get(column) ?? typeOf(value);
@@ -98,11 +99,21 @@ export function wholeRecord(
   columns: TableColumns,
   names: WarehouseNames,
 ) {
-  const record: TableRecord = {};
-  for (const [column, value] of cells) {
-    if (!put(record, column, value, columns, names)) return undefined;
+  // Most values are written as they are, so most records are the cells themselves.
+  let record = cells as TableRecord;
+  const changed = () => {
+    if (record === cells) record = Object.assign(Object.create(null), cells);
+    return record;
+  };
+  for (const column in cells) {
+    const value = cells[column];
+    const existing = columns.get(column);
+    if (existing !== undefined && fit(value, existing) === value) continue;
+    if (!put(changed(), column, value, columns, names)) return undefined;
+    // The value went into the text column.
+    if (record[column] === value) delete record[column];
   }
-  for (const _ in rest) return putRest(record, rest, columns) ? record : undefined;
+  for (const _ in rest) return putRest(changed(), rest, columns) ? record : undefined;
   return record;
 }
 
@@ -117,7 +128,8 @@ export function recordOf(
 ): TableRecord {
   const record: TableRecord = {};
   const left = { ...rest };
-  for (const [column, value] of cells) {
+  for (const column in cells) {
+    const value = cells[column];
     if (!put(record, column, value, columns, names)) left[column] = value;
   }
   const [first] = Object.keys(left);

@@ -20,12 +20,22 @@ const typeTables = new Set([
   ...["tracks", "pages", "screens", "aliases", "groups", "accounts", "users", "identifies"],
 ]);
 
-/**
- * Number of keys whose column names are cached. Making a name is the most expensive part of making
- * a row.
- */
+/** Number of paths of keys, and of event names, whose column and table names are cached. */
 const CACHED_NAMES_MAX = 10_000;
 const CACHED_CHARS_MAX = 256;
+
+/**
+ * A path of keys in events. Paths that occur often are made once, with the name of their column:
+ * making the name is the most expensive part of making a row.
+ */
+export interface KeyPath {
+  /** The keys, joined by `_`. */
+  text: string;
+  /** Name of the column; empty when no character of the keys can be used. */
+  column: string;
+  /** The paths with one more key, by that key. */
+  below: Map<string, KeyPath> | undefined;
+}
 
 /**
  * Makes the names of tables and columns as RudderStack's warehouse does: snake_case with ASCII
@@ -34,11 +44,35 @@ const CACHED_CHARS_MAX = 256;
  */
 export class WarehouseNames {
   readonly #rules: NameRules;
-  readonly #columns = new Map<string, string>();
+  /** Path of an event's properties or traits. */
+  readonly rootPath: KeyPath = { text: "", column: "", below: undefined };
+  /** Path of an event's context. */
+  readonly contextPath: KeyPath = { text: "context", column: "", below: undefined };
+  #pathCount = 0;
   readonly #tables = new Map<string, string>();
 
   constructor(rules: NameRules) {
     this.#rules = rules;
+  }
+
+  /** Returns the path with one more key. */
+  pathBelow(path: KeyPath, key: string): KeyPath {
+    return path.below?.get(key) ?? this.#grow(path, key);
+  }
+
+  #grow(path: KeyPath, key: string): KeyPath {
+    const text = path.text === "" ? key : `${path.text}_${key}`;
+    const grown = { text, column: this.column(text), below: undefined };
+    if (text.length > CACHED_CHARS_MAX) return grown;
+    if (this.#pathCount >= CACHED_NAMES_MAX) {
+      this.rootPath.below = undefined;
+      this.contextPath.below = undefined;
+      this.#pathCount = 0;
+    }
+    this.#pathCount += 1;
+    path.below ??= new Map();
+    path.below.set(key, grown);
+    return grown;
   }
 
   /**
@@ -46,15 +80,18 @@ export class WarehouseNames {
    * be used.
    */
   column(path: string): string {
-    return cached(this.#columns, path, () => this.#safe(snake(path)));
+    return this.#safe(snake(path));
   }
 
   /** Returns the table name for an event name; empty when no character can be used. */
   table(event: string): string {
-    return cached(this.#tables, event, () => {
-      const name = this.#safe(snake(event));
-      return typeTables.has(name) ? `_${name}` : name;
-    });
+    const known = this.#tables.get(event);
+    if (known !== undefined) return known;
+    const safe = this.#safe(snake(event));
+    const name = typeTables.has(safe) ? `_${safe}` : safe;
+    if (this.#tables.size >= CACHED_NAMES_MAX) this.#tables.clear();
+    if (event.length <= CACHED_CHARS_MAX) this.#tables.set(event, name);
+    return name;
   }
 
   /** Returns the name of the text column for values that do not fit `column`. */
@@ -78,16 +115,6 @@ export class WarehouseNames {
     const digest = createHash("sha256").update(name).digest("hex").slice(0, HASH_CHARS);
     return `${name.slice(0, room - HASH_CHARS - 1)}_${digest}${suffix}`;
   }
-}
-
-function cached(known: Map<string, string>, key: string, make: () => string): string {
-  let name = known.get(key);
-  if (name === undefined) {
-    name = make();
-    if (known.size >= CACHED_NAMES_MAX) known.clear();
-    if (key.length <= CACHED_CHARS_MAX) known.set(key, name);
-  }
-  return name;
 }
 
 const HASH_CHARS = 8;

@@ -16,6 +16,7 @@ import {
   missingColumns,
   recordOf,
   type TableColumns,
+  wholeRecord,
 } from "../../../src/destinations/tables/table-records.ts";
 import {
   restColumn,
@@ -207,7 +208,7 @@ describe("values", () => {
 describe("rows", () => {
   test("raw mode has the identity of an event beside the whole event", () => {
     const event = { type: "track", event: "x", messageId: 7, receivedAt: "2026-01-01T00:00:00Z" };
-    expect([...raw(event).cells]).toEqual([
+    expect(Object.entries(raw(event).cells)).toEqual([
       ["message_id", "7"],
       ["received_at", "2026-01-01T00:00:00Z"],
       ["type", "track"],
@@ -217,7 +218,7 @@ describe("rows", () => {
   });
 
   test("an event without an id gets the same one each time", () => {
-    const id = (event: unknown) => raw(event).cells.get("message_id");
+    const id = (event: unknown) => raw(event).cells.message_id;
     expect(id({ a: 1 })).toBe(id({ a: 1 }));
     expect(id({ a: 1 })).not.toBe(id({ a: 2 }));
     expect(() => id({ messageId: "x".repeat(MESSAGE_ID_BYTES_MAX + 1) })).toThrow(NoRowError);
@@ -227,7 +228,7 @@ describe("rows", () => {
     let deep: unknown = "end";
     for (let n = 0; n < 900; n++) deep = { k: deep };
     const [row] = rows({ type: "page", messageId: "m", properties: { deep } });
-    const [column, value] = [...row!.cells].at(-1)!;
+    const [column, value] = Object.entries(row!.cells).at(-1)!;
     expect(column.split("_").length).toBe(TABLE_LEVELS_MAX + 1);
     expect(typeof value).toBe("object");
   });
@@ -296,5 +297,36 @@ describe("tables", () => {
       }),
       { numRuns: 300 },
     );
+  });
+
+  test("a row that fits its table gives one record in both ways, and keeps its cells", () => {
+    const columns: TableColumns = new Map();
+    fc.assert(
+      fc.property(fc.dictionary(key, value, { maxKeys: 6 }), (properties) => {
+        const event = page("m", properties);
+        place(columns, event);
+        const [row] = rows(event);
+        const cells = { ...row!.cells };
+        const record = wholeRecord(row!, columns, names);
+        expect(row!.cells).toEqual(Object.assign(Object.create(null), cells));
+        const isWhole = record !== undefined;
+        if (isWhole) expect({ ...record }).toEqual({ ...recordOf(row!, columns, names) });
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test("the column names of many events with the same keys are made once", () => {
+    const own = new WarehouseNames({ charsMax: 63, escapesWords: true });
+    let made = 0;
+    const { column } = own;
+    own.column = (path) => {
+      made += 1;
+      return column.call(own, path);
+    };
+    const event = { ...page("m", { a: 1, b: { c: 2 } }), context: { library: { name: "x" } } };
+    for (let n = 0; n < 100; n++) rowsOf(outgoing(event), n, own, () => false);
+    // The paths a, b, b_c, context_library and context_library_name.
+    expect(made).toBe(5);
   });
 });
