@@ -31,7 +31,7 @@ async function serveEscapable(): Promise<void> {
           const outputs = events.map((event) => JSON.stringify(transform(event)));
           const counts = outputs.map(() => 1);
           const reply = { kind: "ran" as const, counts, errors: [], logs: [] };
-          return { reply, body: outputs.join("\n") };
+          return { reply, body: outputs };
         },
       };
     },

@@ -4,6 +4,14 @@ import { rudderId } from "../../event/rudder-id.ts";
 import type { EventMetadata, MetadataKey } from "../../sandbox/program.ts";
 import type { InputEvent } from "../model/input-event.ts";
 
+/** Text that the metadata of events of one source, type and name have in common. */
+interface SharedMetadata {
+  sourceId: string;
+  type: string;
+  name: string | undefined;
+  text: string;
+}
+
 /**
  * Creates a function that returns an event's metadata, which user code reads with
  * `metadata(event)`. The text that events have in common is serialized only once.
@@ -13,12 +21,18 @@ export function createMetadata(
   live: LiveProgram,
   sourceById: (id: string) => Source | undefined,
 ): (input: InputEvent) => EventMetadata {
-  const known = new Map<string, string>();
   const { id: transformationId, versionId: transformationVersionId } = live.transformation;
-  const sharedOf = ({ sourceId, type, event }: InputEvent) => {
-    const key = `${sourceId} ${type} ${event.name ?? ""}`;
-    const before = known.get(key);
-    if (before !== undefined) return before;
+  const known = new Map<string, SharedMetadata>();
+  let last: SharedMetadata | undefined;
+  const sharedOf = ({ sourceId, type, event: { name } }: InputEvent): string => {
+    // Most batches have events of one source and one name.
+    if (last?.sourceId === sourceId && last.type === type && last.name === name) return last.text;
+    const key = `${sourceId} ${type} ${name ?? ""}`;
+    last = known.get(key) ?? { sourceId, type, name, text: textOf(sourceId, type, name) };
+    known.set(key, last);
+    return last.text;
+  };
+  const textOf = (sourceId: string, type: string, name: string | undefined) => {
     const source = sourceById(sourceId);
     const values: Record<MetadataKey, unknown> = {
       sourceId,
@@ -33,14 +47,12 @@ export function createMetadata(
       rudderId: "",
       receivedAt: "",
       // A page event may have no name.
-      eventName: event.name || undefined,
+      eventName: name || undefined,
       eventType: type,
       transformationId,
       transformationVersionId,
     };
-    const shared = JSON.stringify(values);
-    known.set(key, shared);
-    return shared;
+    return JSON.stringify(values);
   };
   let receivedAt = Number.NaN;
   let receivedAtText = "";

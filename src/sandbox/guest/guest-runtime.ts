@@ -24,5 +24,5 @@ export type RuntimeAnswer = ReplyWithBody | { frame: Uint8Array };
 export interface ReplyWithBody {
   reply: GuestReply;
   /** Output events in the order of their input events, one line of JSON each. */
-  body?: string | Uint8Array;
+  body?: readonly string[];
 }

@@ -110,15 +110,20 @@ function inputOf(bytes: number): Buffer<ArrayBuffer> {
   return room;
 }
 
-export function send(header: object, body: string | Uint8Array = ""): void {
+/**
+ * Sends a header and a body, whose texts are separated by newlines. Each text is encoded by itself:
+ * joined, one character outside Latin-1 would double the memory of all of them.
+ */
+export function send(header: object, body: readonly string[] = []): void {
   const line = JSON.stringify({ ...header, exchange });
-  makeRoom(BYTES_PER_CHAR_MAX * (line.length + body.length) + 1);
+  let chars = line.length;
+  for (const text of body) chars += text.length + 1;
+  makeRoom(BYTES_PER_CHAR_MAX * chars + 1);
   let end = LENGTH_BYTES + output.write(line, LENGTH_BYTES);
   output[end++] = NEWLINE;
-  if (typeof body === "string") end += output.write(body, end);
-  else {
-    output.set(body, end);
-    end += body.length;
+  for (let i = 0; i < body.length; i += 1) {
+    if (i > 0) output[end++] = NEWLINE;
+    end += output.write(body[i]!, end);
   }
   write(end);
 }

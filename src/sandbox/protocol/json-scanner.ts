@@ -26,7 +26,9 @@ const tableOf = (letters: string) => {
 const isEscape = tableOf('"\\/bfnrt');
 const isHex = tableOf("0123456789abcdefABCDEF");
 const endsPlain = tableOf('"\\').map((ends, byte) => (byte < SPACE ? 1 : ends));
-const words = ["true", "false", "null"].map((word) => Buffer.from(word));
+/** The words of JSON by their first byte. */
+const words: (Uint8Array | undefined)[] = new Array(256).fill(undefined);
+for (const word of ["true", "false", "null"]) words[code(word)] = Buffer.from(word);
 
 /** Result of `jsonEnd` when there is no JSON value. */
 export const NOT_JSON = -1;
@@ -116,8 +118,8 @@ function stringEnd(bytes: Uint8Array, start: number): number {
 
 /** Returns the offset after a number, `true`, `false` or `null`, or `NOT_JSON`. */
 function wordEnd(bytes: Uint8Array, start: number): number {
-  const word = words.find((one) => one[0] === bytes[start]);
-  if (!word) return numberEnd(bytes, start);
+  const word = words[bytes[start]!];
+  if (word === undefined) return numberEnd(bytes, start);
   for (let i = 1; i < word.length; i += 1) if (bytes[start + i] !== word[i]) return NOT_JSON;
   return start + word.length;
 }

@@ -49,7 +49,7 @@ async function openEscaped(): Promise<GuestRuntime> {
   async function run(request: RunRequest, bytes: Buffer): Promise<ReplyWithBody> {
     const [event] = JSON.parse(bytes.toString("utf8", 0, request.eventsBytes));
     const body = JSON.stringify(await programs.get(request.program)!(event));
-    return { reply: { kind: "ran", counts: [1], errors: [], logs: [] }, body };
+    return { reply: { kind: "ran", counts: [1], errors: [], logs: [] }, body: [body] };
   }
 }
 

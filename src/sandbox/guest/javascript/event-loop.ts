@@ -25,7 +25,7 @@ export async function settlePromises(
     // Promises of import() settle in the guest's queue, those of user code in the realm's.
     await new Promise((resolve) => setImmediate(resolve));
     if (runner.awaited() > 0) {
-      send({ kind: "wait" }, runner.outgoing());
+      send({ kind: "wait" }, [runner.outgoing()]);
       const results = receiveResults();
       // The host is gone, and this process will end.
       if (!results) return;

@@ -43,7 +43,17 @@ export async function runEvents(
     logs: request.logsMax > 0 ? logLines(runner.logs(), program.files) : [],
   };
   if (stopped) reply.stopped = stopped;
-  return { reply, body: runner.outputs() };
+  return { reply, body: outputsOf(runner, request.count) };
+}
+
+/** Returns the output events of the run: a text of one or more lines for each event that has any. */
+function outputsOf(runner: RealmRunner, count: number): string[] {
+  const outputs: string[] = [];
+  for (let index = 0; index < count; index += 1) {
+    const lines = runner.outputsOf(index);
+    if (lines !== "") outputs.push(lines);
+  }
+  return outputs;
 }
 
 function logLines(json: string, files: ProgramFiles): LogLine[] {

@@ -65,7 +65,7 @@ function collectGarbage(): void {
  * This process sleeps meanwhile, which costs no CPU time.
  */
 function callHost(call: string): string {
-  send({ kind: "wait" }, `[${call}]`);
+  send({ kind: "wait" }, [`[${call}]`]);
   const results = receiveResults();
   if (!results) throw new Error("The host is gone");
   return JSON.stringify(JSON.parse(results.body.toString())[0]);

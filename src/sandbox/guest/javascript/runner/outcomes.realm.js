@@ -187,12 +187,7 @@
       }
       return `[${list}]`;
     },
-    outputs() {
-      let body = "";
-      for (let i = 0; i < count; i += 1) {
-        if (counts[i] > 0) body += body === "" ? lines[i] : `\n${lines[i]}`;
-      }
-      return body;
-    },
+    /** Returns the outputs of an event, one line of JSON each; an empty text without outputs. */
+    outputsOf: (index) => (counts[index] > 0 ? lines[index] : ""),
   };
 };

@@ -17,6 +17,7 @@
   const { slice } = String.prototype;
   const { toString: tag } = Object.prototype;
   const text = String;
+  const noArguments = freeze([]);
 
   // A nested realm escapes (it has every global of the guest); shared memory can block the
   // thread; finalizers run outside every time limit.
@@ -83,7 +84,7 @@
    * Returns an object as JSON; undefined for any other value, or when its JSON is not an object.
    */
   function objectText(value) {
-    if (apply(tag, value, []) !== "[object Object]") return undefined;
+    if (apply(tag, value, noArguments) !== "[object Object]") return undefined;
     const json = stringify(value);
     return typeof json === "string" && json[0] === "{" ? json : undefined;
   }

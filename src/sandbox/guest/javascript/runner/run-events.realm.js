@@ -144,6 +144,6 @@
     giveUp: outcomes.giveUp,
     counts: outcomes.counts,
     faults: outcomes.faults,
-    outputs: outcomes.outputs,
+    outputsOf: outcomes.outputsOf,
   });
 };

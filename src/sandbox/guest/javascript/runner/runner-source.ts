@@ -77,7 +77,8 @@ export interface RealmRunner {
    * Lines of `log(...)` as a JSON array of `[text, index of the event or −1, stack of the caller]`.
    */
   logs(): string;
-  outputs(): string;
+  /** Returns the outputs of an event, one line of JSON each; an empty text without outputs. */
+  outputsOf(index: number): string;
 }
 
 /**
