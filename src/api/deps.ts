@@ -129,8 +129,8 @@ export interface ApiDeps {
    */
   python: "pythonfaas" | "python";
   /**
-   * Whether API responses show the values of secret headers of webhook destinations (`clear`),
-   * which Terraform needs, or hide them (`masked`).
+   * Whether API responses show the values of secret headers of webhook destinations and the secret
+   * parts of URLs (`clear`), which Terraform needs, or hide them (`masked`).
    */
   headers: "masked" | "clear";
   /**

@@ -152,8 +152,12 @@ export interface SecretAudience {
  * the text with these parts masked. An update with this masked text keeps the stored one.
  */
 export interface MaskedKey<Config = Record<string, unknown>> {
-  key: string;
-  /** Returns the text as answers of the API show it, with `MASK` in place of its secret parts. */
+  /** A key such as `url`, or a key in an object, such as `oauth.tokenUrl`. */
+  path: string;
+  /**
+   * Returns the text as answers of the API show it, with `MASK` in place of its secret parts. Only
+   * called for configs that have the text.
+   */
   shown(config: Config): string;
 }
 

@@ -104,7 +104,7 @@ export const configSchema = Type.Object({
   "api.headers": Type.Union([Type.Literal("masked"), Type.Literal("clear")], {
     default: "masked",
     description:
-      "whether API answers hide values of secret webhook headers; Terraform needs `clear` for these",
+      "whether API answers hide values of secret webhook headers and secret parts of URLs; Terraform needs `clear` for these",
   }),
   "events.retention.age": Type.Integer({
     default: 0,

@@ -28,7 +28,7 @@ export function clickhouseKind(egress: Egress): DestinationKind<ClickhouseConfig
     kind: "clickhouse",
     configSchema: ClickhouseConfig,
     secretKeys: [{ path: "password", audiences: (config) => [audienceOf(config)] }],
-    maskedKeys: [{ key: "url", shown: ({ url }) => maskedUrl(url) }],
+    maskedKeys: [{ path: "url", shown: ({ url }) => maskedUrl(url) }],
     validate: clickhouseFaults,
     batchSize: (config) => config.batchSize ?? DATABASE_BATCH_EVENTS_MAX,
     // ClickHouse is slow when it gets many small inserts at a time.

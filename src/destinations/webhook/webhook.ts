@@ -39,7 +39,14 @@ export function webhookKind(egress: Egress): DestinationKind<WebhookConfig> {
       },
     ],
     maskedKeys: [
-      { key: "webhookUrl", shown: ({ webhookUrl, secretUrl }) => maskedUrl(webhookUrl, secretUrl) },
+      {
+        path: "webhookUrl",
+        shown: ({ webhookUrl, secretUrl }) => maskedUrl(webhookUrl, secretUrl),
+      },
+      {
+        path: "oauth.tokenUrl",
+        shown: ({ oauth, secretUrl }) => maskedUrl(oauth!.tokenUrl, secretUrl),
+      },
     ],
     validate: webhookFaults,
     batchSize: (config) => config.batchSize ?? 1,

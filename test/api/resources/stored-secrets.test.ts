@@ -401,6 +401,53 @@ describe("secret parts of a URL", () => {
     },
   );
 
+  test("of OAuth's token URL are hidden by the rule of the webhook's URL, and kept when sent back", async () => {
+    const oauth = {
+      tokenUrl: "https://a.test/token?tenant=t&api_key=hidden",
+      clientId: "me",
+      clientSecret: "s",
+    };
+    const config = { webhookUrl: "https://a.test/hook", oauth };
+    const made = await api.send("POST", "/v2/destinations", {
+      body: { name: "D", type: "webhook", config },
+    });
+    const { id, config: shown } = made.body.destination;
+    const masked = "https://a.test/token?tenant=t&api_key=***";
+    expect(shown.oauth).toEqual({ tokenUrl: masked, clientId: "me" });
+    const path = `/v2/destinations/${id}`;
+    const stored = () => api.catalog.destinations.get(api.workspaceId, id).config.oauth;
+    const change = async (over: Config) => {
+      return await api.send("PUT", path, {
+        body: { config: { ...shown, oauth: { ...shown.oauth, ...over } } },
+      });
+    };
+    expect((await change({ clientId: "you" })).status).toBe(200);
+    expect(stored()).toEqual({ ...oauth, clientId: "you" });
+    const refused = await change({ tokenUrl: `${masked}x` });
+    expect([refused.status, refused.body.details[0].path]).toEqual([400, "/config/oauth/tokenUrl"]);
+    const hide = await api.send("PUT", path, { body: { config: { ...shown, secretUrl: true } } });
+    expect([hide.status, hide.text.includes("hidden")]).toEqual([400, false]);
+    const whole = await api.send("PUT", path, { body: { config: { ...config, secretUrl: true } } });
+    expect(whole.body.destination.config.oauth.tokenUrl).toBe("https://a.test/***");
+  });
+
+  test("are answered whole with api.headers", async () => {
+    const clear = await startApi({ headers: "clear" });
+    const oauth = { tokenUrl: "https://a.test/token?key=k", clientId: "me" };
+    for (const [type, config] of [
+      ["webhook", { webhookUrl: slack }],
+      ["webhook", { webhookUrl: "https://a.test/hook", secretUrl: true, oauth }],
+      ["clickhouse", { url: "https://a.test/?user=u&password=p" }],
+    ] as const) {
+      const sent =
+        "oauth" in config ? { ...config, oauth: { ...oauth, clientSecret: "s" } } : config;
+      const body = { name: "D", type, config: sent };
+      const { destination } = (await clear.send("POST", "/v2/destinations", { body })).body;
+      expect(destination.config).toMatchObject(config);
+    }
+    await clear.stop();
+  });
+
   test("are hidden from the answer to the change that hides them", async () => {
     const body = { name: "D", type: "webhook", config: { webhookUrl: "https://a.test/hidden" } };
     const { id } = (await api.send("POST", "/v2/destinations", { body })).body.destination;

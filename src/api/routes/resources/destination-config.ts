@@ -61,7 +61,7 @@ function isOfMissingKey({ path }: Detail, config: DestinationConfig): boolean {
 /**
  * Returns the config as responses show it: only known keys, and no secrets. A secret in an item of
  * a list becomes an empty text. If `headers` is `clear`, however, the secret values of webhook
- * headers are shown.
+ * headers and the secret parts of URLs are shown.
  */
 export function configAnswer(
   kind: DestinationKind,
@@ -69,11 +69,13 @@ export function configAnswer(
   headers: ApiDeps["headers"],
 ): DestinationConfig {
   const form = formOf(kind, config);
-  const shown: DestinationConfig = {};
+  let shown: DestinationConfig = {};
   for (const key in form.configSchema.properties) {
     if (config[key] !== undefined) shown[key] = config[key];
   }
-  for (const { key, shown: mask } of form.maskedKeys ?? []) shown[key] = mask(config);
+  for (const { path, shown: mask } of headers === "clear" ? [] : (form.maskedKeys ?? [])) {
+    if (textAt(config, path) !== undefined) shown = withText(shown, path, mask(config));
+  }
   for (const { key, inner, secret } of secretsOf(form)) {
     const { isSecret = () => true } = secret;
     if (inner === undefined) delete shown[key];
@@ -119,12 +121,28 @@ function unmasked(
   before: DestinationConfig,
 ): DestinationConfig {
   let config = sent;
-  for (const { key, shown } of maskedKeys) {
-    if (typeof before[key] !== "string" || shown(before) !== sent[key]) continue;
-    const restored = { ...config, [key]: before[key] };
-    if (shown(restored) === sent[key]) config = restored;
+  for (const { path, shown } of maskedKeys) {
+    const [old, text] = [textAt(before, path), textAt(sent, path)];
+    if (old === undefined || text === undefined || shown(before) !== text) continue;
+    const restored = withText(config, path, old);
+    if (shown(restored) === text) config = restored;
   }
   return config;
+}
+
+/** Returns the text at a path such as `url` or `oauth.tokenUrl`; undefined when there is none. */
+function textAt(config: DestinationConfig, path: string): string | undefined {
+  const [key = "", inner] = path.split(".", 2);
+  const holder = config[key];
+  const value = inner === undefined ? holder : isObject(holder) && holder[inner];
+  return typeof value === "string" ? value : undefined;
+}
+
+/** Returns a copy of a config that has a text at this path, with another text there. */
+function withText(config: DestinationConfig, path: string, text: string): DestinationConfig {
+  const [key = "", inner] = path.split(".", 2);
+  const value = inner === undefined ? text : { ...(config[key] as object), [inner]: text };
+  return { ...config, [key]: value };
 }
 
 /** Returns an error for each text that contains a mask and is not the stored text. */
@@ -133,11 +151,11 @@ function maskErrors(
   config: DestinationConfig,
   before: DestinationConfig,
 ): Detail[] {
-  return maskedKeys.flatMap(({ key }) => {
-    const text = config[key];
-    const isMasked = typeof text === "string" && text.includes(MASK) && text !== before[key];
+  return maskedKeys.flatMap(({ path }) => {
+    const text = textAt(config, path);
+    const isMasked = text?.includes(MASK) && text !== textAt(before, path);
     const message = `Expected the whole text, since ${MASK} stands for a secret part of another one`;
-    return isMasked ? [{ path: `/${key}`, message }] : [];
+    return isMasked ? [{ path: `/${path.replace(".", "/")}`, message }] : [];
   });
 }
 
