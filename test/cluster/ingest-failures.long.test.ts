@@ -64,6 +64,13 @@ function sendAs(url: string, writeKey: string, users: number) {
   };
 }
 
+/** Logs, ingest processes and users of a test. */
+interface Running {
+  logs: PartitionLogs;
+  ingest: Awaited<ReturnType<typeof startIngest>>;
+  users: ReturnType<typeof sendAs>;
+}
+
 /** The numbers of each user's pixels in the order in which they are read. */
 async function readNumbers(logs: PartitionLogs): Promise<Map<string, number[]>> {
   await logs.ends();
@@ -94,96 +101,93 @@ function expectKept(read: Map<string, number[]>, sent: readonly Sent[]): void {
 
 describeWith(brokersMissing)("pixels into three brokers", () => {
   const { brokers } = withBrokers(3);
-  const topic = (name: string, partitions: number, replicas = 3) => {
-    return { name, partitions, replicas };
-  };
-
-  test("are kept while an ingest process dies, and a broker that loses its disk too", async () => {
+  /**
+   * Calls `fail` while users send pixels into a topic of 6 partitions. Afterwards, when all users
+   * are answered 200 again, every answered pixel must be there.
+   */
+  async function expectKeptWhile(
+    name: string,
+    fail: (running: Running) => Promise<void>,
+    { partitions = 6, replicas = 3, users: count = 16, processes = 1 } = {},
+  ): Promise<void> {
     const { data, writeKey } = await dataWithSource();
-    await using logs = await openLogs(settingsOf(brokers()), topic("dying-under-load", 6));
-    await using ingest = await startIngest(data, logs, { count: 2 });
-    const users = sendAs(ingest.url, writeKey, 16);
+    const topic = { name, partitions, replicas };
+    await using logs = await openLogs(settingsOf(brokers()), topic);
+    await using ingest = await startIngest(data, logs, { count: processes });
+    const users = sendAs(ingest.url, writeKey, count);
     await users.more("kept", 20);
-    await brokers().kill(0);
-    brokers().wipe(0);
-    await users.more("kept", 20);
-    process.kill(ingest.pids()[0]!, "SIGKILL");
-    await brokers().restart(0);
+    await fail({ logs, ingest, users });
     await users.more("kept", 20);
     const sent = await users.stop();
     expectKept(await readNumbers(logs), sent);
+  }
+
+  test("are kept while an ingest process dies, and a broker that loses its disk too", async () => {
+    const fail = async ({ ingest, users }: Running) => {
+      await brokers().kill(0);
+      brokers().wipe(0);
+      await users.more("kept", 20);
+      process.kill(ingest.pids()[0]!, "SIGKILL");
+      await brokers().restart(0);
+    };
+    await expectKeptWhile("dying-under-load", fail, { processes: 2 });
   }, 600_000);
 
   test("are rejected while all brokers are down for 15 s, and accepted again afterwards", async () => {
-    const { data, writeKey } = await dataWithSource();
-    await using logs = await openLogs(settingsOf(brokers()), topic("all-away", 6));
-    await using ingest = await startIngest(data, logs);
-    const pids = ingest.pids();
-    const users = sendAs(ingest.url, writeKey, 16);
-    await users.more("kept", 20);
-    const away = Bun.sleep(15_000);
-    await Promise.all([0, 1, 2].map((index) => brokers().kill(index)));
-    await users.more("refused", 5);
-    await until(() => !ingest.healthy());
-    await until(() => logs.trouble() !== undefined);
-    // New connections fail with a retryable error during the outage.
-    await expect(logs.ends()).rejects.toMatchObject({ refusal: "unavailable" });
-    await away;
-    await Promise.all([0, 1, 2].map((index) => brokers().restart(index)));
-    await users.more("kept", 20);
-    await until(() => ingest.healthy() && logs.trouble() === undefined);
-    expect(ingest.pids()).toEqual(pids);
-    const sent = await users.stop();
-    expectKept(await readNumbers(logs), sent);
+    await expectKeptWhile("all-away", async ({ logs, ingest, users }) => {
+      const pids = ingest.pids();
+      const away = Bun.sleep(15_000);
+      await Promise.all([0, 1, 2].map((index) => brokers().kill(index)));
+      await users.more("refused", 5);
+      await until(() => !ingest.healthy());
+      await until(() => logs.trouble() !== undefined);
+      // New connections fail with a retryable error during the outage.
+      await expect(logs.ends()).rejects.toMatchObject({ refusal: "unavailable" });
+      await away;
+      await Promise.all([0, 1, 2].map((index) => brokers().restart(index)));
+      await users.more("kept", 20);
+      await until(() => ingest.healthy() && logs.trouble() === undefined);
+      expect(ingest.pids()).toEqual(pids);
+    });
   }, 600_000);
 
   testWith(mountMissing)(
     "are kept while one broker's disk is full, refused while all are full, then accepted again",
     async () => {
-      const { data, writeKey } = await dataWithSource();
-      await using logs = await openLogs(settingsOf(brokers()), topic("full-disks", 6));
-      await using ingest = await startIngest(data, logs);
-      const pids = ingest.pids();
-      const users = sendAs(ingest.url, writeKey, 16);
-      await users.more("kept", 20);
-      brokers().fill(0);
-      await brokers().ended(0);
-      await users.more("kept", 20);
-      for (const index of [1, 2]) brokers().fill(index);
-      await users.more("refused", 5);
-      await until(() => !ingest.healthy() && logs.trouble() !== undefined);
-      await Promise.all([0, 1, 2].map((index) => brokers().ended(index)));
-      for (const index of [0, 1, 2]) brokers().makeSpace(index);
-      await Promise.all([0, 1, 2].map((index) => brokers().restart(index)));
-      await users.more("kept", 20);
-      await until(() => ingest.healthy() && logs.trouble() === undefined);
-      expect(ingest.pids()).toEqual(pids);
-      const sent = await users.stop();
-      expectKept(await readNumbers(logs), sent);
+      await expectKeptWhile("full-disks", async ({ logs, ingest, users }) => {
+        const pids = ingest.pids();
+        brokers().fill(0);
+        await brokers().ended(0);
+        await users.more("kept", 20);
+        for (const index of [1, 2]) brokers().fill(index);
+        await users.more("refused", 5);
+        await until(() => !ingest.healthy() && logs.trouble() !== undefined);
+        await Promise.all([0, 1, 2].map((index) => brokers().ended(index)));
+        for (const index of [0, 1, 2]) brokers().makeSpace(index);
+        await Promise.all([0, 1, 2].map((index) => brokers().restart(index)));
+        await users.more("kept", 20);
+        await until(() => ingest.healthy() && logs.trouble() === undefined);
+        expect(ingest.pids()).toEqual(pids);
+      });
     },
     600_000,
   );
 
   test("of a partition without a leader are rejected, and those of other partitions accepted", async () => {
-    const { data, writeKey } = await dataWithSource();
-    await using logs = await openLogs(settingsOf(brokers()), topic("one-copy", 3, 1));
-    await using ingest = await startIngest(data, logs);
-    const users = sendAs(ingest.url, writeKey, 24);
-    await users.more("kept", 20);
-    await brokers().kill(2);
-    const before = users.sizes("refused");
-    await until(() => users.sizes("refused").filter((it, i) => it > before[i]! + 5).length > 1);
-    const without = [...before.keys()].filter((i) => users.sizes("refused")[i]! > before[i]!);
-    const others = [...before.keys()].filter((i) => !without.includes(i));
-    expect(others.length).toBeGreaterThan(1);
-    await users.more("kept", 50, others);
-    expect(users.sizes("refused").filter((_, i) => others.includes(i))).toEqual(
-      before.filter((_, i) => others.includes(i)),
-    );
-    expect(ingest.healthy()).toBe(true);
-    await brokers().restart(2);
-    await users.more("kept", 20);
-    const sent = await users.stop();
-    expectKept(await readNumbers(logs), sent);
+    const fail = async ({ ingest, users }: Running) => {
+      await brokers().kill(2);
+      const before = users.sizes("refused");
+      await until(() => users.sizes("refused").filter((it, i) => it > before[i]! + 5).length > 1);
+      const without = [...before.keys()].filter((i) => users.sizes("refused")[i]! > before[i]!);
+      const others = [...before.keys()].filter((i) => !without.includes(i));
+      expect(others.length).toBeGreaterThan(1);
+      await users.more("kept", 50, others);
+      expect(users.sizes("refused").filter((_, i) => others.includes(i))).toEqual(
+        before.filter((_, i) => others.includes(i)),
+      );
+      expect(ingest.healthy()).toBe(true);
+      await brokers().restart(2);
+    };
+    await expectKeptWhile("one-copy", fail, { partitions: 3, replicas: 1, users: 24 });
   }, 600_000);
 });

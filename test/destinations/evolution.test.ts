@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import * as fc from "fast-check";
 import { clickhouseKind } from "../../src/destinations/clickhouse/clickhouse.ts";
 import type { DestinationKind } from "../../src/destinations/destination.ts";
@@ -6,26 +6,15 @@ import { postgresKind } from "../../src/destinations/postgres/postgres.ts";
 import { cleanText, typeOf } from "../../src/destinations/tables/column-values.ts";
 import { createEgress } from "../../src/egress/egress.ts";
 import { runs } from "../tier.ts";
-import { ClickhouseServer, clickhouseMissing } from "./clickhouse/clickhouse-server.ts";
+import { withDatabases } from "./databases.ts";
 import { outgoing } from "./outgoing.ts";
-import { PostgresServer, postgresMissing } from "./postgres/postgres-server.ts";
 
 setDefaultTimeout(300_000);
 
 /** `EVOLUTION_RUNS=500 bun test test/destinations/evolution.test.ts` tries more. */
 const numRuns = Number(process.env.EVOLUTION_RUNS ?? runs(12, 60));
 
-let postgres: PostgresServer | undefined;
-let clickhouse: ClickhouseServer | undefined;
-beforeAll(async () => {
-  if (postgresMissing === undefined) postgres = await PostgresServer.start();
-  if (clickhouseMissing === undefined) clickhouse = await ClickhouseServer.start();
-});
-afterAll(async () => {
-  await postgres?.end();
-  await clickhouse?.end();
-});
-
+const databases = withDatabases();
 const egress = createEgress({ allow: ["127.0.0.0/8"] });
 
 interface Target {
@@ -36,16 +25,16 @@ interface Target {
 
 const targets: Record<string, (name: string) => Target | undefined> = {
   PostgreSQL: (schema) =>
-    postgres && {
+    databases.postgres && {
       kind: postgresKind(egress),
-      config: { ...postgres.account, tls: "off", schema },
-      rows: (table) => postgres!.rows(`select * from "${schema}"."${table}"`),
+      config: { ...databases.postgres.account, tls: "off", schema },
+      rows: (table) => databases.postgres!.rows(`select * from "${schema}"."${table}"`),
     },
   ClickHouse: (database) =>
-    clickhouse && {
+    databases.clickhouse && {
       kind: clickhouseKind(egress),
-      config: { ...clickhouse.account, database },
-      rows: (table) => clickhouse!.rows(`select * from ${database}.${table} final`),
+      config: { ...databases.clickhouse.account, database },
+      rows: (table) => databases.clickhouse!.rows(`select * from ${database}.${table} final`),
     },
 };
 

@@ -70,8 +70,6 @@ test("a killed ingest process loses no acknowledged event, and restarts", async 
 const hanging = await dataWithSource();
 const silent = await dataWithSource();
 const stuck = await dataWithSource();
-const slow = await dataWithSource();
-const slowAtFirst = await dataWithSource();
 
 test.concurrent("a process to which no pixel comes does not count as hung", async () => {
   await using ingest = await startIngest(silent.data);
@@ -104,23 +102,6 @@ test.concurrent("a process that hangs is killed when the server closes", async (
   // The watch would kill the process later.
   const ms = performance.now() - closingAt;
   expect(ms).toBeLessThan(INGEST_PULSE_MS * INGEST_PULSES_MISSED_MAX);
-}, 300_000);
-
-test.concurrent("a process that computes for long is not ready meanwhile, and not killed", async () => {
-  const { data } = slow;
-  const command = [process.execPath, join(import.meta.dir, "slow-entry.ts")];
-  await using ingest = await startIngest(data, { command });
-  const [pid] = ingest.pids();
-  await until(() => !ingest.healthy());
-  await until(() => ingest.healthy());
-  expect(ingest.pids()).toEqual([pid!]);
-}, 300_000);
-
-test.concurrent("a process that takes long to start, since it computes, is waited for", async () => {
-  const { data } = slowAtFirst;
-  const command = [process.execPath, join(import.meta.dir, "slow-entry.ts"), "start"];
-  await using ingest = await startIngest(data, { command });
-  expect(ingest.healthy()).toBe(true);
 }, 300_000);
 
 test("a process that cannot be spawned for a while restarts later", async () => {

@@ -1,27 +1,18 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { clickhouseKind } from "../../../src/destinations/clickhouse/clickhouse.ts";
 import type { DestinationKind } from "../../../src/destinations/destination.ts";
 import { postgresKind } from "../../../src/destinations/postgres/postgres.ts";
 import { TABLES_OF_DESTINATION_MAX } from "../../../src/destinations/tables/limits.ts";
 import { createEgress } from "../../../src/egress/egress.ts";
 import { describeWith } from "../../counterpart.ts";
-import { ClickhouseServer, clickhouseMissing } from "../clickhouse/clickhouse-server.ts";
+import { clickhouseMissing } from "../clickhouse/clickhouse-server.ts";
+import { withDatabases } from "../databases.ts";
 import { outgoing } from "../outgoing.ts";
-import { PostgresServer, postgresMissing } from "../postgres/postgres-server.ts";
+import { postgresMissing } from "../postgres/postgres-server.ts";
 
 setDefaultTimeout(300_000);
 
-let postgres: PostgresServer;
-let clickhouse: ClickhouseServer;
-beforeAll(async () => {
-  if (postgresMissing === undefined) postgres = await PostgresServer.start();
-  if (clickhouseMissing === undefined) clickhouse = await ClickhouseServer.start();
-});
-afterAll(async () => {
-  await postgres?.end();
-  await clickhouse?.end();
-});
-
+const databases = withDatabases();
 const egress = createEgress({ allow: ["127.0.0.0/8"] });
 const { signal } = new AbortController();
 const delivered = { kind: "delivered" } as const;
@@ -42,13 +33,13 @@ const targets = {
     async open(over: object = {}): Promise<Target> {
       schemas += 1;
       const schema = `h${schemas}`;
-      await postgres.ask(`create schema ${schema}`);
-      const config = { ...postgres.account, tls: "off" as const, schema, ...over };
+      await databases.postgres!.ask(`create schema ${schema}`);
+      const config = { ...databases.postgres!.account, tls: "off" as const, schema, ...over };
       const open = postgresKind(egress).open(config, "workspace");
       return {
         schema,
-        ask: (sql) => postgres.ask(sql),
-        rows: (query) => postgres.rows(query),
+        ask: (sql) => databases.postgres!.ask(sql),
+        rows: (query) => databases.postgres!.rows(query),
         deliver: (...events) =>
           open.deliver(
             events.map((event) => outgoing(event)),
@@ -63,15 +54,15 @@ const targets = {
     async open(over: object = {}): Promise<Target> {
       schemas += 1;
       const schema = `h${schemas}`;
-      await clickhouse.ask(`create database ${schema}`);
+      await databases.clickhouse!.ask(`create database ${schema}`);
       const open = clickhouseKind(egress).open(
-        { ...clickhouse.account, database: schema, ...over },
+        { ...databases.clickhouse!.account, database: schema, ...over },
         "workspace",
       );
       return {
         schema,
-        ask: (sql) => clickhouse.ask(sql),
-        rows: (query) => clickhouse.rows(query),
+        ask: (sql) => databases.clickhouse!.ask(sql),
+        rows: (query) => databases.clickhouse!.rows(query),
         deliver: (...events) =>
           open.deliver(
             events.map((event) => outgoing(event)),
@@ -210,7 +201,8 @@ describe.each(["PostgreSQL", "ClickHouse"] as const)("%s", (database) => {
       await close();
 
       const again = database === "PostgreSQL" ? postgresKind(egress) : clickhouseKind(egress);
-      const account = database === "PostgreSQL" ? postgres.account : clickhouse.account;
+      const account =
+        database === "PostgreSQL" ? databases.postgres!.account : databases.clickhouse!.account;
       const place = database === "PostgreSQL" ? { schema, tls: "off" } : { database: schema };
       const config = { ...account, ...place, eventTables: true };
       const opened = (again as DestinationKind).open(config, "workspace");
@@ -251,11 +243,11 @@ describe.each(["PostgreSQL", "ClickHouse"] as const)("%s", (database) => {
 
       const again = await (database === "PostgreSQL"
         ? postgresKind(egress).open(
-            { ...postgres.account, tls: "off", schema, eventTables: true },
+            { ...databases.postgres!.account, tls: "off", schema, eventTables: true },
             "workspace",
           )
         : clickhouseKind(egress).open(
-            { ...clickhouse.account, database: schema, eventTables: true },
+            { ...databases.clickhouse!.account, database: schema, eventTables: true },
             "workspace",
           ));
       const names = ["older", "stripped", "given"];
