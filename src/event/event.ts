@@ -29,7 +29,7 @@ import {
   SPACE,
   writeAscii,
 } from "./text/bytes.ts";
-import { bytes, JSON_START, words } from "./text/scratch.ts";
+import { bytes, copyOf, JSON_START, words } from "./text/scratch.ts";
 import { copySpan, keep, type Span } from "./text/span.ts";
 import { writeIsoTime } from "./time.ts";
 
@@ -55,7 +55,7 @@ export function eventOf(record: PixelRecord): PixelEvent {
   const userId = nodeText(USER_ID);
   const anonymousId = nodeText(ANONYMOUS_ID);
   return {
-    json: new Uint8Array(bytes.subarray(JSON_START, end)),
+    json: copyOf(JSON_START, end),
     user: isBlank(USER_ID) ? anonymousId : userId,
     userId,
     anonymousId,

@@ -119,7 +119,7 @@ export function timeOfRecord(bytes: Uint8Array): number {
 
 /** Decodes a record that `pixelRecordCodec` encoded. The result shares no memory with `bytes`. */
 export function decodeRecord(bytes: Uint8Array): PixelRecord {
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const buffer = asBuffer(bytes);
   if (buffer.length < HEAD_BYTES) {
     throw new RangeError(`Expected a record of at least ${HEAD_BYTES} bytes, got ${buffer.length}`);
   }
@@ -138,15 +138,43 @@ export function decodeRecord(bytes: Uint8Array): PixelRecord {
   if (buffer.length !== end) {
     throw new RangeError(`Expected a record of ${end} bytes, got ${buffer.length}`);
   }
+  lastSourceId = textAt(buffer, HEAD_BYTES, addressStart, lastSourceId);
   return {
     type,
     receivedAt: buffer.readDoubleLE(TIME_AT),
-    sourceId: buffer.toString("latin1", HEAD_BYTES, addressStart),
+    sourceId: lastSourceId,
     clientAddress: buffer.toString("latin1", addressStart, queryStart),
-    messageId: new Uint8Array(buffer.subarray(16, HEAD_BYTES)),
+    messageId: idOf(buffer),
     query: buffer.toString("latin1", queryStart, queryEnd),
-    ...(hasEnds && { after: decodeEnds(buffer, queryEnd) }),
+    after: hasEnds ? decodeEnds(buffer, queryEnd) : undefined,
   };
+}
+
+/**
+ * The source id of the record that was decoded last. Neighbouring records mostly have the same, and
+ * a string that is used again need not be made and hashed again.
+ */
+let lastSourceId = "";
+
+/** Returns the text between two offsets of `buffer`, which is `known` itself if it is equal. */
+function textAt(buffer: Buffer, start: number, end: number, known: string): string {
+  let isEqual = known.length === end - start;
+  for (let at = start; isEqual && at < end; at++) {
+    isEqual = buffer[at] === known.charCodeAt(at - start);
+  }
+  return isEqual ? known : buffer.toString("latin1", start, end);
+}
+
+/** Returns a copy of the messageId. A loop over 16 bytes is faster than a view and its copy. */
+function idOf(buffer: Buffer): Uint8Array {
+  const id = new Uint8Array(16);
+  for (let i = 0; i < 16; i++) id[i] = buffer[16 + i]!;
+  return id;
+}
+
+function asBuffer(bytes: Uint8Array): Buffer {
+  if (bytes instanceof Buffer) return bytes;
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 function decodeEnds(buffer: Buffer, start: number): LogEnd[] {

@@ -1,36 +1,30 @@
 import { assert } from "../assert.ts";
-import { type Block, recordsOf } from "./block.ts";
-import type { LogRecord } from "./event-log.ts";
+import type { Block } from "./block.ts";
 
-/** Largest total size in bytes of the decoded blocks that one log reader caches. */
+/** Largest total size in bytes of the blocks that one log reader caches. */
 export const LOG_CACHE_BYTES_MAX = 16 << 20;
-
-export interface CachedBlock extends Block {
-  records: LogRecord[];
-}
 
 /**
  * Cache of the blocks that were read last from one log. The key is the sequence number of a block's
  * first record. All readers of the log share the cache.
  */
 export class BlockCache {
-  readonly #blocks = new Map<number, CachedBlock>();
+  readonly #blocks = new Map<number, Block>();
   #bytes = 0;
 
   constructor(readonly bytesMax = LOG_CACHE_BYTES_MAX) {}
 
-  get(first: number): CachedBlock | undefined {
+  get(first: number): Block | undefined {
     return this.#blocks.get(first);
   }
 
-  add(block: Block): CachedBlock {
+  add(block: Block): Block {
     const known = this.#blocks.get(block.first);
     if (known !== undefined) return known;
-    const cached = { ...block, records: recordsOf(block) };
-    this.#blocks.set(block.first, cached);
+    this.#blocks.set(block.first, block);
     this.#bytes += block.bytes.length;
     this.#evict();
-    return cached;
+    return block;
   }
 
   /**

@@ -4,7 +4,8 @@ import { makeDirectory } from "../disk/sync.ts";
 import { codeOf } from "../errors.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
-import { BlockCache, type CachedBlock } from "./block-cache.ts";
+import { type Block, recordsOf } from "./block.ts";
+import { BlockCache } from "./block-cache.ts";
 import type { LogPart, LogReader, LogRecord } from "./event-log.ts";
 import { expectReadable, readOrPassOver } from "./io/unreadable.ts";
 import { tryTrimming } from "./lock.ts";
@@ -52,7 +53,7 @@ interface KnownSegment extends Segment {
 }
 
 /** Result of a search step: the block, or the sequence number where the search continues. */
-type Lookup = CachedBlock | number;
+type Lookup = Block | number;
 
 const lookupEnd = (found: Lookup) => (typeof found === "number" ? found : found.end);
 
@@ -102,7 +103,7 @@ class SegmentLogReader implements LogReader {
         if (found === next) break;
         next = found;
       } else {
-        for (const record of found.records) if (record.sequence >= next) records.push(record);
+        for (const record of recordsOf(found)) if (record.sequence >= next) records.push(record);
         bytes += found.bytes.length;
         next = found.end;
       }
@@ -184,7 +185,7 @@ class SegmentLogReader implements LogReader {
    * continues after the run. Adds the run's blocks to the segment's index.
    */
   #pick(segment: KnownSegment, run: BlockRun, position: number): Lookup | undefined {
-    let found: CachedBlock | undefined;
+    let found: Block | undefined;
     let offset = run.start;
     for (const block of run.blocks) {
       if (block.end > this.#end) {

@@ -100,26 +100,27 @@ export class LiveTail implements TailSubscriptions {
   }
 
   /**
-   * Sends a message about the final outcome of an event that user code made, unless the event was
-   * discarded or the workspace has no subscriber.
+   * Sends a message about the final outcome of each of these events that user code made, unless the
+   * workspace has no subscriber.
    */
-  publishOutcome(
-    { laneEvent, bytes, byCode }: Output,
-    ending: EventOutcome,
-    destination: Destination,
+  publishOutcomes(
+    outputs: readonly Output[],
+    outcome: Exclude<EventOutcome, { kind: "discarded" }>,
+    { id, workspaceId }: Destination,
     at: number,
   ): void {
-    const { id, workspaceId } = destination;
-    if (ending.kind === "discarded" || !this.hasSubscriber(workspaceId)) return;
-    this.publish(workspaceId, {
-      stage: ending.kind,
-      sourceId: laneEvent.input.sourceId,
-      destinationId: id,
-      at,
-      messageId: laneEvent.input.messageId,
-      event: byCode ? shownOutput(bytes, this.overrideMembers) : parseJsonOrText(bytes),
-      ...(ending.kind === "dead-letter" && { reason: ending.reason }),
-    });
+    if (!this.hasSubscriber(workspaceId)) return;
+    for (const { laneEvent, bytes, byCode } of outputs) {
+      this.publish(workspaceId, {
+        stage: outcome.kind,
+        sourceId: laneEvent.input.sourceId,
+        destinationId: id,
+        at,
+        messageId: laneEvent.input.messageId,
+        event: byCode ? shownOutput(bytes, this.overrideMembers) : parseJsonOrText(bytes),
+        ...(outcome.kind === "dead-letter" && { reason: outcome.reason }),
+      });
+    }
   }
 
   /** Reads the records that became durable since the last read, if there are subscribers. */
@@ -162,9 +163,13 @@ export class LiveTail implements TailSubscriptions {
       this.#positions.set(log, chunk.next);
       const workspaces = new Map<string, string | undefined>();
       for (const id of chunk.sources) workspaces.set(id, this.live.sourceById(id)?.workspaceId);
-      for (const { sequence, input } of chunk.inputs) {
+      for (const input of chunk.inputs) {
         const workspaceId = workspaces.get(input.sourceId);
-        if (sequence < position || workspaceId === undefined || !this.hasSubscriber(workspaceId))
+        if (
+          input.sequence < position ||
+          workspaceId === undefined ||
+          !this.hasSubscriber(workspaceId)
+        )
           continue;
         this.publish(workspaceId, {
           stage: "received",

@@ -11,9 +11,7 @@ import type { Notifier } from "./clock.ts";
 import { LANE_HELD_BYTES_MIN } from "./limits.ts";
 import type { LaneEvent } from "./model/lane-event.ts";
 
-/**
- * Bytes that the deliveries of one workspace may always hold, however much other workspaces hold.
- */
+/** Bytes that the deliveries of one workspace may always hold, whatever other workspaces hold. */
 const WORKSPACE_HELD_BYTES_MIN = 2 << 20;
 
 /**
@@ -208,10 +206,11 @@ export class LaneBudget {
     return this.isOpen || (!event.isLarge && this.#dispatched === 0);
   }
 
-  take(event: LaneEvent): void {
-    this.#events.add(event);
-    this.#unsettled += 1;
-    this.#add(event.bytes);
+  take(events: readonly LaneEvent[]): void {
+    if (events.length === 0) return;
+    for (const event of events) this.#events.add(event);
+    this.#unsettled += events.length;
+    this.#add(events.reduce((sum, { bytes }) => sum + bytes, 0));
   }
 
   /** Reserves memory for the event's outputs. Returns false when there is not enough. */

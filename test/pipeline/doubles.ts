@@ -8,7 +8,7 @@ import { createMetrics } from "../../src/observe/metrics.ts";
 import type { LaneChange, Ledger } from "../../src/pipeline/ledger/ledger.ts";
 import type { StoredLetter } from "../../src/pipeline/model/dead-letter.ts";
 import type { BuiltEvent } from "../../src/pipeline/model/input-event.ts";
-import type { LaneEvent } from "../../src/pipeline/model/lane-event.ts";
+import { createLaneEvent, type LaneEvent } from "../../src/pipeline/model/lane-event.ts";
 import { createLaneMetrics, type LaneMetrics } from "../../src/pipeline/monitoring/metrics.ts";
 import { SharedReader } from "../../src/pipeline/reading/shared-reader.ts";
 import {
@@ -305,7 +305,7 @@ export function laneEvent(over: Partial<LaneEvent> = {}): LaneEvent {
   const event = { json: Buffer.from("{}"), user: "u", userId: "u", anonymousId: "" };
   const input = { messageId: "m", sourceId: "source", receivedAt: 0, type: "track", event };
   const origin = { log: "0", sequence: 0, connectionId: "c" };
-  return { input, origin, retryWindowStart: 0, bytes: 0, openOutputs: 0, deadLetters: [], ...over };
+  return { ...createLaneEvent({ input, origin, retryWindowStart: 0, bytes: 0 }), ...over };
 }
 
 /** Throws a broken invariant, where a test expects none. */

@@ -21,7 +21,7 @@ const event = (bytes = 0) => laneEvent({ bytes });
 /** Has a lane take an event of this size. */
 function take(lane: LaneBudget, bytes: number): LaneEvent {
   const taken = event(bytes);
-  lane.take(taken);
+  lane.take([taken]);
   return taken;
 }
 

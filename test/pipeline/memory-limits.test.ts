@@ -112,7 +112,7 @@ test("an event without room is dispatched once the events before it are delivere
   // Meanwhile other lanes of the workspace fill all of its room, for receivers that never answer.
   const other = memory.openLane("workspace");
   const large = laneEvent();
-  other.take(large);
+  other.take([large]);
   other.dispatch(large, 2 * WORKSPACE_HELD_BYTES_MAX);
   run();
   await until(() => taken.length === 10, "all events");
@@ -139,7 +139,7 @@ test("no lane exceeds its bounds, and some lane of each workspace can always go 
         const { lane, held } = lanes[one.lane]!;
         if (one.emits) {
           const event = laneEvent();
-          lane.take(event);
+          lane.take([event]);
           if (lane.dispatch(event, one.bytes)) held.push(event);
           else {
             lane.dispatchEmpty();
@@ -181,7 +181,7 @@ test("a lane without room wakes when another one frees memory", () => {
   const memory = new MemoryBudget();
   const dispatch = (lane: LaneBudget, bytes: number) => {
     const event = laneEvent();
-    lane.take(event);
+    lane.take([event]);
     lane.dispatch(event, bytes);
     return event;
   };

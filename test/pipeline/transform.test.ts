@@ -22,7 +22,7 @@ test("an output that waits does not keep the guest's whole answer in memory", as
     setWaiting: () => {},
     onRun: () => {},
   };
-  const result = (await transform(context, [event]))!.get(event)!;
+  const result = (await transform(context, [event]))![0]!;
   const outputs = "outputs" in result ? result.outputs : [];
   expect(outputs.map(({ bytes }) => Buffer.from(bytes).toString())).toEqual(['{"n":1}', '{"n":1}']);
   for (const { bytes } of outputs) expect(bytes.buffer.byteLength).toBe(7);

@@ -1,6 +1,6 @@
 import { assert } from "../../assert.ts";
-import { BLOCK_RECORDS_MAX, type Block, blockAt } from "../../log/block.ts";
-import { BlockCache, type CachedBlock } from "../../log/block-cache.ts";
+import { BLOCK_RECORDS_MAX, type Block, blockAt, recordsOf } from "../../log/block.ts";
+import { BlockCache } from "../../log/block-cache.ts";
 import type { LogPart, LogReader, LogRecord } from "../../log/event-log.ts";
 import type { LossReport } from "../../log/loss-report.ts";
 import type { Fetcher, FetchResult } from "../topics/fetcher.ts";
@@ -30,7 +30,7 @@ export interface PartitionReader extends LogReader {
    * Caches the blocks of a fetch that began at offset `end()`, and advances the end. Returns the
    * cached blocks.
    */
-  addFetched(fetched: FetchResult): readonly CachedBlock[];
+  addFetched(fetched: FetchResult): readonly Block[];
   /**
    * Sets whether this node delivers the partition's events. If so, only this node deletes blocks of
    * the partition, so a missing block is reported as lost.
@@ -61,7 +61,7 @@ const PARTS_MAX = 64n;
  * Result of a read at one offset: the block, or the sequence number at which reading continues
  * because the block is deleted or damaged.
  */
-type Found = CachedBlock | number;
+type Found = Block | number;
 
 class PartitionLogReader implements PartitionReader {
   readonly #options: PartitionReaderOptions;
@@ -118,7 +118,7 @@ class PartitionLogReader implements PartitionReader {
     this.#trimmed = Math.max(this.#trimmed, this.#first);
   }
 
-  addFetched(fetched: FetchResult): readonly CachedBlock[] {
+  addFetched(fetched: FetchResult): readonly Block[] {
     const blocks = this.#blocksOf(fetched).map((block) => this.#cache.add(block));
     const last = fetched.values.at(-1);
     this.#startAt(fetched.first);
@@ -141,7 +141,7 @@ class PartitionLogReader implements PartitionReader {
         if (found <= next) break;
         next = found;
       } else {
-        for (const record of found.records) if (record.sequence >= next) records.push(record);
+        for (const record of recordsOf(found)) if (record.sequence >= next) records.push(record);
         bytes += found.bytes.length;
         next = sequenceOf(offsetOf(found.first) + 1n);
       }

@@ -1,5 +1,5 @@
 import { assert, InvariantError } from "../../assert.ts";
-import type { CachedBlock } from "../../log/block-cache.ts";
+import { type Block, recordsOf } from "../../log/block.ts";
 import type { DurableRange } from "../../log/event-log.ts";
 import type { Logger } from "../../observe/log.ts";
 import type { Fetcher } from "../topics/fetcher.ts";
@@ -128,10 +128,10 @@ export class PartitionTail {
     }
   }
 
-  #tell(log: string, end: number, blocks: readonly CachedBlock[]): void {
+  #tell(log: string, end: number, blocks: readonly Block[]): void {
     const sources = new Set<string>();
-    for (const { records } of blocks) {
-      for (const { bytes } of records) sources.add(this.#options.sourceOf(bytes));
+    for (const block of blocks) {
+      for (const { bytes } of recordsOf(block)) sources.add(this.#options.sourceOf(bytes));
     }
     const isNamed = sources.size > 0 && sources.size <= SOURCES_TOLD_MAX;
     this.#options.onNews(isNamed ? { log, end, sources: [...sources] } : undefined);

@@ -49,5 +49,13 @@ export const bytes = Buffer.allocUnsafeSlow(
   JSON_START + SECTION_BYTES + ARRAY_ELEMENTS_MAX * GAP_BYTES + FRAME_BYTES,
 );
 
+const plainBytes = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+
+/** Returns a copy of the bytes between two offsets of the scratch buffer. */
+export function copyOf(start: number, end: number): Uint8Array {
+  // `slice` of a Buffer would return a view.
+  return plainBytes.slice(start, end);
+}
+
 /** View of the scratch buffer that reads and writes little-endian numbers at any offset. */
 export const words = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);

@@ -1,6 +1,7 @@
 import type { RequeuedLetter, StoredLetter } from "../model/dead-letter.ts";
 import { parseJsonOrText } from "../model/input-event.ts";
 import {
+  createLaneEvent,
   EVENT_OVERHEAD_BYTES,
   type EventOutcome,
   type LaneEvent,
@@ -55,14 +56,12 @@ export function createRequeuedEvent({ letter, replayedAt }: RequeuedLetter): Lan
   const { messageId, sourceId, receivedAt, type, user, name } = letter;
   const text = letter.original ?? letter.text;
   const json = Buffer.from(text);
-  return {
+  return createLaneEvent({
     input: { messageId, sourceId, receivedAt, type, event: { json, user, name, ...idsOf(text) } },
     origin: { requeued: letter },
     retryWindowStart: replayedAt,
     bytes: json.length + EVENT_OVERHEAD_BYTES,
-    openOutputs: 0,
-    deadLetters: [],
-  };
+  });
 }
 
 function idsOf(text: string): { userId: string; anonymousId: string } {

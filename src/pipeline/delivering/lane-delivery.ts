@@ -86,9 +86,11 @@ export class LaneDelivery {
    * best.
    */
   push(user: string, outputs: readonly Output[]): void {
-    const known = this.#userQueues.get(user);
-    const queue = known ?? { user, queue: this.#batching ?? this.#choose(), openOutputs: 0 };
-    this.#userQueues.set(user, queue);
+    let queue = this.#userQueues.get(user);
+    if (queue === undefined) {
+      queue = { user, queue: this.#batching ?? this.#choose(), openOutputs: 0 };
+      this.#userQueues.set(user, queue);
+    }
     queue.openOutputs += outputs.length;
     for (const output of outputs) {
       output.userQueue = queue;

@@ -160,13 +160,8 @@ export class ActiveLane {
     this.#work.notify();
   }
 
-  #decideAll(events: readonly LaneEvent[]): Map<LaneEvent, RouteDecision> {
-    this.#context.refresh();
-    return new Map(events.map((event) => [event, this.#decide(event)]));
-  }
-
   #decide(event: LaneEvent): RouteDecision {
-    return this.#routes.decide(event, (replayId) => this.#replays.isRunning(replayId));
+    return this.#routes.decide(event, this.#replays);
   }
 
   #lagSeconds(): number {
@@ -241,7 +236,10 @@ export class ActiveLane {
       labels: this.#labels,
       logger: this.#context.logger,
       work: this.#work,
-      decide: (events) => this.#decideAll(events),
+      decide: (events) => {
+        this.#context.refresh();
+        return events.map((event) => this.#decide(event));
+      },
       isRecovering: () => this.#reader.recovering !== undefined,
       endRecovery: () => {
         this.#reader.endRecovery();

@@ -28,7 +28,7 @@ export interface BatchLoopParts {
    */
   work: Notifier;
   /** Decides for each event, by the current connections, whether to send, discard or refuse it. */
-  decide(events: readonly LaneEvent[]): Map<LaneEvent, RouteDecision>;
+  decide(events: readonly LaneEvent[]): RouteDecision[];
   /**
    * True after a crash during a batched delivery, until all events of that delivery were taken
    * again. Until then the loop takes no other events, because the repeated delivery must have the
@@ -100,14 +100,14 @@ export class BatchLoop {
    */
   async #process(events: readonly LaneEvent[], before: Promise<boolean>): Promise<boolean> {
     const { scheduler, dispatcher, decide, work } = this.#parts;
-    let results: Map<LaneEvent, TransformResult> | undefined;
-    let decisions = new Map<LaneEvent, RouteDecision>();
+    let results: readonly (TransformResult | undefined)[] | undefined;
+    let decisions: readonly RouteDecision[] = [];
     // The events are kept until they are dispatched, so that an error on the way does not lose
     // them.
     while (results === undefined && this.#isRunning) {
       results = await this.#try(() => {
         decisions = decide(events);
-        const due = events.filter((event) => decisions.get(event)?.kind === "send");
+        const due = events.filter((_, index) => decisions[index]?.kind === "send");
         return transform(this.#parts.transform, due);
       });
     }

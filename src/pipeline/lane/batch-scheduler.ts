@@ -4,7 +4,7 @@ import { createRequeuedEvent } from "../dead-letters/letter-events.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { LANE_REPLAYS_EVENTS_MAX } from "../limits.ts";
 import type { LaneBudget } from "../memory-budget.ts";
-import type { LaneEvent } from "../model/lane-event.ts";
+import { forEachSource, type LaneEvent } from "../model/lane-event.ts";
 import type { LaneMetrics } from "../monitoring/metrics.ts";
 import type { LaneReader } from "../reading/lane-reader.ts";
 import type { LaneReplays } from "../replays/lane-replays.ts";
@@ -159,10 +159,12 @@ export class BatchScheduler {
     const { clock, metrics, destinationId } = this.#parts;
     const history = metrics.histories.get(destinationId);
     const now = clock.now();
-    for (const event of live) {
-      memory.take(event);
-      history.recordReceived(event.input.sourceId, now);
-    }
+    memory.take(live);
+    forEachSource(
+      live,
+      ({ input }) => input.sourceId,
+      (sourceId, count) => history.recordReceived(sourceId, now, count),
+    );
     const left = memory.room;
     const room = Math.min(count - live.length, left.events);
     try {
@@ -170,7 +172,7 @@ export class BatchScheduler {
       const replays = isRecovering
         ? await this.#takeRecovered(room, left.bytes)
         : this.#takeReplays(room, left.bytes);
-      return [...live, ...replays];
+      return replays.length === 0 ? live : [...live, ...replays];
     } catch (error) {
       // Live events that were taken must not be lost because the ledger cannot be read.
       if (live.length === 0) throw error;
@@ -191,7 +193,7 @@ export class BatchScheduler {
     const requeued = this.#takeRequeued(count, bytes);
     const left = bytes - requeued.reduce((sum, event) => sum + event.bytes, 0);
     const events = replays.take(count - requeued.length, left);
-    for (const event of events) memory.take(event);
+    memory.take(events);
     return [...requeued, ...events];
   }
 
@@ -205,7 +207,7 @@ export class BatchScheduler {
     const requeued = last === undefined ? [] : this.#takeRequeued(count, bytes, last);
     if (requeued.length > 0) return requeued;
     const events = await replays.takeRecovered(count, bytes);
-    for (const event of events) memory.take(event);
+    memory.take(events);
     return events;
   }
 
@@ -223,7 +225,7 @@ export class BatchScheduler {
     this.#hasRequeued = letters.length > 0;
     for (const { letter } of letters) requeuedIds.add(letter.id);
     const requeued = letters.map(createRequeuedEvent);
-    for (const event of requeued) memory.take(event);
+    memory.take(requeued);
     return requeued;
   }
 }

@@ -42,21 +42,23 @@ export class EventDispatcher {
 
   /**
    * Passes the outputs of events on to delivery, in order. Stops at the first event that has no
-   * result of user code yet, or whose outputs do not fit in memory. Events that are discarded or
-   * refused need no result, because user code does not run over them.
+   * result of user code yet, or whose outputs do not fit in memory. `decisions` has one for each
+   * event. `results` has one for each event that is sent, in order, because user code does not run
+   * over the others.
    */
   dispatch(
     events: readonly LaneEvent[],
-    decisions: ReadonlyMap<LaneEvent, RouteDecision>,
-    results: ReadonlyMap<LaneEvent, TransformResult>,
+    decisions: readonly RouteDecision[],
+    results: readonly (TransformResult | undefined)[],
   ): DispatchResult {
-    assert(decisions.size === events.length, "Each event of a batch has one route decision");
-    assert(results.size <= events.length, "A batch has no more results than events");
+    assert(decisions.length === events.length, "Each event of a batch has one route decision");
+    assert(results.length <= events.length, "A batch has no more results than events");
     let bytes = 0;
-    for (const [index, event] of events.entries()) {
-      const decision = decisions.get(event);
-      const result = results.get(event);
-      assert(decision !== undefined, "Each event of a batch has a route decision");
+    let sent = 0;
+    for (let index = 0; index < events.length; index++) {
+      const event = events[index]!;
+      const decision = decisions[index]!;
+      const result = decision.kind === "send" ? results[sent++] : undefined;
       if (decision.kind === "discard") this.#settle(event, { kind: "discarded" });
       else if (decision.kind === "refused") {
         this.#settle(event, { kind: "dead-letter", stage: "deliver", reason: decision.reason });

@@ -6,7 +6,12 @@ import type { LaneChange, LaneCommitSource, Ledger } from "../ledger/ledger.ts";
 import { LANE_REPLAYS_EVENTS_MAX } from "../limits.ts";
 import type { LiveTail } from "../live-tail.ts";
 import type { LaneBudget } from "../memory-budget.ts";
-import type { EventOutcome, LaneEvent, Output } from "../model/lane-event.ts";
+import {
+  type EventOutcome,
+  forEachSource,
+  type LaneEvent,
+  type Output,
+} from "../model/lane-event.ts";
 import type { DeliveryIntent, LaneRecord } from "../model/lane-record.ts";
 import type { HealthLogger } from "../monitoring/health-logger.ts";
 import type { LaneLabels } from "../monitoring/lane-gauges.ts";
@@ -51,7 +56,7 @@ interface PendingCommit {
 export interface LaneCommitterParts {
   ledger: Pick<Ledger, "lane" | "schedule" | "isShared">;
   metrics: Pick<LaneMetrics, "events" | "histories">;
-  liveTail: Pick<LiveTail, "publishOutcome">;
+  liveTail: Pick<LiveTail, "publishOutcomes">;
   clock: Pick<Clock, "now">;
   labels: LaneLabels;
   health: HealthLogger;
@@ -139,18 +144,21 @@ export class LaneCommitter implements LaneCommitSource {
     const history = metrics.histories.get(labels.destination);
     metrics.events.inc({ ...labels, outcome: outcome.kind }, outputs.length);
     health.recordOutcome(outputs.length, outcome);
+    const { kind } = outcome;
+    if (kind !== "discarded") {
+      const record = (id: string, count: number) => history.recordOutcome(id, kind, now, count);
+      forEachSource(outputs, ({ input }) => input.sourceId, record);
+      liveTail.publishOutcomes(outputs, outcome, destination, now);
+    }
     const wasFull = memory.isFull;
     const settledBefore = this.#settled.length;
     for (const output of outputs) {
       const { laneEvent } = output;
       assert(laneEvent.openOutputs > 0, "Each output of an event settles once");
       if (outcome.kind === "dead-letter") {
+        laneEvent.deadLetters ??= [];
         laneEvent.deadLetters.push(createDeadLetter(output, outcome, destination, now));
       }
-      if (outcome.kind !== "discarded") {
-        history.recordOutcome(laneEvent.input.sourceId, outcome.kind, now);
-      }
-      liveTail.publishOutcome(output, outcome, destination, now);
       laneEvent.openOutputs -= 1;
       if (outcome.kind === "delivered") laneEvent.isDelivered = true;
       if (outcome.kind === "discarded") laneEvent.isDiscarded = true;
@@ -198,7 +206,7 @@ export class LaneCommitter implements LaneCommitSource {
     if (events.length === 0 && jobs.length === 0) {
       if (isStored(this.#parts.ledger.lane(destinationId), record)) return undefined;
     }
-    const deadLetters = events.flatMap((event) => event.deadLetters);
+    const deadLetters = events.flatMap((event) => event.deadLetters ?? []);
     const change: LaneChange = { destinationId, record, deadLetters, settledRequeued, jobs };
     this.#pending = { change, events, lows: reader.lows(), replayLows: replays.lows() };
     return change;

@@ -7,6 +7,7 @@ import {
   type RouteDecision,
   type Routes,
 } from "../model/routes.ts";
+import type { LaneReplays } from "../replays/lane-replays.ts";
 
 /**
  * The current routes of one destination: its connections by source, which decide what events are
@@ -70,15 +71,15 @@ export class LaneRoutes {
   }
 
   /**
-   * Decides whether an event is sent, discarded or refused. `isReplaying` returns whether the
-   * replay job with an id still runs.
+   * Decides whether an event is sent, discarded or refused. `replays` tells whether the replay job
+   * with an id still runs.
    */
-  decide(event: LaneEvent, isReplaying: (replayId: string) => boolean): RouteDecision {
+  decide(event: LaneEvent, replays: Pick<LaneReplays, "isRunning">): RouteDecision {
     if (this.#isRemoved) return { kind: "discard" };
     const { origin, input } = event;
     if ("replayId" in origin) {
       // The job has ended; or it waits while the destination is disabled, and takes its event back.
-      const isSent = isReplaying(origin.replayId) && this.destination.enabled;
+      const isSent = replays.isRunning(origin.replayId) && this.destination.enabled;
       if (!isSent) return { kind: "discard" };
     }
     const decision =

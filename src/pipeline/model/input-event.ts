@@ -30,6 +30,12 @@ export interface InputEvent {
   readonly after?: readonly LogEnd[] | undefined;
 }
 
+/** An event that was read from a log. */
+export interface LogInput extends InputEvent {
+  /** Sequence number of the event's record. */
+  readonly sequence: number;
+}
+
 /**
  * Parses JSON. Returns the text itself when it is not JSON, because displaying an event must not
  * fail.

@@ -41,26 +41,45 @@ export interface LaneEvent {
   /** Number of outputs that user code made of this event and that have no final outcome yet. */
   openOutputs: number;
   /**
-   * The routes (connections by source) that last allowed the event to be sent; absent before its
+   * The routes (connections by source) that last allowed the event to be sent; undefined before its
    * first check.
    */
-  checkedRoutes?: Routes;
+  checkedRoutes: Routes | undefined;
   /**
    * Whether the event's outputs are larger than what a destination without other events in memory
-   * may always hold. Absent until their size is known.
+   * may always hold. False until their size is known.
    */
-  isLarge?: boolean;
+  isLarge: boolean;
   /** True once one of the event's outputs was delivered. */
-  isDelivered?: boolean;
+  isDelivered: boolean;
   /**
    * True once one of the event's outputs was discarded, for example because its connection is gone.
    */
-  isDiscarded?: boolean;
+  isDiscarded: boolean;
   /**
-   * Dead letters made from the event's outputs. They are written when all outputs have a final
-   * outcome, in one transaction with the read position, so that a crash cannot make them twice.
+   * Dead letters made from the event's outputs; undefined while there are none. They are written
+   * when all outputs have a final outcome, in one transaction with the read position, so that a
+   * crash cannot make them twice.
    */
-  deadLetters: StoredLetter[];
+  deadLetters: StoredLetter[] | undefined;
+}
+
+/** Creates the event that `read` describes, before user code has run over it. */
+export function createLaneEvent(
+  read: Pick<LaneEvent, "input" | "origin" | "retryWindowStart" | "bytes">,
+): LaneEvent {
+  return {
+    input: read.input,
+    origin: read.origin,
+    retryWindowStart: read.retryWindowStart,
+    bytes: read.bytes,
+    openOutputs: 0,
+    checkedRoutes: undefined,
+    isLarge: false,
+    isDelivered: false,
+    isDiscarded: false,
+    deadLetters: undefined,
+  };
 }
 
 /**
@@ -113,8 +132,10 @@ export interface Output {
   live: LiveProgram | undefined;
   byCode: boolean;
   attempts: number;
-  /** The queue of the output's user, which holds the output; absent until the output is queued. */
-  userQueue?: UserQueue;
+  /**
+   * The queue of the output's user, which holds the output; undefined until the output is queued.
+   */
+  userQueue: UserQueue | undefined;
   /** Failures of the output in requests of its own; undefined before the first. */
   failedAlone: FailuresAlone | undefined;
 }
@@ -145,6 +166,7 @@ export function createOutput(laneEvent: LaneEvent, bytes: Uint8Array, live?: Liv
     live,
     byCode: live !== undefined,
     attempts: 0,
+    userQueue: undefined,
     failedAlone: undefined,
   };
 }
@@ -169,4 +191,22 @@ export type EventOutcome =
 /** Approximate bytes that the outputs take in memory. */
 export function outputBytes(outputs: readonly Output[]): number {
   return outputs.reduce((sum, { bytes }) => sum + bytes.length + OUTPUT_OVERHEAD_BYTES, 0);
+}
+
+/**
+ * Calls `handle` for each group of neighbouring events of one source, with the source's id and the
+ * number of events. Most batches are one group.
+ */
+export function forEachSource<T>(
+  items: readonly T[],
+  sourceOf: (item: T) => string,
+  handle: (sourceId: string, count: number) => void,
+): void {
+  for (let from = 0; from < items.length; ) {
+    const sourceId = sourceOf(items[from]!);
+    let to = from + 1;
+    while (to < items.length && sourceOf(items[to]!) === sourceId) to++;
+    handle(sourceId, to - from);
+    from = to;
+  }
 }

@@ -77,19 +77,22 @@ export class LaneHistory {
     return this.#rates.size;
   }
 
-  recordReceived(sourceId: string, now: number): void {
-    this.#ratesOf(sourceId, now)?.add(now, counterIndex("received"));
+  /** Counts events that were read; each source needs one call for a batch of its events. */
+  recordReceived(sourceId: string, now: number, count = 1): void {
+    this.#ratesOf(sourceId, now)?.add(now, counterIndex("received"), count);
   }
 
+  /** Counts events with the same final outcome. */
   recordOutcome(
     sourceId: string,
     kind: "delivered" | "dropped" | "dead-letter",
     now: number,
+    count = 1,
   ): void {
     const name = kind === "dead-letter" ? "failed" : kind;
     const column = name === "delivered" ? DELIVERED : name === "dropped" ? DROPPED : FAILED;
-    this.#ratesOf(sourceId, now)?.add(now, counterIndex(name));
-    this.#open(now)?.add(now, column);
+    this.#ratesOf(sourceId, now)?.add(now, counterIndex(name), count);
+    this.#open(now)?.add(now, column, count);
   }
 
   recordAttempt(isRetried: boolean, ms: number, now: number): void {

@@ -6,48 +6,50 @@ import type { BuiltEvent, InputEvent } from "../model/input-event.ts";
 const KEPT_EVENTS_BYTES_MAX = 8 << 20;
 
 /**
- * Builds events from log records and caches the most recent ones, because the deliveries to several
- * destinations use the same events. Bounds the bytes of both the events and the records, since
- * either can be hundreds of times larger than the other.
+ * Builds events from log records and bounds how many inputs keep their event, because the
+ * deliveries to several destinations use the same events. Bounds the bytes of both the events and
+ * the records, since either can be hundreds of times larger than the other.
  */
 export class EventCache {
   readonly #build: (record: PixelRecord) => BuiltEvent;
   /**
-   * The newer half of the cache; `#old` is the older half. When the newer half is full, the older
-   * one is dropped as a whole. This is faster than removing entries one by one from a Map.
+   * The newer half of the inputs that keep their event; `#old` is the older half. When the newer
+   * half is full, the older one drops its events.
    */
-  #young = new Map<PixelRecord, BuiltEvent>();
-  #old = this.#young;
+  #young: RecordInput[] = [];
+  #old: RecordInput[] = [];
   #youngBytes = 0;
 
   constructor(build: (record: PixelRecord) => BuiltEvent) {
     this.#build = build;
   }
 
-  get(record: PixelRecord): BuiltEvent {
-    return this.#young.get(record) ?? this.#old.get(record) ?? this.#buildAndCache(record);
-  }
-
-  #buildAndCache(record: PixelRecord): BuiltEvent {
+  /** Builds the event of a record, which `input` keeps until the cache drops it. */
+  build(record: PixelRecord, input: RecordInput): BuiltEvent {
     const event = this.#build(record);
-    this.#young.set(record, event);
+    this.#young.push(input);
     this.#youngBytes += event.json.length + record.query.length;
     if (this.#youngBytes < KEPT_EVENTS_BYTES_MAX / 2) return event;
+    for (const old of this.#old) old.dropEvent();
     this.#old = this.#young;
-    this.#young = new Map();
+    this.#young = [];
     this.#youngBytes = 0;
     return event;
   }
 }
 
+/** One record of a log as the deliveries to all destinations share it. */
 export class RecordInput implements InputEvent {
+  readonly sequence: number;
   readonly sourceId: string;
   readonly receivedAt: number;
   readonly type: string;
   readonly #record: PixelRecord;
   readonly #events: EventCache;
+  #event: BuiltEvent | undefined;
 
-  constructor(record: PixelRecord, events: EventCache) {
+  constructor(sequence: number, record: PixelRecord, events: EventCache) {
+    this.sequence = sequence;
     this.sourceId = record.sourceId;
     this.receivedAt = record.receivedAt;
     this.type = record.type;
@@ -68,6 +70,12 @@ export class RecordInput implements InputEvent {
    * result.
    */
   get event(): BuiltEvent {
-    return this.#events.get(this.#record);
+    this.#event ??= this.#events.build(this.#record, this);
+    return this.#event;
+  }
+
+  /** Frees the memory of the event, which is built again when it is needed. */
+  dropEvent(): void {
+    this.#event = undefined;
   }
 }

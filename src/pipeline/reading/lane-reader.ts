@@ -1,7 +1,7 @@
 import type { Connection } from "../../catalog/model.ts";
 import type { LogEnd } from "../../event/record.ts";
 import type { Positions } from "../../log/positions.ts";
-import { EVENT_OVERHEAD_BYTES, type LaneEvent } from "../model/lane-event.ts";
+import { createLaneEvent, EVENT_OVERHEAD_BYTES, type LaneEvent } from "../model/lane-event.ts";
 import type { CursorRecord, DeliveryIntent, LaneRecord } from "../model/lane-record.ts";
 import { covers, firstCovered, type Routes } from "../model/routes.ts";
 import { Cursor } from "./cursor.ts";
@@ -230,7 +230,8 @@ export class LaneReader {
       let bytes = 0;
       let index = firstAtOrAfter(chunk.inputs, at);
       for (; index < chunk.inputs.length && events.length < count && bytes < bytesMax; index++) {
-        const { sequence, input } = chunk.inputs[index]!;
+        const input = chunk.inputs[index]!;
+        const { sequence } = input;
         if (sequence >= end) {
           isHeld = true;
           break;
@@ -239,18 +240,14 @@ export class LaneReader {
         if (connection === undefined || !wanted(cursor, connection, log, sequence)) continue;
         isHeld = inOrder && this.#waits(input.after);
         if (isHeld) break;
-        const size = this.#logs.sizeOf(log, sequence, input);
+        const size = this.#logs.sizeOf(log, input);
         if (size === undefined) continue;
         cursor.take(sequence);
         bytes += size;
-        events.push({
-          input,
-          origin: { log, sequence, connectionId: connection.id },
-          retryWindowStart: input.receivedAt,
-          bytes: size + EVENT_OVERHEAD_BYTES,
-          openOutputs: 0,
-          deadLetters: [],
-        });
+        const origin = { log, sequence, connectionId: connection.id };
+        const { receivedAt: retryWindowStart } = input;
+        const heldBytes = size + EVENT_OVERHEAD_BYTES;
+        events.push(createLaneEvent({ input, origin, retryWindowStart, bytes: heldBytes }));
       }
       const stopped = chunk.inputs[index];
       if (stopped === undefined) this.#chunks.delete(log);

@@ -3,7 +3,7 @@ import type { PixelRecord } from "../../event/record.ts";
 import type { LogReader } from "../../log/event-log.ts";
 import type { Positions } from "../../log/positions.ts";
 import type { Logger } from "../../observe/log.ts";
-import type { BuiltEvent, InputEvent } from "../model/input-event.ts";
+import type { BuiltEvent, LogInput } from "../model/input-event.ts";
 import type { LaneMetrics } from "../monitoring/metrics.ts";
 import { EventCache, RecordInput } from "./input.ts";
 
@@ -22,7 +22,7 @@ export const KEPT_READS_MAX = 8;
 export interface LogChunk {
   from: number;
   next: number;
-  inputs: readonly { sequence: number; input: InputEvent }[];
+  inputs: readonly LogInput[];
   /** Ids of the sources of all records. A delivery skips a chunk that has none of its sources. */
   sources: ReadonlySet<string>;
 }
@@ -91,7 +91,7 @@ export class SharedReader {
       end: (log) => this.end(log),
       countBetween: (log, from, to) => this.countBetween(log, from, to),
       read: (log, sequence) => this.read(log, sequence),
-      sizeOf: (log, sequence, input) => this.sizeOf(log, sequence, input),
+      sizeOf: (log, input) => this.sizeOf(log, input),
     };
   }
 
@@ -141,11 +141,11 @@ export class SharedReader {
    * Length of the event's JSON in bytes. Undefined when no event can be built from the record,
    * which is also counted and logged.
    */
-  sizeOf(log: string, sequence: number, input: InputEvent): number | undefined {
+  sizeOf(log: string, input: LogInput): number | undefined {
     try {
       return input.event.json.length;
     } catch (error) {
-      this.#unreadable(log, sequence, error);
+      this.#unreadable(log, input.sequence, error);
       return undefined;
     }
   }
@@ -153,27 +153,29 @@ export class SharedReader {
   async #read(log: string, reader: LogReader, sequence: number): Promise<LogChunk> {
     const endBefore = reader.end();
     const { records, next } = await reader.read(sequence, SHARED_READ_BYTES_MAX);
-    const inputs: { sequence: number; input: InputEvent }[] = [];
+    const inputs: LogInput[] = [];
+    const sources = new Set<string>();
     let end = 0;
     for (const record of records) {
       assert(record.sequence >= end, "Sequence numbers of records ascend");
       end = record.sequence + 1;
       const input = this.#decode(log, record.sequence, record.bytes);
-      if (input !== undefined) inputs.push({ sequence: record.sequence, input });
+      if (input === undefined) continue;
+      if (input.sourceId !== inputs.at(-1)?.sourceId) sources.add(input.sourceId);
+      inputs.push(input);
     }
     // The end of a log that lost records is lower than before.
     const durableEnd = Math.max(endBefore, reader.end());
     assert(end <= next && end <= durableEnd, "A record that is read is durable");
-    const sources = new Set(inputs.map(({ input }) => input.sourceId));
     const chunk = { from: sequence, next, inputs, sources };
     const kept = this.#kept.get(log) ?? [];
     this.#kept.set(log, [...kept, chunk].slice(-KEPT_READS_MAX));
     return chunk;
   }
 
-  #decode(log: string, sequence: number, bytes: Uint8Array): InputEvent | undefined {
+  #decode(log: string, sequence: number, bytes: Uint8Array): LogInput | undefined {
     try {
-      return new RecordInput(this.#parts.decode(bytes), this.#events);
+      return new RecordInput(sequence, this.#parts.decode(bytes), this.#events);
     } catch (error) {
       this.#unreadable(log, sequence, error);
       return undefined;

@@ -108,7 +108,7 @@ export class LaneReplays {
       return;
     }
     const count =
-      deadLetters.length > 0 ? "failed" : isDelivered ? "delivered" : counts[outcome.kind];
+      deadLetters !== undefined ? "failed" : isDelivered ? "delivered" : counts[outcome.kind];
     const { metrics, destination } = this.#parts;
     metrics.replayed.inc({ workspace: destination().workspaceId, outcome: count });
     this.#replays.get(origin.replayId)?.settle(origin.log, origin.sequence, count);

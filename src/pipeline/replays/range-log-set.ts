@@ -1,6 +1,6 @@
 import type { Positions } from "../../log/positions.ts";
 import type { Clock, Notifier } from "../clock.ts";
-import type { InputEvent } from "../model/input-event.ts";
+import type { LogInput } from "../model/input-event.ts";
 import type { EventFilter, EventJob } from "../model/replay-job.ts";
 import type { LogChunk, LogSet } from "../reading/shared-reader.ts";
 
@@ -80,8 +80,8 @@ export class RangeLogSet implements LogSet {
     return this.#parts.logs.countBetween(log, from, to);
   }
 
-  sizeOf(log: string, sequence: number, input: InputEvent): number | undefined {
-    return this.#parts.logs.sizeOf(log, sequence, input);
+  sizeOf(log: string, input: LogInput): number | undefined {
+    return this.#parts.logs.sizeOf(log, input);
   }
 
   async read(log: string, sequence: number): Promise<LogChunk | undefined> {
@@ -94,12 +94,10 @@ export class RangeLogSet implements LogSet {
     const chunk = await logs.read(log, sequence);
     if (chunk === undefined) return undefined;
     if (isOldest) this.#noteMissing(log, chunk);
-    const inputs = chunk.inputs.filter(
-      (it) => it.sequence < end && this.#isWanted(log, it.sequence, it.input),
-    );
+    const inputs = chunk.inputs.filter((it) => it.sequence < end && this.#isWanted(log, it));
     const otherFraction = 1 - inputs.length / Math.max(1, chunk.inputs.length);
     this.#pauseMs = (clock.elapsed() - started) * otherFraction;
-    const sources = new Set(inputs.map(({ input }) => input.sourceId));
+    const sources = new Set(inputs.map(({ sourceId }) => sourceId));
     return { ...chunk, inputs, sources, next: Math.min(chunk.next, end) };
   }
 
@@ -113,14 +111,14 @@ export class RangeLogSet implements LogSet {
    * between may have been trimmed.
    */
   #noteMissing(log: string, { inputs }: LogChunk): void {
-    const oldest = inputs[0]?.input.receivedAt;
+    const oldest = inputs[0]?.receivedAt;
     if (oldest === undefined || this.#parts.logs.first(log) === 0) return;
     const { from, to } = this.#parts.job;
     if (oldest <= from) return;
     this.missingBefore = Math.max(this.missingBefore ?? 0, Math.min(oldest, to));
   }
 
-  #isWanted(log: string, sequence: number, input: InputEvent): boolean {
+  #isWanted(log: string, input: LogInput): boolean {
     const { from, to, filter } = this.#parts.job;
     if (!this.#sources.has(input.sourceId)) return false;
     if (input.receivedAt < from || input.receivedAt >= to) return false;
@@ -128,7 +126,7 @@ export class RangeLogSet implements LogSet {
       return filter === undefined;
     if (!needsBuiltEvent(filter)) return true;
     // From here on the event has to be built, which may show that it cannot be.
-    if (this.sizeOf(log, sequence, input) === undefined) return false;
+    if (this.sizeOf(log, input) === undefined) return false;
     const { name, userId, anonymousId } = input.event;
     return (
       (filter.event ?? name) === name &&

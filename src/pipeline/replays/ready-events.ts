@@ -1,7 +1,7 @@
 import { assert } from "../../assert.ts";
 import { Fifo } from "../../concurrency/fifo.ts";
 import { TRANSFORM_BATCH_EVENTS_MAX } from "../../settings/limits.ts";
-import type { LaneEvent } from "../model/lane-event.ts";
+import { createLaneEvent, type LaneEvent } from "../model/lane-event.ts";
 
 const READY_EVENTS_MAX = 2 * TRANSFORM_BATCH_EVENTS_MAX;
 export const READY_BYTES_MAX = 1 << 20;
@@ -38,9 +38,8 @@ export class ReadyEvents {
 
   /** Returns an event that was taken and not sent. It is taken again before later ones. */
   putBack(event: LaneEvent): void {
-    const { isDiscarded: _, isDelivered: __, checkedRoutes: ___, ...rest } = event;
     // The lane still holds the other object, until it has committed its outcome.
-    const again: LaneEvent = { ...rest, openOutputs: 0, deadLetters: [] };
+    const again = createLaneEvent(event);
     const number = this.#numbers.get(event) ?? 0;
     this.#numbers.set(again, number);
     const isLater = (other: LaneEvent) => (this.#numbers.get(other) ?? 0) > number;

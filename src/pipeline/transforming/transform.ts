@@ -47,36 +47,48 @@ export type TransformResult =
   | { outcome: EventOutcome; live?: LiveProgram | undefined };
 
 /**
- * Runs the destination's published code over events. If the outputs of all events are too large
- * together, the result holds only the first events. Undefined when the delivery is stopped first.
+ * Runs the destination's published code over events. Returns the result of each event; if the
+ * outputs of all events are too large together, the last events have none. Undefined when the
+ * delivery is stopped first.
  */
 export async function transform(
   context: TransformContext,
   events: readonly LaneEvent[],
-): Promise<Map<LaneEvent, TransformResult> | undefined> {
+): Promise<(TransformResult | undefined)[] | undefined> {
   const live = context.live.program(context.destination().id);
-  const results = new Map<LaneEvent, TransformResult>();
   const seen = new Set<string>();
-  for (const event of events) {
-    if (!("requeued" in event.origin)) continue;
-    const { stage, text, programId, messageId } = event.origin.requeued;
-    if (stage === "deliver" && programId === live?.id) {
-      // The destination failed the output, and the same code would make the same output again.
-      results.set(event, { outputs: [createOutput(event, Buffer.from(text), live)] });
-    } else if (seen.has(messageId)) {
-      // The dead letter is another output of an event that already runs.
-      results.set(event, { outcome: { kind: "discarded" } });
-    } else seen.add(messageId);
-  }
-  const inputs = events.filter((event) => !results.has(event));
+  const results = events.map((event) => resultOfRequeued(event, live, seen));
+  const inputs = events.filter((_, index) => results[index] === undefined);
   const run = inputs.length === 0 ? undefined : await runLive(context, inputs);
   if (!context.running()) return undefined;
-  for (const [index, event] of inputs.entries()) {
-    const outcome = run?.outcomes[index];
-    if (run === undefined) results.set(event, unchanged(event));
-    else if (outcome !== undefined) results.set(event, resultOf(event, outcome, run.live));
+  let ran = 0;
+  return results.map((known, index) => {
+    if (known !== undefined) return known;
+    if (run === undefined) return unchanged(events[index]!);
+    const outcome = run.outcomes[ran++];
+    return outcome && resultOf(events[index]!, outcome, run.live);
+  });
+}
+
+/**
+ * Result of an event that is a requeued dead letter and over which the code need not run;
+ * otherwise undefined. `seen` has the messageIds of the requeued events that run.
+ */
+function resultOfRequeued(
+  event: LaneEvent,
+  live: LiveProgram | undefined,
+  seen: Set<string>,
+): TransformResult | undefined {
+  if (!("requeued" in event.origin)) return undefined;
+  const { stage, text, programId, messageId } = event.origin.requeued;
+  if (stage === "deliver" && programId === live?.id) {
+    // The destination failed the output, and the same code would make the same output again.
+    return { outputs: [createOutput(event, Buffer.from(text), live)] };
   }
-  return results;
+  // The dead letter is another output of an event that already runs.
+  if (seen.has(messageId)) return { outcome: { kind: "discarded" } };
+  seen.add(messageId);
+  return undefined;
 }
 
 function unchanged(event: LaneEvent): TransformResult {
