@@ -38,7 +38,7 @@ class Batch:
         self._ids = [event.get("messageId") if type(event) is dict else None for event in events]
         self._metadata_json = metadata_json
         self._metadata = None
-        self._nameless = []
+        self._rows = {}
         self._output_chars = 0
         self._outputs = 0
         self.current = None
@@ -65,22 +65,23 @@ class Batch:
         event without a messageId, such as a test event, is found by its object identity.
         """
         if self._metadata is None:
-            shared, rows = decoded(self._metadata_json.decode())
-            every = [
-                {**shared[number], **dict(zip(_OWN_METADATA, values))} for number, *values in rows
-            ]
-            self._metadata = {
-                identity: one for identity, one in zip(self._ids, every) if type(identity) is str
+            self._metadata = decoded(self._metadata_json.decode())
+            self._rows = {
+                identity: row for row, identity in enumerate(self._ids) if type(identity) is str
             }
-            self._nameless = [
-                (given, one)
-                for given, identity, one in zip(self._events, self._ids, every)
-                if type(identity) is not str
-            ]
         identity = _id_of(event)
-        if identity is not None:
-            return dict(self._metadata.get(identity, ()))
-        return next((dict(one) for given, one in self._nameless if given is event), {})
+        row = self._nameless_row(event) if identity is None else self._rows.get(identity)
+        if row is None:
+            return {}
+        shared, rows = self._metadata
+        number, *own = rows[row]
+        return {**shared[number], **dict(zip(_OWN_METADATA, own))}
+
+    def _nameless_row(self, event):
+        for row, given in enumerate(self._events):
+            if given is event and type(self._ids[row]) is not str:
+                return row
+        return None
 
     # --- transformEvent ---
 

@@ -6,8 +6,7 @@ change them.
 
 import json
 
-decoded = json.JSONDecoder().decode
-
+_scan = json.JSONDecoder().scan_once
 _join = "".join
 # Ids of the containers that are being encoded, by which the encoder finds a cycle. They remain when
 # the encoder raises.
@@ -30,6 +29,16 @@ _encode = json.encoder.c_make_encoder(
     False,  # keys that JSON does not have are refused,
     False,  # and so are NaN and the infinities.
 )
+
+
+def decoded(text):
+    """Decodes JSON text of the host, which has no whitespace around it. `JSONDecoder.decode` looks
+    for that with two regular expressions.
+    """
+    value, end = _scan(text, 0)
+    if end != len(text):
+        raise ValueError("Expected one JSON value")
+    return value
 
 
 def encoded(value):
