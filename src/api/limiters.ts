@@ -2,6 +2,7 @@ import { ConcurrencyLimiter } from "../concurrency/concurrency-limiter.ts";
 import { atMost, FairSemaphore } from "../concurrency/fair-semaphore.ts";
 import type { Permit } from "../concurrency/permit.ts";
 import { createRateLimiter, TokenBuckets } from "../concurrency/rate-limiter.ts";
+import { TimeSlicer } from "../concurrency/time-slicer.ts";
 import { ApiError } from "../errors.ts";
 import {
   CONNECTION_TESTS_MAX,
@@ -87,6 +88,8 @@ export function createLimiters(requestsPerSecondMax: number) {
       FAILED_SIGN_INS_PER_SECOND_MAX,
       `Expected at most ${FAILED_SIGN_INS_PER_SECOND_MAX} failed sign-ins of an address a second, got more`,
     ),
+    /** Long lists are written in short slices, one at a time. */
+    listSlices: new TimeSlicer(),
     /** Large bodies are parsed one after another, those of several workspaces in turn. */
     largeBodies: new FairSemaphore(1, atMost(1)),
     /**

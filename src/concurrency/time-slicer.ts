@@ -18,14 +18,15 @@ export class TimeSlicer {
    */
   async each<T>(items: readonly T[], work: (item: T) => void, signal: AbortSignal): Promise<void> {
     for (let next = 0; next < items.length; ) {
-      next = await this.#slice(() => {
+      next = await this.run(() => {
         signal.throwIfAborted();
         return workFor(SLICE_MS, items, next, work);
       });
     }
   }
 
-  async #slice<T>(work: () => T): Promise<T> {
+  /** Calls `work`, which must be short, when all earlier slices and the pauses after them have ended. */
+  async run<T>(work: () => T): Promise<T> {
     const before = this.#last;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#last = promise;

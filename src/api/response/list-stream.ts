@@ -1,7 +1,10 @@
 import type { RouteDeps } from "../deps.ts";
 import { responseHeaders } from "./errors.ts";
 
-/** Time in milliseconds for which a list is written before the event loop runs other requests. */
+/**
+ * Time in milliseconds for which a list is written before the event loop runs other requests, and
+ * other lists are written.
+ */
 export const LIST_TURN_MS = 5;
 /**
  * Number of UTF-16 code units of a list that are written before the server waits for the client to
@@ -11,9 +14,10 @@ export const LIST_CHUNK_CHARS = 256 << 10;
 
 /**
  * Responds with a list of any length: `{[key]: [item…], …rest}`. Items are read and written as fast
- * as the client reads, a few milliseconds at a time, so that other requests are not delayed. A list
- * that fits into one chunk is sent as an ordinary response. The number of longer lists that are
- * sent at the same time is limited.
+ * as the client reads, a few milliseconds at a time, so that other requests are not delayed. All
+ * lists of a server share these slices of time. A list that fits into one chunk is sent as an ordinary response. The number of longer lists that are
+ * sent at the same time is limited. An item that is undefined is left out: an iterator yields it
+ * where it has searched for a while without finding an item.
  */
 export async function streamList(
   { deps, workspaceId }: { deps: Pick<RouteDeps, "limiters">; workspaceId: string },
@@ -26,23 +30,23 @@ export async function streamList(
 ): Promise<Response> {
   const nextPart = listWriter(key, items[Symbol.iterator](), rest);
   const headers = { "Content-Type": "application/json", ...responseHeaders };
-  let start = "";
-  while (start.length < LIST_CHUNK_CHARS) {
-    const { text, done } = nextPart();
+  const { listSlices, longLists } = deps.limiters;
+  let { text: start, done: isWhole } = nextPart();
+  while (!isWhole && start.length < LIST_CHUNK_CHARS) {
+    const { text, done } = await listSlices.run(nextPart);
     start += text;
-    if (done) return new Response(start, { headers });
-    await nextTurn();
+    isWhole = done;
   }
+  if (isWhole) return new Response(start, { headers });
 
   const resources = new DisposableStack();
-  resources.use(deps.limiters.longLists.acquire(workspaceId));
+  resources.use(longLists.acquire(workspaceId));
   const stream = new ReadableStream<Uint8Array>(
     {
       start: (controller) => controller.enqueue(Buffer.from(start)),
       async pull(controller) {
         try {
-          await nextTurn();
-          const { text, done } = nextPart();
+          const { text, done } = await listSlices.run(nextPart);
           controller.enqueue(Buffer.from(text));
           if (!done) return;
           controller.close();
@@ -71,6 +75,7 @@ function listWriter(key: string, items: Iterator<unknown>, rest: () => Record<st
     do {
       const { done, value } = items.next();
       if (done) return { text: `${text}${before === "," ? "" : before}]${closing(rest())}`, done };
+      if (value === undefined) continue;
       text += before + JSON.stringify(value);
       before = ",";
     } while (text.length < LIST_CHUNK_CHARS && performance.now() < until);
@@ -82,5 +87,3 @@ function listWriter(key: string, items: Iterator<unknown>, rest: () => Record<st
 function closing(rest: Record<string, unknown>): string {
   return Object.keys(rest).length === 0 ? "}" : `,${JSON.stringify(rest).slice(1)}`;
 }
-
-const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));

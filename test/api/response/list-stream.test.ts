@@ -68,6 +68,58 @@ describe("a list without pages", () => {
     expect(turns).toBeGreaterThanOrEqual(Math.floor(length / LIST_CHUNK_CHARS));
   });
 
+  test("takes turns with other lists: one part of one of them in an iteration of the event loop", async () => {
+    let iteration = 0;
+    let goesOn = true;
+    const count = () => {
+      iteration++;
+      if (goesOn) setImmediate(count);
+    };
+    count();
+    const read: { list: number; iteration: number }[] = [];
+    const lists = Array.from({ length: 4 }, async (_, list) => {
+      function* recorded() {
+        for (const item of items) {
+          read.push({ list, iteration });
+          yield item;
+        }
+      }
+      const answer = await streamList({ deps, workspaceId: `turn ${list}` }, "things", recorded());
+      return ((await answer.json()) as { things: unknown[] }).things.length;
+    });
+    expect(await Promise.all(lists)).toEqual(lists.map(() => items.length));
+    goesOn = false;
+    // A list's first part is written at once.
+    const firstParts = read.filter(({ iteration }) => iteration === read[0]!.iteration);
+    const later = Map.groupBy(read.slice(firstParts.length), ({ iteration }) => iteration);
+    const listsOf = [...later.values()].map((parts) => new Set(parts.map(({ list }) => list)).size);
+    expect(listsOf.length).toBeGreaterThan(lists.length);
+    expect(Math.max(...listsOf)).toBe(1);
+  });
+
+  test("lets the event loop run while its iterator searches and finds nothing", async () => {
+    let iteration = 0;
+    let goesOn = true;
+    const count = () => {
+      iteration++;
+      if (goesOn) setImmediate(count);
+    };
+    count();
+    const searched: number[] = [];
+    function* searching() {
+      for (let n = 0; n < 5; n++) {
+        searched.push(iteration);
+        Bun.sleepSync(LIST_TURN_MS);
+        yield undefined;
+      }
+      yield 1;
+    }
+    const answer = await streamList({ deps, workspaceId: "search" }, "things", searching());
+    goesOn = false;
+    expect(await answer.json()).toEqual({ things: [1] });
+    expect(new Set(searched).size).toBe(5);
+  });
+
   test("is limited to a few at once per workspace, and its end or failure releases its permit", async () => {
     const ask = (workspaceId: string, things: Iterable<unknown> = items) =>
       streamList({ deps, workspaceId }, "things", things);

@@ -149,6 +149,7 @@ export const deadLetterRoutes = [
           left -= found.letters.length;
           goesOn = found.reached !== undefined;
           after = found.reached;
+          if (found.letters.length === 0) yield undefined;
           yield* found.letters.map(deadLetterAnswer);
         }
       }
