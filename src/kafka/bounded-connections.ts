@@ -4,7 +4,14 @@ import type * as Kafka from "@platformatic/kafka";
 import { allowDecompression } from "./bounded-decompression.ts";
 import { KafkaAnswerError } from "./bounded-reader.ts";
 
-type KafkaLibrary = typeof Kafka;
+/** The parts of the Kafka library with which answers are decoded. */
+type Decoding = Pick<
+  typeof Kafka,
+  | "Reader"
+  | "ResponseError"
+  | "decodeConsumerProtocolAssignment"
+  | "decodeConsumerProtocolSubscription"
+>;
 type ReadAnswer<T> = (id: number, key: number, version: number, reader: Kafka.Reader) => T;
 
 /**
@@ -31,7 +38,7 @@ const DESCRIBE_GROUPS = 15;
  * a response has an impossible length. Otherwise invalid bytes from a broker would make the library
  * throw an exception that ends the process.
  */
-export function boundConnections(kafka: KafkaLibrary): void {
+export function boundConnections(kafka: typeof Kafka): void {
   const { Connection } = kafka;
   const { connect, send } = Connection.prototype;
   function sendBounded(this: Kafka.Connection, ...args: Parameters<typeof send>): void {
@@ -50,7 +57,7 @@ export function boundConnections(kafka: KafkaLibrary): void {
  * Wraps a response decoder of the Kafka library. The wrapper throws the library's `ResponseError`
  * for a response with an error code, and `KafkaAnswerError` for bytes that are no valid response.
  */
-export function boundedAnswer<T>(kafka: KafkaLibrary, read: ReadAnswer<T>): ReadAnswer<T> {
+export function boundedAnswer<T>(kafka: Decoding, read: ReadAnswer<T>): ReadAnswer<T> {
   return (id, key, version, reader) => {
     const { buffer, remaining } = reader;
     if (key === SASL_AUTHENTICATE && remaining > SIGN_IN_ANSWER_BYTES_MAX) {
@@ -85,7 +92,7 @@ interface Members {
  * Checks that the metadata of a consumer group's members can be decoded. The Kafka library decodes
  * the metadata later in a callback, in which an exception would leave the request without a result.
  */
-function expectMembers(kafka: KafkaLibrary, key: number, answer: unknown): void {
+function expectMembers(kafka: Decoding, key: number, answer: unknown): void {
   if (key !== JOIN_GROUP && key !== SYNC_GROUP && key !== DESCRIBE_GROUPS) return;
   const { decodeConsumerProtocolAssignment, decodeConsumerProtocolSubscription } = kafka;
   const { members = [], assignment, groups = [] } = answer as Members;

@@ -1,5 +1,5 @@
 import type { Connection, Writer } from "@platformatic/kafka";
-import type { KafkaLibrary } from "./library.ts";
+import type { KafkaProtocol } from "./library.ts";
 import type { ProducerId } from "./partition-queue.ts";
 import { type BatchRecord, recordBatch } from "./record-batch.ts";
 
@@ -34,7 +34,7 @@ export interface PartitionResponse {
   baseOffset: bigint;
 }
 
-type ProduceApi = KafkaLibrary["produceV11"]["api"];
+type ProduceApi = KafkaProtocol["produceV11"]["api"];
 
 interface ProduceResponse {
   responses: { name: string; partitionResponses: Omit<PartitionResponse, "topic">[] }[];
@@ -49,7 +49,7 @@ const COMPACT_VERSION = 9;
  * an error code.
  */
 export async function produce(
-  kafka: KafkaLibrary,
+  kafka: KafkaProtocol,
   api: ProduceApi,
   connection: Connection,
   { producerId, batches, waitMs, compression = "none" }: ProduceRequest,
@@ -79,7 +79,7 @@ export async function produce(
 
 /** Encodes a Produce request. */
 function requestOf(
-  { ProduceAcks, Writer }: KafkaLibrary,
+  { ProduceAcks, Writer }: KafkaProtocol,
   version: number,
   batches: readonly { topic: string; partition: number; bytes: Buffer }[],
   waitMs: number,

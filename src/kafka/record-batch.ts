@@ -1,6 +1,6 @@
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
-import type { KafkaLibrary } from "./library.ts";
+import type { KafkaProtocol } from "./library.ts";
 import type { ProducerId } from "./partition-queue.ts";
 
 /** A record to write to a Kafka partition. */
@@ -41,7 +41,7 @@ const CHARACTER_BYTES = 3;
  * CPU, and writes wrong times for records that are more than 2^30 ms apart.
  */
 export async function recordBatch(
-  kafka: KafkaLibrary,
+  kafka: KafkaProtocol,
   records: readonly BatchRecord[],
   { producerId, sequence, compression = "none" }: RecordBatchOptions,
 ): Promise<Buffer> {

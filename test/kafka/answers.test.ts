@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { basename, dirname, resolve } from "node:path";
 import fc from "fast-check";
 import { AnswerLengths } from "../../src/kafka/bounded-connections.ts";
 import { allowDecompression } from "../../src/kafka/bounded-decompression.ts";
@@ -130,9 +131,24 @@ test("one module loads the Kafka library, which it bounds", async () => {
   const loaders: string[] = [];
   for await (const path of new Bun.Glob("src/**/*.ts").scan(".")) {
     const code = await Bun.file(path).text();
-    if (/await import\("@platformatic\/kafka"\)|^import \{.*"@platformatic\/kafka"/m.test(code)) {
+    if (/\bimport\("[^"]*@platformatic\/kafka|^import \{.*@platformatic\/kafka/m.test(code)) {
       loaders.push(path);
     }
   }
   expect(loaders).toEqual(["src/kafka/library.ts"]);
+});
+
+test("a destination loads no client of the Kafka library, whose import compiles schemas", async () => {
+  const source = await Bun.file("src/kafka/library.ts").text();
+  const entries = source.matchAll(/import\("\.\.\/\.\.\/(node_modules[^"]+)"\)/g);
+  const files = new Set([...entries].map(([, path]) => resolve(path!)));
+  for (const file of files) {
+    const code = await Bun.file(file).text();
+    for (const [, path] of code.matchAll(/(?:from|import) ["'](\.[^"']+)["']/g)) {
+      files.add(resolve(dirname(file), path!));
+    }
+  }
+  expect(files.size).toBeGreaterThan(100);
+  const clients = [...files].filter((path) => path.includes("/dist/clients/"));
+  expect(clients.map((path) => basename(path))).toEqual(["consumer-protocol.js"]);
 });

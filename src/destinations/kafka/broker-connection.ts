@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import type { Callback, Connection, Reader, Writer } from "@platformatic/kafka";
 import { boundedAnswer } from "../../kafka/bounded-connections.ts";
-import type { KafkaLibrary } from "../../kafka/library.ts";
+import type { KafkaProtocol } from "../../kafka/library.ts";
 import { FrameReader } from "../frame-reader.ts";
 import { DATABASE_ANSWER_BYTES_MAX } from "../limits.ts";
 import { type BrokerAddress, brokerFailure, KafkaFailure } from "./failures.ts";
@@ -11,9 +11,9 @@ import { type BrokerAddress, brokerFailure, KafkaFailure } from "./failures.ts";
  * library and the broker know.
  */
 interface Requests {
-  metadata: KafkaLibrary["metadataV12"]["api"];
-  initProducerId: KafkaLibrary["initProducerIdV5"]["api"];
-  produce: KafkaLibrary["produceV11"]["api"];
+  metadata: KafkaProtocol["metadataV12"]["api"];
+  initProducerId: KafkaProtocol["initProducerIdV5"]["api"];
+  produce: KafkaProtocol["produceV11"]["api"];
 }
 
 interface Request<T> {
@@ -43,7 +43,7 @@ export class BrokerConnection {
   expiresAt = Number.POSITIVE_INFINITY;
   /** Called once, when the connection ends. */
   onEnd: () => void = () => {};
-  readonly kafka: KafkaLibrary;
+  readonly kafka: KafkaProtocol;
   readonly #socket: Socket;
   readonly #address: BrokerAddress;
   readonly #requestMs: number;
@@ -54,7 +54,7 @@ export class BrokerConnection {
   #answers = 0;
   #ended: unknown;
 
-  constructor(kafka: KafkaLibrary, socket: Socket, address: BrokerAddress, requestMs: number) {
+  constructor(kafka: KafkaProtocol, socket: Socket, address: BrokerAddress, requestMs: number) {
     this.kafka = kafka;
     this.#address = address;
     this.#socket = socket;

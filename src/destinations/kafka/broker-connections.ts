@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
 import type { Egress, OnStage } from "../../egress/egress.ts";
-import { loadKafkaLibrary } from "../../kafka/library.ts";
+import { loadKafkaProtocol } from "../../kafka/library.ts";
 import { DATABASE_IDLE_MS_MAX, DATABASE_TIMEOUT_MS_DEFAULT } from "../limits.ts";
 import type { ScramKeys } from "../scram-keys.ts";
 import { BrokerConnection } from "./broker-connection.ts";
@@ -115,7 +115,7 @@ export class BrokerConnections {
     const { egress, config, workspaceId, scramKeys } = this.#parts;
     const { tls = "verify", tlsCa, tlsServerName, user, password = "", mechanism } = config;
     try {
-      const kafka = await loadKafkaLibrary();
+      const kafka = await loadKafkaProtocol();
       if (port < 1 || port > 65_535) throw new KafkaFailure("later", "There is no such port");
       const socket = await egress.connect({
         workspaceId,

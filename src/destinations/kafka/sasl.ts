@@ -1,4 +1,4 @@
-import type { KafkaLibrary } from "../../kafka/library.ts";
+import type { KafkaProtocol } from "../../kafka/library.ts";
 import { type ScramKeys, TooManyIterations } from "../scram-keys.ts";
 import type { BrokerConnection } from "./broker-connection.ts";
 import { codeOf, KafkaFailure, sentenceOf } from "./failures.ts";
@@ -23,7 +23,7 @@ export async function authenticate(
   try {
     await kafka.saslHandshakeV1.api.async(connection.asLibraryConnection, mechanism);
     const ask =
-      connection.newestVersion<KafkaLibrary["saslAuthenticateV2"]["api"]>("saslAuthenticate");
+      connection.newestVersion<KafkaProtocol["saslAuthenticateV2"]["api"]>("saslAuthenticate");
     const over = connection.asLibraryConnection;
     const { sessionLifetimeMs } = await (mechanism === "PLAIN"
       ? promised((done) => kafka.saslPlain.authenticate(ask, over, user, password, done))
@@ -39,13 +39,13 @@ export async function authenticate(
   }
 }
 
-type Crypto = KafkaLibrary["saslScramSha"]["defaultCrypto"];
+type Crypto = KafkaProtocol["saslScramSha"]["defaultCrypto"];
 
 /**
  * Returns the client library's cryptographic functions for SCRAM, with one replaced: `hi` derives
  * keys on other threads, when it is the turn of the workspace.
  */
-function cryptoOf(kafka: KafkaLibrary, scramKeys: ScramKeys, signal: AbortSignal): Crypto {
+function cryptoOf(kafka: KafkaProtocol, scramKeys: ScramKeys, signal: AbortSignal): Crypto {
   return {
     ...kafka.saslScramSha.defaultCrypto,
     hi: async ({ algorithm }, password, salt, iterations) => {
