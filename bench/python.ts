@@ -1,20 +1,24 @@
 /**
  * Measures user code in Python: a guest against the same function in CPython, called in a loop with
  * json (where `python3` is installed), in alternating rounds; guests that ended during the run;
- * cold starts from source to first result; memory. Runs `dist/pixelmill` if it is built, else the
- * checkout.
+ * cold starts from source to first result; test runs; memory. Runs `dist/pixelmill` if it is built,
+ * else the checkout.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { pino } from "pino";
 import { Registry } from "prom-client";
 import { createSandbox } from "../src/sandbox/guest-sandbox.ts";
 import { type Program, type ProgramBatch, unsharedMetadata } from "../src/sandbox/program.ts";
+import { TestBudget } from "../src/sandbox/test-budget.ts";
 import { median } from "./load.ts";
 import { report } from "./report.ts";
 
 const ROUNDS = 5;
 const ROUND_MS = 1_500;
 const COLD_STARTS = 15;
+const TEST_RUNS = 10;
+/** Longer than the start of a guest. */
+const TEST_PAUSE_MS = 1_500;
 const EVENTS = 512;
 const CLOCK_TICKS = 100;
 const executable = `${import.meta.dir}/../dist/pixelmill`;
@@ -71,6 +75,17 @@ const starts: number[] = [];
 let idle = 0;
 for (let n = 0; n < COLD_STARTS; n += 1) starts.push(await coldStart());
 
+const tests = openSandbox();
+await testRun();
+const pausedTests: number[] = [];
+const denseTests: number[] = [];
+for (let n = 0; n < TEST_RUNS; n += 1) {
+  await Bun.sleep(TEST_PAUSE_MS);
+  pausedTests.push(await testRun());
+  denseTests.push(await testRun());
+}
+await tests.close();
+
 const reference = summary("CPython");
 const rows: Record<string, string | number>[] = [];
 for (const name of rounds.keys()) {
@@ -90,6 +105,14 @@ rows.push({
 rows.push({
   measure: "cold start to first result, maximum",
   value: `${Math.round(Math.max(...starts))} ms`,
+});
+rows.push({
+  measure: "test run after a pause, p50",
+  value: `${Math.round(median(pausedTests))} ms`,
+});
+rows.push({
+  measure: "test run right after another, p50",
+  value: `${Math.round(median(denseTests))} ms`,
 });
 rows.push({ measure: "guests that ended under load", value: `${died}` });
 rows.push({ measure: "memory after the first result", value: `${idle} MiB` });
@@ -141,6 +164,16 @@ async function coldStart(): Promise<number> {
   idle = Math.max(...guests().map(({ mebibytes }) => mebibytes));
   await cold.close();
   return took;
+}
+
+/** Measures a test run as the API makes it: parses the code for its imports, then runs it. */
+async function testRun(): Promise<number> {
+  const start = performance.now();
+  using budget = new TestBudget();
+  await tests.inspect(program.workspaceId, program.language, program.code, budget);
+  const { outcomes } = await tests.check(program, batchOf(texts.slice(0, 2)), budget);
+  if (!("events" in outcomes[0]!)) throw new Error(outcomes[0]!.error.message);
+  return performance.now() - start;
 }
 
 async function endedGuests(): Promise<number> {
