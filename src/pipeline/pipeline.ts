@@ -11,6 +11,7 @@ import { type Clock, systemClock } from "./clock.ts";
 import { createDeadLetters, type DeadLetters } from "./dead-letters/dead-letters.ts";
 import type { DeadLetterBounds } from "./dead-letters/letter-retention.ts";
 import { mergeDeadLetters } from "./dead-letters/merge-dead-letters.ts";
+import { BatchPace } from "./lane/batch-pace.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import { LiveTail, type RemoteTail, type TailSubscriptions } from "./live-tail.ts";
 import { MemoryBudget } from "./memory-budget.ts";
@@ -130,6 +131,7 @@ export function createPipelineHost(parts: PipelineHostParts): PipelineHost {
   /** Open partition → ledger of this partition. */
   const partitions = new Map<PartitionPipeline, Ledger>();
   const memory = new MemoryBudget();
+  const pace = new BatchPace();
   const gauges = {
     lanes: () => partitions.keys().flatMap((partition) => partition.gauges()),
     deadLetters: () => partitions.values().flatMap((ledger) => ledger.letters.counts()),
@@ -181,6 +183,7 @@ export function createPipelineHost(parts: PipelineHostParts): PipelineHost {
         clock,
         metrics,
         memory,
+        pace,
         deadLetterBounds,
         ledger,
         readers,

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { Notifier, systemClock } from "../../src/pipeline/clock.ts";
+import { BatchPace } from "../../src/pipeline/lane/batch-pace.ts";
 import { BatchScheduler } from "../../src/pipeline/lane/batch-scheduler.ts";
 import { MemoryBudget } from "../../src/pipeline/memory-budget.ts";
 import type { StoredLetter } from "../../src/pipeline/model/dead-letter.ts";
@@ -51,6 +52,7 @@ function endlessLane(replayed = "dead letters") {
     requeuedIds,
     work: new Notifier(),
     clock: systemClock,
+    pace: new BatchPace(),
     changed: new Notifier(),
   });
   const finish = (events: readonly LaneEvent[]) => {

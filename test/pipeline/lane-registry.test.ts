@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { pino } from "pino";
 import type { DestinationKind } from "../../src/destinations/destination.ts";
 import { systemClock } from "../../src/pipeline/clock.ts";
+import { BatchPace } from "../../src/pipeline/lane/batch-pace.ts";
 import { Lane } from "../../src/pipeline/lane/lane.ts";
 import { LaneRegistry } from "../../src/pipeline/lane-registry.ts";
 import { type Ledger, openLedger } from "../../src/pipeline/ledger/ledger.ts";
@@ -42,6 +43,7 @@ async function rig(
       clock: systemClock,
     },
     memory: new MemoryBudget(),
+    pace: new BatchPace(),
     ...{ sandbox: new FakeSandbox(), kinds, retryWindowMs: 1_000 },
   });
   await test(live, lanes, ledger);

@@ -6,6 +6,7 @@ import { pino } from "pino";
 import type { DestinationKind } from "../../src/destinations/destination.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
 import { Notifier, systemClock } from "../../src/pipeline/clock.ts";
+import { BatchPace } from "../../src/pipeline/lane/batch-pace.ts";
 import { LaneRegistry } from "../../src/pipeline/lane-registry.ts";
 import { openLedger } from "../../src/pipeline/ledger/ledger.ts";
 import { LANE_HELD_BYTES_MIN } from "../../src/pipeline/limits.ts";
@@ -103,7 +104,7 @@ test("an event without room is dispatched once the events before it are delivere
   log.append(...numbersTo(10).map((n) => record(n)));
   const lanes = new LaneRegistry({
     ...{ live, logs, replayedLogs: logs, ledger, logger, memory, sandbox },
-    ...{ clock: systemClock },
+    ...{ clock: systemClock, pace: new BatchPace() },
     ...{ liveTail: new LiveTail(logs, live), metrics: laneMetrics(), retryWindowMs: 60_000 },
     kinds: new Map([["fake", patientKind(Promise.resolve(), "good", taken)]]),
   });

@@ -8,12 +8,7 @@ import { forEachSource, type LaneEvent } from "../model/lane-event.ts";
 import type { LaneMetrics } from "../monitoring/metrics.ts";
 import type { LaneReader } from "../reading/lane-reader.ts";
 import type { LaneReplays } from "../replays/lane-replays.ts";
-
-/**
- * Shortest time in milliseconds from the start of one batch to the next, for a destination whose
- * new events are all read.
- */
-const BATCH_INTERVAL_MS_MIN = 10;
+import { type BatchPace, RateMeter } from "./batch-pace.ts";
 
 /**
  * Fraction of each batch that is reserved for replayed events when new events could fill the whole
@@ -39,7 +34,8 @@ export interface BatchSchedulerParts {
   requeuedIds: Set<string>;
   /** Notified when there may be new events to take, or free memory for their outputs. */
   work: Notifier;
-  clock: Pick<Clock, "now" | "sleep">;
+  clock: Pick<Clock, "now" | "elapsed" | "sleep">;
+  pace: BatchPace;
   /** Notified when settings change or the delivery stops; ends a wait for more events. */
   changed: Notifier;
 }
@@ -66,8 +62,9 @@ export class BatchScheduler {
   #bytesPerEvent = 0;
   /** Whether the last batch was empty. */
   #wasIdle = false;
-  /** Start, in milliseconds since the epoch, of the last batch that followed an empty one. */
+  /** Time of `elapsed()` at which the last batch that followed an empty one began. */
   #batchAt = 0;
+  readonly #taken = new RateMeter();
 
   constructor(parts: BatchSchedulerParts) {
     this.#parts = parts;
@@ -110,22 +107,25 @@ export class BatchScheduler {
    * memory for their outputs. `work` is notified when that may have changed.
    */
   async take(): Promise<LaneEvent[]> {
+    const { clock, pace } = this.#parts;
     if (this.#wasIdle) await this.#waitForMore();
     const events = await this.#take();
     this.#wasIdle = events.length === 0;
+    if (events.length > 0) {
+      const now = clock.elapsed();
+      this.#taken.add(events.length, now);
+      pace.noteBatch(now);
+    }
     return events;
   }
 
-  /**
-   * Waits up to `BATCH_INTERVAL_MS_MIN` when events arrive one by one, to take several in one
-   * batch. Each batch costs the server half a millisecond, whatever its size.
-   */
+  /** Waits when events arrive one by one and are many, to take several in one batch. */
   async #waitForMore(): Promise<void> {
-    const { clock, changed } = this.#parts;
-    const waitMs = this.#batchAt + BATCH_INTERVAL_MS_MIN - clock.now();
-    // The difference is out of bounds when the clock was set back.
-    if (waitMs > 0 && waitMs <= BATCH_INTERVAL_MS_MIN) await clock.sleep(waitMs, changed);
-    this.#batchAt = clock.now();
+    const { clock, pace, changed } = this.#parts;
+    const now = clock.elapsed();
+    const waitMs = this.#batchAt + pace.intervalMs(this.#taken.perSecond(now), now) - now;
+    if (waitMs > 0) await clock.sleep(waitMs, changed);
+    this.#batchAt = clock.elapsed();
   }
 
   async #take(): Promise<LaneEvent[]> {

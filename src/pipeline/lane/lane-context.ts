@@ -7,6 +7,7 @@ import type { LiveTail } from "../live-tail.ts";
 import type { MemoryBudget } from "../memory-budget.ts";
 import type { LaneMetrics } from "../monitoring/metrics.ts";
 import type { LogSet } from "../reading/shared-reader.ts";
+import type { BatchPace } from "./batch-pace.ts";
 
 /** Objects that all lanes of a partition share. A lane delivers the events of one destination. */
 export interface LaneContext {
@@ -24,6 +25,7 @@ export interface LaneContext {
   logger: Logger;
   metrics: LaneMetrics;
   memory: MemoryBudget;
+  pace: BatchPace;
   retryWindowMs: number;
   /**
    * Applies changes of the catalog (destinations, connections, code) to all lanes of the partition.

@@ -1,0 +1,62 @@
+/** Longest time in milliseconds from the start of one batch of a lane to the next. */
+const INTERVAL_MS_MAX = 10;
+/**
+ * Events per second of one lane at which it waits for `INTERVAL_MS_MAX`. A batch costs half a
+ * millisecond whatever its size, so that batches of one event would take the whole processor.
+ */
+const LANE_EVENTS_PER_SECOND = 2_000;
+/** Batches per second of all lanes together at which each of them waits for `INTERVAL_MS_MAX`. */
+const BATCHES_PER_SECOND = 1_000;
+
+/** Length in milliseconds of the time over which a rate is measured. */
+const WINDOW_MS = 100;
+
+/** Measures how often something happens, over the last 100 to 200 milliseconds. */
+export class RateMeter {
+  #start = 0;
+  #count = 0;
+  #perSecond = 0;
+
+  /** Adds `count` occurrences at the time `now`, in milliseconds on a clock that is never set. */
+  add(count: number, now: number): void {
+    this.#advance(now);
+    this.#count += count;
+  }
+
+  perSecond(now: number): number {
+    this.#advance(now);
+    return this.#perSecond;
+  }
+
+  #advance(now: number): void {
+    const ms = now - this.#start;
+    if (ms < WINDOW_MS) return;
+    this.#perSecond = (1_000 * this.#count) / ms;
+    this.#count = 0;
+    this.#start = now;
+  }
+}
+
+/**
+ * Decides how long lanes (the deliveries to one destination each) wait for more events before they
+ * begin a batch. All lanes of a server share it. A quiet lane of a quiet server does not wait, so
+ * that its events arrive early. A busy one waits, so that its batches are large and cheap.
+ */
+export class BatchPace {
+  readonly #batches = new RateMeter();
+
+  /** Notes that a lane has begun a batch at the time `now` of the clock `elapsed`. */
+  noteBatch(now: number): void {
+    this.#batches.add(1, now);
+  }
+
+  /**
+   * Shortest time in milliseconds from the start of one batch to the next, for a lane that has
+   * taken this many events per second lately.
+   */
+  intervalMs(eventsPerSecond: number, now: number): number {
+    const ofLane = eventsPerSecond / LANE_EVENTS_PER_SECOND;
+    const ofAll = this.#batches.perSecond(now) / BATCHES_PER_SECOND;
+    return INTERVAL_MS_MAX * Math.min(1, Math.max(ofLane, ofAll));
+  }
+}
