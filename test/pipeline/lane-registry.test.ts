@@ -20,7 +20,12 @@ const kinds = new Map([["known", known as unknown as DestinationKind]]);
 
 /** Lanes over ten records of one source. */
 async function rig(
-  test: (live: FakeLive, lanes: LaneRegistry, ledger: Ledger) => Promise<void> | void,
+  test: (
+    live: FakeLive,
+    lanes: LaneRegistry,
+    ledger: Ledger,
+    log: MemoryLog,
+  ) => Promise<void> | void,
 ) {
   const directory = mkdtempSync(join(tmpdir(), "pipeline-"));
   const logger = pino({ level: "silent" });
@@ -46,7 +51,7 @@ async function rig(
     pace: new BatchPace(),
     ...{ sandbox: new FakeSandbox(), kinds, retryWindowMs: 1_000 },
   });
-  await test(live, lanes, ledger);
+  await test(live, lanes, ledger, log);
   await lanes.stop();
   await ledger.close();
   rmSync(directory, { recursive: true });
@@ -77,7 +82,7 @@ test("records of other sources are trimmed although a lane has settled no event"
 
 test("a destination with nothing to read holds no parts of a delivery, and its position is stored", () => {
   const opened = spyOn(MemoryBudget.prototype, "openLane");
-  return rig(async (live, lanes, ledger) => {
+  return rig(async (live, lanes, ledger, log) => {
     for (const n of numbersTo(20)) {
       live.putDestination(`idle ${n}`, { type: "known" });
       live.connect(`idle ${n}`, { 0: 10 });
@@ -90,6 +95,10 @@ test("a destination with nothing to read holds no parts of a delivery, and its p
     live.connect("behind", { 0: 9 });
     lanes.refresh();
     expect(opened).toHaveBeenCalledTimes(1);
+    // As when a process that takes pixels was started again, and has no new records.
+    lanes.wake();
+    expect(opened).toHaveBeenCalledTimes(1);
+    log.append(record(10));
     lanes.wake();
     expect(opened).toHaveBeenCalledTimes(21);
   }).finally(() => opened.mockRestore());

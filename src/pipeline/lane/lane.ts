@@ -77,16 +77,16 @@ export class Lane implements LaneCommitSource {
 
   /** Makes the lane look for new records in its logs; with `later`, only at the next call. */
   wake(later = false): void {
+    if (this.#reader instanceof RestingReader && this.#reader.isAtEnd()) return;
     this.#wakeReader().wake();
-    if (later) return;
-    if (this.#active !== undefined) this.#active.wake();
-    else if (!this.#isStopped) this.#activate();
+    if (!later) this.#wakeActive();
   }
 
   /** Call when replay jobs of the destination began or ended, or dead letters were requeued. */
   refreshReplays(): void {
     this.#active?.refreshReplays();
-    this.wake();
+    this.#wakeReader().wake();
+    this.#wakeActive();
   }
 
   /** Writes the read position even without new outcomes, so that the log can be trimmed. */
@@ -175,7 +175,7 @@ export class Lane implements LaneCommitSource {
   #restOrActivate(reader: LaneReader): void {
     const resting = this.#restingReader(reader.record(), (log) => reader.durableLow(log));
     if (resting !== undefined) this.#reader = resting;
-    else if (!this.#isStopped) this.#activate();
+    else this.#wakeActive();
   }
 
   #restingReader(
@@ -184,6 +184,11 @@ export class Lane implements LaneCommitSource {
   ): RestingReader | undefined {
     const { logs } = this.#context;
     return RestingReader.create(logs, this.#routes.connections, record, durableLow);
+  }
+
+  #wakeActive(): void {
+    if (this.#active !== undefined) this.#active.wake();
+    else if (!this.#isStopped) this.#activate();
   }
 
   #wakeReader(): LaneReader {

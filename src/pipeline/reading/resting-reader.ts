@@ -84,6 +84,12 @@ export class RestingReader {
     return this.#durable[log];
   }
 
+  /** Whether the logs have no record that the lane has not passed. */
+  isAtEnd(): boolean {
+    const lows = this.lows();
+    return this.#logs.names().every((log) => this.#logs.end(log) <= (lows.get(log) ?? 0));
+  }
+
   /** Approximate number of records that are not announced yet. */
   lagEvents(): number {
     const lags = [...this.lows()].map(([log, low]) =>
