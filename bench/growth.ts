@@ -2,7 +2,9 @@
  * Measures what grows with the number of tenants: the CPU time of an event beside idle and disabled
  * destinations, beside 10,000 connections, and over 1,000 workspaces with code that are active in
  * turn; the resident memory of an idle and of an active destination; and the CPU time of a start.
- * A case starts each executable on a copy of one catalog, in alternating rounds.
+ * A case starts each executable on a copy of one catalog, in alternating rounds. A workspace gets
+ * `--burst` events at a time: with 6 of 6,000, each of 1,000 has its turn in every round, which is
+ * more than there may be guests, so that most turns start one.
  *
  *   npm run build && bun bench/growth.ts [--command dist/pixelmill,OTHER] [--rounds 3]
  *     [--events 6000] [--rate 2000] [--burst 50] [--only PATTERN] [--part events,memory,start]

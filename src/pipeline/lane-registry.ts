@@ -65,9 +65,7 @@ export class LaneRegistry {
     this.#parts = parts;
     this.#context = { ...parts, refresh: () => this.refresh() };
     this.#sources = new SourceLanes(parts.logs);
-    for (const id of parts.ledger.destinations()) {
-      if (this.#hasReplays(id)) this.#replaying.add(id);
-    }
+    for (const id of parts.ledger.requeuedDestinations()) this.#replaying.add(id);
     for (const job of parts.ledger.jobs.running()) {
       if (job.kind === "events") this.#replaying.add(job.destinationId);
     }

@@ -130,7 +130,11 @@ export class Ledger {
   /** Ids of the destinations that have stored progress, dead letters or requeued letters. */
   destinations(): Set<string> {
     const lanes = new Set<string>(this.#lanes.getKeys());
-    return lanes.union(this.#tables.destinations()).union(this.#requeued.destinations());
+    return lanes.union(this.#tables.destinations()).union(this.requeuedDestinations());
+  }
+
+  requeuedDestinations(): Set<string> {
+    return this.#requeued.destinations();
   }
 
   /** Notes that a lane (a delivery) has changes, so that the next commit includes them. */
@@ -138,10 +142,7 @@ export class Ledger {
     this.#commits.schedule(source);
   }
 
-  /**
-   * The oldest requeued letters of a destination, without those in `inFlight`, which are in
-   * progress.
-   */
+  /** The oldest requeued letters of a destination, without those in progress (`inFlight`). */
   waitingLetters(
     destinationId: string,
     inFlight: IdSet,
@@ -196,10 +197,7 @@ export class Ledger {
     return { purged: taken.length, done };
   }
 
-  /**
-   * Deletes up to `range.count` of a destination's oldest dead letters. Resolves with the number
-   * deleted.
-   */
+  /** Deletes up to `range.count` of a destination's oldest dead letters; returns their number. */
   dropOldest(of: LetterOwner, range: DropRange): Promise<number> {
     return this.#change(() => this.#tables.dropOldest(of, range));
   }
