@@ -38,3 +38,29 @@ test("the metadata of an event is one JSON object, whatever its names and ids ar
     }),
   );
 }, 300_000);
+
+test("events of several sources, types, names and times each keep their own metadata", () => {
+  const destination = { id: "d", workspaceId: "w", name: "To", type: "webhook" } as Destination;
+  const live = { transformation: { id: "t", versionId: "v" } } as LiveProgram;
+  const text = fc.constantFrom("a", "b", "a b");
+  const drawn = fc.record({
+    ...{ sourceId: text, type: text, name: fc.option(text), user: text, messageId: text },
+    receivedAt: fc.constantFrom(0, 1),
+  });
+  fc.assert(
+    fc.property(fc.array(drawn), (events) => {
+      const sourceById = (id: string) => ({ name: `Source ${id}`, type: "http" }) as Source;
+      const metadataOf = createMetadata(destination, live, sourceById);
+      for (const { name, user, ...one } of events) {
+        const ids = { userId: user, anonymousId: user };
+        const event = { json: new Uint8Array(), user, name: name ?? undefined, ...ids };
+        expect(metadataValues(metadataOf({ ...one, event }))).toMatchObject({
+          ...{ sourceId: one.sourceId, sourceName: `Source ${one.sourceId}` },
+          ...{ eventType: one.type, messageId: one.messageId, rudderId: rudderId(user, user) },
+          receivedAt: new Date(one.receivedAt).toISOString(),
+          ...(name !== null && { eventName: name }),
+        });
+      }
+    }),
+  );
+}, 300_000);

@@ -27,7 +27,8 @@ export function createMetadata(
   const sharedOf = ({ sourceId, type, event: { name } }: InputEvent): string => {
     // Most batches have events of one source and one name.
     if (last?.sourceId === sourceId && last.type === type && last.name === name) return last.text;
-    const key = `${sourceId} ${type} ${name ?? ""}`;
+    // The lengths make different values different keys.
+    const key = `${sourceId.length} ${type.length} ${sourceId}${type}${name ?? ""}`;
     last = known.get(key) ?? { sourceId, type, name, text: textOf(sourceId, type, name) };
     known.set(key, last);
     return last.text;

@@ -3,7 +3,11 @@ import fc from "fast-check";
 import { type EventMetadata, ownMetadataKeys } from "../../../src/sandbox/program.ts";
 import { metadataJson } from "../../../src/sandbox/protocol/event-metadata.ts";
 
-const shared = fc.constantFrom("{}", '{"sourceId":"a"}', '{"sourceId":"b","eventName":"ü,]"}');
+const shared = fc.constantFrom(
+  '{"sourceId":"a"}',
+  '{"sourceId":"c"}',
+  '{"sourceId":"b","eventName":"ü,]"}',
+);
 const own = fc.option(fc.tuple(...ownMetadataKeys.map(() => fc.string({ unit: "binary" }))));
 
 test("each event keeps its metadata, and metadata that events share is sent once", () => {
