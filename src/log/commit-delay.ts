@@ -2,9 +2,9 @@
  * Milliseconds from the start of a flush within which the next one waits for more records, and the
  * longest such wait.
  */
-const COMMIT_DELAY_MS = 1;
+const FLUSH_DELAY_MS = 1;
 /**
- * Number of records per `COMMIT_DELAY_MS` from which a flush waits. With fewer, the timer costs as
+ * Number of records per `FLUSH_DELAY_MS` from which a flush waits. With fewer, the timer costs as
  * much CPU as the flushes that it saves.
  */
 const COMMIT_DELAY_RECORDS_MIN = 4;
@@ -42,11 +42,11 @@ export class CommitDelay {
    */
   async wait(count: () => number): Promise<void> {
     await new Promise(setImmediate);
-    const share = (this.#now() - this.#flushedAt) / COMMIT_DELAY_MS;
+    const share = (this.#now() - this.#flushedAt) / FLUSH_DELAY_MS;
     if (share >= 1 || count() < share * COMMIT_DELAY_RECORDS_MIN || !this.#expectsMore()) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#end = resolve;
-    const timer = setTimeout(resolve, COMMIT_DELAY_MS);
+    const timer = setTimeout(resolve, FLUSH_DELAY_MS);
     await promise;
     clearTimeout(timer);
     this.#end = undefined;

@@ -59,6 +59,19 @@ describe("an event", () => {
     expect(Object.keys(properties)).toHaveLength(1_000);
   });
 
+  test("whose names share objects at several levels is written in one pass", () => {
+    const names = ["a.b.c", "a.b.d", "a.e", "f"].map((name) => `properties.${name}=1`);
+    expect(streamQuery(names.join("&"), "page")).toBe(true);
+  });
+
+  test("is written in one pass after as many queries as have numbers of their own", () => {
+    const query = "properties.a=1&properties.b=2";
+    expect(streamQuery(query, "page")).toBe(true);
+    // Queries are numbered from 1 to 65,535, and the next one with the number of `query` is that again.
+    for (let n = 1; n < 0xffff; n++) streamQuery("x=1", "page");
+    expect(streamQuery(query, "page")).toBe(true);
+  });
+
   test("never carries the write key", () => {
     const { json } = eventOf(
       recordOf("writeKey=secret&userId=u&write%4Bey=secret&writeKey.x=secret"),

@@ -11,6 +11,9 @@ describe("a query is accepted", () => {
     ["write%4Bey=k&user%49d=u", "page"],
     ["writeKey=k&writeKey=other&userId=u", "page"],
     [`${IDS}&event=e`, "track"],
+    // Only those of an AMP client id are ignored.
+    [`${IDS}&event=%22%22`, "track"],
+    ["writeKey=k&userId=%22%22", "page"],
     [`${IDS}&a${".b".repeat(15)}=1`, "page"],
     [`${IDS}&${"=&".repeat(998)}`, "page"],
   ] as const) {

@@ -13,6 +13,30 @@ const anyNegative = "Every negative number says the same";
 
 export const equivalents: Equivalent[] = [
   {
+    file: "src/event/text/span.ts",
+    line: "if (end - start > 16) bytes.copyWithin(out + 16, start + 16, end);",
+    change: "end - start > 16 → end - start >= 16",
+    why: "No bytes are copied",
+  },
+  {
+    file: "src/event/json/tree.ts",
+    line: "const NODE_FIELDS = 11;",
+    change: "11 → (11 + 1)",
+    why: "One field of each node is unused",
+  },
+  {
+    file: "src/store/lmdb/environment.ts",
+    line: 'if (outcome.status === "fulfilled" || !(outcome.reason instanceof Error)) return undefined;',
+    change: '"fulfilled" → ""',
+    why: "A fulfilled outcome has no reason",
+  },
+  {
+    file: "src/store/lmdb/lmdb-integrity.ts",
+    line: "const WINDOWS_MAX = 256;",
+    change: "256 → (256 - 1)",
+    why: "One window less is kept in memory",
+  },
+  {
     file: "src/store/ordered/change-set.ts",
     line: "return value === undefined ? { table, key } : { table, key, value };",
     change: "value === undefined → false",
