@@ -98,23 +98,19 @@ export function createEgress(options: EgressOptions): Egress {
   const connections = new FairSemaphore(Math.min(EGRESS_CONNECTIONS_MAX, eighth), fewerThanFree);
   const sockets = new Set<Socket>();
 
-  async function acquire(
+  function waitForPermit(
     semaphore: FairSemaphore,
     kind: "request" | "connection",
     workspaceId: string,
     deadline: Deadline,
   ): Promise<Permit> {
-    const permit = semaphore.tryAcquire(workspaceId);
-    if (permit) return permit;
     deadline.awaited = `permit for one more ${kind} of the workspace`;
-    return await semaphore.acquire(workspaceId, deadline.signal());
+    return semaphore.acquire(workspaceId, deadline.signal());
   }
 
-  async function addressesOf(host: string, workspaceId: string, deadline: Deadline) {
-    const known = names.cached(host);
-    if (known !== undefined) return known;
+  function resolved(host: string, workspaceId: string, deadline: Deadline): Promise<string[]> {
     deadline.awaited = "address of the name";
-    return await deadline.bound((signal) => names.addresses(host, workspaceId, signal));
+    return deadline.bound((signal) => names.addresses(host, workspaceId, signal));
   }
 
   /**
@@ -127,7 +123,8 @@ export function createEgress(options: EgressOptions): Egress {
     deadline: Deadline,
     connect: (address: string) => Promise<T>,
   ): Promise<T> {
-    const addresses = await addressesOf(host, workspaceId, deadline);
+    // Cached addresses are not awaited, because each wait costs CPU.
+    const addresses = names.cached(host) ?? (await resolved(host, workspaceId, deadline));
     onStage?.("resolve");
     let failure: unknown;
     for (const address of addresses) {
@@ -142,12 +139,12 @@ export function createEgress(options: EgressOptions): Egress {
     throw failure;
   }
 
-  async function send(request: EgressRequest, target: URL, deadline: Deadline) {
+  function send(request: EgressRequest, target: URL, deadline: Deadline) {
     const host = hostOf(target);
     const isSecure = target.protocol === "https:";
     const port = target.port === "" ? (isSecure ? 443 : 80) : Number(target.port);
     const { tls, onStage } = request;
-    return await reach(host, request, deadline, (address) => {
+    return reach(host, request, deadline, (address) => {
       deadline.awaited = "complete answer";
       const tlsHost = isSecure ? (tls?.serverName ?? tlsHostOf(host, address)) : undefined;
       const endpoint = { address, rules, port, tlsHost, ca: tls?.ca ?? options.ca, onStage };
@@ -179,7 +176,10 @@ export function createEgress(options: EgressOptions): Egress {
       const target = checkedUrl(request.url);
       const deadline = new Deadline(request.timeoutMs, request.signal);
       try {
-        using _permit = await acquire(requests, "request", request.workspaceId, deadline);
+        const { workspaceId } = request;
+        using _permit =
+          requests.tryAcquire(workspaceId) ??
+          (await waitForPermit(requests, "request", workspaceId, deadline));
         deadline.throwIfOver();
         return await send(request, target, deadline);
       } finally {
@@ -189,7 +189,10 @@ export function createEgress(options: EgressOptions): Egress {
     async connect(request) {
       const deadline = new Deadline(request.timeoutMs, request.signal);
       try {
-        const permit = await acquire(connections, "connection", request.workspaceId, deadline);
+        const { workspaceId } = request;
+        const permit =
+          connections.tryAcquire(workspaceId) ??
+          (await waitForPermit(connections, "connection", workspaceId, deadline));
         try {
           deadline.throwIfOver();
           return await open(request, permit, deadline);

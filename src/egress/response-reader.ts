@@ -58,7 +58,7 @@ export class ResponseReader {
   }
 
   get body(): Uint8Array {
-    return this.#body.subarray(0, this.#bodyBytes);
+    return this.#bodyBytes === 0 ? nothing : this.#body.subarray(0, this.#bodyBytes);
   }
 
   /**
@@ -107,7 +107,8 @@ export class ResponseReader {
     this.#head.clear();
     this.#headBytes = bytes;
     this.#parseHead(head.toString("latin1", 0, end + 2));
-    return head.subarray(end + headEnd.length);
+    const after = end + headEnd.length;
+    return after === head.length ? nothing : head.subarray(after);
   }
 
   /** Parses the status line and the headers. `head` ends after the last header line. */
