@@ -1,5 +1,5 @@
 import { ConcurrencyLimiter } from "../concurrency/concurrency-limiter.ts";
-import { atMost, FairSemaphore } from "../concurrency/fair-semaphore.ts";
+import { atMost, FairSemaphore, fewerThanFree } from "../concurrency/fair-semaphore.ts";
 import type { Permit } from "../concurrency/permit.ts";
 import { createRateLimiter, TokenBuckets } from "../concurrency/rate-limiter.ts";
 import { TimeSlicer } from "../concurrency/time-slicer.ts";
@@ -14,7 +14,7 @@ import {
   TAILS_MAX,
   TAILS_OF_WORKSPACE_MAX,
 } from "../settings/limits.ts";
-import { API_BURST_SECONDS, BODY_BYTES_PER_REQUEST } from "./limits.ts";
+import { API_BURST_SECONDS, BODY_BYTES_PER_REQUEST, LONG_BODIES_MAX } from "./limits.ts";
 
 /**
  * Error of a request beyond a rate or concurrency limit, with the seconds to wait. It is answered
@@ -90,6 +90,10 @@ export function createLimiters(requestsPerSecondMax: number) {
     ),
     /** Long lists are written in short slices, one at a time. */
     listSlices: new TimeSlicer(),
+    /**
+     * Bodies longer than `BODY_BYTES_PER_REQUEST` that are in memory at once. Others are read later.
+     */
+    longBodies: new FairSemaphore(LONG_BODIES_MAX, fewerThanFree),
     /** Large bodies are parsed one after another, those of several workspaces in turn. */
     largeBodies: new FairSemaphore(1, atMost(1)),
     /**

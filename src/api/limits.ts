@@ -12,6 +12,11 @@ export const SMALL_BODY_BYTES_MAX = 256 << 10;
  */
 export const BODY_BYTES_PER_REQUEST = 64 << 10;
 /**
+ * Maximum number of request bodies longer than 64 KiB that the server reads at once. A workspace
+ * gets at most half of them. Further bodies wait for their turn.
+ */
+export const LONG_BODIES_MAX = 16;
+/**
  * Time whose allowance one burst may use: a workspace may send at once as many API requests as
  * `admin.rate` allows in this time.
  */

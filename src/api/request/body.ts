@@ -1,5 +1,6 @@
 import { ApiError } from "../../errors.ts";
 import { BODY_BYTES_MAX, BODY_SECONDS_MAX } from "../../settings/limits.ts";
+import { BODY_BYTES_PER_REQUEST } from "../limits.ts";
 import { expectJsonShape } from "./json-shape.ts";
 
 /**
@@ -13,16 +14,18 @@ interface BodyOptions {
   bytesMax?: number;
   /** Called with the size of the body once it was read, even if it is too large. */
   onRead?(bytes: number): void;
+  /**
+   * Called once more than `BODY_BYTES_PER_REQUEST` bytes were read. The rest of the body is read
+   * when the promise resolves. The signal is aborted when the body is late.
+   */
+  admitLong?(signal: AbortSignal): Promise<void>;
 }
 
 /** Reads the bytes of a request's body, whose headers must announce JSON. */
-export async function readBody(
-  request: Request,
-  { secondsMax = BODY_SECONDS_MAX, bytesMax = BODY_BYTES_MAX, onRead }: BodyOptions = {},
-): Promise<Buffer> {
+export async function readBody(request: Request, options: BodyOptions = {}): Promise<Buffer> {
   if (request.body === null) return Buffer.alloc(0);
-  expectJsonHeaders(request.headers, bytesMax);
-  return await readBytes(request.body, secondsMax, bytesMax, onRead);
+  expectJsonHeaders(request.headers, options.bytesMax ?? BODY_BYTES_MAX);
+  return await readBytes(request.body, options);
 }
 
 function expectJsonHeaders(headers: Headers, bytesMax: number): void {
@@ -41,18 +44,17 @@ function expectJsonHeaders(headers: Headers, bytesMax: number): void {
 
 async function readBytes(
   body: ReadableStream<Uint8Array>,
-  secondsMax: number,
-  bytesMax: number,
-  onRead?: (bytes: number) => void,
+  { secondsMax = BODY_SECONDS_MAX, bytesMax = BODY_BYTES_MAX, onRead, admitLong }: BodyOptions,
 ): Promise<Buffer> {
   const reader = body.getReader();
-  let late = false;
+  const late = new AbortController();
   const timer = setTimeout(() => {
-    late = true;
+    late.abort();
     reader.cancel().catch(() => {});
   }, secondsMax * 1_000);
   const chunks: Uint8Array[] = [];
   let size = 0;
+  let isAdmitted = false;
   try {
     for (;;) {
       const { done, value } = await reader.read();
@@ -64,17 +66,25 @@ async function readBytes(
       // discarded.
       if (size > bytesMax) chunks.length = 0;
       else chunks.push(value);
+      if (size <= BODY_BYTES_PER_REQUEST || isAdmitted) continue;
+      isAdmitted = true;
+      await admitLong?.(late.signal);
     }
   } catch (error) {
     if (error instanceof ApiError) throw error;
+    if (late.signal.aborted) throw tooLate(secondsMax);
     throw new ApiError("invalid", "Expected a whole body, got one that broke off");
   } finally {
     clearTimeout(timer);
     onRead?.(size);
   }
   if (size > bytesMax) throw tooLarge(bytesMax);
-  if (late) throw new ApiError("invalid", `Expected the whole body within ${secondsMax} s`);
+  if (late.signal.aborted) throw tooLate(secondsMax);
   return Buffer.concat(chunks, size);
+}
+
+function tooLate(secondsMax: number): ApiError {
+  return new ApiError("invalid", `Expected the whole body within ${secondsMax} s`);
 }
 
 function tooLarge(bytesMax: number): ApiError {

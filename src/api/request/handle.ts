@@ -1,6 +1,7 @@
 import type { Server } from "bun";
 import { assert } from "../../assert.ts";
 import type { Principal } from "../../catalog/model.ts";
+import type { Permit } from "../../concurrency/permit.ts";
 import { ApiError } from "../../errors.ts";
 import {
   BODY_BYTES_MAX,
@@ -115,8 +116,9 @@ async function runRoute(
 }
 
 /**
- * Reads, parses and validates a request's body, up to the maximum size of its route. A large body
- * counts against the rate of its workspace, and waits for its turn to be parsed.
+ * Reads, parses and validates a request's body, up to the maximum size of its route. A long body
+ * waits for its turn to be read, counts against the rate of its workspace, and, if it is large,
+ * waits for its turn to be parsed.
  */
 async function readValidBody(
   route: Route,
@@ -126,20 +128,28 @@ async function readValidBody(
 ): Promise<unknown> {
   if (!route.body) return undefined;
   const isOpen = route.needs === "open";
-  const bytes = await readBody(request, {
-    bytesMax: isOpen ? OPEN_BODY_BYTES_MAX : bodyBytesMax(route),
-    onRead: (size) => {
-      if (!isOpen) limiters.countBody(workspaceId, size);
-    },
-  });
-  if (bytes.length <= SMALL_BODY_BYTES_MAX) return expectBody(route.body, parseJson(bytes));
-  const permit = await limiters.largeBodies.acquire(workspaceId, new AbortController().signal);
-  const startedAt = performance.now();
+  let longBody: Permit | undefined;
   try {
-    return expectBody(route.body, parseJson(bytes));
+    const bytes = await readBody(request, {
+      bytesMax: isOpen ? OPEN_BODY_BYTES_MAX : bodyBytesMax(route),
+      onRead: (size) => {
+        if (!isOpen) limiters.countBody(workspaceId, size);
+      },
+      admitLong: async (signal) => {
+        longBody = await limiters.longBodies.acquire(workspaceId, signal);
+      },
+    });
+    if (bytes.length <= SMALL_BODY_BYTES_MAX) return expectBody(route.body, parseJson(bytes));
+    const permit = await limiters.largeBodies.acquire(workspaceId, new AbortController().signal);
+    const startedAt = performance.now();
+    try {
+      return expectBody(route.body, parseJson(bytes));
+    } finally {
+      // Until then the event loop is free for other work, such as deliveries.
+      setTimeout(() => permit.release(), performance.now() - startedAt);
+    }
   } finally {
-    // Until then the event loop is free for other work, such as deliveries.
-    setTimeout(() => permit.release(), performance.now() - startedAt);
+    longBody?.release();
   }
 }
 

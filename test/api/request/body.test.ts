@@ -1,9 +1,17 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect } from "node:net";
 import fc from "fast-check";
-import { JSON_KEYS_MAX, JSON_PARTS_MAX } from "../../../src/api/limits.ts";
+import { createLimiters } from "../../../src/api/limiters.ts";
+import {
+  BODY_BYTES_PER_REQUEST,
+  JSON_KEYS_MAX,
+  JSON_PARTS_MAX,
+  LONG_BODIES_MAX,
+} from "../../../src/api/limits.ts";
 import { readBody } from "../../../src/api/request/body.ts";
 import { jsonShape } from "../../../src/api/request/json-shape.ts";
+import type { Permit } from "../../../src/concurrency/permit.ts";
+import { until } from "../../pipeline/rig.ts";
 import { startApi, type TestApi } from "../_setup.ts";
 
 /** Common behaviour of all routes: paths, bodies, hosts and errors. */
@@ -283,6 +291,48 @@ test("/health, /ready and /metrics need no token", async () => {
   expect(metrics.headers.get("content-type")).toStartWith("text/plain");
   const count = /^pixelmill_api_request_seconds_count\{.*route="GET \/ready",status="503"\} 1$/m;
   expect(count.test(metrics.text)).toBe(true);
+});
+
+test("bodies of one workspace that are read at once are bounded, and those of another go on", async () => {
+  const { longBodies } = createLimiters(0);
+  const parts = 8;
+  const part = new Uint8Array(BODY_BYTES_PER_REQUEST).fill(0x20);
+  const ends: (() => void)[] = [];
+  const isLongRead = (workspaceId: string) => {
+    const read = { parts: 0 };
+    const { promise: end, resolve } = Promise.withResolvers<void>();
+    ends.push(resolve);
+    const body = new ReadableStream<Uint8Array>(
+      {
+        async pull(controller) {
+          read.parts++;
+          if (read.parts < parts) return controller.enqueue(part);
+          await end;
+          controller.close();
+        },
+      },
+      { highWaterMark: 0 },
+    );
+    const request = new Request("http://host/", { method: "POST", body });
+    let permit: Permit | undefined;
+    const done = readBody(request, {
+      admitLong: async (signal) => {
+        permit = await longBodies.acquire(workspaceId, signal);
+      },
+    }).finally(() => permit?.release());
+    return { read, done };
+  };
+  const many = Array.from({ length: 100 }, () => isLongRead("attacker"));
+  const good = isLongRead("good");
+  const wholly = () => many.filter(({ read }) => read.parts === parts).length;
+  await until(() => wholly() > 0 && good.read.parts === parts, "bodies to be read");
+  expect(wholly()).toBeLessThanOrEqual(LONG_BODIES_MAX / 2);
+  for (const { read } of many) expect([2, 3, parts]).toContain(read.parts);
+  for (const end of ends) end();
+  const bodies = await Promise.all([...many, good].map(({ done }) => done));
+  expect(bodies.map(({ length }) => length)).toEqual(
+    bodies.map(() => (parts - 1) * BODY_BYTES_PER_REQUEST),
+  );
 });
 
 test("an unexpected error is logged and not shown", async () => {
