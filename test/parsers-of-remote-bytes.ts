@@ -60,7 +60,7 @@ function httpConnection(): HttpConnection {
     handle: (exchange) => exchange.respond(response),
     refusal: () => response,
     onFirstRequest: nothing,
-    ...{ seconds: 0, date: "", isStopping: false, handling: 0, bufferedBytes: 0 },
+    ...{ seconds: 0, date: "", isStopping: false, bufferedBytes: 0 },
   });
 }
 

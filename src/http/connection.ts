@@ -72,12 +72,14 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
 
   respond(response: HttpResponse): void {
     if (this.#state !== "handling") return;
-    this.#server.handling--;
     if (this.#server.isStopping) this.#isLast = true;
     this.#since = this.#server.seconds;
-    const { date } = this.#server;
-    const withoutBody = this.method === "HEAD";
-    this.#send(response.bytes({ date, isLast: this.#isLast, withoutBody }));
+    const bytes = response.bytes({
+      date: this.#server.date,
+      isLast: this.#isLast,
+      withoutBody: this.method === "HEAD",
+    });
+    this.#send(bytes);
   }
 
   /** Handles received bytes. The connection takes over the buffer and may change it. */
@@ -100,7 +102,6 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
   }
 
   closed(): void {
-    if (this.#state === "handling") this.#server.handling--;
     this.#state = "closed";
     this.#stopReading();
   }
@@ -187,7 +188,6 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
     assert(end <= this.#input.end, "A request ends within the bytes that came");
     this.#input.at = end;
     this.#state = "handling";
-    this.#server.handling++;
     if (this.requests++ === 0) this.#server.onFirstRequest(this);
     this.#isLast = head.isLast;
     this.method =
@@ -222,7 +222,6 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
 
   #refuse(status: number): true {
     this.#state = "handling";
-    this.#server.handling++;
     this.method = "";
     this.#isLast = true;
     this.respond(this.#server.refusal(status));

@@ -18,8 +18,6 @@ export interface ServerState<Connection> {
   date: string;
   /** Whether the server is stopping, so that each connection is closed after its next response. */
   isStopping: boolean;
-  /** Number of connections with a request that was not responded to yet. */
-  handling: number;
   /** Number of received bytes that all connections together keep in memory. */
   bufferedBytes: number;
 }

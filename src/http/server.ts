@@ -49,11 +49,6 @@ export interface HttpServer {
   readonly port: number;
   /** Returns the number of open connections. */
   connections(): number;
-  /**
-   * Whether another request may come before a waiting one is responded to: some connection has no
-   * request.
-   */
-  expectsRequests(): boolean;
   /** Stops accepting connections. Resolves when all requests were responded to. */
   stop(): Promise<void>;
 }
@@ -77,7 +72,6 @@ export function serveHttp(options: HttpServerOptions): HttpServer {
     seconds: 0,
     date: httpDate(),
     isStopping: false,
-    handling: 0,
     bufferedBytes: 0,
   };
   const acceptor = createAcceptor(socket.fd, {
@@ -103,7 +97,6 @@ export function serveHttp(options: HttpServerOptions): HttpServer {
   return {
     port: socket.port,
     connections: () => open.size,
-    expectsRequests: () => state.handling < open.size,
     async stop() {
       state.isStopping = true;
       acceptor.close();

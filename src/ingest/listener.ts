@@ -33,8 +33,6 @@ export interface IngestListenerOptions
 export interface IngestListener {
   /** Starts to accept connections from `socket`. The listener closes the socket when it stops. */
   start(socket: ListeningSocket): void;
-  /** Whether another request may come before a waiting one is responded to. */
-  expectsRequests(): boolean;
   /** Stops accepting connections. Resolves when all requests were responded to. */
   stop(): Promise<void>;
 }
@@ -119,7 +117,6 @@ export function createIngestListener(options: IngestListenerOptions): IngestList
         onFault: (err) => logger.error({ err }, "connection met a broken invariant and is closed"),
       });
     },
-    expectsRequests: () => server?.expectsRequests() ?? false,
     async stop() {
       await server?.stop();
     },

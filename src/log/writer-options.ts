@@ -31,11 +31,6 @@ export interface LogWriterOptions<T> extends SegmentBounds {
    * end and `first`, whose records are missing.
    */
   onMissing?(gap: Gap): void;
-  /**
-   * Whether more records may come before those that wait are durable. While it returns false, a
-   * flush waits for no further record. Without it, no flush waits.
-   */
-  expectsMore?(): boolean;
   /** Called after a change of `durable` or `healthy`, before the promise of any record settles. */
   onChange?(): void;
 }

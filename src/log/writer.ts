@@ -2,7 +2,6 @@ import { existsSync } from "node:fs";
 import { assert } from "../assert.ts";
 import { makeDirectory } from "../disk/sync.ts";
 import { LOG_PENDING_BYTES_MAX } from "../settings/limits.ts";
-import { CommitDelay } from "./commit-delay.ts";
 import { LogUnavailable, type LogWriter } from "./event-log.ts";
 import { Batcher, type FlushBatch } from "./flush-batch.ts";
 import { lockDirectory } from "./lock.ts";
@@ -23,6 +22,8 @@ import type { LogWriterOptions } from "./writer-options.ts";
 
 /** Size in bytes after which a new segment file begins. Only whole segments can be deleted. */
 export const LOG_SEGMENT_BYTES_MAX = 64 << 20;
+/** Longest wait of a flush for more records, in ms from the start of the previous flush. */
+const LOG_GATHER_MS = 1;
 /** Milliseconds until the next attempt to replace an old segment, if this is not possible now. */
 const LOG_ROTATE_RETRY_MS = 1_000;
 /** Milliseconds between two attempts to write to a disk that failed. */
@@ -50,7 +51,7 @@ export async function openLogWriter<T>(options: LogWriterOptions<T>): Promise<Lo
 /**
  * Writes records to segment files in batches (group commit): while one batch is written, appended
  * records go into the next. That batch is written when the disk has finished the previous one and
- * `CommitDelay` is over.
+ * no more records arrive.
  *
  * A batch whose write fails is rejected and never retried. Its sequence numbers are not reused: the
  * disk may hold part of the batch, which must not be mistaken for other records. Then the writer
@@ -62,7 +63,6 @@ class SegmentLogWriter<T> implements LogWriter<T> {
   readonly #unlock: () => void;
   readonly #metrics: WriterMetrics | undefined;
   readonly #batcher: Batcher<T>;
-  readonly #delay: CommitDelay;
   /** The segment that is being written; undefined from a failed write to the next segment. */
   #segment: SegmentFile | undefined;
   /** The newest segment, while it holds no block. The next segment that starts replaces it. */
@@ -71,6 +71,8 @@ class SegmentLogWriter<T> implements LogWriter<T> {
   #healthy = true;
   #closed = false;
   #flushingBytes = 0;
+  /** Time of `performance.now()` at which the last flush began. */
+  #flushedAt = Number.NEGATIVE_INFINITY;
   /** The loop that writes batches or starts a segment; undefined while the writer is idle. */
   #running: Promise<void> | undefined;
   #probe: ReturnType<typeof setTimeout> | undefined;
@@ -84,7 +86,6 @@ class SegmentLogWriter<T> implements LogWriter<T> {
     this.#unlock = unlock;
     this.#metrics = options.metrics && writerMetrics(options.metrics);
     this.#metrics?.healthy.set(1);
-    this.#delay = new CommitDelay(options.expectsMore ?? (() => false));
     this.#batcher = new Batcher(options.codec, segment.first);
     this.#segment = segment;
     this.#emptySegment = segment;
@@ -112,7 +113,6 @@ class SegmentLogWriter<T> implements LogWriter<T> {
       return Promise.reject(error);
     }
     this.#running ??= this.#run();
-    this.#delay.recordAdded();
     return appended;
   }
 
@@ -147,10 +147,24 @@ class SegmentLogWriter<T> implements LogWriter<T> {
         this.#refuseWaiting(error);
         break;
       }
-      await this.#delay.wait(() => this.#batcher.waiting.count);
+      await this.#gather();
       await this.#flush();
     } while (this.#segment === undefined || this.#batcher.waiting.blocks.length > 0);
     this.#running = undefined;
+  }
+
+  /**
+   * Waits while turns of the event loop bring more records, at most `LOG_GATHER_MS` from the start
+   * of the last flush. A flush costs 0.05 to 0.15 ms of CPU at any size, and a fast disk would get
+   * many small ones (16 connections: 17.4 µs of CPU per pixel without the wait, 16.1 with it).
+   */
+  async #gather(): Promise<void> {
+    const until = this.#flushedAt + LOG_GATHER_MS;
+    let count: number;
+    do {
+      count = this.#batcher.waiting.count;
+      await new Promise(setImmediate);
+    } while (this.#batcher.waiting.count > count && performance.now() < until);
   }
 
   async #flush(): Promise<void> {
@@ -160,15 +174,14 @@ class SegmentLogWriter<T> implements LogWriter<T> {
     assert(batch.first >= this.#durable, "Sequence numbers ascend from flush to flush");
     assert(batch.end <= this.#batcher.next, "Only assigned sequence numbers become durable");
     this.#flushingBytes = batch.bytes;
-    this.#delay.flushBegins();
-    const startedAt = performance.now();
+    this.#flushedAt = performance.now();
     try {
       await this.#write(batch);
       this.#durable = batch.end;
       this.#options.onChange?.();
       this.#metrics?.records.inc(batch.count);
       this.#metrics?.bytes.inc(batch.bytes);
-      this.#metrics?.flushSeconds.observe((performance.now() - startedAt) / 1000);
+      this.#metrics?.flushSeconds.observe((performance.now() - this.#flushedAt) / 1000);
       batch.resolve();
     } catch (error) {
       this.#reject(batch, error);

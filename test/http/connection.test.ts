@@ -24,7 +24,7 @@ function setUp({
     handle: handle ?? ((exchange) => exchange.respond(ok)),
     refusal: (status) => new HttpResponse(status, {}, `refused with ${status}`),
     onFirstRequest: (connection) => asked.push(connection),
-    ...{ seconds: 0, date: "", isStopping: false, handling: 0, bufferedBytes: 0 },
+    ...{ seconds: 0, date: "", isStopping: false, bufferedBytes: 0 },
   };
   const open = () => {
     const seen = {
@@ -113,29 +113,6 @@ describe("a connection that waits for a request", () => {
     connection.receive(Buffer.from("\r\n\r\n"));
     expect(shared.bufferedBytes).toBe(0);
   });
-});
-
-test("the number of handled requests is that of busy connections, however each request ends", () => {
-  const owed: HttpExchange[] = [];
-  const handle = (exchange: HttpExchange) => void owed.push(exchange);
-  const { shared, open } = setUp({ handle });
-  const all = Array.from({ length: 4 }, () => open().connection);
-  const busy = () => all.filter((connection) => connection.isBusy()).length;
-  for (const connection of all) connection.receive(Buffer.from(get("/").repeat(2)));
-  expect([shared.handling, busy()]).toEqual([4, 4]);
-  owed[0]!.respond(ok);
-  owed[0]!.respond(ok);
-  all[1]!.closed();
-  owed[1]!.respond(ok);
-  all[1]!.closed();
-  expect([shared.handling, busy()]).toEqual([2, 2]);
-  const refused = open().connection;
-  refused.receive(Buffer.from("BAD\r\n\r\n"));
-  refused.closed();
-  expect(shared.handling).toBe(2);
-  shared.isStopping = true;
-  for (const exchange of owed) exchange.respond(ok);
-  expect([shared.handling, busy()]).toEqual([0, 0]);
 });
 
 describe("pipelined requests", () => {

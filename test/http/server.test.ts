@@ -499,25 +499,3 @@ test("a broken invariant closes the connection that meets it, is reported, and n
     await faulty.stop();
   }
 });
-
-test("a server expects requests while a connection has none that waits for its response", async () => {
-  const own = open();
-  try {
-    expect(own.expectsRequests()).toBe(false);
-    const count = owed.length;
-    const first = dial({ port: own.port });
-    first.write(get("/never"));
-    while (owed.length === count) await Bun.sleep(1);
-    expect(own.expectsRequests()).toBe(false);
-    const second = dial({ port: own.port });
-    while (own.connections() < 2) await Bun.sleep(1);
-    expect(own.expectsRequests()).toBe(true);
-    second.destroy();
-    while (own.connections() > 1) await Bun.sleep(1);
-    expect(own.expectsRequests()).toBe(false);
-    owed.at(-1)!.respond(new HttpResponse(200, {}));
-    expect(own.expectsRequests()).toBe(true);
-  } finally {
-    await own.stop();
-  }
-});

@@ -25,7 +25,6 @@ async function reports(append: (log: Awaited<ReturnType<typeof openFileLog>>) =>
       metrics: createMetrics("test"),
       onHealth() {},
       send: (message) => sent.push(message),
-      expectsMore: () => true,
     },
   );
   try {

@@ -9,8 +9,6 @@ import { WrittenSources } from "./written-sources.ts";
 
 interface FileLogParts extends IngestLogContext {
   send(message: IngestMessage): void;
-  /** Whether more records may come before those that wait are durable. */
-  expectsMore(): boolean;
 }
 
 /** Shortest time in milliseconds between two reports to the server about durable records. */
@@ -22,7 +20,7 @@ const INGEST_DURABLE_MS = 5;
  */
 export async function openFileLog(
   { directory, firstSequence, otherLogs, segmentBytesMax, segmentMsMax }: FileLogSettings,
-  { logger, metrics, send, onHealth, expectsMore }: FileLogParts,
+  { logger, metrics, send, onHealth }: FileLogParts,
 ): Promise<IngestLog> {
   const onChange = () => {
     mark.set(log.durable());
@@ -35,7 +33,6 @@ export async function openFileLog(
     logger,
     metrics,
     onChange,
-    expectsMore,
     segmentBytesMax,
     segmentMsMax,
     codec: pixelRecordCodec,

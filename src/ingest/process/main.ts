@@ -7,7 +7,7 @@ import { createLogger, type Logger } from "../../observe/log.ts";
 import { createMetrics, type Metrics } from "../../observe/metrics.ts";
 import { HTTP_CONNECTIONS_MAX } from "../../settings/limits.ts";
 import { INGEST_CLOSE_MS_MAX, INGEST_PULSE_MS } from "../limits.ts";
-import { createIngestListener, type IngestListener } from "../listener.ts";
+import { createIngestListener } from "../listener.ts";
 import { openFileLog } from "../log/file-log.ts";
 import type { IngestLog, IngestLogContext } from "../log/ingest-log.ts";
 import {
@@ -82,16 +82,14 @@ async function open(
   await using opening = new AsyncDisposableStack();
   const catalog = await openCatalog({ directory: catalogDirectory, logger });
   opening.defer(() => catalog.close());
-  let listener: IngestListener | undefined;
-  const expectsMore = () => listener?.expectsRequests() ?? false;
   const parts = { logger, metrics, onHealth: createHealthReporter(send) };
   const log =
     settings.log.kind === "files"
-      ? await openFileLog(settings.log, { ...parts, send, expectsMore })
+      ? await openFileLog(settings.log, { ...parts, send })
       : await openPartitions(settings.log.settings, { ...parts, codec: pixelRecordCodec });
   opening.defer(() => log.close());
 
-  listener = createIngestListener({
+  const listener = createIngestListener({
     source: (writeKey) => catalog.live.source(writeKey),
     log,
     trustedProxies,
@@ -106,7 +104,7 @@ async function open(
   send({ type: "opened", ...(durable !== undefined && { durable }) });
   await listen;
   listener.start({ fd: INGEST_SOCKET_FD, port: settings.port });
-  opening.defer(listener.stop);
+  opening.defer(() => listener.stop());
 
   send({ type: "listening" });
   const pulse = setInterval(() => send({ type: "pulse" }), INGEST_PULSE_MS);
