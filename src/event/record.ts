@@ -97,7 +97,7 @@ export interface RawRecord {
 }
 
 export function rawRecord(bytes: Uint8Array): RawRecord {
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const buffer = asBuffer(bytes);
   const addressStart = HEAD_BYTES + buffer[2]!;
   const queryStart = addressStart + buffer[3]!;
   return {
@@ -187,6 +187,6 @@ function decodeEnds(buffer: Buffer, start: number): LogEnd[] {
 
 /** Returns the source id of a record that `pixelRecordCodec` encoded. */
 export function sourceOfRecord(bytes: Uint8Array): string {
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const buffer = asBuffer(bytes);
   return buffer.toString("latin1", HEAD_BYTES, HEAD_BYTES + (buffer[2] ?? 0));
 }
