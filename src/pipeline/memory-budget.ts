@@ -206,6 +206,7 @@ export class LaneBudget {
     return this.isOpen || (!event.isLarge && this.#dispatched === 0);
   }
 
+  /** Counts events that were read. */
   take(events: readonly LaneEvent[]): void {
     if (events.length === 0) return;
     for (const event of events) this.#events.add(event);

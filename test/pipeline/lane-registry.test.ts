@@ -95,7 +95,7 @@ test("a destination with nothing to read holds no parts of a delivery, and its p
     live.connect("behind", { 0: 9 });
     lanes.refresh();
     expect(opened).toHaveBeenCalledTimes(1);
-    // As when a process that takes pixels was started again, and has no new records.
+    // An ingest process that restarts announces its log once, without new records.
     lanes.wake();
     expect(opened).toHaveBeenCalledTimes(1);
     log.append(record(10));

@@ -15,9 +15,10 @@ export const LIST_CHUNK_CHARS = 256 << 10;
 /**
  * Responds with a list of any length: `{[key]: [item…], …rest}`. Items are read and written as fast
  * as the client reads, a few milliseconds at a time, so that other requests are not delayed. All
- * lists of a server share these slices of time. A list that fits into one chunk is sent as an ordinary response. The number of longer lists that are
- * sent at the same time is limited. An item that is undefined is left out: an iterator yields it
- * where it has searched for a while without finding an item.
+ * lists of a server share these slices of time. A list that fits into one chunk is sent as an
+ * ordinary response. The number of longer lists that are sent at the same time is limited. An item
+ * that is undefined is left out: an iterator yields it where it has searched for a while without
+ * finding an item.
  */
 export async function streamList(
   { deps, workspaceId }: { deps: Pick<RouteDeps, "limiters">; workspaceId: string },
