@@ -18,6 +18,17 @@ const deps = { limiters: createLimiters(0) };
 const text = "x".repeat(1_000);
 const items = Array.from({ length: 2_000 }, (_, n) => ({ n, text }));
 
+/** Counts the iterations of the event loop until `stop` is called. */
+function countIterations() {
+  const loop = { iteration: 0, stop: () => clearImmediate(next) };
+  let next = setImmediate(count);
+  function count() {
+    loop.iteration++;
+    next = setImmediate(count);
+  }
+  return loop;
+}
+
 describe("a list without pages", () => {
   test("that is short is an ordinary response", async () => {
     for (const some of [[], items.slice(0, 1), items.slice(0, 3)]) {
@@ -53,34 +64,20 @@ describe("a list without pages", () => {
   });
 
   test("lets the event loop run between any two parts", async () => {
-    let turns = 0;
-    let goesOn = true;
-    const other = (async () => {
-      while (goesOn) {
-        await new Promise((resolve) => setImmediate(resolve));
-        turns++;
-      }
-    })();
+    const loop = countIterations();
     const response = await streamList({ deps, workspaceId: "turns" }, "things", items);
     const length = (await response.text()).length;
-    goesOn = false;
-    await other;
-    expect(turns).toBeGreaterThanOrEqual(Math.floor(length / LIST_CHUNK_CHARS));
+    loop.stop();
+    expect(loop.iteration).toBeGreaterThanOrEqual(Math.floor(length / LIST_CHUNK_CHARS));
   });
 
   test("takes turns with other lists: one part of one of them in an iteration of the event loop", async () => {
-    let iteration = 0;
-    let goesOn = true;
-    const count = () => {
-      iteration++;
-      if (goesOn) setImmediate(count);
-    };
-    count();
+    const loop = countIterations();
     const read: { list: number; iteration: number }[] = [];
     const lists = Array.from({ length: 4 }, async (_, list) => {
       function* recorded() {
         for (const item of items) {
-          read.push({ list, iteration });
+          read.push({ list, iteration: loop.iteration });
           yield item;
         }
       }
@@ -88,7 +85,7 @@ describe("a list without pages", () => {
       return ((await answer.json()) as { things: unknown[] }).things.length;
     });
     expect(await Promise.all(lists)).toEqual(lists.map(() => items.length));
-    goesOn = false;
+    loop.stop();
     // A list's first part is written at once.
     const firstParts = read.filter(({ iteration }) => iteration === read[0]!.iteration);
     const later = Map.groupBy(read.slice(firstParts.length), ({ iteration }) => iteration);
@@ -98,24 +95,18 @@ describe("a list without pages", () => {
   });
 
   test("lets the event loop run while its iterator searches and finds nothing", async () => {
-    let iteration = 0;
-    let goesOn = true;
-    const count = () => {
-      iteration++;
-      if (goesOn) setImmediate(count);
-    };
-    count();
+    const loop = countIterations();
     const searched: number[] = [];
     function* searching() {
       for (let n = 0; n < 5; n++) {
-        searched.push(iteration);
+        searched.push(loop.iteration);
         Bun.sleepSync(LIST_TURN_MS);
         yield undefined;
       }
       yield 1;
     }
     const answer = await streamList({ deps, workspaceId: "search" }, "things", searching());
-    goesOn = false;
+    loop.stop();
     expect(await answer.json()).toEqual({ things: [1] });
     expect(new Set(searched).size).toBe(5);
   });
