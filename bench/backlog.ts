@@ -20,6 +20,7 @@ import { median } from "./load.ts";
 import { objectCases } from "./object-cases.ts";
 import { code } from "./pipeline-cases.ts";
 import { report, round2 } from "./report.ts";
+import { sendPixels } from "./send-pixels.ts";
 
 const { values } = parseArgs({
   options: {
@@ -32,7 +33,6 @@ const { values } = parseArgs({
 const rounds = Number(values.rounds);
 const events = Number(values.events);
 const commands = values.command.split(",");
-const CONNECTIONS = 64;
 const USERS = 5_000;
 const DRAIN_MS_MAX = 300_000;
 const CLOSED_PORT = 9;
@@ -144,15 +144,6 @@ async function configure(lane: Lane, { config }: Receiver, over: object): Promis
   await call(lane.server, "PUT", path, { name: "To", config: { ...config, ...over } });
 }
 
-async function send(pixel: string): Promise<void> {
-  const argv = [pixel, events, 0, CONNECTIONS, USERS].map(String);
-  const child = Bun.spawn([process.execPath, `${import.meta.dir}/pixels.ts`, ...argv], {
-    stdout: "pipe",
-  });
-  const { answered } = JSON.parse(await new Response(child.stdout).text());
-  if (answered !== events) throw new Error(`Only ${answered} of ${events} pixels were taken`);
-}
-
 async function delivered({ server }: Lane): Promise<number> {
   const text = await (await fetch(`${server.controlPlane}/metrics`)).text();
   const lines = text.match(/^pixelmill_lane_events_total\{.*outcome="delivered".* (\d+)$/gm) ?? [];
@@ -163,7 +154,7 @@ async function delivered({ server }: Lane): Promise<number> {
 async function run(lane: Lane, receiver: Receiver): Promise<CpuByPart> {
   const before = await delivered(lane);
   await configure(lane, receiver, receiver.unreachable);
-  await send(lane.pixel);
+  await sendPixels(lane.pixel, { count: events, rate: 0, users: USERS });
   // The cursor and the segments' flushes follow the last pixel.
   await Bun.sleep(500);
   const start = cpuByPart(lane.server.pid);

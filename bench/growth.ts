@@ -21,6 +21,7 @@ import { removeDirectory, startServer, temporaryDirectory, waitFor } from "../te
 import { cpuBetween, cpuByPart } from "./cpu.ts";
 import { median } from "./load.ts";
 import { report, round2 } from "./report.ts";
+import { sendPixels } from "./send-pixels.ts";
 
 const { values } = parseArgs({
   options: {
@@ -63,7 +64,6 @@ const CODE = "export function transformEvent(event) {\n  event.seen = true;\n  r
 const QUERY = "event=Seen&anonymousId=a-@U&properties.page=pricing&properties.t0=@T";
 const CHANGES_AT_ONCE = 500;
 const USERS = 1_000;
-const CONNECTIONS = 64;
 const SETTLE_MS = 1_500;
 const START_DESTINATIONS = 20_000;
 const MEMORY_IDLE = 10_000;
@@ -156,18 +156,6 @@ async function startOn(command: string, filled: string) {
   return { ...server, readyCpuMs, end };
 }
 
-async function send(dataPlane: string, writeKeys: string[], count: number, rate: number) {
-  const url = `${dataPlane}/pixel/v1/track?writeKey=@K&${QUERY}`;
-  const argv = [url, count, rate, CONNECTIONS, USERS, writeKeys.join(" "), values.burst].map(
-    String,
-  );
-  const child = Bun.spawn([process.execPath, `${import.meta.dir}/pixels.ts`, ...argv], {
-    stdout: "pipe",
-  });
-  const { answered } = JSON.parse(await new Response(child.stdout).text());
-  if (answered !== count) throw new Error(`Only ${answered} of ${count} pixels were taken`);
-}
-
 async function received(): Promise<number> {
   return ((await (await fetch(receiver)).json()) as { events: number }).events;
 }
@@ -180,7 +168,13 @@ async function costOf(
 ) {
   await fetch(receiver, { method: "DELETE" });
   const before = cpuByPart(server.pid);
-  await send(server.dataPlane, writeKeys, count, Number(values.rate));
+  await sendPixels(`${server.dataPlane}/pixel/v1/track?writeKey=@K&${QUERY}`, {
+    count,
+    rate: Number(values.rate),
+    users: USERS,
+    writeKeys,
+    burst: Number(values.burst),
+  });
   await waitFor(async () => (await received()) >= count * copies);
   await Bun.sleep(SETTLE_MS);
   const cpu = cpuBetween(before, cpuByPart(server.pid));

@@ -15,6 +15,7 @@ import { type CpuByPart, cpuBetween, cpuByPart } from "./cpu.ts";
 import { median } from "./load.ts";
 import { type Case, cases, code, library, pixelOf } from "./pipeline-cases.ts";
 import { report, round2 } from "./report.ts";
+import { sendPixels } from "./send-pixels.ts";
 
 const { values } = parseArgs({
   options: {
@@ -30,7 +31,6 @@ const { values } = parseArgs({
 const rounds = Number(values.rounds);
 const numbers = (text: string) => text.split(",").filter(Boolean).map(Number);
 const USERS = 5_000;
-const CONNECTIONS = 64;
 const DRAIN_MS_MAX = 120_000;
 
 interface Sink {
@@ -93,14 +93,6 @@ async function addLane(command: string, server: Server, one: Case): Promise<Lane
   return { command, server, sink, one, pixel, file };
 }
 
-async function send(pixel: string, count: number, rate: number): Promise<void> {
-  const script = `${import.meta.dir}/pixels.ts`;
-  const argv = [pixel, count, rate, CONNECTIONS, USERS].map(String);
-  const child = Bun.spawn([process.execPath, script, ...argv], { stdout: "pipe" });
-  const { answered } = JSON.parse(await new Response(child.stdout).text());
-  if (answered !== count) throw new Error(`Only ${answered} of ${count} pixels were taken`);
-}
-
 async function metricsOf(server: Server): Promise<string> {
   return await (await fetch(`${server.controlPlane}/metrics`)).text();
 }
@@ -126,7 +118,7 @@ async function run(lane: Lane, count: number, rate: number): Promise<Run> {
   await lane.sink.reset();
   if (lane.file !== undefined) rmSync(lane.file, { force: true });
   const start = cpuByPart(lane.server.pid);
-  await send(lane.pixel, count, rate);
+  await sendPixels(lane.pixel, { count, rate, users: USERS });
   const isThere = async () => (await delivered(lane)) >= count || undefined;
   await waitFor(isThere, `${lane.one.name}: ${count} events`, DRAIN_MS_MAX);
   // The commit of the positions to disk follows a little later.
@@ -225,7 +217,7 @@ async function measureIdle(counts: number[]) {
       for (; one.destinations < count; one.destinations++) {
         await connect(one.server, one.sourceId, "webhook", config);
       }
-      await send(one.pixel, 1_000, IDLE_RATE);
+      await sendPixels(one.pixel, { count: 1_000, rate: IDLE_RATE, users: USERS });
     }
     const costs = new Map(
       all.map((one) => [one, { pixel: [] as number[], scrape: [] as number[] }]),
@@ -239,7 +231,11 @@ async function measureIdle(counts: number[]) {
           return cpuByPart(one.server.pid).server - before;
         };
         const { pixel, scrape } = costs.get(one)!;
-        pixel.push((await server(() => send(one.pixel, sent, IDLE_RATE))) / sent);
+        pixel.push(
+          (await server(() =>
+            sendPixels(one.pixel, { count: sent, rate: IDLE_RATE, users: USERS }),
+          )) / sent,
+        );
         scrape.push((await server(() => metricsOf(one.server))) / 1_000);
       }
     }
