@@ -55,6 +55,7 @@ export function createLimiters(requestsPerSecondMax: number) {
     perSecond: requestsPerSecondMax,
     burst: requestsPerSecondMax * API_BURST_SECONDS,
   });
+  const longBodies = new FairSemaphore(LONG_BODIES_MAX, fewerThanFree);
   return {
     connectionTests: requestLimiter({
       perOwner: CONNECTION_TESTS_OF_WORKSPACE_MAX,
@@ -91,9 +92,18 @@ export function createLimiters(requestsPerSecondMax: number) {
     /** Long lists are written in short slices, one at a time. */
     listSlices: new TimeSlicer(),
     /**
-     * Bodies longer than `BODY_BYTES_PER_REQUEST` that are in memory at once. Others are read later.
+     * Waits until a body longer than `BODY_BYTES_PER_REQUEST` may be read on, and returns its permit.
+     * Rejects with `TooManyRequests` when the signal is aborted before.
      */
-    longBodies: new FairSemaphore(LONG_BODIES_MAX, fewerThanFree),
+    async admitLongBody(workspaceId: string, signal: AbortSignal): Promise<Permit> {
+      return await longBodies.acquire(workspaceId, signal).catch(() => {
+        const kib = BODY_BYTES_PER_REQUEST >> 10;
+        throw new TooManyRequests(
+          1,
+          `Expected at most ${LONG_BODIES_MAX} bodies longer than ${kib} KiB at once, got more`,
+        );
+      });
+    },
     /** Large bodies are parsed one after another, those of several workspaces in turn. */
     largeBodies: new FairSemaphore(1, atMost(1)),
     /**

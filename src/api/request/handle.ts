@@ -136,7 +136,7 @@ async function readValidBody(
         if (!isOpen) limiters.countBody(workspaceId, size);
       },
       admitLong: async (signal) => {
-        longBody = await limiters.longBodies.acquire(workspaceId, signal);
+        longBody = await limiters.admitLongBody(workspaceId, signal);
       },
     });
     if (bytes.length <= SMALL_BODY_BYTES_MAX) return expectBody(route.body, parseJson(bytes));

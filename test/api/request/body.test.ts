@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect } from "node:net";
 import fc from "fast-check";
-import { createLimiters } from "../../../src/api/limiters.ts";
+import { createLimiters, TooManyRequests } from "../../../src/api/limiters.ts";
 import {
   BODY_BYTES_PER_REQUEST,
   JSON_KEYS_MAX,
@@ -294,7 +294,7 @@ test("/health, /ready and /metrics need no token", async () => {
 });
 
 test("bodies of one workspace that are read at once are bounded, and those of another go on", async () => {
-  const { longBodies } = createLimiters(0);
+  const { admitLongBody } = createLimiters(0);
   const parts = 8;
   const part = new Uint8Array(BODY_BYTES_PER_REQUEST).fill(0x20);
   const ends: (() => void)[] = [];
@@ -317,7 +317,7 @@ test("bodies of one workspace that are read at once are bounded, and those of an
     let permit: Permit | undefined;
     const done = readBody(request, {
       admitLong: async (signal) => {
-        permit = await longBodies.acquire(workspaceId, signal);
+        permit = await admitLongBody(workspaceId, signal);
       },
     }).finally(() => permit?.release());
     return { read, done };
@@ -333,6 +333,20 @@ test("bodies of one workspace that are read at once are bounded, and those of an
   expect(bodies.map(({ length }) => length)).toEqual(
     bodies.map(() => (parts - 1) * BODY_BYTES_PER_REQUEST),
   );
+});
+
+test("a body that waits in vain to be read is answered 429, which names the bound", async () => {
+  const { admitLongBody } = createLimiters(0);
+  const admit = () => admitLongBody("busy", new AbortController().signal);
+  await Promise.all(Array.from({ length: LONG_BODIES_MAX / 2 }, admit));
+  const body = new Uint8Array(2 * BODY_BYTES_PER_REQUEST).fill(0x20);
+  const read = readBody(new Request("http://host/", { method: "POST", body }), {
+    secondsMax: 0.05,
+    admitLong: async (signal) => void (await admitLongBody("busy", signal)),
+  });
+  const refusal = await read.catch((error) => error);
+  expect(refusal).toBeInstanceOf(TooManyRequests);
+  expect(refusal.message).toBe("Expected at most 16 bodies longer than 64 KiB at once, got more");
 });
 
 test("an unexpected error is logged and not shown", async () => {
