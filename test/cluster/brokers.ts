@@ -8,7 +8,7 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
+import { hostname, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Subprocess } from "bun";
 import { freePorts } from "../free-ports.ts";
@@ -59,7 +59,11 @@ interface Place {
   data: string;
   broker: number;
   controller: number;
+  /** Where the other brokers connect to. */
+  internal: number;
   others: Listener[];
+  /** Address at which this broker finds each broker, by index. */
+  hosts: string[];
 }
 
 /** Where a broker listens beside its plain address. */
@@ -72,12 +76,17 @@ export interface Listener {
 }
 
 export interface BrokersOptions {
-  /** Settings of a single broker. */
-  listeners?: Listener[];
+  /** Where a broker listens, by index, beside its plain address. */
+  listeners?: (index: number) => Listener[];
   /** Users of SCRAM: `SCRAM-SHA-256=[name=…,password=…]`. */
   scram?: string[];
   /** Size of each broker's own disk, which tests can fill. */
   diskBytes?: number;
+  /**
+   * Opens the way of a broker to ports of another, both by index; resolves with the address at which
+   * it finds these ports. By default it is 127.0.0.1, where they are.
+   */
+  openRoute?: (from: number, to: number, ports: number[]) => Promise<string>;
 }
 
 /**
@@ -87,21 +96,23 @@ export interface BrokersOptions {
 export async function startBrokers(
   count: 1 | 3,
   settings: string[] = [],
-  { listeners = [], scram = [], diskBytes }: BrokersOptions = {},
+  { listeners = () => [], scram = [], diskBytes, openRoute }: BrokersOptions = {},
 ): Promise<Brokers> {
   if ("missing" in jars) throw new Error(jars.missing);
   const { classPath } = jars;
   const root = mkdtempSync(join(tmpdir(), "pixelmill-brokers-"));
-  const ports = await freePorts(2 * count);
+  const ports = await freePorts(3 * count);
   const places = Array.from({ length: count }, (_, i): Place => {
     const directory = join(root, String(i + 1));
-    const [broker, controller] = ports.slice(2 * i) as [number, number];
+    const [broker, controller, internal] = ports.slice(3 * i) as [number, number, number];
     return {
       directory,
       data: join(directory, "disk", "data"),
       broker,
       controller,
-      others: listeners,
+      internal,
+      others: listeners(i),
+      hosts: [],
     };
   });
   const running: (Subprocess | undefined)[] = [];
@@ -120,6 +131,11 @@ export async function startBrokers(
   };
   try {
     for (const [index, place] of places.entries()) {
+      for (const [to, { internal, controller }] of places.entries()) {
+        const address =
+          to === index ? undefined : await openRoute?.(index, to, [internal, controller]);
+        place.hosts.push(address ?? "127.0.0.1");
+      }
       mkdirSync(diskOf(place), { recursive: true });
       if (diskBytes !== undefined) mountDisk(diskOf(place), diskBytes);
       write(place, index, places, settings);
@@ -157,26 +173,31 @@ export async function startBrokers(
 }
 
 const diskOf = ({ data }: Place) => dirname(data);
+const hostsFileOf = ({ directory }: Place) => join(directory, "hosts");
+/** Name of a broker among the brokers. */
+const nameOf = (index: number) => `broker-${index + 1}`;
 
 function write(place: Place, index: number, places: Place[], settings: string[]): void {
   const replicas = places.length;
   const majority = Math.floor(replicas / 2) + 1;
-  const voters = places.map(({ controller }, i) => `${i + 1}@127.0.0.1:${controller}`);
+  const voters = places.map(({ controller }, i) => `${i + 1}@${nameOf(i)}:${controller}`);
   const others = place.others.map(({ name, port }) => `${name}://127.0.0.1:${port}`);
   const named = place.others.map(
     ({ name, port, advertised = `127.0.0.1:${port}` }) => `${name}://${advertised}`,
   );
   const plain = `PLAINTEXT://127.0.0.1:${place.broker}`;
+  const internal = `INTERNAL://127.0.0.1:${place.internal}`;
+  const advertised = `INTERNAL://${nameOf(index)}:${place.internal}`;
   const protocols = place.others.map(({ name, protocol }) => `,${name}:${protocol}`).join("");
   const lines = [
     "process.roles=broker,controller",
     `node.id=${index + 1}`,
     `controller.quorum.voters=${voters.join(",")}`,
-    `listeners=${[plain, `CONTROLLER://127.0.0.1:${place.controller}`, ...others].join(",")}`,
-    `advertised.listeners=${[plain, ...named].join(",")}`,
+    `listeners=${[plain, internal, `CONTROLLER://127.0.0.1:${place.controller}`, ...others].join(",")}`,
+    `advertised.listeners=${[plain, advertised, ...named].join(",")}`,
     "controller.listener.names=CONTROLLER",
-    "inter.broker.listener.name=PLAINTEXT",
-    `listener.security.protocol.map=PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT${protocols}`,
+    "inter.broker.listener.name=INTERNAL",
+    `listener.security.protocol.map=PLAINTEXT:PLAINTEXT,INTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT${protocols}`,
     `log.dirs=${place.data}`,
     `offsets.topic.replication.factor=${replicas}`,
     "offsets.topic.num.partitions=1",
@@ -203,6 +224,9 @@ function write(place: Place, index: number, places: Place[], settings: string[])
     ...settings,
   ];
   writeFileSync(join(place.directory, "server.properties"), `${lines.join("\n")}\n`);
+  const hosts = place.hosts.map((address, i) => `${address} ${nameOf(i)}`);
+  hosts.push(`127.0.0.1 localhost ${hostname()}`);
+  writeFileSync(hostsFileOf(place), `${hosts.join("\n")}\n`);
 }
 
 async function format(classPath: string, { directory }: Place, scram: string[]): Promise<void> {
@@ -219,11 +243,13 @@ async function format(classPath: string, { directory }: Place, scram: string[]):
   if ((await child.exited) !== 0) throw new Error(`A broker's disk was not made: ${said}`);
 }
 
-async function startBroker(classPath: string, { directory }: Place): Promise<Subprocess> {
+async function startBroker(classPath: string, place: Place): Promise<Subprocess> {
+  const { directory } = place;
   const output = openSync(join(directory, "output"), "a");
   const file = join(directory, "server.properties");
+  const hosts = `-Djdk.net.hosts.file=${hostsFileOf(place)}`;
   try {
-    return Bun.spawn([...BOUND, ...JAVA, "-cp", classPath, "kafka.Kafka", file], {
+    return Bun.spawn([...BOUND, ...JAVA, hosts, "-cp", classPath, "kafka.Kafka", file], {
       stdout: output,
       stderr: output,
     });

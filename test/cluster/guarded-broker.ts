@@ -57,7 +57,7 @@ async function startGuardedBroker(): Promise<GuardedBroker> {
       `super.users=User:ANONYMOUS;User:${account.user}`,
     ];
     const brokers = await startBrokers(1, lines, {
-      listeners: [
+      listeners: () => [
         { name: "TLS", protocol: "SSL", port: tls },
         { name: "SASL", protocol: "SASL_PLAINTEXT", port: sasl },
         { name: "BOTH", protocol: "SASL_SSL", port: saslTls },

@@ -1,0 +1,118 @@
+import { Admin } from "@platformatic/kafka";
+import { freePorts } from "../free-ports.ts";
+import { type Brokers, startBrokers } from "./brokers.ts";
+import { type Endpoint, Link } from "./link.ts";
+
+/** Three brokers whose links to each other, and to each node of a test, can be disturbed. */
+export interface LinkedBrokers extends Brokers {
+  /** `host:port` by which a node names the brokers: each node has links of its own to all. */
+  addressesOf(node: number): string[];
+  /** The link on which a node reaches a broker. */
+  nodeLink(node: number, broker: number): Link;
+  /** The link of the connections that one broker opens to another. */
+  brokerLink(from: number, to: number): Link;
+  /** Cuts two brokers from each other; nodes reach both. */
+  cut(one: number, other: number): void;
+  /** Cuts one broker from all other brokers; nodes reach all. */
+  isolate(broker: number): void;
+  /** Ends all disturbances of all links. */
+  heal(): void;
+  /** Index of the broker that leads a partition, as broker `ask` says. */
+  leaderOf(topic: string, partition: number, ask?: number): Promise<number>;
+  /** Index of the broker that coordinates all groups, as broker `ask` says. */
+  coordinator(ask?: number): Promise<number>;
+}
+
+const BROKERS = 3;
+const LOCAL = "127.0.0.1";
+
+/**
+ * Starts three brokers behind links, for `nodes` nodes. No privileges are needed: each broker knows
+ * the others by names, and has its own file of what these names mean, which are loopback addresses
+ * at which its own links listen.
+ */
+export async function startLinkedBrokers(
+  nodes: number,
+  settings: string[] = [],
+  options: { diskBytes?: number } = {},
+): Promise<LinkedBrokers> {
+  const between = new Map<string, Link>();
+  const nodeLinks: Link[][] = Array.from({ length: nodes }, () => []);
+  const ports = await freePorts(2 * nodes * BROKERS);
+  /** Where a broker listens for one node, and where that node's link listens. */
+  const portsOf = (node: number, broker: number) => {
+    const at = 2 * (node * BROKERS + broker);
+    return { broker: ports[at]!, link: ports[at + 1]! };
+  };
+  const nodeIndexes = nodeLinks.map((_, node) => node);
+  const closeLinks = () => {
+    for (const link of [...between.values(), ...nodeLinks.flat()]) link.close();
+  };
+  try {
+    for (const node of nodeIndexes) {
+      for (let broker = 0; broker < BROKERS; broker++) {
+        const { broker: to, link } = portsOf(node, broker);
+        nodeLinks[node]!.push(await Link.open([{ at: local(link), to: local(to) }]));
+      }
+    }
+    const brokers = await startBrokers(BROKERS, settings, {
+      ...options,
+      listeners: (broker) =>
+        nodeIndexes.map((node) => ({
+          name: `NODE${node}`,
+          protocol: "PLAINTEXT",
+          port: portsOf(node, broker).broker,
+          advertised: `${LOCAL}:${portsOf(node, broker).link}`,
+        })),
+      async openRoute(from, to, targets) {
+        const hostname = `127.77.${from + 1}.${to + 1}`;
+        const routes = targets.map((port) => ({ at: { hostname, port }, to: local(port) }));
+        between.set(`${from} ${to}`, await Link.open(routes));
+        return hostname;
+      },
+    });
+    const leaderOf = (topic: string, partition: number, ask = 0) =>
+      leaderIn(brokers.addresses[ask]!, topic, partition);
+    const brokerLink = (from: number, to: number) => between.get(`${from} ${to}`)!;
+    const cut = (one: number, other: number) => {
+      brokerLink(one, other).hold();
+      brokerLink(other, one).hold();
+    };
+    return {
+      ...brokers,
+      addressesOf: (node) =>
+        brokers.addresses.map((_, broker) => `${LOCAL}:${portsOf(node, broker).link}`),
+      nodeLink: (node, broker) => nodeLinks[node]![broker]!,
+      brokerLink,
+      cut,
+      isolate(broker) {
+        for (let other = 0; other < BROKERS; other++) if (other !== broker) cut(broker, other);
+      },
+      heal() {
+        for (const link of [...between.values(), ...nodeLinks.flat()]) link.heal();
+      },
+      leaderOf,
+      // The groups' topic has one partition.
+      coordinator: (ask) => leaderOf("__consumer_offsets", 0, ask),
+      async stop() {
+        closeLinks();
+        await brokers.stop();
+      },
+    };
+  } catch (error) {
+    closeLinks();
+    throw error;
+  }
+}
+
+const local = (port: number): Endpoint => ({ hostname: LOCAL, port });
+
+async function leaderIn(address: string, topic: string, partition: number): Promise<number> {
+  const admin = new Admin({ clientId: "test", bootstrapBrokers: [address] });
+  try {
+    const { topics } = await admin.metadata({ topics: [topic], forceUpdate: true });
+    return topics.get(topic)!.partitions[partition]!.leader - 1;
+  } finally {
+    await admin.close();
+  }
+}
