@@ -124,7 +124,8 @@ export const configSchema = Type.Object({
     default: 3_600,
     minimum: 1,
     maximum: 604_800,
-    description: "seconds after its arrival for which the delivery of an event is retried",
+    description:
+      "seconds for which the delivery of an event is tried in vain before it is given up",
   }),
   "dead.letters.count": Type.Integer({
     default: 0,

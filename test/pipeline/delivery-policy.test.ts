@@ -20,7 +20,7 @@ test.each([
   const routes = createRoutes(live.destination("one")!, []);
   const outcomes: EventOutcome[] = [];
   const policy = new DeliveryPolicy({
-    retryWindowMs: 60_000,
+    retryWindowMs: DOWN_MS_MIN - 1,
     elapsed: () => elapsed,
     age: () => 60_001,
     routes: () => routes,

@@ -23,6 +23,7 @@ function setUp(close: () => Promise<void>, verdict: DeliveryResult = { kind: "de
     metrics: laneMetrics(),
     logger,
     labels: { destination: "one", name: "One", kind: "test" },
+    earlierOutageMs: 0,
     health: new HealthLogger({
       clock: systemClock,
       logger,

@@ -112,6 +112,31 @@ describe("failed attempts", () => {
     expect(sink.numbers()).toEqual([300]);
   });
 
+  test("the length of an outage is stored, so that the next process goes on with it", async () => {
+    const sink = rig.webhook("one", refuse(503));
+    const over = { clock: hurried(1_000), retryWindowMs: 1e9 };
+    rig.start(over);
+    rig.log.append(record(0));
+    await until(() => sink.requests >= 4);
+    await rig.stop();
+    const ledger = openLedger(join(rig.directory, "delivery"), pino({ level: "silent" }));
+    const { outageMs = 0 } = ledger.lane("one")!;
+    expect(outageMs).toBeGreaterThan(0);
+    const requests = sink.requests;
+    rig.start({ ...over, ledger });
+    await until(() => sink.requests >= requests + 4);
+    await rig.stop();
+    const after = openLedger(join(rig.directory, "delivery"), pino({ level: "silent" }));
+    expect(after.lane("one")!.outageMs).toBeGreaterThan(outageMs);
+    sink.answer = () => new Response("ok");
+    rig.start({ ...over, ledger: after });
+    await until(() => sink.taken.length === 1);
+    await rig.stop();
+    const last = openLedger(join(rig.directory, "delivery"), pino({ level: "silent" }));
+    expect(last.lane("one")!.outageMs).toBeUndefined();
+    await last.close();
+  });
+
   test("events past the retry window are sent after a long stop, although one of them always fails", async () => {
     const clock = hurried(1_000);
     const sink = rig.webhook(

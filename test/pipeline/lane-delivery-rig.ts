@@ -38,6 +38,7 @@ export class LaneDeliveryRig {
     config: Record<string, unknown>,
     clock: Clock,
     retryWindowMs = 3_600_000,
+    earlierOutageMs = 0,
   ) {
     this.#clock = clock;
     const destination: Destination = {
@@ -49,6 +50,7 @@ export class LaneDeliveryRig {
     this.delivery = new LaneDelivery(
       {
         ...{ clock, logger, retryWindowMs, fail, metrics: laneMetrics(), recovered: undefined },
+        earlierOutageMs,
         health: new HealthLogger({ clock, logger, destination: () => destination }),
         labels: { destination: "d", name: "D", kind: kind.kind },
         refresh() {},
@@ -65,6 +67,7 @@ export class LaneDeliveryRig {
           writeIntent: async () => {},
           hasWrittenIntent: () => true,
           clearIntent() {},
+          noteOutage() {},
         },
       },
       kind,
@@ -73,9 +76,13 @@ export class LaneDeliveryRig {
   }
 
   push(...events: TestEvent[]): void {
+    for (const event of events) this.pushReceived(this.#clock.now(), event);
+  }
+
+  /** Adds events with an arrival time that the clock of another process may have given. */
+  pushReceived(at: number, ...events: TestEvent[]): void {
     for (const event of events) {
       const bytes = Buffer.from(JSON.stringify(event));
-      const at = this.#clock.now();
       const taken = laneEvent({ checkedRoutes: this.#routes, retryWindowStart: at });
       this.delivery.push(event.user, [createOutput(taken, bytes)]);
     }
@@ -125,9 +132,12 @@ export class SimulatedClock implements Clock {
     this.#state = seed;
   }
 
-  now = () => this.#now;
+  /** Milliseconds by which the wall clock is ahead of the time that has passed. */
+  aheadMs = 0;
+
+  now = () => this.#now + this.aheadMs;
   elapsed = () => this.#now;
-  age = (at: number) => this.#now - at;
+  age = (at: number) => Math.max(0, this.now() - at);
 
   random(): number {
     this.#state = (this.#state * 48_271) % 0x7fffffff;

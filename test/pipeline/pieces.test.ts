@@ -148,7 +148,7 @@ function receiverOf() {
   const clock = { ...systemClock, elapsed: () => now };
   const receiver = new DestinationClient(kind, destination, {
     ...{ clock, metrics: laneMetrics(), logger },
-    labels: { destination: "d", name: "D", kind: "test" },
+    ...{ labels: { destination: "d", name: "D", kind: "test" }, earlierOutageMs: 0 },
     health: new HealthLogger({ clock, logger, destination: () => destination }),
   });
   const answer = async (verdict: DeliveryResult) => {

@@ -191,7 +191,7 @@ export class BatchingQueue {
         "The intent of a batched delivery is written before the delivery",
       );
       const result = await this.#context.deliver(rest, name);
-      for (const output of rest) output.attempts += 1;
+      this.#policy.recordAttempt(rest, result);
       this.#failures = result.kind === "retry" ? this.#failures + 1 : 0;
       if (result.kind === "delivered") this.#policy.settleDelivered(rest, result.refused);
       if (result.kind === "rejected") this.#policy.giveUp(rest, result.reason);

@@ -1,4 +1,4 @@
-import type { FailureScope } from "../../destinations/destination.ts";
+import type { DeliveryResult, FailureScope } from "../../destinations/destination.ts";
 import { FOLLOWER_ATTEMPTS_MIN } from "../../settings/limits.ts";
 import { DOWN_MS_MIN } from "../limits.ts";
 import type {
@@ -23,8 +23,8 @@ export interface DeliveryPolicyContext {
   readonly outputCounts: OutputCounts;
   /**
    * The current outage: set while every attempt fails, undefined otherwise. `since` and `at` are
-   * the times of its first and its last failed attempt by `elapsed()`. `reason` is the cause of the
-   * last.
+   * the times of its first and its last failed attempt by `elapsed()`. `since` is earlier by the
+   * time for which other processes had tried before. `reason` is the cause of the last.
    */
   failure(): { since: number; at: number; reason: string } | undefined;
 }
@@ -39,8 +39,8 @@ export class DeliveryPolicy {
 
   /**
    * Returns the events to send now. Events that must not be sent any more, for example because
-   * their connection was deleted, get a final outcome. While the destination is down, events older
-   * than the retry window become dead letters.
+   * their connection was deleted, get a final outcome. While the destination is down, events whose
+   * retry window has ended become dead letters.
    */
   selectDue(outputs: Output[]): Output[] {
     const routes = this.#context.routes();
@@ -49,12 +49,21 @@ export class DeliveryPolicy {
       // Routes have seldom changed since the output's code ran.
       const isChecked = output.laneEvent.checkedRoutes === routes;
       if (!isChecked && this.#settleUnsendable(output)) return false;
-      if (reason === undefined || this.#ageMs(output) <= this.#context.retryWindowMs) return true;
+      if (reason === undefined || !this.#hasWindowEnded(output)) return true;
       // Trying each of them would take longer than events come in, and the log would grow
       // meanwhile.
       this.giveUp([output], reason);
       return false;
     });
+  }
+
+  /** Counts an attempt for each of its events, and notes when their failures began. */
+  recordAttempt(outputs: readonly Output[], { kind }: Pick<DeliveryResult, "kind">): void {
+    const now = this.#context.elapsed();
+    for (const output of outputs) {
+      output.attempts += 1;
+      if (kind === "retry") output.failingSince ??= now;
+    }
   }
 
   /** Records events as delivered. Events with an index in `refused` become dead letters instead. */
@@ -67,13 +76,12 @@ export class DeliveryPolicy {
   }
 
   /**
-   * Returns the events to send again after a failed attempt. Events older than the retry window
+   * Returns the events to send again after a failed attempt. Events whose retry window has ended
    * become dead letters.
    */
   selectRetryable(outputs: readonly Output[], reason: string): Output[] {
-    const { retryWindowMs } = this.#context;
     return outputs.filter((output) => {
-      if (this.#ageMs(output) <= retryWindowMs) return true;
+      if (!this.#hasWindowEnded(output)) return true;
       this.giveUp([output], reason);
       return false;
     });
@@ -81,8 +89,8 @@ export class DeliveryPolicy {
 
   /**
    * Counts a failed attempt to deliver an event in a request of its own. Makes the event a dead
-   * letter when it is the cause of its failures, or older than the retry window; returns whether it
-   * did. `isPressed` is true while events that failed in this way take much memory. Only then
+   * letter when it is the cause of its failures, or when its retry window has ended; returns whether
+   * it did. `isPressed` is true while events that failed in this way take much memory. Only then
    * failures of the destination count against the event too.
    */
   giveUpIfHopeless(
@@ -102,8 +110,10 @@ export class DeliveryPolicy {
     if (failure.scope === "event") failed.ofEvent += 1;
     if (counts.taken > failed.takenAtLast) failed.amongTaken += 1;
     failed.takenAtLast = counts.taken;
-    const isOld = this.#ageMs(output) > this.#context.retryWindowMs;
-    const isHopeless = isOld || isAtFault(failed, counts) || (isPressed && blocks(failed, counts));
+    const isHopeless =
+      this.#hasWindowEnded(output) ||
+      isAtFault(failed, counts) ||
+      (isPressed && blocks(failed, counts));
     if (isHopeless) this.giveUp([output], failure.reason);
     return isHopeless;
   }
@@ -146,8 +156,19 @@ export class DeliveryPolicy {
     return isDown ? failure.reason : undefined;
   }
 
-  #ageMs(output: Output): number {
-    return this.#context.age(output.laneEvent.retryWindowStart);
+  /**
+   * Whether an event has been tried for the whole retry window, or has arrived before an outage of
+   * at least that length. Both are measured as elapsed time of attempts that failed. The event's
+   * age alone never decides: it compares the clocks of two processes, and either may be wrong.
+   */
+  #hasWindowEnded({ laneEvent, failingSince }: Output): boolean {
+    const { retryWindowMs } = this.#context;
+    const now = this.#context.elapsed();
+    if (now - (failingSince ?? now) > retryWindowMs) return true;
+    const outageMs = now - (this.#context.failure()?.since ?? now);
+    return (
+      outageMs > retryWindowMs && this.#context.age(laneEvent.retryWindowStart) > retryWindowMs
+    );
   }
 }
 

@@ -169,7 +169,7 @@ export class DeliveryQueue {
     while (this.#queue.length > 0 && outputs.length < count) {
       const next = this.#queue.first!;
       const { length } = next.bytes;
-      const isBehind = this.#retries.addBehind(next);
+      const isBehind = this.#retries.addBehind(next, this.#context.elapsed());
       if (!isBehind && outputs.length > 0) {
         key ??= this.#context.batchKey(outputs[0]!);
         if (bytes + length > DELIVERY_BYTES_MAX || this.#context.batchKey(next) !== key) break;
@@ -190,7 +190,9 @@ export class DeliveryQueue {
     this.#divider.begin();
     while (this.#context.isRunning()) {
       this.#context.refresh();
-      rest = this.#policy.selectDue(rest).filter((output) => !this.#retries.addBehind(output));
+      rest = this.#policy
+        .selectDue(rest)
+        .filter((output) => !this.#retries.addBehind(output, this.#context.elapsed()));
       if (rest.length === 0) return;
       const batchSize = this.#context.batchSize();
       const state = { batchSize, failures: this.#failures, random: this.#context.random() };
@@ -214,7 +216,7 @@ export class DeliveryQueue {
 
   async #deliver(outputs: readonly Output[]): Promise<DeliveryResult> {
     const result = await this.#context.deliver(outputs);
-    for (const output of outputs) output.attempts += 1;
+    this.#policy.recordAttempt(outputs, result);
     const counts = this.#context.outputCounts;
     counts.attempts += 1;
     if (result.kind === "retry") counts.failedAttempts += 1;

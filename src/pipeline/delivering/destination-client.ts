@@ -35,6 +35,8 @@ export interface DestinationClientParts {
   logger: Logger;
   health: Pick<HealthLogger, "recordAttempt">;
   labels: LaneLabels;
+  /** Milliseconds of the outage that earlier processes have noted; 0 when they noted none. */
+  earlierOutageMs: number;
 }
 
 /**
@@ -54,10 +56,13 @@ export class DestinationClient {
   #hasDelivered = false;
   /**
    * The current outage: set while every attempt fails, undefined once the receiver answers. `since`
-   * and `at` are the times of its first and its last failed attempt by `clock.elapsed`. `reason` is
-   * the cause of the last failure.
+   * and `at` are the times of its first and its last failed attempt by `clock.elapsed`. `since` is
+   * earlier by the outage that earlier processes have noted. `reason` is the cause of the last
+   * failure.
    */
   failure: (FailureState & { at: number }) | undefined;
+  /** Outage that earlier processes have noted, until the first attempt of this one. */
+  #earlierOutageMs: number;
   /**
    * Set while the receiver answers but refuses all events; undefined after a delivery with an
    * accepted event. `count` is the number of refused deliveries, and `reason` is that of the last
@@ -75,6 +80,13 @@ export class DestinationClient {
     this.#labels = parts.labels;
     this.#workspaceId = destination.workspaceId;
     this.#config = destination.config;
+    this.#earlierOutageMs = parts.earlierOutageMs;
+  }
+
+  /** Milliseconds for which every attempt has failed; 0 while the receiver answers. */
+  get outageMs(): number {
+    if (this.failure === undefined) return this.#earlierOutageMs;
+    return Math.floor(this.#parts.clock.elapsed() - this.failure.since);
   }
 
   get batchSize(): number {
@@ -108,6 +120,7 @@ export class DestinationClient {
     if (JSON.stringify(config) === JSON.stringify(this.#config)) return;
     this.#config = config;
     this.failure = undefined;
+    this.#earlierOutageMs = 0;
     this.#refusals = undefined;
     this.#retire();
   }
@@ -141,14 +154,15 @@ export class DestinationClient {
       this.#refusals = { ...first, count: first.count + 1, reason: refusal };
     }
     if (result.kind === "retry") {
-      const first = this.failure ?? this.#now();
+      const first = this.failure ?? this.#now(this.#earlierOutageMs);
       this.failure = { ...first, at: this.#parts.clock.elapsed(), reason: result.reason };
     } else this.failure = undefined;
+    this.#earlierOutageMs = 0;
   }
 
-  #now(): { since: number; startedAt: number } {
+  #now(earlierMs = 0): { since: number; startedAt: number } {
     const { clock } = this.#parts;
-    return { since: clock.elapsed(), startedAt: clock.now() };
+    return { since: clock.elapsed() - earlierMs, startedAt: clock.now() - earlierMs };
   }
 
   /**

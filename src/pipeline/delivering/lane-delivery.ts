@@ -29,6 +29,7 @@ export interface LaneDeliveryParts extends DestinationClientParts {
     writeIntent(intent: DeliveryIntent): Promise<void>;
     hasWrittenIntent(name: string): boolean;
     clearIntent(): void;
+    noteOutage(): void;
   };
   /**
    * Intent (name and extent) of the batched delivery that a crash interrupted; undefined when there
@@ -101,6 +102,11 @@ export class LaneDelivery {
   /** The current outage of the destination; see `DestinationClient.failure`. */
   get failure() {
     return this.#client.failure;
+  }
+
+  /** Milliseconds for which every attempt has failed; 0 while the destination answers. */
+  get outageMs(): number {
+    return this.#client.outageMs;
   }
 
   /** Set while the destination refuses all events; see `DestinationClient.refusal`. */
@@ -195,6 +201,7 @@ export class LaneDelivery {
 
   async #deliver(outputs: readonly Output[], name?: string): Promise<DeliveryResult> {
     const result = await this.#client.deliver(outputs, name);
+    if (result.kind === "retry") this.#parts.committer.noteOutage();
     const refused = result.kind === "delivered" ? (result.refused?.keys() ?? []) : [];
     for (const index of refused) {
       assert(index >= 0 && index < outputs.length, "A destination refuses events of the delivery");

@@ -59,11 +59,15 @@ export class RetryQueue {
     return entry;
   }
 
-  /** Adds an event behind a failed one of the same user. Returns false when the user has none. */
-  addBehind(output: Output): boolean {
+  /**
+   * Adds an event behind a failed one of the same user, at the time `now` of `elapsed()`. Returns
+   * false when the user has none.
+   */
+  addBehind(output: Output, now: number): boolean {
     const entry = this.#entries.get(userOf(output));
     if (entry === undefined) return false;
     entry.outputs.push(output);
+    output.failingSince ??= now;
     this.#count(output, 1);
     return true;
   }

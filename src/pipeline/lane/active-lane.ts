@@ -188,6 +188,8 @@ export class ActiveLane {
       reader: this.#reader,
       replays: this.#replays,
       memory: this.#memory,
+      isRunning: () => this.#isRunning,
+      outageMs: () => this.#delivery.outageMs,
       destination: () => this.destination,
       room: this.#work,
       fail: this.#fail,
@@ -219,6 +221,7 @@ export class ActiveLane {
       decide: (event: LaneEvent) => this.#decide(event),
       committer,
       recovered,
+      earlierOutageMs: this.#context.ledger.lane(this.destination.id)?.outageMs ?? 0,
       fail: this.#fail,
     };
     return new LaneDelivery(parts, kind, this.destination);

@@ -41,6 +41,9 @@ export function commitDelayMs(isShared: boolean, now: number): number {
   return isShared ? SHARED_COMMIT_INTERVAL_MS - (now % SHARED_COMMIT_INTERVAL_MS) : COMMIT_DELAY_MS;
 }
 
+/** Fraction of the retry window by which an outage grows before its length is written again. */
+const OUTAGE_STEP_FRACTION = 1 / 8;
+
 /**
  * A change that is being written to the ledger, the store of delivery progress. `events` are the
  * events whose final outcome it has. `lows` and `replayLows` are the lowest sequence numbers in
@@ -63,6 +66,11 @@ export interface LaneCommitterParts {
   reader: LaneReader;
   replays: LaneReplays;
   memory: LaneBudget;
+  retryWindowMs: number;
+  /** False once the lane, the delivery to one destination, stops. */
+  isRunning(): boolean;
+  /** Milliseconds for which every attempt to deliver has failed; 0 while the receiver answers. */
+  outageMs(): number;
   destination(): Destination;
   /**
    * Notified when a lane (the delivery to one destination) that had no free memory may have some.
@@ -95,6 +103,8 @@ export class LaneCommitter implements LaneCommitSource {
   #intent: DeliveryIntent | undefined;
   #isIntentWritten: boolean;
   #onIntentWritten: (() => void) | undefined;
+  /** Length of the outage in the last change. */
+  #writtenOutageMs = 0;
 
   constructor(parts: LaneCommitterParts, intent: DeliveryIntent | undefined) {
     this.#parts = parts;
@@ -173,6 +183,13 @@ export class LaneCommitter implements LaneCommitSource {
     this.#scheduleSoon();
   }
 
+  /** Schedules a commit when the outage has grown much since its length was written. */
+  noteOutage(): void {
+    const { outageMs, retryWindowMs } = this.#parts;
+    const grownMs = outageMs() - this.#writtenOutageMs;
+    if (grownMs >= retryWindowMs * OUTAGE_STEP_FRACTION) this.schedule();
+  }
+
   /**
    * Schedules a commit at once. Also called when no event has a new outcome, because the log is
    * trimmed only up to the read position on disk.
@@ -203,9 +220,14 @@ export class LaneCommitter implements LaneCommitSource {
     const jobs = replays.progress();
     const record: LaneRecord = reader.record();
     if (this.#intent !== undefined) record.sealed = this.#intent;
+    const outageMs = this.#parts.outageMs();
+    if (outageMs > 0) record.outageMs = outageMs;
     if (events.length === 0 && jobs.length === 0) {
-      if (isStored(this.#parts.ledger.lane(destinationId), record)) return undefined;
+      const { ledger, isRunning, retryWindowMs } = this.#parts;
+      const stepMs = isRunning() ? retryWindowMs * OUTAGE_STEP_FRACTION : 1;
+      if (isStored(ledger.lane(destinationId), record, stepMs)) return undefined;
     }
+    this.#writtenOutageMs = outageMs;
     const deadLetters = events.flatMap((event) => event.deadLetters ?? []);
     const change: LaneChange = { destinationId, record, deadLetters, settledRequeued, jobs };
     this.#pending = { change, events, lows: reader.lows(), replayLows: replays.lows() };
@@ -243,10 +265,15 @@ export class LaneCommitter implements LaneCommitSource {
   }
 }
 
-/** Whether the ledger holds these read positions and this intent already. */
+/**
+ * Whether the ledger holds these read positions and this intent already, and an outage whose length
+ * differs by less than `outageStepMs`.
+ */
 export function isStored(
   stored: LaneRecord | undefined,
-  { logs, sealed }: Pick<LaneRecord, "logs" | "sealed">,
+  { logs, sealed, outageMs = 0 }: Pick<LaneRecord, "logs" | "sealed" | "outageMs">,
+  outageStepMs = 1,
 ): boolean {
+  if (Math.abs((stored?.outageMs ?? 0) - outageMs) >= outageStepMs) return false;
   return Bun.deepEquals(stored?.logs ?? {}, logs) && stored?.sealed?.name === sealed?.name;
 }

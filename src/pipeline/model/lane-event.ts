@@ -32,8 +32,8 @@ export interface LaneEvent {
   input: InputEvent;
   origin: Origin;
   /**
-   * Start of the event's retry window, in milliseconds since the epoch: the time when it was
-   * received, or when its replay was requested.
+   * Earliest start of the event's retry window, in milliseconds since the epoch: the time when it
+   * was received, or when its replay was requested, by the clock of the process that noted it.
    */
   retryWindowStart: number;
   /** Bytes by which the event counts in the memory budget of its destination's delivery. */
@@ -133,6 +133,11 @@ export interface Output {
   byCode: boolean;
   attempts: number;
   /**
+   * Time of `elapsed()` from which the output counts as tried in vain: its first failed attempt, or
+   * when it began to wait behind a failing output of its user. Undefined before.
+   */
+  failingSince: number | undefined;
+  /**
    * The queue of the output's user, which holds the output; undefined until the output is queued.
    */
   userQueue: UserQueue | undefined;
@@ -166,6 +171,7 @@ export function createOutput(laneEvent: LaneEvent, bytes: Uint8Array, live?: Liv
     live,
     byCode: live !== undefined,
     attempts: 0,
+    failingSince: undefined,
     userQueue: undefined,
     failedAlone: undefined,
   };

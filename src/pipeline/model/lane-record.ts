@@ -38,6 +38,12 @@ export interface DeliveryIntent {
  */
 export interface LaneRecord {
   sealed?: DeliveryIntent;
+  /**
+   * Milliseconds for which processes have tried in vain to deliver, while every attempt failed.
+   * Absent unless the destination was failing at the commit. A duration and not a time, because the
+   * next process may have another clock.
+   */
+  outageMs?: number;
   logs: Record<string, CursorRecord>;
   /**
    * Start of the live period (the time in which a connection delivers) that the lane last read, by
