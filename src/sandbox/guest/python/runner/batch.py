@@ -44,16 +44,11 @@ class Batch:
         self.current = None
 
     def run(self):
-        deadline.start()
-        try:
-            if self._program.entry_point == "transformEvent":
-                self._run_events()
-            else:
-                self._run_batch()
-        except deadline.Expired:
-            pass
-        deadline.stop()
-        if deadline.expired:
+        if self._program.entry_point == "transformEvent":
+            is_expired = deadline.limited(self._run_events)
+        else:
+            is_expired = deadline.limited(self._run_batch)
+        if is_expired:
             self.stopped = "timeout"
             self.culprit = self.current
             if self.current is not None:

@@ -151,18 +151,13 @@ def _codes(request):
 
 
 def _fault_of(load):
-    deadline.start()
     try:
-        load()
-        fault = None
+        is_expired = deadline.limited(load)
     except LoadFailure as failure:
-        fault = failure.fault
-    except deadline.Expired:
-        fault = plain_fault(TIMED_OUT)
-    finally:
-        deadline.stop()
-    # User code may have caught Expired.
-    return plain_fault(TIMED_OUT) if deadline.expired else fault
+        is_expired, fault = deadline.expired, failure.fault
+    else:
+        fault = None
+    return plain_fault(TIMED_OUT) if is_expired else fault
 
 
 def _load_reply(fault):
