@@ -1,11 +1,20 @@
 import type { Base, BaseOptions, Broker, Connection, ConnectionPool } from "@platformatic/kafka";
+import { addressOf, ClusterView, type MetadataAnswer } from "./cluster-view.ts";
 import type { KafkaLibrary } from "./library.ts";
 
-/** Tracks which brokers answer the requests of this process. */
+/** Asks the brokers which of them answer, and who leads which partition. */
 export interface BrokerHealth {
+  /** View of the cluster, merged from the answers of all probed brokers that answer. */
+  readonly view: ClusterView;
+  /**
+   * Asks all probed brokers at once, from now on also for `topics`. Resolves once the first of them
+   * has answered, and the others that answer have had a moment for it. Rejects when none answers.
+   */
+  refresh(topics: readonly string[]): Promise<void>;
   /**
    * Changes a client's connection pool in two ways. Requests that any broker can answer go to a
-   * broker that responds. New connections to a broker that has left the cluster fail at once.
+   * broker that responds and is not cut off from the other brokers. Connections to a broker that
+   * has left the cluster are closed, and new ones fail at once.
    */
   routeConnections(client: Pick<Base, "connections">): void;
   /** Returns the sorted addresses of the probed brokers that do not answer at present. */
@@ -14,11 +23,18 @@ export interface BrokerHealth {
 }
 
 type Callback = (error: Error | null, connection?: Connection) => void;
+type MetadataApi = (
+  ...args: [Connection, string[], boolean, boolean, (error: unknown, answer: unknown) => void]
+) => void;
 
 /** Pause in milliseconds after a successful probe of a broker. */
 const PROBE_MS = 1_000;
 /** Pause in milliseconds after a failed probe of a broker. */
 const RETRY_MS = 250;
+/** Shortest pause in milliseconds between two probes of a broker, for any number of refreshes. */
+const PAUSE_MS_MIN = 50;
+/** Time in milliseconds for which a refresh waits for further brokers after the first answer. */
+const FURTHER_MS_MAX = 250;
 /**
  * Time in milliseconds without an answer to a probe after which a broker counts as unresponsive.
  */
@@ -33,17 +49,22 @@ interface ProbedBroker {
   address: string;
   asker: Base;
   /** Start of the probe in flight, by `performance.now()`. Undefined while none is in flight. */
-  since: number | undefined;
+  since?: number | undefined;
   /** Whether the broker answered the last completed probe. */
   answered: boolean;
+  /** Refreshes that wait for the next probe to end. Undefined while there is none. */
+  next?: PromiseWithResolvers<void> | undefined;
+  /** Ends the pause before the next probe. */
+  wake(): void;
 }
 
 /**
- * Probes up to `PROBED_MAX` brokers by requesting the list of brokers. Requests that any broker can
- * answer then go to a broker that responds. A broker whose process hangs accepts requests but never
- * answers them; without probes, each client would wait for its timeout and ask the same broker
- * again. When the lists no longer contain a broker that does not answer, the cluster has moved that
- * broker's partitions. The connections to that broker are then closed, and no new ones are made.
+ * Probes up to `PROBED_MAX` brokers by requesting the list of brokers and the partition leaders of
+ * the topics in use. All clients take their metadata from the merged answers. Requests that any
+ * broker can answer go to a broker that responds. A broker whose process hangs accepts requests but
+ * never answers them; without probes, each client would wait for its timeout and ask the same broker
+ * again. When the lists no longer contain a broker, the cluster has moved that broker's partitions.
+ * The connections to that broker are then closed, and no new ones are made.
  */
 export function monitorBrokers(kafka: KafkaLibrary, options: BaseOptions): BrokerHealth {
   return new BrokerMonitor(kafka, options);
@@ -54,10 +75,8 @@ class BrokerMonitor implements BrokerHealth {
   readonly #options: BaseOptions;
   readonly #asked = new Map<string, ProbedBroker>();
   readonly #guided: ConnectionPool[] = [];
-  /** Addresses of all brokers that any list of brokers has contained so far. */
-  readonly #named = new Set<string>();
-  /** Addresses of the brokers in the most recent list. */
-  #present: ReadonlySet<string> = new Set();
+  readonly #topics = new Set<string>();
+  readonly view = new ClusterView();
   /**
    * Promise that resolves when the first broker has answered, or when all brokers have failed their
    * first probe.
@@ -75,9 +94,10 @@ class BrokerMonitor implements BrokerHealth {
   routeConnections({ connections }: Pick<Base, "connections">): void {
     const get = connections.get.bind(connections);
     const getFirst = connections.getFirstAvailable.bind(connections);
-    const reach = (broker: Broker, callback: Callback) => {
-      if (broker && this.#isGone(addressOf(broker))) callback(this.#gone(broker));
-      else get(broker, callback);
+    const reach = (broker: Broker | undefined, callback: Callback) => {
+      const isMember = broker && !this.view.hasLeft(addressOf(broker));
+      if (isMember) get(broker, callback);
+      else callback(this.#gone(broker));
     };
     const reachFirst = (brokers: Broker[], callback: Callback) => {
       void this.#heard.promise.then(() => getFirst(this.#inOrder(brokers), callback));
@@ -97,9 +117,29 @@ class BrokerMonitor implements BrokerHealth {
     await Promise.allSettled(this.#asked.values().map(({ asker }) => asker.close()));
   }
 
+  async refresh(topics: readonly string[]): Promise<void> {
+    if (!this.#isOpen) throw this.#closedError();
+    for (const topic of topics) this.#topics.add(topic);
+    const answering: Promise<void>[] = [];
+    const all = [...this.#asked.values()].map((asked) => {
+      asked.next ??= Promise.withResolvers();
+      asked.wake();
+      if (this.#answers(asked.address)) answering.push(asked.next.promise);
+      return asked.next.promise;
+    });
+    try {
+      await Promise.any(all);
+    } catch (error) {
+      const { errors } = error as AggregateError;
+      throw new this.#kafka.MultipleErrors("Cannot connect to any broker.", errors);
+    }
+    await Promise.race([Promise.allSettled(answering), Bun.sleep(FURTHER_MS_MAX)]);
+  }
+
   #ask(broker: Broker | string): void {
     const address = addressOf(broker);
-    if (this.#asked.size >= PROBED_MAX || this.#asked.has(address)) return;
+    if (this.#asked.has(address)) return;
+    if (this.#asked.size >= PROBED_MAX && !this.#makeRoom()) return;
     const { Base } = this.#kafka;
     const asker = new Base({
       ...this.#options,
@@ -112,37 +152,89 @@ class BrokerMonitor implements BrokerHealth {
       connections.get(own!, callback);
     };
     Object.assign(connections, { getFirstAvailable });
-    const asked: ProbedBroker = { address, asker, since: undefined, answered: false };
+    const asked: ProbedBroker = { address, asker, answered: false, wake() {} };
     this.#asked.set(address, asked);
     void this.#keepAsking(asked);
   }
 
+  /** Stops to probe a broker that has left the cluster and is not in the settings. */
+  #makeRoom(): boolean {
+    const named = new Set((this.#options.bootstrapBrokers as string[]).map(addressOf));
+    const isReplaceable = ({ address, answered }: ProbedBroker) =>
+      !answered && !named.has(address) && this.view.hasLeft(address);
+    const replaced = [...this.#asked.values()].find(isReplaceable);
+    if (replaced === undefined) return false;
+    this.#asked.delete(replaced.address);
+    void replaced.asker.close().catch(() => {});
+    return true;
+  }
+
   async #keepAsking(asked: ProbedBroker): Promise<void> {
-    while (this.#isOpen) {
+    const { address, asker } = asked;
+    while (this.#isOpen && this.#asked.get(address) === asked) {
+      const { next } = asked;
+      asked.next = undefined;
       asked.since = performance.now();
       try {
-        const { brokers } = await asked.asker.metadata({ topics: [], forceUpdate: true });
+        this.#take(address, await this.#metadataOf(asker));
         asked.answered = true;
-        this.#take([...brokers.values()]);
-      } catch {
+        next?.resolve();
+      } catch (error) {
         asked.answered = false;
+        this.view.drop(address);
+        next?.reject(error);
+        // Refreshes that began during the probe must not wait for another one to time out.
+        this.#rejectNext(asked, error);
       }
       asked.since = undefined;
       if (asked.answered || !this.#isAnyAwaited()) this.#heard.resolve();
-      const pause = Bun.sleep(asked.answered ? PROBE_MS : RETRY_MS);
-      await Promise.race([pause, this.#closed.promise]);
+      await this.#pause(asked);
     }
+    this.#rejectNext(asked, this.#closedError());
   }
 
-  #take(named: Broker[]): void {
-    this.#present = new Set(named.map(addressOf));
-    for (const broker of named) {
-      this.#named.add(addressOf(broker));
-      this.#ask(broker);
-    }
+  #rejectNext(asked: ProbedBroker, error: unknown): void {
+    asked.next?.reject(error);
+    asked.next = undefined;
+  }
+
+  /** Asks one broker. The answer may have error codes for some topics and partitions. */
+  async #metadataOf(asker: Base): Promise<MetadataAnswer> {
+    const kafka = this.#kafka;
+    const topics = [...this.#topics];
+    return await new Promise((resolve, reject) => {
+      asker[kafka.kGetBootstrapConnection]((error, connection) => {
+        if (error) return reject(error);
+        asker[kafka.kGetApi]("Metadata", (error, api) => {
+          if (error) return reject(error);
+          (api as unknown as MetadataApi)(connection!, topics, false, false, (error, answer) => {
+            if (error instanceof kafka.ResponseError) resolve(error.response as MetadataAnswer);
+            else if (error) reject(error);
+            else resolve(answer as MetadataAnswer);
+          });
+        });
+      });
+    });
+  }
+
+  /** Waits until the next probe is due, or a refresh asks for it. */
+  async #pause(asked: ProbedBroker): Promise<void> {
+    const endedAt = performance.now();
+    const woken = Promise.withResolvers<void>();
+    asked.wake = woken.resolve;
+    if (asked.next !== undefined) woken.resolve();
+    const pause = Bun.sleep(asked.answered ? PROBE_MS : RETRY_MS);
+    await Promise.race([pause, woken.promise, this.#closed.promise]);
+    const leftMs = endedAt + PAUSE_MS_MIN - performance.now();
+    if (leftMs > 0) await Promise.race([Bun.sleep(leftMs), this.#closed.promise]);
+  }
+
+  #take(address: string, answer: MetadataAnswer): void {
+    this.view.take(address, answer);
+    for (const broker of this.view.brokers.values()) this.#ask(broker);
     for (const connections of this.#guided) {
       for (const [address, connection] of connections) {
-        if (this.#isGone(address)) connection.socket.destroy();
+        if (this.view.hasLeft(address)) connection.socket.destroy();
       }
     }
   }
@@ -156,29 +248,29 @@ class BrokerMonitor implements BrokerHealth {
     return answered && performance.now() - since < UNRESPONSIVE_MS;
   }
 
+  #gone(broker: Broker | undefined): Error {
+    const name = broker === undefined ? "the broker" : addressOf(broker);
+    const message = `The brokers do not know of ${name} any more`;
+    // With `hasStaleMetadata` the Kafka library would keep a group coordinator that has left.
+    return new this.#kafka.NetworkError(message, { canRetry: true });
+  }
+
   /**
-   * Whether a broker has left the cluster. A broker that responds has not left, even if the last
-   * list lacks it: other brokers may not know a new broker yet.
+   * Returns `brokers` and all members of the cluster in the order in which they are tried: first
+   * those that respond and agree with the others, last those that do not respond.
    */
-  #isGone(address: string): boolean {
-    return this.#named.has(address) && !this.#present.has(address) && !this.#answers(address);
+  #inOrder(brokers: readonly Broker[]): Broker[] {
+    const all = new Map(
+      [...brokers, ...this.view.brokers.values()].map((it) => [addressOf(it), it]),
+    );
+    const rank = (address: string) => {
+      if (!this.#answers(address)) return 2;
+      return this.view.isOutdated(address) ? 1 : 0;
+    };
+    return [...all].toSorted(([a], [b]) => rank(a) - rank(b)).map(([, broker]) => broker);
   }
 
-  #gone({ host, port }: Broker): Error {
-    const message = `The brokers do not know of ${host}:${port} any more`;
-    return new this.#kafka.NetworkError(message, { canRetry: true, hasStaleMetadata: true });
-  }
-
-  /** Returns the brokers, those that respond first. */
-  #inOrder(brokers: Broker[]): Broker[] {
-    const rank = (broker: Broker) => (this.#answers(addressOf(broker)) ? 0 : 1);
-    return brokers.toSorted((a, b) => rank(a) - rank(b));
+  #closedError(): Error {
+    return new this.#kafka.NetworkError("The clients are closed", { canRetry: false });
   }
 }
-
-/**
- * Returns the key of a broker's connection in the Kafka library's pool: `host:port`, with an IPv6
- * host without brackets.
- */
-const addressOf = (broker: Broker | string) =>
-  typeof broker === "string" ? broker.replaceAll(/[[\]]/g, "") : `${broker.host}:${broker.port}`;

@@ -1,7 +1,9 @@
 import type { Admin, ConnectionPool, Consumer, GroupOptions, Producer } from "@platformatic/kafka";
 import { monitorBrokers } from "./broker-health.ts";
+import type { OutdatedBroker } from "./cluster-view.ts";
 import { type KafkaLibrary, loadKafkaLibrary } from "./library.ts";
 import { createProduceClient, type ProduceClient } from "./produce-client.ts";
+import { useClusterView } from "./view-metadata.ts";
 
 /** Addresses, encryption and credentials for connections to the brokers. */
 export interface BrokerSettings {
@@ -24,8 +26,6 @@ const REQUEST_MS_MAX = 5_000;
 const ATTEMPTS = 20;
 /** Pause in milliseconds between two attempts of a request. */
 const RETRY_MS = 250;
-/** Age in milliseconds at which the Kafka library requests the partition leaders again. */
-const METADATA_MS_MAX = 5_000;
 
 /** Creates Kafka clients that share the broker settings and one monitor of the brokers' health. */
 export interface KafkaClients {
@@ -41,6 +41,12 @@ export interface KafkaClients {
   groupConsumer(options: GroupConsumerOptions): Consumer;
   /** Returns the sorted addresses of the brokers that do not answer at present. */
   unresponsiveBrokers(): string[];
+  /**
+   * Returns the brokers that answer, but whose answers are behind those of other brokers: they name
+   * former leaders of partitions, or the others do not list them. Brokers are behind for moments
+   * when a leader changes, and for long when they are cut off from the others.
+   */
+  outdatedBrokers(): OutdatedBroker[];
   /** Whether the clients can be used: true until `close` is called. */
   isOpen(): boolean;
   /** Closes all clients that this object has created. */
@@ -57,12 +63,12 @@ export async function connectClients(settings: BrokerSettings): Promise<KafkaCli
   const kafka = await loadKafkaLibrary();
   const { Admin, ConnectionPool, Consumer, Producer } = kafka;
   const options = libraryOptions(settings);
-  const roll = monitorBrokers(kafka, options);
+  const health = monitorBrokers(kafka, options);
   let isOpen = true;
-  const ends = [() => roll.close()];
+  const ends = [() => health.close()];
   const keep = <T extends Admin | Consumer | Producer>(client: T, close: () => Promise<void>) => {
-    roll.routeConnections(client);
-    acceptLeaderlessPartitions(kafka, client);
+    health.routeConnections(client);
+    useClusterView(kafka, client, health);
     ends.push(close);
     return client;
   };
@@ -73,21 +79,23 @@ export async function connectClients(settings: BrokerSettings): Promise<KafkaCli
   return {
     admin() {
       const admin = new Admin(options);
+      acceptLeaderlessPartitions(kafka, admin);
       return keep(admin, () => admin.close());
     },
     producer() {
       const producer: Producer = new Producer(options);
       keep(producer, () => producer.close(true));
-      return createProduceClient(kafka, producer, REQUEST_MS_MAX);
+      return createProduceClient(kafka, producer, { view: health.view, waitMs: REQUEST_MS_MAX });
     },
     fetchConsumer() {
       const fetching = new ConnectionPool(CLIENT_ID, options);
-      roll.routeConnections({ connections: fetching });
+      health.routeConnections({ connections: fetching });
       ends.push(() => fetching.close());
       return fetchOver(fetching, consume({ ...FETCH_OPTIONS, groupId: CLIENT_ID }));
     },
     groupConsumer: (group) => consume({ ...GROUP_OPTIONS, ...group }),
-    unresponsiveBrokers: () => roll.unresponsive(),
+    unresponsiveBrokers: () => health.unresponsive(),
+    outdatedBrokers: () => health.view.outdated(),
     isOpen: () => isOpen,
     async close() {
       isOpen = false;
@@ -125,7 +133,6 @@ function libraryOptions({ brokers, tls, sasl }: BrokerSettings) {
     connectTimeout: REQUEST_MS_MAX,
     retries: ATTEMPTS,
     retryDelay: RETRY_MS,
-    metadataMaxAge: METADATA_MS_MAX,
     // An environment variable could otherwise disable the check of certificates.
     ...(tls && { tls: { ...tls, rejectUnauthorized: true } }),
     ...(sasl && {
@@ -151,13 +158,10 @@ function fetchOver(connectionPool: ConnectionPool, consumer: Consumer): Consumer
 type Fetch = (request: Parameters<Consumer["fetch"]>[0]) => ReturnType<Consumer["fetch"]>;
 
 /**
- * Makes a client accept metadata in which a partition has no leader. Otherwise the Kafka library
- * would fail the whole request, so that the topic's other partitions could not be used either.
+ * Makes a client accept a list of all topics in which a partition has no leader. Otherwise the Kafka
+ * library would fail the whole request.
  */
-function acceptLeaderlessPartitions(
-  { kGetApi }: KafkaLibrary,
-  client: Admin | Consumer | Producer,
-): void {
+function acceptLeaderlessPartitions({ kGetApi }: KafkaLibrary, client: Admin): void {
   const known = client as unknown as Record<typeof kGetApi, GetApi>;
   const getApi = known[kGetApi]!;
   known[kGetApi] = (name, callback) => {

@@ -24,11 +24,6 @@ const RETRY_MS = 250;
  */
 const PAUSE_MS = 1;
 /**
- * Age in milliseconds at which the partition leaders are requested again. The response also reports
- * added partitions.
- */
-const LEADERS_MS_MAX = 5_000;
-/**
  * Size of a batch in bytes from which on no further value joins the batch. The value with which the
  * batch reaches this size is still included.
  */
@@ -55,13 +50,11 @@ export class IdempotentProducer {
    */
   #producerId: ProducerId | undefined;
   /**
-   * Broker id of each partition's leader, from the last response. It is negative for a partition
-   * without a leader. Undefined before the first response.
+   * Broker id of each partition's leader. It is negative for a partition without a leader. Undefined
+   * before the leaders are first known.
    */
   #leaders: readonly number[] | undefined;
   #asking: Promise<void> | undefined;
-  /** Time of the last request for the partition leaders, by `performance.now()`. */
-  #askedAt = 0;
 
   constructor(options: IdempotentProducerOptions) {
     this.#options = options;
@@ -94,13 +87,9 @@ export class IdempotentProducer {
       await new Promise(setImmediate);
     } while (this.#added > added);
     try {
-      if (this.#leaders === undefined) await this.#askLeaders();
-      // The request uses the known leaders until the new ones arrive.
-      else if (performance.now() - this.#askedAt > LEADERS_MS_MAX) {
-        this.#askLeaders().catch(() => {});
-      }
+      if (!this.#takeLeaders()) await this.#askLeaders();
       this.#producerId ??= await this.#options.producer.initProducerId();
-      this.#sendDue(this.#leaders!, this.#producerId);
+      this.#sendDue(this.#leaders ?? [], this.#producerId);
     } catch (error) {
       this.#refuse(this.#due(), error);
     }
@@ -139,14 +128,21 @@ export class IdempotentProducer {
     }
   }
 
-  #askLeaders(): Promise<void> {
+  /** Takes over the leaders that the brokers last named. Returns whether any leaders are known. */
+  #takeLeaders(): boolean {
     const { producer, topic, onPartitions } = this.#options;
-    this.#askedAt = performance.now();
+    const before = this.#leaders?.length ?? 0;
+    this.#leaders = producer.leaders(topic) ?? this.#leaders;
+    const count = this.#leaders?.length ?? 0;
+    if (count > before) onPartitions?.(count);
+    return count > 0;
+  }
+
+  #askLeaders(): Promise<void> {
+    const { producer, topic } = this.#options;
     const ask = async () => {
-      const leaders = await producer.leaders(topic);
-      const isMore = leaders.length > (this.#leaders?.length ?? 0);
-      this.#leaders = leaders;
-      if (isMore) onPartitions?.(leaders.length);
+      await producer.refreshLeaders(topic);
+      this.#takeLeaders();
     };
     this.#asking ??= ask().finally(() => {
       this.#asking = undefined;

@@ -1,5 +1,6 @@
-import type { Broker, Callback, Connection, Producer } from "@platformatic/kafka";
+import type { Callback, Connection, Producer } from "@platformatic/kafka";
 import { InvariantError } from "../assert.ts";
+import type { ClusterView } from "./cluster-view.ts";
 import type { KafkaLibrary } from "./library.ts";
 import type { ProducerId } from "./partition-queue.ts";
 import { type PartitionMessages, type PartitionResponse, produce } from "./produce.ts";
@@ -7,10 +8,13 @@ import { type PartitionMessages, type PartitionResponse, produce } from "./produ
 /** Sends produce requests to the leaders of partitions. It does not retry them. */
 export interface ProduceClient {
   /**
-   * Requests the broker id of each partition's leader. It is negative for a partition without a
-   * leader.
+   * Returns the broker id of each partition's leader, as the brokers last answered. It is negative
+   * for a partition without a leader. Undefined before the brokers were asked for the topic, and
+   * while none answers.
    */
-  leaders(topic: string): Promise<number[]>;
+  leaders(topic: string): readonly number[] | undefined;
+  /** Asks the brokers for the leaders. */
+  refreshLeaders(topic: string): Promise<void>;
   /** Requests a new producer id. For this id, sequence numbers begin at 0 in each partition. */
   initProducerId(): Promise<ProducerId>;
   /**
@@ -35,27 +39,31 @@ export interface ProduceClient {
  */
 export type SendErrorClass = "retry" | "producer-id" | "fatal";
 
+export interface ProduceClientOptions {
+  view: Pick<ClusterView, "leaders" | "brokers">;
+  /** Time in milliseconds that a leader waits for its replicas. */
+  waitMs: number;
+}
+
 /**
- * Creates a `ProduceClient` over the connections of the Kafka library's `producer`. `waitMs` is the
- * time in milliseconds that a leader waits for its replicas.
+ * Creates a `ProduceClient` over the connections of the Kafka library's `producer`, whose metadata
+ * comes from `view`.
  */
 export function createProduceClient(
   kafka: KafkaLibrary,
   producer: Producer,
-  waitMs: number,
+  { view, waitMs }: ProduceClientOptions,
 ): ProduceClient {
-  let brokers: Map<number, Broker> = new Map();
   return {
-    async leaders(topic) {
-      const metadata = await producer.metadata({ topics: [topic], forceUpdate: true });
-      brokers = metadata.brokers;
-      return metadata.topics.get(topic)?.partitions.map(({ leader }) => leader) ?? [];
+    leaders: (topic) => view.leaders(topic),
+    async refreshLeaders(topic) {
+      await producer.metadata({ topics: [topic], forceUpdate: true });
     },
     initProducerId: () => producer.initIdempotentProducer({}),
     async produce(leader, producerId, batches) {
       // The pool refuses an unknown broker with its own error.
       const connection = await promised<Connection>((done) => {
-        producer.connections.get(brokers.get(leader)!, done);
+        producer.connections.get(view.brokers.get(leader)!, done);
       });
       // The newest version that the broker and the library know.
       const api = await promised<ProduceApi>((done) => producer[kafka.kGetApi]("Produce", done));

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import * as kafka from "@platformatic/kafka";
 import fc from "fast-check";
+import { ClusterView } from "../../src/kafka/cluster-view.ts";
 import { IdempotentProducer } from "../../src/kafka/idempotent-producer.ts";
 import type { ProducerId } from "../../src/kafka/partition-queue.ts";
 import type { PartitionMessages } from "../../src/kafka/produce.ts";
@@ -38,8 +39,9 @@ function createBrokers(faults: Fault[]) {
 
   const lost = () => Promise.reject(new kafka.NetworkError("Connection closed"));
   const client = {
-    ...createProduceClient(kafka, {} as kafka.Producer, 0),
-    leaders: async () => logs.map((_, partition) => (partition + shift) % LEADERS),
+    ...createProduceClient(kafka, {} as kafka.Producer, { view: new ClusterView(), waitMs: 0 }),
+    leaders: () => logs.map((_, partition) => (partition + shift) % LEADERS),
+    refreshLeaders: async () => {},
     initProducerId: async () => ({ producerId: ++lastId, producerEpoch: 0 }),
     async produce(leader: number, id: ProducerId, batches: readonly PartitionMessages[]) {
       const fault = faults.pop() ?? "none";

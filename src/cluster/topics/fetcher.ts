@@ -40,13 +40,6 @@ export interface FetcherOptions {
 const OFFSETS_MS_MAX = 5_000;
 const OFFSETS_RETRY_MS = 50;
 
-/**
- * Age in milliseconds at which the list of partition leaders is requested again in the background.
- * It is below `METADATA_MS_MAX`, the age at which the Kafka library would make a fetch wait for
- * that request.
- */
-const LEADERS_MS = 2_500;
-
 /** Largest number of bytes of values from one partition in one response. */
 const READ_WINDOW_BYTES = 256 << 10;
 
@@ -64,7 +57,6 @@ export class Fetcher {
   readonly #busy = new Set<number>();
   /** Offsets `first` and `end` of each partition in the latest response about it. */
   readonly #heard = new Map<number, Pick<FetchResult, "first" | "end">>();
-  #leadersAt = performance.now();
 
   constructor(options: FetcherOptions) {
     this.#options = options;
@@ -228,10 +220,6 @@ export class Fetcher {
 
   async #leaders(): Promise<{ topicId: string; leaders: number[] }> {
     const { consumer, topic } = this.#options;
-    if (performance.now() - this.#leadersAt > LEADERS_MS) {
-      this.#leadersAt = performance.now();
-      void consumer.metadata({ topics: [topic], forceUpdate: true }).catch(() => {});
-    }
     const found = (await consumer.metadata({ topics: [topic] })).topics.get(topic);
     if (found === undefined) throw new Error(`The topic ${topic} is not there`);
     this.#options.identity?.check(found.id);

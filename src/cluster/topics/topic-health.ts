@@ -63,7 +63,7 @@ async function lackingOf(
   topics: readonly Pick<TopicSettings, "name" | "replicas">[],
 ): Promise<string[]> {
   const names = topics.map(({ name }) => name);
-  const found = await admin.metadata({ topics: names, forceUpdate: true });
+  const found = await admin.metadata({ topics: names });
   return topics.flatMap(({ name, replicas }) => lackingIn(found, name, majorityOf(replicas)));
 }
 

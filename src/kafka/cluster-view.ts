@@ -1,0 +1,275 @@
+import type { ClusterTopicMetadata } from "@platformatic/kafka";
+import { epochOf, latestStatement } from "./leader-epochs.ts";
+import type { KafkaProtocol } from "./library.ts";
+
+/** Answer of a broker to a request for metadata. */
+export type MetadataAnswer = Awaited<ReturnType<KafkaProtocol["metadataV12"]["api"]["async"]>>;
+type TopicAnswer = MetadataAnswer["topics"][number];
+export type ListedBroker = MetadataAnswer["brokers"][number];
+
+/** Broker that answers, but whose answers are behind those of other brokers. */
+export interface OutdatedBroker {
+  /** Address as `host:port`. */
+  address: string;
+  /** Time in milliseconds for which its answers have been behind without interruption. */
+  forMs: number;
+  /** Whether the other brokers list it as a member of the cluster. */
+  isListed: boolean;
+  /** Partitions for which other brokers name a leader with a higher epoch. */
+  partitions: OutdatedLeader[];
+}
+
+export interface OutdatedLeader {
+  topic: string;
+  partition: number;
+  /**
+   * Address of the leader that the outdated broker names, and of the leader with the highest epoch.
+   * Undefined when that answer names no leader.
+   */
+  named: string | undefined;
+  latest: string | undefined;
+}
+
+/** Brokers, partition leaders and the controller of a cluster, merged from several answers. */
+interface MergedView {
+  topics: ReadonlyMap<string, ClusterTopicMetadata | TopicAnswer>;
+  brokers: ReadonlyMap<number, ListedBroker>;
+  /** Addresses of `brokers`. */
+  listed: ReadonlySet<string>;
+  controllerId: number;
+  clusterId: string;
+}
+
+const EMPTY: MergedView = {
+  topics: new Map(),
+  brokers: new Map(),
+  listed: new Set(),
+  controllerId: -1,
+  clusterId: "",
+};
+
+/**
+ * Merges the last answers of all brokers that answer into one view of the cluster. Each partition
+ * has the leader with the highest leader epoch. A broker belongs to the cluster when at least half
+ * of the answers list it; answers that are behind in a leader epoch do not count for this. A broker
+ * that is cut off from the others therefore decides nothing, whatever the order of the answers.
+ */
+export class ClusterView {
+  readonly #answers = new Map<string, MetadataAnswer>();
+  /** Addresses of all brokers that any answer has listed so far. */
+  readonly #named = new Set<string>();
+  #outdated = new Map<string, Omit<OutdatedBroker, "forMs"> & { since: number }>();
+  #merged: MergedView = EMPTY;
+
+  /** Replaces the last answer of the broker at `address`. */
+  take(address: string, answer: MetadataAnswer): void {
+    for (const broker of answer.brokers) this.#named.add(addressOf(broker));
+    this.#answers.set(address, answer);
+    this.#merge();
+  }
+
+  /** Drops the answer of a broker that does not answer any more. */
+  drop(address: string): void {
+    if (this.#answers.delete(address)) this.#merge();
+  }
+
+  /** Whether no broker answers. */
+  get isEmpty(): boolean {
+    return this.#answers.size === 0;
+  }
+
+  /**
+   * Returns a topic's partitions, or the answer with the topic's error code. Undefined when no
+   * broker that answers was asked for the topic.
+   */
+  topic(name: string): ClusterTopicMetadata | TopicAnswer | undefined {
+    return this.#merged.topics.get(name);
+  }
+
+  /**
+   * Returns the broker id of each partition's leader; negative for a partition without a leader.
+   * Undefined for an unknown topic.
+   */
+  leaders(name: string): readonly number[] | undefined {
+    const topic = this.#merged.topics.get(name);
+    if (topic === undefined || "errorCode" in topic) return undefined;
+    return topic.partitions.map(({ leader }) => leader);
+  }
+
+  /** Brokers of the cluster, by broker id. */
+  get brokers(): ReadonlyMap<number, ListedBroker> {
+    return this.#merged.brokers;
+  }
+
+  get controllerId(): number {
+    return this.#merged.controllerId;
+  }
+
+  get clusterId(): string {
+    return this.#merged.clusterId;
+  }
+
+  /** Whether a broker was a member of the cluster and is not any more. */
+  hasLeft(address: string): boolean {
+    return this.#named.has(address) && !this.#merged.listed.has(address);
+  }
+
+  /** Whether the answers of a broker are behind those of others. */
+  isOutdated(address: string): boolean {
+    return this.#outdated.has(address);
+  }
+
+  /** Returns the brokers whose answers are behind those of others, in the order of addresses. */
+  outdated(): OutdatedBroker[] {
+    return [...this.#outdated.values()].map(({ since, ...broker }) => ({
+      ...broker,
+      forMs: performance.now() - since,
+    }));
+  }
+
+  #merge(): void {
+    const answers = [...this.#answers].sort(([a], [b]) => (a < b ? -1 : 1));
+    const behind = new Map(answers.map(([address]) => [address, [] as BehindLeader[]]));
+    const topics = new Map<string, ClusterTopicMetadata | TopicAnswer>();
+    const names = new Set(answers.flatMap(([, { topics }]) => topics.map(({ name }) => name!)));
+    for (const name of names) topics.set(name, mergedTopic(name, answers, behind));
+    if (answers.length === 0) {
+      this.#merged = { ...this.#merged, topics };
+      this.#outdated = new Map();
+      return;
+    }
+    const upToDate = answers.filter(([address]) => behind.get(address)!.length === 0);
+    const counted = (upToDate.length > 0 ? upToDate : answers).map(([, answer]) => answer);
+    const brokers = mergedBrokers(counted);
+    const listed = new Set([...brokers.values()].map(addressOf));
+    const { controllerId } = counted.find((it) => brokers.has(it.controllerId)) ?? counted[0]!;
+    this.#merged = {
+      topics,
+      brokers,
+      listed,
+      controllerId,
+      clusterId: counted[0]!.clusterId ?? "",
+    };
+    this.#noteOutdated(behind);
+  }
+
+  #noteOutdated(behind: ReadonlyMap<string, BehindLeader[]>): void {
+    const before = this.#outdated;
+    this.#outdated = new Map();
+    for (const [address, leaders] of behind) {
+      const isListed = !this.hasLeft(address);
+      if (isListed && leaders.length === 0) continue;
+      const since = before.get(address)?.since ?? performance.now();
+      const partitions = leaders.map(({ named, latest, ...partition }) => ({
+        ...partition,
+        named: this.#addressOfId(named),
+        latest: this.#addressOfId(latest),
+      }));
+      this.#outdated.set(address, { address, since, isListed, partitions });
+    }
+  }
+
+  /** Returns the address that any answer has for a broker id. */
+  #addressOfId(id: number): string | undefined {
+    const found = [...this.#answers.values()]
+      .flatMap(({ brokers }) => brokers)
+      .find(({ nodeId }) => nodeId === id);
+    return found && addressOf(found);
+  }
+}
+
+/** Partition for which a broker names a leader with a lower epoch than another broker does. */
+interface BehindLeader {
+  topic: string;
+  partition: number;
+  /** Broker id of the leader that the broker names. */
+  named: number;
+  /** Broker id of the leader with the highest epoch. */
+  latest: number;
+}
+
+type AddressedAnswer = [address: string, answer: MetadataAnswer];
+
+function mergedTopic(
+  name: string,
+  answers: readonly AddressedAnswer[],
+  behind: ReadonlyMap<string, BehindLeader[]>,
+): ClusterTopicMetadata | TopicAnswer {
+  const all = answers.flatMap(([address, { topics, brokers }]) =>
+    topics
+      .filter((it) => it.name === name)
+      .map((topic) => ({
+        address,
+        topic,
+        id: brokers.find((it) => addressOf(it) === address)?.nodeId,
+      })),
+  );
+  // A topic that was created again has another id; its leader epochs begin again.
+  const key = mostFrequent(all.map(({ topic }) => identityOf(topic)));
+  const same = all.filter(({ topic }) => identityOf(topic) === key);
+  if (key === MISSING) return same[0]!.topic;
+  const count = Math.max(...same.map(({ topic }) => topic.partitions.length));
+  const partitions = Array.from({ length: count }, (_, partition) => {
+    const statements = same.flatMap(({ address, topic, id }) => {
+      const found = topic.partitions.find(({ partitionIndex }) => partitionIndex === partition);
+      return found === undefined ? [] : [{ ...found, address, by: id }];
+    });
+    const latest = latestStatement(statements);
+    if (latest === undefined) return NO_LEADER;
+    for (const { address, ...statement } of statements) {
+      if (epochOf(statement) === epochOf(latest)) continue;
+      const named = statement.leaderId;
+      behind.get(address)!.push({ topic: name, partition, named, latest: latest.leaderId });
+    }
+    // The leader itself knows best which replicas are in sync.
+    const isOwn = (it: typeof latest) =>
+      it.by === latest.leaderId &&
+      it.leaderId === latest.leaderId &&
+      epochOf(it) === epochOf(latest);
+    const { leaderId, leaderEpoch, replicaNodes, isrNodes, offlineReplicas } =
+      statements.find(isOwn) ?? latest;
+    const [replicas, isr] = [replicaNodes, isrNodes];
+    return { leader: leaderId, leaderEpoch, replicas, isr, offlineReplicas };
+  });
+  return { id: key, partitions, partitionsCount: count, lastUpdate: Date.now() };
+}
+
+const NO_LEADER = { leader: -1, leaderEpoch: -1, replicas: [], isr: [], offlineReplicas: [] };
+
+/** Stands for the id of a topic that a broker does not know or may not show. */
+const MISSING = "";
+
+/** The id of a topic. Brokers before Kafka 2.8 send none. */
+const identityOf = ({ topicId, name, partitions }: TopicAnswer) =>
+  partitions.length === 0 ? MISSING : (topicId ?? name!);
+
+/** Lists the brokers that at least half of the answers list. */
+function mergedBrokers(answers: readonly MetadataAnswer[]): Map<number, ListedBroker> {
+  const all = Map.groupBy(
+    answers.flatMap(({ brokers }) => brokers),
+    ({ nodeId }) => nodeId,
+  );
+  const brokers = new Map<number, ListedBroker>();
+  for (const [id, found] of all) {
+    if (2 * found.length < answers.length) continue;
+    // A broker that moved has two addresses until all others know the new one.
+    const address = mostFrequent(found.map(addressOf));
+    brokers.set(id, found.find((it) => addressOf(it) === address)!);
+  }
+  return brokers;
+}
+
+/** Returns the most frequent text. Among equally frequent ones, returns the greatest. */
+function mostFrequent(texts: readonly string[]): string {
+  const groups = [...Map.groupBy(texts, (text) => text)];
+  return groups.reduce((a, b) =>
+    b[1].length > a[1].length || (b[1].length === a[1].length && b[0] > a[0]) ? b : a,
+  )[0];
+}
+
+/**
+ * Returns the key of a broker's connection in the Kafka library's pool: `host:port`, with an IPv6
+ * host without brackets.
+ */
+export const addressOf = (broker: { host: string; port: number } | string) =>
+  typeof broker === "string" ? broker.replaceAll(/[[\]]/g, "") : `${broker.host}:${broker.port}`;

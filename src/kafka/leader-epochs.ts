@@ -1,0 +1,38 @@
+/** A broker's statement about the leader of a partition. */
+export interface LeaderStatement {
+  /** Broker id of the leader; negative for a partition without a leader. */
+  leaderId: number;
+  /** Number that rises with each change of the leader. Undefined from brokers before Kafka 2.1. */
+  leaderEpoch?: number;
+}
+
+/**
+ * Returns the statement with the highest leader epoch among what several brokers state about one
+ * partition. A broker that is cut off from the others still names the leaders of the time before.
+ * The result does not depend on the order: among equal epochs the leader counts that most
+ * statements name, and then the one with the lowest id.
+ */
+export function latestStatement<T extends LeaderStatement>(
+  statements: readonly T[],
+): T | undefined {
+  let latest: T | undefined;
+  for (const it of statements) {
+    if (latest === undefined || precedes(it, latest, statements)) latest = it;
+  }
+  return latest;
+}
+
+export const epochOf = ({ leaderEpoch = -1 }: LeaderStatement) => leaderEpoch;
+
+function precedes(a: LeaderStatement, b: LeaderStatement, all: readonly LeaderStatement[]) {
+  if (epochOf(a) !== epochOf(b)) return epochOf(a) > epochOf(b);
+  if (a.leaderId === b.leaderId) return false;
+  if (a.leaderId < 0 || b.leaderId < 0) return b.leaderId < 0;
+  const difference = supporters(a, all) - supporters(b, all);
+  return difference === 0 ? a.leaderId < b.leaderId : difference > 0;
+}
+
+function supporters(statement: LeaderStatement, all: readonly LeaderStatement[]): number {
+  const { leaderId } = statement;
+  return all.filter((it) => it.leaderId === leaderId && epochOf(it) === epochOf(statement)).length;
+}

@@ -1,0 +1,86 @@
+import type { Base, ClusterMetadata, ClusterTopicMetadata } from "@platformatic/kafka";
+import type { BrokerHealth } from "./broker-health.ts";
+import type { ClusterView } from "./cluster-view.ts";
+import type { KafkaLibrary } from "./library.ts";
+
+/**
+ * Makes a client of the Kafka library take its metadata from the view of the cluster that all
+ * clients share. By itself, a client would believe whichever broker it asked last.
+ */
+export function useClusterView(
+  kafka: KafkaLibrary,
+  client: Base,
+  health: Pick<BrokerHealth, "view" | "refresh">,
+): void {
+  const { view } = health;
+  let isStale = false;
+  const metadata: Base[KafkaLibrary["kMetadata"]] = (
+    { topics = [], forceUpdate, retries },
+    callback,
+  ) => {
+    const known = forceUpdate || isStale ? undefined : metadataOf(kafka, view, topics);
+    if (known !== undefined && !(known instanceof Error)) {
+      callback(null, known);
+      return;
+    }
+    isStale = false;
+    client[kafka.kPerformWithRetry]<ClusterMetadata>(
+      "metadata",
+      (done) => {
+        const ask = async () => {
+          await health.refresh(topics);
+          const found = metadataOf(kafka, view, topics);
+          if (found instanceof Error) throw found;
+          if (found === undefined) throw new kafka.NetworkError("No broker answers");
+          return found;
+        };
+        ask().then((found) => done(null, found), done);
+      },
+      (error, found) => {
+        if (error && kafka.findErrorBy(error, "apiCode", UNKNOWN_TOPIC))
+          callback(new kafka.UserError(`Unknown topic ${topics.join(", ")}.`));
+        else if (error) callback(error);
+        else callback(null, found!);
+      },
+      0,
+      [],
+      undefined,
+      typeof retries === "number" ? retries : undefined,
+    );
+  };
+  const clearMetadata = () => {
+    isStale = true;
+  };
+  Object.assign(client, { [kafka.kMetadata]: metadata, clearMetadata });
+  Object.defineProperty(client, "currentMetadata", {
+    get: () => (view.isEmpty ? undefined : metadataOf(kafka, view, [])),
+  });
+}
+
+const UNKNOWN_TOPIC = 3;
+
+/**
+ * Returns the metadata of some topics. Undefined when no broker that answers was asked for one of
+ * them; an error when the brokers refuse one.
+ */
+function metadataOf(
+  kafka: KafkaLibrary,
+  view: ClusterView,
+  topics: readonly string[],
+): ClusterMetadata | Error | undefined {
+  if (view.isEmpty) return undefined;
+  const found = new Map<string, ClusterTopicMetadata>();
+  for (const name of topics) {
+    const topic = view.topic(name);
+    if (topic === undefined) return undefined;
+    if ("errorCode" in topic) return new kafka.ProtocolError(topic.errorCode, name);
+    found.set(name, topic);
+  }
+  return {
+    id: view.clusterId,
+    brokers: new Map(view.brokers) as ClusterMetadata["brokers"],
+    topics: found,
+    controllerId: view.controllerId,
+    lastUpdate: Date.now(),
+  };
+}

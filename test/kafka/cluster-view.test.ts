@@ -1,0 +1,206 @@
+import { expect, spyOn, test } from "bun:test";
+import fc from "fast-check";
+import { ClusterView, type MetadataAnswer } from "../../src/kafka/cluster-view.ts";
+
+const BROKERS = 3;
+const PARTITIONS = 2;
+const addressOf = (id: number) => `broker-${id}:9092`;
+const brokersOf = (ids: readonly number[]) =>
+  ids.map((nodeId) => ({ nodeId, host: `broker-${nodeId}`, port: 9092, rack: null }));
+
+interface Statement {
+  leader: number;
+  epoch: number;
+}
+
+/** Answer of a broker that lists `members` and states a leader for each partition of topic `t`. */
+function answerOf(members: readonly number[], statements: readonly Statement[]): MetadataAnswer {
+  const partitions = statements.map(({ leader, epoch }, partitionIndex) => ({
+    ...{ errorCode: 0, partitionIndex, leaderId: leader, leaderEpoch: epoch },
+    ...{ replicaNodes: [1, 2, 3], isrNodes: [leader], offlineReplicas: [] },
+  }));
+  const topic = { errorCode: 0, name: "t", topicId: "id", isInternal: false, partitions };
+  return {
+    ...{ throttleTimeMs: 0, clusterId: "c", controllerId: members[0] ?? -1 },
+    brokers: brokersOf(members),
+    topics: [{ ...topic, topicAuthorizedOperations: 0 }],
+  };
+}
+
+const all = [1, 2, 3];
+const statement = fc.record({ leader: fc.integer({ min: -1, max: 3 }), epoch: fc.nat(4) });
+const statements = fc.array(statement, { minLength: PARTITIONS, maxLength: PARTITIONS });
+const members = fc.uniqueArray(fc.constantFrom(...all), { minLength: 1 });
+/** What one broker does: it answers, or it stops to answer. */
+const event = fc.record({
+  broker: fc.integer({ min: 1, max: BROKERS }),
+  answer: fc.option(fc.record({ members, statements }), { freq: 3 }),
+});
+const history = fc.array(event, { minLength: 1, maxLength: 12 });
+
+/** The last answers of the brokers that answer at the end of a history. */
+function lastAnswers(events: readonly { broker: number; answer: Answered | null }[]) {
+  const last = new Map<number, Answered>();
+  for (const { broker, answer } of events) {
+    if (answer === null) last.delete(broker);
+    else last.set(broker, answer);
+  }
+  return last;
+}
+
+interface Answered {
+  members: number[];
+  statements: Statement[];
+}
+
+function viewOf(events: readonly { broker: number; answer: Answered | null }[]): ClusterView {
+  const view = new ClusterView();
+  for (const { broker, answer } of events) {
+    if (answer === null) view.drop(addressOf(broker));
+    else view.take(addressOf(broker), answerOf(answer.members, answer.statements));
+  }
+  return view;
+}
+
+test("the leader is the one with the highest epoch of all brokers that answer", () => {
+  fc.assert(
+    fc.property(history, (events) => {
+      const last = [...lastAnswers(events).values()];
+      const leaders = viewOf(events).leaders("t");
+      if (last.length === 0) return expect(leaders).toBeUndefined();
+      for (let partition = 0; partition < PARTITIONS; partition++) {
+        const stated = last.map((it) => it.statements[partition]!);
+        const highest = Math.max(...stated.map(({ epoch }) => epoch));
+        const latest = stated.filter(({ epoch }) => epoch === highest).map(({ leader }) => leader);
+        expect(latest).toContain(leaders![partition]!);
+        // A broker that names no leader does not hide one of the same epoch.
+        expect(leaders![partition]! < 0).toBe(Math.max(...latest) < 0);
+      }
+    }),
+  );
+});
+
+test("the view does not depend on the order of the answers, nor on former answers", () => {
+  fc.assert(
+    fc.property(history, fc.boolean(), (events, isReversed) => {
+      const last = [...lastAnswers(events)].map(([broker, answer]) => ({ broker, answer }));
+      if (isReversed) last.reverse();
+      const [view, fresh] = [viewOf(events), viewOf(last)];
+      expect(view.leaders("t")).toEqual(fresh.leaders("t"));
+      if (last.length === 0) return;
+      expect(view.brokers).toEqual(fresh.brokers);
+      const named = (it: ClusterView) => it.outdated().flatMap(({ partitions }) => partitions);
+      expect(named(view)).toEqual(named(fresh));
+    }),
+  );
+});
+
+const old = [
+  { leader: 1, epoch: 5 },
+  { leader: 2, epoch: 7 },
+];
+const moved = [
+  { leader: 2, epoch: 6 },
+  { leader: 2, epoch: 7 },
+];
+
+test("a broker that is cut off from the others decides neither leaders nor members", () => {
+  for (const order of [
+    [1, 2, 3],
+    [3, 2, 1],
+    [2, 1, 3],
+    [3, 1],
+  ]) {
+    const view = new ClusterView();
+    for (const id of all) view.take(addressOf(id), answerOf(all, old));
+    expect(view.outdated()).toEqual([]);
+    for (const id of order) {
+      view.take(addressOf(id), id === 1 ? answerOf(all, old) : answerOf([2, 3], moved));
+    }
+    if (!order.includes(2)) view.drop(addressOf(2));
+    expect(view.leaders("t")).toEqual([2, 2]);
+    expect([...view.brokers.keys()]).toEqual([2, 3]);
+    expect(view.controllerId).toBe(2);
+    expect(view.hasLeft(addressOf(1))).toBeTrue();
+    expect(view.outdated()).toMatchObject([
+      {
+        address: addressOf(1),
+        isListed: false,
+        partitions: [{ topic: "t", partition: 0, named: addressOf(1), latest: addressOf(2) }],
+      },
+    ]);
+  }
+});
+
+test("a broker that leads nothing and that the others do not list is outdated", () => {
+  const view = new ClusterView();
+  const led = moved;
+  view.take(addressOf(1), answerOf(all, led));
+  view.take(addressOf(2), answerOf([2, 3], led));
+  view.take(addressOf(3), answerOf([2, 3], led));
+  const outdated = { address: addressOf(1), isListed: false, partitions: [] };
+  expect(view.outdated()).toMatchObject([outdated]);
+  view.take(addressOf(2), answerOf(all, led));
+  view.take(addressOf(3), answerOf(all, led));
+  expect(view.outdated()).toEqual([]);
+  expect(view.hasLeft(addressOf(1))).toBeFalse();
+});
+
+test("the time for which a broker is outdated is counted without interruption", () => {
+  const clock = spyOn(performance, "now");
+  try {
+    const view = new ClusterView();
+    const answer = (ms: number, isCut: boolean) => {
+      clock.mockReturnValue(ms);
+      view.take(addressOf(1), answerOf(all, isCut ? old : moved));
+      view.take(addressOf(2), answerOf(all, moved));
+      return view.outdated()[0]?.forMs;
+    };
+    expect(answer(1_000, true)).toBe(0);
+    expect(answer(4_000, true)).toBe(3_000);
+    expect(answer(5_000, false)).toBeUndefined();
+    expect(answer(6_000, true)).toBe(0);
+  } finally {
+    clock.mockRestore();
+  }
+});
+
+test("the in-sync replicas are those that the leader itself names", () => {
+  const view = new ClusterView();
+  const answers = { 1: [1], 2: [2, 3], 3: [1, 2, 3] };
+  for (const [id, isrNodes] of Object.entries(answers)) {
+    const answer = answerOf(all, moved);
+    for (const partition of answer.topics[0]!.partitions) partition.isrNodes = isrNodes;
+    view.take(addressOf(Number(id)), answer);
+  }
+  const topic = view.topic("t");
+  expect(topic).toMatchObject({ id: "id", partitions: [{ isr: [2, 3] }, { isr: [2, 3] }] });
+});
+
+test("brokers without leader epochs are believed by their number", () => {
+  const view = new ClusterView();
+  const without = (leader: number) => {
+    const answer = answerOf(all, [{ leader, epoch: 0 }]);
+    // Answers before version 7 have no epoch.
+    answer.topics[0]!.partitions[0]!.leaderEpoch = undefined as unknown as number;
+    return answer;
+  };
+  view.take(addressOf(1), without(1));
+  view.take(addressOf(2), without(3));
+  view.take(addressOf(3), without(3));
+  expect(view.leaders("t")).toEqual([3]);
+});
+
+test("a topic that was created again has the id that most brokers name", () => {
+  const view = new ClusterView();
+  const again = answerOf(all, [{ leader: 3, epoch: 0 }]);
+  again.topics[0]!.topicId = "another";
+  view.take(addressOf(1), answerOf(all, old));
+  view.take(addressOf(2), again);
+  view.take(addressOf(3), again);
+  expect(view.topic("t")).toMatchObject({ id: "another", partitions: [{ leader: 3 }] });
+  const unknown = answerOf(all, []);
+  unknown.topics[0]!.errorCode = 3;
+  for (const id of [2, 3]) view.take(addressOf(id), unknown);
+  expect(view.topic("t")).toMatchObject({ errorCode: 3 });
+});
