@@ -59,7 +59,7 @@ export async function crash(options: CrashOptions): Promise<CrashReport> {
 }
 
 /** Prints the last log lines of each node. */
-function tellLogs({ nodes }: Site): void {
+export function tellLogs({ nodes }: Site): void {
   for (const node of nodes) {
     const lines = node.errors().trimEnd().split("\n").slice(-LOG_LINES);
     const text = lines.map((line) => line.slice(0, LOG_COLUMNS)).join("\n");
@@ -83,7 +83,8 @@ async function upset(site: Site, load: Load, options: CrashOptions): Promise<voi
 
 const secondsSince = (ms: number) => Math.round((performance.now() - ms) / 1_000);
 
-async function judged(site: Site, load: Load): Promise<CrashReport> {
+/** Compares what arrived with what was acknowledged, and replays all dead letters. */
+export async function judged(site: Site, load: Load): Promise<CrashReport> {
   const { arrivals } = site;
   arrivals.read();
   const known = await Promise.all(site.nodes.map((node) => site.letters(node)));

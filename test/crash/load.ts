@@ -1,4 +1,5 @@
 import { SentPixels } from "../soak/sent-pixels.ts";
+import type { Node } from "./node.ts";
 import { Register } from "./register.ts";
 import type { Site } from "./site.ts";
 
@@ -16,6 +17,18 @@ const READERS = 2;
 const REFUSED = 5;
 /** Longest time without progress of a user's events while a node is up. */
 const GO_ON_MS_MAX = 240_000;
+/** Users whose pixels show that a node takes those of all partitions. */
+const PROBES = 24;
+
+/** An answered request of the load. */
+export interface Sample {
+  kind: "pixel" | "write" | "read";
+  node: string;
+  /** By `performance.now()`. */
+  startedAt: number;
+  ms: number;
+  status: number;
+}
 
 /** Load of users who send numbered pixels, each after the previous response, and of API clients. */
 export class Load {
@@ -26,6 +39,8 @@ export class Load {
   /** Responses to API calls that write, by status. */
   readonly writeStatuses: Record<number, number> = {};
   readonly faults: string[] = [];
+  /** Every answered request, in the order of the answers. */
+  readonly samples: Sample[] = [];
   readonly #register = new Register();
   readonly #users: string[];
   readonly #work: Promise<void>[];
@@ -95,6 +110,55 @@ export class Load {
     return { refused: refusedMs };
   }
 
+  /**
+   * Waits until one node takes a pixel of every partition, answers a change and a read, and is
+   * ready; returns the time of each in milliseconds. A time of -1 has not come within `msMax`.
+   */
+  async taken(node: Node, msMax = GO_ON_MS_MAX): Promise<Record<string, number>> {
+    const startedAt = performance.now();
+    const probes = {
+      pixels: () => this.#takesPixels(node),
+      change: () => answers(node.api("PUT", this.#probed, { name: "Probe" })),
+      read: () => answers(node.api("GET", this.#probed)),
+      ready: () => answers(node.api("GET", "/ready")),
+    };
+    const waits = Object.entries(probes).map(async ([name, probe]) => {
+      while (!(await probe())) {
+        if (performance.now() - startedAt > msMax) return [name, -1] as const;
+        await Bun.sleep(PAUSE_MS);
+      }
+      return [name, Math.round(performance.now() - startedAt)] as const;
+    });
+    return Object.fromEntries(await Promise.all(waits));
+  }
+
+  get #probed(): string {
+    return `/v2/sources/${this.site.probeSourceId}`;
+  }
+
+  /** Whether a node takes a pixel of each of the users that send to it alone. */
+  async #takesPixels(node: Node): Promise<boolean> {
+    const statuses = await Promise.all(
+      Array.from({ length: PROBES }, (_, index) => this.#pixel(node, `u-${node.name}-${index}`)),
+    );
+    return statuses.every((status) => status === 200);
+  }
+
+  /** Sends the next pixel of a user to a node; resolves with the status. */
+  async #pixel(node: Node, user: string): Promise<number> {
+    const number = this.pixels.next(user);
+    const startedAt = performance.now();
+    const status = await node.pixel(this.site.writeKey, user, `${user}:${number}`);
+    this.#sample("pixel", node, startedAt, status);
+    if (status === 200) this.pixels.acknowledge(user, number);
+    else if (!AWAY.includes(status)) this.faults.push(`a pixel is answered ${status}`);
+    return status;
+  }
+
+  #sample(kind: Sample["kind"], { name }: { name: string }, startedAt: number, status: number) {
+    this.samples.push({ kind, node: name, startedAt, ms: performance.now() - startedAt, status });
+  }
+
   /** Checks that all nodes know the last write. */
   async readEverywhere(): Promise<void> {
     for (const node of this.site.nodes) await this.#readOnce(() => node);
@@ -102,13 +166,9 @@ export class Load {
 
   async #send(user: string, pauseMs: number): Promise<void> {
     while (this.#on) {
-      const number = this.pixels.next(user);
       const startedAt = performance.now();
-      const { site } = this;
-      const status = await site.anyNode().pixel(site.writeKey, user, `${user}:${number}`);
+      const status = await this.#pixel(this.site.anyNode(), user);
       this.pixelStatuses[status] = (this.pixelStatuses[status] ?? 0) + 1;
-      if (status === 200) this.pixels.acknowledge(user, number);
-      else if (!AWAY.includes(status)) this.faults.push(`a pixel is answered ${status}`);
       const leftMs = pauseMs - (performance.now() - startedAt);
       await Bun.sleep(Math.max(status === 200 ? 0 : PAUSE_MS, leftMs));
     }
@@ -119,7 +179,10 @@ export class Load {
       const value = this.#register.next();
       const body = { name: `Site ${value}` };
       const path = `/v2/sources/${this.site.sourceId}`;
-      const { status } = await this.site.anyNode().api("PUT", path, body);
+      const node = this.site.anyNode();
+      const startedAt = performance.now();
+      const { status } = await node.api("PUT", path, body);
+      this.#sample("write", node, startedAt, status);
       this.#count(status, "PUT");
       if (status === 200) this.#register.acknowledge(value);
     }
@@ -135,7 +198,9 @@ export class Load {
   ): Promise<void> {
     const least = this.#register.acknowledged();
     const node = choose();
+    const startedAt = performance.now();
     const { status, body } = await node.api("GET", `/v2/sources/${this.site.sourceId}`);
+    this.#sample("read", node, startedAt, status);
     this.#count(status, "GET");
     if (status !== 200) return;
     const fault = this.#register.fault(least, Number(body.source.name.split(" ")[1]));
@@ -149,3 +214,5 @@ export class Load {
       this.faults.push(`${method} is answered ${status}`);
   }
 }
+
+const answers = async (answer: Promise<{ status: number }>) => (await answer).status === 200;

@@ -2,7 +2,7 @@ import { ADMIN_TOKEN, childrenOf, type Server, startServer, waitFor } from "../e
 
 /** Longest start: it may wait for a port, or for brokers that are starting. */
 const START_MS_MAX = 180_000;
-/** Client timeout, after which the outcome of a call is unknown. */
+/** Client timeout by default, after which the outcome of a call is unknown. */
 const PATIENCE_MS = 5_000;
 
 export interface Answer {
@@ -17,8 +17,9 @@ export class Node {
 
   constructor(
     readonly name: string,
-    private readonly directory: string,
+    readonly directory: string,
     private readonly flags: string[],
+    private readonly patienceMs = PATIENCE_MS,
   ) {}
 
   async start(): Promise<void> {
@@ -61,7 +62,7 @@ export class Node {
     method: string,
     path: string,
     body?: unknown,
-    patienceMs = PATIENCE_MS,
+    patienceMs = this.patienceMs,
   ): Promise<Answer> {
     const signal = AbortSignal.timeout(patienceMs);
     return this.#call(this.#server!.controlPlane + path, {
@@ -83,7 +84,7 @@ export class Node {
   async #call(url: string, request: RequestInit): Promise<Answer> {
     try {
       // fetch retries when a kept-alive connection breaks.
-      const signal = AbortSignal.timeout(PATIENCE_MS);
+      const signal = AbortSignal.timeout(this.patienceMs);
       const answer = await fetch(url, { signal, ...request, keepalive: false });
       const text = await answer.text();
       const isJson = answer.headers.get("content-type")?.startsWith("application/json");

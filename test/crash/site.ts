@@ -1,9 +1,10 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { type Brokers, startBrokers } from "../cluster/brokers.ts";
+import { type LinkedBrokers, startLinkedBrokers } from "../cluster/linked-brokers.ts";
 import { removeDirectory, temporaryDirectory, waitFor } from "../e2e/server.ts";
 import { freePorts } from "../free-ports.ts";
-import { mountMissing } from "../small-disk.ts";
+import { mountDisk, mountMissing, unmountDisk } from "../small-disk.ts";
 import { codeOf, testEvent } from "../soak/fates.ts";
 import { startReceiver } from "../soak/site.ts";
 import { Arrivals } from "./arrivals.ts";
@@ -13,6 +14,14 @@ export interface SiteOptions {
   nodes: number;
   /** Number of brokers; 0 for a single node on its own disk. */
   brokers: 0 | 1 | 3;
+  /** Whether the links among three brokers, and from nodes to brokers, can be disturbed. */
+  hasLinks?: boolean;
+  /** Whether all nodes name the brokers in one order; by default each begins with another one. */
+  isOneOrder?: boolean;
+  /** Size of each node's own disk, where disks can be mounted. */
+  nodeDiskBytes?: number;
+  /** Client timeout in milliseconds. */
+  patienceMs?: number;
 }
 
 const PARTITIONS = 6;
@@ -34,41 +43,52 @@ export interface Letter {
 export class Site {
   writeKey = "";
   sourceId = "";
+  /** Source that `Load.taken` renames. */
+  probeSourceId = "";
   #transformationId = "";
 
   private constructor(
     readonly nodes: Node[],
     readonly brokers: Brokers | undefined,
+    /** The brokers, if their links can be disturbed. */
+    readonly links: LinkedBrokers | undefined,
     readonly arrivals: Arrivals,
     private readonly end: () => Promise<void>,
   ) {}
 
-  static async open({ nodes: count, brokers: brokerCount }: SiteOptions): Promise<Site> {
+  static async open(options: SiteOptions): Promise<Site> {
+    const { nodes: count, nodeDiskBytes } = options;
     const directory = temporaryDirectory();
     const received = join(directory, "received");
     mkdirSync(received);
-    const disks = mountMissing === undefined ? { diskBytes: DISK_BYTES } : {};
-    const brokers = brokerCount === 0 ? undefined : await startBrokers(brokerCount, [], disks);
+    const { brokers, links } = await openBrokers(options);
     const receiver = await startReceiver(received, 1_000_000);
     // The clients of a linear run send more requests than a workspace may by default.
     const rate = ["--admin-rate", "0"];
-    const flags = ["--retry-window", "3600", "--log-level", "info", ...rate];
-    flags.push(...clusterFlags(brokers));
+    const common = ["--retry-window", "3600", "--log-level", "info", ...rate];
     const ports = await freePorts(2 * count);
     const nodes = Array.from({ length: count }, (_, index) => {
       const name = `node-${index + 1}`;
-      mkdirSync(join(directory, name));
+      const own = join(directory, name);
+      mkdirSync(own);
+      if (nodeDiskBytes !== undefined && mountMissing === undefined) mountDisk(own, nodeDiskBytes);
       const [port, admin] = ports.splice(0, 2);
-      const own = [...flags, "--port", String(port), "--admin-port", String(admin)];
-      return new Node(name, join(directory, name), own);
+      const flags = [...common, "--port", String(port), "--admin-port", String(admin)];
+      const addresses = links?.addressesOf(index) ?? brokers?.addresses;
+      if (addresses !== undefined) {
+        flags.push(...clusterFlags(options.isOneOrder ? addresses : rotated(addresses, index)));
+      }
+      return new Node(name, own, flags, options.patienceMs);
     });
     const end = async () => {
       await Promise.all(nodes.map((node) => node.kill()));
       receiver.kill();
       await brokers?.stop();
+      for (const node of nodes) if (nodeDiskBytes !== undefined) unmountDisk(node.directory);
       removeDirectory(directory);
     };
-    const site = new Site(nodes, brokers, new Arrivals(join(received, "crash")), end);
+    const arrivals = new Arrivals(join(received, "crash"));
+    const site = new Site(nodes, brokers, links, arrivals, end);
     try {
       await Promise.all(nodes.map((node) => node.start()));
       await site.#build(`${receiver.url}/crash`);
@@ -126,6 +146,8 @@ export class Site {
     const { source } = await make("/v2/sources", { name: "Site 0", type: "http" });
     this.writeKey = source.writeKey;
     this.sourceId = source.id;
+    const probed = await make("/v2/sources", { name: "Probe", type: "http" });
+    this.probeSourceId = probed.source.id;
     const config = { webhookUrl: url, batchSize: 50 };
     const { destination } = await make("/v2/destinations", { name: "S", type: "webhook", config });
     await make("/v2/connections", { sourceId: source.id, destinationId: destination.id });
@@ -150,11 +172,22 @@ export class Site {
   }
 }
 
-function clusterFlags(brokers: Brokers | undefined): string[] {
-  if (brokers === undefined) return [];
-  return [
-    ...["--cluster-kafka", brokers.addresses.join(",")],
-    ...["--cluster-partitions", String(PARTITIONS)],
-    ...["--cluster-replicas", String(brokers.addresses.length)],
-  ];
+async function openBrokers({ nodes, brokers: count, hasLinks }: SiteOptions) {
+  if (count === 0) return {};
+  const disks = mountMissing === undefined ? { diskBytes: DISK_BYTES } : {};
+  if (!hasLinks) return { brokers: await startBrokers(count, [], disks) };
+  const links = await startLinkedBrokers(nodes, [], disks);
+  return { brokers: links, links };
 }
+
+const clusterFlags = (addresses: string[]) => [
+  ...["--cluster-kafka", addresses.join(",")],
+  ...["--cluster-partitions", String(PARTITIONS)],
+  ...["--cluster-replicas", String(addresses.length)],
+];
+
+/** The items, beginning with the one at `first`, in their order around. */
+const rotated = <T>(items: readonly T[], first: number): T[] => {
+  const at = first % items.length;
+  return [...items.slice(at), ...items.slice(0, at)];
+};

@@ -1,0 +1,21 @@
+import { expect, test } from "bun:test";
+import type { Sample } from "../crash/load.ts";
+import { figuresOf } from "./figures.ts";
+
+test("figures have the requests that began inside the span, by kind", () => {
+  const sample = (kind: Sample["kind"], startedAt: number, ms: number, status = 200): Sample => ({
+    ...{ kind, node: "node-1", startedAt, ms, status },
+  });
+  const samples = [
+    sample("pixel", 9, 1_000),
+    sample("pixel", 10, 3),
+    sample("read", 11, 7),
+    sample("pixel", 12, 40, 503),
+    sample("pixel", 13, 5),
+    sample("pixel", 20, 1_000),
+  ];
+  expect(figuresOf(samples, 10, 20)).toEqual({
+    pixel: { statuses: { 200: 2, 503: 1 }, p50Ms: 5, p99Ms: 5, maxMs: 40 },
+    read: { statuses: { 200: 1 }, p50Ms: 7, p99Ms: 7, maxMs: 7 },
+  });
+});
