@@ -16,6 +16,8 @@ export interface SiteOptions {
   brokers: 0 | 1 | 3;
   /** Whether the links among three brokers, and from nodes to brokers, can be disturbed. */
   hasLinks?: boolean;
+  /** Lines of `server.properties`. */
+  brokerSettings?: string[];
   /** Whether all nodes name the brokers in one order; by default each begins with another one. */
   isOneOrder?: boolean;
   /** Size of each node's own disk, where disks can be mounted. */
@@ -172,11 +174,12 @@ export class Site {
   }
 }
 
-async function openBrokers({ nodes, brokers: count, hasLinks }: SiteOptions) {
+async function openBrokers(options: SiteOptions) {
+  const { nodes, brokers: count, hasLinks, brokerSettings: settings = [] } = options;
   if (count === 0) return {};
   const disks = mountMissing === undefined ? { diskBytes: DISK_BYTES } : {};
-  if (!hasLinks) return { brokers: await startBrokers(count, [], disks) };
-  const links = await startLinkedBrokers(nodes, [], disks);
+  if (!hasLinks) return { brokers: await startBrokers(count, settings, disks) };
+  const links = await startLinkedBrokers(nodes, settings, disks);
   return { brokers: links, links };
 }
 
