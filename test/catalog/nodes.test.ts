@@ -39,7 +39,7 @@ test("a catalog that cannot be opened stops to read its log", async () => {
   let following = 0;
   const watched: OrderedLog = {
     append: (entry) => log.append(entry),
-    end: () => log.end(),
+    knownEnd: () => log.knownEnd(),
     trim: (position) => log.trim(position),
     trouble: () => log.trouble(),
     follow(position, take) {

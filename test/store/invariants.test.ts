@@ -53,8 +53,8 @@ test("a store whose view has stopped at a broken invariant refuses changes, with
   const { logger, lines } = listeningLogger();
   let take: (entries: readonly LogEntry[]) => Promise<void> = async () => {};
   const log = {
-    append: async () => {},
-    end: async () => 1,
+    append: async () => 1,
+    knownEnd: async () => 1,
     trim: async () => {},
     follow(_: number, given: typeof take) {
       take = given;

@@ -22,16 +22,17 @@ export class MemoryLog implements OrderedLog {
     this.#options = options;
   }
 
-  async append(entry: Uint8Array): Promise<void> {
+  async append(entry: Uint8Array): Promise<number> {
     const fate = this.#options.fate?.() ?? "kept";
     await this.#step();
     if (fate === "lost") throw new Error("Append lost");
-    this.entries.push(entry.slice());
+    const position = this.entries.push(entry.slice()) - 1;
     await this.#step();
     if (fate === "unanswered") throw new Error("No response");
+    return position;
   }
 
-  async end(): Promise<number> {
+  async knownEnd(): Promise<number> {
     await this.#step();
     const { length } = this.entries;
     await this.#step();

@@ -3,7 +3,12 @@ import { CircuitBreaker } from "../../concurrency/circuit-breaker.ts";
 import type { KafkaClients } from "../../kafka/client.ts";
 import { IdempotentProducer } from "../../kafka/idempotent-producer.ts";
 import type { Logger } from "../../observe/log.ts";
-import type { Follower, LogEntry, OrderedLog } from "../../store/ordered/ordered-log.ts";
+import {
+  BARRIER,
+  type Follower,
+  type LogEntry,
+  type OrderedLog,
+} from "../../store/ordered/ordered-log.ts";
 import { ensureTopic, type TopicIds } from "../topics/ensure-topic.ts";
 import { Fetcher, type FetchResult } from "../topics/fetcher.ts";
 import { TopicIdentity, TopicRecreated } from "../topics/topic-identity.ts";
@@ -47,50 +52,24 @@ export async function openOrderedTopic(options: OrderedTopicOptions): Promise<Or
   await ensureTopic(admin, { name, partitions, replicas }, ids);
   const producer = new IdempotentProducer({ producer: clients.producer(), topic: name });
   const identity = new TopicIdentity(name);
-  const asker = new Fetcher({
-    consumer: clients.fetchConsumer(),
-    topic: name,
-    waitMs: 0,
-    identity,
-  });
-  // A fetch that waits for entries delays all other requests of its connections.
   const consumer = clients.fetchConsumer();
   const fetcher = new Fetcher({ consumer, topic: name, waitMs: FOLLOW_MS, identity });
   const isNeeded = () => clients.isOpen();
-  const gate = new CircuitBreaker({ probe: () => asker.offsets("end"), isNeeded });
-  let asking: Promise<bigint[]> | undefined;
-  /**
-   * Reads the end offsets of all partitions. Calls in the same turn of the event loop share one
-   * request.
-   */
-  const ends = () => {
-    asking ??= Promise.resolve().then(() => {
-      asking = undefined;
-      return gate.run(() => asker.offsets("end"));
-    });
-    return asking;
-  };
   return Array.from({ length: partitions }, (_, partition): OrderedLog => {
     let trouble: string | undefined;
     const tell = (reason: string | undefined) => {
       trouble = reason;
     };
-    // Readers pass over an entry without bytes.
-    const probe = async () => {
+    const append = async (entry: Uint8Array) => {
+      // Changes based on entries of the former topic are not written to its successor.
       identity.expectUnchanged();
-      await producer.send(partition, () => Buffer.alloc(0));
+      return Number(await producer.send(partition, () => Buffer.from(entry)));
     };
-    const appending = new CircuitBreaker({ probe, isNeeded });
+    const appending = new CircuitBreaker({ probe: () => append(BARRIER), isNeeded });
     return {
-      async append(entry) {
-        await appending.run(async () => {
-          // Changes based on entries of the former topic are not written to its successor.
-          identity.expectUnchanged();
-          await producer.send(partition, () => Buffer.from(entry));
-        });
-      },
-      async end() {
-        return Number((await ends())[partition]);
+      append: (entry) => appending.run(() => append(entry)),
+      async knownEnd() {
+        return Number((await fetcher.offsets("end"))[partition]);
       },
       async trim(position) {
         const partitions = [{ partition, offset: BigInt(position) }];

@@ -58,6 +58,9 @@ export function encodeChangeSet(set: ChangeSet, format = SHARED_FORMAT): Uint8Ar
   });
 }
 
+export const entriesLength = (entries: readonly Uint8Array[]) =>
+  entries.reduce((sum, { length }) => sum + length, 0);
+
 /**
  * Returns the version of the format of an entry that this release cannot read. Returns undefined
  * for an entry in a format up to `SHARED_FORMAT`, which this release can read.

@@ -98,13 +98,16 @@ export class LogCompaction {
 
   /**
    * Starts a compaction or deletes replaced log entries in the background, if either is due. The
-   * store calls this after each of this node's change sets that took effect. The node with the most
-   * change sets therefore usually compacts, and its compaction rarely conflicts with other nodes.
+   * store calls this after each of this node's change sets that took effect, and after each read.
+   * The node with the most change sets usually compacts, and its compaction rarely conflicts with
+   * other nodes. After a read a node compacts only a log that grows by reads alone.
    */
-  runIfDue(place: ViewPosition): void {
+  runIfDue(place: ViewPosition, after: "change" | "read"): void {
     if (this.#running !== undefined || this.#isClosed) return;
     const step = performance.now() < this.#notBefore ? undefined : this.#wanted(place);
     if (step === undefined) return;
+    const isUnchanged = place.next - place.version > this.#bounds.min.rows;
+    if (step === "compact" && after === "read" && !isUnchanged) return;
     const { logger, name } = this.#options;
     this.#running = (step === "compact" ? this.#compact() : this.#trim())
       .catch((error) => {

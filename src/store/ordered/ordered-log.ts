@@ -4,12 +4,17 @@
  */
 export interface OrderedLog {
   /**
-   * Appends an entry, and resolves once the entry is durable. After a rejection the entry may still
-   * be in the log.
+   * Appends an entry, and resolves with the entry's position once the entry is durable. Entries that
+   * were durable before the call have lower positions. After a rejection the entry may still be in
+   * the log.
    */
-  append(entry: Uint8Array): Promise<void>;
-  /** Reads the position after the last durable entry. The request is sent after the call. */
-  end(): Promise<number>;
+  append(entry: Uint8Array): Promise<number>;
+  /**
+   * Reads the position after the last durable entry that the log's leader knows. The result can be
+   * too low, because a leader that was replaced keeps answering while it does not know of its
+   * successor. Only an append proves what the log contains.
+   */
+  knownEnd(): Promise<number>;
   /** Deletes the entries before a position from the shared log, for all nodes. */
   trim(position: number): Promise<void>;
   /**
@@ -22,11 +27,17 @@ export interface OrderedLog {
   trouble(): string | undefined;
 }
 
-/** Entry of an ordered log. An entry without bytes only tests whether the log is writable. */
+/** Entry of an ordered log. An entry without bytes changes nothing: see `BARRIER`. */
 export interface LogEntry {
   position: number;
   bytes: Uint8Array;
 }
+
+/**
+ * Entry without content, which readers pass over. A node appends it to learn whether the log is
+ * writable, and where the log ends.
+ */
+export const BARRIER = new Uint8Array(0);
 
 export interface Follower {
   /** Stops passing entries to `take`. Resolves once the running call of `take` has ended. */

@@ -1,14 +1,15 @@
 import type { Key } from "lmdb";
 import { InvariantError } from "../../assert.ts";
+import { withTimeLimit } from "../../concurrency/time-limit.ts";
 import { ApiError, StartError } from "../../errors.ts";
 import type { ChangeOptions, Store } from "../store.ts";
 import type { Table } from "../table.ts";
-import { encodeChangeSet, newerFormat, SHARED_FORMAT } from "./change-set.ts";
+import { encodeChangeSet, entriesLength, newerFormat, SHARED_FORMAT } from "./change-set.ts";
 import { LogCompaction, type LogCompactionOptions } from "./log-compaction.ts";
-import { OrderedLogEnd } from "./log-end.ts";
+import { LogShortenedError, OrderedLogEnd } from "./log-end.ts";
 import type { Follower, LogEntry } from "./ordered-log.ts";
 import { type ApplyResult, OrderedView } from "./ordered-view.ts";
-import { type PendingChange, resolveChanges } from "./pending-change.ts";
+import { dryRunChanges, type PendingChange, resolveChanges } from "./pending-change.ts";
 import { Proposals } from "./proposals.ts";
 import { ViewProgress } from "./view-progress.ts";
 
@@ -61,8 +62,6 @@ class NodeStore implements OrderedStore {
   #running: Promise<void> | undefined;
   readonly #logEnd: OrderedLogEnd;
   readonly #progress: ViewProgress;
-  /** Message part if the log ends below the position of this node's copy; otherwise undefined. */
-  #ahead: string | undefined;
   /** Sentence about why reading the log has stopped for good; undefined while the store reads. */
   #refusal: string | undefined;
   #closed = false;
@@ -70,7 +69,6 @@ class NodeStore implements OrderedStore {
   constructor(options: OrderedStoreOptions) {
     this.#options = { changeSetBytesMax: CHANGE_SET_BYTES_MAX, ...options };
     const { local, log } = options;
-    this.#logEnd = new OrderedLogEnd(log);
     // Tables cannot be opened within a transaction, and a compaction reads all tables.
     for (const name of local.tables()) local.table(name);
     const isKnown = (number: number) => this.#proposals.isKnown(number);
@@ -82,6 +80,7 @@ class NodeStore implements OrderedStore {
     });
     const { next, lacks } = this.#view.position();
     this.#progress = new ViewProgress(next, lacks === undefined);
+    this.#logEnd = new OrderedLogEnd(log, this.#progress);
     this.#follower = log.follow(next, (entries) => this.#takeKnown(entries));
   }
 
@@ -104,30 +103,29 @@ class NodeStore implements OrderedStore {
 
   async catchUp(): Promise<void> {
     if (this.#refusal !== undefined) throw new ApiError("unavailable", this.#refusal);
-    const read = this.#progress.next;
     let end: number;
     try {
       end = await this.#logEnd.read();
     } catch (cause) {
+      this.#stopIfShortened(cause);
       throw this.#unavailable("cannot be compared with the other nodes'", cause);
     }
-    this.#ahead = end < read ? `has ${read} entries of its log, which ends at ${end}` : undefined;
-    // The view would skip new entries below its position.
-    if (this.#ahead !== undefined) throw this.#unavailable(this.#ahead);
     await this.#timely(this.#progress.reach(end));
+    if (this.#progress.isComplete) this.#compaction.runIfDue(this.#view.position(), "read");
   }
 
   async recover(): Promise<void> {
-    const { name } = this.#options;
     const until = performance.now() + AHEAD_MS_MAX;
     for (;;) {
       if (this.#closed) throw this.#unavailable("is closed");
       if (this.#refusal !== undefined) throw new StartError(this.#refusal);
       try {
+        await this.#logEnd.expectKnown();
         return await this.catchUp();
-      } catch {
-        const isLate = performance.now() > until;
-        if (isLate && this.#ahead !== undefined) throw new StartError(`${name} ${this.#ahead}`);
+      } catch (error) {
+        // The leader may not have heard yet of the newest entries that this node has read.
+        const isShort = error instanceof LogShortenedError && performance.now() > until;
+        if (isShort) throw new StartError(`${this.#options.name} ${error.message}`);
         await Bun.sleep(RETRY_MS);
       }
     }
@@ -135,7 +133,7 @@ class NodeStore implements OrderedStore {
 
   trouble(): string | undefined {
     const { local, log, name } = this.#options;
-    const own = this.#ahead ?? (this.#progress.isComplete ? undefined : "is being read");
+    const own = this.#progress.isComplete ? undefined : "is being read";
     const trouble = this.#refusal ?? local.trouble() ?? log.trouble();
     return trouble ?? (own && `${name} ${own}`);
   }
@@ -161,40 +159,35 @@ class NodeStore implements OrderedStore {
 
   /** Commits calls of `change` as one change set. Each call sees the writes of earlier calls. */
   async #decide(batch: readonly PendingChange[]): Promise<void> {
+    const { local, changeSetBytesMax } = this.#options;
     const until = performance.now() + CHANGE_MS_MAX;
     try {
       const isKnown = batch.every(({ allowStale }) => allowStale);
-      // An `apply` that throws must have seen all acknowledged changes, too.
-      if (!isKnown || this.#refusal !== undefined) await this.catchUp();
+      // Whether the view has all changes that were acknowledged before the calls.
+      let isCurrent = false;
       while (performance.now() < until) {
-        if (!this.#progress.isComplete) await this.catchUp();
-        const { outcomes, writes, base } = await this.#dryRun(batch);
+        if (!this.#canRead()) await this.catchUp();
+        const { outcomes, writes, base } = await dryRunChanges(local, this.#view, batch);
         if (base === undefined) continue;
+        // A change set that takes effect shows that the view was current. Without writes, such as
+        // when an `apply` throws, the view must be compared with the log.
+        if (writes.length === 0 && !isKnown && !isCurrent) {
+          await this.catchUp();
+          isCurrent = true;
+          continue;
+        }
         const set = { author: this.#author, number: this.#proposals.next, base, writes };
         const entries = encodeChangeSet(set);
-        if (lengthOf(entries) > this.#options.changeSetBytesMax)
-          return await this.#decideApart(batch);
+        if (entriesLength(entries) > changeSetBytesMax) return await this.#decideApart(batch);
         const isDecided =
           writes.length === 0 || (await this.#propose(set.number, entries, isKnown));
         if (isDecided) return resolveChanges(batch, outcomes);
+        isCurrent = true;
       }
       throw this.#unavailable("is changed too often by other nodes");
     } catch (error) {
       for (const { reject } of batch) reject(error);
     }
-  }
-
-  /** Runs calls of `change` without committing. `base` is undefined while rows are missing. */
-  async #dryRun(batch: readonly PendingChange[]) {
-    let base: number | undefined;
-    const learn = () => {
-      const { version, lacks } = this.#view.position();
-      base = version;
-      if (lacks !== undefined) base = undefined;
-    };
-    const applies = [learn, ...batch.map(({ apply }) => apply)];
-    const { outcomes, writes } = await this.#options.local.dryRun(applies);
-    return { outcomes: outcomes.slice(1), writes, base };
   }
 
   async #decideApart(batch: readonly PendingChange[]): Promise<void> {
@@ -221,6 +214,7 @@ class NodeStore implements OrderedStore {
       return await this.#timely(Promise.race([outcome, kept]));
     } catch (cause) {
       if (cause instanceof ApiError) throw cause;
+      this.#stopIfShortened(cause);
       throw new ApiError("unavailable", "The change could not be stored");
     } finally {
       this.#proposals.delete(number);
@@ -228,7 +222,7 @@ class NodeStore implements OrderedStore {
   }
 
   async #append(entries: readonly Uint8Array[]): Promise<void> {
-    for (const entry of entries) await this.#options.log.append(entry);
+    for (const entry of entries) await this.#logEnd.append(entry);
   }
 
   /** Applies the entries before the first one in a newer format. Throws if one exists. */
@@ -247,6 +241,22 @@ class NodeStore implements OrderedStore {
     throw new Error(refusal);
   }
 
+  /** Whether the log can be read at present, so that the outcome of a change set will be known. */
+  #canRead(): boolean {
+    const isRefused = this.#refusal !== undefined || this.#options.log.trouble() !== undefined;
+    return this.#progress.isComplete && !isRefused;
+  }
+
+  /**
+   * Stops reading if the log has lost entries that this node has read: the view would skip entries
+   * that follow in their place.
+   */
+  #stopIfShortened(error: unknown): void {
+    if (!(error instanceof LogShortenedError)) return;
+    this.#stopReading(`${this.#options.name} ${error.message}`);
+    throw new ApiError("unavailable", this.#refusal!);
+  }
+
   /** Stops reading for good. Calls in progress and later calls reject with `refusal`. */
   #stopReading(refusal: string): void {
     this.#refusal = refusal;
@@ -261,7 +271,7 @@ class NodeStore implements OrderedStore {
     // The deleted entries may have held the outcome of the other proposals.
     if (hasGap) this.#proposals.rejectAll(new Error("The entry was deleted before it was read"));
     if (this.#progress.isComplete && own.values().some((isEffective) => isEffective)) {
-      this.#compaction.runIfDue(position);
+      this.#compaction.runIfDue(position, "change");
     }
   }
 
@@ -277,16 +287,9 @@ class NodeStore implements OrderedStore {
     }
   }
 
-  async #timely<T>(promise: Promise<T>): Promise<T> {
-    const late = Promise.withResolvers<never>();
-    const timer = setTimeout(() => {
-      late.reject(this.#unavailable("is behind the other nodes'"));
-    }, CHANGE_MS_MAX);
-    try {
-      return await Promise.race([promise, late.promise]);
-    } finally {
-      clearTimeout(timer);
-    }
+  #timely<T>(promise: Promise<T>): Promise<T> {
+    const late = () => this.#unavailable("is behind the other nodes'");
+    return withTimeLimit(promise, CHANGE_MS_MAX, late);
   }
 
   #unavailable(state: string, cause?: unknown): ApiError {
@@ -295,6 +298,3 @@ class NodeStore implements OrderedStore {
     return new ApiError("unavailable", `${name} ${state}`);
   }
 }
-
-const lengthOf = (entries: readonly Uint8Array[]) =>
-  entries.reduce((sum, { length }) => sum + length, 0);

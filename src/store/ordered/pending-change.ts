@@ -1,4 +1,6 @@
 import type { DryRun } from "../row-write.ts";
+import type { LocalStore } from "../store.ts";
+import type { OrderedView } from "./ordered-view.ts";
 
 /** A call of `change` whose promise is not resolved or rejected yet. */
 export interface PendingChange {
@@ -18,4 +20,22 @@ export function resolveChanges(
     if (outcome.status === "fulfilled") resolve(outcome.value);
     else reject(outcome.reason);
   }
+}
+
+/**
+ * Runs calls of `change` on a view without committing. `base` is the version of the view that they
+ * met. It is undefined while the view lacks rows.
+ */
+export async function dryRunChanges(
+  local: LocalStore,
+  view: OrderedView,
+  changes: readonly PendingChange[],
+) {
+  let base: number | undefined;
+  const learn = () => {
+    const { version, lacks } = view.position();
+    base = lacks === undefined ? version : undefined;
+  };
+  const { outcomes, writes } = await local.dryRun([learn, ...changes.map(({ apply }) => apply)]);
+  return { outcomes: outcomes.slice(1), writes, base };
 }
