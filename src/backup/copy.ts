@@ -10,6 +10,7 @@ import type { LaneRecord } from "../pipeline/model/lane-record.ts";
 import { COMPACTION_TABLE, POSITION_TABLE } from "../store/ordered/compaction-progress.ts";
 import { encodeValue } from "../store/row-write.ts";
 import type { LocalStore, Store } from "../store/store.ts";
+import type { Table } from "../store/table.ts";
 import { cursorOf, type UnsettledKeys } from "./unsettled.ts";
 
 /** Events that were copied to one event log of the new server or cluster. */
@@ -81,9 +82,20 @@ export async function copyCatalog(from: LocalStore, to: Store, ends: Positions):
     await copyRows(rows, {
       to: () => to,
       bytesOf: ({ value }) => encodeValue(value).length,
-      put: ({ key, value }) =>
-        table.put(key, name === "connections" ? endWindows(value, ends) : value),
+      put({ key, value }) {
+        if (name === WORKSPACES) expectOnlyCopies(table, from);
+        table.put(key, name === "connections" ? endWindows(value, ends) : value);
+      },
     });
+  }
+}
+
+/** Throws when a node that started meanwhile has created a workspace. */
+function expectOnlyCopies(workspaces: Table<unknown, Key>, from: LocalStore): void {
+  const known = from.table<unknown, Key>(WORKSPACES);
+  for (const key of workspaces.getKeys({})) {
+    if (known.doesExist(key)) continue;
+    throw new StartError("Expected no node to run meanwhile, but one has created a workspace");
   }
 }
 

@@ -53,6 +53,7 @@ export async function importStandalone(config: Config, logger: Logger): Promise<
   expectDataDirectory(config);
   await using stack = new AsyncDisposableStack();
   stack.defer(await acquireDataLock(config));
+  const keepMade = removeAfterFailure(stack, [clusterDirectory(config, "")]);
   if (!existsSync(catalogDirectory(config))) {
     throw new StartError(`Expected the data of a server without cluster.kafka in ${config.data}`);
   }
@@ -80,8 +81,11 @@ export async function importStandalone(config: Config, logger: Logger): Promise<
   await ledger.close();
   const rows = openStore(catalogOptions(catalogDirectory(config), logger));
   stack.defer(() => rows.close());
+  await cluster.expectNoNodeSince();
   await copyCatalog(rows, cluster.catalog, endsOf(placed));
+  await cluster.expectNoNodeSince();
   const workspaces = catalog.workspaces.list().length;
+  keepMade();
   await stack.disposeAsync();
   moveDataAside(config);
   return { workspaces, events: countOf(placed), deadLetters };
@@ -89,14 +93,17 @@ export async function importStandalone(config: Config, logger: Logger): Promise<
 
 /** Exports the data of a stopped cluster into a new data directory for a standalone server. */
 export async function exportStandalone(config: Config, logger: Logger): Promise<MigrationCounts> {
-  if (existsSync(catalogDirectory(config))) {
+  if (standaloneDirectories(config).some((it) => existsSync(it))) {
     throw new StartError(`Expected a directory without data, got ${config.data}`);
   }
   expectBrokers(config);
   await using stack = new AsyncDisposableStack();
   prepareDataDirectory(config);
   stack.defer(await acquireDataLock(config));
+  const made = [...standaloneDirectories(config), clusterDirectory(config, "")];
+  const keepMade = removeAfterFailure(stack, made);
   const cluster = await openStoppedCluster(config, logger, stack);
+  const ends = await cluster.logs.ends();
   const catalog = await cluster.openCatalog();
   const debts: UnsettledKeys = new Map();
   const shared = sharedReaderOf(cluster.logs.readers, logger);
@@ -118,9 +125,35 @@ export async function exportStandalone(config: Config, logger: Logger): Promise<
   const to = openStore(catalogOptions(catalogDirectory(config), logger));
   stack.defer(() => to.close());
   await copyCatalog(cluster.view, to, endsOf(placed));
+  await cluster.expectNoNodeSince();
+  if (!Bun.deepEquals(await cluster.logs.ends(), ends)) {
+    throw new StartError("Expected no new events during the export; stop all nodes and repeat it");
+  }
+  keepMade();
   await stack.disposeAsync();
   rmSync(clusterDirectory(config, ""), { recursive: true });
   return { workspaces, events: countOf(placed), deadLetters };
+}
+
+/** Directories with the data of a standalone server; without the first, there are no such data. */
+const standaloneDirectories = (config: Config) => [
+  catalogDirectory(config),
+  eventsDirectory(config),
+  deliveryDirectory(config),
+];
+
+/**
+ * Makes the stack remove the directories that do not exist yet, so that a failed command leaves
+ * nothing that a later start refuses. The returned function ends this, once all is done.
+ */
+function removeAfterFailure(stack: AsyncDisposableStack, directories: string[]): () => void {
+  let made = directories.filter((it) => !existsSync(it));
+  stack.defer(() => {
+    for (const it of made) rmSync(it, { recursive: true, force: true });
+  });
+  return () => {
+    made = [];
+  };
 }
 
 function expectNoJobs(ledger: Ledger): void {
@@ -165,7 +198,8 @@ async function appendStandalone(
 function moveDataAside(config: Config): void {
   const aside = join(config.data, "before-cluster");
   mkdirSync(aside, { recursive: true, mode: 0o700 });
-  for (const path of [eventsDirectory(config), deliveryDirectory(config), catalogDirectory(config)])
+  // Without its catalog, the directory is a node's.
+  for (const path of standaloneDirectories(config))
     if (existsSync(path)) renameSync(path, join(aside, basename(path)));
   syncPath(aside);
   syncPath(config.data);

@@ -129,6 +129,8 @@ export async function openStoppedCluster(
   const catalog = openOrderedStore({ ...options, local: view, log: log! });
   stack.defer(() => catalog.close());
   await catalog.catchUp();
+  const claims = () => ledgers.map((ledger) => ledger.owner()?.claim);
+  const claimsBefore = claims();
   return {
     catalog,
     view,
@@ -142,6 +144,18 @@ export async function openStoppedCluster(
       if ([...catalog.table("workspaces").getKeys({ limit: 1 })].length === 0) return;
       throw new StartError(
         `Expected a cluster without data, but ${config["cluster.name"]} has some`,
+      );
+    },
+    /**
+     * Throws `StartError` when a node runs, or has run partitions since the cluster was opened. A
+     * node that meets ledgers without their catalog deletes them.
+     */
+    async expectNoNodeSince() {
+      await expectNoNodes(clients, config["cluster.name"]);
+      await Promise.all(stores.map((store) => store.catchUp()));
+      if (Bun.deepEquals(claims(), claimsBefore)) return;
+      throw new StartError(
+        `Expected no node to run meanwhile, but a node of ${config["cluster.name"]} did; stop all nodes and repeat the command`,
       );
     },
     /**

@@ -1,6 +1,6 @@
 import { defineCommand } from "citty";
 import type { BackupContents } from "../backup/verify.ts";
-import { expectDataDirectory } from "../first-start/data-directory.ts";
+import { expectDataDirectory, expectStandaloneData } from "../first-start/data-directory.ts";
 import { configFlags, loadConfig } from "../settings/reader.ts";
 
 export const backup = defineCommand({
@@ -15,6 +15,7 @@ export const backup = defineCommand({
   async run({ args }) {
     const config = loadConfig(args);
     expectDataDirectory(config);
+    expectStandaloneData(config);
     // Imported when the command runs: LMDB unpacks a library, which --help has to do without.
     const { backup } = await import("../backup/backup.ts");
     const { bytes, ...contents } = await backup(config, args.file as string);

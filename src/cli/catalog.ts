@@ -1,16 +1,17 @@
 import type { Catalog } from "../catalog/catalog.ts";
-import { catalogDirectory } from "../first-start/data-directory.ts";
+import { catalogDirectory, expectStandaloneData } from "../first-start/data-directory.ts";
 import { createLogger } from "../observe/log.ts";
 import type { Config } from "../settings/reader.ts";
 
 /**
  * Opens the catalog, calls `use` with it, and closes it. A server may have the catalog open at the
- * same time.
+ * same time. Throws `StartError` for the data directory of a cluster node.
  */
 export async function withCatalog(
   config: Config,
   use: (catalog: Catalog) => Promise<void> | void,
 ): Promise<void> {
+  expectStandaloneData(config);
   const logger = createLogger(config["log.level"]);
   // Imported when a command runs: LMDB unpacks a library, which --help has to do without.
   const { openCatalog } = await import("../catalog/open.ts");

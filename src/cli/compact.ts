@@ -5,6 +5,7 @@ import {
   catalogDirectory,
   deliveryDirectory,
   expectDataDirectory,
+  expectStandaloneData,
 } from "../first-start/data-directory.ts";
 import { configFlags, loadConfig } from "../settings/reader.ts";
 
@@ -17,6 +18,7 @@ export const compact = defineCommand({
   async run({ args }) {
     const config = loadConfig(args);
     expectDataDirectory(config);
+    expectStandaloneData(config);
     // Imported when the command runs: LMDB unpacks a library, which --help has to do without.
     const { compactStore } = await import("../store/lmdb/compact.ts");
     const stores = {

@@ -111,13 +111,30 @@ export function expectNodeDirectory(config: Config): void {
 }
 
 /**
- * Throws when a standalone server would start in the data directory of a cluster node. The server
- * would have an empty catalog there.
+ * Throws when a standalone server would start in the data directory of a cluster node, where it
+ * would have an empty catalog, or in one that a cluster has perhaps imported.
  */
 export function expectStandaloneDirectory(config: Config): void {
-  if (!existsSync(clusterDirectory(config, ""))) return;
+  const cluster = clusterDirectory(config, "");
+  if (!existsSync(cluster)) return;
+  const data = resolve(config.data);
   throw new StartError(
-    `Expected the setting cluster.kafka, since ${resolve(config.data)} is the data directory of a node`,
+    existsSync(catalogDirectory(config))
+      ? `Expected complete data in ${data}, but a cluster import or export was interrupted there: repeat the import, or export into another directory`
+      : `Expected the setting cluster.kafka, since ${data} is the data directory of a node`,
+  );
+}
+
+/**
+ * Throws when a command for the data of a standalone server is called for a cluster node. The
+ * command would create an empty catalog, and the node would not start in that directory.
+ */
+export function expectStandaloneData(config: Config): void {
+  if (existsSync(catalogDirectory(config))) return;
+  const isNode = existsSync(clusterDirectory(config, "")) || config["cluster.kafka"].length > 0;
+  if (!isNode) return;
+  throw new StartError(
+    `Expected the data of a server without cluster.kafka, but ${resolve(config.data)} is the data directory of a node: this command does not work on a cluster`,
   );
 }
 

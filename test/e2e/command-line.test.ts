@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { readdirSync, statSync } from "node:fs";
+import { mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pixelmillCommand } from "./command.ts";
 import {
@@ -341,4 +341,27 @@ test("compact rejects the data directory of a running server, and compacts a sto
   expect((await again.api("POST", "/v2/sources", { name: "New", type: "http" })).status).toBe(201);
   await again.stop();
   removeDirectory(server.directory);
+});
+
+test("commands for the data of a single server change nothing in the directory of a node", async () => {
+  const directory = temporaryDirectory();
+  const data = join(directory, "data");
+  mkdirSync(join(data, "cluster"), { recursive: true });
+  writeFileSync(join(data, "format"), "1\n");
+  const before = readdirSync(data, { recursive: true });
+  const commands = [
+    ["backup", join(directory, "backup.tar.zst")],
+    ["compact"],
+    ["workspace", "list"],
+    ["workspace", "create", "Shop"],
+    ["token", "create"],
+  ];
+  for (const command of commands) {
+    const { code, output, errors } = await pixelmill([...command, "--data", data]);
+    expect({ code, output }).toEqual({ code: 1, output: "" });
+    expect(errors).toContain("the data directory of a node: this command does not work");
+  }
+  expect(readdirSync(data, { recursive: true })).toEqual(before);
+  expect(readdirSync(directory)).toEqual(["data"]);
+  removeDirectory(directory);
 });
