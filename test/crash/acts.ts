@@ -12,10 +12,35 @@ export interface ActOptions {
   hangMs: number;
   /** Duration of an outage of all brokers. */
   awayMs: number;
+  /**
+   * Executables between which the nodes change, one node after the other, before each failure. The
+   * nodes run with two versions most of the time. Absent: no changes.
+   */
+  versions?: readonly string[];
 }
 
 /** Failures that a site can have, one for each round; some need brokers or other nodes. */
-export function actsOf(site: Site, { hangMs, awayMs }: ActOptions): Act[] {
+export function actsOf(site: Site, options: ActOptions): Act[] {
+  const failures = failuresOf(site, options);
+  const { versions = [] } = options;
+  if (versions.length < 2) return failures;
+  let changes = 0;
+  const versionChanged: Act = {
+    name: "a node changes its version",
+    async run({ nodes }, load) {
+      const node = nodes[changes % nodes.length]!;
+      const version = 1 + Math.floor(changes / nodes.length);
+      changes += 1;
+      node.command = [versions[version % versions.length]!];
+      await node.stop();
+      await node.start();
+      return { with: await load.goesOn() };
+    },
+  };
+  return failures.flatMap((failure) => [versionChanged, failure]);
+}
+
+function failuresOf(site: Site, { hangMs, awayMs }: ActOptions): Act[] {
   const { brokers } = site;
   /** Measures recovery on the other nodes while one is down; a single node has none. */
   const without = async (load: Load): Promise<Record<string, number>> =>

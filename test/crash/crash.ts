@@ -2,10 +2,11 @@
  * Crash test: nodes and brokers are killed, hang and restart under a load of pixels and API calls.
  * At the end each acknowledged pixel must be at its destination or among the dead letters.
  *
- *   npm run crash [ROUNDS] [-- --kafka] [--only=WORD]
+ *   npm run crash [ROUNDS] [-- --kafka] [--only=WORD] [--versions=EXECUTABLE,EXECUTABLE]
  *
  * Runs one node on its disk, or with `--kafka` three nodes on three brokers; with `--only`, only
- * the failures whose name contains the word. Exits with 1 on a violation.
+ * the failures whose name contains the word. With `--versions`, a node changes to the next
+ * executable before each failure, forth and back. Exits with 1 on a violation.
  */
 import { judge, type Verdict } from "../soak/oracle.ts";
 import { type ActOptions, actsOf } from "./acts.ts";
@@ -132,11 +133,13 @@ if (import.meta.main) {
   const isCluster = flags.includes("--kafka");
   const [rounds = "20"] = flags.filter((it) => !it.startsWith("--"));
   const only = flags.find((it) => it.startsWith("--only="))?.slice("--only=".length);
+  const versions = flags.find((it) => it.startsWith("--versions="))?.slice("--versions=".length);
   const print = (row: object) => process.stdout.write(`${JSON.stringify(row)}\n`);
   const report = await crash({
     ...(isCluster ? { nodes: 3, brokers: 3 as const } : { nodes: 1, brokers: 0 as const }),
     ...{ rounds: Number(rounds), users: 50, pixelsPerSecond: 100 },
     ...(only !== undefined && { only }),
+    ...(versions !== undefined && { versions: versions.split(",") }),
     ...{ hangMs: 15_000, awayMs: 60_000, quietMs: 5_000, onRound: print },
   });
   print(report);

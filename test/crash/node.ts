@@ -20,12 +20,15 @@ export class Node {
     readonly directory: string,
     private readonly flags: string[],
     private readonly patienceMs = PATIENCE_MS,
+    /** Command that starts the executable; absent: that of this checkout. */
+    public command?: string[],
   ) {}
 
   async start(): Promise<void> {
-    const { directory } = this;
+    const { directory, flags, command } = this;
+    const options = { directory, flags, ...(command && { command }) };
     // The port of a killed node may be in use for a moment longer.
-    const start = () => startServer({ directory, flags: this.flags }).catch(() => undefined);
+    const start = () => startServer(options).catch(() => undefined);
     this.#server = await waitFor(start, `${this.name} to start`, START_MS_MAX);
   }
 

@@ -24,6 +24,8 @@ export interface SiteOptions {
   nodeDiskBytes?: number;
   /** Client timeout in milliseconds. */
   patienceMs?: number;
+  /** Executables of several versions: all nodes start with the first. Absent: this checkout. */
+  versions?: readonly string[];
 }
 
 const PARTITIONS = 6;
@@ -59,7 +61,7 @@ export class Site {
   ) {}
 
   static async open(options: SiteOptions): Promise<Site> {
-    const { nodes: count, nodeDiskBytes } = options;
+    const { nodes: count, nodeDiskBytes, versions } = options;
     const directory = temporaryDirectory();
     const received = join(directory, "received");
     mkdirSync(received);
@@ -80,7 +82,7 @@ export class Site {
       if (addresses !== undefined) {
         flags.push(...clusterFlags(options.isOneOrder ? addresses : rotated(addresses, index)));
       }
-      return new Node(name, own, flags, options.patienceMs);
+      return new Node(name, own, flags, options.patienceMs, versions?.slice(0, 1));
     });
     const end = async () => {
       await Promise.all(nodes.map((node) => node.kill()));
