@@ -17,6 +17,11 @@ export interface BrokerHealth {
    * has left the cluster are closed, and new ones fail at once.
    */
   routeConnections(client: Pick<Base, "connections">): void;
+  /**
+   * Sends a request to each probed broker that answers at present, through a client of this broker
+   * alone. Resolves with the results of the requests that succeed within `UNRESPONSIVE_MS`.
+   */
+  askEach<T>(ask: (client: Base) => Promise<T>): Promise<T[]>;
   /** Returns the sorted addresses of the probed brokers that do not answer at present. */
   unresponsive(): string[];
   close(): Promise<void>;
@@ -104,6 +109,13 @@ class BrokerMonitor implements BrokerHealth {
     };
     Object.assign(connections, { get: reach, getFirstAvailable: reachFirst });
     this.#guided.push(connections);
+  }
+
+  async askEach<T>(ask: (client: Base) => Promise<T>): Promise<T[]> {
+    const asked = [...this.#asked.values()].filter(({ address }) => this.#answers(address));
+    const answers = asked.map(({ asker }) => Promise.race([ask(asker), rejectLate()]));
+    const settled = await Promise.allSettled(answers);
+    return settled.flatMap((it) => (it.status === "fulfilled" ? [it.value] : []));
   }
 
   unresponsive(): string[] {
@@ -273,4 +285,9 @@ class BrokerMonitor implements BrokerHealth {
   #closedError(): Error {
     return new this.#kafka.NetworkError("The clients are closed", { canRetry: false });
   }
+}
+
+async function rejectLate(): Promise<never> {
+  await Bun.sleep(UNRESPONSIVE_MS);
+  throw new Error(`Expected the broker to answer within ${UNRESPONSIVE_MS} ms`);
 }

@@ -1,6 +1,7 @@
 import type { Admin, ConnectionPool, Consumer, GroupOptions, Producer } from "@platformatic/kafka";
 import { monitorBrokers } from "./broker-health.ts";
 import type { OutdatedBroker } from "./cluster-view.ts";
+import { askAllForCoordinator, followCoordinator } from "./group-coordinator.ts";
 import { type KafkaLibrary, loadKafkaLibrary } from "./library.ts";
 import { createProduceClient, type ProduceClient } from "./produce-client.ts";
 import { useClusterView } from "./view-metadata.ts";
@@ -80,6 +81,7 @@ export async function connectClients(settings: BrokerSettings): Promise<KafkaCli
     admin() {
       const admin = new Admin(options);
       acceptLeaderlessPartitions(kafka, admin);
+      askAllForCoordinator(kafka, admin, health);
       return keep(admin, () => admin.close());
     },
     producer() {
@@ -93,7 +95,12 @@ export async function connectClients(settings: BrokerSettings): Promise<KafkaCli
       ends.push(() => fetching.close());
       return fetchOver(fetching, consume({ ...FETCH_OPTIONS, groupId: CLIENT_ID }));
     },
-    groupConsumer: (group) => consume({ ...GROUP_OPTIONS, ...group }),
+    groupConsumer(group) {
+      const consumer = consume({ ...GROUP_OPTIONS, ...group });
+      const stop = followCoordinator(kafka, consumer, group.groupId, health);
+      ends.push(async () => stop());
+      return consumer;
+    },
     unresponsiveBrokers: () => health.unresponsive(),
     outdatedBrokers: () => health.view.outdated(),
     isOpen: () => isOpen,

@@ -1,0 +1,225 @@
+import type { Admin, Base, Connection, Consumer } from "@platformatic/kafka";
+import type { BrokerHealth } from "./broker-health.ts";
+import type { KafkaLibrary } from "./library.ts";
+
+/** A broker that coordinates a group. */
+interface Coordinator {
+  nodeId: number;
+  host: string;
+  port: number;
+}
+
+/** The coordinator of a group according to one broker. */
+export interface CoordinatorAnswer {
+  coordinator: Coordinator;
+  /**
+   * Sum of the leader epochs that the broker knows of the partitions of `GROUPS_TOPIC`. An epoch
+   * ascends with each leader, so the broker with the largest sum knows the newest leaders.
+   */
+  epochs: number;
+}
+
+/**
+ * Chooses the group's coordinator from the answers of several brokers: the one that the brokers with
+ * the newest leaders name, or, if these differ, most of them. Undefined without answers.
+ */
+export function coordinatorInOffice(
+  answers: readonly CoordinatorAnswer[],
+): Coordinator | undefined {
+  const newest = Math.max(...answers.map(({ epochs }) => epochs));
+  const believed = answers.filter(({ epochs }) => epochs === newest);
+  const votes = Map.groupBy(believed, ({ coordinator }) => coordinator.nodeId);
+  const [first] = [...votes].sort(
+    ([one, its], [other, others]) => others.length - its.length || one - other,
+  );
+  return first?.[1][0]?.coordinator;
+}
+
+/** Interval in milliseconds at which a member checks that its coordinator is in office. */
+const CHECK_MS = 2_000;
+/** Kafka's topic of the groups' states. The leader of one of its partitions coordinates a group. */
+const GROUPS_TOPIC = "__consumer_offsets";
+const GROUP_KEY_TYPE = 0;
+
+type Callback<T> = (error: Error | null, result?: T) => void;
+type Api = ((...args: unknown[]) => void) & { key: number; version: number };
+/** Methods of the Kafka library's clients that its classes do not declare as public. */
+type Internals = {
+  [name: symbol]: (...args: unknown[]) => void;
+};
+interface Coordinators {
+  coordinators: Coordinator[];
+}
+interface Leaders {
+  topics: { partitions: { leaderEpoch: number }[] }[];
+}
+
+/** Requests of a member to its coordinator. */
+const GROUP_REQUESTS = new Set(["JoinGroup", "SyncGroup", "Heartbeat", "LeaveGroup"]);
+
+/**
+ * Makes a client ask all brokers that respond who coordinates a group, and believe those with the
+ * newest leaders. The Kafka library asks one broker. A coordinator that is cut off from the other
+ * brokers still answers, and names itself.
+ */
+export function askAllForCoordinator(
+  kafka: KafkaLibrary,
+  client: Admin | Consumer,
+  brokers: Pick<BrokerHealth, "askEach">,
+): void {
+  const { kGetApi } = kafka;
+  const internals = client as unknown as Internals;
+  const getApi = internals[kGetApi]!.bind(client);
+  const findApi = (api: Api): Api => {
+    const ask = (connection: unknown, type: unknown, keys: string[], answer: Callback<object>) => {
+      const [key] = keys as [string];
+      const isGroup = type === GROUP_KEY_TYPE && keys.length === 1;
+      const found = isGroup ? findCoordinator(kafka, key, brokers) : Promise.resolve(undefined);
+      void found
+        .catch(() => undefined)
+        .then((coordinator) => {
+          if (coordinator === undefined) api(connection, type, keys, answer);
+          else answer(null, { coordinators: [{ key, ...coordinator }] });
+        });
+    };
+    return withKey(api, ask as Api);
+  };
+  internals[kGetApi] = (name, callback) => {
+    getApi(name, (error: Error | null, api?: Api) => {
+      const isFind = name === "FindCoordinator" && api !== undefined;
+      (callback as Callback<Api>)(error, isFind ? findApi(api) : api);
+    });
+  };
+}
+
+async function findCoordinator(
+  kafka: KafkaLibrary,
+  group: string,
+  brokers: Pick<BrokerHealth, "askEach">,
+): Promise<Coordinator | undefined> {
+  const named = await brokers.askEach((broker) => coordinatorAt(kafka, broker, group));
+  if (new Set(named.map(({ nodeId }) => nodeId)).size <= 1) return named[0];
+  const answers = await brokers.askEach(async (broker) => ({
+    coordinator: await coordinatorAt(kafka, broker, group),
+    epochs: await epochsAt(kafka, broker),
+  }));
+  return coordinatorInOffice(answers);
+}
+
+/**
+ * Makes a member of a group use the coordinator that is in office. The Kafka library keeps a
+ * coordinator while it can connect to it, and also when the other brokers do not list it any more.
+ * This function asks for the coordinator again after each failed request that the coordinator has
+ * not decided. It also asks every `CHECK_MS`, and leaves a coordinator that is not in office.
+ * Returns a function that ends the checks.
+ */
+export function followCoordinator(
+  kafka: KafkaLibrary,
+  consumer: Consumer,
+  group: string,
+  brokers: Pick<BrokerHealth, "askEach">,
+): () => void {
+  askAllForCoordinator(kafka, consumer, brokers);
+  const { kGetApi, kGetConnection, NetworkError } = kafka;
+  const client = consumer as unknown as Internals;
+  const getApi = client[kGetApi]!.bind(consumer);
+  const getConnection = client[kGetConnection]!.bind(consumer);
+  /** Whether the next request to the coordinator must wait for a new answer who it is. */
+  let isDoubted = false;
+
+  /** Wraps a request to the coordinator, so that an undecided failure raises a doubt. */
+  function groupApi(api: Api): Api {
+    const ask = (...args: unknown[]) => {
+      const answer = args.pop() as Callback<unknown>;
+      api(...args, (error: Error | null, result?: unknown) => {
+        if (error && !isDecided(error)) isDoubted = true;
+        answer(error, result);
+      });
+    };
+    return withKey(api, ask as Api);
+  }
+
+  client[kGetApi] = (name, callback) => {
+    getApi(name, (error: Error | null, api?: Api) => {
+      const isOfGroup = GROUP_REQUESTS.has(name as string) && api !== undefined;
+      (callback as Callback<Api>)(error, isOfGroup ? groupApi(api) : api);
+    });
+  };
+  client[kGetConnection] = (broker, callback) => {
+    if (broker !== undefined && !isDoubted) {
+      getConnection(broker, callback);
+      return;
+    }
+    isDoubted = false;
+    if (broker === undefined) consumer.clearMetadata();
+    // The library asks for the coordinator again after this error, unless it says that the list of
+    // brokers is out of date.
+    const message = `The coordinator of the group ${group} must be found again`;
+    (callback as Callback<Connection>)(new NetworkError(message, { canRetry: true }));
+  };
+
+  const check = setInterval(() => {
+    const known = consumer.coordinatorId;
+    if (known === null || !consumer.isActive()) return;
+    void findCoordinator(kafka, group, brokers).then((found) => {
+      if (found !== undefined && found.nodeId !== known) isDoubted = true;
+    });
+  }, CHECK_MS);
+  return () => clearInterval(check);
+}
+
+/** Whether a member's coordinator has answered a request with a decision about the member. */
+function isDecided(error: Error): boolean {
+  return "findBy" in error && Boolean((error as Found).findBy("needsRejoin", true));
+}
+
+interface Found extends Error {
+  findBy(property: string, value: unknown): unknown;
+}
+
+async function coordinatorAt(
+  kafka: KafkaLibrary,
+  broker: Base,
+  group: string,
+): Promise<Coordinator> {
+  const args = [GROUP_KEY_TYPE, [group]];
+  const { coordinators } = await request<Coordinators>(kafka, broker, "FindCoordinator", args);
+  const { nodeId, host, port } = coordinators[0]!;
+  return { nodeId, host, port };
+}
+
+/** Returns the sum of the leader epochs of the groups' topic; 0 if the broker does not show it. */
+async function epochsAt(kafka: KafkaLibrary, broker: Base): Promise<number> {
+  const args = [[GROUPS_TOPIC], false, false];
+  const asked = request<Leaders>(kafka, broker, "Metadata", args);
+  const { topics } = await asked.catch((error: { response?: Leaders }) => {
+    if (error.response === undefined) throw error;
+    return error.response;
+  });
+  const epochs = topics.flatMap(({ partitions }) => partitions.map((it) => it.leaderEpoch));
+  return epochs.reduce((sum, epoch) => sum + epoch, 0);
+}
+
+/** Sends a request to the broker that a client is for. */
+function request<T>(
+  { kGetApi, kGetBootstrapConnection }: KafkaLibrary,
+  broker: Base,
+  name: string,
+  args: readonly unknown[],
+): Promise<T> {
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
+  const client = broker as unknown as Internals;
+  client[kGetBootstrapConnection]!((error: Error | null, connection?: Connection) => {
+    if (error) return reject(error);
+    client[kGetApi]!(name, (found: Error | null, api?: Api) => {
+      if (found) return reject(found);
+      api!(connection, ...args, (failed: Error | null, answer?: T) => {
+        if (failed) reject(failed);
+        else resolve(answer!);
+      });
+    });
+  });
+  return promise;
+}
+
+const withKey = ({ key, version }: Api, ask: Api): Api => Object.assign(ask, { key, version });
