@@ -1,5 +1,5 @@
 import type { ClusterTopicMetadata } from "@platformatic/kafka";
-import { epochOf, latestStatement } from "./leader-epochs.ts";
+import { epochOf, latestStatement, mostFrequent, statementsByPartition } from "./leader-epochs.ts";
 import type { KafkaProtocol } from "./library.ts";
 
 /** Answer of a broker to a request for metadata. */
@@ -208,12 +208,10 @@ function mergedTopic(
   const key = mostFrequent(all.map(({ topic }) => identityOf(topic)));
   const same = all.filter(({ topic }) => identityOf(topic) === key);
   if (key === MISSING) return same[0]!.topic;
-  const count = Math.max(...same.map(({ topic }) => topic.partitions.length));
-  const partitions = Array.from({ length: count }, (_, partition) => {
-    const statements = same.flatMap(({ address, topic, id }) => {
-      const found = topic.partitions.find(({ partitionIndex }) => partitionIndex === partition);
-      return found === undefined ? [] : [{ ...found, address, by: id }];
-    });
+  const answered = same.map(({ address, topic, id }) =>
+    topic.partitions.map((it) => ({ ...it, address, by: id })),
+  );
+  const partitions = statementsByPartition(answered).map((statements, partition) => {
     const latest = latestStatement(statements);
     if (latest === undefined) return NO_LEADER;
     for (const { address, ...statement } of statements) {
@@ -231,7 +229,7 @@ function mergedTopic(
     const [replicas, isr] = [replicaNodes, isrNodes];
     return { leader: leaderId, leaderEpoch, replicas, isr, offlineReplicas };
   });
-  return { id: key, partitions, partitionsCount: count, lastUpdate: Date.now() };
+  return { id: key, partitions, partitionsCount: partitions.length, lastUpdate: Date.now() };
 }
 
 const NO_LEADER = { leader: -1, leaderEpoch: -1, replicas: [], isr: [], offlineReplicas: [] };
@@ -257,14 +255,6 @@ function mergedBrokers(answers: readonly MetadataAnswer[]): Map<number, ListedBr
     brokers.set(id, found.find((it) => addressOf(it) === address)!);
   }
   return brokers;
-}
-
-/** Returns the most frequent text. Among equally frequent ones, returns the greatest. */
-function mostFrequent(texts: readonly string[]): string {
-  const groups = [...Map.groupBy(texts, (text) => text)];
-  return groups.reduce((a, b) =>
-    b[1].length > a[1].length || (b[1].length === a[1].length && b[0] > a[0]) ? b : a,
-  )[0];
 }
 
 /**

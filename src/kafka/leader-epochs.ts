@@ -36,3 +36,28 @@ function supporters(statement: LeaderStatement, all: readonly LeaderStatement[])
   const { leaderId } = statement;
   return all.filter((it) => it.leaderId === leaderId && epochOf(it) === epochOf(statement)).length;
 }
+
+/**
+ * Groups what several answers state about the partitions of one topic by partition. Partitions are
+ * numbered without gaps; other numbers are ignored.
+ */
+export function statementsByPartition<T extends { partitionIndex: number }>(
+  answers: readonly (readonly T[])[],
+): T[][] {
+  const count = Math.max(0, ...answers.map(({ length }) => length));
+  const grouped = Array.from({ length: count }, (): T[] => []);
+  for (const statements of answers) {
+    for (const it of statements) {
+      if (it.partitionIndex < statements.length) grouped[it.partitionIndex]?.push(it);
+    }
+  }
+  return grouped;
+}
+
+/** Returns the most frequent text. Among equally frequent ones, returns the greatest. */
+export function mostFrequent(texts: readonly string[]): string {
+  const groups = [...Map.groupBy(texts, (text) => text)];
+  return groups.reduce((a, b) =>
+    b[1].length > a[1].length || (b[1].length === a[1].length && b[0] > a[0]) ? b : a,
+  )[0];
+}

@@ -1,53 +1,27 @@
-import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
-import { createServer, type Server } from "node:net";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import { Writer } from "@platformatic/kafka";
 import fc from "fast-check";
 import { kafkaKind } from "../../src/destinations/kafka/kafka.ts";
 import { ScramDerivations } from "../../src/destinations/scram-keys.ts";
 import { createEgress } from "../../src/egress/egress.ts";
+import {
+  deliver,
+  HANDSHAKE,
+  listen,
+  METADATA,
+  metadataAnswer,
+  PRODUCE,
+  produceAnswer,
+  producerIdAnswer,
+} from "./kafka-fake-broker.ts";
 import { outgoing } from "./outgoing.ts";
 
 setDefaultTimeout(300_000);
-
-const servers: Server[] = [];
-afterEach(() => {
-  for (const server of servers.splice(0)) server.close();
-});
-
-const [PRODUCE, METADATA, HANDSHAKE, VERSIONS, INIT_PRODUCER, AUTHENTICATE] = [
-  0, 3, 17, 18, 22, 36,
-];
-
-/** ApiVersions response of a current broker. */
-const greeting = Writer.create()
-  .appendInt16(0)
-  .appendArray(
-    [
-      [PRODUCE, 11],
-      [METADATA, 12],
-      [HANDSHAKE, 1],
-      [INIT_PRODUCER, 5],
-      [AUTHENTICATE, 2],
-    ],
-    (to, [key, version]) => to.appendInt16(key!).appendInt16(0).appendInt16(version!),
-    false,
-    false,
-  )
-  .appendInt32(0).buffer;
 
 /** SaslHandshake response with one mechanism. */
 const mechanisms = Writer.create()
   .appendInt16(0)
   .appendArray(["SCRAM-SHA-512"], (to, name) => to.appendString(name, false), false, false).buffer;
-
-/** InitProducerId response with the producer id 1. */
-const producerAnswer = Writer.create()
-  .appendTaggedFields()
-  .appendInt32(0)
-  .appendInt16(0)
-  .appendInt64(1n)
-  .appendInt16(0)
-  .appendTaggedFields().buffer;
 
 /** SaslAuthenticate response with the broker's message. */
 const authentication = (text: string) =>
@@ -58,38 +32,6 @@ const authentication = (text: string) =>
     .appendBytes(Buffer.from(text))
     .appendInt64(0n)
     .appendTaggedFields().buffer;
-
-/**
- * Fake broker: negotiates versions like a broker, and answers each request with a given response.
- */
-async function listen(answer: (key: number, request: Buffer) => Uint8Array): Promise<string> {
-  const server = createServer((socket) => {
-    socket.on("error", () => {});
-    socket.on("data", (request: Buffer) => {
-      const key = request.readInt16BE(4);
-      const body = key === VERSIONS ? greeting : answer(key, request);
-      const head = Buffer.alloc(8);
-      head.writeInt32BE(4 + body.length);
-      request.copy(head, 4, 8, 12);
-      socket.write(Buffer.concat([head, body]));
-    });
-  });
-  servers.push(server);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return `127.0.0.1:${(server.address() as { port: number }).port}`;
-}
-
-/** One delivery; a broker that names addresses may name those of this machine alone. */
-async function deliver(config: Record<string, unknown>) {
-  const egress = createEgress({ allow: ["127.0.0.1/32"] });
-  const open = kafkaKind(egress).open({ tls: "off", topic: "events", ...config }, "workspace");
-  try {
-    return await open.deliver([outgoing({ userId: "u" })], new AbortController().signal);
-  } finally {
-    await open.close();
-    egress.close();
-  }
-}
 
 test("whatever a broker answers, an attempt ends with a sentence", async () => {
   const bytes = fc.uint8Array({ maxLength: 400 });
@@ -105,54 +47,6 @@ test("whatever a broker answers, an attempt ends with a sentence", async () => {
   );
 });
 
-/** Metadata response of one broker, which leads the only partition of the topic `events`. */
-const topicAt = (port: number) =>
-  Writer.create()
-    .appendTaggedFields()
-    .appendInt32(0)
-    .appendArray([port], (to) =>
-      to.appendInt32(1).appendString("127.0.0.1").appendInt32(port).appendString(null),
-    )
-    .appendString(null)
-    .appendInt32(1)
-    .appendArray(["events"], (to, name) =>
-      to
-        .appendInt16(0)
-        .appendString(name)
-        .appendUUID("00000000-0000-0000-0000-000000000007")
-        .appendBoolean(false)
-        .appendArray([0], (to) =>
-          to
-            .appendInt16(0)
-            .appendInt32(0)
-            .appendInt32(1)
-            .appendInt32(0)
-            .appendArray([1], (to, id) => to.appendInt32(id), true, false)
-            .appendArray([1], (to, id) => to.appendInt32(id), true, false)
-            .appendArray([], () => {}, true, false),
-        )
-        .appendInt32(0),
-    )
-    .appendTaggedFields().buffer;
-
-/** Produce response that refuses the topic for lack of permission. */
-const refusedProduce = Writer.create()
-  .appendTaggedFields()
-  .appendArray(["events"], (to, name) =>
-    to.appendString(name).appendArray([0], (to, index) =>
-      to
-        .appendInt32(index)
-        .appendInt16(29)
-        .appendInt64(-1n)
-        .appendInt64(-1n)
-        .appendInt64(-1n)
-        .appendArray([], () => {})
-        .appendString(null),
-    ),
-  )
-  .appendInt32(0)
-  .appendTaggedFields().buffer;
-
 /** A Metadata answer of one broker whose next bytes are `rest`. */
 const metadata = (count: string, rest: string) =>
   Buffer.from(`0000000000${count}0000000102780000238400${rest}`.padEnd(120, "0"), "hex");
@@ -161,7 +55,7 @@ test.each([
   ["tagged fields of which each leads back", metadata("02", "ffffffff0700faffffff0f")],
   ["brokers of which each leads back", metadata("ffffffff07", "000000000002f1ffffff0f")],
 ])("an answer with 2 billion %s is refused", async (_, answer) => {
-  const brokers = await listen((key) => (key === METADATA ? answer : producerAnswer));
+  const brokers = await listen((key) => (key === METADATA ? answer : producerIdAnswer));
   expect(await deliver({ brokers })).toEqual({
     kind: "retry",
     reason: `Broker ${brokers}: The server does not answer as a Kafka broker does`,
@@ -188,8 +82,10 @@ test("a topic that the user may not write to is asked for once in an attempt", a
   let produced = 0;
   const brokers = await listen((key) => {
     if (key === PRODUCE) produced += 1;
-    if (key === PRODUCE) return refusedProduce;
-    return key === METADATA ? topicAt(Number(brokers.split(":")[1])) : producerAnswer;
+    if (key === PRODUCE) return produceAnswer(29);
+    return key === METADATA
+      ? metadataAnswer([[1, brokers]], { leader: 1, epoch: 0 })
+      : producerIdAnswer;
   });
   expect(await deliver({ brokers })).toEqual({
     kind: "retry",

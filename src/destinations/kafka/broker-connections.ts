@@ -1,4 +1,5 @@
 import { randomInt } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Egress, OnStage } from "../../egress/egress.ts";
 import { loadKafkaProtocol } from "../../kafka/library.ts";
 import { DATABASE_IDLE_MS_MAX, DATABASE_TIMEOUT_MS_DEFAULT } from "../limits.ts";
@@ -13,6 +14,10 @@ import { authenticate } from "./sasl.ts";
  * Timeout in milliseconds of connecting and of each request. It leaves time to try another broker.
  */
 const STEP_MS_MAX = 10_000;
+/** Largest number of brokers that are asked at once for the leaders of partitions. */
+const SEVERAL = 3;
+/** Time in milliseconds for which the answers of further brokers are awaited after the first. */
+const FURTHER_MS_MAX = 1_000;
 
 export interface BrokerConnectionsParts {
   egress: Egress;
@@ -73,6 +78,34 @@ export class BrokerConnections {
   }
 
   /**
+   * Sends a request to up to `SEVERAL` brokers at once: those in `preferred` and those of the
+   * config, in turn. Resolves with all answers that come within `FURTHER_MS_MAX` of the first. Rejects
+   * with a `KafkaFailure` when no broker answers.
+   */
+  async askSeveral<T>(
+    preferred: Iterable<BrokerAddress>,
+    ask: (connection: BrokerConnection) => Promise<T>,
+    signal: AbortSignal,
+  ): Promise<T[]> {
+    const known = new Map([...preferred, ...this.#first].map((it) => [keyOf(it), it]));
+    const addresses = [...known.values()];
+    const from = this.#turn++ % addresses.length;
+    const asked = [...addresses.slice(from), ...addresses.slice(0, from)].slice(0, SEVERAL);
+    const answers: T[] = [];
+    const all = asked.map(async (address) => {
+      answers.push(await ask(await this.connect(address, signal)));
+    });
+    try {
+      await Promise.any(all);
+    } catch (error) {
+      const { errors } = error as AggregateError;
+      throw errors.find((it) => failureOf(it).outlook !== "refused") ?? errors[0];
+    }
+    await Promise.race([Promise.allSettled(all), sleep(FURTHER_MS_MAX, undefined, { ref: false })]);
+    return [...answers];
+  }
+
+  /**
    * Returns the open connection to a broker, or opens one. Calls `onStage` for each stage of
    * opening it.
    */
@@ -81,7 +114,7 @@ export class BrokerConnections {
     signal: AbortSignal,
     onStage?: OnStage,
   ): Promise<BrokerConnection> {
-    const key = `${address.host}:${address.port}`;
+    const key = keyOf(address);
     const kept = this.#connections.get(key);
     if (kept !== undefined) {
       const open = await kept.catch(() => undefined);
@@ -171,3 +204,5 @@ export class BrokerConnections {
     clearTimeout(this.#idle);
   }
 }
+
+const keyOf = ({ host, port }: BrokerAddress) => `${host}:${port}`;

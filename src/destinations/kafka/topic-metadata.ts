@@ -1,3 +1,11 @@
+import {
+  type LeaderStatement,
+  latestStatement,
+  mostFrequent,
+  statementsByPartition,
+} from "../../kafka/leader-epochs.ts";
+import type { KafkaProtocol } from "../../kafka/library.ts";
+import type { BrokerConnection } from "./broker-connection.ts";
 import type { BrokerConnections } from "./broker-connections.ts";
 import type { BrokerAddress } from "./failures.ts";
 import { codeOf } from "./failures.ts";
@@ -9,8 +17,13 @@ const AGE_MS_MAX = 60_000;
 const ASKED_MAX = 100;
 
 export interface TopicLeaders {
-  /** Id of the broker that leads each partition; -1 while there is none. */
-  leaders: number[];
+  /** Id of the topic; empty from brokers before Kafka 2.8. */
+  id: string;
+  /**
+   * Latest statement about each partition: the broker id of the leader, -1 while there is none, and
+   * the leader epoch.
+   */
+  leaders: LeaderStatement[];
   /** Time of the answer, in milliseconds of `performance.now()`. */
   askedAt: number;
 }
@@ -25,6 +38,8 @@ export class TopicMetadata {
    */
   readonly #asked = new Map<string, number>();
   #addresses = new Map<number, BrokerAddress>();
+  /** Whether a request to a known leader has failed since the brokers were last asked. */
+  #isInDoubt = false;
 
   constructor(brokers: BrokerConnections, isMade: boolean) {
     this.#brokers = brokers;
@@ -60,11 +75,15 @@ export class TopicMetadata {
 
   leader(name: string, partition: number): BrokerAddress | undefined {
     const leader = this.#known.get(name)?.leaders[partition];
-    return leader === undefined ? undefined : this.#addresses.get(leader);
+    return leader === undefined ? undefined : this.#addresses.get(leader.leaderId);
   }
 
-  /** Makes the next `refresh` request all topics again. */
+  /**
+   * Makes the next `refresh` request all topics again, and ask several brokers: one that is cut off
+   * from the others would name the former leaders again.
+   */
   expireAll(): void {
+    this.#isInDoubt = true;
     for (const topic of this.#known.values()) topic.askedAt = Number.NEGATIVE_INFINITY;
   }
 
@@ -78,37 +97,36 @@ export class TopicMetadata {
     for (let at = 0; at < due.length; at += ASKED_MAX) {
       await this.#askFor(due.slice(at, at + ASKED_MAX), faults, signal);
     }
+    if (due.length > 0) this.#isInDoubt = false;
     return faults;
   }
 
   async #askFor(names: string[], faults: Map<string, number>, signal: AbortSignal) {
-    const { topics, brokers } = await this.#metadata(names, signal);
+    const answers = await this.#answers(names, signal);
+    const brokers = answers.flatMap((answer) => answer.brokers);
     this.#addresses = new Map(brokers.map(({ nodeId, host, port }) => [nodeId, { host, port }]));
-    const asked = new Set(names);
-    for (const { name, errorCode, partitions } of topics) {
-      if (name == null || !asked.has(name)) continue;
-      if (errorCode !== 0) {
-        faults.set(name, errorCode);
+    for (const name of names) {
+      const stated = answers.flatMap(({ topics }) => topics.filter((it) => it.name === name));
+      const valid = stated.filter(({ errorCode }) => errorCode === 0);
+      const before = this.#isInDoubt ? undefined : this.#known.get(name);
+      if (valid.length === 0) {
+        faults.set(name, stated[0]?.errorCode ?? UNKNOWN_TOPIC);
         this.#known.delete(name);
         continue;
       }
-      const leaders: number[] = [];
-      // Partitions are numbered without gaps; other indexes are ignored.
-      for (const { partitionIndex, leaderId } of partitions) {
-        if (partitionIndex >= 0 && partitionIndex < partitions.length) {
-          leaders[partitionIndex] = leaderId;
-        }
-      }
-      if (leaders.length === 0) faults.set(name, LEADER_NOT_AVAILABLE);
-      else this.#known.set(name, { leaders, askedAt: performance.now() });
-    }
-    for (const name of names) {
-      if (!this.#known.has(name) && !faults.has(name)) faults.set(name, UNKNOWN_TOPIC);
+      const topic = latestLeaders(valid, before);
+      if (topic.leaders.length === 0) faults.set(name, LEADER_NOT_AVAILABLE);
+      else this.#known.set(name, topic);
     }
   }
 
-  async #metadata(names: string[], signal: AbortSignal) {
-    const connection = await this.#brokers.connectAny(signal);
+  async #answers(names: string[], signal: AbortSignal): Promise<MetadataAnswer[]> {
+    const ask = (connection: BrokerConnection) => this.#metadata(connection, names);
+    if (!this.#isInDoubt) return [await ask(await this.#brokers.connectAny(signal))];
+    return await this.#brokers.askSeveral(this.#addresses.values(), ask, signal);
+  }
+
+  async #metadata(connection: BrokerConnection, names: string[]): Promise<MetadataAnswer> {
     for (const name of this.#isMade ? names : []) {
       this.#asked.set(name, this.#asked.get(name) ?? performance.now());
     }
@@ -118,10 +136,31 @@ export class TopicMetadata {
       // The answer with an error of one topic also has the metadata of the others.
       const { ResponseError } = connection.kafka;
       if (!(error instanceof ResponseError) || codeOf(error) === undefined) throw error;
-      return error.response as Awaited<ReturnType<typeof connection.request<"metadata">>>;
+      return error.response as MetadataAnswer;
     }
   }
 }
+
+type MetadataAnswer = Awaited<ReturnType<KafkaProtocol["metadataV12"]["api"]["async"]>>;
+
+/**
+ * Merges answers about one topic: per partition the statement with the highest leader epoch counts.
+ * `before` has the statements of earlier answers.
+ */
+function latestLeaders(answers: MetadataAnswer["topics"], before?: TopicLeaders): TopicLeaders {
+  // The leader epochs of a topic that was created again begin again.
+  const id = mostFrequent(answers.map(({ topicId }) => topicId ?? ""));
+  const same = answers.filter(({ topicId }) => (topicId ?? "") === id);
+  const leaders = statementsByPartition(same.map(({ partitions }) => partitions)).map(
+    (stated, partition) => {
+      const earlier = before?.id === id ? before.leaders[partition] : undefined;
+      return latestStatement(earlier === undefined ? stated : [...stated, earlier]) ?? NO_LEADER;
+    },
+  );
+  return { id, leaders, askedAt: performance.now() };
+}
+
+const NO_LEADER: LeaderStatement = { leaderId: -1 };
 
 const UNKNOWN_TOPIC = 3;
 const LEADER_NOT_AVAILABLE = 5;
