@@ -4,6 +4,7 @@ import type { OutdatedBroker } from "./cluster-view.ts";
 import { askAllForCoordinator, followCoordinator } from "./group-coordinator.ts";
 import { type KafkaLibrary, loadKafkaLibrary } from "./library.ts";
 import { createProduceClient, type ProduceClient } from "./produce-client.ts";
+import type { Compression } from "./record-batch.ts";
 import { useClusterView } from "./view-metadata.ts";
 
 /** Addresses, encryption and credentials for connections to the brokers. */
@@ -32,10 +33,10 @@ const RETRY_MS = 250;
 export interface KafkaClients {
   admin(): Admin;
   /**
-   * Creates a client that writes batches. Each batch is acknowledged once all in-sync replicas have
-   * it.
+   * Creates a client that writes batches, without compression unless it is given. Each batch is
+   * acknowledged once all in-sync replicas have it.
    */
-  producer(): ProduceClient;
+  producer(compression?: Compression): ProduceClient;
   /** Creates a consumer that fetches without a group. It does not retry failed requests. */
   fetchConsumer(): Consumer;
   /** Creates a consumer that is a member of a group and does not fetch. */
@@ -84,10 +85,11 @@ export async function connectClients(settings: BrokerSettings): Promise<KafkaCli
       askAllForCoordinator(kafka, admin, health);
       return keep(admin, () => admin.close());
     },
-    producer() {
+    producer(compression = "none") {
       const producer: Producer = new Producer(options);
       keep(producer, () => producer.close(true));
-      return createProduceClient(kafka, producer, { view: health.view, waitMs: REQUEST_MS_MAX });
+      const produceOptions = { view: health.view, waitMs: REQUEST_MS_MAX, compression };
+      return createProduceClient(kafka, producer, produceOptions);
     },
     fetchConsumer() {
       const fetching = new ConnectionPool(CLIENT_ID, options);

@@ -4,6 +4,7 @@ import type { ClusterView } from "./cluster-view.ts";
 import type { KafkaLibrary } from "./library.ts";
 import type { ProducerId } from "./partition-queue.ts";
 import { type PartitionMessages, type PartitionResponse, produce } from "./produce.ts";
+import type { Compression } from "./record-batch.ts";
 
 /** Sends produce requests to the leaders of partitions. It does not retry them. */
 export interface ProduceClient {
@@ -43,17 +44,19 @@ export interface ProduceClientOptions {
   view: Pick<ClusterView, "leaders" | "brokers">;
   /** Time in milliseconds that a leader waits for its replicas. */
   waitMs: number;
+  compression: Compression;
 }
 
 /**
  * Creates a `ProduceClient` over the connections of the Kafka library's `producer`, whose metadata
- * comes from `view`.
+ * comes from `view`. Batches are compressed until a broker refuses that.
  */
 export function createProduceClient(
   kafka: KafkaLibrary,
   producer: Producer,
-  { view, waitMs }: ProduceClientOptions,
+  { view, waitMs, compression }: ProduceClientOptions,
 ): ProduceClient {
+  let accepted = compression;
   return {
     leaders: (topic) => view.leaders(topic),
     async refreshLeaders(topic) {
@@ -67,19 +70,29 @@ export function createProduceClient(
       });
       // The newest version that the broker and the library know.
       const api = await promised<ProduceApi>((done) => producer[kafka.kGetApi]("Produce", done));
-      return await produce(kafka, api, connection, { producerId, batches, waitMs });
+      const request = { producerId, batches, waitMs, compression: accepted };
+      const responses = await produce(kafka, api, connection, request);
+      if (responses.some(({ errorCode }) => errorCode === UNSUPPORTED_COMPRESSION_TYPE)) {
+        accepted = "none";
+      }
+      return responses;
     },
     errorOf: ({ errorCode, errorMessage }) => new kafka.ProtocolError(errorCode, errorMessage),
     classify(error) {
       if (error instanceof InvariantError) return "fatal";
       const { apiId } = error as { apiId?: string };
       if (apiId !== undefined && producerIdErrors.has(apiId)) return "producer-id";
+      // The batch is sent again without compression.
+      if (apiId === "UNSUPPORTED_COMPRESSION_TYPE") return "retry";
       return kafka.findErrorBy(error as Error, "canRetry", false) === null ? "retry" : "fatal";
     },
   };
 }
 
 type ProduceApi = KafkaLibrary["produceV11"]["api"];
+
+/** Kafka's error code for a batch whose compression the broker does not accept. */
+const UNSUPPORTED_COMPRESSION_TYPE = 76;
 
 const producerIdErrors = new Set(["UNKNOWN_PRODUCER_ID", "OUT_OF_ORDER_SEQUENCE_NUMBER"]);
 

@@ -1,7 +1,7 @@
 import type { Connection, Writer } from "@platformatic/kafka";
 import type { KafkaProtocol } from "./library.ts";
 import type { ProducerId } from "./partition-queue.ts";
-import { type BatchRecord, recordBatch } from "./record-batch.ts";
+import { type BatchRecord, type Compression, recordBatch } from "./record-batch.ts";
 
 /** Batch of messages that are written to one partition. */
 export interface PartitionMessages {
@@ -20,7 +20,7 @@ export interface ProduceRequest {
   batches: readonly PartitionMessages[];
   /** Longest time in milliseconds that the leader waits for its replicas. */
   waitMs: number;
-  compression?: "none" | "gzip";
+  compression?: Compression;
 }
 
 /** Response of a broker about the batch for one partition. */

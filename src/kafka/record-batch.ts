@@ -18,11 +18,29 @@ export interface RecordBatchOptions {
   producerId: ProducerId;
   /** Sequence number of the first record. */
   sequence: number;
-  compression?: "none" | "gzip";
+  compression?: Compression;
 }
 
+/**
+ * How the records of a batch are compressed. `zstd` leaves a batch plain that is small, or that a
+ * reader would refuse because it becomes too small.
+ */
+export type Compression = "none" | "gzip" | "zstd";
+
 const VERSION = 2;
-const GZIP = 1;
+/** Numbers of the compression algorithms in the attributes of a batch. */
+const ALGORITHMS = { none: 0, gzip: 1, zstd: 4 };
+const ZSTD_LEVEL = 1;
+/**
+ * Smallest number of bytes of records that zstd compresses. Below it, compressing costs more CPU
+ * than the writing of the bytes that it saves.
+ */
+const ZSTD_BYTES_MIN = 4_096;
+/**
+ * Largest ratio of plain to compressed records. It is half of what readers accept
+ * (`OUTPUT_RATIO_MAX` of `bounded-decompression.ts`).
+ */
+const ZSTD_RATIO_MAX = 100;
 /** Bytes of a batch before its records. */
 const HEAD_BYTES = 61;
 /** Offset of the checksum in a batch. It covers everything after itself. */
@@ -53,14 +71,14 @@ export async function recordBatch(
     if (timestamp > latest) latest = timestamp;
     body.write(record, index, timestamp - first);
   }
-  const isPlain = compression === "none";
-  const encoded = isPlain ? body.bytes : await compressed(body.bytes);
+  const packed = await compressed(body.bytes, compression);
+  const encoded = packed ?? body.bytes;
   // The first 8 bytes are the offset, which the broker sets.
   encoded.fill(0, 0, 8);
   encoded.writeInt32BE(encoded.length - 12, 8);
   encoded.writeInt32BE(0, 12);
   encoded[16] = VERSION;
-  encoded.writeInt16BE(isPlain ? 0 : GZIP, ATTRIBUTES_AT);
+  encoded.writeInt16BE(ALGORITHMS[packed === undefined ? "none" : compression], ATTRIBUTES_AT);
   encoded.writeInt32BE(records.length - 1, 23);
   encoded.writeBigInt64BE(BigInt(first), 27);
   encoded.writeBigInt64BE(BigInt(latest), 35);
@@ -74,10 +92,18 @@ export async function recordBatch(
 
 const compress = promisify(gzip);
 
-/** Compresses the records of a batch, on another thread. */
-async function compressed(batch: Buffer): Promise<Buffer> {
-  const records = await compress(batch.subarray(HEAD_BYTES));
-  return Buffer.concat([batch.subarray(0, HEAD_BYTES), records]);
+/** Compresses the records of a batch. Returns undefined for a batch that stays plain. */
+async function compressed(batch: Buffer, compression: Compression): Promise<Buffer | undefined> {
+  if (compression === "none") return undefined;
+  const records = batch.subarray(HEAD_BYTES);
+  const isZstd = compression === "zstd";
+  if (isZstd && records.length < ZSTD_BYTES_MIN) return undefined;
+  // Zstandard takes less CPU on this thread than a call of another thread costs.
+  const packed = isZstd
+    ? Bun.zstdCompressSync(records, { level: ZSTD_LEVEL })
+    : await compress(records);
+  if (isZstd && packed.length * ZSTD_RATIO_MAX < records.length) return undefined;
+  return Buffer.concat([batch.subarray(0, HEAD_BYTES), packed]);
 }
 
 /** Writes records to a buffer, behind the room for the head of their batch. */

@@ -39,7 +39,11 @@ function createBrokers(faults: Fault[]) {
 
   const lost = () => Promise.reject(new kafka.NetworkError("Connection closed"));
   const client = {
-    ...createProduceClient(kafka, {} as kafka.Producer, { view: new ClusterView(), waitMs: 0 }),
+    ...createProduceClient(kafka, {} as kafka.Producer, {
+      view: new ClusterView(),
+      waitMs: 0,
+      compression: "none",
+    }),
     leaders: () => logs.map((_, partition) => (partition + shift) % LEADERS),
     refreshLeaders: async () => {},
     initProducerId: async () => ({ producerId: ++lastId, producerEpoch: 0 }),

@@ -95,6 +95,30 @@ test("the records of a compressed batch are those of the plain one, and its chec
   expect(compressed.readUInt32BE(17)).toBe(kafka.crc32c(compressed.subarray(21)));
 });
 
+test("zstd leaves a batch plain that is small, or that a reader would refuse", async () => {
+  const options = { producerId: { producerId: 3n, producerEpoch: 1 }, sequence: 9 };
+  const batch = async (value: Buffer) => {
+    const plain = await recordBatch(kafka, [{ value, timestamp: 7 }], options);
+    const sent = await recordBatch(kafka, [{ value, timestamp: 7 }], {
+      ...options,
+      compression: "zstd",
+    });
+    return { plain, sent, isPlain: sent.equals(plain) };
+  };
+  const events = Array.from(
+    { length: 40 },
+    (_, n) => `&userId=${n}&name=Checkout&plan=pro&q=${n * n}`,
+  );
+  const alike = await batch(Buffer.from(events.join("".padEnd(80, "-"))));
+  expect(alike.sent.readInt16BE(21)).toBe(4);
+  expect(alike.sent.length).toBeLessThan(alike.plain.length / 4);
+  const records = Bun.zstdDecompressSync(alike.sent.subarray(61));
+  expect(Buffer.from(records).equals(alike.plain.subarray(61))).toBe(true);
+  expect(alike.sent.readUInt32BE(17)).toBe(kafka.crc32c(alike.sent.subarray(21)));
+  expect((await batch(Buffer.from("a".repeat(1_000)))).isPlain).toBe(true);
+  expect((await batch(Buffer.alloc(1 << 20, "a"))).isPlain).toBe(true);
+});
+
 test("records keep their times, however far apart they are", async () => {
   const times = [0, 2 ** 31, -(2 ** 31) - 1, 2 ** 41, -(2 ** 41)].map((ms) => BASE_TIME + ms);
   const messages = times.map((timestamp) => ({ value: Buffer.from("x"), timestamp }));

@@ -70,6 +70,8 @@ export interface PartitionLogs extends EventLogs {
 
 /** Longest time in milliseconds that a broker delays a fetch response while it has no new block. */
 const TAIL_WAIT_MS = 500;
+/** Largest number of bytes of one partition in one response, compressed to about a fifteenth. */
+const WINDOW_BYTES = 64 << 10;
 /** Pause in milliseconds between two requests for the end offsets of all partitions. */
 const ENDS_MS = 1_000;
 /**
@@ -79,10 +81,7 @@ const ENDS_MS = 1_000;
 const CACHE_BYTES_MAX = 64 << 20;
 const CACHE_BYTES_MIN = 2 << 20;
 
-/**
- * Returns the name of a partition's event log. It differs from the names of the logs of a
- * standalone server.
- */
+/** Returns the name of a partition's event log. No log of a standalone server has such a name. */
 export const logNameOf = (partition: number) => `k${partition}`;
 
 /**
@@ -119,10 +118,12 @@ class BrokerLogs implements PartitionLogs {
     const { clients, topic, sourceOf, logger } = options;
     this.#losses = new LossReport(options);
     this.#admin = admin;
-    const of = { topic: topic.name, offsetBases: this.#placement };
-    this.#asker = new Fetcher({ ...of, consumer: clients.fetchConsumer(), waitMs: 0 });
+    const of = { topic: topic.name, offsetBases: this.#placement, windowBytes: WINDOW_BYTES };
+    const fetcher = (waitMs: number) =>
+      new Fetcher({ ...of, consumer: clients.fetchConsumer(), waitMs });
+    this.#asker = fetcher(0);
     this.#tail = new PartitionTail({
-      fetcher: new Fetcher({ ...of, consumer: clients.fetchConsumer(), waitMs: TAIL_WAIT_MS }),
+      fetcher: fetcher(TAIL_WAIT_MS),
       sourceOf,
       logger,
       nameOf: logNameOf,

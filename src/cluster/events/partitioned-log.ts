@@ -60,7 +60,7 @@ export async function openPartitionedLog<T>(
     onHealth(healthy());
   };
   const producer = new IdempotentProducer({
-    producer: clients.producer(),
+    producer: clients.producer("zstd"),
     topic,
     onPartitions: grow,
   });

@@ -27,6 +27,11 @@ export interface FetcherOptions {
   topic: string;
   /** Longest time in milliseconds that a broker delays a response while it has no new value. */
   waitMs: number;
+  /**
+   * Largest number of bytes of batches from one partition in one response, as the broker stores
+   * them. `READ_WINDOW_BYTES` if absent.
+   */
+  windowBytes?: number;
   /** Expected id of the topic. Reads reject with `TopicRecreated` once the topic has another id. */
   identity?: TopicIdentity;
   /** Numbers to add to the brokers' offsets, by partition. If absent, nothing is added. */
@@ -40,7 +45,7 @@ export interface FetcherOptions {
 const OFFSETS_MS_MAX = 5_000;
 const OFFSETS_RETRY_MS = 50;
 
-/** Largest number of bytes of values from one partition in one response. */
+/** Largest number of bytes of batches from one partition in one response. */
 const READ_WINDOW_BYTES = 256 << 10;
 
 /** Kafka's error code for a requested offset that was deleted or does not exist yet. */
@@ -65,7 +70,7 @@ export class Fetcher {
   }
 
   /**
-   * Reads values of a partition from offset `from` on, at most about `READ_WINDOW_BYTES`. Rejects
+   * Reads values of a partition from offset `from` on, at most about `windowBytes`. Rejects
    * when the partition has no leader or its leader does not answer.
    */
   fetch(partition: number, from: bigint): Promise<FetchResult> {
@@ -165,15 +170,15 @@ export class Fetcher {
   }
 
   async #ask(leader: number, topicId: string, wanted: Waiting[]): Promise<Map<number, Answer>> {
-    const { consumer, waitMs } = this.#options;
+    const { consumer, waitMs, windowBytes = READ_WINDOW_BYTES } = this.#options;
     const partitions = wanted.map(({ partition, offset }) => ({
       partition,
       fetchOffset: offset,
-      partitionMaxBytes: READ_WINDOW_BYTES,
+      partitionMaxBytes: windowBytes,
       currentLeaderEpoch: -1,
       lastFetchedEpoch: -1,
     }));
-    const maxBytes = READ_WINDOW_BYTES * partitions.length;
+    const maxBytes = windowBytes * partitions.length;
     const topics = [{ topicId, partitions }];
     const request = { node: leader, topics, maxWaitTime: waitMs, minBytes: 1, maxBytes };
     const ask = () => consumer.fetch(request);
