@@ -22,7 +22,7 @@ export const SANDBOX_INSECURE = "User code may run although it is not confined (
 interface ReadinessSources {
   config: Config;
   backend: Pick<Backend, "catalog" | "logs" | "checks" | "warnings">;
-  ingest: Pick<Ingest, "healthy">;
+  ingest: Pick<Ingest, "health">;
   sandbox: Pick<GuestSandbox, "status">;
   pipeline: Pick<Pipeline, "failure">;
   /**
@@ -47,9 +47,9 @@ export function readiness({
   const check = (trouble: string | undefined) =>
     trouble === undefined ? { ok: true } : { ok: false, message: trouble };
   const noWorkspace = "The first workspace and its token are not stored yet";
-  const ingestTrouble = "A process that takes pixels is down or cannot write its log";
+  const pixels = ingest.health();
   const checks = {
-    ingest: check(ingest.healthy() ? undefined : ingestTrouble),
+    ingest: check(pixels.trouble),
     sandbox: check(state === "ready" ? undefined : (reason ?? "Not started yet")),
     catalog: check(backend.catalog.trouble() ?? (hasWorkspace ? undefined : noWorkspace)),
     delivery: check(pipeline.failure()),
@@ -61,6 +61,7 @@ export function readiness({
     warnings: [
       ...(insecure ? [SANDBOX_INSECURE] : []),
       ...(existsSync(holdFile(config)) ? [DELIVERIES_HELD] : []),
+      ...pixels.warnings,
       ...backend.logs.warnings(),
       ...backend.warnings(),
     ],

@@ -8,6 +8,7 @@ import type { Metrics } from "../observe/metrics.ts";
 import { HTTP_BODY_BYTES_MAX, HTTP_HEAD_BYTES_MAX, HTTP_HEADERS_MAX } from "../settings/limits.ts";
 import { createClientAddresses } from "./client-address.ts";
 import { createFlushResponses } from "./flush-responses.ts";
+import type { PixelOutcomes } from "./messages.ts";
 import { createEvictionCounter, createStatusCounter, registerConnectionGauge } from "./metrics.ts";
 import { createPixelEndpoint, type PixelEndpointOptions } from "./pixel/endpoint.ts";
 import {
@@ -28,6 +29,8 @@ export interface IngestListenerOptions
   trustedProxies: readonly string[];
   logger: Logger;
   metrics?: Metrics;
+  /** Counts that the listener adds to. */
+  outcomes?: PixelOutcomes;
 }
 
 export interface IngestListener {
@@ -42,7 +45,7 @@ export interface IngestListener {
  * request to the endpoint for its path, and responds to requests for unknown paths.
  */
 export function createIngestListener(options: IngestListenerOptions): IngestListener {
-  const { logger, metrics } = options;
+  const { logger, metrics, outcomes = { stored: 0, refused: 0 } } = options;
   const clients = createClientAddresses(options.trustedProxies);
   const count = createStatusCounter(metrics);
   let server: HttpServer | undefined;
@@ -63,12 +66,14 @@ export function createIngestListener(options: IngestListenerOptions): IngestList
     respondWhenStored: createFlushResponses({
       stored() {
         count(200);
+        outcomes.stored++;
         return pixelResponse;
       },
       failed(err) {
         // The event log reports a failed disk once. A log line for each event would fill the disk
         // further.
         if (!(err instanceof LogUnavailable)) logger.error({ err }, "event log refused an event");
+        outcomes.refused++;
         const message = "The event could not be stored, try again later";
         return refuse(503, message, { "Retry-After": "1" });
       },

@@ -1,6 +1,7 @@
 /** Messages between the server and an ingest process. They are sent as JSON over Bun's IPC. */
 
 import type { MetricObjectWithValues, MetricValue } from "prom-client";
+import type { LogHealth } from "../log/event-log.ts";
 import type { Gap } from "../log/loss-report.ts";
 import type { SegmentBounds } from "../log/writer-options.ts";
 
@@ -77,6 +78,15 @@ export interface IngestLogs {
   missing?(index: number, gap: Gap): void;
 }
 
+/**
+ * Numbers of pixels that were stored in the event log, and of pixels that were refused with 503
+ * because the log did not accept them.
+ */
+export interface PixelOutcomes {
+  stored: number;
+  refused: number;
+}
+
 /** File descriptor of the listening socket in each ingest process. */
 export const INGEST_SOCKET_FD = 3;
 
@@ -112,7 +122,10 @@ export type IngestMessage =
    * from `from` (inclusive) to `to` (exclusive).
    */
   | { type: "missing"; from: number; to: number }
-  | { type: "health"; healthy: boolean }
-  /** Sent every `INGEST_PULSE_MS` to show that the process is not blocked. */
-  | { type: "pulse" }
+  | { type: "health"; health: LogHealth }
+  /**
+   * Sent every `INGEST_PULSE_MS` to show that the process is not blocked, with the outcomes since
+   * the last one.
+   */
+  | { type: "pulse"; outcomes: PixelOutcomes }
   | { type: "metrics"; id: number; metrics: ProcessMetrics };

@@ -9,6 +9,14 @@ export interface IdempotentProducerOptions {
   onPartitions?(count: number): void;
 }
 
+/** Why the brokers did not take the last batch of a partition. */
+export interface WriteRefusal {
+  /** Address of the broker that leads the partition, as far as this process knows. */
+  leader: string | undefined;
+  /** Error of the last attempt; undefined while no attempt has ended. */
+  error: unknown;
+}
+
 /**
  * Largest number of attempts to send a batch. All attempts with their pauses last longer than the
  * cluster needs to replace a failed leader.
@@ -77,6 +85,13 @@ export class IdempotentProducer {
     return promise;
   }
 
+  /** Returns why the last batch of a partition was not acknowledged. */
+  refusal(partition: number): WriteRefusal {
+    const leader = this.#leaders?.[partition] ?? -1;
+    const address = leader < 0 ? undefined : this.#options.producer.addressOf(leader);
+    return { leader: address, error: this.#partitions[partition]?.error };
+  }
+
   async #sendWaiting(): Promise<void> {
     if (this.#gathering) return;
     this.#gathering = true;
@@ -124,6 +139,7 @@ export class IdempotentProducer {
       const refused = queue.batch === undefined ? queue.takeWaiting() : queue.abandon();
       state.attempts = 0;
       state.isHeld = false;
+      state.error = error;
       for (const { reject } of refused) reject(error);
     }
   }
@@ -186,6 +202,7 @@ export class IdempotentProducer {
    * values.
    */
   #failed(state: PartitionState, error: unknown): void {
+    state.error = error;
     const errorClass = this.#options.producer.classify(error);
     if (errorClass === "fatal" || state.attempts >= ATTEMPTS) {
       this.#refuse([state], error);
@@ -226,6 +243,8 @@ interface PartitionState {
    * attempt.
    */
   isHeld?: boolean;
+  /** Error of the last attempt. Undefined when the leader confirmed it. */
+  error?: unknown;
 }
 
 function takenValue(queued: QueuedValue): Buffer {
@@ -247,6 +266,7 @@ function batchLength(waiting: readonly QueuedValue[]): number {
 function acknowledge(state: PartitionState, baseOffset: bigint): void {
   const records = state.queue.acknowledge();
   state.attempts = 0;
+  state.error = undefined;
   state.isHeld = false;
   for (const [index, { resolve }] of records.entries()) resolve(baseOffset + BigInt(index));
 }

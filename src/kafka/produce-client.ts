@@ -16,6 +16,8 @@ export interface ProduceClient {
   leaders(topic: string): readonly number[] | undefined;
   /** Asks the brokers for the leaders. */
   refreshLeaders(topic: string): Promise<void>;
+  /** Returns the address of the broker with this id, if the brokers list it. */
+  addressOf(leader: number): string | undefined;
   /** Requests a new producer id. For this id, sequence numbers begin at 0 in each partition. */
   initProducerId(): Promise<ProducerId>;
   /**
@@ -61,6 +63,10 @@ export function createProduceClient(
     leaders: (topic) => view.leaders(topic),
     async refreshLeaders(topic) {
       await producer.metadata({ topics: [topic], forceUpdate: true });
+    },
+    addressOf(leader) {
+      const broker = view.brokers.get(leader);
+      return broker && `${broker.host}:${broker.port}`;
     },
     initProducerId: () => producer.initIdempotentProducer({}),
     async produce(leader, producerId, batches) {

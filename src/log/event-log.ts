@@ -28,8 +28,23 @@ export interface LogWriter<T> {
    * again.
    */
   healthy(): boolean;
+  /** Error of the last write when it failed, else undefined. */
+  failure(): unknown;
   /** Writes the records that wait, then closes the log. */
   close(): Promise<void>;
+}
+
+/** How much of an event log can be written: a file, or partitions with a leader each. */
+export interface LogHealth {
+  /**
+   * Number of the log's partitions whose last write failed, and of those whose last write
+   * succeeded. A log that is a file counts as one partition. A partition that was never written is
+   * in neither number.
+   */
+  failing: number;
+  writable: number;
+  /** One sentence for each cause: what cannot be written, why, and what to do. */
+  faults: string[];
 }
 
 export interface LogRecord {

@@ -3,6 +3,9 @@ import type { Metrics } from "../observe/metrics.ts";
 import type { RecordCodec } from "./event-log.ts";
 import type { Gap } from "./loss-report.ts";
 
+/** Size in bytes after which a new segment file begins. Only whole segments can be deleted. */
+export const LOG_SEGMENT_BYTES_MAX = 64 << 20;
+
 /** Size and age at which the writer starts the next segment. */
 export interface SegmentBounds {
   /** Largest size of a segment in bytes; `LOG_SEGMENT_BYTES_MAX` when absent. */

@@ -18,10 +18,8 @@ import {
   writeBlocks,
 } from "./segment/segment-file.ts";
 import { type Segment, segmentOf } from "./segment/segments.ts";
-import type { LogWriterOptions } from "./writer-options.ts";
+import { LOG_SEGMENT_BYTES_MAX, type LogWriterOptions } from "./writer-options.ts";
 
-/** Size in bytes after which a new segment file begins. Only whole segments can be deleted. */
-export const LOG_SEGMENT_BYTES_MAX = 64 << 20;
 /** Longest wait of a flush for more records, in ms from the start of the previous flush. */
 const LOG_GATHER_MS = 1;
 /** Milliseconds until the next attempt to replace an old segment, if this is not possible now. */
@@ -68,7 +66,7 @@ class SegmentLogWriter<T> implements LogWriter<T> {
   /** The newest segment, while it holds no block. The next segment that starts replaces it. */
   #emptySegment: Segment | undefined;
   #durable: number;
-  #healthy = true;
+  #failure: unknown;
   #closed = false;
   #flushingBytes = 0;
   /** Time of `performance.now()` at which the last flush began. */
@@ -97,7 +95,11 @@ class SegmentLogWriter<T> implements LogWriter<T> {
   }
 
   healthy(): boolean {
-    return this.#healthy;
+    return this.#failure === undefined;
+  }
+
+  failure(): unknown {
+    return this.#failure;
   }
 
   append(record: T): Promise<void> {
@@ -106,14 +108,13 @@ class SegmentLogWriter<T> implements LogWriter<T> {
       this.#metrics?.rejected.inc();
       return Promise.reject(new LogUnavailable(refusal));
     }
-    let appended: Promise<void>;
     try {
-      appended = this.#batcher.add(record);
+      const appended = this.#batcher.add(record);
+      this.#running ??= this.#run();
+      return appended;
     } catch (error) {
       return Promise.reject(error);
     }
-    this.#running ??= this.#run();
-    return appended;
   }
 
   async close(): Promise<void> {
@@ -267,7 +268,7 @@ class SegmentLogWriter<T> implements LogWriter<T> {
       throw error;
     }
     this.#options.logger.info({ path: segment.path }, "event log can be written again");
-    this.#setHealthy(true);
+    this.#setFailure(undefined);
     return segment;
   }
 
@@ -282,19 +283,17 @@ class SegmentLogWriter<T> implements LogWriter<T> {
   }
 
   #reject(batch: FlushBatch, error: unknown): void {
-    if (this.#healthy) {
-      const context = { err: error, directory: this.#options.directory };
-      this.#options.logger.error(context, "event log cannot be written");
-    }
-    this.#setHealthy(false);
+    const { directory, logger } = this.#options;
+    if (this.healthy()) logger.error({ err: error, directory }, "event log cannot be written");
+    this.#setFailure(error);
     this.#metrics?.rejected.inc(batch.count);
     batch.reject(new LogUnavailable("The disk failed", { cause: error }));
   }
 
-  #setHealthy(healthy: boolean): void {
-    if (this.#healthy === healthy) return;
-    this.#healthy = healthy;
-    this.#metrics?.healthy.set(healthy ? 1 : 0);
-    this.#options.onChange?.();
+  #setFailure(error: unknown): void {
+    const hasChanged = (error === undefined) !== this.healthy();
+    this.#failure = error;
+    this.#metrics?.healthy.set(error === undefined ? 1 : 0);
+    if (hasChanged) this.#options.onChange?.();
   }
 }

@@ -81,6 +81,21 @@ export const RATE_BURST_SECONDS = 2;
  * 503.
  */
 export const LOG_PENDING_BYTES_MAX = 64 << 20;
+/**
+ * Share of the pixels of the last minute that are refused with 503, or of the partitions that are
+ * not written, above which `/ready` of this server is 503.
+ */
+export const INGEST_REFUSED_SHARE_MAX = 0.5;
+/**
+ * Share of the pixels of the last minute that are refused with 503 from which on `/ready` warns of
+ * it.
+ */
+export const INGEST_REFUSED_SHARE_WARNED = 0.01;
+/**
+ * Minimum number of pixels in the last minute from which on `/ready` judges the share of those that
+ * are refused.
+ */
+export const INGEST_JUDGED_PIXELS_MIN = 20;
 
 // The control plane
 /**

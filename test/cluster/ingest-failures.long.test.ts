@@ -139,14 +139,14 @@ describeWith(brokersMissing)("pixels into three brokers", () => {
       const away = Bun.sleep(15_000);
       await Promise.all([0, 1, 2].map((index) => brokers().kill(index)));
       await users.more("refused", 5);
-      await until(() => !ingest.healthy());
+      await until(() => ingest.health().trouble !== undefined);
       await until(() => logs.trouble() !== undefined);
       // New connections fail with a retryable error during the outage.
       await expect(logs.ends()).rejects.toMatchObject({ refusal: "unavailable" });
       await away;
       await Promise.all([0, 1, 2].map((index) => brokers().restart(index)));
       await users.more("kept", 20);
-      await until(() => ingest.healthy() && logs.trouble() === undefined);
+      await until(() => ingest.health().trouble === undefined && logs.trouble() === undefined);
       expect(ingest.pids()).toEqual(pids);
     });
   }, 600_000);
@@ -161,12 +161,12 @@ describeWith(brokersMissing)("pixels into three brokers", () => {
         await users.more("kept", 20);
         for (const index of [1, 2]) brokers().fill(index);
         await users.more("refused", 5);
-        await until(() => !ingest.healthy() && logs.trouble() !== undefined);
+        await until(() => ingest.health().trouble !== undefined && logs.trouble() !== undefined);
         await Promise.all([0, 1, 2].map((index) => brokers().ended(index)));
         for (const index of [0, 1, 2]) brokers().makeSpace(index);
         await Promise.all([0, 1, 2].map((index) => brokers().restart(index)));
         await users.more("kept", 20);
-        await until(() => ingest.healthy() && logs.trouble() === undefined);
+        await until(() => ingest.health().trouble === undefined && logs.trouble() === undefined);
         expect(ingest.pids()).toEqual(pids);
       });
     },
@@ -185,7 +185,7 @@ describeWith(brokersMissing)("pixels into three brokers", () => {
       expect(users.sizes("refused").filter((_, i) => others.includes(i))).toEqual(
         before.filter((_, i) => others.includes(i)),
       );
-      expect(ingest.healthy()).toBe(true);
+      expect(ingest.health().trouble).toBeUndefined();
       await brokers().restart(2);
     };
     await expectKeptWhile("one-copy", fail, { partitions: 3, replicas: 1, users: 24 });

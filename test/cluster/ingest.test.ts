@@ -104,7 +104,12 @@ describeWith(brokersMissing)("pixels into partitions", () => {
       await until(() => pixels.acknowledged.size > acknowledged + 200);
       const [pid] = ingest.pids();
       process.kill(pid!, "SIGKILL");
-      await until(() => ingest.pids().length === 2 && ingest.pids()[0] !== pid && ingest.healthy());
+      await until(
+        () =>
+          ingest.pids().length === 2 &&
+          ingest.pids()[0] !== pid &&
+          ingest.health().trouble === undefined,
+      );
     }
     await pixels.stop();
     const users = (await usersOf(logs)).flat();

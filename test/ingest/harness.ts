@@ -30,6 +30,7 @@ export function openListener(parts: Partial<IngestListenerOptions> = {}) {
     append: async (record) => void records.push(record),
     durable: () => records.length,
     healthy: () => true,
+    failure: () => undefined,
     close: async () => {},
   };
   const sources = [sourceOf(WRITE_KEY, true), sourceOf("disabled", false)];

@@ -39,7 +39,7 @@ test("an answered pixel can be read at once", async () => {
   }
   await until(() => calls > 0);
   stop();
-  expect(ingest.healthy()).toBe(true);
+  expect(ingest.health().trouble).toBeUndefined();
 });
 
 test("a killed ingest process loses no acknowledged event, and restarts", async () => {
@@ -53,7 +53,7 @@ test("a killed ingest process loses no acknowledged event, and restarts", async 
     await until(() => pixels.acknowledged.size > acknowledged + 200);
     const [pid] = ingest.pids();
     process.kill(pid!, "SIGKILL");
-    await until(() => ingest.healthy() && ingest.pids()[0] !== pid);
+    await until(() => ingest.health().trouble === undefined && ingest.pids()[0] !== pid);
   }
   const acknowledged = pixels.acknowledged.size;
   await until(() => pixels.acknowledged.size > acknowledged + 200);
@@ -85,9 +85,9 @@ test.concurrent("a process that hangs is not ready, then killed and started agai
   const [pid] = ingest.pids();
   expect((await fetch(pixelUrl(ingest.url, writeKey, "before"))).status).toBe(200);
   process.kill(pid!, "SIGSTOP");
-  await until(() => !ingest.healthy());
+  await until(() => ingest.health().trouble !== undefined);
   expect(ingest.pids()).toEqual([pid!]);
-  await until(() => ingest.healthy() && ingest.pids()[0] !== pid);
+  await until(() => ingest.health().trouble === undefined && ingest.pids()[0] !== pid);
   expect((await fetch(pixelUrl(ingest.url, writeKey, "after"))).status).toBe(200);
   expect(await usersOf(ingest)).toEqual(["before", "after"]);
 }, 300_000);
@@ -118,9 +118,9 @@ test("a process that cannot be spawned for a while restarts later", async () => 
   await until(async () => (await deaths()) >= 5);
   // Each attempt comes after twice the time of the one before.
   expect(performance.now() - killedAt).toBeGreaterThan(50 + 100 + 200 + 400);
-  expect(ingest.healthy()).toBe(false);
+  expect(ingest.health().trouble).toBeDefined();
   symlinkSync(process.execPath, executable);
-  await until(() => ingest.healthy());
+  await until(() => ingest.health().trouble === undefined);
   expect((await fetch(pixelUrl(ingest.url, writeKey, "after"))).status).toBe(200);
 }, 300_000);
 
@@ -148,7 +148,7 @@ test("another process or the successor answers while a process is killed and res
       await until(() => answers > before + 100);
       const pid = ingest.pids()[index]!;
       process.kill(pid, "SIGKILL");
-      await until(() => ingest.healthy() && ingest.pids()[index] !== pid);
+      await until(() => ingest.health().trouble === undefined && ingest.pids()[index] !== pid);
     }
     const before = answers;
     await until(() => answers > before + 100);
@@ -382,9 +382,11 @@ testWith(mountMissing)(
         if (status === 503) failed++;
         return failed > 5;
       });
-      await until(() => !ingest.healthy());
+      await until(() => ingest.health().trouble !== undefined);
+      const log = join(directory, "0");
+      expect(ingest.health().trouble).toContain(`the disk of ${log} is full (`);
       rmSync(ballast);
-      await until(() => ingest.healthy());
+      await until(() => ingest.health().trouble === undefined);
       expect(await send("after")).toBe(200);
       expect(ingest.pids()).toEqual([pid!]);
       const users = await usersOf(ingest);

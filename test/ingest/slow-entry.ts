@@ -26,7 +26,7 @@ process.on("message", ({ type }: ServerMessage) => {
 
 function computeAndPulse(): void {
   compute(INGEST_PULSE_MS * (INGEST_PULSES_MISSED_MAX + 3));
-  setInterval(() => send({ type: "pulse" }), INGEST_PULSE_MS);
+  setInterval(() => send({ type: "pulse", outcomes: { stored: 0, refused: 0 } }), INGEST_PULSE_MS);
 }
 
 function compute(ms: number): void {

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { FILE_LINE_BYTES_MAX } from "../../src/destinations/file/limits.ts";
 import { INGEST_CLOSE_MS_MAX } from "../../src/ingest/limits.ts";
 import { LOG_BLOCK_BYTES_MAX } from "../../src/log/block.ts";
-import { LOG_SEGMENT_BYTES_MAX } from "../../src/log/writer.ts";
+import { LOG_SEGMENT_BYTES_MAX } from "../../src/log/writer-options.ts";
 import { LANE_UNCOMMITTED_EVENTS_MAX } from "../../src/pipeline/memory-budget.ts";
 import { TOPOLOGY_POLL_MS } from "../../src/pipeline/partition-pipeline.ts";
 import { TRIM_AGE_MS_MIN } from "../../src/pipeline/retention/trimmer.ts";

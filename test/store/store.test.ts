@@ -73,14 +73,14 @@ describe("a store", () => {
       failMetaWrites(join(path, "data.mdb"));
       expect(store.trouble()).toBeUndefined();
       await expect(store.change(() => numbers.put("x", 1))).rejects.toThrow("could not be stored");
-      expect(store.trouble()).toBe("The store cannot be written");
+      expect(store.trouble()).toStartWith("The store cannot be written: the disk of ");
       // A transaction without writes says nothing about the disk.
       await store.change(() => {});
       const refused = store.change(() => {
         throw new ApiError("conflict", "Taken");
       });
       await expect(refused).rejects.toThrow("Taken");
-      expect(store.trouble()).toBe("The store cannot be written");
+      expect(store.trouble()).toStartWith("The store cannot be written: the disk of ");
       await until(() => store.trouble() === undefined, "a probe");
       await store.close();
     },

@@ -18,6 +18,10 @@ const PROBE_MS = 250;
  * records are rejected.
  */
 const ANSWER_MS_MAX = 10_000;
+/**
+ * Age in milliseconds of the last acknowledgement from which on `probe` sends a test block.
+ */
+const ACKNOWLEDGED_MS_MAX = 10_000;
 
 export interface PartitionWriterOptions<T> {
   partition: number;
@@ -37,8 +41,21 @@ export interface PartitionWriterOptions<T> {
   onChange?(): void;
 }
 
+export interface PartitionWriter<T> extends LogWriter<T> {
+  /**
+   * Whether the brokers acknowledged the last block. Undefined before the outcome of the first
+   * block.
+   */
+  acknowledged(): boolean | undefined;
+  /**
+   * Sends an empty test block if no block was acknowledged in the last `ACKNOWLEDGED_MS_MAX` and
+   * none is in flight. The block shows whether the partition can be written.
+   */
+  probe(): void;
+}
+
 /** Opens a partition for appending. Writers on other nodes may append to the partition too. */
-export function openPartitionWriter<T>(options: PartitionWriterOptions<T>): LogWriter<T> {
+export function openPartitionWriter<T>(options: PartitionWriterOptions<T>): PartitionWriter<T> {
   return new PartitionLogWriter(options);
 }
 
@@ -48,11 +65,14 @@ export function openPartitionWriter<T>(options: PartitionWriterOptions<T>): LogW
  * then on, `append` rejects new records, and an empty test block is sent every `PROBE_MS` until the
  * brokers acknowledge a test block.
  */
-class PartitionLogWriter<T> implements LogWriter<T> {
+class PartitionLogWriter<T> implements PartitionWriter<T> {
   readonly #options: PartitionWriterOptions<T>;
   readonly #batcher: Batcher<T>;
   #durable: number;
   #healthy = true;
+  #failure: unknown;
+  /** Time of the last acknowledgement, by `performance.now()`; undefined before the first. */
+  #acknowledgedAt: number | undefined;
   #isFaultLogged = false;
   #closed = false;
   #sendingBytes = 0;
@@ -71,6 +91,22 @@ class PartitionLogWriter<T> implements LogWriter<T> {
 
   healthy(): boolean {
     return this.#healthy;
+  }
+
+  failure(): unknown {
+    return this.#failure;
+  }
+
+  acknowledged(): boolean | undefined {
+    if (!this.#healthy) return false;
+    return this.#acknowledgedAt === undefined ? undefined : true;
+  }
+
+  probe(): void {
+    if (this.#closed || !this.#healthy) return;
+    const ageMs = performance.now() - (this.#acknowledgedAt ?? Number.NEGATIVE_INFINITY);
+    // A flush without waiting records sends an empty block.
+    if (ageMs >= ACKNOWLEDGED_MS_MAX) this.#running ??= this.#run();
   }
 
   append(record: T): Promise<void> {
@@ -106,11 +142,12 @@ class PartitionLogWriter<T> implements LogWriter<T> {
   }
 
   /**
-   * Sends batches until no record waits. No `await` may follow the loop, because records that are
+   * Sends batches until no record waits, at least one. No `await` may follow the loop, because records that are
    * appended during it would not be sent.
    */
   async #run(): Promise<void> {
-    while (this.#batcher.waiting.blocks.length > 0) await this.#flush();
+    do await this.#flush();
+    while (this.#batcher.waiting.blocks.length > 0);
     this.#running = undefined;
   }
 
@@ -158,6 +195,7 @@ class PartitionLogWriter<T> implements LogWriter<T> {
       return buffer.subarray(0, end);
     });
     this.#durable = Math.max(this.#durable, sequenceOf(offset + 1n));
+    this.#acknowledgedAt = performance.now();
   }
 
   /** Rejects the records of the batch in flight and all waiting records, with `error`. */
@@ -166,6 +204,7 @@ class PartitionLogWriter<T> implements LogWriter<T> {
     if (this.#healthy) {
       logger.error({ err: error, partition }, "The event log cannot be written");
     }
+    this.#failure = error;
     this.#setHealthy(false);
     for (const refused of [batch, this.#batcher.take()]) {
       metrics?.rejected.inc(refused?.count ?? 0);
@@ -188,6 +227,8 @@ class PartitionLogWriter<T> implements LogWriter<T> {
       this.#setHealthy(true);
     } catch (error) {
       if (error instanceof InvariantError) this.#logFault(error);
+      this.#failure = error;
+      this.#options.onChange?.();
       this.#probeLater();
     }
     this.#running = undefined;

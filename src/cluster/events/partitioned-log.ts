@@ -1,11 +1,12 @@
 import { type BrokerSettings, connectClients } from "../../kafka/client.ts";
 import { IdempotentProducer } from "../../kafka/idempotent-producer.ts";
-import type { LogWriter, RecordCodec } from "../../log/event-log.ts";
+import type { LogHealth, RecordCodec } from "../../log/event-log.ts";
 import { writerMetrics } from "../../log/metrics.ts";
 import type { Logger } from "../../observe/log.ts";
 import type { Metrics } from "../../observe/metrics.ts";
 import { LOG_PENDING_BYTES_MAX } from "../../settings/limits.ts";
-import { openPartitionWriter } from "./partition-writer.ts";
+import { openPartitionWriter, type PartitionWriter } from "./partition-writer.ts";
+import { describePartitionFaults } from "./write-faults.ts";
 
 /**
  * Settings with which a process opens a topic to append events to its partitions. The server passes
@@ -25,8 +26,8 @@ export interface PartitionedLogParts<T> {
   codec: RecordCodec<T>;
   logger: Logger;
   metrics: Metrics;
-  /** Called with the current value of `healthy` when it may have changed. */
-  onHealth(healthy: boolean): void;
+  /** Called with the current value of `health` when it may have changed. */
+  onHealth(health: LogHealth): void;
 }
 
 /** Log that appends each record to one of the partitions of a topic. */
@@ -37,8 +38,8 @@ export interface PartitionedLog<T> {
    * order.
    */
   append(record: T, key: number): Promise<void>;
-  /** Whether at least one partition accepts records. */
-  healthy(): boolean;
+  /** Returns which partitions accept records, and why the others do not. */
+  health(): LogHealth;
   /** Sends the waiting records, then closes the log. */
   close(): Promise<void>;
 }
@@ -53,11 +54,21 @@ export async function openPartitionedLog<T>(
 ): Promise<PartitionedLog<T>> {
   const clients = await connectClients(brokers);
   const { healthy: share, ...shared } = writerMetrics(metrics);
-  const writers: LogWriter<T>[] = [];
-  const healthy = () => writers.some((writer) => writer.healthy());
+  const writers: PartitionWriter<T>[] = [];
+  let writable = 0;
+  let failing: number[] = [];
+  const health = (): LogHealth => {
+    const faults = failing.map((partition) => ({ partition, ...producer.refusal(partition) }));
+    return { failing: failing.length, writable, faults: describePartitionFaults(topic, faults) };
+  };
   const onChange = () => {
-    share.set(writers.filter((writer) => writer.healthy()).length / writers.length);
-    onHealth(healthy());
+    const before = { writable, hasFailed: failing.length > 0 };
+    failing = writers.flatMap((it, partition) => (it.healthy() ? [] : [partition]));
+    writable = writers.filter((writer) => writer.acknowledged()).length;
+    share.set((writers.length - failing.length) / writers.length);
+    // A partition without recent pixels is known to be writable only when it takes a test block.
+    if (failing.length > 0) for (const writer of writers) writer.probe();
+    if (failing.length > 0 || before.hasFailed || before.writable !== writable) onHealth(health());
   };
   const producer = new IdempotentProducer({
     producer: clients.producer("zstd"),
@@ -78,7 +89,7 @@ export async function openPartitionedLog<T>(
 
   return {
     append: (record, key) => writers[key % writers.length]!.append(record),
-    healthy,
+    health,
     async close() {
       await Promise.all(writers.map((writer) => writer.close()));
       await clients.close();

@@ -1,6 +1,7 @@
+import { describeDiskFault } from "../../disk/disk-fault.ts";
 import { pixelRecordCodec } from "../../event/record.ts";
 import { openMark, readStoredMark } from "../../log/durable-mark.ts";
-import type { LogWriter } from "../../log/event-log.ts";
+import type { LogHealth, LogWriter } from "../../log/event-log.ts";
 import { openLogWriter } from "../../log/writer.ts";
 import type { FileLogSettings, IngestMessage } from "../messages.ts";
 import type { IngestLog, IngestLogContext } from "./ingest-log.ts";
@@ -22,9 +23,16 @@ export async function openFileLog(
   { directory, firstSequence, otherLogs, segmentBytesMax, segmentMsMax }: FileLogSettings,
   { logger, metrics, send, onHealth }: FileLogParts,
 ): Promise<IngestLog> {
+  const health = (): LogHealth => {
+    if (log.healthy()) return { failing: 0, writable: 1, faults: [] };
+    const reason = describeDiskFault(directory, log.failure());
+    return { failing: 1, writable: 0, faults: [`The event log is not written: ${reason}`] };
+  };
+  let wasHealthy = true;
   const onChange = () => {
     mark.set(log.durable());
-    onHealth(log.healthy());
+    if (log.healthy() !== wasHealthy) onHealth(health());
+    wasHealthy = log.healthy();
     report();
   };
   const mark = openMark(directory);
@@ -43,7 +51,7 @@ export async function openFileLog(
   mark.set(log.durable());
   const written = new WrittenSources();
   const report = createReporter(log, written, send);
-  return { ...written.wrap(log), otherLogs: watchOtherLogEnds(otherLogs) };
+  return { ...written.wrap(log), health, otherLogs: watchOtherLogEnds(otherLogs) };
 }
 
 /**

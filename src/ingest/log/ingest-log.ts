@@ -1,4 +1,5 @@
 import type { LogEnd, PixelRecord } from "../../event/record.ts";
+import type { LogHealth } from "../../log/event-log.ts";
 import type { Logger } from "../../observe/log.ts";
 import type { Metrics } from "../../observe/metrics.ts";
 
@@ -15,8 +16,8 @@ export interface IngestLog {
   append(record: PixelRecord, user: number): Promise<void>;
   /** Whether `append` needs the hash of the event's user. */
   isPartitionedByUser?: boolean;
-  /** Whether records can be appended now. */
-  healthy(): boolean;
+  /** Returns how much of the log accepts records now, and why the rest does not. */
+  health(): LogHealth;
   /**
    * Returns the sequence number after the last durable record. Absent when other processes write
    * the log too.
@@ -35,6 +36,6 @@ export interface IngestLog {
 export interface IngestLogContext {
   logger: Logger;
   metrics: Metrics;
-  /** Called when the value of `IngestLog.healthy` may have changed. */
-  onHealth(healthy: boolean): void;
+  /** Called with the value of `IngestLog.health` when it may have changed. */
+  onHealth(health: LogHealth): void;
 }

@@ -21,6 +21,7 @@ export class WrittenSources {
       },
       durable: () => log.durable(),
       healthy: () => log.healthy(),
+      failure: () => log.failure(),
       close: () => log.close(),
     };
   }

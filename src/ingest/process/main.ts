@@ -2,7 +2,7 @@ import { openCatalog } from "../../catalog/open.ts";
 import { messageOf, StartError } from "../../errors.ts";
 import { type PixelRecord, pixelRecordCodec } from "../../event/record.ts";
 import { readDescriptorLimits } from "../../http/descriptor-limits.ts";
-import type { RecordCodec } from "../../log/event-log.ts";
+import type { LogHealth, RecordCodec } from "../../log/event-log.ts";
 import { createLogger, type Logger } from "../../observe/log.ts";
 import { createMetrics, type Metrics } from "../../observe/metrics.ts";
 import { HTTP_CONNECTIONS_MAX } from "../../settings/limits.ts";
@@ -14,6 +14,7 @@ import {
   INGEST_SOCKET_FD,
   type IngestMessage,
   type IngestSettings,
+  type PixelOutcomes,
   type ServerMessage,
 } from "../messages.ts";
 
@@ -89,7 +90,9 @@ async function open(
       : await openPartitions(settings.log.settings, { ...parts, codec: pixelRecordCodec });
   opening.defer(() => log.close());
 
+  const outcomes: PixelOutcomes = { stored: 0, refused: 0 };
   const listener = createIngestListener({
+    outcomes,
     source: (writeKey) => catalog.live.source(writeKey),
     log,
     trustedProxies,
@@ -107,18 +110,22 @@ async function open(
   opening.defer(() => listener.stop());
 
   send({ type: "listening" });
-  const pulse = setInterval(() => send({ type: "pulse" }), INGEST_PULSE_MS);
+  const pulse = setInterval(() => {
+    send({ type: "pulse", outcomes });
+    Object.assign(outcomes, { stored: 0, refused: 0 });
+  }, INGEST_PULSE_MS);
   opening.defer(() => clearInterval(pulse));
   const opened = opening.move();
   return () => opened.disposeAsync();
 }
 
 /** Returns a function that gets the log's health and reports each change to the server. */
-function createHealthReporter(send: (message: IngestMessage) => void): (healthy: boolean) => void {
-  let reported = true;
-  return (healthy) => {
-    if (healthy !== reported) send({ type: "health", healthy });
-    reported = healthy;
+function createHealthReporter(send: (message: IngestMessage) => void) {
+  let reported = "";
+  return (health: LogHealth) => {
+    const text = JSON.stringify(health);
+    if (text !== reported) send({ type: "health", health });
+    reported = text;
   };
 }
 

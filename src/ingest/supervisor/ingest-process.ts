@@ -1,6 +1,6 @@
 import type { Subprocess } from "bun";
-import { backoffMs } from "../../concurrency/backoff.ts";
 import { messageOf, StartError } from "../../errors.ts";
+import type { LogHealth } from "../../log/event-log.ts";
 import type { Logger } from "../../observe/log.ts";
 import { ingestEnvironment } from "../../settings/reader.ts";
 import { INGEST_CLOSE_MS_MAX, INGEST_PULSE_MS } from "../limits.ts";
@@ -8,9 +8,12 @@ import type {
   IngestLogs,
   IngestMessage,
   IngestSettings,
+  PixelOutcomes,
   ProcessMetrics,
   ServerMessage,
 } from "../messages.ts";
+import type { ProcessState } from "./ingest-health.ts";
+import { RestartDelay } from "./restart-delay.ts";
 import { hasProgressed, readMainThread, type ThreadState } from "./thread-state.ts";
 
 /**
@@ -18,18 +21,6 @@ import { hasProgressed, readMainThread, type ThreadState } from "./thread-state.
  * lock.
  */
 export const INGEST_START_MS_MAX = 20_000;
-/**
- * Delay in milliseconds before the first restart of an ingest process. The delay doubles each time
- * the process dies soon after its start (see `INGEST_STEADY_MS_MIN`).
- */
-const INGEST_RESTART_MS_MIN = 50;
-/** Longest delay in milliseconds before a restart. */
-const INGEST_RESTART_MS_MAX = 5_000;
-/**
- * Lifetime in milliseconds after which a restart has the shortest delay again. The delay doubles
- * when a process dies earlier.
- */
-const INGEST_STEADY_MS_MIN = 10_000;
 /**
  * Number of pulses (regular messages that show a process is alive) that may be missing in a row
  * while the process still counts as ready.
@@ -57,6 +48,9 @@ const INGEST_METRICS_MS_MAX = 1_000;
  */
 const INGEST_START_EXTENSIONS_MAX = 5;
 
+/** Health of a log that was not written yet. */
+const NOT_WRITTEN: LogHealth = { failing: 0, writable: 0, faults: [] };
+
 export interface IngestProcessOptions {
   /** Command line that starts this executable as an ingest process. */
   command: readonly string[];
@@ -67,6 +61,8 @@ export interface IngestProcessOptions {
   socketFd: number;
   logger: Logger;
   onDeath(): void;
+  /** Called with the outcomes of the pixels since the last call, about every second. */
+  onOutcomes(outcomes: PixelOutcomes): void;
 }
 
 /** Starts an ingest process, supervises it from the server, and restarts it when it dies. */
@@ -82,10 +78,9 @@ export class IngestProcess {
   /** Whether the process has listened at least once. From then on, it is restarted when it dies. */
   #started = false;
   #listening = false;
-  #healthy = true;
+  #log: LogHealth = NOT_WRITTEN;
   #closing = false;
-  /** Number of deaths in a row of processes that lived less than `INGEST_STEADY_MS_MIN`. */
-  #youngDeaths = 0;
+  readonly #restartDelay = new RestartDelay();
   #failure: string | undefined;
   /**
    * Number of pulses (regular messages that show a process is alive) missed since the last message
@@ -125,8 +120,8 @@ export class IngestProcess {
     return this.#firstListening.promise;
   }
 
-  healthy(): boolean {
-    return this.#listening && this.#healthy && this.#missed <= INGEST_PULSES_LATE_MAX;
+  state(): ProcessState {
+    return { trouble: this.#trouble(), log: this.#log };
   }
 
   pid(): number | undefined {
@@ -161,6 +156,14 @@ export class IngestProcess {
     const kill = setTimeout(() => child.kill("SIGKILL"), INGEST_CLOSE_MS_MAX);
     await child.exited;
     clearTimeout(kill);
+  }
+
+  #trouble(): string | undefined {
+    const { index } = this.#parts.settings;
+    if (!this.#listening) return `Ingest process ${index} is not running and is started again`;
+    if (this.#missed <= INGEST_PULSES_LATE_MAX) return undefined;
+    const seconds = Math.round((this.#missed * INGEST_PULSE_MS) / 1_000);
+    return `Ingest process ${index} has not responded for ${seconds} s`;
   }
 
   #spawn(): void {
@@ -240,7 +243,6 @@ export class IngestProcess {
         clearTimeout(this.#startTimeout);
         this.#started = true;
         this.#listening = true;
-        this.#healthy = true;
         this.#firstListening.resolve();
         break;
       case "failed":
@@ -253,7 +255,10 @@ export class IngestProcess {
         logs.missing?.(settings.index, message);
         break;
       case "health":
-        this.#healthy = message.healthy;
+        this.#log = message.health;
+        break;
+      case "pulse":
+        this.#parts.onOutcomes(message.outcomes);
         break;
       case "metrics":
         this.#metricsRequests.get(message.id)?.(message.metrics);
@@ -264,6 +269,7 @@ export class IngestProcess {
     clearTimeout(this.#startTimeout);
     clearInterval(this.#watch);
     this.#child = undefined;
+    this.#log = NOT_WRITTEN;
     const listened = this.#listening;
     this.#listening = false;
     if (this.#closing) return;
@@ -275,8 +281,7 @@ export class IngestProcess {
     this.#opened.reject(error);
     this.#firstListening.reject(error);
     if (!this.#started) return;
-    this.#youngDeaths = livedMs < INGEST_STEADY_MS_MIN ? this.#youngDeaths + 1 : 0;
-    const delayMs = backoffMs(this.#youngDeaths, INGEST_RESTART_MS_MIN, INGEST_RESTART_MS_MAX);
+    const delayMs = this.#restartDelay.after(livedMs);
     const { exitCode, signalCode, pid } = child ?? {};
     const context = { pid, exitCode, signalCode, failure, listened, delayMs };
     this.#logger.error(context, "ingest process died and restarts");

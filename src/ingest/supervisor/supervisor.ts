@@ -6,7 +6,9 @@ import { httpUrl } from "../../http/url.ts";
 import type { Logger } from "../../observe/log.ts";
 import type { Metrics } from "../../observe/metrics.ts";
 import type { IngestLogs, IngestSettings, ProcessMetrics } from "../messages.ts";
+import { type IngestHealth, judgeIngest } from "./ingest-health.ts";
 import { IngestProcess } from "./ingest-process.ts";
+import { RecentOutcomes } from "./recent-outcomes.ts";
 
 export interface IngestOptions extends Omit<IngestSettings, "index" | "log"> {
   host: string;
@@ -25,8 +27,8 @@ export interface Ingest {
    * URL at which pixels (events sent as GET requests) are received. All ingest processes share it.
    */
   url: string;
-  /** Whether every ingest process listens and can write its log. */
-  healthy(): boolean;
+  /** Returns whether this server accepts most pixels, and what refuses the others. */
+  health(): IngestHealth;
   /** Returns the operating system's ids of the ingest processes. */
   pids(): number[];
   /** Returns the metrics of each ingest process, with the process's name as a label. */
@@ -50,6 +52,7 @@ export async function startIngestProcesses(options: IngestOptions): Promise<Inge
   const socket = listenOn(options);
 
   const processes: IngestProcess[] = [];
+  const outcomes = new RecentOutcomes();
   const stop = once(async () => {
     closeSync(socket.fd);
     await Promise.all(processes.map((process) => process.close()));
@@ -69,6 +72,7 @@ export async function startIngestProcesses(options: IngestOptions): Promise<Inge
         pixelsPerSecondMax: settings.pixelsPerSecondMax / count,
       },
       onDeath: () => deaths?.inc(),
+      onOutcomes: (recent) => outcomes.add(recent),
     });
     processes.push(process);
     return process.start();
@@ -81,7 +85,11 @@ export async function startIngestProcesses(options: IngestOptions): Promise<Inge
     await Promise.all(processes.map((process) => process.listen()));
     return {
       url: httpUrl(host, socket.port),
-      healthy: () => processes.every((process) => process.healthy()),
+      health: () =>
+        judgeIngest(
+          processes.map((process) => process.state()),
+          { ...outcomes.sum(), isRefusing: outcomes.isRefusing() },
+        ),
       pids: () => processes.map((process) => process.pid()).filter((pid) => pid !== undefined),
       metrics: () => Promise.all(processes.map((process) => process.metrics())),
       stop,

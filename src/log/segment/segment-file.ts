@@ -84,7 +84,10 @@ export async function writeBlocks(segment: SegmentFile, blocks: Buffer[]): Promi
   const written = await putBlocks(segment, blocks, bytes, put);
   segment.quick = performance.now() - startedAt < LOG_BLOCKING_WRITE_MS_MAX;
   // A short write means a full disk or a size limit, so writing the rest would fail too.
-  if (written !== bytes) throw new Error(`The disk took ${written} of ${bytes} bytes`);
+  if (written !== bytes) {
+    const error = new Error(`The disk took ${written} of ${bytes} bytes`);
+    throw Object.assign(error, { code: "ENOSPC" });
+  }
   segment.end += bytes;
 }
 

@@ -1,5 +1,5 @@
 import { LOG_BLOCK_BYTES_MAX } from "../../log/block.ts";
-import { LOG_SEGMENT_BYTES_MAX } from "../../log/writer.ts";
+import { LOG_SEGMENT_BYTES_MAX } from "../../log/writer-options.ts";
 import type { RetentionBounds } from "./retention.ts";
 
 /**

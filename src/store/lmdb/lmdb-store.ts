@@ -1,4 +1,5 @@
 import { ABORT, asBinary, type Database, type Key, type RangeOptions } from "lmdb";
+import { describeDiskFault } from "../../disk/disk-fault.ts";
 import { makeDirectory, syncPath } from "../../disk/sync.ts";
 import { ApiError } from "../../errors.ts";
 import type { Logger } from "../../observe/log.ts";
@@ -69,8 +70,8 @@ class LmdbStore implements LocalStore {
    */
   #wrote = false;
   #closed = false;
-  /** Whether the last commit failed. While true, a test write is made every `PROBE_MS`. */
-  #failing = false;
+  /** Why the last commit failed, if it did. Then a test write is made every `PROBE_MS`. */
+  #failure: string | undefined;
   #probe: ReturnType<typeof setTimeout> | undefined;
 
   constructor(options: StoreOptions) {
@@ -157,7 +158,7 @@ class LmdbStore implements LocalStore {
   }
 
   trouble(): string | undefined {
-    return this.#failing ? `${this.#options.name} cannot be written` : undefined;
+    return this.#failure && `${this.#options.name} cannot be written: ${this.#failure}`;
   }
 
   async close(): Promise<void> {
@@ -200,7 +201,7 @@ class LmdbStore implements LocalStore {
     const fault = faults.find((found) => found !== undefined);
     if (fault !== undefined) await this.#fail(environment, fault);
     else if (this.#wrote && outcomes.some(({ status }) => status === "fulfilled")) {
-      this.#setFailing(false);
+      this.#setFailure(undefined);
     }
     this.#wrote = false;
     outcomes.forEach((outcome, i) => {
@@ -241,22 +242,24 @@ class LmdbStore implements LocalStore {
    */
   async #fail(environment: Environment, fault: Promise<unknown>): Promise<void> {
     const err = await fault;
-    if (!this.#failing) {
+    if (this.#failure === undefined) {
       this.#options.logger.error({ err }, `${this.#options.name} cannot be written`);
     }
-    this.#setFailing(true);
+    this.#setFailure(err);
     if (isAlive(environment)) return;
     this.#environment = undefined;
     await environment.root.close();
     this.#reopened();
   }
 
-  #setFailing(failing: boolean): void {
-    const { logger, name } = this.#options;
+  /** Notes why a commit failed, or with undefined that one has succeeded. */
+  #setFailure(error: unknown): void {
+    const { logger, name, path } = this.#options;
     clearTimeout(this.#probe);
-    if (this.#failing && !failing) logger.info(`${name} can be written again`);
-    this.#failing = failing;
-    if (!failing || this.#closed) return;
+    const isWell = error === undefined;
+    if (this.#failure !== undefined && isWell) logger.info(`${name} can be written again`);
+    this.#failure = isWell ? undefined : describeDiskFault(directoryOf(path), error);
+    if (isWell || this.#closed) return;
     this.#probe = setTimeout(() => {
       this.#put(() => this.#writeProbe()).catch(() => {});
     }, PROBE_MS);
@@ -279,7 +282,7 @@ class LmdbStore implements LocalStore {
       this.#environment = this.#open();
     } catch (err) {
       this.#options.logger.error({ err }, `${this.#options.name} cannot be opened again`);
-      this.#setFailing(true);
+      this.#setFailure(err);
     }
     return this.#environment;
   }

@@ -1,0 +1,26 @@
+import { backoffMs } from "../../concurrency/backoff.ts";
+
+/**
+ * Delay in milliseconds before the first restart of an ingest process. The delay doubles each time
+ * the process dies soon after its start (see `INGEST_STEADY_MS_MIN`).
+ */
+const INGEST_RESTART_MS_MIN = 50;
+/** Longest delay in milliseconds before a restart. */
+const INGEST_RESTART_MS_MAX = 5_000;
+/**
+ * Lifetime in milliseconds after which a restart has the shortest delay again. The delay doubles
+ * when a process dies earlier.
+ */
+const INGEST_STEADY_MS_MIN = 10_000;
+
+/** Chooses the delays before the restarts of one ingest process. */
+export class RestartDelay {
+  /** Number of deaths in a row of processes that lived less than `INGEST_STEADY_MS_MIN`. */
+  #youngDeaths = 0;
+
+  /** Returns the delay in milliseconds before the restart of a process that lived for `livedMs`. */
+  after(livedMs: number): number {
+    this.#youngDeaths = livedMs < INGEST_STEADY_MS_MIN ? this.#youngDeaths + 1 : 0;
+    return backoffMs(this.#youngDeaths, INGEST_RESTART_MS_MIN, INGEST_RESTART_MS_MAX);
+  }
+}

@@ -1,0 +1,28 @@
+import { expect, test } from "bun:test";
+import { describeDiskFault } from "../../src/disk/disk-fault.ts";
+
+/** The clause depends on the free space of this machine. */
+const FULL =
+  /^the disk of \/tmp (is full \([\d,]+ bytes free\)|takes no more, although [\d,]+ bytes are free): /;
+
+const coded = (code: string | number) =>
+  Object.assign(new Error("No space left on device"), { code });
+
+test("a failed write names the directory, the cause and what to do", () => {
+  const cases = [
+    ["ENOSPC", FULL],
+    [28, FULL],
+    ["EDQUOT", FULL],
+    ["EROFS", /read-only/],
+    ["EIO", /fails \(EIO\): check the disk$/],
+    ["EACCES", /must not write to \/tmp/],
+    ["EMFILE", /^a write to \/tmp fails: too many open files \(EMFILE\)$/],
+  ] as const;
+  for (const [code, sentence] of cases) {
+    expect(describeDiskFault("/tmp", coded(code))).toMatch(sentence);
+  }
+  expect(describeDiskFault("/tmp", new Error("Odd"))).toBe("a write to /tmp fails: Odd");
+  expect(describeDiskFault("/not/there", coded("ENOSPC"))).toBe(
+    "the disk of /not/there is full: make space on it",
+  );
+});
