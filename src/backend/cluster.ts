@@ -3,6 +3,7 @@ import { assert } from "../assert.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import { openCatalog } from "../catalog/open.ts";
 import { openPartitionLogs } from "../cluster/events/partition-logs.ts";
+import { endProver } from "../cluster/events/proven-end.ts";
 import { joinCluster, type Membership } from "../cluster/membership/membership.ts";
 import type { PartitionRunner } from "../cluster/membership/partition-runner.ts";
 import { registerClusterMetrics } from "../cluster/metrics.ts";
@@ -108,7 +109,8 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
         ledgers: () => ledgers.all(),
         retentionBounds: ofEach(work.retentionBounds, logs.readers.size),
       });
-      const partitions = { ledgers, logs, live: catalog.live, host, node, logger };
+      const proveEnd = endProver(clients, `${group}.events`);
+      const partitions = { ledgers, logs, proveEnd, live: catalog.live, host, node, logger };
       const started = runPartitionPipelines(partitions);
       stack.defer(() => started.close());
       runner = started;

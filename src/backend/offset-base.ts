@@ -1,5 +1,5 @@
 import type { PartitionLogs } from "../cluster/events/partition-logs.ts";
-import type { OffsetBase } from "../cluster/topics/offset-base.ts";
+import { nextOffsetBase, type OffsetBase, type TopicEnd } from "../cluster/topics/offset-base.ts";
 import type { Store } from "../store/store.ts";
 import type { Table } from "../store/table.ts";
 
@@ -30,4 +30,21 @@ export function syncOffsetBase(store: Store, logs: PartitionLogs, log: string): 
   store.listen((tables) => {
     if (tables.has(OFFSET_BASE_TABLE)) sync();
   });
+}
+
+/**
+ * Reads the end of a partition with `ask`. When that end means that blocks were lost, the partition's
+ * leader must prove it: a leader that was replaced answers an old end, and an offset base is never
+ * taken back. `prove` reads the end of the partition from the leader in office.
+ */
+export async function reliableTopicEnd(
+  stored: OffsetBase | undefined,
+  ask: () => Promise<TopicEnd>,
+  prove: () => Promise<number>,
+): Promise<TopicEnd> {
+  const told = await ask();
+  if (nextOffsetBase(stored, told).loss === undefined) return told;
+  const proven = await prove();
+  const again = await ask();
+  return { ...again, end: Math.max(again.end, proven) };
 }

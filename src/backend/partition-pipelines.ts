@@ -1,6 +1,7 @@
 import { assert } from "../assert.ts";
 import type { Live } from "../catalog/live-view.ts";
 import { logNameOf, type PartitionLogs } from "../cluster/events/partition-logs.ts";
+import type { ProveEnd } from "../cluster/events/proven-end.ts";
 import { PartitionRunner } from "../cluster/membership/partition-runner.ts";
 import { nextOffsetBase } from "../cluster/topics/offset-base.ts";
 import type { Logger } from "../observe/log.ts";
@@ -10,12 +11,18 @@ import type { PipelineHost } from "../pipeline/pipeline.ts";
 import { knownPositions } from "../pipeline/reading/known-positions.ts";
 import { HAND_OVER_MS_MAX } from "../settings/limits.ts";
 import { withoutClose } from "../store/store.ts";
-import { OFFSET_BASE_KEY, offsetBaseTable, storedOffsetBase } from "./offset-base.ts";
+import {
+  OFFSET_BASE_KEY,
+  offsetBaseTable,
+  reliableTopicEnd,
+  storedOffsetBase,
+} from "./offset-base.ts";
 import type { PartitionLedgers } from "./partition-ledgers.ts";
 
 export interface PartitionPipelinesOptions {
   ledgers: PartitionLedgers;
   logs: PartitionLogs;
+  proveEnd: ProveEnd;
   live: Live;
   host: PipelineHost;
   /** Id of this node in the cluster. */
@@ -42,7 +49,7 @@ interface RunningPartition {
  * pipeline, which runs user code over its events and delivers them.
  */
 export function runPartitionPipelines(options: PartitionPipelinesOptions): PartitionRunner {
-  const { ledgers, logs, live, host, node, logger } = options;
+  const { ledgers, logs, proveEnd, live, host, node, logger } = options;
   const running = new Map<number, RunningPartition>();
   const runner = new PartitionRunner({ start, stop, logger });
 
@@ -61,7 +68,11 @@ export function runPartitionPipelines(options: PartitionPipelinesOptions): Parti
     });
     try {
       const log = logNameOf(partition);
-      const end = await logs.topicEnd(log, knownPositions(live, ledger)[log] ?? 0);
+      const end = await reliableTopicEnd(
+        storedOffsetBase(store),
+        () => logs.topicEnd(log, knownPositions(live, ledger)[log] ?? 0),
+        () => proveEnd(partition),
+      );
       const { base, loss } = await store.change(() => {
         const next = nextOffsetBase(storedOffsetBase(store), end);
         offsetBaseTable(store).put(OFFSET_BASE_KEY, next.base);

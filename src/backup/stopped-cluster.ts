@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { brokerSettings } from "../backend/broker-settings.ts";
-import { syncOffsetBase } from "../backend/offset-base.ts";
+import { storedOffsetBase, syncOffsetBase } from "../backend/offset-base.ts";
 import { openCatalog } from "../catalog/open.ts";
 import {
   logNameOf,
@@ -8,6 +8,8 @@ import {
   type PartitionLogs,
 } from "../cluster/events/partition-logs.ts";
 import { openPartitionWriter } from "../cluster/events/partition-writer.ts";
+import { endProver, type ProveEnd } from "../cluster/events/proven-end.ts";
+import { offsetOf } from "../cluster/events/sequence.ts";
 import { openOrderedTopic } from "../cluster/ordered-log/ordered-topic.ts";
 import { StartError } from "../errors.ts";
 import { inspectQuery } from "../event/inspect.ts";
@@ -122,6 +124,7 @@ export async function openStoppedCluster(
   await Promise.all(stores.map((store) => store.catchUp()));
   for (const [partition, store] of stores.entries())
     syncOffsetBase(store, logs, logNameOf(partition));
+  await readEnds(logs, stores, endProver(clients, named("events")));
   const directory = clusterDirectory(config, "catalog");
   const [log] = await openOrderedTopic({ ...order, name: named("catalog"), partitions: 1 });
   const options = catalogOptions(directory, logger);
@@ -168,6 +171,28 @@ export async function openStoppedCluster(
       return opened;
     },
   };
+}
+
+/**
+ * Reads the ends of all partitions of the event log. Throws `StartError` when the answer leaves out
+ * blocks that were acknowledged, as that of a leader that was replaced does.
+ */
+async function readEnds(
+  logs: PartitionLogs,
+  stores: readonly Store[],
+  proveEnd: ProveEnd,
+): Promise<void> {
+  const proven = await Promise.all(stores.map((_, partition) => proveEnd(partition)));
+  await logs.ends();
+  for (const [partition, store] of stores.entries()) {
+    const end = BigInt(proven[partition]! + (storedOffsetBase(store)?.base ?? 0));
+    const found = offsetOf(logs.readers.get(logNameOf(partition))!.end());
+    if (found > end) continue;
+    const expected = `Expected partition ${partition} of the events to end after block ${end}`;
+    throw new StartError(
+      `${expected}, got an end at ${found}: a broker is cut off from the others`,
+    );
+  }
 }
 
 async function expectNoNodes(clients: KafkaClients, group: string): Promise<void> {

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { InvariantError } from "../../src/assert.ts";
+import { reliableTopicEnd } from "../../src/backend/offset-base.ts";
 import { nextOffsetBase, OffsetBases } from "../../src/cluster/topics/offset-base.ts";
 
 const JUMP = 2 ** 30;
@@ -62,4 +63,37 @@ test("an offset base that decreases is a broken invariant", () => {
   bases.set(0, { topic: "a", base: 7 });
   bases.set(0, { topic: "a", base: 7 });
   expect(() => bases.set(0, { topic: "a", base: 6 })).toThrow(InvariantError);
+});
+
+const stored = { topic: "a", base: 0 };
+
+/** A partition with 9 blocks, whose leader answers `told`; 7 blocks were read before. */
+async function baseOf(told: number, proven: number) {
+  let proofs = 0;
+  const ask = async () => ({ topic: "a", end: told, known: 7 });
+  const prove = async () => {
+    proofs += 1;
+    return proven;
+  };
+  const end = await reliableTopicEnd(stored, ask, prove);
+  return { ...nextOffsetBase(stored, end), proofs };
+}
+
+test("an old end that a replaced leader answers moves no offset base", async () => {
+  expect(await baseOf(2, 9)).toEqual({ base: stored, proofs: 1 });
+});
+
+test("a partition that has lost its end moves its offset base once the leader has proved the end", async () => {
+  const loss = { how: "has lost its end", blocks: 5 };
+  expect(await baseOf(2, 2)).toEqual({ base: { topic: "a", base: 5 }, loss, proofs: 1 });
+});
+
+test("the end of a partition that has lost nothing is not proved", async () => {
+  expect(await baseOf(9, 9)).toEqual({ base: stored, proofs: 0 });
+});
+
+test("a partition is not used while its leader cannot prove that blocks are lost", async () => {
+  const ask = async () => ({ topic: "a", end: 2, known: 7 });
+  const prove = () => Promise.reject(new Error("Not acknowledged"));
+  await expect(reliableTopicEnd(stored, ask, prove)).rejects.toThrow("Not acknowledged");
 });
