@@ -1,6 +1,6 @@
 import type { Base, ClusterMetadata, ClusterTopicMetadata } from "@platformatic/kafka";
 import type { BrokerHealth } from "./broker-health.ts";
-import type { ClusterView } from "./cluster-view.ts";
+import type { ClusterView, ListedBroker } from "./cluster-view.ts";
 import type { KafkaLibrary } from "./library.ts";
 
 /**
@@ -78,7 +78,8 @@ function metadataOf(
   }
   return {
     id: view.clusterId,
-    brokers: new Map(view.brokers) as ClusterMetadata["brokers"],
+    // The library only reads it.
+    brokers: view.brokers as Map<number, ListedBroker>,
     topics: found,
     controllerId: view.controllerId,
     lastUpdate: Date.now(),

@@ -5,6 +5,7 @@ import { describeWith } from "../counterpart.ts";
 import { waitFor } from "../e2e/server.ts";
 import { brokersMissing } from "./brokers.ts";
 import { type LinkedBrokers, startLinkedBrokers } from "./linked-brokers.ts";
+import { openTopic } from "./support.ts";
 
 describeWith(brokersMissing)("brokers with links", () => {
   let brokers: LinkedBrokers;
@@ -13,6 +14,53 @@ describeWith(brokersMissing)("brokers with links", () => {
     brokers = await startLinkedBrokers(1);
   }, 300_000);
   afterAll(() => brokers?.stop(), 300_000);
+
+  test("clients write and read all partitions while a broker is cut off, in any order of brokers", async () => {
+    const addresses = brokers.addressesOf(0);
+    const orders = [addresses, addresses.toReversed()];
+    const all = await Promise.all(orders.map((it) => connectClients({ brokers: it })));
+    const partitions = 3;
+    try {
+      const topics = await Promise.all(
+        all.map((clients, it) =>
+          openTopic(clients, { name: `all-${it}`, partitions, replicas: 3 }),
+        ),
+      );
+      const writeAndRead = async (text: string) => {
+        for (const { producer, fetcher } of topics) {
+          for (let partition = 0; partition < partitions; partition++) {
+            // The leader is elected, and the cut-off replicas leave the in-sync set, in some seconds.
+            const offset = await waitFor(
+              () => producer.send(partition, () => Buffer.from(text)).catch(() => undefined),
+              "a value to be written",
+            );
+            const { values } = await waitFor(async () => {
+              const found = await fetcher.fetch(partition, offset).catch(() => undefined);
+              return found?.values.length ? found : undefined;
+            }, "the value to be read");
+            expect(values[0]!.value.toString()).toBe(text);
+          }
+        }
+      };
+      await writeAndRead("before");
+      brokers.isolate(0);
+      await writeAndRead("during");
+      for (const clients of all) {
+        expect(clients.outdatedBrokers()).toMatchObject([
+          { address: addresses[0], isListed: false },
+        ]);
+      }
+      brokers.heal();
+      await waitFor(
+        () => all.every((clients) => clients.outdatedBrokers().length === 0),
+        "the brokers to agree",
+      );
+      await writeAndRead("after");
+    } finally {
+      brokers.heal();
+      await Promise.all(all.map((clients) => clients.close()));
+    }
+  }, 300_000);
 
   test("a broker that is cut from the others calls itself leader, and the others elect one", async () => {
     const clients = await connectClients({ brokers: brokers.addressesOf(0) });

@@ -1,7 +1,8 @@
-import { expect, test } from "bun:test";
+import { expect, spyOn, test } from "bun:test";
 import { openNodeBus } from "../../src/cluster/node-bus/node-bus.ts";
 import { openOrderedTopic } from "../../src/cluster/ordered-log/ordered-topic.ts";
 import { connectClients } from "../../src/kafka/client.ts";
+import { loadKafkaLibrary } from "../../src/kafka/library.ts";
 import { brokersMissing } from "../cluster/brokers.ts";
 import { openTopic, withBrokers } from "../cluster/support.ts";
 import { describeWith } from "../counterpart.ts";
@@ -26,8 +27,39 @@ function standStill() {
   };
 }
 
+/** Kafka's number of the request for metadata. */
+const METADATA = 3;
+
 describeWith(brokersMissing)("clients of several brokers", () => {
-  const { brokers } = withBrokers(1);
+  const { brokers, clients } = withBrokers(1);
+
+  test("share the requests for metadata, and need none to send and to read", async () => {
+    const { Connection } = await loadKafkaLibrary();
+    const topic = { name: "shared", partitions: 1, replicas: 1 };
+    const { producer, fetcher } = await openTopic(clients(), topic);
+    await producer.send(0, () => Buffer.from("first"));
+    const sent = spyOn(Connection.prototype, "send");
+    const asked = () => sent.mock.calls.filter(([key]) => key === METADATA).length;
+    try {
+      const admins = [clients().admin(), clients().admin(), clients().admin()];
+      const all = admins.flatMap((admin) =>
+        Array.from({ length: 100 }, () =>
+          admin.metadata({ topics: ["shared"], forceUpdate: true }),
+        ),
+      );
+      for (const { topics } of await Promise.all(all)) expect(topics.get("shared")).toBeDefined();
+      // One request may have been in flight, and one more begins each second.
+      expect(asked()).toBeLessThan(30);
+      sent.mockClear();
+      for (let n = 0; n < 50; n++) {
+        await producer.send(0, () => Buffer.from("more"));
+        await fetcher.fetch(0, BigInt(n));
+      }
+      expect(asked()).toBeLessThan(30);
+    } finally {
+      sent.mockRestore();
+    }
+  }, 300_000);
 
   test("send nothing to a broker that stands still, also when it is named first", async () => {
     using still = standStill();
