@@ -30,8 +30,7 @@ export const targetOf = ({ nodes, links }: Site, load: Load): Target => ({
 /** Size of a node's disk that can be filled. */
 export const NODE_DISK_BYTES = 192 << 20;
 
-const catalogLeader = ({ brokers }: Target, ask = 0) =>
-  brokers.leaderOf("pixelmill.catalog", 0, ask);
+const catalogLeader = ({ brokers }: Target) => brokers.agreedLeaderOf("pixelmill.catalog", 0);
 const pick = <T>(items: readonly T[], turn: number) => items[turn % items.length]!;
 const indexes = [0, 1, 2];
 

@@ -67,20 +67,17 @@ describeWith(brokersMissing)("brokers with links", () => {
     const name = "cut";
     await ensureTopic(clients.admin(), { name, partitions: 1, replicas: 3 });
     await clients.close();
-    const leader = await waitFor(async () => {
-      const [one, other] = await Promise.all([0, 1].map((it) => brokers.leaderOf(name, 0, it)));
-      return one === other ? { index: one! } : undefined;
-    }, "brokers to agree who leads");
-    const other = (leader.index + 1) % 3;
-    brokers.isolate(leader.index);
+    const leader = await brokers.agreedLeaderOf(name, 0);
+    const other = (leader + 1) % 3;
+    brokers.isolate(leader);
     await waitFor(
-      async () => (await brokers.leaderOf(name, 0, other)) !== leader.index,
+      async () => (await brokers.leaderOf(name, 0, other)) !== leader,
       "the other brokers to elect a leader",
     );
-    expect(await brokers.leaderOf(name, 0, leader.index)).toBe(leader.index);
+    expect(await brokers.leaderOf(name, 0, leader)).toBe(leader);
     brokers.heal();
     await waitFor(
-      async () => (await brokers.leaderOf(name, 0, leader.index)) !== leader.index,
+      async () => (await brokers.leaderOf(name, 0, leader)) !== leader,
       "the old leader to learn of the new one",
     );
   }, 300_000);

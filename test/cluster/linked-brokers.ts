@@ -1,4 +1,5 @@
 import { Admin } from "@platformatic/kafka";
+import { waitFor } from "../e2e/server.ts";
 import { freePorts } from "../free-ports.ts";
 import { type Brokers, startBrokers } from "./brokers.ts";
 import { type Endpoint, Link } from "./link.ts";
@@ -18,9 +19,11 @@ export interface LinkedBrokers extends Brokers {
   /** Ends all disturbances of all links. */
   heal(): void;
   /** Index of the broker that leads a partition, as broker `ask` says. */
-  leaderOf(topic: string, partition: number, ask?: number): Promise<number>;
-  /** Index of the broker that coordinates all groups, as broker `ask` says. */
-  coordinator(ask?: number): Promise<number>;
+  leaderOf(topic: string, partition: number, ask: number): Promise<number>;
+  /** Waits until all brokers name one leader of a partition; resolves with its index. */
+  agreedLeaderOf(topic: string, partition: number): Promise<number>;
+  /** Index of the broker that coordinates all groups. */
+  coordinator(): Promise<number>;
 }
 
 const BROKERS = 3;
@@ -71,7 +74,7 @@ export async function startLinkedBrokers(
         return hostname;
       },
     });
-    const leaderOf = (topic: string, partition: number, ask = 0) =>
+    const leaderOf = (topic: string, partition: number, ask: number) =>
       leaderIn(brokers.addresses[ask]!, topic, partition);
     const brokerLink = (from: number, to: number) => between.get(`${from} ${to}`)!;
     const cut = (one: number, other: number) => {
@@ -92,8 +95,13 @@ export async function startLinkedBrokers(
         for (const link of [...between.values(), ...nodeLinks.flat()]) link.heal();
       },
       leaderOf,
-      // The groups' topic has one partition.
-      coordinator: (ask) => leaderOf("__consumer_offsets", 0, ask),
+      agreedLeaderOf: (topic, partition) =>
+        waitFor(async () => {
+          const asked = brokers.addresses.map((_, ask) => leaderOf(topic, partition, ask));
+          const [leader, ...others] = await Promise.all(asked);
+          return others.every((it) => it === leader) ? String(leader) : undefined;
+        }, `brokers to agree who leads ${topic}`).then(Number),
+      coordinator: () => coordinatorIn(brokers.addresses),
       async stop() {
         closeLinks();
         await brokers.stop();
@@ -107,11 +115,25 @@ export async function startLinkedBrokers(
 
 const local = (port: number): Endpoint => ({ hostname: LOCAL, port });
 
-async function leaderIn(address: string, topic: string, partition: number): Promise<number> {
-  const admin = new Admin({ clientId: "test", bootstrapBrokers: [address] });
-  try {
+/** The groups' topic has one partition, so one broker coordinates every group. */
+function coordinatorIn(addresses: string[]): Promise<number> {
+  return withAdmin(addresses, async (admin) => {
+    const [found] = await admin.findCoordinator({ keys: ["any"], keyType: 0 });
+    return found!.nodeId - 1;
+  });
+}
+
+function leaderIn(address: string, topic: string, partition: number): Promise<number> {
+  return withAdmin([address], async (admin) => {
     const { topics } = await admin.metadata({ topics: [topic], forceUpdate: true });
     return topics.get(topic)!.partitions[partition]!.leader - 1;
+  });
+}
+
+async function withAdmin<T>(addresses: string[], ask: (admin: Admin) => Promise<T>): Promise<T> {
+  const admin = new Admin({ clientId: "test", bootstrapBrokers: addresses });
+  try {
+    return await ask(admin);
   } finally {
     await admin.close();
   }

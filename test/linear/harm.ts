@@ -5,6 +5,8 @@ export type Harm = (site: Site, turn: number, goesOn: () => Promise<number>) => 
 
 /** Duration of a hang, longer than the session timeout after which a node is replaced. */
 const HANG_MS = 15_000;
+/** Duration of a cut, longer than the other brokers need to do without the one that is cut off. */
+const CUT_MS = 40_000;
 
 const nodeKilled: Harm = async ({ nodes }, turn, goesOn) => {
   const node = nodes[turn % nodes.length]!;
@@ -28,4 +30,11 @@ const nodeHangs: Harm = async ({ nodes }, turn) => {
   node.wake();
 };
 
-export const harms = { nodeKilled, brokerKilled, nodeHangs };
+/** Cuts the broker that leads the catalog from the others; nodes reach all brokers. */
+const leaderCut: Harm = async ({ links }) => {
+  links!.isolate(await links!.agreedLeaderOf("pixelmill.catalog", 0));
+  await Bun.sleep(CUT_MS);
+  links!.heal();
+};
+
+export const harms = { nodeKilled, brokerKilled, nodeHangs, leaderCut };

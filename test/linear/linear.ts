@@ -1,7 +1,8 @@
 /**
  * Linearizability test of the management API: many clients create, publish, connect and delete over
- * HTTP at several nodes, while nodes and brokers are killed and hang. At the end the calls must be
- * linearizable: some order explains every answer, and agrees with the times of the calls.
+ * HTTP at several nodes, while nodes and brokers are killed and hang, and a broker is cut off from
+ * the others. At the end the calls must be linearizable: some order explains every answer, and
+ * agrees with the times of the calls.
  *
  *   npm run linear [CALLS] [-- --alone] [--quiet]
  *
@@ -90,11 +91,13 @@ if (import.meta.main) {
   const flags = process.argv.slice(2);
   const [calls = "10000"] = flags.filter((it) => !it.startsWith("--"));
   const isAlone = flags.includes("--alone");
-  const all = ["nodeKilled", "brokerKilled", "nodeHangs"] as const;
+  const all = ["nodeKilled", "brokerKilled", "nodeHangs", "leaderCut"] as const;
   const harm = isAlone ? (["nodeKilled"] as const) : all;
   const print = (row: object) => process.stdout.write(`${JSON.stringify(row)}\n`);
   const { violations, ...report } = await linear({
-    ...(isAlone ? { nodes: 1, brokers: 0 as const } : { nodes: 3, brokers: 3 as const }),
+    ...(isAlone
+      ? { nodes: 1, brokers: 0 as const }
+      : { nodes: 3, brokers: 3 as const, hasLinks: true }),
     ...{ clients: 64, calls: Number(calls), groups: 24 },
     ...{ harm: flags.includes("--quiet") ? [] : harm, quietMs: 5_000 },
     onRound: print,
