@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
-import { BatchPace, RateMeter } from "../../src/pipeline/lane/batch-pace.ts";
+import { RateMeter } from "../../src/concurrency/rate-meter.ts";
+import { BatchPace } from "../../src/pipeline/lane/batch-pace.ts";
 
 const SECOND = 1_000;
 

@@ -7,6 +7,7 @@ import { LossReport } from "../../log/loss-report.ts";
 import type { Logger } from "../../observe/log.ts";
 import type { Metrics } from "../../observe/metrics.ts";
 import { ensureTopic, type TopicSettings } from "../topics/ensure-topic.ts";
+import { FetchPace } from "../topics/fetch-pace.ts";
 import { Fetcher } from "../topics/fetcher.ts";
 import {
   type OffsetBase,
@@ -85,8 +86,8 @@ const CACHE_BYTES_MIN = 2 << 20;
 export const logNameOf = (partition: number) => `k${partition}`;
 
 /**
- * Opens all partitions of a topic as event logs. Creates the topic if it is missing. Throws
- * `StartError` when the topic cannot be created or its settings risk data loss.
+ * Opens the partitions of a topic as event logs. Creates the topic if it is missing. Throws
+ * `StartError` when it cannot be created or its settings risk data loss.
  */
 export async function openPartitionLogs(options: PartitionLogsOptions): Promise<PartitionLogs> {
   const admin = options.clients.admin();
@@ -119,11 +120,11 @@ class BrokerLogs implements PartitionLogs {
     this.#losses = new LossReport(options);
     this.#admin = admin;
     const of = { topic: topic.name, offsetBases: this.#placement, windowBytes: WINDOW_BYTES };
-    const fetcher = (waitMs: number) =>
-      new Fetcher({ ...of, consumer: clients.fetchConsumer(), waitMs });
-    this.#asker = fetcher(0);
+    const fetcher = (more: { waitMs: number; pace?: FetchPace }) =>
+      new Fetcher({ ...of, ...more, consumer: clients.fetchConsumer() });
+    this.#asker = fetcher({ waitMs: 0 });
     this.#tail = new PartitionTail({
-      fetcher: fetcher(TAIL_WAIT_MS),
+      fetcher: fetcher({ waitMs: TAIL_WAIT_MS, pace: new FetchPace() }),
       sourceOf,
       logger,
       nameOf: logNameOf,
@@ -233,10 +234,7 @@ class BrokerLogs implements PartitionLogs {
     return this.#trouble ?? this.#tail.trouble();
   }
 
-  /**
-   * Reads the end offsets of all partitions every `ENDS_MS`. Opens partitions that were added to
-   * the topic.
-   */
+  /** Reads the ends of all logs every `ENDS_MS`. Opens partitions that were added to the topic. */
   watch(): void {
     this.#poll = setTimeout(() => {
       this.#polling = this.#look().then(() => {
@@ -264,7 +262,7 @@ class BrokerLogs implements PartitionLogs {
     }
   }
 
-  /** Opens the partitions that were added to the topic since the last check. */
+  /** Opens the partitions that were added to the topic. */
   async #grow(): Promise<void> {
     const firsts = await this.#asker.offsets("first");
     const { name, partitions } = this.#options.topic;

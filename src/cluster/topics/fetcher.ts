@@ -1,4 +1,5 @@
 import type { Consumer } from "@platformatic/kafka";
+import type { FetchPace } from "./fetch-pace.ts";
 import { OffsetBases } from "./offset-base.ts";
 import { type TopicIdentity, TopicRecreated } from "./topic-identity.ts";
 
@@ -32,6 +33,8 @@ export interface FetcherOptions {
    * them. `READ_WINDOW_BYTES` if absent.
    */
   windowBytes?: number;
+  /** Decides about pauses between requests. If absent, there are none. */
+  pace?: Pick<FetchPace, "pauseMs">;
   /** Expected id of the topic. Reads reject with `TopicRecreated` once the topic has another id. */
   identity?: TopicIdentity;
   /** Numbers to add to the brokers' offsets, by partition. If absent, nothing is added. */
@@ -161,12 +164,21 @@ export class Fetcher {
     try {
       const found = await this.#ask(leader, topicId, [...asked.values()]);
       for (const it of asked.values()) await this.#settle(it, found.get(it.partition));
+      await this.#pause(found);
     } catch (error) {
       refuse(asked.values(), error);
       await this.#refresh().catch(() => {});
     }
     this.#busy.delete(leader);
     if (this.#waiting.length > 0) this.#fetchSoon();
+  }
+
+  async #pause(found: ReadonlyMap<number, Answer>): Promise<void> {
+    const { pace } = this.#options;
+    if (pace === undefined) return;
+    const batches = found.values().reduce((sum, it) => sum + (it.records?.length ?? 0), 0);
+    const ms = pace.pauseMs(batches, performance.now());
+    if (ms >= 1) await Bun.sleep(ms);
   }
 
   async #ask(leader: number, topicId: string, wanted: Waiting[]): Promise<Map<number, Answer>> {

@@ -1,3 +1,5 @@
+import { RateMeter } from "../../concurrency/rate-meter.ts";
+
 /** Longest time in milliseconds from the start of one batch of a lane to the next. */
 const INTERVAL_MS_MAX = 10;
 /**
@@ -7,35 +9,6 @@ const INTERVAL_MS_MAX = 10;
 const LANE_EVENTS_PER_SECOND = 2_000;
 /** Batches per second of all lanes together at which each of them waits for `INTERVAL_MS_MAX`. */
 const BATCHES_PER_SECOND = 1_000;
-
-/** Length in milliseconds of the time over which a rate is measured. */
-const WINDOW_MS = 100;
-
-/** Measures how often something happens, over the last 100 to 200 milliseconds. */
-export class RateMeter {
-  #start = 0;
-  #count = 0;
-  #perSecond = 0;
-
-  /** Adds `count` occurrences at the time `now`, in milliseconds on a clock that is never set. */
-  add(count: number, now: number): void {
-    this.#advance(now);
-    this.#count += count;
-  }
-
-  perSecond(now: number): number {
-    this.#advance(now);
-    return this.#perSecond;
-  }
-
-  #advance(now: number): void {
-    const ms = now - this.#start;
-    if (ms < WINDOW_MS) return;
-    this.#perSecond = (1_000 * this.#count) / ms;
-    this.#count = 0;
-    this.#start = now;
-  }
-}
 
 /**
  * Decides how long lanes (the deliveries to one destination each) wait for more events before they

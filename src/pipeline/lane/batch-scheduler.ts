@@ -1,3 +1,4 @@
+import { RateMeter } from "../../concurrency/rate-meter.ts";
 import { TRANSFORM_BATCH_EVENTS_MAX } from "../../settings/limits.ts";
 import type { Clock, Notifier } from "../clock.ts";
 import { createRequeuedEvent } from "../dead-letters/letter-events.ts";
@@ -8,7 +9,7 @@ import { forEachSource, type LaneEvent } from "../model/lane-event.ts";
 import type { LaneMetrics } from "../monitoring/metrics.ts";
 import type { LaneReader } from "../reading/lane-reader.ts";
 import type { LaneReplays } from "../replays/lane-replays.ts";
-import { type BatchPace, RateMeter } from "./batch-pace.ts";
+import type { BatchPace } from "./batch-pace.ts";
 
 /**
  * Fraction of each batch that is reserved for replayed events when new events could fill the whole

@@ -1,0 +1,28 @@
+/** Length in milliseconds of the time over which a rate is measured. */
+const WINDOW_MS = 100;
+
+/** Measures how often something happens, over the last 100 to 200 milliseconds. */
+export class RateMeter {
+  #start = 0;
+  #count = 0;
+  #perSecond = 0;
+
+  /** Adds `count` occurrences at the time `now`, in milliseconds on a clock that is never set. */
+  add(count: number, now: number): void {
+    this.#advance(now);
+    this.#count += count;
+  }
+
+  perSecond(now: number): number {
+    this.#advance(now);
+    return this.#perSecond;
+  }
+
+  #advance(now: number): void {
+    const ms = now - this.#start;
+    if (ms < WINDOW_MS) return;
+    this.#perSecond = (1_000 * this.#count) / ms;
+    this.#count = 0;
+    this.#start = now;
+  }
+}
