@@ -4,7 +4,9 @@ import type { DestinationKind } from "../destinations/destination.ts";
 import type { DurableRange } from "../log/event-log.ts";
 import { Lane } from "./lane/lane.ts";
 import type { LaneContext } from "./lane/lane-context.ts";
+import { roundRobin } from "./lane/round-robin.ts";
 import { SourceLanes } from "./lane/source-lanes.ts";
+import { UpdateQueue } from "./lane/update-queue.ts";
 import { WakeQueue } from "./lane/wake-queue.ts";
 import type { LaneGauges } from "./monitoring/lane-gauges.ts";
 
@@ -40,6 +42,11 @@ export class LaneRegistry {
   /** Ids of destinations that may have events to replay, for which they need a lane. */
   readonly #replaying = new Set<string>();
   readonly #wakes = new WakeQueue();
+  /** Destinations whose lanes are still to be started or updated. */
+  readonly #updates = new UpdateQueue(
+    (id) => this.#updateOne(id),
+    (error) => this.#noteUnread(error),
+  );
   /** Destination id → removal of its lane (delivery) that is still running. */
   readonly #removals = new Map<string, Promise<void>>();
   /** Ids of destinations whose lane could not be removed. The next change tries again. */
@@ -82,14 +89,18 @@ export class LaneRegistry {
       const topology = live.topology();
       if (topology === this.#topology) return;
       const changed = this.#topology === undefined ? undefined : live.changedSince(this.#topology);
+      this.#topology = topology;
       if (changed === undefined) this.#updateAll();
       else this.#updateSome(changed);
-      this.#topology = topology;
     } catch (error) {
-      // The lanes go on unchanged until the next call.
-      this.#topology = undefined;
-      this.#parts.logger.error({ err: error }, "cannot read the catalog");
+      this.#noteUnread(error);
     }
+  }
+
+  /** The lanes go on unchanged until the next call of `refresh`. */
+  #noteUnread(error: unknown): void {
+    this.#topology = undefined;
+    this.#parts.logger.error({ err: error }, "cannot read the catalog");
   }
 
   /**
@@ -128,6 +139,7 @@ export class LaneRegistry {
    */
   durableLow(log: string): number | undefined {
     if (this.#topology === undefined || this.#unknown.size > 0) return 0;
+    if (!this.#updates.isEmpty) return 0;
     let low: number | undefined;
     for (const lane of this.#lanes.values()) {
       low = Math.min(low ?? Number.POSITIVE_INFINITY, lane.durableLow(log) ?? 0);
@@ -172,6 +184,7 @@ export class LaneRegistry {
 
   async stop(): Promise<void> {
     this.#isStopped = true;
+    this.#updates.clear();
     await Promise.all([...this.#lanes.values()].map((lane) => lane.stop()));
     await Promise.all(this.#removals.values());
   }
@@ -195,19 +208,21 @@ export class LaneRegistry {
   /** Updates the lanes of all destinations. Its cost grows with their number. */
   #updateAll(): void {
     const { live, ledger } = this.#parts;
-    const wanted = new Map(live.lanes().map((lane) => [lane.destination.id, lane]));
+    const wanted = new Set(live.lanes().map(({ destination }) => destination.id));
     const known = ledger.destinations().union(this.#lanes).union(this.#unknown);
     this.#unremoved.clear();
-    for (const id of known.union(this.#replaying).union(wanted)) {
-      this.#update(id, wanted.get(id) ?? this.#replayLane(id));
-    }
+    this.#updates.add(known.union(this.#replaying).union(wanted));
   }
 
   /** Updates the lanes of these destinations, and those waiting for a removal or a replay's end. */
   #updateSome(ids: ReadonlySet<string>): void {
     const all = ids.union(this.#unremoved).union(this.#replaying);
     this.#unremoved.clear();
-    for (const id of all) this.#update(id, this.#parts.live.lane(id) ?? this.#replayLane(id));
+    for (const id of all) this.#updateOne(id);
+  }
+
+  #updateOne(id: string): void {
+    this.#update(id, this.#parts.live.lane(id) ?? this.#replayLane(id));
   }
 
   /** The lane of a destination without connections that has replays; undefined without replays. */
@@ -282,15 +297,4 @@ export class LaneRegistry {
     const letters = await ledger.remove(id, live.destination(id) === undefined);
     logger.info({ destinationId: id, events, letters }, "lane removed; its events are discarded");
   }
-}
-
-/** Returns a function that returns the values of the map in turn; undefined when it is empty. */
-function roundRobin<T>(map: ReadonlyMap<string, T>): () => T | undefined {
-  let values = map.values();
-  return () => {
-    const next = values.next();
-    if (next.done === false) return next.value;
-    values = map.values();
-    return values.next().value;
-  };
 }

@@ -36,6 +36,8 @@ export interface CrashReport {
 
 /** Longest time until all replayed dead letters have arrived. */
 const REPLAY_MS_MAX = 120_000;
+/** Longest time until events arrive that no lag counts. */
+const LATE_MS_MAX = 30_000;
 /** Number of log lines per node that are printed after a violation. */
 const LOG_LINES = 100;
 const LOG_COLUMNS = 1_000;
@@ -87,7 +89,7 @@ const secondsSince = (ms: number) => Math.round((performance.now() - ms) / 1_000
 /** Compares what arrived with what was acknowledged, and replays all dead letters. */
 export async function judged(site: Site, load: Load): Promise<CrashReport> {
   const { arrivals } = site;
-  arrivals.read();
+  await allArrived(site, load);
   const known = await Promise.all(site.nodes.map((node) => site.letters(node)));
   const letters = known[0]!;
   const stages = new Map(letters.map(({ eventId, stage }) => [eventId, stage]));
@@ -105,6 +107,20 @@ export async function judged(site: Site, load: Load): Promise<CrashReport> {
     ...{ verdict, acknowledged: load.pixels.acknowledged, pixels: load.pixelStatuses },
     ...{ calls: load.callStatuses, replayed: replayed.length, broken },
   };
+}
+
+/**
+ * Waits until no acknowledged pixel is missing, or for `LATE_MS_MAX`: the lag that a node shows can
+ * be of the moment before its last events.
+ */
+async function allArrived(site: Site, load: Load): Promise<void> {
+  for (const until = Date.now() + LATE_MS_MAX; ; await Bun.sleep(1_000)) {
+    site.arrivals.read();
+    const letters = await site.letters(site.nodes[0]!);
+    const stages = new Map(letters.map(({ eventId, stage }) => [eventId, stage]));
+    const { faults } = judge(load.pixels, "u", true, site.arrivals.all, stages);
+    if (faults.lost === undefined || Date.now() > until) return;
+  }
 }
 
 /** Replays all dead letters; describes those that do not arrive, and those that remain. */

@@ -212,7 +212,11 @@ export class FakeLive implements Live {
   }
 
   lane(destinationId: string) {
-    return this.lanes().find(({ destination }) => destination.id === destinationId);
+    const destination = this.destinations.get(destinationId);
+    const connections = [...this.connections.values()].filter(
+      (connection) => connection.destinationId === destinationId,
+    );
+    return destination && connections.length > 0 ? { destination, connections } : undefined;
   }
 
   lanes() {

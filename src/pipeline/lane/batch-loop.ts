@@ -43,6 +43,9 @@ export interface BatchLoopParts {
 
 const dispatchedAll = Promise.resolve(true);
 
+/** Errors that were logged: thousands of lanes share the reads of a log, and get one error. */
+const loggedErrors = new WeakSet<object>();
+
 /**
  * The main loop of a lane, which delivers one destination's events: takes a batch of events, runs
  * user code over it, and passes the results on to delivery. At most two batches are in progress at
@@ -138,10 +141,18 @@ export class BatchLoop {
       const { fail, logger, labels, transform } = this.#parts;
       if (error instanceof InvariantError) fail(error);
       else {
-        logger.error({ ...labels, err: error }, "lane step failed");
+        if (!wasLogged(error)) logger.error({ ...labels, err: error }, "lane step failed");
         await transform.pause(RETRY_DELAY_MS_MIN);
       }
       return undefined;
     }
   }
+}
+
+/** Whether this function was called with the same error object before. */
+function wasLogged(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const was = loggedErrors.has(error);
+  loggedErrors.add(error);
+  return was;
 }

@@ -4,6 +4,11 @@ import type { Logger } from "../../observe/log.ts";
 import { ClaimLostError } from "./ledger-claim.ts";
 
 const FAILURE_WAIT_MS = 1_000;
+/**
+ * Largest number of lanes in one transaction. With thousands, as when a partition stops, it would
+ * block the event loop, and a cluster's transaction that lost against another one is made again.
+ */
+const LANES_MAX = 500;
 
 /** A lane (the delivery to one destination) whose changes are written in common transactions. */
 export interface CommitSource<Change> {
@@ -89,14 +94,15 @@ export class GroupCommit<Change> {
   async #flush(): Promise<void> {
     // One turn of the event loop, so that lanes that were woken together commit together.
     await new Promise((resolve) => setImmediate(resolve));
-    const committers = [...this.#dirty];
-    this.#dirty.clear();
+    const committers = [...this.#dirty.values().take(LANES_MAX)];
+    for (const committer of committers) this.#dirty.delete(committer);
+    const others = this.#dirty.size;
     const changes = committers.flatMap((committer) => {
       const change = this.#collect(committer);
       return change === undefined ? [] : [{ committer, change }];
     });
     if (changes.length === 0) {
-      if (this.#dirty.size > 0) await Bun.sleep(FAILURE_WAIT_MS);
+      if (this.#dirty.size > others) await Bun.sleep(FAILURE_WAIT_MS);
       return;
     }
     const number = ++this.#number;
