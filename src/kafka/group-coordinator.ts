@@ -110,14 +110,15 @@ async function findCoordinator(
  * Makes a member of a group use the coordinator that is in office. The Kafka library keeps a
  * coordinator while it can connect to it, and also when the other brokers do not list it any more.
  * This function asks for the coordinator again after each failed request that the coordinator has
- * not decided. It also asks every `CHECK_MS`, and leaves a coordinator that is not in office.
+ * not decided. It also asks every `CHECK_MS` while a broker is behind the others, and leaves a
+ * coordinator that is not in office.
  * Returns a function that ends the checks.
  */
 export function followCoordinator(
   kafka: KafkaLibrary,
   consumer: Consumer,
   group: string,
-  brokers: Pick<BrokerHealth, "askEach">,
+  brokers: Pick<BrokerHealth, "askEach" | "view">,
 ): () => void {
   askAllForCoordinator(kafka, consumer, brokers);
   const { kGetApi, kGetConnection, NetworkError } = kafka;
@@ -161,6 +162,8 @@ export function followCoordinator(
   const check = setInterval(() => {
     const known = consumer.coordinatorId;
     if (known === null || !consumer.isActive()) return;
+    // A coordinator that is not in office answers requests only while it is cut off.
+    if (brokers.view.outdated().length === 0) return;
     void findCoordinator(kafka, group, brokers).then((found) => {
       if (found !== undefined && found.nodeId !== known) isDoubted = true;
     });

@@ -18,7 +18,9 @@ export function useClusterView(
     { topics = [], forceUpdate, retries },
     callback,
   ) => {
-    const known = forceUpdate || isStale ? undefined : metadataOf(kafka, view, topics);
+    // The list of brokers alone is never older than the last probes.
+    const isForced = (forceUpdate || isStale) && topics.length > 0;
+    const known = isForced ? undefined : metadataOf(kafka, view, topics);
     if (known !== undefined && !(known instanceof Error)) {
       callback(null, known);
       return;

@@ -58,6 +58,15 @@ test("a client asks again when it must, and after it has cleared its metadata", 
   expect(refreshed()).toBe(3);
 });
 
+test("a client that must know the brokers alone does not ask again", async () => {
+  const { client, refreshed } = clientOf([answerOf("t", 0, [1])], 0);
+  for (let n = 0; n < 3; n++) {
+    const { brokers } = await client.metadata({ topics: [], forceUpdate: true });
+    expect(brokers.get(1)).toMatchObject({ host: "one" });
+  }
+  expect(refreshed()).toBe(1);
+});
+
 test("a client asks again while no broker answers or a topic is unknown", async () => {
   const answers = [undefined, answerOf("t", 3, []), answerOf("t", 0, [1])];
   const { client, refreshed } = clientOf(answers, 2);
