@@ -61,6 +61,11 @@ interface RouteOptions<
   aliases?: readonly `/${string}`[];
   /** `open` if the route needs no token, otherwise the permissions that the token must have. */
   needs: "open" | readonly Permission[];
+  /**
+   * Whether the route answers figures of this moment. It then does not wait until this node has
+   * read all ledgers (delivery progress of partitions), although it needs a permission of events.
+   */
+  answersFigures?: boolean;
   query?: Query;
   /** Schema of the body. A request without a body counts as `{}`. */
   body?: Body;

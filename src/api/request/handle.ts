@@ -42,8 +42,10 @@ export interface ListenerContext {
   closing: AbortSignal;
 }
 
-const readsEvents = ({ needs }: Route) =>
-  needs !== "open" && needs.some((permission) => permission.startsWith("events:"));
+const readsLedgers = ({ needs, answersFigures = false }: Route) =>
+  needs !== "open" &&
+  !answersFigures &&
+  needs.some((permission) => permission.startsWith("events:"));
 
 /**
  * Answers one request. It checks the token's permissions before it reads the body, so that a
@@ -57,7 +59,7 @@ export async function handleRequest(
   const { deps } = listener;
   // Routes without a token answer even while this node cannot read the other nodes' changes.
   if (route.needs !== "open") await deps.catalog.current();
-  if (readsEvents(route)) await deps.pipeline.current();
+  if (readsLedgers(route)) await deps.pipeline.current();
   const principal = admit(route, listener, incoming.request.headers);
   const logged = { route, params: incoming.params, ...principal };
   try {

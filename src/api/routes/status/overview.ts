@@ -122,6 +122,7 @@ export const overviewRoutes = [
   route("GET /v2/overview", {
     summary: "Tell what sources, code and destinations do now, and what needs a person",
     needs: ["events:read"],
+    answersFigures: true,
     answer: Overview,
     example: {
       answer: {
@@ -175,6 +176,7 @@ export const overviewRoutes = [
   route("GET /v2/destinations/{id}/history", {
     summary: "Tell what a destination did in each minute of the last hour, as far as remembered",
     needs: ["events:read"],
+    answersFigures: true,
     answer: Type.Object({
       minutes: Type.Array(Minute, { description: "Oldest first; the last one is under way" }),
       missingNodes: MissingNodes,
