@@ -20,7 +20,10 @@ export interface LinkedBrokers extends Brokers {
   heal(): void;
   /** Index of the broker that leads a partition, as broker `ask` says. */
   leaderOf(topic: string, partition: number, ask: number): Promise<number>;
-  /** Waits until all brokers name one leader of a partition; resolves with its index. */
+  /**
+   * Waits until all brokers name one leader of a partition, with the copies of all brokers in sync;
+   * resolves with the leader's index. Only then the others can do without any one of them.
+   */
   agreedLeaderOf(topic: string, partition: number): Promise<number>;
   /** Index of the broker that coordinates all groups. */
   coordinator(): Promise<number>;
@@ -74,8 +77,8 @@ export async function startLinkedBrokers(
         return hostname;
       },
     });
-    const leaderOf = (topic: string, partition: number, ask: number) =>
-      leaderIn(brokers.addresses[ask]!, topic, partition);
+    const partitionAt = (topic: string, partition: number, ask: number) =>
+      partitionIn(brokers.addresses[ask]!, topic, partition);
     const brokerLink = (from: number, to: number) => between.get(`${from} ${to}`)!;
     const cut = (one: number, other: number) => {
       brokerLink(one, other).hold();
@@ -94,13 +97,15 @@ export async function startLinkedBrokers(
       heal() {
         for (const link of [...between.values(), ...nodeLinks.flat()]) link.heal();
       },
-      leaderOf,
+      leaderOf: async (topic, partition, ask) =>
+        (await partitionAt(topic, partition, ask)).leader - 1,
       agreedLeaderOf: (topic, partition) =>
         waitFor(async () => {
-          const asked = brokers.addresses.map((_, ask) => leaderOf(topic, partition, ask));
-          const [leader, ...others] = await Promise.all(asked);
-          return others.every((it) => it === leader) ? String(leader) : undefined;
-        }, `brokers to agree who leads ${topic}`).then(Number),
+          const asked = brokers.addresses.map((_, ask) => partitionAt(topic, partition, ask));
+          const [first, ...others] = await Promise.all(asked);
+          const isAgreed = others.every(({ leader }) => leader === first!.leader);
+          return isAgreed && first!.isr.length === BROKERS ? first : undefined;
+        }, `brokers to agree who leads ${topic}`).then(({ leader }) => leader - 1),
       coordinator: () => coordinatorIn(brokers.addresses),
       async stop() {
         closeLinks();
@@ -123,10 +128,10 @@ function coordinatorIn(addresses: string[]): Promise<number> {
   });
 }
 
-function leaderIn(address: string, topic: string, partition: number): Promise<number> {
+function partitionIn(address: string, topic: string, partition: number) {
   return withAdmin([address], async (admin) => {
     const { topics } = await admin.metadata({ topics: [topic], forceUpdate: true });
-    return topics.get(topic)!.partitions[partition]!.leader - 1;
+    return topics.get(topic)!.partitions[partition]!;
   });
 }
 
