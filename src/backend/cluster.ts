@@ -19,6 +19,7 @@ import { connectClients, type KafkaClients } from "../kafka/client.ts";
 import type { TailMessage } from "../pipeline/live-tail.ts";
 import { createPipelineHost } from "../pipeline/pipeline.ts";
 import type { RetentionBounds } from "../pipeline/retention/retention.ts";
+import { CLOCK_ERROR_MS_MAX } from "../settings/limits.ts";
 import { version } from "../version.ts";
 import { type Backend, type Check, itemsMaxOf, type StartContext } from "./backend.ts";
 import { brokerSettings } from "./broker-settings.ts";
@@ -88,10 +89,15 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
   registerClusterMetrics(metrics, {
     partitions: () => runner?.running() ?? 0,
     troubles: () => standing.warnings().length,
+    clockErrorMs: () => clients.clockErrorMs(),
   });
 
   return {
-    warnings: () => [...standing.warnings(), ...watch.warnings()],
+    warnings: () => [
+      ...standing.warnings(),
+      ...watch.warnings(),
+      ...clockWarnings(node, clients.clockErrorMs()),
+    ],
     catalog,
     logs,
     others: questions,
@@ -181,6 +187,14 @@ async function openSharedCatalog(
   stack.defer(() => catalog.close());
   await catalog.current();
   return catalog;
+}
+
+/** Returns a warning when this node's clock differs much from the brokers'. */
+function clockWarnings(node: string, errorMs = 0): string[] {
+  if (Math.abs(errorMs) <= CLOCK_ERROR_MS_MAX) return [];
+  const seconds = Math.round(Math.abs(errorMs) / 1_000);
+  const which = errorMs > 0 ? "ahead of" : "behind";
+  return [`The clock of node ${node} is ${seconds} s ${which} the brokers'; check its NTP service`];
 }
 
 function checkOf(membership: Membership | undefined, unread: string | undefined): Check {

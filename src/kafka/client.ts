@@ -1,4 +1,5 @@
 import type { Admin, ConnectionPool, Consumer, GroupOptions, Producer } from "@platformatic/kafka";
+import { BrokerClock } from "./broker-clock.ts";
 import { monitorBrokers } from "./broker-health.ts";
 import type { OutdatedBroker } from "./cluster-view.ts";
 import { askAllForCoordinator, followCoordinator } from "./group-coordinator.ts";
@@ -49,6 +50,11 @@ export interface KafkaClients {
    * when a leader changes, and for long when they are cut off from the others.
    */
   outdatedBrokers(): OutdatedBroker[];
+  /**
+   * Milliseconds by which this process's clock is at least ahead of the brokers', or behind it when
+   * negative; see `BrokerClock`.
+   */
+  clockErrorMs(): number | undefined;
   /** Whether the clients can be used: true until `close` is called. */
   isOpen(): boolean;
   /** Closes all clients that this object has created. */
@@ -66,6 +72,7 @@ export async function connectClients(settings: BrokerSettings): Promise<KafkaCli
   const { Admin, ConnectionPool, Consumer, Producer } = kafka;
   const options = libraryOptions(settings);
   const health = monitorBrokers(kafka, options);
+  const clock = new BrokerClock();
   let isOpen = true;
   const ends = [() => health.close()];
   const keep = <T extends Admin | Consumer | Producer>(client: T, close: () => Promise<void>) => {
@@ -88,7 +95,7 @@ export async function connectClients(settings: BrokerSettings): Promise<KafkaCli
     producer(compression = "none") {
       const producer: Producer = new Producer(options);
       keep(producer, () => producer.close(true));
-      const produceOptions = { view: health.view, waitMs: REQUEST_MS_MAX, compression };
+      const produceOptions = { view: health.view, waitMs: REQUEST_MS_MAX, compression, clock };
       return createProduceClient(kafka, producer, produceOptions);
     },
     fetchConsumer() {
@@ -105,6 +112,7 @@ export async function connectClients(settings: BrokerSettings): Promise<KafkaCli
     },
     unresponsiveBrokers: () => health.unresponsive(),
     outdatedBrokers: () => health.view.outdated(),
+    clockErrorMs: () => clock.errorMs(),
     isOpen: () => isOpen,
     async close() {
       isOpen = false;

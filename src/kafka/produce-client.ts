@@ -1,5 +1,6 @@
 import type { Callback, Connection, Producer } from "@platformatic/kafka";
 import { InvariantError } from "../assert.ts";
+import type { BrokerClock } from "./broker-clock.ts";
 import type { ClusterView } from "./cluster-view.ts";
 import type { KafkaLibrary } from "./library.ts";
 import type { ProducerId } from "./partition-queue.ts";
@@ -47,6 +48,8 @@ export interface ProduceClientOptions {
   /** Time in milliseconds that a leader waits for its replicas. */
   waitMs: number;
   compression: Compression;
+  /** Clock that is compared with each time of an append that a broker answers. */
+  clock?: BrokerClock;
 }
 
 /**
@@ -56,7 +59,7 @@ export interface ProduceClientOptions {
 export function createProduceClient(
   kafka: KafkaLibrary,
   producer: Producer,
-  { view, waitMs, compression }: ProduceClientOptions,
+  { view, waitMs, compression, clock }: ProduceClientOptions,
 ): ProduceClient {
   let accepted = compression;
   return {
@@ -76,11 +79,14 @@ export function createProduceClient(
       });
       // The newest version that the broker and the library know.
       const api = await promised<ProduceApi>((done) => producer[kafka.kGetApi]("Produce", done));
+      const sentAt = Date.now();
       const request = { producerId, batches, waitMs, compression: accepted };
       const responses = await produce(kafka, api, connection, request);
       if (responses.some(({ errorCode }) => errorCode === UNSUPPORTED_COMPRESSION_TYPE)) {
         accepted = "none";
       }
+      const { logAppendTimeMs = NO_TIME } = responses[0] ?? {};
+      if (logAppendTimeMs > NO_TIME) clock?.note(sentAt, Number(logAppendTimeMs), Date.now());
       return responses;
     },
     errorOf: ({ errorCode, errorMessage }) => new kafka.ProtocolError(errorCode, errorMessage),
@@ -94,6 +100,9 @@ export function createProduceClient(
     },
   };
 }
+
+/** Time of an append to a topic whose records have the times of their writers. */
+const NO_TIME = -1n;
 
 type ProduceApi = KafkaLibrary["produceV11"]["api"];
 

@@ -32,6 +32,11 @@ export interface PartitionResponse {
   recordErrors?: { batchIndex: number; batchIndexErrorMessage: string | null }[];
   /** Offset of the first message in the batch. */
   baseOffset: bigint;
+  /**
+   * Time of the append by the broker's clock, in milliseconds since the epoch. -1 unless the
+   * topic's records get this time.
+   */
+  logAppendTimeMs?: bigint;
 }
 
 type ProduceApi = KafkaProtocol["produceV11"]["api"];

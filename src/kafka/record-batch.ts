@@ -10,7 +10,10 @@ export interface BatchRecord {
   value: Uint8Array;
   /** Names and values of the record's headers in turn. */
   headers?: readonly string[];
-  /** Time in milliseconds since the epoch; the time of the first record when absent. */
+  /**
+   * Time in milliseconds since the epoch; the time of the first record when absent. A batch whose
+   * first record has none has no times: brokers refuse a time more than an hour after their own.
+   */
   timestamp?: number;
 }
 
@@ -28,6 +31,7 @@ export interface RecordBatchOptions {
 export type Compression = "none" | "gzip" | "zstd";
 
 const VERSION = 2;
+const NO_TIMESTAMP = -1;
 /** Numbers of the compression algorithms in the attributes of a batch. */
 const ALGORITHMS = { none: 0, gzip: 1, zstd: 4 };
 const ZSTD_LEVEL = 1;
@@ -63,7 +67,7 @@ export async function recordBatch(
   records: readonly BatchRecord[],
   { producerId, sequence, compression = "none" }: RecordBatchOptions,
 ): Promise<Buffer> {
-  const first = records[0]!.timestamp ?? Date.now();
+  const first = records[0]!.timestamp ?? NO_TIMESTAMP;
   const body = new RecordWriter(records);
   let latest = first;
   for (const [index, record] of records.entries()) {

@@ -557,3 +557,8 @@ export const CLUSTER_PARTITIONS_MAX = 256;
  * Maximum time for deliveries in flight when their partition moves to another node of the cluster.
  */
 export const HAND_OVER_MS_MAX = 700;
+/**
+ * Maximum difference between a node's clock and the brokers' without a warning in `/ready` and
+ * `GET /v2/cluster`.
+ */
+export const CLOCK_ERROR_MS_MAX = 30_000;

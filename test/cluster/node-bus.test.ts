@@ -1,6 +1,7 @@
-import { expect, test } from "bun:test";
+import { expect, spyOn, test } from "bun:test";
 import { type NodeBus, openNodeBus } from "../../src/cluster/node-bus/node-bus.ts";
 import { createTailRelay } from "../../src/cluster/node-bus/tail-relay.ts";
+import { ensureTopic } from "../../src/cluster/topics/ensure-topic.ts";
 import { describeWith } from "../counterpart.ts";
 import { quiet } from "../log/support.ts";
 import { brokersMissing } from "./brokers.ts";
@@ -40,6 +41,36 @@ describeWith(brokersMissing)("what nodes tell each other", () => {
     expect(heard[0]).toEqual([]);
     await Promise.all(nodes.map((node) => node.close()));
   }, 300_000);
+
+  test.each([-26, -1, 0, 1, 26])(
+    "is taken from a node whose clock is off by %d hours, which learns of it",
+    async (hours) => {
+      const topic = `hours${hours}`;
+      // A topic of an older release has the times of the writers.
+      const settings = { name: topic, partitions: 1, replicas: 1 };
+      if (hours < 0) {
+        await ensureTopic(clients().admin(), { ...settings, retention: { ms: 60_000, bytes: 1e8 } });
+      }
+      const real = Date.now.bind(Date);
+      const clock = spyOn(Date, "now").mockImplementation(() => real() + hours * 3_600_000);
+      try {
+        const nodes = await Promise.all([open(topic), open(topic)]);
+        const heard: unknown[] = [];
+        nodes[1]!.subscribe((message) => heard.push(message));
+        const errorMs = () => clients().clockErrorMs() ?? Number.NaN;
+        await until(() => {
+          nodes[0]!.publish("mark");
+          return heard.length > 0 && Math.round(errorMs() / 3_600_000) === hours;
+        });
+        // The bounds of an answered request never overstate the error.
+        expect(Math.abs(errorMs())).toBeLessThanOrEqual(Math.abs(hours) * 3_600_000);
+        await Promise.all(nodes.map((node) => node.close()));
+      } finally {
+        clock.mockRestore();
+      }
+    },
+    300_000,
+  );
 
   test("is shown where somebody looks, and nowhere else", async () => {
     const nodes = await Promise.all([open("shown"), open("shown")]);

@@ -57,7 +57,8 @@ const packr = new Packr({ useRecords: false });
 export async function openNodeBus(options: NodeBusOptions): Promise<NodeBus> {
   const { clients, topic, replicas, logger } = options;
   const retention = { ms: KEPT_MS, bytes: KEPT_BYTES };
-  await ensureTopic(clients.admin(), { name: topic, partitions: 1, replicas, retention });
+  const settings = { name: topic, partitions: 1, replicas, retention, hasBrokerTimes: true };
+  await ensureTopic(clients.admin(), settings);
   const author = crypto.randomUUID();
   const listeners = new Set<(message: unknown) => void>();
   const publish = createPublisher(

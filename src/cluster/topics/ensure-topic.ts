@@ -12,6 +12,11 @@ export interface TopicSettings {
    * values. If absent, values stay until a pixelmill server deletes them.
    */
   retention?: { ms: number; bytes: number };
+  /**
+   * Whether records get the time at which a broker appends them, so that nodes can compare their
+   * clocks with it. A topic without this setting is changed where this node has the right.
+   */
+  hasBrokerTimes?: boolean;
 }
 
 /**
@@ -67,6 +72,7 @@ export async function ensureTopic(
   }
   const fault = await unsafeSetting(admin, topic);
   if (fault !== undefined) throw new StartError(fault);
+  if (topic.hasBrokerTimes) await useBrokerTimes(admin, topic);
   return partitions < topic.partitions ? await grow(admin, topic) : partitions;
 }
 
@@ -131,6 +137,7 @@ async function create(admin: Admin, topic: TopicSettings): Promise<void> {
     "min.insync.replicas": String(majorityOf(replicas)),
     "max.message.bytes": String(VALUE_BYTES_MAX),
     ...Object.fromEntries(WORDS),
+    ...(topic.hasBrokerTimes && { [TIMESTAMP_TYPE]: BROKER_TIMES }),
     // The reader deletes what it no longer needs.
     "retention.ms": String(topic.retention?.ms ?? UNBOUND),
     "retention.bytes": String(topic.retention?.bytes ?? UNBOUND),
@@ -150,6 +157,14 @@ async function create(admin: Admin, topic: TopicSettings): Promise<void> {
     if (innermost.apiId === "TOPIC_ALREADY_EXISTS") return;
     throw new StartError(`The topic ${name} cannot be made: ${innermost.message}`);
   }
+}
+
+async function useBrokerTimes(admin: Admin, { name }: TopicSettings): Promise<void> {
+  if ((await configsOf(admin, name)).get(TIMESTAMP_TYPE) === BROKER_TIMES) return;
+  const configs = [{ name: TIMESTAMP_TYPE, configOperation: SET, value: BROKER_TIMES }];
+  const resources = [{ resourceType: TOPIC, resourceName: name, configs }];
+  // Without the right to change the topic, clocks are not compared.
+  await admin.incrementalAlterConfigs({ resources }).catch(() => {});
 }
 
 async function grow(admin: Admin, { name, partitions }: TopicSettings): Promise<number> {
@@ -201,7 +216,12 @@ async function configsOf(admin: Admin, name: string): Promise<Map<string, string
 type DescribeConfigs = Parameters<Admin["describeConfigs"]>[0];
 
 /** Kafka's number for the resource type "topic". */
-const TOPIC = 2;
+const TOPIC = 2 as const;
+/** Kafka's number for setting a value in a change of settings. */
+const SET = 0 as const;
+
+const TIMESTAMP_TYPE = "message.timestamp.type";
+const BROKER_TIMES = "LogAppendTime";
 
 /**
  * Returns the innermost cause of an error, which says what is wrong. The outer errors only name
