@@ -23,6 +23,7 @@ import { firstWorkspace } from "./first-start/first-workspace.ts";
 import {
   DELIVERIES_HELD,
   metricsText,
+  NO_WORKSPACE,
   programSuspensions,
   readiness,
   SANDBOX_INSECURE,
@@ -91,9 +92,9 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
   const publishing = createPublisher({ catalog, sandbox });
   const ingest = await openIngest(opening, backend);
   const { pipeline, kinds } = openPipeline(opening, backend, sandbox);
-  let hasWorkspace = false;
+  let starting: string | undefined = NO_WORKSPACE;
   const parts = { backend, sandbox, publishing, ingest, pipeline, kinds, disk };
-  const api = openApi(opening, { ...parts, hasWorkspace: () => hasWorkspace });
+  const api = openApi(opening, { ...parts, starting: () => starting });
 
   // Listens on both ports before it creates secrets. A start that fails later would lose secrets
   // that are shown only once.
@@ -112,7 +113,7 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
     unprintedToken: unprintedToken(config),
     print,
   });
-  hasWorkspace = true;
+  starting = undefined;
   if (options.demo) {
     await showDemo({ catalog, publishing, logEnds: pipeline.logEnds }, workspace, {
       print,
@@ -242,11 +243,11 @@ interface ApiSources extends Pick<ApiDeps, "publishing" | "kinds"> {
   ingest: Ingest;
   pipeline: Pipeline;
   disk: DiskUsage;
-  hasWorkspace(): boolean;
+  starting(): string | undefined;
 }
 
 function openApi({ config, logger, metrics }: StartContext, sources: ApiSources): Api {
-  const { backend, sandbox, publishing, ingest, pipeline, kinds, disk, hasWorkspace } = sources;
+  const { backend, sandbox, publishing, ingest, pipeline, kinds, disk, starting } = sources;
   const { catalog, nodes, others } = backend;
   const clients = createClientAddresses(config["trusted.proxies"]);
   return createApi({
@@ -258,8 +259,8 @@ function openApi({ config, logger, metrics }: StartContext, sources: ApiSources)
     logger,
     metrics,
     suspensions: (workspaceId) => programSuspensions(sandbox, workspaceId),
-    ready: () =>
-      readiness({ config, backend, ingest, sandbox, pipeline, hasWorkspace: hasWorkspace() }),
+    ready: () => readiness({ config, backend, ingest, sandbox, pipeline, starting: starting() }),
+    starting,
     ...(nodes && { nodes }),
     ...(others && { others }),
     metricsText: recentResult(METRICS_KEPT_MS, () => metricsText(metrics, ingest)),

@@ -17,6 +17,7 @@ import { version } from "./version.ts";
 
 export const DELIVERIES_HELD =
   "Deliveries are held until `pixelmill release` is called for this data directory";
+export const NO_WORKSPACE = "The first workspace and its token are not stored yet";
 export const SANDBOX_INSECURE = "User code may run although it is not confined (sandbox.insecure)";
 
 interface ReadinessSources {
@@ -25,11 +26,8 @@ interface ReadinessSources {
   ingest: Pick<Ingest, "health">;
   sandbox: Pick<GuestSandbox, "status">;
   pipeline: Pick<Pipeline, "failure">;
-  /**
-   * Whether the first workspace and its admin token are stored. Before, requests with the token
-   * fail.
-   */
-  hasWorkspace: boolean;
+  /** Sentence about what is not stored yet and requests depend on; undefined once all is. */
+  starting: string | undefined;
 }
 
 /**
@@ -41,17 +39,16 @@ export function readiness({
   ingest,
   sandbox,
   pipeline,
-  hasWorkspace,
+  starting,
 }: ReadinessSources): Readiness {
   const { state, reason, insecure } = sandbox.status();
   const check = (trouble: string | undefined) =>
     trouble === undefined ? { ok: true } : { ok: false, message: trouble };
-  const noWorkspace = "The first workspace and its token are not stored yet";
   const pixels = ingest.health();
   const checks = {
     ingest: check(pixels.trouble),
     sandbox: check(state === "ready" ? undefined : (reason ?? "Not started yet")),
-    catalog: check(backend.catalog.trouble() ?? (hasWorkspace ? undefined : noWorkspace)),
+    catalog: check(backend.catalog.trouble() ?? starting),
     delivery: check(pipeline.failure()),
     ...backend.checks(),
   };

@@ -102,6 +102,13 @@ export interface ApiDeps {
   kinds: ReadonlyMap<string, DestinationKind>;
   suspensions(workspaceId: string): RevisionSuspension[];
   ready(): Readiness;
+  /**
+   * Returns a sentence about what the server has not stored yet and requests depend on, such as the
+   * first token. Undefined once it has.
+   */
+  starting(): string | undefined;
+  /** Replaces the limit `API_ANSWER_MS_MAX` in tests. */
+  answerMsMax?: number;
   metricsText(): Promise<string>;
   system(): Promise<SystemFigures>;
   /**

@@ -7,6 +7,12 @@
  */
 export const SMALL_BODY_BYTES_MAX = 256 << 10;
 /**
+ * Maximum time until an API request is answered, apart from the time that the client takes to send
+ * it. Then it is answered with 503, and a change may still take effect. Requests that run user code
+ * or test a connection have limits of their own.
+ */
+export const API_ANSWER_MS_MAX = 10_000;
+/**
  * Size of the part of a request's body that counts as one more request against the setting
  * `admin.rate`.
  */

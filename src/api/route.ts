@@ -71,6 +71,11 @@ interface RouteOptions<
   body?: Body;
   /** Whether the body contains code or events, so that its maximum size is `BODY_BYTES_MAX`. */
   hasLargeBody?: boolean;
+  /**
+   * Whether the answer waits for user code or for a receiver, which have time limits of their own
+   * beyond `API_ANSWER_MS_MAX`.
+   */
+  isLong?: boolean;
   answer: Answer;
   /** Status of a successful answer. 204 has no body. */
   status?: 200 | 201 | 204;

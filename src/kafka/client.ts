@@ -1,10 +1,9 @@
 import type { Admin, ConnectionPool, Consumer, GroupOptions, Producer } from "@platformatic/kafka";
-import { BrokerClock } from "./broker-clock.ts";
 import { monitorBrokers } from "./broker-health.ts";
 import type { OutdatedBroker } from "./cluster-view.ts";
 import { askAllForCoordinator, followCoordinator } from "./group-coordinator.ts";
 import { type KafkaLibrary, loadKafkaLibrary } from "./library.ts";
-import { createProduceClient, type ProduceClient } from "./produce-client.ts";
+import { BrokerClock, createProduceClient, type ProduceClient } from "./produce-client.ts";
 import type { Compression } from "./record-batch.ts";
 import { useClusterView } from "./view-metadata.ts";
 

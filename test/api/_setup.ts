@@ -102,6 +102,7 @@ export async function startApi(more: Partial<ApiDeps> = {}, order?: OrderedLog):
     suspensions: () => [],
     requestsPerSecondMax: 0,
     ready: () => readiness,
+    starting: () => undefined,
     metricsText: () => metrics.metrics(),
     system: () =>
       systemFigures({

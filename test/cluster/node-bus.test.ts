@@ -49,7 +49,10 @@ describeWith(brokersMissing)("what nodes tell each other", () => {
       // A topic of an older release has the times of the writers.
       const settings = { name: topic, partitions: 1, replicas: 1 };
       if (hours < 0) {
-        await ensureTopic(clients().admin(), { ...settings, retention: { ms: 60_000, bytes: 1e8 } });
+        await ensureTopic(clients().admin(), {
+          ...settings,
+          retention: { ms: 60_000, bytes: 1e8 },
+        });
       }
       const real = Date.now.bind(Date);
       const clock = spyOn(Date, "now").mockImplementation(() => real() + hours * 3_600_000);

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { BrokerClock } from "../../src/kafka/broker-clock.ts";
+import { BrokerClock } from "../../src/kafka/produce-client.ts";
 
 const HOUR = 3_600_000;
 

@@ -89,7 +89,6 @@ const statusDescriptions: Record<number, string> = {
   409: "The published state does not allow it",
   413: "The body is too large",
   429: "Too many requests of this token; Retry-After tells when to go on",
-  503: "Not possible at the moment",
 };
 
 const openRouteErrors: Record<string, number[]> = {
@@ -98,6 +97,19 @@ const openRouteErrors: Record<string, number[]> = {
   "POST /v2/session": [400, 401, 403, 413, 429, 503],
   "DELETE /v2/session": [403, 503],
 };
+
+/** Description of the status 503, which says what the client can rely on. */
+function unavailable({ method, status, needs, isLong }: Route): string {
+  const why = isLong ? "Not possible at the moment" : "Not possible at the moment, or not in time";
+  if (method === "GET") return `${why}; repeat the request`;
+  if (needs === "open") return why;
+  if (method !== "POST") {
+    return `${why}. The change may still take effect; the request can be repeated as it is`;
+  }
+  return status === 201
+    ? `${why}. It may still be created; list before you repeat the request, which may create another`
+    : `${why}. The request may still take effect; read the state before you repeat it`;
+}
 
 /** Returns the HTTP error statuses that a route may answer. */
 export function errorStatuses(route: Route): number[] {
@@ -118,7 +130,10 @@ function operation(route: Route, path: string, schemas: Record<string, unknown>)
   const success = route.status === 204 ? {} : content(media, route.answer, example.answer, schemas);
   const refusals = errorStatuses(route).map((status) => [
     status,
-    { description: statusDescriptions[status], ...errorContentOf(route, status, schemas) },
+    {
+      description: status === 503 ? unavailable(route) : statusDescriptions[status],
+      ...errorContentOf(route, status, schemas),
+    },
   ]);
   return {
     operationId: operationId(method, path),

@@ -15,6 +15,7 @@ import { EVENT_STREAM, type Route } from "../route.ts";
 import { anonymousPrincipal, authenticate, permit, permitAny } from "./authenticate.ts";
 import { parseJson, readBody } from "./body.ts";
 import { refuseCrossSite } from "./cross-site.ts";
+import { RequestDeadline } from "./request-deadline.ts";
 import { logDone, logRefused } from "./request-log.ts";
 import { expectBody, readQuery } from "./validation.ts";
 
@@ -42,6 +43,12 @@ export interface ListenerContext {
   closing: AbortSignal;
 }
 
+/**
+ * Whether the answer depends on stored data. Open routes that only read are about the process
+ * itself, and answer before there are any.
+ */
+const readsStore = ({ needs, method }: Route) => needs !== "open" || method !== "GET";
+
 const readsLedgers = ({ needs, answersFigures = false }: Route) =>
   needs !== "open" &&
   !answersFigures &&
@@ -57,13 +64,17 @@ export async function handleRequest(
   incoming: IncomingRequest,
 ): Promise<Response> {
   const { deps } = listener;
-  // Routes without a token answer even while this node cannot read the other nodes' changes.
-  if (route.needs !== "open") await deps.catalog.current();
-  if (readsLedgers(route)) await deps.pipeline.current();
+  const deadline = new RequestDeadline(deps.answerMsMax);
+  if (readsStore(route)) {
+    const starting = deps.starting();
+    if (starting !== undefined) throw new ApiError("unavailable", starting);
+    await deadline.run(() => deps.catalog.current());
+  }
+  if (readsLedgers(route)) await deadline.run(() => deps.pipeline.current());
   const principal = admit(route, listener, incoming.request.headers);
   const logged = { route, params: incoming.params, ...principal };
   try {
-    const { answer, ...request } = await runRoute(route, listener, incoming, principal);
+    const { answer, ...request } = await runRoute(route, listener, incoming, principal, deadline);
     const response = toResponse(route, answer);
     logDone(deps.logger, logged, { ...request, answer });
     return response;
@@ -94,6 +105,7 @@ async function runRoute(
   { deps, closing }: ListenerContext,
   incoming: IncomingRequest,
   principal: Principal,
+  deadline: RequestDeadline,
 ) {
   const { request, params } = incoming;
   const query = readQuery(route.query, request.url);
@@ -101,7 +113,7 @@ async function runRoute(
   permitConditional(route, principal, { query, body: {} });
   const body = await readValidBody(route, deps, incoming, principal);
   permitConditional(route, principal, { query, body });
-  const answer = await withoutIdleTimeout(route, incoming, () =>
+  const handle = () =>
     route.handle({
       deps,
       principal,
@@ -112,7 +124,9 @@ async function runRoute(
       request,
       client: () => clientOf(deps, incoming),
       closing,
-    }),
+    });
+  const answer = await withoutIdleTimeout(route, incoming, () =>
+    route.isLong ? handle() : deadline.run(handle),
   );
   return { query, body, answer };
 }

@@ -86,6 +86,7 @@ test("large bodies are parsed in different iterations of the event loop, those o
     const deps: RouteDeps = Object.assign(Object.create(null), {
       hosts: [],
       logger: { info() {} },
+      starting: () => undefined,
       limiters,
       catalog: { current: async () => {}, tokens: { authenticate: () => principal } },
     });

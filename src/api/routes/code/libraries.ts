@@ -47,6 +47,7 @@ const LibraryChange = Type.Object(
 export const libraryRoutes = [
   route("POST /libraries", {
     summary: "Create a library, and publish it when asked to",
+    isLong: true,
     needs: ["libraries:edit"],
     query: publishQuery,
     body: NewLibrary,
@@ -99,6 +100,7 @@ export const libraryRoutes = [
 
   route("POST /libraries/{id}", {
     summary: "Make a new version, and publish it when asked to",
+    isLong: true,
     needs: ["libraries:edit"],
     query: publishQuery,
     body: LibraryChange,

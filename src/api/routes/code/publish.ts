@@ -86,6 +86,7 @@ export const publishRoutes = [
   route("POST /libraries/publish", {
     summary: "Publish revisions of transformations and libraries, all or nothing",
     aliases: ["/transformations/libraries/publish"],
+    isLong: true,
     needs: [],
     alsoNeeds: editPermissions,
     body: Revisions,
@@ -104,6 +105,7 @@ export const publishRoutes = [
 
   route("POST /transformations/publish", {
     summary: "The same with 200 whether tests pass or fail, as rudder-cli reads it",
+    isLong: true,
     needs: [],
     alsoNeeds: editPermissions,
     body: Revisions,
@@ -117,6 +119,7 @@ export const publishRoutes = [
   route("POST /transformations/libraries/test", {
     summary: "Run revisions over test events without publishing them",
     aliases: ["/libraries/test"],
+    isLong: true,
     needs: [],
     alsoNeeds: editPermissions,
     body: Revisions,
@@ -147,6 +150,7 @@ export const publishRoutes = [
 
   route("POST /transformations/tests/run", {
     summary: "Run test suites of input and expected output without publishing",
+    isLong: true,
     needs: [],
     alsoNeeds: editPermissions,
     body: Revisions,

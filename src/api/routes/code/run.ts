@@ -87,6 +87,7 @@ const editPermissions: ConditionalPermission<{ body: RunBody }>[] = [
 export const runRoutes = [
   route("POST /v2/run", {
     summary: "Run code that is not saved over events, with the libraries and credentials there are",
+    isLong: true,
     needs: [],
     alsoNeeds: editPermissions,
     body: RunBody,

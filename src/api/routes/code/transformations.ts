@@ -71,6 +71,7 @@ const DestinationReference = Type.Object({ destinationId: Id }, { $id: "Destinat
 export const transformationRoutes = [
   route("POST /transformations", {
     summary: "Create a transformation, and publish it when asked to",
+    isLong: true,
     needs: ["transformations:create-delete"],
     alsoNeeds: [
       { when: "it publishes", permissions: ["transformations:edit"], holds: isPublish },
@@ -137,6 +138,7 @@ export const transformationRoutes = [
 
   route("POST /transformations/{id}", {
     summary: "Make a new revision, and publish it when asked to",
+    isLong: true,
     needs: ["transformations:edit"],
     alsoNeeds: [connectPermissions],
     query: publishQuery,

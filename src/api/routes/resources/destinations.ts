@@ -163,6 +163,7 @@ export const destinationRoutes = [
 
   route("POST /v2/destinations/{id}/test", {
     summary: "Try out the settings of a destination, step by step",
+    isLong: true,
     needs: ["workspace:admin"],
     answer: ConnectionTest,
     example: {

@@ -1,0 +1,45 @@
+import { ApiError } from "../../errors.ts";
+import { API_ANSWER_MS_MAX } from "../limits.ts";
+
+/** Lateness of a timer in milliseconds that shows that this process was paused. */
+const PAUSE_MS_MIN = 1_000;
+
+/**
+ * The time that the waits of one request may take together. However many steps an answer needs, its
+ * client waits no longer. Time between two calls of `run` does not count: a client sends its body
+ * then.
+ */
+export class RequestDeadline {
+  #leftMs: number;
+
+  constructor(ms: number = API_ANSWER_MS_MAX) {
+    this.#leftMs = ms;
+  }
+
+  /**
+   * Runs a part of the request. Rejects with an `unavailable` error once the time is used up, and
+   * leaves the part to itself.
+   */
+  async run<T>(part: () => T | Promise<T>): Promise<T> {
+    const startedAt = performance.now();
+    const late = Promise.withResolvers<never>();
+    let timer: ReturnType<typeof setTimeout>;
+    const wait = (ms: number) => {
+      const until = performance.now() + ms;
+      timer = setTimeout(() => {
+        // The responses that arrived during a pause of this process are read first.
+        if (performance.now() - until > PAUSE_MS_MIN) wait(PAUSE_MS_MIN);
+        else late.reject(new ApiError("unavailable", UNKNOWN));
+      }, ms);
+    };
+    wait(this.#leftMs);
+    try {
+      return await Promise.race([part(), late.promise]);
+    } finally {
+      clearTimeout(timer!);
+      this.#leftMs = Math.max(0, this.#leftMs - (performance.now() - startedAt));
+    }
+  }
+}
+
+const UNKNOWN = `No answer within ${API_ANSWER_MS_MAX / 1_000} s. A change may still take effect; read the state before you repeat it`;
