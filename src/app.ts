@@ -124,7 +124,10 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
     });
   }
 
-  backend.join(controlPlaneUrl);
+  backend.join(controlPlaneUrl, () => {
+    const { state, reason } = sandbox.status();
+    return state === "ready" ? undefined : reason;
+  });
   const opened = stack.move();
   return {
     dataPlaneUrl: ingest.url,

@@ -59,7 +59,14 @@ export interface ClusterFigures {
   /** Id of the node that answers the request. */
   node: string;
   /** Nodes that are running. Absent while the brokers do not list the nodes. */
-  nodes?: { id: string; version: string; controlPlaneUrl: string; partitions: number[] }[];
+  nodes?: {
+    id: string;
+    version: string;
+    controlPlaneUrl: string;
+    partitions: number[];
+    /** Partitions that the node refused to run when it last joined, with the reason. */
+    refused?: { reason: string; partitions: number[] }[];
+  }[];
   partitions: {
     partition: number;
     /**

@@ -55,9 +55,10 @@ export interface Backend {
   startPipeline(work: PipelineConfig): Pipeline;
   /**
    * Joins the cluster, so that this node gets partitions to deliver. Called once all parts of the
-   * server are open. Does nothing on a standalone server.
+   * server are open. `sandboxTrouble` returns a sentence if no guest (a process that runs user code)
+   * can be started. Does nothing on a standalone server.
    */
-  join(controlPlaneUrl: string): void;
+  join(controlPlaneUrl: string, sandboxTrouble: () => string | undefined): void;
   /**
    * Leaves the cluster, so that other nodes deliver the events of this node's partitions. Does
    * nothing on a standalone server.

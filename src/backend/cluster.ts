@@ -2,15 +2,15 @@ import { hostname } from "node:os";
 import { assert } from "../assert.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import { openCatalog } from "../catalog/open.ts";
-import { openPartitionLogs } from "../cluster/events/partition-logs.ts";
+import { logNameOf, openPartitionLogs } from "../cluster/events/partition-logs.ts";
 import { endProver } from "../cluster/events/proven-end.ts";
 import { joinCluster, type Membership } from "../cluster/membership/membership.ts";
-import type { PartitionRunner } from "../cluster/membership/partition-runner.ts";
 import { registerClusterMetrics } from "../cluster/metrics.ts";
 import { openNodeBus } from "../cluster/node-bus/node-bus.ts";
 import { createNodeRpc } from "../cluster/node-bus/node-rpc.ts";
 import { createTailRelay } from "../cluster/node-bus/tail-relay.ts";
 import { openOrderedTopic } from "../cluster/ordered-log/ordered-topic.ts";
+import { partitionAccess } from "../cluster/topics/partition-access.ts";
 import { monitorTopicHealth } from "../cluster/topics/topic-health.ts";
 import { monitorTopicSettings } from "../cluster/topics/topic-settings-monitor.ts";
 import { sourceOfRecord } from "../event/record.ts";
@@ -23,8 +23,9 @@ import { CLOCK_ERROR_MS_MAX } from "../settings/limits.ts";
 import { version } from "../version.ts";
 import { type Backend, type Check, itemsMaxOf, type StartContext } from "./backend.ts";
 import { brokerSettings } from "./broker-settings.ts";
+import { type AbilitySources, partitionAbility } from "./partition-ability.ts";
 import { PartitionLedgers } from "./partition-ledgers.ts";
-import { runPartitionPipelines } from "./partition-pipelines.ts";
+import { type PartitionPipelines, runPartitionPipelines } from "./partition-pipelines.ts";
 
 /**
  * Opens the storage of a cluster node, which is in Kafka topics. Throws `StartError` when a topic
@@ -84,10 +85,10 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
       ["catalog", "events", "ledgers", "nodes"].map((name) => named(name, logs.readers.size)),
   });
   stack.defer(() => standing.close());
-  let runner: PartitionRunner | undefined;
+  let pipelines: PartitionPipelines | undefined;
   let membership: Membership | undefined;
   registerClusterMetrics(metrics, {
-    partitions: () => runner?.running() ?? 0,
+    partitions: () => pipelines?.runner.running() ?? 0,
     troubles: () => standing.warnings().length,
     clockErrorMs: () => clients.clockErrorMs(),
   });
@@ -118,12 +119,30 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
       const proveEnd = endProver(clients, `${group}.events`);
       const partitions = { ledgers, logs, proveEnd, live: catalog.live, host, node, logger };
       const started = runPartitionPipelines(partitions);
-      stack.defer(() => started.close());
-      runner = started;
+      stack.defer(() => started.runner.close());
+      pipelines = started;
       return host;
     },
-    join(controlPlaneUrl) {
-      assert(runner !== undefined, "A node has a pipeline before it joins the cluster");
+    join(controlPlaneUrl, sandboxTrouble) {
+      assert(pipelines !== undefined, "A node has a pipeline before it joins the cluster");
+      const { runner, trouble, isWaitingForSandbox } = pipelines;
+      const sources: AbilitySources = {
+        partitions: () => ledgers.count(),
+        access() {
+          const unresponsive = new Set(clients.unresponsiveBrokers());
+          return ["events", "ledgers"].map((it) =>
+            partitionAccess(clients.view, unresponsive, `${group}.${it}`),
+          );
+        },
+        nodeTrouble: () => ledgers.diskTrouble() ?? catalog.trouble(),
+        partitionTrouble(partition) {
+          const isUnread = logs.isFailing(logNameOf(partition));
+          const unread = isUnread ? `Partition ${partition} cannot be read` : undefined;
+          return ledgers.troubleOf(partition) ?? unread ?? trouble(partition);
+        },
+        sandboxTrouble,
+        isWaitingForSandbox,
+      };
       membership = joinCluster({
         clients,
         runner,
@@ -131,6 +150,7 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
         topic: `${group}.events`,
         logger,
         self: { id: node, version, controlPlaneUrl },
+        ability: () => partitionAbility(sources),
         sessionMs: 1_000 * config["cluster.session"],
       });
     },
@@ -139,7 +159,10 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
       questions.close();
     },
     checks: () => ({
-      cluster: checkOf(membership, runner?.failure() ?? logs.trouble() ?? ledgers.trouble()),
+      cluster: checkOf(
+        membership,
+        pipelines?.runner.failure() ?? logs.trouble() ?? ledgers.trouble(),
+      ),
     }),
     async nodes() {
       const [members, partitions] = await Promise.all([

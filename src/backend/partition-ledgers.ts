@@ -34,6 +34,8 @@ const GROWTH_MS = 2_000;
 
 interface PartitionLedger {
   store: Store;
+  /** This node's local copy of the ledger's state. */
+  view: Pick<Store, "trouble">;
   /**
    * Ledger (how far the partition's events are delivered) for reading. A separate `Ledger` object
    * writes it on the node that delivers the events.
@@ -118,6 +120,22 @@ export class PartitionLedgers {
     return troubles.find((trouble) => trouble !== undefined);
   }
 
+  /** Number of partitions whose ledgers are open. */
+  count(): number {
+    return this.#ledgers.length;
+  }
+
+  /** Returns a sentence about the ledger of one partition if it cannot be read or written. */
+  troubleOf(partition: number): string | undefined {
+    return this.#ledgers[partition]?.ledger.failure();
+  }
+
+  /** Returns a sentence if this node's disk does not take changes of ledgers, else undefined. */
+  diskTrouble(): string | undefined {
+    const troubles = this.#ledgers.values().map(({ view }) => view.trouble());
+    return troubles.find((trouble) => trouble !== undefined);
+  }
+
   async close(): Promise<void> {
     clearInterval(this.#growth);
     await this.#growing.catch(() => {});
@@ -150,7 +168,7 @@ export class PartitionLedgers {
       const local = openView({ path, tablesMax: LEDGER_TABLES_MAX, name, logger });
       const store = openOrderedStore({ local, log, name, logger, onNewer });
       syncOffsetBase(store, logs, logNameOf(known + index));
-      this.#ledgers.push({ store, ledger: new Ledger(store, logger) });
+      this.#ledgers.push({ store, view: local, ledger: new Ledger(store, logger) });
     }
   }
 }

@@ -36,6 +36,15 @@ export interface PartitionPipelinesOptions {
  */
 const RECLAIM_MS = 2_000;
 
+export interface PartitionPipelines {
+  /** Starts and stops the partitions. */
+  runner: PartitionRunner;
+  /** Returns a sentence if a partition that is assigned to this node does not work here. */
+  trouble(partition: number): string | undefined;
+  /** Whether a lane (a delivery) of the partition waits for a guest, which runs user code. */
+  isWaitingForSandbox(partition: number): boolean;
+}
+
 /** Partition whose events this node delivers. */
 interface RunningPartition {
   ledger: Ledger;
@@ -45,10 +54,10 @@ interface RunningPartition {
 }
 
 /**
- * Creates the runner for the partitions assigned to this node. Each running partition has a
+ * Creates the pipelines of the partitions assigned to this node, and their runner. Each running partition has a
  * pipeline, which runs user code over its events and delivers them.
  */
-export function runPartitionPipelines(options: PartitionPipelinesOptions): PartitionRunner {
+export function runPartitionPipelines(options: PartitionPipelinesOptions): PartitionPipelines {
   const { ledgers, logs, proveEnd, live, host, node, logger } = options;
   const running = new Map<number, RunningPartition>();
   const runner = new PartitionRunner({ start, stop, logger });
@@ -104,5 +113,16 @@ export function runPartitionPipelines(options: PartitionPipelinesOptions): Parti
       runner.restart(partition);
     }
   });
-  return runner;
+  return {
+    runner,
+    trouble(partition) {
+      if (runner.cannotStart(partition)) return `Partition ${partition} cannot be started`;
+      const isFailing = running.get(partition)?.ledger.isFailing === true;
+      return isFailing ? `The ledger of partition ${partition} cannot be written` : undefined;
+    },
+    isWaitingForSandbox(partition) {
+      const lanes = [...(running.get(partition)?.pipeline.gauges() ?? [])];
+      return lanes.some((lane) => lane.isWaitingForSandbox());
+    },
+  };
 }

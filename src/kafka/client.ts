@@ -1,6 +1,6 @@
 import type { Admin, ConnectionPool, Consumer, GroupOptions, Producer } from "@platformatic/kafka";
 import { monitorBrokers } from "./broker-health.ts";
-import type { OutdatedBroker } from "./cluster-view.ts";
+import type { ClusterView, OutdatedBroker } from "./cluster-view.ts";
 import { askAllForCoordinator, followCoordinator } from "./group-coordinator.ts";
 import { type KafkaLibrary, loadKafkaLibrary } from "./library.ts";
 import { BrokerClock, createProduceClient, type ProduceClient } from "./produce-client.ts";
@@ -54,6 +54,8 @@ export interface KafkaClients {
    * negative; see `BrokerClock`.
    */
   clockErrorMs(): number | undefined;
+  /** View of the cluster, merged from the answers of the brokers. */
+  view: Pick<ClusterView, "topic" | "brokers">;
   /** Whether the clients can be used: true until `close` is called. */
   isOpen(): boolean;
   /** Closes all clients that this object has created. */
@@ -112,6 +114,7 @@ export async function connectClients(settings: BrokerSettings): Promise<KafkaCli
     unresponsiveBrokers: () => health.unresponsive(),
     outdatedBrokers: () => health.view.outdated(),
     clockErrorMs: () => clock.errorMs(),
+    view: health.view,
     isOpen: () => isOpen,
     async close() {
       isOpen = false;

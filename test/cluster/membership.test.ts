@@ -101,10 +101,10 @@ describeWith(brokersMissing)("nodes share partitions", () => {
         ...{ id, version: "1.0.0", controlPlaneUrl: `http://${id}.internal` },
       });
       expect(await b.membership.nodes()).toEqual([
-        { ...self("a"), partitions: a.runs() },
-        { ...self("b"), partitions: b.runs() },
+        { ...self("a"), partitions: a.runs(), refused: [] },
+        { ...self("b"), partitions: b.runs(), refused: [] },
       ]);
-      const state = { isMember: true, partitions: a.runs(), trouble: undefined };
+      const state = { isMember: true, partitions: a.runs(), refused: [], trouble: undefined };
       expect(a.membership.state()).toEqual(state);
     });
   }, 300_000);

@@ -32,10 +32,7 @@ export interface PartitionLogsOptions {
   metrics?: Metrics;
 }
 
-/**
- * All partitions of a topic, each as an event log. `logNameOf` returns the name of a partition's
- * log.
- */
+/** All partitions of a topic, each as an event log, under the name that `logNameOf` returns. */
 export interface PartitionLogs extends EventLogs {
   /**
    * Fetches new blocks of one log, or of all logs when `log` is absent, as soon as they are
@@ -65,8 +62,10 @@ export interface PartitionLogs extends EventLogs {
   onOffsetsInvalid(listener: (logs: string[]) => void): void;
   /** Returns the settings with which an ingest process opens the same partitions for appending. */
   settings(): { kind: "partitions"; settings: PartitionedLogSettings };
-  /** Returns a sentence about the partitions that cannot be read, or undefined while all can be. */
+  /** Returns a sentence about the partitions that cannot be read; undefined if all can be. */
   trouble(): string | undefined;
+  /** Whether this node follows a log, and its last fetch failed. */
+  isFailing(log: string): boolean;
 }
 
 /** Longest time in milliseconds that a broker delays a fetch response while it has no new block. */
@@ -233,6 +232,8 @@ class BrokerLogs implements PartitionLogs {
   trouble(): string | undefined {
     return this.#trouble ?? this.#tail.trouble();
   }
+
+  isFailing = (log: string): boolean => this.#tail.isFailing(this.#indexOf(log));
 
   /** Reads the ends of all logs every `ENDS_MS`. Opens partitions that were added to the topic. */
   watch(): void {

@@ -76,6 +76,11 @@ export class PartitionTail {
     return `The event log cannot be read in partitions ${failing.join(", ")}`;
   }
 
+  /** Whether the last fetch of a followed partition failed. */
+  isFailing(partition: number): boolean {
+    return this.#failing.has(partition);
+  }
+
   async close(): Promise<void> {
     for (const [partition, followed] of this.#followed) this.#end(partition, followed);
     await Promise.all(this.#ending);

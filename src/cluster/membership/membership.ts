@@ -1,25 +1,19 @@
-import type {
-  Admin,
-  Consumer,
-  GroupPartitionsAssigner,
-  GroupPartitionsAssignments,
-} from "@platformatic/kafka";
+import type { Admin, Consumer } from "@platformatic/kafka";
 import type { KafkaClients } from "../../kafka/client.ts";
 import type { Logger } from "../../observe/log.ts";
-import { assignPartitions } from "./partition-assignment.ts";
+import {
+  assignToMembers,
+  type ClusterNode,
+  clusterNodeOf,
+  type Introduction,
+  type NodeInfo,
+} from "./introduction.ts";
+import {
+  type PartitionAbility,
+  PartitionRelease,
+  type RefusedPartitions,
+} from "./partition-release.ts";
 import type { PartitionRunner } from "./partition-runner.ts";
-
-/** Description of a cluster node, which all members of the group can read. */
-export interface NodeInfo {
-  id: string;
-  version: string;
-  controlPlaneUrl: string;
-}
-
-export interface ClusterNode extends NodeInfo {
-  /** Numbers of the partitions assigned to the node, in ascending order. */
-  partitions: number[];
-}
 
 export interface MembershipOptions {
   /** Starts and stops delivery of the partitions that the group assigns to this node. */
@@ -31,6 +25,8 @@ export interface MembershipOptions {
   /** Name of the topic whose partitions are divided among the members. */
   topic: string;
   self: NodeInfo;
+  /** Returns what this node can do at present. Absent: nothing is known, and it refuses nothing. */
+  ability?(): PartitionAbility;
   /** Time in milliseconds without a heartbeat after which the group removes a node. */
   sessionMs: number;
 }
@@ -40,6 +36,8 @@ export interface MembershipState {
   isMember: boolean;
   /** Numbers of the partitions assigned to this node, in ascending order. */
   partitions: number[];
+  /** Partitions that this node refuses at present, because it cannot do their work. */
+  refused: RefusedPartitions[];
   /**
    * Sentence about the outage when no broker has answered for longer than a session, else
    * undefined.
@@ -98,7 +96,8 @@ const LEAVE_MS_MAX = 2_000;
  * partitions. When a partition moves, the old owner stops it before the new owner starts it. The
  * exceptions are a stop that takes longer than half a session, and an old owner that sends no
  * heartbeats. A node that was removed from the group stops all its partitions before it joins
- * again. While no broker answers, each node continues with its partitions.
+ * again. While no broker answers, each node continues with its partitions. A node refuses
+ * partitions whose work it cannot do, and loses those that another member can run.
  */
 export function joinCluster(options: MembershipOptions): Membership {
   return new GroupMember(options);
@@ -115,6 +114,8 @@ class GroupMember implements Membership {
    * error if there was one.
    */
   #again = Promise.withResolvers<unknown>();
+  readonly #release: PartitionRelease;
+  #reports = 0;
   #isOpen = true;
   #isMember = false;
   #isLeader = false;
@@ -126,6 +127,7 @@ class GroupMember implements Membership {
   constructor(options: MembershipOptions) {
     const { clients, group, topic, sessionMs } = options;
     this.#options = options;
+    this.#release = new PartitionRelease({ sessionMs });
     this.#admin = clients.admin();
     this.#consumer = clients.groupConsumer({
       groupId: group,
@@ -133,7 +135,7 @@ class GroupMember implements Membership {
       rebalanceTimeout: sessionMs,
       heartbeatInterval: Math.min(HEARTBEAT_MS, sessionMs / 5),
       partitionAssigner: (_, members, __, metadata) => {
-        return assign(members, topic, metadata.topics.get(topic)?.partitionsCount ?? 0);
+        return assignToMembers(members, topic, metadata.topics.get(topic)?.partitionsCount ?? 0);
       },
       protocolsMetadata: (_, __, metadata) => {
         this.#partitions = metadata.topics.get(topic)?.partitionsCount ?? 0;
@@ -142,7 +144,8 @@ class GroupMember implements Membership {
     });
     this.#consumer.topics.track(topic);
     this.#listen();
-    this.#loops = [this.#stayJoined(), this.#watchGrowth(), this.#watchSilence()];
+    this.#loops = [this.#stayJoined(), this.#watchGrowth()];
+    this.#loops.push(this.#watchSilence(), this.#watchAbility());
   }
 
   async nodes(): Promise<ClusterNode[]> {
@@ -150,11 +153,7 @@ class GroupMember implements Membership {
     const asked = this.#admin.describeGroups({ groups: [group] });
     const found = (await Promise.race([asked, rejectLate()])).get(group);
     const members = [...(found?.members.values() ?? [])].flatMap(({ metadata, assignments }) => {
-      // A member that is still joining has no metadata yet.
-      const self = metadata?.metadata?.toString();
-      if (!self) return [];
-      const partitions = assignments?.get(topic)?.partitions ?? [];
-      return [{ ...(JSON.parse(self) as NodeInfo), partitions: partitions.toSorted(ascending) }];
+      return clusterNodeOf(metadata?.metadata, assignments?.get(topic)?.partitions ?? []);
     });
     return members.sort((a, b) => (a.id < b.id ? -1 : 1));
   }
@@ -165,6 +164,7 @@ class GroupMember implements Membership {
     return {
       isMember: this.#isMember,
       partitions: this.#options.runner.assigned(),
+      refused: this.#release.refused(),
       trouble: silentMs > ANSWER_SESSIONS * this.#options.sessionMs ? silent : undefined,
     };
   }
@@ -203,7 +203,14 @@ class GroupMember implements Membership {
     this.#isMember &&= this.#consumer.memberId !== null;
     const kept = this.#isOpen ? this.#partitionsOf(this.#consumer.assignments) : [];
     await Promise.race([this.#options.runner.assign(kept), Bun.sleep(sessionMs / 2)]);
-    return Buffer.from(JSON.stringify(self));
+    this.#release.reported();
+    const introduction: Introduction = {
+      ...self,
+      refused: this.#release.refused(),
+      canRun: this.#options.ability?.().canRun,
+      reports: this.#reports,
+    };
+    return Buffer.from(JSON.stringify(introduction));
   }
 
   async #stayJoined(): Promise<void> {
@@ -255,6 +262,27 @@ class GroupMember implements Membership {
     }
   }
 
+  /**
+   * Observes whether this node can run its partitions. Joins the group again when the others should
+   * hear of a change: then each member reports what it can do, and the leader assigns again.
+   */
+  async #watchAbility(): Promise<void> {
+    const { ability, runner, logger } = this.#options;
+    if (ability === undefined) return;
+    for (let last = performance.now(); this.#isOpen; await this.#pause(WATCH_MS)) {
+      const now = performance.now();
+      const held = runner.assigned();
+      this.#release.observe(ability(), held, now - last);
+      last = now;
+      if (!this.#isMember || !this.#release.isReportDue(held)) continue;
+      // The coordinator ignores a join that says the same as the last one.
+      this.#reports += 1;
+      this.#release.reported();
+      logger.warn({ refused: this.#release.refused() }, "refused partitions reported");
+      this.#again.resolve(undefined);
+    }
+  }
+
   async #pause(ms: number): Promise<void> {
     await Promise.race([Bun.sleep(ms), this.#closed.promise]);
   }
@@ -267,21 +295,4 @@ class GroupMember implements Membership {
 async function rejectLate(): Promise<never> {
   await Bun.sleep(ANSWER_MS_MAX);
   throw new Error(`Expected the brokers to name the members within ${ANSWER_MS_MAX} ms`);
-}
-
-const ascending = (a: number, b: number) => a - b;
-
-type Joined = Parameters<GroupPartitionsAssigner>[1];
-
-/** Divides the partitions of a topic among the members that joined the group. */
-function assign(joined: Joined, topic: string, partitions: number): GroupPartitionsAssignments[] {
-  const holders = [...joined.values()].map(({ memberId, generationId, ownedPartitions }) => ({
-    id: memberId,
-    generation: generationId ?? -1,
-    held: ownedPartitions?.find((it) => it.topic === topic)?.partitions ?? [],
-  }));
-  return [...assignPartitions(holders, partitions)].map(([memberId, own]) => ({
-    memberId,
-    assignments: new Map([[topic, { topic, partitions: own }]]),
-  }));
 }

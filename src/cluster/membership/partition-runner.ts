@@ -30,6 +30,8 @@ interface PartitionState {
    * partition is not started again while it stays assigned.
    */
   failure?: string | undefined;
+  /** Whether the last attempt to start the partition failed. */
+  hasFailedStart?: boolean;
   /** Promise of the start or stop in progress; undefined while there is none. */
   settling?: Promise<void> | undefined;
   /**
@@ -67,6 +69,11 @@ export class PartitionRunner {
   isSettled(partition: number): boolean {
     const state = this.#states.get(partition);
     return state?.isRunning === true && state.settling === undefined;
+  }
+
+  /** Whether the partition is assigned, and the last attempt to start it failed. */
+  cannotStart(partition: number): boolean {
+    return this.#states.get(partition)?.hasFailedStart === true;
   }
 
   /** Returns a sentence if a broken invariant has stopped a partition, else undefined. */
@@ -135,12 +142,14 @@ export class PartitionRunner {
       assert(!state.isRunning, "A partition is started only while it does not run on this node");
       await start(partition);
       state.isRunning = true;
+      state.hasFailedStart = false;
     } catch (err) {
       if (err instanceof InvariantError) {
         state.failure = err.message;
         logger.error({ err, partition }, "partition stopped by a broken invariant");
         return;
       }
+      state.hasFailedStart = true;
       logger.error({ err, partition }, "partition start failed, retrying");
       await pause(state, RETRY_MS);
     }

@@ -49,9 +49,15 @@ export class GroupCommit<Change> {
   #number = 0;
   #closing = false;
   #closed = false;
+  #isFailing = false;
 
   constructor(parts: GroupCommitParts<Change>) {
     this.#parts = parts;
+  }
+
+  /** Whether the last attempt to write changes failed. */
+  get isFailing(): boolean {
+    return this.#isFailing;
   }
 
   /** Whether writing has stopped for good, so that later changes are never written. */
@@ -108,6 +114,7 @@ export class GroupCommit<Change> {
     const number = ++this.#number;
     for (;;) {
       const result = await this.#commit(changes, number);
+      this.#isFailing = result === "retry";
       if (result === "written") break;
       if (result === "failed") {
         this.#number -= 1;

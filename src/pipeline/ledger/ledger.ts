@@ -127,7 +127,7 @@ export class Ledger {
     return [...this.#lanes.getRange({})].map(({ value }) => value);
   }
 
-  /** Ids of the destinations that have stored progress, dead letters or requeued letters. */
+  /** Ids of destinations with stored progress, dead letters or requeued letters. */
   destinations(): Set<string> {
     const lanes = new Set<string>(this.#lanes.getKeys());
     return lanes.union(this.#tables.destinations()).union(this.requeuedDestinations());
@@ -188,10 +188,7 @@ export class Ledger {
     return this.#change(() => apply(this.#jobs));
   }
 
-  /**
-   * Deletes dead letters. One call handles as many `ids` as fit into one transaction. `done` is how
-   * many it handled, and `purged` how many of them existed.
-   */
+  /** Deletes as many dead letters as fit into one transaction. `done` is how many `ids` that were. */
   async purge(workspaceId: string, ids: readonly string[]) {
     const { taken, done } = await this.#change(() => this.#tables.take(workspaceId, ids));
     return { purged: taken.length, done };
@@ -231,6 +228,11 @@ export class Ledger {
   /** Resolves once this node sees all changes that any node acknowledged before the call. */
   current(): Promise<void> {
     return this.#store.catchUp();
+  }
+
+  /** Whether the last attempt to write the progress of the lanes (deliveries) failed. */
+  get isFailing(): boolean {
+    return this.#commits.isFailing;
   }
 
   /** Why progress and dead letters cannot be written; undefined while they can. */

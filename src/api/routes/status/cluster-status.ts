@@ -28,8 +28,11 @@ export async function clusterStatus(deps: StatusDeps & Pick<ApiDeps, "nodes">) {
   return { ...figures, nodes: shown, problems };
 }
 
-function nodeAnswer(member: ClusterNode, health: NodeHealth | undefined) {
-  const problems = [...(health?.troubles ?? []), ...(health?.warnings ?? [])];
+function nodeAnswer({ refused = [], ...member }: ClusterNode, health: NodeHealth | undefined) {
+  const refusals = refused.map(({ reason, partitions }) => {
+    return `This node leaves partitions ${partitions.join(", ")} to others: ${reason}`;
+  });
+  const problems = [...(health?.troubles ?? []), ...(health?.warnings ?? []), ...refusals];
   return { ...member, answers: health !== undefined, problems };
 }
 

@@ -1,0 +1,51 @@
+import type { PartitionAbility } from "../cluster/membership/partition-release.ts";
+import type { PartitionAccess } from "../cluster/topics/partition-access.ts";
+
+/** Facts about the parts of this node that a partition needs. */
+export interface AbilitySources {
+  /** Number of partitions of the cluster. */
+  partitions(): number;
+  /** Access to each partition of the events' topic and of the ledgers' topic. */
+  access(): (readonly PartitionAccess[])[];
+  /**
+   * Returns a sentence if a part that all partitions need does not work at this node, such as its
+   * disk.
+   */
+  nodeTrouble(): string | undefined;
+  /** Returns a sentence if a part of this node that one partition needs does not work. */
+  partitionTrouble(partition: number): string | undefined;
+  /**
+   * Returns a sentence if no guest (a process that runs user code) can be started at this node.
+   */
+  sandboxTrouble(): string | undefined;
+  /** Whether events of a partition that runs here wait for a guest. */
+  isWaitingForSandbox(partition: number): boolean;
+}
+
+/**
+ * Tells which partitions this node can run, and which it cannot run because of its own disk, its
+ * connections or its guests. A partition that no node can reach is in neither list, and so is one
+ * whose events wait for their receiver.
+ */
+export function partitionAbility(sources: AbilitySources): PartitionAbility {
+  const troubles = new Map<number, string>();
+  const canRun: number[] = [];
+  const ofNode = sources.nodeTrouble();
+  const ofSandbox = sources.sandboxTrouble();
+  const topics = sources.access();
+  for (let partition = 0; partition < sources.partitions(); partition++) {
+    const access = topics.map((of) => of[partition]);
+    const silent = access.find((it) => it?.state === "unreachable")?.leader;
+    const waits = ofSandbox !== undefined && sources.isWaitingForSandbox(partition);
+    const trouble =
+      ofNode ??
+      (silent && `Broker ${silent}, which leads partition ${partition}, does not answer`) ??
+      sources.partitionTrouble(partition) ??
+      (waits ? ofSandbox : undefined);
+    if (trouble !== undefined) troubles.set(partition, trouble);
+    else if (ofSandbox === undefined && access.every((it) => it?.state === "available")) {
+      canRun.push(partition);
+    }
+  }
+  return { troubles, canRun };
+}

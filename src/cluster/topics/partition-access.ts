@@ -1,0 +1,31 @@
+import { addressOf, type ClusterView } from "../../kafka/cluster-view.ts";
+
+/** Whether this process can read and write a partition, according to the brokers that answer it. */
+export type PartitionAccess =
+  /** The leader answers, and enough replicas are in sync. */
+  | { state: "available" }
+  /** The brokers name a leader, which does not answer this process. */
+  | { state: "unreachable"; leader: string }
+  /** No process can write the partition: it has no leader, or too few replicas are in sync. */
+  | { state: "unavailable" };
+
+/**
+ * Returns the access to each partition of a topic. Empty for an unknown topic. `unresponsive` has
+ * the addresses of the brokers that do not answer this process.
+ */
+export function partitionAccess(
+  view: Pick<ClusterView, "topic" | "brokers">,
+  unresponsive: ReadonlySet<string>,
+  topic: string,
+): PartitionAccess[] {
+  const found = view.topic(topic);
+  if (found === undefined || "errorCode" in found) return [];
+  return found.partitions.map(({ leader, isr, replicas }) => {
+    const broker = view.brokers.get(leader);
+    const majority = Math.floor(replicas.length / 2) + 1;
+    if (broker === undefined || isr.length < majority) return { state: "unavailable" };
+    const address = addressOf(broker);
+    if (unresponsive.has(address)) return { state: "unreachable", leader: address };
+    return { state: "available" };
+  });
+}

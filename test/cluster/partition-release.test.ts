@@ -1,0 +1,198 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import {
+  assignPartitions,
+  type GroupMember,
+} from "../../src/cluster/membership/partition-assignment.ts";
+import {
+  type PartitionAbility,
+  PartitionRelease,
+} from "../../src/cluster/membership/partition-release.ts";
+import { runs } from "../tier.ts";
+
+const SESSION_MS = 10_000;
+const TICK_MS = 500;
+const TICKS_OF_SESSION = SESSION_MS / TICK_MS;
+
+interface Node {
+  id: string;
+  release: PartitionRelease;
+  held: number[];
+}
+
+/** Partition that a node cannot run, from one tick to another; every partition if absent. */
+interface Fault {
+  node: number;
+  partition?: number | undefined;
+  from: number;
+  to: number;
+}
+
+/** Nodes that share partitions, and observe themselves at each tick. */
+class SimulatedCluster {
+  readonly nodes: Node[];
+  readonly #partitions: number;
+  /** Number of partitions that a node has got beside those that it had at the beginning. */
+  moves = 0;
+  rebalances = 0;
+  #generation = 1;
+
+  constructor(count: number, partitions: number) {
+    this.#partitions = partitions;
+    this.nodes = Array.from({ length: count }, (_, index) => ({
+      id: `node-${index}`,
+      release: new PartitionRelease({ sessionMs: SESSION_MS }),
+      held: [],
+    }));
+    this.#rebalance(() => ({ troubles: new Map(), canRun: this.#all() }));
+    this.moves = 0;
+  }
+
+  tick(faults: readonly Fault[], tick: number): void {
+    const abilities = this.nodes.map((_, node) => this.#ability(faults, node, tick));
+    for (const [index, { release, held }] of this.nodes.entries()) {
+      release.observe(abilities[index]!, held, TICK_MS);
+    }
+    const isDue = this.nodes.some(({ release, held }) => release.isReportDue(held));
+    if (isDue) this.#rebalance((node) => abilities[node]!);
+  }
+
+  holderOf(partition: number): number {
+    return this.nodes.findIndex(({ held }) => held.includes(partition));
+  }
+
+  #ability(faults: readonly Fault[], node: number, tick: number): PartitionAbility {
+    const lacked = this.#all().filter((partition) => isFaulty(faults, node, partition, tick));
+    return {
+      troubles: new Map(lacked.map((partition) => [partition, "A part does not work"])),
+      canRun: this.#all().filter((partition) => !lacked.includes(partition)),
+    };
+  }
+
+  /** Rounds of joins, as the members of a group do, until each runs what it was assigned. */
+  #rebalance(abilityOf: (node: number) => PartitionAbility): void {
+    this.rebalances += 1;
+    for (let round = 0; round < 3; round++) {
+      const members = this.nodes.map(({ id, release, held }, index): GroupMember => {
+        release.reported();
+        const refused = new Set(release.refused().flatMap(({ partitions }) => partitions));
+        const canRun = new Set(abilityOf(index).canRun);
+        return { id, generation: this.#generation, held, refused, canRun };
+      });
+      this.#generation += 1;
+      const given = assignPartitions(members, this.#partitions);
+      for (const node of this.nodes) {
+        const own = given.get(node.id)!;
+        this.moves += own.filter((partition) => !node.held.includes(partition)).length;
+        node.held = own;
+      }
+    }
+    const all = this.nodes.flatMap(({ held }) => held).sort((a, b) => a - b);
+    expect(all).toEqual(this.#all());
+  }
+
+  #all(): number[] {
+    return Array.from({ length: this.#partitions }, (_, partition) => partition);
+  }
+}
+
+function isFaulty(faults: readonly Fault[], node: number, partition: number, tick: number) {
+  return faults.some(
+    (fault) =>
+      fault.node === node &&
+      (fault.partition ?? partition) === partition &&
+      fault.from <= tick &&
+      tick < fault.to,
+  );
+}
+
+const TICKS = 400;
+const sizes = {
+  count: fc.integer({ min: 2, max: 5 }),
+  partitions: fc.integer({ min: 1, max: 12 }),
+};
+const span = fc
+  .tuple(fc.integer({ min: 0, max: TICKS }), fc.integer({ min: 1, max: TICKS }))
+  .map(([from, ticks]) => ({ from, to: from + ticks }));
+
+describe("nodes whose parts fail at random", () => {
+  const cases = fc.record(sizes).chain(({ count, partitions }) => {
+    // The last node is always well.
+    const node = fc.integer({ min: 0, max: count - 2 });
+    const partition = fc.option(fc.integer({ min: 0, max: partitions - 1 }), { nil: undefined });
+    const fault = fc
+      .tuple(node, partition, span)
+      .map(([node, partition, { from, to }]): Fault => ({ node, partition, from, to }));
+    return fc.array(fault, { maxLength: 8 }).map((faults) => ({ count, partitions, faults }));
+  });
+
+  test("leave no partition without a well owner for longer than two sessions", () => {
+    fc.assert(
+      fc.property(cases, ({ count, partitions, faults }) => {
+        const cluster = new SimulatedCluster(count, partitions);
+        const unwell = new Map<number, number>();
+        for (let tick = 0; tick < TICKS; tick++) {
+          cluster.tick(faults, tick);
+          for (let partition = 0; partition < partitions; partition++) {
+            const holder = cluster.holderOf(partition);
+            const isUnwell = isFaulty(faults, holder, partition, tick);
+            unwell.set(partition, isUnwell ? (unwell.get(partition) ?? 0) + 1 : 0);
+          }
+          // One rebalance moves half of the partitions at most.
+          expect(Math.max(...unwell.values())).toBeLessThanOrEqual(2 * TICKS_OF_SESSION + 2);
+        }
+      }),
+      { numRuns: runs(25, 2_000) },
+    );
+  });
+
+  test("divide the partitions evenly a long time after the last fault", () => {
+    fc.assert(
+      fc.property(cases, ({ count, partitions, faults }) => {
+        const cluster = new SimulatedCluster(count, partitions);
+        const longest = 2 * TICKS + 33 * TICKS_OF_SESSION;
+        for (let tick = 0; tick < longest; tick++) cluster.tick(faults, tick);
+        const counts = cluster.nodes.map(({ held }) => held.length);
+        expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(1);
+        const { rebalances } = cluster;
+        for (let tick = longest; tick < 2 * longest; tick++) cluster.tick(faults, tick);
+        expect(cluster.rebalances).toBe(rebalances);
+      }),
+      { numRuns: runs(20, 200) },
+    );
+  });
+});
+
+test("a fault that all nodes see moves nothing", () => {
+  const cases = fc.record({ ...sizes, span, late: fc.array(fc.nat(4), { minLength: 5 }) });
+  fc.assert(
+    fc.property(cases, ({ count, partitions, span: { from, to }, late }) => {
+      const cluster = new SimulatedCluster(count, partitions);
+      const faults = cluster.nodes.map((_, node) => {
+        return { node, from: from + late[node]!, to: to + late[node]! };
+      });
+      for (let tick = 0; tick < TICKS; tick++) cluster.tick(faults, tick);
+      expect(cluster.moves).toBe(0);
+    }),
+    { numRuns: runs(30, 500) },
+  );
+});
+
+test("a node that is well and unwell in turns gets its partitions back less and less often", () => {
+  const cluster = new SimulatedCluster(3, 6);
+  const period = 2 * TICKS_OF_SESSION + 4;
+  const periods = 100;
+  const faults = Array.from({ length: periods }, (_, index) => {
+    return { node: 0, from: index * period, to: index * period + TICKS_OF_SESSION + 2 };
+  });
+  for (let tick = 0; tick < periods * period; tick++) cluster.tick(faults, tick);
+  // Two partitions leave the node and come back.
+  expect(cluster.moves).toBeLessThanOrEqual(12);
+});
+
+test("a process that slept refuses nothing for it", () => {
+  const release = new PartitionRelease({ sessionMs: SESSION_MS });
+  const ability = { troubles: new Map([[0, "A part does not work"]]), canRun: [] };
+  release.observe(ability, [0], 60_000);
+  expect(release.refused()).toEqual([]);
+});
