@@ -1,15 +1,17 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { brokersMissing } from "../cluster/brokers.ts";
 import type { LinkedBrokers } from "../cluster/linked-brokers.ts";
-import { describeWith } from "../counterpart.ts";
+import { describeWith, testWith } from "../counterpart.ts";
 import { judged } from "../crash/crash.ts";
 import { Load } from "../crash/load.ts";
 import type { Node } from "../crash/node.ts";
 import { Site } from "../crash/site.ts";
 import { waitFor } from "../e2e/server.ts";
+import { fillDisk, makeSpace, mountMissing } from "../small-disk.ts";
+import { NODE_DISK_BYTES } from "./faults.ts";
 
 const CATALOG = "pixelmill.catalog";
-/** Reads at each node while a broker is cut off, so many that a stale one is among them. */
+/** Reads at each node while a broker is cut off, enough to find stale reads. */
 const READS = 25;
 /** Longest time until a node takes everything, far above what it needs. */
 const TAKEN_MS_MAX = 120_000;
@@ -23,7 +25,7 @@ describeWith(brokersMissing)("three nodes that name three brokers in different o
 
   beforeAll(async () => {
     site = await Site.open({
-      ...{ nodes: 3, brokers: 3, hasLinks: true },
+      ...{ nodes: 3, brokers: 3, hasLinks: true, nodeDiskBytes: NODE_DISK_BYTES },
       // Two brokers go on without the third one after this time instead of 30 s.
       brokerSettings: ["replica.lag.time.max.ms=10000"],
     });
@@ -111,6 +113,32 @@ describeWith(brokersMissing)("three nodes that name three brokers in different o
       }
       await load.goesOn();
       expect(load.faults).toEqual([]);
+    },
+    TEST_MS_MAX,
+  );
+
+  testWith(mountMissing)(
+    "a node whose disk is full gives its partitions to others, and takes some once it has space",
+    async () => {
+      const [observer, full] = site.nodes as [Node, Node, Node];
+      const id: string = (await full.api("GET", "/v2/cluster")).body.node;
+      const runs = async () => {
+        const { partitions } = (await observer.api("GET", "/v2/cluster")).body ?? {};
+        const nodes: (string | undefined)[] = partitions?.map((it: any) => it.node) ?? [];
+        return nodes.length > 0 && nodes.every((it) => it !== undefined)
+          ? nodes.filter((it) => it === id).length
+          : undefined;
+      };
+      await waitFor(async () => ((await runs()) ?? 0) > 0, "each node to run partitions");
+      fillDisk(full.directory);
+      try {
+        await waitFor(async () => (await runs()) === 0, "others to run its partitions");
+        await load.goesOn();
+      } finally {
+        makeSpace(full.directory);
+      }
+      await waitFor(async () => ((await runs()) ?? 0) > 0, "the node to run partitions again");
+      await load.goesOn();
     },
     TEST_MS_MAX,
   );
