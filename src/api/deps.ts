@@ -95,6 +95,10 @@ export interface PeerNodes {
   }>;
   /** Registers the function that answers the questions of other nodes. Called once. */
   answerWith(answer: (question: unknown) => unknown): void;
+  /** Returns a sentence about why questions do not reach other nodes. Undefined while they do. */
+  trouble?(): string | undefined;
+  /** Returns the numbers of the partitions whose events this node delivers at present. */
+  running?(): number[];
 }
 
 /** Dependencies of the control plane, the HTTP listener of the API and the console. */

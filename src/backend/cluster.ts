@@ -11,7 +11,7 @@ import { createNodeRpc } from "../cluster/node-bus/node-rpc.ts";
 import { createTailRelay } from "../cluster/node-bus/tail-relay.ts";
 import { openOrderedTopic } from "../cluster/ordered-log/ordered-topic.ts";
 import { partitionAccess } from "../cluster/topics/partition-access.ts";
-import { monitorTopicHealth } from "../cluster/topics/topic-health.ts";
+import { judgeTopics, type TopicHealth } from "../cluster/topics/topic-health.ts";
 import { monitorTopicSettings } from "../cluster/topics/topic-settings-monitor.ts";
 import { sourceOfRecord } from "../event/record.ts";
 import { clusterDirectory, expectNodeDirectory, topicIds } from "../first-start/data-directory.ts";
@@ -79,29 +79,32 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
   });
   stack.defer(() => watch.close());
 
-  const standing = monitorTopicHealth({
+  const standing = judgeTopics({
     clients,
     topics: () =>
-      ["catalog", "events", "ledgers", "nodes"].map((name) => named(name, logs.readers.size)),
+      TOPICS.map(({ name, remedy }) => ({ name: `${group}.${name}`, replicas, remedy })),
   });
-  stack.defer(() => standing.close());
+  const missing = (isVital: boolean) => missingTopics(standing, group, isVital);
+  const warnings = () => [
+    ...missing(false),
+    ...standing.warnings(),
+    ...watch.warnings(),
+    ...clockWarnings(node, clients.clockErrorMs()),
+    ...(membership?.state().warnings ?? []),
+  ];
   let pipelines: PartitionPipelines | undefined;
   let membership: Membership | undefined;
   registerClusterMetrics(metrics, {
-    partitions: () => pipelines?.runner.running() ?? 0,
-    troubles: () => standing.warnings().length,
+    partitions: () => pipelines?.runner.running().length ?? 0,
+    troubles: () => missing(true).length + warnings().length,
     clockErrorMs: () => clients.clockErrorMs(),
   });
 
   return {
-    warnings: () => [
-      ...standing.warnings(),
-      ...watch.warnings(),
-      ...clockWarnings(node, clients.clockErrorMs()),
-    ],
+    warnings,
     catalog,
     logs,
-    others: questions,
+    others: Object.assign(questions, { running: () => pipelines?.runner.running() ?? [] }),
     catalogDirectory: clusterDirectory(config, "catalog"),
     startPipeline(work) {
       const host = createPipelineHost({
@@ -161,7 +164,7 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
     checks: () => ({
       cluster: checkOf(
         membership,
-        pipelines?.runner.failure() ?? logs.trouble() ?? ledgers.trouble(),
+        missing(true)[0] ?? pipelines?.runner.failure() ?? logs.trouble() ?? ledgers.trouble(),
       ),
     }),
     async nodes() {
@@ -173,6 +176,29 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
     },
   };
 }
+
+/** Returns sentences about the topics of a cluster that do not exist, vital ones or others. */
+function missingTopics(standing: TopicHealth, group: string, isVital: boolean): string[] {
+  return TOPICS.filter((it) => it.isVital === isVital).flatMap(
+    ({ name }) => standing.missing(`${group}.${name}`) ?? [],
+  );
+}
+
+/** Instruction for an operator when a topic of changes was deleted. */
+const RESTORE =
+  "restore it, or stop all nodes, remove the directory `cluster` from the data directory of every node and start them, to begin with what the topics hold";
+
+/** Topics of a cluster. Without a vital one, the cluster cannot accept changes or events. */
+const TOPICS = [
+  { name: "catalog", isVital: true, remedy: RESTORE },
+  {
+    name: "events",
+    isVital: true,
+    remedy: "restore it, or restart a node, which creates it without its undelivered events",
+  },
+  { name: "ledgers", isVital: true, remedy: RESTORE },
+  { name: "nodes", isVital: false, remedy: "restart a node, which creates it; nothing is lost" },
+];
 
 /**
  * Returns the retention limits of one partition. Each partition gets an equal share of the bytes,
@@ -221,9 +247,10 @@ function clockWarnings(node: string, errorMs = 0): string[] {
 }
 
 function checkOf(membership: Membership | undefined, unread: string | undefined): Check {
-  const { isMember = false, partitions = [], trouble = unread } = membership?.state() ?? {};
+  const { hasJoined = false, partitions = [], trouble } = membership?.state() ?? {};
   if (trouble !== undefined) return { ok: false, message: trouble };
-  if (!isMember) return { ok: false, message: "This node has not joined the others yet" };
+  if (unread !== undefined) return { ok: false, message: unread };
+  if (!hasJoined) return { ok: false, message: "This node has not joined the others yet" };
   const which = partitions.length === 0 ? "no partition" : `partitions ${partitions.join(", ")}`;
   return { ok: true, message: `This node runs ${which}` };
 }

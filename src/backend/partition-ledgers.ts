@@ -31,6 +31,8 @@ export interface PartitionLedgersOptions {
 
 /** Interval in milliseconds between two checks whether partitions were added. */
 const GROWTH_MS = 2_000;
+/** Longest time in milliseconds that `lags` waits for the ends of the event log. */
+const LAGS_MS_MAX = 1_000;
 
 interface PartitionLedger {
   store: Store;
@@ -99,7 +101,8 @@ export class PartitionLedgers {
    */
   async lags() {
     const { readers } = this.#options.logs;
-    const ends = await this.#options.logs.ends().catch(() => undefined);
+    const late = Bun.sleep(LAGS_MS_MAX).then(() => undefined);
+    const ends = await Promise.race([this.#options.logs.ends().catch(() => undefined), late]);
     return await mapInTurns(this.#ledgers, ({ ledger }, partition) => {
       const log = logNameOf(partition);
       const node = ledger.owner()?.node;

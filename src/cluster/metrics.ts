@@ -21,7 +21,7 @@ export function registerClusterMetrics(
   show("pixelmill_cluster_partitions", "Partitions whose lanes run at this node", of.partitions);
   show(
     "pixelmill_cluster_troubles",
-    "Brokers that do not answer, and topics whose partitions lack leaders or copies",
+    "Brokers that do not answer or contradict others, and topics that lack settings, leaders or copies",
     of.troubles,
   );
   show(

@@ -55,7 +55,7 @@ export interface KafkaClients {
    */
   clockErrorMs(): number | undefined;
   /** View of the cluster, merged from the answers of the brokers. */
-  view: Pick<ClusterView, "topic" | "brokers">;
+  view: Pick<ClusterView, "topic" | "brokers" | "isEmpty">;
   /** Whether the clients can be used: true until `close` is called. */
   isOpen(): boolean;
   /** Closes all clients that this object has created. */

@@ -18,6 +18,21 @@ interface LogLosses {
   gaps: Map<number, number>;
 }
 
+/** Names a log, and says how many of its records are missing, in a sentence. */
+type DescribeLoss = (log: string, records: number) => { log: string; missing: string };
+
+const describeRecords: DescribeLoss = (log, records) => ({
+  log: `Event log ${log}`,
+  missing: `${records} records are missing`,
+});
+
+export interface LossReportOptions {
+  logger: Logger;
+  metrics?: Metrics | undefined;
+  /** Describes the losses of logs whose records are not single events. */
+  describe?: DescribeLoss;
+}
+
 /**
  * Reports records that are missing from event logs, although they were durable. Each loss is
  * counted in the metrics, logged once, and listed in the warnings until the server restarts.
@@ -26,9 +41,11 @@ export class LossReport {
   readonly #logger: Logger;
   readonly #metrics: ReaderMetrics | undefined;
   readonly #lost = new Map<string, LogLosses>();
+  readonly #describe: DescribeLoss;
 
-  constructor({ logger, metrics }: { logger: Logger; metrics?: Metrics | undefined }) {
+  constructor({ logger, metrics, describe = describeRecords }: LossReportOptions) {
     this.#logger = logger;
+    this.#describe = describe;
     this.#metrics = metrics && readerMetrics(metrics);
   }
 
@@ -62,12 +79,12 @@ export class LossReport {
   /** One sentence for each log that lost records, for the operator of the server. */
   warnings(): string[] {
     return [...this.#lost].flatMap(([directory, { records, bytes }]) => {
+      const { log, missing } = this.#describe(directory.split("/").at(-1)!, records);
       const found = [
-        ...(records > 0 ? [`${records} records are missing`] : []),
+        ...(records > 0 ? [missing] : []),
         ...(bytes > 0 ? [`${bytes} bytes are damaged`] : []),
       ];
-      const name = directory.split("/").at(-1);
-      return found.length === 0 ? [] : [`Event log ${name}: ${found.join(", ")}`];
+      return found.length === 0 ? [] : [`${log}: ${found.join(", ")}`];
     });
   }
 

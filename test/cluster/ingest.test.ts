@@ -19,6 +19,8 @@ import { brokersMissing } from "./brokers.ts";
 import { openLogs, startIngest } from "./ingest-support.ts";
 import { settingsOf, withBrokers } from "./support.ts";
 
+const ONE_BLOCK = `1 block is missing, of 1 to ${BLOCK_RECORDS_MAX} events each`;
+
 /** Who is in each partition, in order, once the brokers have told where all end. */
 async function usersOf(logs: PartitionLogs): Promise<string[][]> {
   await logs.ends();
@@ -153,11 +155,11 @@ describeWith(brokersMissing)("pixels into partitions", () => {
     await until(() => reader.first() > 0);
     expect(logs.warnings()).toEqual([]);
     expect(await usersIn(reader, places[1]!)).toEqual(["u2", "u3", "u4"]);
-    expect(logs.warnings()).toEqual(["Event log k0: 1 records are missing"]);
+    expect(logs.warnings()).toEqual([`Partition 0 of lost: ${ONE_BLOCK}`]);
     // Events that the owner itself has trimmed are no loss.
     await reader.trim(places[3]!);
     expect(await usersIn(reader, places[2]!)).toEqual(["u3", "u4"]);
-    expect(logs.warnings()).toEqual(["Event log k0: 1 records are missing"]);
+    expect(logs.warnings()).toEqual([`Partition 0 of lost: ${ONE_BLOCK}`]);
     // Nor is it one for a node that has not heard of it.
     await others.ends();
     expect(await usersIn(others.readers.get(log)!, 0)).toEqual(["u3", "u4"]);
@@ -199,7 +201,7 @@ describeWith(brokersMissing)("pixels into partitions", () => {
     expect(reader.countBetween(known, reader.end())).toBe(2);
     await reader.trim(reader.end());
     expect(reader.first()).toBe(reader.end());
-    expect(logs.warnings()).toEqual(["Event log k0: 1 records are missing"]);
+    expect(logs.warnings()).toEqual([`Partition 0 of recreated: ${ONE_BLOCK}`]);
     release();
   }, 300_000);
 
@@ -219,7 +221,9 @@ describeWith(brokersMissing)("pixels into partitions", () => {
     expect(await send(pixelUrl(ingest.url, writeKey, "u4"))).toBe(200);
     await until(async () => (await usersIn(reader, known)).length > 0);
     expect(await usersIn(reader, known)).toEqual(["u4"]);
-    expect(logs.warnings()).toEqual([`Event log ${log}: 3 records are missing`]);
+    expect(logs.warnings()).toEqual([
+      `Partition 0 of shorter: 3 blocks are missing, of 1 to ${BLOCK_RECORDS_MAX} events each`,
+    ]);
     release();
   }, 300_000);
 });

@@ -104,7 +104,10 @@ describeWith(brokersMissing)("nodes share partitions", () => {
         { ...self("a"), partitions: a.runs(), refused: [] },
         { ...self("b"), partitions: b.runs(), refused: [] },
       ]);
-      const state = { isMember: true, partitions: a.runs(), refused: [], trouble: undefined };
+      const state = {
+        ...{ isMember: true, hasJoined: true, partitions: a.runs(), refused: [] },
+        ...{ trouble: undefined, warnings: [] },
+      };
       expect(a.membership.state()).toEqual(state);
     });
   }, 300_000);

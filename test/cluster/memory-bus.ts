@@ -18,6 +18,7 @@ export function exchanges(count: number) {
         own.add(listener);
         return () => own.delete(listener);
       },
+      trouble: () => undefined,
       async close() {},
     };
   });

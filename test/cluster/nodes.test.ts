@@ -195,7 +195,9 @@ describeWith(brokersMissing)("two nodes", () => {
     const isTold = async () => {
       const all = await Promise.all(nodes.map((node) => node.api("GET", "/ready")));
       const warnings = all.flatMap(({ body }) => body.warnings as string[]);
-      return [0, 1, 2, 3].every((it) => warnings.some((text) => text.includes(`log k${it}:`)));
+      const isNamed = (it: number) =>
+        warnings.some((text) => text.startsWith(`Partition ${it} of pixelmill.events: `));
+      return [0, 1, 2, 3].every(isNamed);
     };
     await waitFor(isTold, "the loss of each partition to be told");
     await waitFor(async () => (await nodes[0]!.api("GET", "/ready")).status === 200);

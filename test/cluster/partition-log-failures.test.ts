@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { ensureTopic } from "../../src/cluster/topics/ensure-topic.ts";
-import { monitorTopicHealth } from "../../src/cluster/topics/topic-health.ts";
+import { judgeTopics } from "../../src/cluster/topics/topic-health.ts";
 import { LogUnavailable } from "../../src/log/event-log.ts";
 import { describeWith } from "../counterpart.ts";
 import { readAll, until } from "../log/support.ts";
@@ -40,7 +40,8 @@ describeWith(brokersMissing)("partitions on three brokers", () => {
       { name: "alone", partitions: 3, replicas: 1 },
     ];
     for (const topic of topics) await ensureTopic(clients().admin(), topic);
-    const health = monitorTopicHealth({ clients: clients(), topics: () => topics, everyMs: 50 });
+    const needed = topics.map((topic) => ({ ...topic, remedy: "restore it" }));
+    const health = judgeTopics({ clients: clients(), topics: () => needed });
     const silent = `Broker ${brokers().addresses[0]} does not answer`;
     const expected = [
       /^copied lacks copies on broker 1, in partitions 0$/,
@@ -50,7 +51,6 @@ describeWith(brokersMissing)("partitions on three brokers", () => {
     return {
       named: () => until(() => health.warnings().includes(silent) && expected.every(isTold)),
       well: () => until(() => health.warnings().length === 0),
-      close: () => health.close(),
     };
   }
 
@@ -94,7 +94,6 @@ describeWith(brokersMissing)("partitions on three brokers", () => {
       next();
       await until(written);
       await health.well();
-      health.close();
       next();
       for (const [i, { kept, refused }] of (await Promise.all(appends)).entries()) {
         const reader = await logs.reader(i);

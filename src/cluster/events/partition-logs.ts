@@ -16,6 +16,7 @@ import {
   type TopicEnd,
 } from "../topics/offset-base.ts";
 import { TopicRecreated } from "../topics/topic-identity.ts";
+import { describeBlockLoss } from "./block-loss.ts";
 import { openPartitionReader, type PartitionReader } from "./partition-reader.ts";
 import { PartitionTail } from "./partition-tail.ts";
 import type { PartitionedLogSettings } from "./partitioned-log.ts";
@@ -116,7 +117,7 @@ class BrokerLogs implements PartitionLogs {
   constructor(options: PartitionLogsOptions, admin: Admin) {
     this.#options = options;
     const { clients, topic, sourceOf, logger } = options;
-    this.#losses = new LossReport(options);
+    this.#losses = new LossReport({ ...options, describe: describeBlockLoss(topic.name) });
     this.#admin = admin;
     const of = { topic: topic.name, offsetBases: this.#placement, windowBytes: WINDOW_BYTES };
     const fetcher = (more: { waitMs: number; pace?: FetchPace }) =>

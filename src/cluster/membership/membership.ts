@@ -1,6 +1,7 @@
 import type { Admin, Consumer } from "@platformatic/kafka";
 import type { KafkaClients } from "../../kafka/client.ts";
 import type { Logger } from "../../observe/log.ts";
+import { type GroupHealth, judgeGroup } from "./group-health.ts";
 import {
   assignToMembers,
   type ClusterNode,
@@ -31,18 +32,15 @@ export interface MembershipOptions {
   sessionMs: number;
 }
 
-export interface MembershipState {
+export interface MembershipState extends GroupHealth {
   /** Whether this node is a member of the group at present. */
   isMember: boolean;
+  /** Whether this node has been a member of the group since it started. */
+  hasJoined: boolean;
   /** Numbers of the partitions assigned to this node, in ascending order. */
   partitions: number[];
   /** Partitions that this node refuses at present, because it cannot do their work. */
   refused: RefusedPartitions[];
-  /**
-   * Sentence about the outage when no broker has answered for longer than a session, else
-   * undefined.
-   */
-  trouble: string | undefined;
 }
 
 export interface Membership {
@@ -86,7 +84,7 @@ const JOIN_SESSIONS = 1.2;
  */
 const ANSWER_SESSIONS = 1.5;
 /** Longest time in milliseconds that `nodes` waits for the brokers' responses. */
-const ANSWER_MS_MAX = 3_000;
+const ANSWER_MS_MAX = 2_000;
 /** Longest time in milliseconds that `leave` waits for the brokers' responses. */
 const LEAVE_MS_MAX = 2_000;
 
@@ -118,6 +116,7 @@ class GroupMember implements Membership {
   #reports = 0;
   #isOpen = true;
   #isMember = false;
+  #hasJoined = false;
   #isLeader = false;
   /** Number of partitions of the topic when this node last joined the group. */
   #partitions = 0;
@@ -159,14 +158,18 @@ class GroupMember implements Membership {
   }
 
   state(): MembershipState {
-    const silentMs = performance.now() - this.#heardAt;
-    const silent = `The brokers have not answered for ${Math.round(silentMs / 1_000)} s`;
-    return {
-      isMember: this.#isMember,
-      partitions: this.#options.runner.assigned(),
-      refused: this.#release.refused(),
-      trouble: silentMs > ANSWER_SESSIONS * this.#options.sessionMs ? silent : undefined,
-    };
+    const { clients, group, sessionMs, runner } = this.#options;
+    const [isMember, hasJoined] = [this.#isMember, this.#hasJoined];
+    const health = judgeGroup({
+      group,
+      isMember,
+      hasJoined,
+      silentMs: performance.now() - this.#heardAt,
+      silentMsMax: ANSWER_SESSIONS * sessionMs,
+      isAnyResponsive: !clients.view.isEmpty,
+    });
+    const refused = this.#release.refused();
+    return { isMember, hasJoined, partitions: runner.assigned(), refused, ...health };
   }
 
   async leave(): Promise<void> {
@@ -182,6 +185,7 @@ class GroupMember implements Membership {
     const consumer = this.#consumer;
     consumer.on("consumer:group:join", ({ isLeader, assignments }) => {
       this.#isMember = true;
+      this.#hasJoined = true;
       this.#isLeader = isLeader === true;
       this.#heardAt = performance.now();
       if (this.#isOpen) void this.#options.runner.assign(this.#partitionsOf(assignments));
@@ -253,7 +257,11 @@ class GroupMember implements Membership {
    */
   async #watchSilence(): Promise<void> {
     const { sessionMs } = this.#options;
-    for (; this.#isOpen; await this.#pause(WATCH_MS)) {
+    for (let last = performance.now(); this.#isOpen; await this.#pause(WATCH_MS)) {
+      // Time in which this process itself stood still says nothing about the brokers.
+      const pausedMs = Math.max(0, performance.now() - last - 2 * WATCH_MS);
+      last = performance.now();
+      this.#heardAt += pausedMs;
       const silentMs = performance.now() - Math.max(this.#heardAt, this.#askedAt);
       const sessions = this.#consumer.isActive() ? HEARTBEAT_SESSIONS : JOIN_SESSIONS;
       if (silentMs < sessions * sessionMs) continue;

@@ -60,9 +60,10 @@ export class PartitionRunner {
     return found.map(([partition]) => partition).sort((a, b) => a - b);
   }
 
-  /** Returns the number of partitions that run on this node. */
-  running(): number {
-    return [...this.#states.values()].filter(({ isRunning }) => isRunning).length;
+  /** Returns the numbers of the partitions that run on this node, in ascending order. */
+  running(): number[] {
+    const found = [...this.#states].filter(([, { isRunning }]) => isRunning);
+    return found.map(([partition]) => partition).sort((a, b) => a - b);
   }
 
   /** Whether the partition runs and no start or stop of it is in progress. */

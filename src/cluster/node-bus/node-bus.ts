@@ -5,6 +5,8 @@ import { IdempotentProducer } from "../../kafka/idempotent-producer.ts";
 import type { Logger } from "../../observe/log.ts";
 import { ensureTopic } from "../topics/ensure-topic.ts";
 import { Fetcher } from "../topics/fetcher.ts";
+import { describeWriteRefusal } from "../topics/write-refusal.ts";
+import { MessagePassage } from "./message-passage.ts";
 
 /**
  * Broadcasts messages to all other nodes of the cluster. A node that is stopped or cannot reach the
@@ -18,6 +20,11 @@ export interface NodeBus {
   publish(message: unknown): void;
   /** Calls the listener with each message of other nodes, until the returned function is called. */
   subscribe(listener: (message: unknown) => void): () => void;
+  /**
+   * Returns a sentence about why messages of this node do not get through. Undefined while the last
+   * one did, and was read back.
+   */
+  trouble(): string | undefined;
   close(): Promise<void>;
 }
 
@@ -61,16 +68,16 @@ export async function openNodeBus(options: NodeBusOptions): Promise<NodeBus> {
   await ensureTopic(clients.admin(), settings);
   const author = crypto.randomUUID();
   const listeners = new Set<(message: unknown) => void>();
-  const publish = createPublisher(
-    new IdempotentProducer({ producer: clients.producer(), topic }),
-    author,
-  );
+  const producer = new IdempotentProducer({ producer: clients.producer(), topic });
+  const passage = new MessagePassage();
+  const publish = createPublisher(producer, author, passage);
   const receiving = receive(
     new Fetcher({ consumer: clients.fetchConsumer(), topic, waitMs: FOLLOW_MS }),
     logger,
     (value) => {
       const [format, from, messages] = decode(value);
       if (format > FORMAT) warnNewer(format);
+      if (from === author) passage.read();
       if (format !== FORMAT || from === author) return;
       for (const message of messages) for (const listener of listeners) listener(message);
     },
@@ -86,6 +93,13 @@ export async function openNodeBus(options: NodeBusOptions): Promise<NodeBus> {
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
+    trouble() {
+      if (passage.isWorking()) return undefined;
+      const reason = describeWriteRefusal(producer.refusal(0));
+      return passage.isWritten
+        ? `${topic}, over which the nodes ask each other, is not read back by this node`
+        : `${topic}, over which the nodes ask each other, is not written: ${reason}`;
+    },
     async close() {
       listeners.clear();
       await receiving.close();
@@ -97,7 +111,11 @@ export async function openNodeBus(options: NodeBusOptions): Promise<NodeBus> {
  * Creates the function that publishes messages to the other nodes. One Kafka record is in flight at
  * a time; messages that wait meanwhile share the next record.
  */
-function createPublisher(producer: IdempotentProducer, author: string): (message: unknown) => void {
+function createPublisher(
+  producer: IdempotentProducer,
+  author: string,
+  passage: MessagePassage,
+): (message: unknown) => void {
   let waiting: Uint8Array[] = [];
   let bytes = 0;
   let sending = false;
@@ -106,7 +124,13 @@ function createPublisher(producer: IdempotentProducer, author: string): (message
     sending = true;
     while (waiting.length > 0) {
       const value = Buffer.from(packr.encode([FORMAT, author, take()]));
-      await producer.send(0, () => value).catch(() => {});
+      passage.sent();
+      await producer
+        .send(0, () => value)
+        .then(
+          () => passage.wrote(true),
+          () => passage.wrote(false),
+        );
     }
     sending = false;
   }

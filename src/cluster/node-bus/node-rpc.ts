@@ -23,6 +23,11 @@ export interface NodeRpc {
    * throws, this node sends no answer.
    */
   answerWith(answer: (question: unknown) => unknown): void;
+  /**
+   * Returns a sentence about why questions do not get through to the other nodes; see
+   * `NodeBus.trouble`.
+   */
+  trouble(): string | undefined;
   close(): void;
 }
 
@@ -185,6 +190,7 @@ export function createNodeRpc(options: NodeRpcOptions): NodeRpc {
     answerWith(given) {
       answer = given;
     },
+    trouble: () => bus.trouble(),
     close() {
       if (isClosed) return;
       isClosed = true;

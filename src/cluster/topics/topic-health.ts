@@ -1,87 +1,106 @@
-import type { Admin, ClusterMetadata } from "@platformatic/kafka";
+import type { ClusterTopicMetadata } from "@platformatic/kafka";
 import type { KafkaClients } from "../../kafka/client.ts";
-import { majorityOf, type TopicSettings } from "./ensure-topic.ts";
+import type { ClusterView, OutdatedBroker } from "../../kafka/cluster-view.ts";
+import { majorityOf } from "./ensure-topic.ts";
+import { nameNumbers } from "./number-list.ts";
+
+/** Topic that the cluster needs. */
+export interface NeededTopic {
+  name: string;
+  /** Number of brokers that must store a copy of each partition. */
+  replicas: number;
+  /** Clause about what an operator must do when the topic was deleted. */
+  remedy: string;
+}
 
 export interface TopicHealthOptions {
-  clients: KafkaClients;
-  /** Returns the topics to check, with the number of replicas that each topic must have. */
-  topics(): Pick<TopicSettings, "name" | "replicas">[];
-  /** Interval in milliseconds between two checks of brokers and topics. */
-  everyMs?: number;
+  clients: Pick<KafkaClients, "unresponsiveBrokers" | "outdatedBrokers"> & {
+    view: Pick<ClusterView, "topic">;
+  };
+  /** Returns the topics to check. */
+  topics(): NeededTopic[];
 }
 
-/** Watches the brokers of the cluster and the replicas of its topics. */
+/** Judges the brokers of the cluster and the replicas of its topics by the brokers' last answers. */
 export interface TopicHealth {
   /**
-   * Returns one sentence for each broker that does not answer, and for partitions that lack a
-   * leader or a replica.
+   * Returns one sentence for each broker that does not answer or contradicts the others, and for
+   * partitions that lack a leader or a replica.
    */
   warnings(): string[];
-  close(): void;
+  /** Returns a sentence about a topic that does not exist or may not be read; else undefined. */
+  missing(topic: string): string | undefined;
 }
 
-const LOOK_MS = 3_000;
-/** Largest number of partitions that one warning names. */
-const NAMED_MAX = 12;
-
 /**
- * Starts to check regularly which brokers answer and which partitions lack a leader or a replica.
+ * Time in milliseconds for which a broker must contradict the others before it is named. Brokers
+ * hear of a new leader one after another.
  */
-export function monitorTopicHealth({
-  clients,
-  topics,
-  everyMs = LOOK_MS,
-}: TopicHealthOptions): TopicHealth {
-  const admin = clients.admin();
-  let lacking: string[] = [];
-  let isLooking = false;
+const OUTDATED_MS_MIN = 3_000;
 
-  async function look(): Promise<void> {
-    if (isLooking) return;
-    isLooking = true;
-    try {
-      lacking = await lackingOf(admin, topics());
-    } catch {
-      // Without an answer the last result is out of date.
-      lacking = [];
-    }
-    isLooking = false;
-  }
+/** Kafka's error codes for a topic that does not exist, and for one that this user may not read. */
+const UNKNOWN_TOPICS: ReadonlySet<number> = new Set([3, 100]);
+const FORBIDDEN = 29;
 
-  const timer = setInterval(() => void look(), everyMs);
+export function judgeTopics({ clients, topics }: TopicHealthOptions): TopicHealth {
   return {
     warnings: () => [
       ...clients.unresponsiveBrokers().map((address) => `Broker ${address} does not answer`),
-      ...lacking,
+      ...clients
+        .outdatedBrokers()
+        .filter(({ forMs }) => forMs >= OUTDATED_MS_MIN)
+        .map(describeOutdated),
+      ...topics().flatMap(({ name, replicas }) => {
+        const found = clients.view.topic(name);
+        // Without an answer nothing is known about the topic.
+        if (found === undefined || "errorCode" in found) return [];
+        return lackingIn(found, name, majorityOf(replicas));
+      }),
     ],
-    close: () => clearInterval(timer),
+    missing(name) {
+      const found = clients.view.topic(name);
+      if (found === undefined || !("errorCode" in found)) return undefined;
+      const { remedy } = topics().find((it) => it.name === name)!;
+      if (UNKNOWN_TOPICS.has(found.errorCode)) return `The topic ${name} does not exist: ${remedy}`;
+      return found.errorCode === FORBIDDEN
+        ? `The brokers deny this node the right to read the topic ${name}`
+        : `The brokers answer for the topic ${name} with error ${found.errorCode}`;
+    },
   };
 }
 
-async function lackingOf(
-  admin: Admin,
-  topics: readonly Pick<TopicSettings, "name" | "replicas">[],
-): Promise<string[]> {
-  const names = topics.map(({ name }) => name);
-  const found = await admin.metadata({ topics: names });
-  return topics.flatMap(({ name, replicas }) => lackingIn(found, name, majorityOf(replicas)));
+/** Describes how a broker contradicts the other brokers. */
+function describeOutdated({ address, isListed, partitions }: OutdatedBroker): string {
+  if (partitions.length === 0) {
+    return `Broker ${address} answers, but the other brokers do not list it: check its network to them`;
+  }
+  const groups = Map.groupBy(partitions, ({ topic, named, latest }) =>
+    JSON.stringify([topic, named ?? "no leader", latest ?? "no leader"]),
+  );
+  const claims = [...groups].map(([key, of]) => {
+    const [topic, named, latest] = JSON.parse(key) as [string, string, string];
+    const numbers = nameNumbers(of.map(({ partition }) => partition));
+    return `${named} and not ${latest} for ${topic} ${numbers}`;
+  });
+  const also = isListed ? "" : " and they do not list it";
+  return `Broker ${address} disagrees with the other brokers on who leads${also}, it names ${claims.join(", ")}: check its network to them`;
 }
 
 /**
  * Returns sentences about a topic's partitions that lack a leader or replicas. Each such partition
  * is in one sentence, for its worst problem.
  */
-function lackingIn(found: ClusterMetadata, name: string, leastCopies: number): string[] {
+function lackingIn(found: ClusterTopicMetadata, name: string, leastCopies: number): string[] {
   const lacks = { leader: [] as number[], write: [] as number[], copy: [] as number[] };
   const away = new Set<number>();
-  for (const [partition, it] of found.topics.get(name)?.partitions.entries() ?? []) {
+  for (const [partition, it] of found.partitions.entries()) {
     const copies = it.replicas.filter((broker) => it.isr.includes(broker));
     if (it.leader < 0) lacks.leader.push(partition);
     else if (copies.length < leastCopies) lacks.write.push(partition);
     else if (copies.length < it.replicas.length) lacks.copy.push(partition);
     for (const broker of it.replicas) if (!it.isr.includes(broker)) away.add(broker);
   }
-  const brokers = `${away.size === 1 ? "broker" : "brokers"} ${listed([...away])}`;
+  const brokers = `${away.size === 1 ? "broker" : "brokers"} ${nameNumbers([...away])}`;
   const sentences = {
     leader: `has no leader, and is neither read nor written, without ${brokers}`,
     write: `has fewer than ${leastCopies} copies in sync, and is not written, without ${brokers}`,
@@ -90,12 +109,6 @@ function lackingIn(found: ClusterMetadata, name: string, leastCopies: number): s
   return (["leader", "write", "copy"] as const).flatMap((lack) =>
     lacks[lack].length === 0
       ? []
-      : `${name} ${sentences[lack]}, in partitions ${listed(lacks[lack])}`,
+      : `${name} ${sentences[lack]}, in partitions ${nameNumbers(lacks[lack])}`,
   );
-}
-
-function listed(numbers: readonly number[]): string {
-  const named = numbers.toSorted((a, b) => a - b).slice(0, NAMED_MAX);
-  const more = numbers.length - named.length;
-  return named.join(", ") + (more > 0 ? ` and ${more} more` : "");
 }

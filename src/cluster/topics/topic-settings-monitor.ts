@@ -16,7 +16,7 @@ export interface TopicSettingsMonitor {
   close(): void;
 }
 
-const LOOK_MS = 60_000;
+const LOOK_MS = 10_000;
 
 /** Starts to check the settings of topics regularly. An operator may weaken them at any time. */
 export function monitorTopicSettings({

@@ -115,7 +115,10 @@ test("the cluster answers the problems of its nodes, partitions without a node a
   const node = (id: string, version: string, partitions: number[]) => ({
     ...{ id, version, partitions, controlPlaneUrl: "http://10.0.0.1:8081" },
   });
-  const health = (troubles: string[]) => ({ troubles, warnings: ["Broker b does not answer"] });
+  const health = (troubles: string[]) => ({
+    ...{ troubles, warnings: ["Broker b does not answer"] },
+    running: [],
+  });
   let members: ReturnType<typeof node>[] | undefined = [
     ...[node("one", "1.0.0", [0]), node("two", "1.1.0", [1]), node("three", "1.0.0", [])],
   ];
@@ -141,7 +144,7 @@ test("the cluster answers the problems of its nodes, partitions without a node a
   expect(body.problems).toEqual([
     "Node three does not answer",
     "Partitions 1, 2 run at no node: the last was gone",
-    "Partitions 3 run at no node",
+    "Partition 3 runs at no node",
     "Nodes run versions 1.0.0 and 1.1.0",
     "Broker b does not answer",
     "two: log: full",
@@ -150,7 +153,7 @@ test("the cluster answers the problems of its nodes, partitions without a node a
   expect(body.nodes[1].problems).toEqual(["log: full", "Broker b does not answer"]);
   members = undefined;
   expect((await api.send("GET", "/v2/cluster")).body.problems[0]).toBe(
-    "The brokers do not name the nodes",
+    "The coordinator of the group c does not answer who its members are",
   );
   await api.stop();
 });

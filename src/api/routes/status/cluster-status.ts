@@ -3,6 +3,18 @@ import { answerLocally, mergeMessages, type NodeHealth, type StatusDeps } from "
 
 type ClusterNode = NonNullable<ClusterFigures["nodes"]>[number];
 
+/** Facts about the nodes from which problems are derived. */
+export interface ClusterFacts {
+  name: string;
+  /** Members of the group. Undefined when the group's coordinator does not answer. */
+  members: readonly ClusterNode[] | undefined;
+  partitions: ClusterFigures["partitions"];
+  /** Health of the nodes that answered, this node included, by node id. */
+  health: ReadonlyMap<string, NodeHealth>;
+  /** Sentence about why nodes cannot be asked. Undefined while questions get through. */
+  unasked: string | undefined;
+}
+
 /**
  * Returns the nodes and partitions of a cluster, with the problems of the cluster and of its nodes.
  */
@@ -11,20 +23,18 @@ export async function clusterStatus(deps: StatusDeps & Pick<ApiDeps, "nodes">) {
   if (nodes === undefined || others === undefined) {
     return { nodes: [], partitions: [], problems: [] };
   }
-  const [{ nodes: members, ...figures }, { answers }] = await Promise.all([
+  // Without a way to ask, no answer comes, and the wait for it is in vain.
+  const isAskable = others.trouble?.() === undefined;
+  const [{ nodes: members, ...figures }, answers] = await Promise.all([
     nodes(),
-    others.ask(["health"]),
+    isAskable ? others.ask(["health"]).then((it) => it.answers) : new Map<string, unknown>(),
   ]);
-  const told = new Map([...(answers as ReadonlyMap<string, NodeHealth>)]);
-  told.set(others.node, answerLocally(deps, ["health"]) as NodeHealth);
-  const shown = (members ?? []).map((member) => nodeAnswer(member, told.get(member.id)));
-  const problems = [
-    ...(members === undefined ? ["The brokers do not name the nodes"] : []),
-    ...shown.filter(({ answers }) => !answers).map(({ id }) => `Node ${id} does not answer`),
-    ...(members === undefined ? [] : partitionsWithoutNode(figures.partitions, members)),
-    ...mixedVersions(members ?? []),
-    ...mergeMessages(told, ({ troubles, warnings }) => [...troubles, ...warnings]),
-  ];
+  const health = new Map([...(answers as ReadonlyMap<string, NodeHealth>)]);
+  health.set(others.node, answerLocally(deps, ["health"]) as NodeHealth);
+  const { name, partitions } = figures;
+  const unasked = others.trouble?.();
+  const shown = (members ?? []).map((member) => nodeAnswer(member, health.get(member.id)));
+  const problems = problemsOf({ name, members, partitions, health, unasked });
   return { ...figures, nodes: shown, problems };
 }
 
@@ -36,15 +46,47 @@ function nodeAnswer({ refused = [], ...member }: ClusterNode, health: NodeHealth
   return { ...member, answers: health !== undefined, problems };
 }
 
+/**
+ * Returns the problems of a cluster. Each names what the facts show to be at fault: a node counts
+ * as silent only while questions get through, and a partition runs at no node only when every node
+ * that could run it has said that it does not, or is gone.
+ */
+export function problemsOf({ name, members, partitions, health, unasked }: ClusterFacts): string[] {
+  const silent = (members ?? []).filter(({ id }) => !health.has(id));
+  const canJudge = members !== undefined && unasked === undefined;
+  return [
+    ...(members === undefined
+      ? [`The coordinator of the group ${name} does not answer who its members are`]
+      : []),
+    ...(unasked === undefined ? [] : [unasked]),
+    ...(canJudge ? silent.map(({ id }) => `Node ${id} does not answer`) : []),
+    ...(canJudge ? partitionsWithoutNode(partitions, members, health) : []),
+    ...mixedVersions(members ?? []),
+    ...mergeMessages(health, ({ troubles, warnings }) => [...troubles, ...warnings]),
+  ];
+}
+
 /** Returns a problem message about the partitions whose events no running node delivers. */
 function partitionsWithoutNode(
   partitions: ClusterFigures["partitions"],
   members: readonly ClusterNode[],
+  health: ClusterFacts["health"],
 ): string[] {
-  const there = new Set(members.map(({ id }) => id));
-  const left = partitions.filter(({ node = "" }) => !there.has(node));
+  const present = new Set([...members.map(({ id }) => id), ...health.keys()]);
+  const running = new Set([...health.values()].flatMap((node) => node.running ?? []));
+  const isSilent = ({ id }: ClusterNode) => health.get(id)?.running === undefined;
+  // A member whose partitions are unknown may have taken one over that its ledger does not name yet.
+  const mayRun = new Set(members.filter(isSilent).flatMap((member) => member.partitions));
+  const left = partitions.filter(
+    ({ partition, node = "" }) =>
+      !present.has(node) && !running.has(partition) && !mayRun.has(partition),
+  );
   return [...Map.groupBy(left, ({ node }) => node)].map(([node, of]) => {
-    const which = `Partitions ${of.map(({ partition }) => partition).join(", ")} run at no node`;
+    const numbers = of.map(({ partition }) => partition).join(", ");
+    const which =
+      of.length === 1
+        ? `Partition ${numbers} runs at no node`
+        : `Partitions ${numbers} run at no node`;
     return node === undefined ? which : `${which}: the last was ${node}`;
   });
 }

@@ -109,6 +109,7 @@ function localStatus(deps: StatusDeps, workspaceId: string): WorkspaceStatus {
     const status = pipeline.status(id);
     if (status !== undefined) lanes.set(id, status);
   }
+  const { troubles, warnings } = localHealth(deps);
   const rates = connections.items.map(({ id, sourceId, destinationId }) => {
     const all = lanes.get(destinationId)?.rates ?? [];
     return [id, sumRates(all.filter((it) => it.sourceId === sourceId))] as const;
@@ -117,18 +118,23 @@ function localStatus(deps: StatusDeps, workspaceId: string): WorkspaceStatus {
     lanes: Object.fromEntries(lanes.entries().map(([id, status]) => [id, laneSummary(status)])),
     connections: Object.fromEntries(rates),
     suspensions: localSuspensions(deps, workspaceId),
-    ...localHealth(deps),
+    troubles,
+    warnings,
   };
 }
 
-export type NodeHealth = Pick<WorkspaceStatus, "troubles" | "warnings">;
+export interface NodeHealth extends Pick<WorkspaceStatus, "troubles" | "warnings"> {
+  /** Partitions whose events the node delivers. Absent in answers of older versions. */
+  running?: number[];
+}
 
 /** Returns the messages of this node's failing health checks, and its warnings. */
-function localHealth({ ready }: Pick<StatusDeps, "ready">): NodeHealth {
+function localHealth({ ready, others }: Pick<StatusDeps, "ready" | "others">): NodeHealth {
   const { checks, warnings } = ready();
   const failing = Object.entries(checks).filter(([, { ok }]) => !ok);
   const troubles = failing.map(([name, { message }]) => `${name}: ${message ?? "not ready"}`);
-  return { troubles, warnings };
+  const running = others?.running?.();
+  return { troubles, warnings, ...(running && { running }) };
 }
 
 function localSuspensions(deps: StatusDeps, workspaceId: string): RevisionSuspension[] {

@@ -1,0 +1,42 @@
+/** Facts about this node's membership in the group. */
+export interface GroupFacts {
+  group: string;
+  isMember: boolean;
+  /** Whether this node has been a member since it started. */
+  hasJoined: boolean;
+  /** Time in milliseconds since the group's coordinator last answered. */
+  silentMs: number;
+  /** Time in milliseconds without an answer from which on the coordinator counts as silent. */
+  silentMsMax: number;
+  /** Whether any broker answers other requests. */
+  isAnyResponsive: boolean;
+}
+
+export interface GroupHealth {
+  /** Sentence about an outage of all brokers; undefined while one answers. */
+  trouble: string | undefined;
+  /** Sentences about the group, while some brokers answer. */
+  warnings: string[];
+}
+
+/**
+ * Judges the membership of a node. Silence of the coordinator alone is a warning, because the node
+ * accepts pixels and requests without it.
+ */
+export function judgeGroup(facts: GroupFacts): GroupHealth {
+  const { group, isMember, hasJoined, silentMs, silentMsMax, isAnyResponsive } = facts;
+  const isSilent = silentMs > silentMsMax;
+  const time = `for ${Math.round(silentMs / 1_000)} s`;
+  if (!isAnyResponsive) {
+    return { trouble: isSilent ? `No broker has answered ${time}` : undefined, warnings: [] };
+  }
+  return {
+    trouble: undefined,
+    warnings: [
+      ...(isSilent ? [`The coordinator of the group ${group} has not answered ${time}`] : []),
+      ...(hasJoined && !isMember
+        ? [`This node is not in the group ${group} at present, and runs no partition`]
+        : []),
+    ],
+  };
+}
