@@ -10,12 +10,13 @@ import { openNodeBus } from "../cluster/node-bus/node-bus.ts";
 import { createNodeRpc } from "../cluster/node-bus/node-rpc.ts";
 import { createTailRelay } from "../cluster/node-bus/tail-relay.ts";
 import { openOrderedTopic } from "../cluster/ordered-log/ordered-topic.ts";
+import { awaitBrokers } from "../cluster/topics/await-brokers.ts";
 import { partitionAccess } from "../cluster/topics/partition-access.ts";
 import { judgeTopics, type TopicHealth } from "../cluster/topics/topic-health.ts";
 import { monitorTopicSettings } from "../cluster/topics/topic-settings-monitor.ts";
 import { sourceOfRecord } from "../event/record.ts";
 import { clusterDirectory, expectNodeDirectory, topicIds } from "../first-start/data-directory.ts";
-import { connectClients, type KafkaClients } from "../kafka/client.ts";
+import { type BrokerSettings, connectClients, type KafkaClients } from "../kafka/client.ts";
 import type { TailMessage } from "../pipeline/live-tail.ts";
 import { createPipelineHost } from "../pipeline/pipeline.ts";
 import type { RetentionBounds } from "../pipeline/retention/retention.ts";
@@ -35,8 +36,7 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
   const { config, logger, metrics, stack } = opening;
   expectNodeDirectory(config);
   const brokers = brokerSettings(config);
-  const clients = await connectClients(brokers);
-  stack.defer(() => clients.close());
+  const clients = await openClients(brokers, stack);
   const group = config["cluster.name"];
   const replicas = config["cluster.replicas"];
   const topic = (name: string) => ({ clients, topic: `${group}.${name}`, replicas, logger });
@@ -182,6 +182,17 @@ function missingTopics(standing: TopicHealth, group: string, isVital: boolean): 
   return TOPICS.filter((it) => it.isVital === isVital).flatMap(
     ({ name }) => standing.missing(`${group}.${name}`) ?? [],
   );
+}
+
+/** Connects to the brokers. Throws `StartError` when all refuse this node. */
+async function openClients(
+  brokers: BrokerSettings,
+  stack: AsyncDisposableStack,
+): Promise<KafkaClients> {
+  const clients = await connectClients(brokers);
+  stack.defer(() => clients.close());
+  await awaitBrokers(clients);
+  return clients;
 }
 
 /** Instruction for an operator when a topic of changes was deleted. */

@@ -24,6 +24,8 @@ export interface BrokerHealth {
   askEach<T>(ask: (client: Base) => Promise<T>): Promise<T[]>;
   /** Returns the sorted addresses of the probed brokers that do not answer at present. */
   unresponsive(): string[];
+  /** Returns the error of each broker's last probe; undefined before it, and when it answered. */
+  failures(): { address: string; error: unknown }[];
   close(): Promise<void>;
 }
 
@@ -55,8 +57,9 @@ interface ProbedBroker {
   asker: Base;
   /** Start of the probe in flight, by `performance.now()`. Undefined while none is in flight. */
   since?: number | undefined;
-  /** Whether the broker answered the last completed probe. */
+  /** Whether the broker answered the last completed probe, and the error if it did not. */
   answered: boolean;
+  error?: unknown;
   /** Refreshes that wait for the next probe to end. Undefined while there is none. */
   next?: PromiseWithResolvers<void> | undefined;
   /** Ends the pause before the next probe. */
@@ -121,6 +124,10 @@ class BrokerMonitor implements BrokerHealth {
   unresponsive(): string[] {
     const addresses = [...this.#asked.keys()].sort();
     return addresses.filter((address) => !this.#answers(address));
+  }
+
+  failures(): { address: string; error: unknown }[] {
+    return [...this.#asked.values()].map(({ address, error }) => ({ address, error }));
   }
 
   async close(): Promise<void> {
@@ -189,10 +196,10 @@ class BrokerMonitor implements BrokerHealth {
       asked.since = performance.now();
       try {
         this.#take(address, await this.#metadataOf(asker));
-        asked.answered = true;
+        Object.assign(asked, { answered: true, error: undefined });
         next?.resolve();
       } catch (error) {
-        asked.answered = false;
+        Object.assign(asked, { answered: false, error });
         this.view.drop(address);
         next?.reject(error);
         // Refreshes that began during the probe must not wait for another one to time out.

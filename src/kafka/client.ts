@@ -56,6 +56,11 @@ export interface KafkaClients {
   clockErrorMs(): number | undefined;
   /** View of the cluster, merged from the answers of the brokers. */
   view: Pick<ClusterView, "topic" | "brokers" | "isEmpty">;
+  /**
+   * Returns the error of the last probe of each broker; undefined before the first, and for a broker
+   * that answered.
+   */
+  failures(): { address: string; error: unknown }[];
   /** Whether the clients can be used: true until `close` is called. */
   isOpen(): boolean;
   /** Closes all clients that this object has created. */
@@ -115,6 +120,7 @@ export async function connectClients(settings: BrokerSettings): Promise<KafkaCli
     outdatedBrokers: () => health.view.outdated(),
     clockErrorMs: () => clock.errorMs(),
     view: health.view,
+    failures: () => health.failures(),
     isOpen: () => isOpen,
     async close() {
       isOpen = false;

@@ -1,4 +1,5 @@
 import type { Admin, Consumer } from "@platformatic/kafka";
+import { withTimeLimit } from "../../concurrency/time-limit.ts";
 import type { KafkaClients } from "../../kafka/client.ts";
 import type { Logger } from "../../observe/log.ts";
 import { type GroupHealth, judgeGroup } from "./group-health.ts";
@@ -85,6 +86,7 @@ const JOIN_SESSIONS = 1.2;
 const ANSWER_SESSIONS = 1.5;
 /** Longest time in milliseconds that `nodes` waits for the brokers' responses. */
 const ANSWER_MS_MAX = 2_000;
+const lateAnswer = () => new Error(`The brokers named no members within ${ANSWER_MS_MAX} ms`);
 /** Longest time in milliseconds that `leave` waits for the brokers' responses. */
 const LEAVE_MS_MAX = 2_000;
 
@@ -143,14 +145,14 @@ class GroupMember implements Membership {
     });
     this.#consumer.topics.track(topic);
     this.#listen();
-    this.#loops = [this.#stayJoined(), this.#watchGrowth()];
-    this.#loops.push(this.#watchSilence(), this.#watchAbility());
+    const watches = [this.#watchGrowth(), this.#watchSilence(), this.#watchAbility()];
+    this.#loops = [this.#stayJoined(), ...watches];
   }
 
   async nodes(): Promise<ClusterNode[]> {
     const { group, topic } = this.#options;
     const asked = this.#admin.describeGroups({ groups: [group] });
-    const found = (await Promise.race([asked, rejectLate()])).get(group);
+    const found = (await withTimeLimit(asked, ANSWER_MS_MAX, lateAnswer)).get(group);
     const members = [...(found?.members.values() ?? [])].flatMap(({ metadata, assignments }) => {
       return clusterNodeOf(metadata?.metadata, assignments?.get(topic)?.partitions ?? []);
     });
@@ -159,17 +161,20 @@ class GroupMember implements Membership {
 
   state(): MembershipState {
     const { clients, group, sessionMs, runner } = this.#options;
-    const [isMember, hasJoined] = [this.#isMember, this.#hasJoined];
+    const joined = { isMember: this.#isMember, hasJoined: this.#hasJoined };
     const health = judgeGroup({
+      ...joined,
       group,
-      isMember,
-      hasJoined,
       silentMs: performance.now() - this.#heardAt,
       silentMsMax: ANSWER_SESSIONS * sessionMs,
       isAnyResponsive: !clients.view.isEmpty,
     });
-    const refused = this.#release.refused();
-    return { isMember, hasJoined, partitions: runner.assigned(), refused, ...health };
+    return {
+      ...joined,
+      ...health,
+      partitions: runner.assigned(),
+      refused: this.#release.refused(),
+    };
   }
 
   async leave(): Promise<void> {
@@ -259,9 +264,8 @@ class GroupMember implements Membership {
     const { sessionMs } = this.#options;
     for (let last = performance.now(); this.#isOpen; await this.#pause(WATCH_MS)) {
       // Time in which this process itself stood still says nothing about the brokers.
-      const pausedMs = Math.max(0, performance.now() - last - 2 * WATCH_MS);
+      this.#heardAt += Math.max(0, performance.now() - last - 2 * WATCH_MS);
       last = performance.now();
-      this.#heardAt += pausedMs;
       const silentMs = performance.now() - Math.max(this.#heardAt, this.#askedAt);
       const sessions = this.#consumer.isActive() ? HEARTBEAT_SESSIONS : JOIN_SESSIONS;
       if (silentMs < sessions * sessionMs) continue;
@@ -298,9 +302,4 @@ class GroupMember implements Membership {
   #partitionsOf(assignments: Consumer["assignments"] | undefined): number[] {
     return assignments?.find(({ topic }) => topic === this.#options.topic)?.partitions ?? [];
   }
-}
-
-async function rejectLate(): Promise<never> {
-  await Bun.sleep(ANSWER_MS_MAX);
-  throw new Error(`Expected the brokers to name the members within ${ANSWER_MS_MAX} ms`);
 }

@@ -1,0 +1,78 @@
+import { StartError } from "../../errors.ts";
+import type { KafkaClients } from "../../kafka/client.ts";
+
+/**
+ * Time in milliseconds for which brokers may refuse connections while a node starts. They may be
+ * starting too.
+ */
+const REFUSED_MS_MAX = 5_000;
+const LOOK_MS = 50;
+
+/**
+ * Waits until a broker answers. Throws `StartError` when all brokers refuse the credentials or TLS
+ * of this node, which no time changes, and when all refuse connections for `REFUSED_MS_MAX`. While a
+ * broker is silent, returns after that time; the first request then waits longer.
+ */
+export async function awaitBrokers(
+  clients: Pick<KafkaClients, "failures"> & { view: { isEmpty: boolean } },
+  refusedMsMax = REFUSED_MS_MAX,
+): Promise<void> {
+  const until = performance.now() + refusedMsMax;
+  while (clients.view.isEmpty) {
+    const failures = clients.failures();
+    const reasons = failures.map(({ address, error }) => reasonOf(address, error));
+    const isFinal = reasons.length > 0 && reasons.every((it) => it?.isFinal);
+    const isRefused = reasons.length > 0 && reasons.every((it) => it !== undefined);
+    const isLate = performance.now() > until;
+    if (isFinal || (isLate && isRefused)) {
+      const sentences = new Set(reasons.map((it) => it!.sentence));
+      throw new StartError(`Cannot use the brokers of cluster.kafka: ${[...sentences].join("; ")}`);
+    }
+    if (isLate) return;
+    await Bun.sleep(LOOK_MS);
+  }
+}
+
+interface Reason {
+  sentence: string;
+  /** Whether the reason lasts until somebody changes the settings. */
+  isFinal: boolean;
+}
+
+/** Returns why a broker refuses this node. Undefined while it is silent or was not asked yet. */
+function reasonOf(address: string, error: unknown): Reason | undefined {
+  const all = causesOf(error);
+  const root = all.at(-1);
+  if (root === undefined || all.some(({ name, message }) => /timed? ?out/i.test(name + message))) {
+    return undefined;
+  }
+  const has = (test: (it: Cause) => boolean) => all.some(test);
+  const detail = root.message;
+  if (has(({ apiId }) => apiId === "ILLEGAL_SASL_STATE")) {
+    const sentence = `broker ${address} does not use SASL: unset cluster.sasl, or name a port with SASL`;
+    return { sentence, isFinal: true };
+  }
+  if (has(({ code }) => code === "PLT_KFK_AUTHENTICATION")) {
+    const sentence = `broker ${address} refuses the sign-in: check cluster.sasl, cluster.user and cluster.password (${detail})`;
+    return { sentence, isFinal: true };
+  }
+  if (has(({ code, message }) => code === "PLT_KFK_USER" && message.includes("TLS"))) {
+    const sentence = `TLS to broker ${address} fails: check cluster.tls and cluster.ca (${detail})`;
+    return { sentence, isFinal: true };
+  }
+  return { sentence: detail, isFinal: false };
+}
+
+interface Cause {
+  name: string;
+  message: string;
+  code?: unknown;
+  apiId?: unknown;
+}
+
+/** Lists an error and its causes, the outermost first. */
+function causesOf(error: unknown): Cause[] {
+  if (!(error instanceof Error)) return [];
+  const inner = [...((error as AggregateError).errors ?? []), error.cause];
+  return [error as Cause, ...inner.flatMap(causesOf)];
+}
