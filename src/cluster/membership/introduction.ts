@@ -1,4 +1,8 @@
-import type { GroupPartitionsAssigner, GroupPartitionsAssignments } from "@platformatic/kafka";
+import type {
+  Group,
+  GroupPartitionsAssigner,
+  GroupPartitionsAssignments,
+} from "@platformatic/kafka";
 import { assignPartitions } from "./partition-assignment.ts";
 import type { RefusedPartitions } from "./partition-release.ts";
 
@@ -30,13 +34,20 @@ export interface Introduction extends NodeInfo {
 
 type Metadata = Buffer | string | null | undefined;
 
-/** Describes a member by its metadata. Empty for a member that is still joining. */
-export function clusterNodeOf(metadata: Metadata, assigned: readonly number[]): ClusterNode[] {
-  const introduction = introductionOf(metadata);
-  if (introduction === undefined) return [];
-  const { id, version, controlPlaneUrl, refused = [] } = introduction;
-  const partitions = assigned.toSorted((a, b) => a - b);
-  return [{ id, version, controlPlaneUrl, partitions, refused }];
+/**
+ * Returns the nodes of a described group, sorted by id. Members that are still joining are not
+ * among them.
+ */
+export function nodesOf(group: Group | undefined, topic: string): ClusterNode[] {
+  const nodes = [...(group?.members.values() ?? [])].flatMap(({ metadata, assignments }) => {
+    const introduction = introductionOf(metadata?.metadata);
+    if (introduction === undefined) return [];
+    const { id, version, controlPlaneUrl, refused = [] } = introduction;
+    const assigned = assignments?.get(topic)?.partitions ?? [];
+    const partitions = assigned.toSorted((a, b) => a - b);
+    return [{ id, version, controlPlaneUrl, partitions, refused }];
+  });
+  return nodes.sort((a, b) => (a.id < b.id ? -1 : 1));
 }
 
 function introductionOf(metadata: Metadata): Introduction | undefined {

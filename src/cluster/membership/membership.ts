@@ -6,9 +6,9 @@ import { type GroupHealth, judgeGroup } from "./group-health.ts";
 import {
   assignToMembers,
   type ClusterNode,
-  clusterNodeOf,
   type Introduction,
   type NodeInfo,
+  nodesOf,
 } from "./introduction.ts";
 import {
   type PartitionAbility,
@@ -153,10 +153,7 @@ class GroupMember implements Membership {
     const { group, topic } = this.#options;
     const asked = this.#admin.describeGroups({ groups: [group] });
     const found = (await withTimeLimit(asked, ANSWER_MS_MAX, lateAnswer)).get(group);
-    const members = [...(found?.members.values() ?? [])].flatMap(({ metadata, assignments }) => {
-      return clusterNodeOf(metadata?.metadata, assignments?.get(topic)?.partitions ?? []);
-    });
-    return members.sort((a, b) => (a.id < b.id ? -1 : 1));
+    return nodesOf(found, topic);
   }
 
   state(): MembershipState {
@@ -169,12 +166,8 @@ class GroupMember implements Membership {
       silentMsMax: ANSWER_SESSIONS * sessionMs,
       isAnyResponsive: !clients.view.isEmpty,
     });
-    return {
-      ...joined,
-      ...health,
-      partitions: runner.assigned(),
-      refused: this.#release.refused(),
-    };
+    const refused = this.#release.refused();
+    return { ...joined, ...health, partitions: runner.assigned(), refused };
   }
 
   async leave(): Promise<void> {
