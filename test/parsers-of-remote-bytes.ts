@@ -262,7 +262,7 @@ export const remoteParsers: RemoteParser[] = [
     files: [
       ...["src/kafka/bounded-reader.ts", "src/kafka/bounded-connections.ts"],
       ...["src/kafka/copy-compression.ts", "src/destinations/kafka/broker-connection.ts"],
-      "src/cluster/membership/membership.ts",
+      "src/cluster/membership/introduction.ts",
     ],
     frames: [
       ["", ""],

@@ -134,7 +134,8 @@ test("tests are no culprits of live code, and suspend nothing", async () => {
 });
 
 test("a test whose every event loops ends with its CPU time", async () => {
-  const whole = testSandbox({ limits: { cpuMs: 100 } });
+  // A busy machine may need more than 100 ms of CPU time to load the program.
+  const whole = testSandbox({ limits: { cpuMs: 300 } });
   using budget = new TestBudget(undefined, { cpuMs: 2_000, wallMs: 200_000 });
   const { outcomes } = await whole.check(program(looping), many, budget);
   const texts = shown(outcomes);

@@ -74,13 +74,11 @@ function describeOutdated({ address, isListed, partitions }: OutdatedBroker): st
   if (partitions.length === 0) {
     return `Broker ${address} answers, but the other brokers do not list it: check its network to them`;
   }
-  const groups = Map.groupBy(partitions, ({ topic, named, latest }) =>
-    JSON.stringify([topic, named ?? "no leader", latest ?? "no leader"]),
-  );
-  const claims = [...groups].map(([key, of]) => {
-    const [topic, named, latest] = JSON.parse(key) as [string, string, string];
-    const numbers = nameNumbers(of.map(({ partition }) => partition));
-    return `${named} and not ${latest} for ${topic} ${numbers}`;
+  const groups = Map.groupBy(partitions, ({ topic, named = "no leader", latest = "no leader" }) => {
+    return `${named} and not ${latest} for ${topic}`;
+  });
+  const claims = [...groups].map(([claim, of]) => {
+    return `${claim} ${nameNumbers(of.map(({ partition }) => partition))}`;
   });
   const also = isListed ? "" : " and they do not list it";
   return `Broker ${address} disagrees with the other brokers on who leads${also}, it names ${claims.join(", ")}: check its network to them`;

@@ -11,10 +11,11 @@ test.each([
   const route = routes.find((it) => it.key === key)!;
   const asked: string[] = [];
   const current = (name: string) => ({ current: async () => void asked.push(name) });
-  const deps = { catalog: current("catalog"), pipeline: current("ledgers") };
+  const stores = { catalog: current("catalog"), pipeline: current("ledgers") };
+  const deps = { ...stores, starting: () => undefined, answerMsMax: 60_000 };
   const listener = { deps, closing: new AbortController().signal } as unknown as ListenerContext;
   const request = new Request("http://127.0.0.1/");
-  // Beyond what is awaited first, nothing is there to answer the request.
+  // The other parts that answer a request are missing, so it fails after these waits.
   await handleRequest(route, listener, { request, server: null }).catch(() => {});
   const all = asked.length > 1 ? "both" : (asked[0] ?? "nothing");
   expect(all).toBe(expected);
