@@ -12,6 +12,7 @@ import { runs } from "../tier.ts";
 
 const SESSION_MS = 10_000;
 const TICK_MS = 500;
+const ROUNDS_MAX = 6;
 const TICKS_OF_SESSION = SESSION_MS / TICK_MS;
 
 interface Node {
@@ -69,10 +70,13 @@ class SimulatedCluster {
     };
   }
 
-  /** Rounds of joins, as the members of a group do, until each runs what it was assigned. */
+  /**
+   * Rounds of joins, as the members of a group do, until each runs what it was assigned. A partition
+   * that goes to a member without room makes that member give another one away, in two more rounds.
+   */
   #rebalance(abilityOf: (node: number) => PartitionAbility): void {
     this.rebalances += 1;
-    for (let round = 0; round < 3; round++) {
+    for (let round = 0; round < ROUNDS_MAX; round++) {
       const members = this.nodes.map(({ id, release, held }, index): GroupMember => {
         release.reported();
         const refused = new Set(release.refused().flatMap(({ partitions }) => partitions));

@@ -67,8 +67,8 @@ export function texts(count: number, prefix = "record"): string[] {
 }
 
 /** Waits for a condition; the test's own time limit ends it. */
-export async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await Bun.sleep(5);
+export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  while (!(await condition())) await Bun.sleep(5);
 }
 
 /** How many files below a directory this process has open. */
