@@ -9,7 +9,8 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { Producer } from "@platformatic/kafka";
 import { gzipSync, S3Client } from "bun";
-import { eventOf, type PixelEvent } from "../src/event/event.ts";
+import type { BuiltEvent } from "../src/event/built-event.ts";
+import { eventOf } from "../src/event/event.ts";
 import { decodeRecord } from "../src/event/record.ts";
 import { openLogReader } from "../src/log/reader.ts";
 import { createLogger } from "../src/observe/log.ts";
@@ -20,12 +21,12 @@ const config = JSON.parse(text!);
 
 interface Writer {
   batchSize: number;
-  write(events: readonly PixelEvent[]): Promise<unknown>;
+  write(events: readonly BuiltEvent[]): Promise<unknown>;
 }
 
 const newline = Buffer.from("\n");
 const comma = Buffer.from(",");
-const joined = (events: readonly PixelEvent[], separator: Buffer) =>
+const joined = (events: readonly BuiltEvent[], separator: Buffer) =>
   Buffer.concat(events.flatMap(({ json }) => [json, separator]));
 
 const writers: Record<string, () => Writer> = {
@@ -73,7 +74,7 @@ async function copy(directory: string, { batchSize, write }: Writer): Promise<nu
   const reader = await openLogReader({ directory, logger: createLogger("error") });
   reader.advance(Number.MAX_SAFE_INTEGER);
   const writes = new Set<Promise<unknown>>();
-  let batch: PixelEvent[] = [];
+  let batch: BuiltEvent[] = [];
   let count = 0;
   const flush = async () => {
     const writing = write(batch).finally(() => writes.delete(writing));

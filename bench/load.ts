@@ -7,6 +7,8 @@ export interface Target {
   url: string;
   /** Processes whose CPU time is the target's cost. */
   pids: number[];
+  /** What is posted to the URL; a target without it gets GET requests. */
+  post?: { bodyFile: string; headers: Record<string, string> };
   /** Destination that receives the pixels, for the report; "nothing" by default. */
   connected?: string;
   /** Resolves when all accepted pixels are delivered, which is part of the cost. */
@@ -33,16 +35,10 @@ export async function measure(
   options: { connections: number; seconds: number },
 ): Promise<Load> {
   const before = cpuSeconds(target.pids);
-  const child = Bun.spawn(
-    [
-      "node",
-      "node_modules/autocannon/autocannon.js",
-      ...["--json", "--no-progress"],
-      ...["--connections", String(options.connections), "--duration", String(options.seconds)],
-      target.url,
-    ],
-    { stdout: "pipe", stderr: "ignore" },
-  );
+  const child = Bun.spawn(["node", ...loadCommand(target, options)], {
+    stdout: "pipe",
+    stderr: "ignore",
+  });
   const result = JSON.parse(await new Response(child.stdout).text());
   await child.exited;
   await target.settle?.();
@@ -58,6 +54,22 @@ export async function measure(
     failures: result.non2xx + result.errors + result.timeouts,
     generatorCpu: usage ? Number(usage.cpuTime.total) / 1e6 / result.duration : Number.NaN,
   };
+}
+
+function loadCommand(
+  { url, post }: Target,
+  options: { connections: number; seconds: number },
+): string[] {
+  const [connections, seconds] = [String(options.connections), String(options.seconds)];
+  if (post !== undefined) {
+    const script = join(import.meta.dir, "post-load.mjs");
+    return [script, url, post.bodyFile, connections, seconds, JSON.stringify(post.headers)];
+  }
+  return [
+    "node_modules/autocannon/autocannon.js",
+    ...["--json", "--no-progress", "--connections", connections, "--duration", seconds],
+    url,
+  ];
 }
 
 export interface Paced {

@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { parseArgs } from "node:util";
 import { eventOf } from "../src/event/event.ts";
-import { decodeRecord, type PixelRecord, pixelRecordCodec } from "../src/event/record.ts";
+import { decodeRecord, eventRecordCodec, type PixelRecord } from "../src/event/record.ts";
 import type { LogReader } from "../src/log/event-log.ts";
 import type { Positions } from "../src/log/positions.ts";
 import { openLogReader } from "../src/log/reader.ts";
@@ -40,7 +40,8 @@ try {
   const none = { isSource: () => true, limit: 100 };
   const cases: Record<string, (reader: LogReader) => Promise<number>> = {
     "a rare user": (it) => searchAll(it, { ...none, userId: "wanted" }),
-    "a message id": (it) => searchAll(it, { ...none, messageId: new Uint8Array(16) }),
+    "a message id": (it) =>
+      searchAll(it, { ...none, messageId: "00000000-0000-4000-8000-000000000000" }),
     "the newest 100": (it) => searchOnce(it, none),
     "an hour in the middle": (it) =>
       searchAll(it, { ...none, userId: "wanted", from: EVENTS / 2, to: EVENTS / 2 + 10_000 }),
@@ -119,7 +120,7 @@ async function buildAll(reader: LogReader): Promise<number> {
 }
 
 async function fill(): Promise<void> {
-  const writer = await openLogWriter({ directory, codec: pixelRecordCodec, logger });
+  const writer = await openLogWriter({ directory, codec: eventRecordCodec, logger });
   for (let n = 0; n < EVENTS; n += FLUSH) {
     const all = Array.from({ length: Math.min(FLUSH, EVENTS - n) }, (_, i) => recordOf(n + i));
     await Promise.all(all.map((it) => writer.append(it)));

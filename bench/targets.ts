@@ -78,7 +78,7 @@ async function lagEvents(server: Server): Promise<number> {
 }
 
 /** Starts a Bun server of this folder, which prints its port. */
-async function bunServer(name: string, file: string, long = false): Promise<Target> {
+export async function bunServer(name: string, file: string, long = false): Promise<Target> {
   const child = Bun.spawn([process.execPath, join(import.meta.dir, file)], { stdout: "pipe" });
   const reader = child.stdout.getReader();
   const port = new TextDecoder().decode((await reader.read()).value).trim();

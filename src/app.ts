@@ -1,23 +1,22 @@
 import { existsSync } from "node:fs";
 import { type Api, createApi } from "./api/api.ts";
 import type { ApiDeps } from "./api/deps.ts";
+import { controlPlaneHosts } from "./api/request/cross-site.ts";
+import { openSignOn } from "./api/sign-in/sign-on.ts";
 import { type Backend, retentionBounds, type StartContext } from "./backend/backend.ts";
+import { openFigures } from "./backend/figures.ts";
+import { openAlerts } from "./backend/open-alerts.ts";
+import { openDataDirectory } from "./backend/open-data-directory.ts";
 import { openStandalone } from "./backend/standalone.ts";
 import { destinationKinds } from "./destinations/destination-kinds.ts";
 import { createEgress } from "./egress/egress.ts";
 import { guestFetch } from "./egress/guest-fetch.ts";
 import { eventOf } from "./event/event.ts";
 import { decodeRecord } from "./event/record.ts";
-import {
-  acquireDataLock,
-  catalogDirectory,
-  deliveryDirectory,
-  eventsDirectory,
-  filesDirectory,
-  holdFile,
-  prepareDataDirectory,
-  unprintedToken,
-} from "./first-start/data-directory.ts";
+import type { FigureRecorder } from "./figures/figure-recorder.ts";
+import { MinuteCounters } from "./figures/minute-counters.ts";
+import { RECEIVED } from "./figures/row.ts";
+import { filesDirectory, holdFile, unprintedToken } from "./first-start/data-directory.ts";
 import { showDemo } from "./first-start/demo.ts";
 import { firstWorkspace } from "./first-start/first-workspace.ts";
 import {
@@ -33,15 +32,18 @@ import { readDescriptorLimits } from "./http/descriptor-limits.ts";
 import { reachableUrl } from "./http/url.ts";
 import { createClientAddresses } from "./ingest/client-address.ts";
 import { type Ingest, startIngestProcesses } from "./ingest/supervisor/supervisor.ts";
-import { type DiskUsage, measureDisk } from "./observe/disk.ts";
+import { type DiskUsage, readDiskSpace } from "./observe/disk.ts";
 import type { Logger } from "./observe/log.ts";
 import { createMetrics } from "./observe/metrics.ts";
 import { recentResult } from "./observe/recent-result.ts";
+import { createEnrichedEvents } from "./pipeline/enriching/enrich.ts";
+import { createPlaces } from "./pipeline/enriching/places.ts";
 import type { Pipeline } from "./pipeline/pipeline.ts";
 import { createPublisher } from "./publishing/create-publisher.ts";
 import { createSandbox, type GuestSandbox } from "./sandbox/guest-sandbox.ts";
-import { openGeolocation } from "./sandbox/host-calls/geolocation.ts";
+import { type Geolocation, openGeolocation } from "./sandbox/host-calls/geolocation.ts";
 import { selfCommand } from "./self-command.ts";
+import { FIGURE_COUNTERS_MAX } from "./settings/limits.ts";
 import type { Config } from "./settings/reader.ts";
 import { version } from "./version.ts";
 
@@ -86,14 +88,22 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
   if (config["sandbox.insecure"]) logger.warn(SANDBOX_INSECURE);
 
   const disk = await openDataDirectory(opening);
+  if (existsSync(holdFile(config))) logger.warn(DELIVERIES_HELD);
   const backend = await openBackend(opening);
   const { catalog } = backend;
-  const sandbox = openSandbox(opening);
+  const database = config["geolocation.database"];
+  const geolocation = database === undefined ? undefined : openGeolocation(database);
+  const sandbox = openSandbox(opening, geolocation);
   const publishing = createPublisher({ catalog, sandbox });
-  const ingest = await openIngest(opening, backend);
-  const { pipeline, kinds } = openPipeline(opening, backend, sandbox);
+  const received = new MinuteCounters(FIGURE_COUNTERS_MAX);
+  const ingest = await openIngest(opening, backend, received);
+  const recordFigures = openFigures(opening, backend.figures);
+  const { pipeline, kinds } = openPipeline(opening, { backend, sandbox, received, geolocation });
+  const figures = recordFigures(pipeline);
   let starting: string | undefined = NO_WORKSPACE;
-  const parts = { backend, sandbox, publishing, ingest, pipeline, kinds, disk };
+  let consoleUrl = config["admin.url"]?.replace(/\/+$/, "");
+  const alerts = openAlerts(opening, backend, () => consoleUrl ?? "");
+  const parts = { backend, sandbox, publishing, ingest, pipeline, figures, kinds, disk, alerts };
   const api = openApi(opening, { ...parts, starting: () => starting });
 
   // Listens on both ports before it creates secrets. A start that fails later would lose secrets
@@ -102,6 +112,7 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
     host: config["admin.host"],
     port: config["admin.port"],
   });
+  consoleUrl ??= reachableUrl(controlPlaneUrl);
   // Closing the app begins with this step: it accepts no more pixels and requests.
   stack.defer(async () => {
     await Promise.all([backend.leave(), ingest.stop(), api.stop()]);
@@ -128,6 +139,7 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
     const { state, reason } = sandbox.status();
     return state === "ready" ? undefined : reason;
   });
+  alerts.start(api.alertFacts);
   const opened = stack.move();
   return {
     dataPlaneUrl: ingest.url,
@@ -147,28 +159,10 @@ async function openBackend(opening: StartContext): Promise<Backend> {
   return await openCluster(opening);
 }
 
-/**
- * Creates the data directory, or checks an existing one. Locks it for this server and measures its
- * disk use.
- */
-async function openDataDirectory({
-  config,
-  logger,
-  metrics,
-  stack,
-}: StartContext): Promise<DiskUsage> {
-  prepareDataDirectory(config);
-  stack.defer(await acquireDataLock(config));
-  if (existsSync(holdFile(config))) logger.warn(DELIVERIES_HELD);
-  return measureDisk(metrics, config.data, {
-    events: eventsDirectory(config),
-    delivery: deliveryDirectory(config),
-    catalog: catalogDirectory(config),
-    files: filesDirectory(config),
-  });
-}
-
-function openSandbox({ config, logger, metrics, stack }: StartContext): GuestSandbox {
+function openSandbox(
+  { config, logger, metrics, stack }: StartContext,
+  geolocation: Geolocation | undefined,
+): GuestSandbox {
   const egress = createEgress({
     allow: config["sandbox.fetch.allow"],
     allowSetting: "sandbox.fetch.allow",
@@ -177,13 +171,12 @@ function openSandbox({ config, logger, metrics, stack }: StartContext): GuestSan
   });
   stack.defer(() => egress.close());
   const memory = config["sandbox.memory"];
-  const database = config["geolocation.database"];
   const sandbox = createSandbox({
     guestCommand: [...selfCommand, "guest"],
     insecure: config["sandbox.insecure"],
     ...(memory > 0 && { limits: { memoryBytes: memory * 2 ** 20 } }),
     fetch: guestFetch(egress),
-    ...(database !== undefined && { geolocation: openGeolocation(database) }),
+    geolocation,
     log: logger,
     metrics,
   });
@@ -191,7 +184,11 @@ function openSandbox({ config, logger, metrics, stack }: StartContext): GuestSan
   return sandbox;
 }
 
-async function openIngest(opening: StartContext, backend: Backend): Promise<Ingest> {
+async function openIngest(
+  opening: StartContext,
+  backend: Backend,
+  received: MinuteCounters,
+): Promise<Ingest> {
   const { config, logger, metrics, stack } = opening;
   const { logs, catalogDirectory } = backend;
   const ingest = await startIngestProcesses({
@@ -201,11 +198,13 @@ async function openIngest(opening: StartContext, backend: Backend): Promise<Inge
     port: config.port,
     trustedProxies: config["trusted.proxies"],
     recordClientAddress: config["request.ip"],
+    publicUrl: config["public.url"],
     pixelsPerSecondMax: config["ingest.rate"],
     connectionsPerNetworkMax: config["ingest.connections"],
     logLevel: config["log.level"],
     logs,
     catalogDirectory,
+    onReceived: (sourceId, count) => received.add(sourceId, Date.now(), RECEIVED, count),
     logger,
     metrics,
   });
@@ -213,8 +212,16 @@ async function openIngest(opening: StartContext, backend: Backend): Promise<Inge
   return ingest;
 }
 
-function openPipeline(opening: StartContext, backend: Backend, sandbox: GuestSandbox) {
+interface PipelineSources {
+  backend: Backend;
+  sandbox: GuestSandbox;
+  received: MinuteCounters;
+  geolocation: Geolocation | undefined;
+}
+
+function openPipeline(opening: StartContext, sources: PipelineSources) {
   const { config, stack } = opening;
+  const { backend, sandbox, received, geolocation } = sources;
   const egress = createEgress({
     allow: config["egress.allow"],
     nameServers: config["egress.resolver"],
@@ -225,7 +232,12 @@ function openPipeline(opening: StartContext, backend: Backend, sandbox: GuestSan
   const pipeline = backend.startPipeline({
     sandbox,
     kinds,
-    eventOf,
+    received,
+    eventOf: createEnrichedEvents({
+      eventOf,
+      live: backend.catalog.live,
+      place: geolocation && createPlaces(geolocation),
+    }),
     decode: decodeRecord,
     isOnHold: () => existsSync(holdFile(config)),
     metricsOfTenants: config["metrics.tenants"],
@@ -240,24 +252,29 @@ function openPipeline(opening: StartContext, backend: Backend, sandbox: GuestSan
   return { pipeline, kinds };
 }
 
-interface ApiSources extends Pick<ApiDeps, "publishing" | "kinds"> {
+interface ApiSources extends Pick<ApiDeps, "publishing" | "kinds" | "alerts"> {
   backend: Backend;
   sandbox: GuestSandbox;
   ingest: Ingest;
   pipeline: Pipeline;
+  figures: FigureRecorder;
   disk: DiskUsage;
   starting(): string | undefined;
 }
 
 function openApi({ config, logger, metrics }: StartContext, sources: ApiSources): Api {
-  const { backend, sandbox, publishing, ingest, pipeline, kinds, disk, starting } = sources;
+  const { backend, sandbox, publishing, ingest, pipeline, figures, kinds, disk } = sources;
+  const { alerts, starting } = sources;
   const { catalog, nodes, others } = backend;
   const clients = createClientAddresses(config["trusted.proxies"]);
   return createApi({
     catalog,
     publishing,
     pipeline,
+    figures,
     kinds,
+    alerts,
+    diskSpace: () => readDiskSpace(config.data),
     version,
     logger,
     metrics,
@@ -270,13 +287,12 @@ function openApi({ config, logger, metrics }: StartContext, sources: ApiSources)
     system: () =>
       systemFigures({ ingest, sandbox, pipeline, disk, retention: retentionBounds(config) }),
     clientOf(peer, forwardedFor) {
-      const address = clients.of({ peer, forwardedFor: () => forwardedFor });
+      const address = clients.of({ peer, header: () => forwardedFor });
       return clients.networkOf(address) ?? address;
     },
+    signOn: openSignOn(config),
     dataPlaneUrl: () => config["public.url"] ?? reachableUrl(ingest.url),
-    hosts: [`${config["admin.host"]}:${config["admin.port"]}`, ...config["admin.hosts"]].map((it) =>
-      it.toLowerCase(),
-    ),
+    hosts: controlPlaneHosts(config),
     python: config["api.python"],
     headers: config["api.headers"],
     requestsPerSecondMax: config["admin.rate"],

@@ -7,6 +7,7 @@ export type Refusal =
   | "forbidden" // 403
   | "missing" // 404
   | "conflict" // 409
+  | "changed" // 412
   | "too-large" // 413
   | "too-long" // 414
   | "too-many" // 429
@@ -18,6 +19,10 @@ export interface Detail {
   message: string;
   line?: number;
   column?: number;
+  /** Id of the stored test case that failed. */
+  testCase?: string;
+  /** Places at which an output of code is not as its test expects, as JSON pointers and texts. */
+  differences?: readonly { path: string; expected?: string; actual?: string }[];
 }
 
 /**

@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { expectJsonShape } from "../src/api/request/json-shape.ts";
+import { parseTags } from "../src/api/request/preconditions.ts";
 import { sessionSecret } from "../src/api/request/session-cookie.ts";
 import { readQuery } from "../src/api/request/validation.ts";
 import { failureOf as clickhouseFailure } from "../src/destinations/clickhouse/failures.ts";
@@ -16,13 +17,17 @@ import type { Egress } from "../src/egress/egress.ts";
 import { ResponseReader } from "../src/egress/response-reader.ts";
 import { eventOf } from "../src/event/event.ts";
 import { inspectQuery } from "../src/event/inspect.ts";
+import { scanBody } from "../src/event/sdk/body.ts";
+import { BufferedBytes } from "../src/http/buffered-bytes.ts";
 import { HttpConnection } from "../src/http/connection.ts";
 import { HttpResponse } from "../src/http/response.ts";
 import { createClientAddresses } from "../src/ingest/client-address.ts";
+import { bodyContent } from "../src/ingest/sdk/body-content.ts";
 import { AnswerLengths, boundedAnswer } from "../src/kafka/bounded-connections.ts";
 import { HostCalls } from "../src/sandbox/host-calls/host-calls.ts";
 import { decodeGuestReply, GuestFrameReader } from "../src/sandbox/protocol/guest-frames.ts";
 import { parseRunReply } from "../src/sandbox/protocol/reply-parser.ts";
+import { SDK_BODY_BYTES_MAX } from "../src/settings/limits.ts";
 import { recordOf } from "./event/agreement.ts";
 import { answerKinds, kafka } from "./kafka/random-answers.ts";
 
@@ -57,10 +62,16 @@ function httpConnection(): HttpConnection {
     ...{ shutdown: nothing, terminate: nothing, write: (bytes: Buffer) => bytes.length },
   } as unknown as ConstructorParameters<typeof HttpConnection>[0];
   return new HttpConnection(socket, {
-    handle: (exchange) => exchange.respond(response),
+    handle(exchange) {
+      exchange.body();
+      exchange.respond(response);
+    },
     refusal: () => response,
     onFirstRequest: nothing,
-    ...{ seconds: 0, date: "", isStopping: false, bufferedBytes: 0 },
+    bodyBytesMax: () => SDK_BODY_BYTES_MAX,
+    networkOf: () => undefined,
+    buffered: new BufferedBytes(),
+    ...{ seconds: 0, date: "", isStopping: false },
   });
 }
 
@@ -99,8 +110,86 @@ export const remoteParsers: RemoteParser[] = [
     },
   },
   {
+    name: "the event of an SDK",
+    files: [
+      "src/event/sdk/outline.ts",
+      "src/event/sdk/event.ts",
+      "src/event/sdk/line-breaks.ts",
+      "src/event/sdk/parsed-event.ts",
+    ],
+    frames: [
+      ["", ""],
+      ['{"messageId":"m",', "}"],
+      ['{"messageId":"m","context":{', "}}"],
+      ['{"messageId":"', '"}'],
+      ['{"sentAt":"2026-01-01T00:00:00.', '"}'],
+    ],
+    tokens: [...json, '"a":1,', '"\\u0061":1,', '"context":{', '"ip":', " ", "\n", "0"],
+    bytesMax: 256_000,
+    parse: (bytes) =>
+      eventOf({
+        ...{ format: "json", type: "track", receivedAt: 5, sourceId: "source", clientAddress: "" },
+        ...{ messageId: undefined, sentAt: undefined, json: bytes },
+      }),
+  },
+  {
+    name: "the body of an SDK request",
+    files: [
+      ...["src/event/sdk/body.ts", "src/event/sdk/event-facts.ts", "src/event/sdk/id-text.ts"],
+      ...["src/event/sdk/json-scanner.ts", "src/event/sdk/member-names.ts"],
+    ],
+    frames: [
+      ["", ""],
+      ['{"batch":[', "0]}"],
+      ['{"batch":[{"userId":"', '"}]}'],
+      ['{"batch":[{"userId":', "0}]}"],
+      ['{"batch":[],"sentAt":"', '"}'],
+    ],
+    tokens: [
+      ...json,
+      '{"userId":1},',
+      '{"type":"page","userId":"a"},',
+      "9",
+      "\\uD800",
+      " ",
+      "\xff",
+      "\n",
+    ],
+    bytesMax: 1 << 20,
+    parse(bytes) {
+      scanBody(bytes, true);
+      scanBody(bytes, false);
+    },
+  },
+  {
+    name: "the gzip body of an SDK request",
+    files: ["src/ingest/sdk/body-content.ts"],
+    frames: [
+      ["", ""],
+      ["\x1f\x8b\x08\0\0\0\0\0\0\x03", "\x03\0\0\0\0\0\0\0\0\0"],
+      ["\x1f\x8b\x08\x08\0\0\0\0\0\x03", "\0\x03\0\0\0\0\0\0\0\0\0"],
+    ],
+    // An empty gzip member, a block of one byte, an empty block, the end of the data, a trailer.
+    tokens: [
+      "\x1f\x8b\x08\0\0\0\0\0\0\x03\x03\0\0\0\0\0\0\0\0\0",
+      "\0\x01\0\xfe\xffa",
+      "\0\0\0\xff\xff",
+      "\x03\0",
+      "\0\0\0\0\0\0\0\0",
+      "a",
+      "\xff",
+    ],
+    bytesMax: 1 << 20,
+    parse: (bytes) => bodyContent({ header: () => "gzip", body: () => bytes }),
+  },
+  {
     name: "requests to the data plane",
-    files: ["src/http/connection.ts", "src/http/head.ts", "src/http/body.ts"],
+    files: [
+      "src/http/connection.ts",
+      "src/http/head.ts",
+      "src/http/body.ts",
+      "src/http/request-reader.ts",
+    ],
     frames: [
       ["", ""],
       ["GET /", ""],
@@ -132,8 +221,18 @@ export const remoteParsers: RemoteParser[] = [
     frames: [["", ""]],
     tokens: [",", " ", "1.2.3.4,", "[", "[::1]:80,", ":", "%", "1", "a"],
     bytesMax: 256_000,
-    parse: (bytes) =>
-      trusted.of({ peer: "192.0.2.1", forwardedFor: () => bytes.toString("latin1") }),
+    parse: (bytes) => trusted.of({ peer: "192.0.2.1", header: () => bytes.toString("latin1") }),
+  },
+  {
+    name: "If-Match of an API request",
+    files: ["src/api/request/preconditions.ts"],
+    frames: [
+      ["", ""],
+      ['"', ""],
+    ],
+    tokens: [",", " ", "\t", '"', '"a"', 'W/"', "W/", "W", "a", "*", "\x01", "\x80"],
+    bytesMax: 256_000,
+    parse: (bytes) => parseTags(bytes.toString("latin1")),
   },
   {
     name: "JSON of an API request",

@@ -1,6 +1,7 @@
 import http from "node:http";
 import { Elysia } from "elysia";
 import { Histogram } from "prom-client";
+import type { AlertFacts } from "../alerts/facts.ts";
 import { assert } from "../assert.ts";
 import { listenError } from "../errors.ts";
 import { httpUrl } from "../http/url.ts";
@@ -13,11 +14,15 @@ import { consoleResponse } from "./console-files.ts";
 import type { ApiDeps } from "./deps.ts";
 import { createLimiters, TooManyRequests } from "./limiters.ts";
 import { REFUSAL_DELAY_MS } from "./limits.ts";
-import { handleRequest, type IncomingRequest } from "./request/handle.ts";
+import { RefusedTokens } from "./refused-tokens.ts";
+import type { IncomingRequest } from "./request/admit.ts";
+import { handleRequest } from "./request/handle.ts";
 import { cloudOnlyMessage } from "./response/cloud-only.ts";
 import { errorResponse, toErrorResponse } from "./response/errors.ts";
 import type { Route } from "./route.ts";
 import { routes } from "./route-table.ts";
+import { configAnswer } from "./routes/resources/destination-config.ts";
+import { alertFacts } from "./routes/status/alert-facts.ts";
 import { answerLocally } from "./routes/status/node-status.ts";
 import { TailFrames } from "./tail-frames.ts";
 
@@ -34,6 +39,8 @@ export interface Api {
    * flight, and ends live tails (streams of new events).
    */
   stop(): Promise<void>;
+  /** Returns the facts that the alert rules of a workspace judge, from all nodes of a cluster. */
+  alertFacts(workspaceId: string): Promise<AlertFacts>;
 }
 
 /**
@@ -45,7 +52,15 @@ export function createApi(given: ApiDeps): Api {
     ...given,
     limiters: createLimiters(given.requestsPerSecondMax),
     tailFrames: new TailFrames(),
+    refusedTokens: new RefusedTokens(
+      (refused) => given.catalog.audit.addRefused(refused),
+      given.logger,
+    ),
   };
+  given.catalog.audit.showConfigsWith((type, config) => {
+    const kind = given.kinds.get(type);
+    return kind === undefined ? {} : configAnswer(kind, config, "masked");
+  });
   const closing = new AbortController();
   const seconds = requestSeconds(deps);
   const listener = { deps, closing: closing.signal };
@@ -107,6 +122,7 @@ export function createApi(given: ApiDeps): Api {
 
   return {
     app,
+    alertFacts: (workspaceId) => alertFacts(deps, workspaceId),
     async start({ host, port }) {
       // `maxHeaderSize` is writable, although its type says otherwise. Bun reads it when it
       // listens.
@@ -126,6 +142,7 @@ export function createApi(given: ApiDeps): Api {
       // A client that does not read its answer delays the stop by at most `DRAIN_MS_MAX`.
       await Promise.race([app.server?.stop(), Bun.sleep(DRAIN_MS_MAX)]);
       await app.stop(true);
+      await deps.refusedTokens.flush();
     },
   };
 }

@@ -21,6 +21,11 @@ export interface Client {
    * answer is not a success.
    */
   call<Key extends ClientKey>(key: Key, ...input: InputOf<Key>): Promise<AnswerOf<Key>>;
+  /** Sends a request like `call`. Resolves with the answer's body and its header ETag. */
+  callTagged<Key extends ClientKey>(
+    key: Key,
+    ...input: InputOf<Key>
+  ): Promise<{ answer: AnswerOf<Key>; tag: string | undefined }>;
   /**
    * Yields the messages of the live tail (the stream of a workspace's new events) until `signal`
    * aborts or the server ends the stream.
@@ -55,9 +60,20 @@ export class RequestRefused extends Error {
     readonly details: readonly Detail[],
     /** Seconds to wait before a retry, from the header Retry-After. */
     readonly retryAfter: number | undefined,
+    /** State of a resource that was changed by others, when the status is 412. */
+    readonly changed?: ChangedState,
   ) {
     super(message);
   }
+}
+
+/** State of a resource that does not fit the header If-Match of a request. */
+export interface ChangedState {
+  /** The resource as GET answers it now, and its header ETag. */
+  current: unknown;
+  tag: string | undefined;
+  /** For code: the revision that If-Match named. */
+  base?: unknown;
 }
 
 type Row = RouteTable[number];
@@ -68,10 +84,13 @@ type Schemas<Key extends ClientKey> =
     : never;
 
 export type AnswerOf<Key extends ClientKey> = Schemas<Key>["answer"];
+export type QueryOf<Key extends ClientKey> = Schemas<Key>["query"];
 type RequestOptions<Key extends ClientKey> = (keyof PathParams<Key> extends never
   ? { params?: undefined }
   : { params: PathParams<Key> }) & {
   query?: Schemas<Key>["query"];
+  /** Header If-Match: the request takes effect only on the state with this header ETag. */
+  ifMatch?: string | undefined;
 } & (undefined extends Schemas<Key>["body"]
     ? { body?: undefined }
     : { body: Schemas<Key>["body"] });
@@ -88,6 +107,7 @@ interface Input {
   params?: Record<string, string>;
   query?: Record<string, unknown>;
   body?: unknown;
+  ifMatch?: string | undefined;
 }
 
 export function createClient(options: {
@@ -106,6 +126,7 @@ export function createClient(options: {
         ...(options.token !== undefined && { Authorization: `Bearer ${options.token}` }),
         // The server expects the type beside a session cookie, also of a request without a body.
         ...(method !== "GET" && { "Content-Type": "application/json" }),
+        ...(input.ifMatch !== undefined && { "If-Match": input.ifMatch }),
       },
       ...(input.body !== undefined && { body: JSON.stringify(input.body) }),
       ...(signal && { signal }),
@@ -114,13 +135,18 @@ export function createClient(options: {
     return response;
   }
 
+  async function callTagged<Key extends ClientKey>(key: Key, ...[input]: InputOf<Key>) {
+    const response = await request(key, input as Input);
+    const tag = response.headers.get("etag") ?? undefined;
+    if (response.status === 204) return { answer: undefined as AnswerOf<Key>, tag };
+    const isJson = response.headers.get("content-type")?.startsWith("application/json");
+    const answer = (await (isJson ? response.json() : response.text())) as AnswerOf<Key>;
+    return { answer, tag };
+  }
+
   return {
-    async call<Key extends ClientKey>(key: Key, ...[input]: InputOf<Key>) {
-      const response = await request(key, input as Input);
-      if (response.status === 204) return undefined as AnswerOf<Key>;
-      const isJson = response.headers.get("content-type")?.startsWith("application/json");
-      return (await (isJson ? response.json() : response.text())) as AnswerOf<Key>;
-    },
+    call: async (...input) => (await callTagged(...input)).answer,
+    callTagged,
     async *follow(filter = {}, signal, onOpen) {
       const response = await request("GET /v2/events", { query: { ...filter } }, signal);
       onOpen?.();
@@ -140,13 +166,18 @@ function requestPath(path: string, { params = {}, query = {} }: Input): string {
 
 async function refusedError(response: Response): Promise<RequestRefused> {
   const body: unknown = await response.json().catch(() => undefined);
-  const { message, details } = (body ?? {}) as { message?: string; details?: Detail[] };
+  const { message, details, current, base } = (body ?? {}) as Record<string, unknown> & {
+    message?: string;
+    details?: Detail[];
+  };
+  const tag = response.headers.get("etag") ?? undefined;
   const retryAfter = Number(response.headers.get("retry-after") ?? Number.NaN);
   return new RequestRefused(
     response.status,
     message ?? `The server answered ${response.status}`,
     details ?? [],
     Number.isFinite(retryAfter) ? retryAfter : undefined,
+    response.status === 412 ? { current, tag, base } : undefined,
   );
 }
 

@@ -1,10 +1,14 @@
+import type { Alerting } from "../alerts/alerting.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { DestinationKind } from "../destinations/destination.ts";
+import type { FigureRecorder } from "../figures/figure-recorder.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { Pipeline } from "../pipeline/pipeline.ts";
 import type { Publisher } from "../publishing/publisher.ts";
 import type { ApiLimiters } from "./limiters.ts";
+import type { RefusedTokens } from "./refused-tokens.ts";
+import type { SignOn } from "./sign-in/sign-on.ts";
 import type { TailFrames } from "./tail-frames.ts";
 
 export interface Readiness {
@@ -97,6 +101,8 @@ export interface PeerNodes {
   answerWith(answer: (question: unknown) => unknown): void;
   /** Returns a sentence about why questions do not reach other nodes. Undefined while they do. */
   trouble?(): string | undefined;
+  /** Returns the ids of the other nodes of which a message has arrived in the last seconds. */
+  heard?(): ReadonlySet<string>;
   /** Returns the numbers of the partitions whose events this node delivers at present. */
   running?(): number[];
 }
@@ -108,9 +114,14 @@ export interface ApiDeps {
   pipeline: Pick<
     Pipeline,
     | ("current" | "logEnds" | "deadLetters" | "replays")
-    | ("liveTail" | "search" | "status" | "minuteCounts")
+    | ("liveTail" | "search" | "outcomes" | "status" | "codeLogs" | "latestOutcomes")
   >;
+  /** Figures that this node has not stored yet, and the stored figures of all nodes. */
+  figures: Pick<FigureRecorder, "unwritten" | "tables">;
   kinds: ReadonlyMap<string, DestinationKind>;
+  alerts: Pick<Alerting, "test" | "hasMailServer">;
+  /** Returns the free bytes and the size of the disk with the data directory. */
+  diskSpace(): { freeBytes: number; sizeBytes: number };
   suspensions(workspaceId: string): RevisionSuspension[];
   ready(): Readiness;
   /**
@@ -128,6 +139,8 @@ export interface ApiDeps {
   nodes?(): Promise<ClusterFigures>;
   /** Sends questions to the other nodes of the cluster. Absent on a standalone server. */
   others?: PeerNodes;
+  /** Single sign-on with OpenID Connect. Absent where the settings name no provider. */
+  signOn?: SignOn | undefined;
   dataPlaneUrl(): string;
   /**
    * Returns the address of the client that sent a request over a connection from `peer`; for IPv6,
@@ -167,4 +180,5 @@ export interface ApiDeps {
 export interface RouteDeps extends ApiDeps {
   limiters: ApiLimiters;
   tailFrames: TailFrames;
+  refusedTokens: RefusedTokens;
 }

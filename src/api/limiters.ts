@@ -8,13 +8,19 @@ import {
   CONNECTION_TESTS_MAX,
   CONNECTION_TESTS_OF_WORKSPACE_MAX,
   LISTS_OF_WORKSPACE_MAX,
+  RECENT_REQUESTS_OF_WORKSPACE_MAX,
   SEARCHES_MAX,
   SEARCHES_OF_WORKSPACE_MAX,
   STATUS_QUESTIONS_OF_WORKSPACE_MAX,
   TAILS_MAX,
   TAILS_OF_WORKSPACE_MAX,
 } from "../settings/limits.ts";
-import { API_BURST_SECONDS, BODY_BYTES_PER_REQUEST, LONG_BODIES_MAX } from "./limits.ts";
+import {
+  API_BURST_SECONDS,
+  BODY_BYTES_PER_REQUEST,
+  LONG_BODIES_MAX,
+  PROVIDER_SIGN_INS_MAX,
+} from "./limits.ts";
 
 /**
  * Error of a request beyond a rate or concurrency limit, with the seconds to wait. It is answered
@@ -80,10 +86,20 @@ export function createLimiters(requestsPerSecondMax: number) {
       retryAfterSeconds: 2,
       what: `${SEARCHES_OF_WORKSPACE_MAX} searches of a workspace and ${SEARCHES_MAX} in all`,
     }),
+    recentEvents: requestLimiter({
+      perOwner: RECENT_REQUESTS_OF_WORKSPACE_MAX,
+      retryAfterSeconds: 1,
+      what: `${RECENT_REQUESTS_OF_WORKSPACE_MAX} requests of a workspace for recent events at once`,
+    }),
     nodeQuestions: requestLimiter({
       perOwner: STATUS_QUESTIONS_OF_WORKSPACE_MAX,
       retryAfterSeconds: 1,
       what: `${STATUS_QUESTIONS_OF_WORKSPACE_MAX} requests of a workspace that ask all nodes`,
+    }),
+    providerSignIns: requestLimiter({
+      perOwner: PROVIDER_SIGN_INS_MAX,
+      retryAfterSeconds: 1,
+      what: `${PROVIDER_SIGN_INS_MAX} sign-ins at once that wait for the OpenID provider`,
     }),
     failedSignIns: rateLimiter(
       FAILED_SIGN_INS_PER_SECOND_MAX,

@@ -32,6 +32,16 @@ export const API_BURST_SECONDS = 10;
  * ignores `Retry-After` can therefore repeat a request only a few times per second and connection.
  */
 export const REFUSAL_DELAY_MS = 500;
+/**
+ * Maximum time for an answer of the OpenID provider. After it, the sign-in fails.
+ */
+export const PROVIDER_ANSWER_MS_MAX = 4_000;
+/** Maximum size of an answer of the OpenID provider. With a longer one, the sign-in fails. */
+export const PROVIDER_ANSWER_BYTES_MAX = 256 << 10;
+/** Maximum number of sign-ins that wait for the OpenID provider at once. Further ones get 429. */
+export const PROVIDER_SIGN_INS_MAX = 32;
+/** Time within which a user must sign in at the OpenID provider after the console sent them there. */
+export const PROVIDER_SIGN_IN_SECONDS_MAX = 600;
 /** Maximum number of keys in one object of a JSON body. More are answered with 400. */
 export const JSON_KEYS_MAX = 10_000;
 /**

@@ -2,6 +2,7 @@ import type { Static, TObject, TProperties, TSchema, TUndefined } from "@sinclai
 import { Type } from "@sinclair/typebox";
 import type { Permission, Principal } from "../catalog/model.ts";
 import type { RouteDeps } from "./deps.ts";
+import type { CurrentResource, Tagged } from "./entity-tag.ts";
 
 /**
  * The media type of server-sent events. A stream of them lasts until the client or the server ends
@@ -15,6 +16,8 @@ export type Method = "GET" | "POST" | "PUT" | "DELETE";
  * client and the tests name routes by this key.
  */
 export type RouteKey = `${Method} /${string}`;
+
+type SuccessStatus = 200 | 201 | 204 | 303;
 
 type PathParamNames<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
   ? Name | PathParamNames<Rest>
@@ -50,6 +53,14 @@ export interface ConditionalPermission<Input> {
   holds(input: Input): boolean;
 }
 
+/** The part of a request that tells which resources it is about. */
+export type ResourceCall<Key extends string, Body> = Pick<
+  RequestContext<Key, unknown, Body>,
+  "deps" | "workspaceId" | "params" | "body"
+>;
+
+type HandlerResult<Answer> = Answer | Tagged<Answer> | Response;
+
 interface RouteOptions<
   Key extends RouteKey,
   Query extends TProperties,
@@ -69,6 +80,8 @@ interface RouteOptions<
   query?: Query;
   /** Schema of the body. A request without a body counts as `{}`. */
   body?: Body;
+  /** Whether the body is a form (`application/x-www-form-urlencoded`) and not JSON. */
+  isForm?: boolean;
   /** Whether the body contains code or events, so that its maximum size is `BODY_BYTES_MAX`. */
   hasLargeBody?: boolean;
   /**
@@ -76,14 +89,28 @@ interface RouteOptions<
    * beyond `API_ANSWER_MS_MAX`.
    */
   isLong?: boolean;
+  /**
+   * Returns the current state of the one resource that the path names, or of all resources that the
+   * body names. Empty while there is none. Throws `missing` where the route itself does. A route
+   * with this function heeds If-Match and If-None-Match, and a successful answer of the resource is
+   * `Tagged`.
+   */
+  current?(call: ResourceCall<NoInfer<Key>, Static<NoInfer<Body>>>): readonly CurrentResource[];
+  /** Whether the route creates one resource, so that its answer is `Tagged`. */
+  creates?: boolean;
   answer: Answer;
-  /** Status of a successful answer. 204 has no body. */
-  status?: 200 | 201 | 204;
+  /** Status of a successful answer. 204 and the redirect 303 have no body. */
+  status?: SuccessStatus;
   /** Media type of a successful answer that is not JSON. */
   media?: string;
   /** Schema of a 400 response that has more fields than an error message. */
   refusal?: TSchema;
   example: { params?: PathParams<Key>; body?: Static<Body>; answer: Static<Answer> };
+  /**
+   * How the audit log records a request that is not a GET: `catalog` by the rows of the catalog that
+   * it writes, which is the default, `none` if it changes nothing, else by an entry of this action.
+   */
+  audit?: "catalog" | "none" | `${"replay" | "dead-letter"}.${string}`;
   /** Further permissions that depend on the request's query and body. */
   alsoNeeds?: readonly ConditionalPermission<{
     query: Static<TObject<Query>>;
@@ -91,7 +118,7 @@ interface RouteOptions<
   }>[];
   handle(
     call: RequestContext<Key, Static<TObject<Query>>, Static<Body>>,
-  ): Static<Answer> | Response | Promise<Static<Answer> | Response>;
+  ): HandlerResult<Static<Answer>> | Promise<HandlerResult<Static<Answer>>>;
 }
 
 /**
@@ -110,7 +137,7 @@ export interface Route<
   path: string;
   aliases: readonly string[];
   query: TObject<Query>;
-  status: 200 | 201 | 204;
+  status: SuccessStatus;
 }
 
 export function route<

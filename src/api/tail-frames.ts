@@ -41,6 +41,11 @@ export class TailFrames {
 
 /** Encodes a message of a live tail (stream of new events) as a server-sent event. */
 export function encodeTailMessage(message: TailMessage): Buffer {
-  const data = JSON.stringify({ ...message, at: isoTime(message.at) });
+  const { at, receivedAt, ...rest } = message;
+  const times = {
+    at: isoTime(at),
+    ...(receivedAt !== undefined && { receivedAt: isoTime(receivedAt) }),
+  };
+  const data = JSON.stringify({ ...rest, ...times });
   return Buffer.from(`event: ${message.stage}\ndata: ${data}\n\n`);
 }

@@ -1,4 +1,5 @@
 import type { ClusterFigures, PeerNodes } from "../api/deps.ts";
+import type { AuditBounds } from "../catalog/audit/audit-log.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import { type ItemsMax, limitedItems } from "../catalog/management/item-limits.ts";
 import type { IngestLogs } from "../ingest/messages.ts";
@@ -8,6 +9,7 @@ import type { Metrics } from "../observe/metrics.ts";
 import type { Pipeline, PipelineParts } from "../pipeline/pipeline.ts";
 import type { RetentionBounds } from "../pipeline/retention/retention.ts";
 import type { Config } from "../settings/reader.ts";
+import type { Store } from "../store/store.ts";
 
 /**
  * Objects that the server passes to its parts (catalog, logs, pipeline and others) when it opens
@@ -68,15 +70,30 @@ export interface Backend {
   checks(): Record<string, Check>;
   /** Returns sentences that warn of possible data loss. */
   warnings(): string[];
+  /** Storage of figures by minute and hour. */
+  figures: FigureStorage;
   /** Reads the nodes and partitions of the cluster. Undefined on a standalone server. */
   nodes?(): Promise<ClusterFigures>;
   /** Sends questions to the other nodes of the cluster. Undefined on a standalone server. */
   others?: PeerNodes;
 }
 
+/** The storage of figures of a server, and how much of all events this server delivers. */
+export interface FigureStorage {
+  /** Opens the store of figures. Rejects when that is not possible now. */
+  open(): Promise<Store>;
+  /** Share of all partitions whose events this server delivers now. */
+  share(): number;
+}
+
 /** Reads from the settings how many items of each kind a workspace may own. */
 export function itemsMaxOf(config: Config): ItemsMax {
   return Object.fromEntries(limitedItems.map((items) => [items, config[`workspace.${items}`]]));
+}
+
+/** Reads from the settings how long the entries of the audit log are kept. */
+export function auditBoundsOf(config: Config): Partial<AuditBounds> {
+  return { ageMs: config["audit.retention"] * 1_000 };
 }
 
 export interface Check {

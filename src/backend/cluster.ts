@@ -22,11 +22,19 @@ import { createPipelineHost } from "../pipeline/pipeline.ts";
 import type { RetentionBounds } from "../pipeline/retention/retention.ts";
 import { CLOCK_ERROR_MS_MAX } from "../settings/limits.ts";
 import { version } from "../version.ts";
-import { type Backend, type Check, itemsMaxOf, type StartContext } from "./backend.ts";
+import { startAuditRetention } from "./audit-retention.ts";
+import {
+  auditBoundsOf,
+  type Backend,
+  type Check,
+  itemsMaxOf,
+  type StartContext,
+} from "./backend.ts";
 import { brokerSettings } from "./broker-settings.ts";
 import { type AbilitySources, partitionAbility } from "./partition-ability.ts";
 import { PartitionLedgers } from "./partition-ledgers.ts";
 import { type PartitionPipelines, runPartitionPipelines } from "./partition-pipelines.ts";
+import { sharedFigures } from "./shared-figures.ts";
 
 /**
  * Opens the storage of a cluster node, which is in Kafka topics. Throws `StartError` when a topic
@@ -37,8 +45,7 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
   expectNodeDirectory(config);
   const brokers = brokerSettings(config);
   const clients = await openClients(brokers, stack);
-  const group = config["cluster.name"];
-  const replicas = config["cluster.replicas"];
+  const { "cluster.name": group, "cluster.replicas": replicas } = config;
   const topic = (name: string) => ({ clients, topic: `${group}.${name}`, replicas, logger });
 
   const catalog = await openSharedCatalog(opening, clients);
@@ -66,19 +73,14 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
   const audience = createTailRelay<TailMessage>(bus);
   stack.defer(() => audience.close());
 
-  const named = (name: string, partitions: number) => ({
-    name: `${group}.${name}`,
-    partitions,
-    replicas,
-  });
-  const count = logs.readers.size;
+  const size = logs.readers.size;
+  const sizes = Object.entries({ catalog: 1, events: size, ledgers: size });
   const watch = monitorTopicSettings({
     admin: clients.admin(),
     logger,
-    topics: [named("catalog", 1), named("events", count), named("ledgers", count)],
+    topics: sizes.map(([name, partitions]) => ({ name: `${group}.${name}`, partitions, replicas })),
   });
   stack.defer(() => watch.close());
-
   const standing = judgeTopics({
     clients,
     topics: () =>
@@ -94,8 +96,9 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
   ];
   let pipelines: PartitionPipelines | undefined;
   let membership: Membership | undefined;
+  const running = () => pipelines?.runner.running() ?? [];
   registerClusterMetrics(metrics, {
-    partitions: () => pipelines?.runner.running().length ?? 0,
+    partitions: () => running().length,
     troubles: () => missing(true).length + warnings().length,
     clockErrorMs: () => clients.clockErrorMs(),
   });
@@ -104,8 +107,9 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
     warnings,
     catalog,
     logs,
-    others: Object.assign(questions, { running: () => pipelines?.runner.running() ?? [] }),
+    others: Object.assign(questions, { running }),
     catalogDirectory: clusterDirectory(config, "catalog"),
+    figures: sharedFigures(opening, clients, () => running().length / logs.readers.size),
     startPipeline(work) {
       const host = createPipelineHost({
         ...work,
@@ -208,6 +212,12 @@ const TOPICS = [
     remedy: "restore it, or restart a node, which creates it without its undelivered events",
   },
   { name: "ledgers", isVital: true, remedy: RESTORE },
+  {
+    name: "figures",
+    isVital: false,
+    remedy:
+      "remove the directory `cluster/figures` from the data directory of every node and restart them; the figures of the past are lost",
+  },
   { name: "nodes", isVital: false, remedy: "restart a node, which creates it; nothing is lost" },
 ];
 
@@ -241,10 +251,12 @@ async function openSharedCatalog(
     directory,
     logger,
     itemsMax: itemsMaxOf(config),
+    audit: auditBoundsOf(config),
     order: order!,
     onNewer: requestStop,
   });
   stack.defer(() => catalog.close());
+  stack.defer(startAuditRetention(catalog, logger));
   await catalog.current();
   return catalog;
 }

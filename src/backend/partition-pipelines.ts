@@ -10,7 +10,7 @@ import type { PartitionPipeline } from "../pipeline/partition-pipeline.ts";
 import type { PipelineHost } from "../pipeline/pipeline.ts";
 import { knownPositions } from "../pipeline/reading/known-positions.ts";
 import { HAND_OVER_MS_MAX } from "../settings/limits.ts";
-import { withoutClose } from "../store/store.ts";
+import { type RevocableStore, revocable } from "../store/revocable-store.ts";
 import {
   OFFSET_BASE_KEY,
   offsetBaseTable,
@@ -60,13 +60,17 @@ interface RunningPartition {
 export function runPartitionPipelines(options: PartitionPipelinesOptions): PartitionPipelines {
   const { ledgers, logs, proveEnd, live, host, node, logger } = options;
   const running = new Map<number, RunningPartition>();
-  const runner = new PartitionRunner({ start, stop, logger });
+  /** Stores of the ledgers of partitions that start or run. */
+  const stores = new Map<number, RevocableStore>();
+  const abandon = (partition: number) => stores.get(partition)?.revoke();
+  const runner = new PartitionRunner({ start, stop, abandon, logger });
 
   async function start(partition: number): Promise<void> {
     const isFree = !running.has(partition);
     assert(isFree, "The lanes of a partition run at most once on a node");
-    const store = await ledgers.store(partition);
-    const ledger = new Ledger(withoutClose(store), logger);
+    const store = revocable(await ledgers.store(partition));
+    stores.set(partition, store);
+    const ledger = new Ledger(store, logger);
     let pipeline: PartitionPipeline | undefined;
     await ledger.claim(node, {
       onLost() {
@@ -92,6 +96,7 @@ export function runPartitionPipelines(options: PartitionPipelinesOptions): Parti
       pipeline = host.open(ledger, new Map([[log, logs.readers.get(log)!]]));
       running.set(partition, { ledger, pipeline, release });
     } catch (error) {
+      stores.delete(partition);
       await ledger.close();
       throw error;
     }
@@ -101,6 +106,7 @@ export function runPartitionPipelines(options: PartitionPipelinesOptions): Parti
   async function stop(partition: number, drain: boolean): Promise<void> {
     const { ledger, pipeline, release } = running.get(partition)!;
     running.delete(partition);
+    stores.delete(partition);
     release();
     await pipeline.close(drain ? HAND_OVER_MS_MAX : 0);
     await ledger.close();

@@ -1,9 +1,11 @@
 import { openCatalog } from "../catalog/open.ts";
+import { FIGURE_TABLES_MAX } from "../figures/figure-tables.ts";
 import {
   catalogDirectory,
   deliveryDirectory,
   eventsDirectory,
   expectStandaloneDirectory,
+  figuresFile,
 } from "../first-start/data-directory.ts";
 import { openFileLogs } from "../ingest/log/file-logs.ts";
 import { readDiskSpace } from "../observe/disk.ts";
@@ -11,7 +13,15 @@ import { openLedger } from "../pipeline/ledger/ledger.ts";
 import { createPipeline } from "../pipeline/pipeline.ts";
 import { knownPositions } from "../pipeline/reading/known-positions.ts";
 import { segmentBounds } from "../pipeline/retention/segment-bounds.ts";
-import { type Backend, itemsMaxOf, retentionBounds, type StartContext } from "./backend.ts";
+import { openStore } from "../store/lmdb/lmdb-store.ts";
+import { startAuditRetention } from "./audit-retention.ts";
+import {
+  auditBoundsOf,
+  type Backend,
+  itemsMaxOf,
+  retentionBounds,
+  type StartContext,
+} from "./backend.ts";
 
 /**
  * Opens the storage of a standalone server, which is on its own disk. Throws `StartError` when the
@@ -27,9 +37,11 @@ export async function openStandalone({
   const catalog = await openCatalog({
     directory: catalogDirectory(config),
     itemsMax: itemsMaxOf(config),
+    audit: auditBoundsOf(config),
     logger,
   });
   stack.defer(() => catalog.close());
+  stack.defer(startAuditRetention(catalog, logger));
   const ledger = openLedger(deliveryDirectory(config), logger);
   stack.defer(() => ledger.close());
   const logs = await openFileLogs({
@@ -53,6 +65,13 @@ export async function openStandalone({
         ...parts,
         disk: () => readDiskSpace(eventsDirectory(config)),
       });
+    },
+    figures: {
+      share: () => 1,
+      async open() {
+        const path = figuresFile(config);
+        return openStore({ path, tablesMax: FIGURE_TABLES_MAX, name: "The figures", logger });
+      },
     },
     join() {},
     async leave() {},

@@ -5,7 +5,7 @@ import { openCatalog } from "../catalog/open.ts";
 import { syncPath } from "../disk/sync.ts";
 import { StartError } from "../errors.ts";
 import { eventOf } from "../event/event.ts";
-import { decodeRecord, pixelRecordCodec } from "../event/record.ts";
+import { decodeRecord, eventRecordCodec } from "../event/record.ts";
 import {
   acquireDataLock,
   catalogDirectory,
@@ -21,7 +21,7 @@ import { openLogWriter } from "../log/writer.ts";
 import type { Logger } from "../observe/log.ts";
 import { Ledger } from "../pipeline/ledger/ledger.ts";
 import { createLaneMetrics } from "../pipeline/monitoring/metrics.ts";
-import { SharedReader } from "../pipeline/reading/shared-reader.ts";
+import { type RepetitionSearch, SharedReader } from "../pipeline/reading/shared-reader.ts";
 import type { Config } from "../settings/reader.ts";
 import { openStore } from "../store/lmdb/lmdb-store.ts";
 import { withoutClose } from "../store/store.ts";
@@ -71,7 +71,10 @@ export async function importStandalone(config: Config, logger: Logger): Promise<
   stack.defer(() => files.close());
 
   const debts: UnsettledKeys = new Map();
-  const logs = sharedReaderOf(files.readers, logger);
+  const logs = sharedReaderOf(files.readers, logger).subset(
+    files.readers,
+    storedRepetitions(ledger),
+  );
   await addUnsettledKeys(debts, { live: catalog.live, logs, lane: (id) => ledger.lane(id) });
   const placed = await cluster.append(unsettledEvents(files.readers, debts));
   await writeLaneCursors(catalog.live, debts, placed, (log) => cluster.ledgerOf(log));
@@ -109,7 +112,7 @@ export async function exportStandalone(config: Config, logger: Logger): Promise<
   const shared = sharedReaderOf(cluster.logs.readers, logger);
   for (const [log, ledger] of cluster.ledgers) {
     expectNoJobs(ledger);
-    const logs = shared.subset({ keys: () => [log] });
+    const logs = shared.subset({ keys: () => [log] }, storedRepetitions(ledger));
     await addUnsettledKeys(debts, { live: catalog.live, logs, lane: (id) => ledger.lane(id) });
   }
   const events = unsettledEvents(cluster.logs.readers, debts);
@@ -133,6 +136,18 @@ export async function exportStandalone(config: Config, logger: Logger): Promise<
   await stack.disposeAsync();
   rmSync(clusterDirectory(config, ""), { recursive: true });
   return { workspaces, events: countOf(placed), deadLetters };
+}
+
+/** Returns the repeated events that a ledger has, without a search for more of them. */
+function storedRepetitions({ repetitions }: Ledger): RepetitionSearch {
+  return {
+    async search() {},
+    previousOf(at, position) {
+      const [, log, sequence, receivedAt] = repetitions.find(at, position) ?? [];
+      if (log === undefined || sequence === undefined || receivedAt === undefined) return undefined;
+      return { log, sequence, receivedAt };
+    },
+  };
 }
 
 /** Directories with the data of a standalone server; without the first, there are no such data. */
@@ -183,7 +198,7 @@ async function appendStandalone(
   events: ReturnType<typeof unsettledEvents>,
 ): Promise<CopiedEvents> {
   const directory = join(eventsDirectory(config), "0");
-  const log = await openLogWriter({ directory, codec: pixelRecordCodec, logger });
+  const log = await openLogWriter({ directory, codec: eventRecordCodec, logger });
   try {
     const appended = await appendAll(events, (record) => ({ log: "0", done: log.append(record) }));
     const keys = appended.get("0") ?? [];

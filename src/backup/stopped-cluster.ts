@@ -12,13 +12,13 @@ import { endProver, type ProveEnd } from "../cluster/events/proven-end.ts";
 import { offsetOf } from "../cluster/events/sequence.ts";
 import { openOrderedTopic } from "../cluster/ordered-log/ordered-topic.ts";
 import { StartError } from "../errors.ts";
-import { inspectQuery } from "../event/inspect.ts";
 import {
   decodeRecord,
-  type PixelRecord,
-  pixelRecordCodec,
+  type EventRecord,
+  eventRecordCodec,
   sourceOfRecord,
 } from "../event/record.ts";
+import { userHashOf } from "../event/record-user.ts";
 import { clusterDirectory, topicIds } from "../first-start/data-directory.ts";
 import { connectClients, type KafkaClients } from "../kafka/client.ts";
 import { IdempotentProducer } from "../kafka/idempotent-producer.ts";
@@ -53,7 +53,11 @@ export const catalogOptions = (directory: string, logger: Logger) => ({
  * Decodes a record, to append it to another log. Removes `after`, which refers to log positions of
  * the server that wrote the record.
  */
-const recordOf = (bytes: Uint8Array): PixelRecord => ({ ...decodeRecord(bytes), after: undefined });
+function recordOf(bytes: Uint8Array): EventRecord {
+  const record = decodeRecord(bytes);
+  record.after = undefined;
+  return record;
+}
 
 /**
  * Appends events, and waits until all are durable. `append` returns the log to which it appends a
@@ -62,7 +66,7 @@ const recordOf = (bytes: Uint8Array): PixelRecord => ({ ...decodeRecord(bytes), 
  */
 export async function appendAll(
   events: ReturnType<typeof unsettledEvents>,
-  append: (record: PixelRecord) => { log: string; done: Promise<void> },
+  append: (record: EventRecord) => { log: string; done: Promise<void> },
 ): Promise<Map<string, string[]>> {
   const keys = new Map<string, string[]>();
   let waiting: Promise<void>[] = [];
@@ -220,11 +224,10 @@ async function appendToCluster(
   for (const [log, reader] of logs.readers) await reader.trim(before[log] ?? 0);
   const producer = new IdempotentProducer({ producer: clients.producer(), topic });
   const writers = [...logs.readers.keys()].map((_, partition) =>
-    openPartitionWriter({ partition, producer, codec: pixelRecordCodec, end: 0n, logger }),
+    openPartitionWriter({ partition, producer, codec: eventRecordCodec, end: 0n, logger }),
   );
   const keys = await appendAll(events, (record) => {
-    const { user } = inspectQuery(record.query, record.type, true);
-    const partition = user % writers.length;
+    const partition = userHashOf(record) % writers.length;
     return { log: logNameOf(partition), done: writers[partition]!.append(record) };
   });
   await Promise.all(writers.map((writer) => writer.close()));

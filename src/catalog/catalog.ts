@@ -1,9 +1,13 @@
+import type { Alerts } from "./alerts/alert-store.ts";
+import type { AuditLog } from "./audit/audit.ts";
 import type { CodeStore } from "./code/code-store.ts";
+import type { TestCases } from "./code/test-cases.ts";
 import type { Live } from "./live-view.ts";
 import type {
   Connections,
   Credentials,
   Destinations,
+  Identities,
   Members,
   Sessions,
   Sources,
@@ -24,17 +28,27 @@ export interface Catalog {
   members: Members;
   tokens: Tokens;
   sessions: Sessions;
+  identities: Identities;
   credentials: Credentials;
   sources: Sources;
   destinations: Destinations;
   connections: Connections;
   code: CodeStore;
+  testCases: TestCases;
+  alerts: Alerts;
   live: Live;
+  audit: AuditLog;
   /**
    * Resolves once reads see all changes that any node of the cluster had confirmed before the call.
    * Rejects with `unavailable` when the node cannot find out which changes those are.
    */
   current(): Promise<void>;
+  /**
+   * Calls `condition`, then `run`. Each change that `run` makes calls `condition` again inside its
+   * transaction, where reads see the state that the change will replace. When `condition` throws,
+   * the change rejects with that error and writes nothing.
+   */
+  conditionally<T>(condition: () => void, run: () => Promise<T>): Promise<T>;
   /** Reason why changes cannot be stored now, as a sentence; undefined while they can be stored. */
   trouble(): string | undefined;
   /** Stores the recorded uses of tokens that are not on disk yet, then closes the catalog. */

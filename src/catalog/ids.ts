@@ -34,6 +34,11 @@ export function timeOf(id: string): number {
   return Number(value >> RANDOM_BITS);
 }
 
+/** Returns a text that sorts before the ids of this millisecond and after those of earlier ones. */
+export function firstIdAt(time: number): string {
+  return encode(BigInt(Math.max(0, Math.floor(time))) << RANDOM_BITS);
+}
+
 function random(): bigint {
   const bytes = crypto.getRandomValues(new Uint8Array(Number(RANDOM_BITS) / 8));
   return bytes.reduce((value, byte) => (value << 8n) | BigInt(byte), 0n);

@@ -1,13 +1,18 @@
 import type { Connection, Destination, Revision, Source } from "./model.ts";
 
 /**
- * Reads of the catalog for accepting and delivering events. Each method except `lanes` takes a few
- * LMDB lookups and no scan.
+ * Reads of the catalog for accepting and delivering events. Each method takes a few LMDB lookups and
+ * no scan, except `lanes` and `longestDedupSeconds`.
  */
 export interface Live {
   /** Returns the source with this write key, enabled or not. Undefined when there is none. */
   source(writeKey: string): Source | undefined;
   sourceById(id: string): Source | undefined;
+  /**
+   * Returns the longest window of the setting `dedupSeconds` of all sources; 0 when it is off for
+   * all. Reads all sources, once after each change.
+   */
+  longestDedupSeconds(): number;
   /**
    * Number that increases when sources, destinations or connections change (the topology). Callers
    * reload their copies of these when it has increased.

@@ -2,6 +2,7 @@ import { librariesFor, publishedLibraries } from "./code/closure.ts";
 import { familyOf } from "./import-name.ts";
 import type { Live, LiveProgram } from "./live-view.ts";
 import type { Connection, Resource, Source } from "./model.ts";
+import { settingsOfSource } from "./source-settings.ts";
 import type { CatalogStore, Epoch } from "./store.ts";
 import type { CodeTables } from "./tables/code-tables.ts";
 import type { Tables } from "./tables/tables.ts";
@@ -32,7 +33,12 @@ export function openLive(store: CatalogStore, tables: Tables, code: CodeTables):
     });
   });
 
+  const longestDedupSeconds = current("topology", () =>
+    sources.all().reduce((max, it) => Math.max(max, settingsOfSource(it).dedupSeconds), 0),
+  );
+
   return {
+    longestDedupSeconds,
     source(writeKey) {
       const known = bySource();
       const found = known.get(writeKey);

@@ -1,4 +1,5 @@
 import type { Positions } from "../log/positions.ts";
+import type { SourceSettings } from "./source-settings.ts";
 
 /**
  * Records of the catalog. Times are milliseconds since the Unix epoch; `api/` formats them as ISO
@@ -20,8 +21,13 @@ export const permissions = [
   "workspace:admin",
   "events:read",
   "events:replay",
+  "audit:read",
 ] as const;
 export type Permission = (typeof permissions)[number];
+
+/** Named set of permissions of a member. Each role includes the permissions of those before it. */
+export const workspaceRoles = ["viewer", "developer", "operator", "admin"] as const;
+export type WorkspaceRole = (typeof workspaceRoles)[number];
 
 export interface Workspace {
   id: string;
@@ -64,7 +70,20 @@ export interface Member extends ChangeableItem {
    */
   role: "admin" | "member";
   editTransformations: boolean;
+  /** Permissions beside those of the roles. */
   permissions: Permission[];
+  /** Role whose permissions the member has. Absent for none. */
+  workspaceRole?: WorkspaceRole;
+  /** Account at an OpenID provider with which the member signs in. Absent without one. */
+  identity?: Identity;
+}
+
+/** An account at an OpenID provider. */
+export interface Identity {
+  /** URL of the provider. */
+  issuer: string;
+  /** Id of the account at the provider, which no other account ever gets. */
+  subject: string;
 }
 
 /** An access token. Its secret is not stored. */
@@ -76,6 +95,11 @@ export interface Token extends WorkspaceItem {
   permissions: Permission[];
   /** Member whose permissions a personal token has at each request. Absent on a service token. */
   memberId?: string;
+  /**
+   * Whether the token only carries the sessions of a member who signs in at an OpenID provider.
+   * The secret of such a token is thrown away.
+   */
+  carriesSessions?: true;
   expiresAt?: number;
   lastUsedAt?: number;
 }
@@ -111,6 +135,8 @@ export interface Source extends ManagedItem {
    */
   geoEnrichmentEnabled?: boolean;
   transient?: boolean;
+  /** Settings that a client has set. `settingsOfSource` has the defaults of the others. */
+  settings?: Partial<SourceSettings>;
 }
 
 export interface Destination extends ManagedItem {
@@ -127,6 +153,11 @@ export interface Destination extends ManagedItem {
    * effect.
    */
   version?: number;
+  /**
+   * Ids of the consents that the destination needs: it gets no event of a user who denied one of
+   * them. Absent when it needs none.
+   */
+  consentIds?: readonly string[];
   config: Record<string, unknown>;
 }
 
@@ -206,6 +237,28 @@ export interface Resource extends WorkspaceItem {
   published?: string;
   deleted: boolean;
   externalId?: string;
+}
+
+/**
+ * One test case of a transformation: events, and what the code must return for them. A revision is
+ * tested with all test cases of its transformation before it is published.
+ */
+export interface TestCase {
+  id: string;
+  /** A new one with every change of the test case. */
+  versionId: string;
+  name: string;
+  description?: string;
+  input: Record<string, unknown>[];
+  /**
+   * Outputs of all events, in order. Absent when the code may return anything, and only must not
+   * fail.
+   */
+  expectedOutput?: Record<string, unknown>[];
+  createdAt: number;
+  updatedAt: number;
+  /** Author of the last change. Absent when the server made it itself. */
+  createdBy?: Author;
 }
 
 /**

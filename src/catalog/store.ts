@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { join } from "node:path";
 import { assert } from "../assert.ts";
 import type { Logger } from "../observe/log.ts";
@@ -30,12 +31,18 @@ export interface CatalogStore extends Environment {
    * a transaction.
    */
   advance(name: Epoch): number;
+  /**
+   * Calls `condition`, then `run`. Each change that `run` makes calls `condition` again inside its
+   * transaction, before anything else. When `condition` throws, the change rejects with that error
+   * and writes nothing.
+   */
+  conditionally<T>(condition: () => void, run: () => Promise<T>): Promise<T>;
 }
 
 /** Text that sorts after all ids and other ASCII keys. Ends a range of keys with one prefix. */
 export const LAST = "\uffff";
 
-const TABLES_MAX = 64;
+const TABLES_MAX = 128;
 
 /**
  * Opens the catalog's store in a directory. With `order` (a log that all nodes of a cluster share),
@@ -60,6 +67,11 @@ export function openStore(
    * are cached because each pixel request needs them, and reading one from the store takes 0.4 µs.
    */
   const epochsNow = new Map<Epoch, number>();
+  /**
+   * The condition of the changes that the current asynchronous call makes. No verb of the catalog
+   * takes a condition as an argument, so that none can forget to check it.
+   */
+  const conditions = new AsyncLocalStorage<{ check?: () => void }>();
   /**
    * Greatest value of each epoch (counter of changes) that this process has read; used to check
    * that epochs only increase.
@@ -87,13 +99,28 @@ export function openStore(
     trouble: () => store.trouble(),
     close: () => store.close(),
     async change(apply, options) {
+      const condition = conditions.getStore();
+      const checked = () => {
+        condition?.check?.();
+        return apply();
+      };
       try {
-        return await store.change(apply, options);
+        return await store.change(condition === undefined ? apply : checked, options);
       } finally {
         epochsNow.clear();
       }
     },
     epoch,
+    async conditionally(check, run) {
+      check();
+      const condition: { check?: () => void } = { check };
+      try {
+        return await conditions.run(condition, run);
+      } finally {
+        // Work that `run` started and did not wait for has no condition.
+        delete condition.check;
+      }
+    },
     advance(name) {
       const value = (epochs.get(name) ?? 0) + 1;
       assert(value > (greatest.get(name) ?? 0), "An epoch only ascends");

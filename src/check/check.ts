@@ -3,6 +3,7 @@ import { nonDefaultSettings } from "../settings/reader.ts";
 import { checkBrokers } from "./brokers.ts";
 import type { CheckResult } from "./check-result.ts";
 import { checkDisk } from "./disk.ts";
+import { checkMailServer } from "./mail-server.ts";
 import { checkPort, checkSystem } from "./system.ts";
 import { checkUserCode } from "./user-code.ts";
 
@@ -21,6 +22,7 @@ export async function* check(config: Config): AsyncGenerator<CheckResult> {
   yield await checkPort("control plane", config["admin.host"], config["admin.port"]);
   yield* checkDisk(config);
   if (config["cluster.kafka"].length > 0) yield await checkBrokers(config);
+  if (config["smtp.server"] !== undefined) yield await checkMailServer(config);
   yield await checkUserCode("javascript");
   yield await checkUserCode("python");
 }

@@ -1,4 +1,7 @@
+import { auditBoundsOf } from "../backend/backend.ts";
+import { runAs } from "../catalog/audit/caller.ts";
 import type { Catalog } from "../catalog/catalog.ts";
+import { newId } from "../catalog/ids.ts";
 import { catalogDirectory, expectStandaloneData } from "../first-start/data-directory.ts";
 import { createLogger } from "../observe/log.ts";
 import type { Config } from "../settings/reader.ts";
@@ -15,9 +18,10 @@ export async function withCatalog(
   const logger = createLogger(config["log.level"]);
   // Imported when a command runs: LMDB unpacks a library, which --help has to do without.
   const { openCatalog } = await import("../catalog/open.ts");
-  const catalog = await openCatalog({ directory: catalogDirectory(config), logger });
+  const directory = catalogDirectory(config);
+  const catalog = await openCatalog({ directory, logger, audit: auditBoundsOf(config) });
   try {
-    await use(catalog);
+    await runAs({ route: "command line", requestId: newId() }, () => use(catalog));
   } finally {
     await catalog.close();
   }

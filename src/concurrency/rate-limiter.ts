@@ -51,6 +51,12 @@ export class TokenBuckets {
     return tokens < 1 ? Math.ceil((1 - tokens) / this.#perSecond) : 0;
   }
 
+  /** Returns the number of whole tokens that the key has now. */
+  available(key: string): number {
+    if (this.#perSecond <= 0) return Infinity;
+    return Math.max(0, Math.floor(this.#tokens(key, this.#now())));
+  }
+
   /**
    * Takes tokens from the bucket of a key, even more than the key has. The number of tokens may
    * become negative.

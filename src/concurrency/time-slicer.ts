@@ -16,11 +16,13 @@ export class TimeSlicer {
    * Calls `work` with each item, in slices. Rejects with the reason of `signal` when the signal is
    * aborted.
    */
-  async each<T>(items: readonly T[], work: (item: T) => void, signal: AbortSignal): Promise<void> {
-    for (let next = 0; next < items.length; ) {
-      next = await this.run(() => {
+  async each<T>(items: Iterable<T>, work: (item: T) => void, signal: AbortSignal): Promise<void> {
+    const iterator = items[Symbol.iterator]();
+    let isDone = false;
+    while (!isDone) {
+      isDone = await this.run(() => {
         signal.throwIfAborted();
-        return workFor(SLICE_MS, items, next, work);
+        return workFor(SLICE_MS, iterator, work);
       });
     }
   }
@@ -40,16 +42,15 @@ export class TimeSlicer {
   }
 }
 
-/**
- * Calls `work` with items from index `from` on, for about `ms` milliseconds. Returns the index of
- * the first item that was not processed.
- */
-function workFor<T>(ms: number, items: readonly T[], from: number, work: (item: T) => void) {
+/** Calls `work` with the next items, for about `ms` milliseconds. Returns whether none is left. */
+function workFor<T>(ms: number, items: Iterator<T>, work: (item: T) => void): boolean {
   const until = performance.now() + ms;
-  let next = from;
   do {
-    const stop = Math.min(next + ITEMS_PER_CLOCK_READ, items.length);
-    for (; next < stop; next++) work(items[next]!);
-  } while (next < items.length && performance.now() < until);
-  return next;
+    for (let count = 0; count < ITEMS_PER_CLOCK_READ; count++) {
+      const { value, done } = items.next();
+      if (done === true) return true;
+      work(value);
+    }
+  } while (performance.now() < until);
+  return false;
 }

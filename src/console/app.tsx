@@ -6,12 +6,14 @@ import { ErrorNotice } from "./components/error-notice.tsx";
 import { EmptyState, ScreenHeader } from "./components/layout.tsx";
 import { PermissionRequired } from "./components/permission-required.tsx";
 import { ToastList } from "./components/toast-list.tsx";
-import { missingPermission, restoreSession, session } from "./data/session.ts";
+import { missingOneOf, restoreSession, session } from "./data/session.ts";
 import { currentRoute, type ScreenProps } from "./router.ts";
 import { screens } from "./screens.ts";
 import { openPalette, Palette } from "./shell/palette.tsx";
 import { isSidebarOpen, Sidebar, TopBar } from "./shell/sidebar.tsx";
 import { SignIn } from "./sign-in/screen.tsx";
+import { commonTexts } from "./texts/common.ts";
+import { shellTexts } from "./texts/shell.ts";
 
 /**
  * The root component of the console. It shows the sign-in, or the sidebar with the current screen.
@@ -35,7 +37,7 @@ export function App() {
 function Unreachable({ error }: { error: unknown }) {
   return (
     <main>
-      <h1>pixelmill</h1>
+      <h1>{shellTexts.productName}</h1>
       <ErrorNotice error={error} retry={() => location.reload()} />
     </main>
   );
@@ -45,7 +47,7 @@ function Frame() {
   return (
     <div class="frame">
       <button type="button" class="skip" onClick={() => document.getElementById("main")?.focus()}>
-        Skip to content
+        {shellTexts.skipToContent}
       </button>
       <TopBar />
       <Sidebar />
@@ -85,14 +87,18 @@ function ScreenOutlet() {
   useEffect(() => scrollTo(0, 0), [segments.join("/")]);
 
   const Screen = loadedScreens.value.get(name);
-  const permission = missingPermission(screen?.needs);
+  const permission = missingOneOf(screen?.needs);
   return (
     <main id="main" ref={main} tabIndex={-1}>
       {!screen && (
         <>
-          <ScreenHeader title="Not found" />
-          <EmptyState icon="search" title="Page not found" action={<a href="#/">Overview</a>}>
-            The address may be misspelt, or belong to an older version.
+          <ScreenHeader title={shellTexts.notFound} />
+          <EmptyState
+            icon="search"
+            title={shellTexts.pageNotFound}
+            action={<a href="#/">{commonTexts.overview}</a>}
+          >
+            {shellTexts.pageNotFoundHint}
           </EmptyState>
         </>
       )}

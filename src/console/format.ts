@@ -23,11 +23,11 @@ export function formatBytes(value: number): string {
 
 /**
  * Formats a duration in its largest fitting unit, such as `350 ms`, `4.2 s`, `12 min`, `3 h` or `2
- * d`.
+ * d`. `decimals` applies to durations of 1 to 10 seconds.
  */
-export function formatDuration(seconds: number): string {
+export function formatDuration(seconds: number, decimals = 1): string {
   if (seconds < 1) return `${Math.round(seconds * 1_000)} ms`;
-  if (seconds < 60) return `${seconds < 10 ? seconds.toFixed(1) : Math.round(seconds)} s`;
+  if (seconds < 60) return `${seconds < 10 ? seconds.toFixed(decimals) : Math.round(seconds)} s`;
   if (seconds < 3_600) return `${Math.round(seconds / 60)} min`;
   if (seconds < 172_800) return `${Math.round(seconds / 3_600)} h`;
   return `${Math.round(seconds / 86_400)} d`;
@@ -36,3 +36,10 @@ export function formatDuration(seconds: number): string {
 export function pluralize(amount: number, singular: string, plural = `${singular}s`): string {
   return `${formatCount(amount)} ${amount === 1 ? singular : plural}`;
 }
+
+/** Characters of scripts that run right to left, and characters that set the direction of text. */
+const DIRECTED =
+  /[\p{Bidi_Control}\p{Script=Hebrew}\p{Script=Arabic}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}]/u;
+
+/** Returns a name for use in a text: its direction affects no text beside it. */
+export const isolated = (name: string) => (DIRECTED.test(name) ? `\u2068${name}\u2069` : name);

@@ -2,14 +2,15 @@ import type { ComponentType } from "preact";
 import type { IconName } from "./components/icon.tsx";
 import type { Permission } from "./data/model.ts";
 import type { ScreenProps } from "./router.ts";
+import { commonTexts } from "./texts/common.ts";
 
 interface Screen {
   /** First segment of the screen's route. Empty for the overview. */
   name: string;
   title: string;
   icon: IconName;
-  /** Permission that the screen requires. */
-  needs?: Permission;
+  /** Permissions of which the screen requires one. */
+  needs?: readonly Permission[];
   /** Loads the screen's code. Called when the screen is first opened. */
   load(): Promise<{ Screen: ComponentType<ScreenProps> }>;
 }
@@ -18,75 +19,89 @@ interface Screen {
 export const screens: readonly Screen[] = [
   {
     name: "",
-    title: "Overview",
+    title: commonTexts.overview,
     icon: "overview",
     load: () => import("./overview/screen.tsx"),
   },
   {
     name: "sources",
-    title: "Sources",
+    title: commonTexts.sources,
     icon: "source",
-    needs: "workspace:admin",
+    needs: ["events:read", "workspace:admin"],
     load: () => import("./sources/screen.tsx"),
   },
   {
     name: "destinations",
-    title: "Destinations",
+    title: commonTexts.destinations,
     icon: "destination",
-    needs: "workspace:admin",
+    needs: ["events:read", "workspace:admin"],
     load: () => import("./destinations/screen.tsx"),
   },
   {
     name: "transformations",
-    title: "Transformations",
+    title: commonTexts.transformations,
     icon: "code",
     load: async () => ({ Screen: (await import("./code/screens.tsx")).TransformationScreen }),
   },
   {
     name: "libraries",
-    title: "Libraries",
+    title: commonTexts.libraries,
     icon: "library",
     load: async () => ({ Screen: (await import("./code/screens.tsx")).LibraryScreen }),
   },
   {
     name: "events",
-    title: "Live tail",
+    title: commonTexts.liveTail,
     icon: "tail",
-    needs: "events:read",
+    needs: ["events:read"],
     load: () => import("./tail/screen.tsx"),
   },
   {
     name: "search",
-    title: "Event search",
+    title: commonTexts.eventSearch,
     icon: "search",
-    needs: "events:read",
+    needs: ["events:read"],
     load: () => import("./search/screen.tsx"),
   },
   {
     name: "dead-letters",
-    title: "Dead letters",
+    title: commonTexts.deadLetters,
     icon: "letter",
-    needs: "events:read",
+    needs: ["events:read"],
     load: () => import("./dead-letters/screen.tsx"),
   },
   {
     name: "replays",
-    title: "Replays",
+    title: commonTexts.replays,
     icon: "turn",
-    needs: "events:read",
+    needs: ["events:read"],
     load: () => import("./replays/screen.tsx"),
   },
   {
+    name: "alerts",
+    title: commonTexts.alerts,
+    icon: "alert",
+    needs: ["events:read"],
+    load: () => import("./alerts/screen.tsx"),
+  },
+  {
+    name: "audit",
+    title: commonTexts.auditLog,
+    icon: "clock",
+    needs: ["audit:read"],
+    load: () => import("./audit/screen.tsx"),
+  },
+  {
     name: "settings",
-    title: "Settings",
+    title: commonTexts.settings,
     icon: "settings",
     load: () => import("./settings/screen.tsx"),
   },
   {
     name: "system",
-    title: "System",
+    title: commonTexts.system,
     icon: "system",
-    needs: "workspace:admin",
+    needs: ["workspace:admin"],
     load: () => import("./system/screen.tsx"),
   },
 ];

@@ -1,5 +1,6 @@
 import type { TSchema } from "@sinclair/typebox";
 import type { Detail } from "../errors.ts";
+import type { ReceiverAnswer } from "./answers/receiver-answer.ts";
 import type { TestStep } from "./test-steps.ts";
 
 /** The result of one attempt to deliver events. */
@@ -14,16 +15,17 @@ export type DeliveryResult =
    * its events become dead letters. When the delivery has several events, each is first delivered
    * alone, so that only the events that cause the refusal become dead letters.
    */
-  | { kind: "rejected"; reason: string }
+  | { kind: "rejected"; reason: string; answer?: ReceiverAnswer }
   /**
    * A later attempt may succeed. `afterMs` is the delay in milliseconds that the receiver asks for.
    * Without `scope`, the cause of the failure is the destination and not an event. `delivered`, for
    * kinds with `batchLimits` only, has the indexes of events that were delivered nevertheless and
-   * are not tried again.
+   * are not tried again. `answer` is what the receiver answered, here and in a rejection.
    */
   | {
       kind: "retry";
       reason: string;
+      answer?: ReceiverAnswer;
       scope?: FailureScope;
       afterMs?: number;
       delivered?: ReadonlySet<number>;
@@ -41,7 +43,7 @@ export type FailureScope = "event" | "destination";
 /** Properties of an event at its ingestion. User code cannot change them. */
 export interface EventOrigin {
   /**
-   * A UUID. All events that user code produces from one ingested event have the same messageId, in
+   * A UUID, or any text that an SDK chose. All events that user code produces from one ingested event have the same messageId, in
    * all attempts to deliver them.
    */
   readonly messageId: string;

@@ -21,3 +21,10 @@ export const DATABASE_IDLE_MS_MAX = 60_000;
  * server that asks for more is refused.
  */
 export const SCRAM_ITERATIONS_MAX = 200_000;
+// Answers of receivers
+/** Bytes of a receiver's answer to a failed delivery that are kept with its dead letters. */
+export const ANSWER_BODY_BYTES_MAX = 2_048;
+/** Length of each header, and of the error code, of a receiver's answer that is kept. */
+export const ANSWER_HEADER_CHARS_MAX = 256;
+/** Length of the reason of a failed delivery. */
+export const ANSWER_REASON_CHARS_MAX = 1_024;

@@ -1,3 +1,5 @@
+import type { BuiltEvent } from "./built-event.ts";
+import { choiceOf } from "./destination-choice.ts";
 import { emitMembers, emitValue } from "./json/emit.ts";
 import { IN_CONTEXT, IN_PROPERTIES, OTHERS, sectionEnds, sectionStart } from "./json/stream.ts";
 import {
@@ -16,8 +18,10 @@ import {
 } from "./json/tree.ts";
 import { writeString } from "./json/value.ts";
 import { textOf } from "./pair.ts";
-import type { PixelRecord } from "./record.ts";
+import { asBuffer } from "./record/head.ts";
+import type { EventRecord, PixelRecord } from "./record.ts";
 import { readQuery, streamQuery } from "./scan.ts";
+import { eventOfJson } from "./sdk/event.ts";
 import {
   BACKSLASH,
   BRACE_CLOSE,
@@ -32,35 +36,33 @@ import {
 import { bytes, copyOf, JSON_START, words } from "./text/scratch.ts";
 import { copySpan, keep, type Span } from "./text/span.ts";
 import { writeIsoTime } from "./time.ts";
-
-/** An event in the form that destinations and user code receive. */
-export interface PixelEvent {
-  /** The event as JSON text in UTF-8. No other event shares the memory. */
-  json: Uint8Array;
-  /**
-   * Identifies the user: the userId, or the anonymousId when the userId is empty. The events of one
-   * user are delivered in order.
-   */
-  user: string;
-  /** The event's userId; empty when the event has none. */
-  userId: string;
-  anonymousId: string;
-  /** The name of a track event (its field `event`); empty for a page event. */
-  name: string;
-}
+import { uuidText } from "./uuid.ts";
 
 /** Builds the event from a record of the event log. The write key is left out. */
-export function eventOf(record: PixelRecord): PixelEvent {
+export function eventOf(record: EventRecord): BuiltEvent {
+  return record.format === "json" ? eventOfJson(record) : eventOfPixel(record);
+}
+
+function eventOfPixel(record: PixelRecord): BuiltEvent {
   const end = writeEvent(record);
   const userId = nodeText(USER_ID);
   const anonymousId = nodeText(ANONYMOUS_ID);
+  const json = copyOf(JSON_START, end);
   return {
-    json: copyOf(JSON_START, end),
+    ...(record.query.includes("consentManagement") && {
+      choice: choiceOf(undefined, consentOf(json)),
+    }),
+    json,
     user: isBlank(USER_ID) ? anonymousId : userId,
     userId,
     anonymousId,
     name: nodeText(EVENT_NAME),
   };
+}
+
+/** Returns the member `context.consentManagement` of an event. */
+function consentOf(json: Uint8Array): unknown {
+  return JSON.parse(asBuffer(json).toString()).context.consentManagement;
 }
 
 const HEADS = {
@@ -204,4 +206,9 @@ function writeUuid(id: Uint8Array, out: number): number {
     out += 2;
   }
   return out;
+}
+
+/** Returns the messageId of an event: that of its record, or the one which its SDK gave it. */
+export function messageIdOf({ messageId }: EventRecord, event: BuiltEvent): string {
+  return messageId === undefined ? (event.messageId ?? "") : uuidText(messageId);
 }

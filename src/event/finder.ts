@@ -1,17 +1,23 @@
 import { PIXEL_TARGET_BYTES_MAX } from "../settings/limits.ts";
+import { type ContentFilter, contentMatcher } from "./content-filter.ts";
 import { eventOf } from "./event.ts";
-import { decodeRecord, type RawRecord, rawRecord } from "./record.ts";
-import { AMPERSAND, PERCENT, PLUS } from "./text/bytes.ts";
+import { asBuffer } from "./record/head.ts";
+import { isRefusedRecord, jsonRecordParts } from "./record/json-record.ts";
+import { pixelRecordParts } from "./record/pixel-record.ts";
+import { decodeRecord, isJson, sourceOfRecord, timeOfRecord } from "./record.ts";
+import { AMPERSAND, BACKSLASH, PERCENT, PLUS } from "./text/bytes.ts";
 import { percentDecode } from "./text/percent.ts";
+import { uuidBytes } from "./uuid.ts";
 
 /** Conditions of a search for events. An event must meet all conditions that are present. */
-export interface EventQuery {
+export interface EventQuery extends ContentFilter {
   /** Earliest time of receipt, in milliseconds since the epoch. */
   from?: number;
   /** Time before which the event was received, in milliseconds since the epoch. */
   to?: number;
-  /** The messageId as the 16 bytes of its UUID. */
-  messageId?: Uint8Array;
+  messageId?: string;
+  /** Whether to find only events that were refused at their ingestion, or only others. */
+  isRefused?: boolean;
   userId?: string;
   anonymousId?: string;
   /** The name of a track event (its field `event`). */
@@ -20,34 +26,63 @@ export interface EventQuery {
 
 /**
  * Returns a function that checks whether an encoded record meets the query. For speed, it first
- * searches the record's raw text: every text of an event occurs in the decoded query string that
- * the client sent. It builds the event only when that search does not rule the record out.
+ * searches the record's raw text: every text of an event occurs in the decoded query string or the
+ * JSON that the client sent. It builds the event only when that search does not rule the record out.
  */
 export function createFinder(
   query: EventQuery,
   isSource: (sourceId: string) => boolean,
 ): (record: Uint8Array) => boolean {
-  const { from = -Infinity, to = Infinity, messageId, userId, anonymousId, event } = query;
+  const {
+    from = -Infinity,
+    to = Infinity,
+    messageId,
+    userId,
+    anonymousId,
+    event,
+    isRefused,
+  } = query;
+  const hasContent = contentMatcher(query);
   const texts = [userId, anonymousId, event].filter((text) => text !== undefined);
   const needles = texts.filter((text) => !text.includes(REPLACEMENT)).map((it) => Buffer.from(it));
 
-  function hasKeys({ receivedAt, sourceId, messageId: id }: RawRecord): boolean {
+  const uuid = messageId === undefined ? undefined : uuidBytes(messageId);
+  const jsonNeedles = messageId === undefined ? needles : [...needles, Buffer.from(messageId)];
+
+  function mayFit(record: Buffer): boolean {
+    const receivedAt = timeOfRecord(record);
     if (!(receivedAt >= from && receivedAt < to)) return false;
-    if (messageId !== undefined && Buffer.compare(id, messageId) !== 0) return false;
-    return isSource(sourceId.toString("latin1"));
+    if (isRefused !== undefined && isRefused !== isRefusedRecord(record)) return false;
+    if (!isSource(sourceOfRecord(record))) return false;
+    if (isJson(record)) {
+      const { json, messageId: made } = jsonRecordParts(record);
+      if (made === undefined) return mayHoldInJson(json, jsonNeedles);
+      return isId(made) && mayHoldInJson(json, needles);
+    }
+    const { query: text, messageId: id } = pixelRecordParts(record);
+    return isId(id) && mayHold(text, needles);
+  }
+
+  function isId(id: Buffer): boolean {
+    return messageId === undefined || (uuid !== undefined && Buffer.compare(id, uuid) === 0);
   }
 
   function fits(record: Uint8Array): boolean {
-    const found = eventOf(decodeRecord(record));
+    const decoded = decodeRecord(record);
+    const found = eventOf(decoded);
+    if (messageId !== undefined && decoded.messageId === undefined) {
+      if (found.messageId !== messageId) return false;
+    }
     if (userId !== undefined && found.userId !== userId) return false;
     if (anonymousId !== undefined && found.anonymousId !== anonymousId) return false;
-    return event === undefined || found.name === event;
+    if (event !== undefined && found.name !== event) return false;
+    return hasContent === undefined || hasContent(found.json);
   }
 
   return (record) => {
     try {
-      const raw = rawRecord(record);
-      return hasKeys(raw) && mayHold(raw.query, needles) && fits(record);
+      const buffer = asBuffer(record);
+      return mayFit(buffer) && fits(buffer);
     } catch {
       // The record is damaged or was written by another version. Lanes report such records.
       return false;
@@ -63,6 +98,14 @@ function mayHold(query: Buffer, needles: readonly Buffer[]): boolean {
   const isEncoded = query.includes(PERCENT) || query.includes(PLUS);
   const text = isEncoded ? decoded(query) : query;
   return needles.every((needle) => text.includes(needle));
+}
+
+/**
+ * Whether the JSON may hold these texts. A backslash may stand for any character of them. An id that
+ * is a number such as `1e3` is found only by the digits that were sent.
+ */
+function mayHoldInJson(json: Buffer, needles: readonly Buffer[]): boolean {
+  return needles.every((needle) => json.includes(needle)) || json.includes(BACKSLASH);
 }
 
 /** Working memory for one search: a query string, a separator, and the decoded query string. */

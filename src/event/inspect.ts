@@ -86,7 +86,7 @@ export function inspectQuery(
   }
   if (!wantsUser) return { problem: undefined, writeKey, user: 0 };
   const isKnown = hasUserId === true;
-  const user = isKnown ? userHash(userId.start, userId.end) : hashOfAnonymousId(anonymousId);
+  const user = isKnown ? userHash(bytes, userId.start, userId.end) : hashOfAnonymousId(anonymousId);
   return { problem: undefined, writeKey, user };
 }
 
@@ -152,7 +152,7 @@ function hashOfAnonymousId({ start, end }: Span): number {
     bytes[start + 1] === QUOTE &&
     bytes[end - 2] === BACKSLASH &&
     bytes[end - 1] === QUOTE;
-  return isInQuotes ? userHash(start + 2, end - 2) : userHash(start, end);
+  return isInQuotes ? userHash(bytes, start + 2, end - 2) : userHash(bytes, start, end);
 }
 
 /**

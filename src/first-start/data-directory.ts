@@ -31,6 +31,9 @@ export const deliveryDirectory = (config: Config) => inData(config, "delivery");
 /** Directory of the files that `file` destinations write. */
 export const filesDirectory = (config: Config) => inData(config, "files");
 
+/** File of the LMDB store with figures by minute and hour. */
+export const figuresFile = (config: Config) => inData(config, "figures/figures.mdb");
+
 /**
  * Directory of one part of the state that a cluster node stores, such as its local copy of the
  * catalog.

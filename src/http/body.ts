@@ -1,5 +1,5 @@
-import { HTTP_BODY_BYTES_MAX } from "../settings/limits.ts";
-import { isValueByte } from "./head.ts";
+import { HTTP_CHUNK_FRAMING_BYTES_MAX } from "../settings/limits.ts";
+import { isValueByte } from "./byte-classes.ts";
 
 const CR = 0x0d;
 const LF = 0x0a;
@@ -7,39 +7,47 @@ const SEMICOLON = 0x3b;
 const SIZE_DIGITS_MAX = 8;
 const LINE_BYTES_MAX = 1_024;
 
-/**
- * Largest size in bytes of a chunked body as it is received, including the framing of the chunks.
- * Framing makes a body of one-byte chunks six times as long, so a client with very small chunks
- * reaches this bound with a smaller body.
- */
-export const ENCODED_BODY_BYTES_MAX = 2 * HTTP_BODY_BYTES_MAX;
+/** How the body of a request is sent, and how large it may be. */
+export interface BodyFraming {
+  isChunked: boolean;
+  /** Size of the body in bytes when it is not chunked. */
+  length: number;
+  /** Largest size in bytes of the body, without the framing of chunks. */
+  bytesMax: number;
+}
 
 /**
- * Finds the end of a request's body (RFC 9112 §6, §7), where the next request begins. The content
- * of the body is ignored. Malformed framing is refused: chunk sizes must be hexadecimal digits,
- * lines must end with CRLF, and each chunk must have its size.
+ * Finds the end of a request's body (RFC 9112 §6, §7), where the next request begins. Malformed
+ * framing is refused: chunk sizes must be hexadecimal digits, lines must end with CRLF, and each
+ * chunk must have its size.
  */
 export class Body {
   /** HTTP status with which the body is refused: 400 or 413. It is 0 while the body is valid. */
   status = 0;
   readonly headBytes: number;
-  readonly #isChunked: boolean;
+  /**
+   * Largest number of bytes of the request, head and framing included. When the body is not
+   * chunked, it is the size of the request.
+   */
+  readonly requestBytesMax: number;
+  readonly isChunked: boolean;
+  readonly #bytesMax: number;
   /** Number of bytes of the request that were searched already. The next search continues there. */
   #at: number;
   #bytes = 0;
   #isTrailer = false;
 
-  /**
-   * Creates a search for the end of a body that follows a head of `headBytes` bytes. The body is
-   * either chunked or has `length` bytes.
-   */
-  constructor(headBytes: number, framing: { isChunked: boolean; length: number }) {
+  /** Creates a search for the end of a body that follows a head of `headBytes` bytes. */
+  constructor(headBytes: number, { isChunked, length, bytesMax }: BodyFraming) {
     this.headBytes = headBytes;
-    this.#isChunked = framing.isChunked;
+    this.isChunked = isChunked;
+    this.#bytesMax = bytesMax;
     this.#at = headBytes;
-    if (framing.isChunked) return;
-    this.#at += framing.length;
-    if (framing.length > HTTP_BODY_BYTES_MAX) this.status = 413;
+    this.requestBytesMax = headBytes + bytesMax + HTTP_CHUNK_FRAMING_BYTES_MAX;
+    if (isChunked) return;
+    this.#at += length;
+    this.requestBytesMax = this.#at;
+    if (length > bytesMax) this.status = 413;
   }
 
   /**
@@ -49,9 +57,9 @@ export class Body {
    */
   find(bytes: Buffer, start: number, end: number): number {
     if (this.status !== 0) return 0;
-    if (!this.#isChunked) return start + this.#at <= end ? this.#at : 0;
+    if (!this.isChunked) return start + this.#at <= end ? this.#at : 0;
     const length = this.#findChunks(bytes, start, end);
-    if (length === 0 && end - start - this.headBytes > ENCODED_BODY_BYTES_MAX) this.status ||= 413;
+    if (length === 0 && end - start > this.requestBytesMax) this.status ||= 413;
     return this.status === 0 ? length : 0;
   }
 
@@ -73,7 +81,7 @@ export class Body {
       }
       const size = readSize(bytes, from, stop);
       if (size < 0) return this.#refuse(400);
-      if (this.#bytes + size > HTTP_BODY_BYTES_MAX) return this.#refuse(413);
+      if (this.#bytes + size > this.#bytesMax) return this.#refuse(413);
       const chunkEnd = feed + 1 + size;
       if (size > 0) {
         if (chunkEnd + 2 > end) return 0;
@@ -90,6 +98,22 @@ export class Body {
   #refuse(status: number): 0 {
     this.status = status;
     return 0;
+  }
+}
+
+/**
+ * Moves the contents of a complete chunked body together, to offset `start`. The body begins at
+ * `start`, and `Body` has found its end. Returns the offset after the contents.
+ */
+export function joinChunks(bytes: Buffer, start: number): number {
+  let to = start;
+  for (let at = start; ; ) {
+    const feed = bytes.indexOf(LF, at);
+    const size = readSize(bytes, at, feed - 1);
+    if (size <= 0) return to;
+    bytes.copyWithin(to, feed + 1, feed + 1 + size);
+    to += size;
+    at = feed + 1 + size + 2;
   }
 }
 

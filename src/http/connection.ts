@@ -1,21 +1,13 @@
 import type { Socket } from "bun";
-import { assert } from "../assert.ts";
-import { HTTP_HEAD_BYTES_MAX, HTTP_WAITING_BYTES_MAX } from "../settings/limits.ts";
-import { Body, ENCODED_BODY_BYTES_MAX } from "./body.ts";
+import { HTTP_BODY_BYTES_PER_SECOND_MIN } from "../settings/limits.ts";
 import type { EvictableConnection } from "./connection-eviction.ts";
 import type { HttpExchange } from "./exchange.ts";
-import { canBeginHead, hasBareFeed, head, readHead } from "./head.ts";
-import { InputBuffer } from "./input-buffer.ts";
+import { head, headerValue } from "./head.ts";
+import { INCOMPLETE, pathIn, RequestReader } from "./request-reader.ts";
 import type { HttpResponse } from "./response.ts";
 import type { ServerState } from "./server-state.ts";
 
-/** The empty line after a request head, as bytes: five times as fast to search for as a string. */
-const HEAD_END = Buffer.from("\r\n\r\n");
 const CONTINUE = Buffer.from("HTTP/1.1 100 Continue\r\n\r\n");
-const CR = 0x0d;
-const LF = 0x0a;
-/** Largest size of one request in bytes. Bytes beyond it belong to the next request. */
-const REQUEST_BYTES_MAX = HTTP_HEAD_BYTES_MAX + ENCODED_BODY_BYTES_MAX;
 const METHOD_GET = 0x20544547; // "GET " in little endian
 
 /**
@@ -38,15 +30,15 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
   targetBytes = 0;
   /** Number of complete requests that were received so far. */
   requests = 0;
+  /** Client network to which the buffered bytes count; undefined for a trusted proxy. */
+  readonly network: string | undefined;
   readonly #socket: Socket<HttpConnection>;
   readonly #server: ServerState<HttpConnection>;
   #state: State = "reading";
   /** Seconds since the server's start at which the connection began to wait for its client. */
   #since: number;
-  readonly #input = new InputBuffer();
-  /** Finds the end of the current request's body; undefined while the head is incomplete. */
-  #body: Body | undefined;
-  /** Number of bytes that this connection has added to `ServerState.bufferedBytes`. */
+  readonly #reader: RequestReader;
+  /** Number of bytes that this connection has added to `ServerState.buffered`. */
   #counted = 0;
   #paused = false;
   #unsent: Buffer = Buffer.alloc(0);
@@ -60,14 +52,16 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
     this.#server = server;
     this.#since = server.seconds;
     this.peer = socket.remoteAddress;
+    this.network = server.networkOf(this.peer);
+    this.#reader = new RequestReader(server.bodyBytesMax, (expects) => this.#onBody(expects));
   }
 
-  forwardedFor(): string {
-    const { forwarded, forwardedLines } = head;
-    const lines = Array.from({ length: forwardedLines }, (_, line) =>
-      this.#input.bytes.toString("latin1", forwarded[2 * line], forwarded[2 * line + 1]),
-    );
-    return lines.join(",");
+  header(name: string): string | undefined {
+    return headerValue(this.#reader.input.bytes, name);
+  }
+
+  body(): Buffer {
+    return this.#reader.body();
   }
 
   respond(response: HttpResponse): void {
@@ -85,7 +79,7 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
   /** Handles received bytes. The connection takes over the buffer and may change it. */
   receive(chunk: Buffer): void {
     if (this.#isLast) return;
-    this.#input.append(chunk);
+    this.#reader.append(chunk);
     this.#run();
     this.#countBuffer();
   }
@@ -112,10 +106,14 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
   }
 
   /**
-   * Closes the connection if it waited for its client for over `seconds`. Returns whether it did.
+   * Closes the connection if it waited for its client for over `seconds`. Returns whether it did. A
+   * body that arrives with at least `HTTP_BODY_BYTES_PER_SECOND_MIN` may take longer.
    */
   expire(seconds: number): boolean {
-    if (this.#state === "handling" || this.#server.seconds - this.#since <= seconds) return false;
+    if (this.#state === "handling") return false;
+    const received = this.#reader.isInBody ? this.#reader.input.length : 0;
+    const allowed = seconds + received / HTTP_BODY_BYTES_PER_SECOND_MIN;
+    if (this.#server.seconds - this.#since <= allowed) return false;
     this.end();
     return true;
   }
@@ -134,59 +132,25 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
   /** Handles complete requests in the input, until a request does not get its response at once. */
   #run(): void {
     this.#running = true;
-    while (this.#state === "reading" && this.#input.length > 0 && this.#next());
+    while (this.#state === "reading" && this.#reader.input.length > 0 && this.#next());
     this.#running = false;
   }
 
   /** Handles or refuses the next request in the input; returns false when it is incomplete. */
   #next(): boolean {
-    if (this.#body !== undefined) return this.#readBody(this.#body);
-    this.#skipEmptyLines();
-    const input = this.#input;
-    const found = input.bytes.indexOf(HEAD_END, Math.max(input.at, input.searched));
-    const end = found + HEAD_END.length;
-    if (found < 0 || end > input.end) return this.#keepPartialHead();
-    if (end - input.at > HTTP_HEAD_BYTES_MAX) return this.#refuse(431);
-    const status = readHead(input.bytes, input.at, end);
-    if (status !== 0) return this.#refuse(status);
-    if (head.bodyBytes === 0 && !head.isChunked) return this.#take(end);
-    const length = head.bodyBytes;
-    this.#body = new Body(end - input.at, { isChunked: head.isChunked, length });
-    if (head.expectsContinue && end === input.end && this.#body.status === 0) {
-      this.#socket.write(CONTINUE);
-    }
-    return this.#readBody(this.#body);
+    const status = this.#reader.next();
+    if (status === INCOMPLETE) return false;
+    return status === 0 ? this.#take() : this.#refuse(status);
   }
 
-  /**
-   * Keeps a request with a body in the input until all of the body was received. Its bytes count as
-   * buffered; their content is ignored.
-   */
-  #readBody(body: Body): boolean {
-    const { bytes, at, end } = this.#input;
-    const length = body.find(bytes, at, end);
-    if (body.status !== 0) return this.#refuse(body.status);
-    if (length === 0) return false;
-    this.#body = undefined;
-    // The shared object `head` may meanwhile describe a request of another connection.
-    readHead(bytes, at, at + body.headBytes);
-    return this.#take(at + length);
+  #onBody(expectsContinue: boolean): void {
+    this.#since = this.#server.seconds;
+    if (expectsContinue) this.#socket.write(CONTINUE);
   }
 
-  /** Skips the empty lines that some clients send after a body (RFC 9112 §2.2). */
-  #skipEmptyLines(): void {
-    const input = this.#input;
-    const { bytes } = input;
-    while (bytes[input.at] === CR && input.at + 1 < input.end && bytes[input.at + 1] === LF) {
-      input.at += 2;
-    }
-  }
-
-  /** Handles the request with the parsed head `head` that ends before `end` in the input. */
-  #take(end: number): true {
-    const { bytes } = this.#input;
-    assert(end <= this.#input.end, "A request ends within the bytes that came");
-    this.#input.at = end;
+  /** Handles the request that the reader found last, whose parsed head is `head`. */
+  #take(): true {
+    const { bytes } = this.#reader.input;
     this.#state = "handling";
     if (this.requests++ === 0) this.#server.onFirstRequest(this);
     this.#isLast = head.isLast;
@@ -194,7 +158,7 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
       bytes.readUInt32LE(head.methodStart) === METHOD_GET
         ? "GET"
         : bytes.toString("latin1", head.methodStart, head.methodEnd);
-    this.path = bytes.toString("latin1", head.pathStart, head.pathEnd) || "/";
+    this.path = pathIn(bytes);
     this.query = bytes.toString("latin1", head.queryStart, head.targetEnd);
     this.targetBytes = head.targetEnd - head.pathStart;
     this.#server.handle(this);
@@ -203,21 +167,6 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
     this.path = "";
     this.query = "";
     return true;
-  }
-
-  /**
-   * Keeps an incomplete head (request line and headers) in the input until more bytes are received.
-   * Refuses the request when the bytes cannot become a valid head.
-   */
-  #keepPartialHead(): boolean {
-    const { bytes, at, end, searched, length } = this.#input;
-    if (length === 0) return false;
-    if (length > HTTP_HEAD_BYTES_MAX) return this.#refuse(431);
-    const first = bytes[at]!;
-    if (!canBeginHead(first) && !(first === CR && length === 1)) return this.#refuse(400);
-    if (hasBareFeed(bytes, Math.max(at, searched), end)) return this.#refuse(400);
-    this.#input.searched = Math.max(at, end - HEAD_END.length + 1);
-    return false;
   }
 
   #refuse(status: number): true {
@@ -231,20 +180,23 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
   /**
    * Updates the number of bytes that are buffered. Pauses reading from the socket while the input
    * has more bytes than one request may have, so that the rest waits in the network's buffers.
-   * Refuses the request when all connections together buffer too many bytes.
+   * Refuses the request when all connections, or those of its network, buffer too many bytes.
    */
   #countBuffer(): void {
-    const rest = this.#isLast ? 0 : this.#input.length;
-    this.#input.shrink(rest);
-    const grown = this.#input.bytes.length - this.#counted;
-    this.#counted += grown;
-    this.#server.bufferedBytes += grown;
-    assert(this.#server.bufferedBytes >= 0, "Connections buffer no less than 0 bytes");
-    if (grown > 0 && this.#server.bufferedBytes > HTTP_WAITING_BYTES_MAX) {
-      this.#refuseForRoom();
-      return;
+    const { input } = this.#reader;
+    const rest = this.#isLast ? 0 : input.length;
+    input.shrink(rest);
+    const grown = input.bytes.length - this.#counted;
+    if (grown !== 0) {
+      const { buffered } = this.#server;
+      this.#counted += grown;
+      buffered.add(this.network, grown);
+      if (grown > 0 && buffered.isOver(this.network, this.#counted)) {
+        this.#refuseForRoom();
+        return;
+      }
     }
-    const isPaused = rest > REQUEST_BYTES_MAX;
+    const isPaused = rest > this.#reader.bytesMax;
     if (isPaused === this.#paused) return;
     this.#paused = isPaused;
     if (isPaused) this.#socket.pause();

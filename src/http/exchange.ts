@@ -16,8 +16,16 @@ export interface HttpExchange {
   readonly targetBytes: number;
   /** IP address of the connection's other end, which may be a proxy. */
   readonly peer: string;
-  /** Returns the values of all `X-Forwarded-For` headers, joined with commas. */
-  forwardedFor(): string;
+  /**
+   * Returns the values of all headers with this name, joined with commas; undefined when there is
+   * none. `name` is in lower case and has letters and hyphens only.
+   */
+  header(name: string): string | undefined;
+  /**
+   * Returns the content of the request's body, without the framing of chunks. The bytes are a view
+   * into the connection's buffer.
+   */
+  body(): Buffer;
   /**
    * Sends the response. It may be called after the handler has returned. Does nothing when the
    * connection is closed.

@@ -1,4 +1,5 @@
 import { HTTP_HEADERS_MAX, HTTP_METHOD_CHARS_MAX } from "../settings/limits.ts";
+import { classes, HOST, METHOD, TARGET, TOKEN, VALUE } from "./byte-classes.ts";
 
 /**
  * Parses the head of an HTTP request (RFC 9112) without allocating memory.
@@ -37,11 +38,11 @@ export const head = {
   /** Whether the client sends its body only after an interim response (`Expect: 100-continue`). */
   expectsContinue: false,
   /**
-   * Number of `X-Forwarded-For` headers. The array `forwarded` holds the start and end offset of
-   * each value.
+   * Number of headers. For each, the array `headers` holds the offsets of four positions: start and
+   * end of its name, start and end of its value.
    */
-  forwardedLines: 0,
-  forwarded: new Int32Array(2 * HTTP_HEADERS_MAX),
+  headerCount: 0,
+  headers: new Int32Array(4 * HTTP_HEADERS_MAX),
 };
 
 const CR = 0x0d;
@@ -58,29 +59,6 @@ const LOWER = 0x20;
 const LETTER_MIN = 0x61;
 const LENGTH_DIGITS_MAX = 15;
 
-/**
- * Bit in `classes` for bytes that a token, such as a method or a header name, may contain. The next
- * constants are bits for other parts of a head.
- */
-const TOKEN = 1;
-const TARGET = 2;
-const VALUE = 4;
-const HOST = 8;
-const METHOD = 16;
-const classes = new Uint8Array(256);
-const mark = (kind: number, pattern: RegExp) => {
-  for (let byte = 0; byte < 256; byte++) {
-    if (pattern.test(String.fromCharCode(byte))) classes[byte]! |= kind;
-  }
-};
-// All registered methods consist of capital letters and hyphens (RFC 9110 §16.1).
-mark(METHOD, /[A-Z-]/);
-mark(TOKEN, /[!#$%&'*+.^_`|~0-9A-Za-z-]/);
-// A URL must not contain UTF-8 bytes, but browsers and scripts send them in query strings.
-mark(TARGET, /[\x21-\x7e\x80-\xff]/);
-mark(VALUE, /[\t\x20-\x7e\x80-\xff]/);
-mark(HOST, /[A-Za-z0-9._~%:[\]-]/);
-
 const ascii = (text: string) => Buffer.from(text, "latin1");
 const VERSION = ascii(" HTTP/1.");
 const HTTP = ascii("http://");
@@ -89,16 +67,10 @@ const HOST_NAME = ascii("host");
 const CONNECTION = ascii("connection");
 const CONTENT_LENGTH = ascii("content-length");
 const TRANSFER_ENCODING = ascii("transfer-encoding");
-const FORWARDED_FOR = ascii("x-forwarded-for");
 const EXPECT = ascii("expect");
 const CONTINUE = ascii("100-continue");
 const CLOSE = ascii("close");
 const CHUNKED = ascii("chunked");
-
-/** Whether a request's head can begin with this byte. */
-export function canBeginHead(byte: number): boolean {
-  return (classes[byte]! & METHOD) !== 0;
-}
 
 /**
  * Whether the bytes of an incomplete head contain a line that does not end with CRLF. Such a head
@@ -111,11 +83,6 @@ export function hasBareFeed(bytes: Buffer, from: number, end: number): boolean {
     at = bytes.indexOf(LF, at + 1);
   }
   return false;
-}
-
-/** Whether a header's value may contain this byte. */
-export function isValueByte(byte: number): boolean {
-  return (classes[byte]! & VALUE) !== 0;
 }
 
 /**
@@ -181,7 +148,8 @@ function readHeaders(bytes: Uint8Array, from: number, end: number, isNew: boolea
   head.bodyBytes = 0;
   head.isChunked = false;
   head.expectsContinue = false;
-  head.forwardedLines = 0;
+  head.headerCount = 0;
+  const { headers } = head;
   for (let at = from; at < end; ) {
     if (++lines > HTTP_HEADERS_MAX) return 431;
     const name = at;
@@ -196,8 +164,14 @@ function readHeaders(bytes: Uint8Array, from: number, end: number, isNew: boolea
     while (start < stop && isBlank(bytes[stop - 1]!)) stop--;
     at += 2;
 
-    // The six headers that are evaluated have names of different lengths, so the length selects the
-    // name.
+    const index = 4 * (lines - 1);
+    headers[index] = name;
+    headers[index + 1] = nameEnd;
+    headers[index + 2] = start;
+    headers[index + 3] = stop;
+
+    // The five headers that decide about the request's end and the connection have names of
+    // different lengths, so the length selects the name.
     switch (nameEnd - name) {
       case HOST_NAME.length:
         if (!isWord(bytes, name, HOST_NAME)) break;
@@ -216,20 +190,40 @@ function readHeaders(bytes: Uint8Array, from: number, end: number, isNew: boolea
         if (++codings > 1 || !isNew || !isWhole(bytes, start, stop, CHUNKED)) return 400;
         head.isChunked = true;
         break;
-      case FORWARDED_FOR.length:
-        if (!isWord(bytes, name, FORWARDED_FOR)) break;
-        head.forwarded[2 * head.forwardedLines] = start;
-        head.forwarded[2 * head.forwardedLines + 1] = stop;
-        head.forwardedLines++;
-        break;
       case EXPECT.length:
         if (!isNew || !isWord(bytes, name, EXPECT)) break;
         head.expectsContinue = isWhole(bytes, start, stop, CONTINUE);
     }
   }
+  head.headerCount = lines;
   // An HTTP/1.0 request may have no `Host`. Health checks of proxies use HTTP/1.0.
   if (hosts === 0 && isNew) return 400;
   return lengths + codings <= 1 ? 0 : 400;
+}
+
+/**
+ * Returns the values of all headers with this name in the head that `readHead` parsed last, joined
+ * with commas; undefined when there is none. `name` is in lower case; `bytes` are those that
+ * `readHead` got.
+ */
+export function headerValue(bytes: Buffer, name: string): string | undefined {
+  const { headers, headerCount } = head;
+  let value: string | undefined;
+  for (let index = 0; index < 4 * headerCount; index += 4) {
+    const start = headers[index]!;
+    if (headers[index + 1]! - start !== name.length || !isNamed(bytes, start, name)) continue;
+    const line = bytes.toString("latin1", headers[index + 2], headers[index + 3]);
+    value = value === undefined ? line : `${value},${line}`;
+  }
+  return value;
+}
+
+/** Whether the letters and hyphens at offset `at` are `name`, in upper or lower case. */
+function isNamed(bytes: Uint8Array, at: number, name: string): boolean {
+  for (let i = 0; i < name.length; i++) {
+    if ((bytes[at + i]! | LOWER) !== name.charCodeAt(i)) return false;
+  }
+  return true;
 }
 
 function startsWith(bytes: Uint8Array, at: number, text: Uint8Array): boolean {

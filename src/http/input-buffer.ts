@@ -21,9 +21,10 @@ export class InputBuffer {
 
   /**
    * Adds received bytes. Takes over `chunk` without copying it when no other bytes wait, so the
-   * caller must not use it afterwards.
+   * caller must not use it afterwards. `expected` is the number of bytes that are expected in all;
+   * a buffer that grows by doubling does not grow beyond it without need.
    */
-  append(chunk: Buffer): void {
+  append(chunk: Buffer, expected = Number.POSITIVE_INFINITY): void {
     const { length } = this;
     if (length === 0) {
       this.bytes = chunk;
@@ -33,7 +34,7 @@ export class InputBuffer {
       return;
     }
     if (this.end + chunk.length > this.bytes.length || this.at > 0) {
-      this.#moveTo(Math.max(2 * length, length + chunk.length));
+      this.#moveTo(Math.max(Math.min(2 * length, expected), length + chunk.length));
     }
     chunk.copy(this.bytes, this.end);
     this.end += chunk.length;

@@ -1,3 +1,4 @@
+import type { BufferedBytes } from "./buffered-bytes.ts";
 import type { HttpExchange } from "./exchange.ts";
 import type { HttpResponse } from "./response.ts";
 
@@ -5,6 +6,10 @@ import type { HttpResponse } from "./response.ts";
 export interface ServerState<Connection> {
   /** Handles a request. It must respond to the exchange exactly once, and must not throw. */
   handle(exchange: HttpExchange): void;
+  /** Returns the largest size in bytes of the body of a request to this path. */
+  bodyBytesMax(path: string): number;
+  /** Returns the network of a client's address; undefined for a trusted proxy. */
+  networkOf(address: string): string | undefined;
   /** Called when a connection received its first request. */
   onFirstRequest(connection: Connection): void;
   /**
@@ -18,6 +23,6 @@ export interface ServerState<Connection> {
   date: string;
   /** Whether the server is stopping, so that each connection is closed after its next response. */
   isStopping: boolean;
-  /** Number of received bytes that all connections together keep in memory. */
-  bufferedBytes: number;
+  /** Received bytes that the connections keep in memory. */
+  readonly buffered: BufferedBytes;
 }

@@ -1,7 +1,12 @@
 import { closeSync } from "node:fs";
 import type { Socket, TCPSocketListener } from "bun";
 import { InvariantError } from "../assert.ts";
-import { HTTP_CONNECTIONS_MAX, IDLE_CONNECTION_SECONDS_MAX } from "../settings/limits.ts";
+import {
+  HTTP_BODY_BYTES_MAX,
+  HTTP_CONNECTIONS_MAX,
+  IDLE_CONNECTION_SECONDS_MAX,
+} from "../settings/limits.ts";
+import { BufferedBytes } from "./buffered-bytes.ts";
 import { HttpConnection } from "./connection.ts";
 import { OpenConnections, type OpenConnectionsOptions } from "./connection-eviction.ts";
 import { duplicate, type ListeningSocket } from "./listening-socket.ts";
@@ -27,10 +32,15 @@ export interface HttpServerOptions
   /** The socket from which connections are accepted. The server closes it when it stops. */
   socket: ListeningSocket;
   /**
-   * Returns the network of a client's IP address, for the bound `connectionsPerNetworkMax`. It
-   * returns undefined for a trusted proxy, whose connections are not bounded by network.
+   * Returns the network of a client's IP address, for the bounds of one network. It returns
+   * undefined for a trusted proxy, whose connections are not bounded by network.
    */
   networkOf?(address: string): string | undefined;
+  /**
+   * Returns the largest size in bytes of the body of a request to this path. The default is
+   * `HTTP_BODY_BYTES_MAX` for all paths.
+   */
+  bodyBytesMax?(path: string): number;
   /**
    * Number of open connections beyond which a new one evicts (closes) a connection that waits for
    * its client.
@@ -68,18 +78,20 @@ export function serveHttp(options: HttpServerOptions): HttpServer {
   const state: ServerState<HttpConnection> = {
     handle: options.handle,
     refusal: options.refusal,
+    bodyBytesMax: options.bodyBytesMax ?? (() => HTTP_BODY_BYTES_MAX),
+    networkOf,
     onFirstRequest: (connection) => open.onFirstRequest(connection),
     seconds: 0,
     date: httpDate(),
     isStopping: false,
-    bufferedBytes: 0,
+    buffered: new BufferedBytes(),
   };
   const acceptor = createAcceptor(socket.fd, {
     onOpen(socket: Socket<HttpConnection>) {
       socket.setNoDelay(true);
       const connection = new HttpConnection(socket, state);
       socket.data = connection;
-      if (!open.tryAdd(connection, networkOf(connection.peer))) socket.terminate();
+      if (!open.tryAdd(connection, connection.network)) socket.terminate();
       return open.hasRoom();
     },
     onClose: (connection) => open.remove(connection),

@@ -16,7 +16,7 @@ export interface ClientAddresses {
    * the address of a trusted proxy. Each proxy appends the address that it sees, so entries that a
    * client forged come earlier. The search ends at an entry that is no address.
    */
-  of(request: Pick<HttpExchange, "peer" | "forwardedFor">): string;
+  of(request: Pick<HttpExchange, "peer" | "header">): string;
   /**
    * Returns the network of a peer's address, whose addresses may all belong to one client: the
    * address itself for IPv4, its first 64 bits for IPv6. Undefined when the peer is a trusted
@@ -54,7 +54,7 @@ export function createClientAddresses(trustedProxies: readonly string[]): Client
       const peer = peerOf(request.peer);
       if (!peer.trusted) return peer.address;
       let { address } = peer;
-      for (const entry of lastEntries(request.forwardedFor())) {
+      for (const entry of lastEntries(request.header("x-forwarded-for") ?? "")) {
         const parsed = parse(withoutPort(entry));
         if (parsed === undefined) break;
         const hop = peerOf(parsed.toString());

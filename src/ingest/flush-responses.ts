@@ -1,11 +1,18 @@
 import type { HttpExchange } from "../http/exchange.ts";
 import type { HttpResponse } from "../http/response.ts";
 
-export interface FlushResponsesOptions {
-  /** Returns the response to a request whose event is durable in the log. */
-  stored(): HttpResponse;
-  /** Returns the response to a request whose event could not be stored. */
-  failed(error: unknown): HttpResponse;
+/** `Taken` describes the events that one request brought. */
+export interface FlushResponsesOptions<Taken> {
+  /** Returns the response to a request whose events are durable in the log. */
+  stored(taken: Taken): HttpResponse;
+  /** Returns the response to a request whose events could not be stored. */
+  failed(error: unknown, taken: Taken): HttpResponse;
+}
+
+/** Requests that wait for one flush, and what each brought in the same order. */
+interface Waiting<Taken> {
+  exchanges: HttpExchange[];
+  taken: Taken[];
 }
 
 /**
@@ -13,25 +20,31 @@ export interface FlushResponsesOptions {
  * records of one flush have the same promise, so the function adds one callback per flush instead
  * of one per request.
  */
-export function createFlushResponses({ stored, failed }: FlushResponsesOptions) {
+export function createFlushResponses<Taken>({ stored, failed }: FlushResponsesOptions<Taken>) {
   /** Requests that wait for a flush, by the promise that the records of the flush share. */
-  const flushes = new Map<Promise<void>, HttpExchange[]>();
+  const flushes = new Map<Promise<void>, Waiting<Taken>>();
 
-  return function respondWhenStored(flush: Promise<void>, exchange: HttpExchange): void {
+  return function respondWhenStored(
+    flush: Promise<void>,
+    exchange: HttpExchange,
+    brought: Taken,
+  ): void {
     const waiting = flushes.get(flush);
     if (waiting !== undefined) {
-      waiting.push(exchange);
+      waiting.exchanges.push(exchange);
+      waiting.taken.push(brought);
       return;
     }
     const exchanges = [exchange];
-    flushes.set(flush, exchanges);
-    const respond = (response: () => HttpResponse) => {
+    const taken = [brought];
+    flushes.set(flush, { exchanges, taken });
+    const respond = (response: (taken: Taken) => HttpResponse) => {
       flushes.delete(flush);
-      for (const it of exchanges) it.respond(response());
+      for (const [index, it] of exchanges.entries()) it.respond(response(taken[index]!));
     };
     flush.then(
       () => respond(stored),
-      (error) => respond(() => failed(error)),
+      (error) => respond((it) => failed(error, it)),
     );
   };
 }

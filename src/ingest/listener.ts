@@ -1,3 +1,4 @@
+import { TokenBuckets } from "../concurrency/rate-limiter.ts";
 import type { HttpExchange } from "../http/exchange.ts";
 import type { ListeningSocket } from "../http/listening-socket.ts";
 import type { HttpResponse } from "../http/response.ts";
@@ -5,11 +6,22 @@ import { type HttpServer, type HttpServerOptions, serveHttp } from "../http/serv
 import { LogUnavailable } from "../log/event-log.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
-import { HTTP_BODY_BYTES_MAX, HTTP_HEAD_BYTES_MAX, HTTP_HEADERS_MAX } from "../settings/limits.ts";
+import {
+  HTTP_BODY_BYTES_MAX,
+  HTTP_HEAD_BYTES_MAX,
+  HTTP_HEADERS_MAX,
+  SDK_BODY_BYTES_MAX,
+} from "../settings/limits.ts";
 import { createClientAddresses } from "./client-address.ts";
 import { createFlushResponses } from "./flush-responses.ts";
 import type { PixelOutcomes } from "./messages.ts";
-import { createEvictionCounter, createStatusCounter, registerConnectionGauge } from "./metrics.ts";
+import {
+  createEvictionCounter,
+  createSdkEventCounter,
+  createSdkStatusCounter,
+  createStatusCounter,
+  registerConnectionGauge,
+} from "./metrics.ts";
 import { createPixelEndpoint, type PixelEndpointOptions } from "./pixel/endpoint.ts";
 import {
   errorResponse,
@@ -20,17 +32,29 @@ import {
   robotsResponse,
   wrongMethodResponse,
 } from "./responses.ts";
+import type { TakenEvents } from "./sdk/endpoint.ts";
+import { sdkEndpoints } from "./sdk/paths.ts";
+import { sdkErrorResponse, successResponse } from "./sdk/responses.ts";
+import { createSdkRoutes } from "./sdk/routes.ts";
 
 export interface IngestListenerOptions
   extends Pick<HttpServerOptions, "connectionsMax" | "connectionsPerNetworkMax">,
-    Pick<PixelEndpointOptions, "source" | "log" | "recordClientAddress">,
-    Partial<Pick<PixelEndpointOptions, "pixelsPerSecondMax">> {
+    Pick<PixelEndpointOptions, "source" | "log" | "recordClientAddress"> {
+  /**
+   * Number of events per second that one source may send. Further ones are refused with status 429.
+   * 0 means no limit.
+   */
+  pixelsPerSecondMax?: number;
   /** CIDRs of proxies whose `X-Forwarded-For` header is trusted. */
   trustedProxies: readonly string[];
+  /** URL under which browsers reach the data plane; undefined when it is not set. */
+  publicUrl?: string | undefined;
   logger: Logger;
   metrics?: Metrics;
   /** Counts that the listener adds to. */
   outcomes?: PixelOutcomes;
+  /** Counts of stored events by source, which the listener adds to. */
+  received?: Map<string, number>;
 }
 
 export interface IngestListener {
@@ -41,13 +65,17 @@ export interface IngestListener {
 }
 
 /**
- * Creates the HTTP listener that receives pixels (events sent as GET requests). It passes each
- * request to the endpoint for its path, and responds to requests for unknown paths.
+ * Creates the HTTP listener that receives pixels (events sent as GET requests) and events of SDKs.
+ * It passes each request to the endpoint for its path, and responds to requests for unknown paths.
  */
 export function createIngestListener(options: IngestListenerOptions): IngestListener {
   const { logger, metrics, outcomes = { stored: 0, refused: 0 } } = options;
+  const { received = new Map() } = options;
   const clients = createClientAddresses(options.trustedProxies);
   const count = createStatusCounter(metrics);
+  const countSdk = createSdkStatusCounter(metrics);
+  const countSdkEvents = createSdkEventCounter(metrics);
+  const rate = new TokenBuckets({ perSecond: options.pixelsPerSecondMax ?? 0 });
   let server: HttpServer | undefined;
   if (metrics !== undefined) registerConnectionGauge(metrics, () => server?.connections() ?? 0);
 
@@ -56,26 +84,69 @@ export function createIngestListener(options: IngestListenerOptions): IngestList
     return errorResponse(status, message, headers);
   }
 
-  const pixel = createPixelEndpoint({
+  function refuseSdk(
+    origin: string | undefined,
+    status: number,
+    message: string,
+    headers?: Record<string, string>,
+  ): HttpResponse {
+    countSdk(status);
+    return sdkErrorResponse(origin, status, message, headers);
+  }
+
+  function noteStored(sourceId: string, events: number): void {
+    outcomes.stored += events;
+    received.set(sourceId, (received.get(sourceId) ?? 0) + events);
+  }
+
+  function noteFailed(err: unknown, events: number): void {
+    // The event log reports a failed disk once. A log line for each event would fill the disk
+    // further.
+    if (!(err instanceof LogUnavailable)) logger.error({ err }, "event log refused an event");
+    outcomes.refused += events;
+  }
+
+  const shared = {
     source: options.source,
     log: options.log,
     clients,
     recordClientAddress: options.recordClientAddress,
-    pixelsPerSecondMax: options.pixelsPerSecondMax ?? 0,
+    rate,
+  };
+  const pixel = createPixelEndpoint({
+    ...shared,
     refuse,
-    respondWhenStored: createFlushResponses({
-      stored() {
+    respondWhenStored: createFlushResponses<string>({
+      stored(sourceId) {
         count(200);
-        outcomes.stored++;
+        noteStored(sourceId, 1);
         return pixelResponse;
       },
       failed(err) {
-        // The event log reports a failed disk once. A log line for each event would fill the disk
-        // further.
-        if (!(err instanceof LogUnavailable)) logger.error({ err }, "event log refused an event");
-        outcomes.refused++;
-        const message = "The event could not be stored, try again later";
-        return refuse(503, message, { "Retry-After": "1" });
+        noteFailed(err, 1);
+        return refuse(503, "The event could not be stored, try again later", RETRY_SOON);
+      },
+    }),
+  });
+  const sdkHandlerAt = createSdkRoutes({
+    ...shared,
+    publicUrl: options.publicUrl,
+    refuse: refuseSdk,
+    respondWhenStored: createFlushResponses<TakenEvents>({
+      stored({ sourceId, origin, good, refused }) {
+        countSdk(200);
+        countSdkEvents(good, refused);
+        noteStored(sourceId, good);
+        return successResponse(origin);
+      },
+      failed(err, { origin, good }) {
+        noteFailed(err, good);
+        return refuseSdk(
+          origin,
+          503,
+          "The events could not be stored, try again later",
+          RETRY_SOON,
+        );
       },
     }),
   });
@@ -103,8 +174,10 @@ export function createIngestListener(options: IngestListenerOptions): IngestList
         return isRead(exchange) ? healthResponse : wrongMethod(exchange, readOnlyResponse);
       case "/robots.txt":
         return isRead(exchange) ? robotsResponse : wrongMethod(exchange, readOnlyResponse);
-      default:
-        return errorResponse(404, NOT_FOUND);
+      default: {
+        const handle = sdkHandlerAt(exchange.path);
+        return handle === undefined ? errorResponse(404, NOT_FOUND) : handle(exchange);
+      }
     }
   }
 
@@ -115,6 +188,7 @@ export function createIngestListener(options: IngestListenerOptions): IngestList
         socket,
         handle,
         refusal,
+        bodyBytesMax: (path) => (sdkEndpoints.has(path) ? SDK_BODY_BYTES_MAX : HTTP_BODY_BYTES_MAX),
         networkOf: clients.networkOf,
         ...(connectionsMax !== undefined && { connectionsMax }),
         ...(connectionsPerNetworkMax !== undefined && { connectionsPerNetworkMax }),
@@ -141,7 +215,10 @@ const isRead = ({ method }: HttpExchange) => method === "GET" || method === "HEA
  * because the two ports are easily confused.
  */
 const NOT_FOUND =
-  "There is nothing at this path: expected /pixel/v1/page or /pixel/v1/track; the API and the console have a port of their own";
+  "There is nothing at this path: expected /pixel/v1/page, /pixel/v1/track, /v1/batch or another path of SDKs; the API and the console have a port of their own";
+
+/** Headers of a response that asks the client to try again. */
+const RETRY_SOON = { "Retry-After": "1" };
 
 const wrongMethod = ({ method }: HttpExchange, response = wrongMethodResponse) =>
   method === "OPTIONS" ? preflightResponse : response;
@@ -154,9 +231,12 @@ function refusal(status: number): HttpResponse {
         `Expected a head of at most ${HTTP_HEAD_BYTES_MAX} bytes and ${HTTP_HEADERS_MAX} headers`,
       );
     case 413:
-      return errorResponse(413, `Expected a body of at most ${HTTP_BODY_BYTES_MAX} bytes`);
+      return errorResponse(
+        413,
+        `Expected a body of at most ${HTTP_BODY_BYTES_MAX} bytes, or of ${SDK_BODY_BYTES_MAX} for events of SDKs`,
+      );
     case 503:
-      return errorResponse(503, "Too many requests have come in part", { "Retry-After": "1" });
+      return errorResponse(503, "Too many requests have come in part", RETRY_SOON);
     case 505:
       return errorResponse(505, "Expected a request line that ends with HTTP/1.1");
     default:

@@ -22,6 +22,8 @@ export interface IngestSettings {
   port: number;
   trustedProxies: readonly string[];
   recordClientAddress: boolean;
+  /** URL under which browsers reach the data plane; absent when it is not set. */
+  publicUrl?: string | undefined;
   /**
    * Largest number of pixels per second and write key that this process accepts; 0 means no limit.
    * It is the configured rate divided by the number of processes.
@@ -87,6 +89,9 @@ export interface PixelOutcomes {
   refused: number;
 }
 
+/** Number of events of one source that were stored. */
+export type ReceivedCount = readonly [sourceId: string, count: number];
+
 /** File descriptor of the listening socket in each ingest process. */
 export const INGEST_SOCKET_FD = 3;
 
@@ -125,7 +130,7 @@ export type IngestMessage =
   | { type: "health"; health: LogHealth }
   /**
    * Sent every `INGEST_PULSE_MS` to show that the process is not blocked, with the outcomes since
-   * the last one.
+   * the last one, and the numbers of stored events by source.
    */
-  | { type: "pulse"; outcomes: PixelOutcomes }
+  | { type: "pulse"; outcomes: PixelOutcomes; received?: ReceivedCount[] }
   | { type: "metrics"; id: number; metrics: ProcessMetrics };

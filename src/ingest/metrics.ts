@@ -3,12 +3,27 @@ import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
 
 /**
- * Returns a function that counts a response by its status. The counts are transferred to the metric
- * when the metrics are read: calling `inc` with a label for each request would cost a tenth of the
- * request.
+ * Numbers of responses by status. They are transferred to a metric when the metrics are read:
+ * calling `inc` with a label for each request would cost a tenth of the request.
  */
+class StatusCounts {
+  readonly #counts = new Map<number, { status: number; answers: number }>();
+
+  add(status: number): void {
+    const counted = this.#counts.get(status);
+    if (counted === undefined) this.#counts.set(status, { status, answers: 1 });
+    else counted.answers++;
+  }
+
+  transferTo(counter: Counter<"status">): void {
+    counter.reset();
+    for (const { status, answers } of this.#counts.values()) counter.inc({ status }, answers);
+  }
+}
+
+/** Returns a function that counts a response to a pixel by its status. */
 export function createStatusCounter(metrics: Metrics | undefined): (status: number) => void {
-  const counts = new Map<number, { status: number; answers: number }>();
+  const counts = new StatusCounts();
   if (metrics !== undefined) {
     new Counter({
       name: "pixelmill_pixel_requests_total",
@@ -16,15 +31,50 @@ export function createStatusCounter(metrics: Metrics | undefined): (status: numb
       labelNames: ["status"],
       registers: [metrics],
       collect() {
-        this.reset();
-        for (const { status, answers } of counts.values()) this.inc({ status }, answers);
+        counts.transferTo(this);
       },
     });
   }
-  return (status) => {
-    const counted = counts.get(status);
-    if (counted === undefined) counts.set(status, { status, answers: 1 });
-    else counted.answers++;
+  return (status) => counts.add(status);
+}
+
+/** Returns a function that counts a response to a request of an SDK by its status. */
+export function createSdkStatusCounter(metrics: Metrics | undefined): (status: number) => void {
+  const counts = new StatusCounts();
+  if (metrics !== undefined) {
+    new Counter({
+      name: "pixelmill_sdk_requests_total",
+      help: "Requests of SDKs with events, by status",
+      labelNames: ["status"],
+      registers: [metrics],
+      collect() {
+        counts.transferTo(this);
+      },
+    });
+  }
+  return (status) => counts.add(status);
+}
+
+/** Returns a function that counts the events of SDKs that are stored, good ones and refused ones. */
+export function createSdkEventCounter(
+  metrics: Metrics | undefined,
+): (good: number, refused: number) => void {
+  const counts = { stored: 0, refused: 0 };
+  if (metrics !== undefined) {
+    new Counter({
+      name: "pixelmill_sdk_events_total",
+      help: "Events of SDKs that were stored, and that were stored as refused",
+      labelNames: ["outcome"],
+      registers: [metrics],
+      collect() {
+        this.reset();
+        for (const [outcome, events] of Object.entries(counts)) this.inc({ outcome }, events);
+      },
+    });
+  }
+  return (good, refused) => {
+    counts.stored += good;
+    counts.refused += refused;
   };
 }
 

@@ -7,7 +7,7 @@ const GIF = Buffer.from("R0lGODlhAQABAIAAAAAAAAAAACH5BAEAAAAALAAAAAABAAEAAAICRAE
  * Value of `Cache-Control` that forbids caching. A cached pixel would send no request, so its event
  * would be lost.
  */
-const NO_STORE = "no-store, no-cache, must-revalidate, private";
+export const NO_STORE = "no-store, no-cache, must-revalidate, private";
 const SHARED = {
   "Cache-Control": NO_STORE,
   Expires: "0",
@@ -17,6 +17,9 @@ const SHARED = {
   "Cross-Origin-Resource-Policy": "cross-origin",
   "Timing-Allow-Origin": "*",
 };
+
+/** Lets pages read the header of a 429 or 503 that says when to try again. */
+const EXPOSED = { "Access-Control-Expose-Headers": "Retry-After" };
 
 /** The response to a pixel whose event is durable. */
 export const pixelResponse = new HttpResponse(200, { "Content-Type": "image/gif", ...SHARED }, GIF);
@@ -32,9 +35,17 @@ export function errorResponse(
 ): HttpResponse {
   return new HttpResponse(
     status,
-    { "Content-Type": "application/json", ...SHARED, ...headers },
-    JSON.stringify({ message }),
+    { "Content-Type": "application/json", ...SHARED, ...EXPOSED, ...headers },
+    errorBody(status, message),
   );
+}
+
+/**
+ * Returns the JSON of an error. RudderStack's SDK for Python reads both members of every error; one
+ * without `code` it takes for a failure of the network, and sends its events again.
+ */
+export function errorBody(status: number, message: string): string {
+  return JSON.stringify({ message, code: status });
 }
 
 const METHODS = "GET, POST, OPTIONS";

@@ -1,6 +1,7 @@
 import type { Base, BaseOptions, Broker, Connection, ConnectionPool } from "@platformatic/kafka";
-import { addressOf, ClusterView, type MetadataAnswer } from "./cluster-view.ts";
-import type { KafkaLibrary } from "./library.ts";
+import { withTimeLimit } from "../concurrency/time-limit.ts";
+import { addressOf, ClusterView } from "./cluster-view.ts";
+import { type KafkaLibrary, type MetadataAnswer, requestMetadata } from "./library.ts";
 
 /** Asks the brokers which of them answer, and who leads which partition. */
 export interface BrokerHealth {
@@ -30,9 +31,6 @@ export interface BrokerHealth {
 }
 
 type Callback = (error: Error | null, connection?: Connection) => void;
-type MetadataApi = (
-  ...args: [Connection, string[], boolean, boolean, (error: unknown, answer: unknown) => void]
-) => void;
 
 /** Pause in milliseconds after a successful probe of a broker. */
 const PROBE_MS = 1_000;
@@ -116,7 +114,9 @@ class BrokerMonitor implements BrokerHealth {
 
   async askEach<T>(ask: (client: Base) => Promise<T>): Promise<T[]> {
     const asked = [...this.#asked.values()].filter(({ address }) => this.#answers(address));
-    const answers = asked.map(({ asker }) => Promise.race([ask(asker), rejectLate()]));
+    const answers = asked.map(({ asker }) =>
+      withTimeLimit(ask(asker), UNRESPONSIVE_MS, lateAnswer),
+    );
     const settled = await Promise.allSettled(answers);
     return settled.flatMap((it) => (it.status === "fulfilled" ? [it.value] : []));
   }
@@ -195,7 +195,7 @@ class BrokerMonitor implements BrokerHealth {
       asked.next = undefined;
       asked.since = performance.now();
       try {
-        this.#take(address, await this.#metadataOf(asker));
+        this.#take(address, await requestMetadata(this.#kafka, asker, [...this.#topics]));
         Object.assign(asked, { answered: true, error: undefined });
         next?.resolve();
       } catch (error) {
@@ -215,25 +215,6 @@ class BrokerMonitor implements BrokerHealth {
   #rejectNext(asked: ProbedBroker, error: unknown): void {
     asked.next?.reject(error);
     asked.next = undefined;
-  }
-
-  /** Asks one broker. The answer may have error codes for some topics and partitions. */
-  async #metadataOf(asker: Base): Promise<MetadataAnswer> {
-    const kafka = this.#kafka;
-    const topics = [...this.#topics];
-    return await new Promise((resolve, reject) => {
-      asker[kafka.kGetBootstrapConnection]((error, connection) => {
-        if (error) return reject(error);
-        asker[kafka.kGetApi]("Metadata", (error, api) => {
-          if (error) return reject(error);
-          (api as unknown as MetadataApi)(connection!, topics, false, false, (error, answer) => {
-            if (error instanceof kafka.ResponseError) resolve(error.response as MetadataAnswer);
-            else if (error) reject(error);
-            else resolve(answer as MetadataAnswer);
-          });
-        });
-      });
-    });
   }
 
   /** Waits until the next probe is due, or a refresh asks for it. */
@@ -294,7 +275,4 @@ class BrokerMonitor implements BrokerHealth {
   }
 }
 
-async function rejectLate(): Promise<never> {
-  await Bun.sleep(UNRESPONSIVE_MS);
-  throw new Error(`Expected the broker to answer within ${UNRESPONSIVE_MS} ms`);
-}
+const lateAnswer = () => new Error(`Expected the broker to answer within ${UNRESPONSIVE_MS} ms`);

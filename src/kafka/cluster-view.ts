@@ -1,9 +1,7 @@
 import type { ClusterTopicMetadata } from "@platformatic/kafka";
 import { epochOf, latestStatement, mostFrequent, statementsByPartition } from "./leader-epochs.ts";
-import type { KafkaProtocol } from "./library.ts";
+import type { MetadataAnswer } from "./library.ts";
 
-/** Answer of a broker to a request for metadata. */
-export type MetadataAnswer = Awaited<ReturnType<KafkaProtocol["metadataV12"]["api"]["async"]>>;
 type TopicAnswer = MetadataAnswer["topics"][number];
 export type ListedBroker = MetadataAnswer["brokers"][number];
 

@@ -1,6 +1,6 @@
 import type { Admin, Base, Connection, Consumer } from "@platformatic/kafka";
 import type { BrokerHealth } from "./broker-health.ts";
-import type { KafkaLibrary } from "./library.ts";
+import { type KafkaLibrary, requestBroker, requestMetadata } from "./library.ts";
 
 /** A broker that coordinates a group. */
 interface Coordinator {
@@ -49,9 +49,6 @@ type Internals = {
 };
 interface Coordinators {
   coordinators: Coordinator[];
-}
-interface Leaders {
-  topics: { partitions: { leaderEpoch: number }[] }[];
 }
 
 /** Requests of a member to its coordinator. */
@@ -186,43 +183,21 @@ async function coordinatorAt(
   group: string,
 ): Promise<Coordinator> {
   const args = [GROUP_KEY_TYPE, [group]];
-  const { coordinators } = await request<Coordinators>(kafka, broker, "FindCoordinator", args);
+  const { coordinators } = await requestBroker<Coordinators>(
+    kafka,
+    broker,
+    "FindCoordinator",
+    args,
+  );
   const { nodeId, host, port } = coordinators[0]!;
   return { nodeId, host, port };
 }
 
 /** Returns the sum of the leader epochs of the groups' topic; 0 if the broker does not show it. */
 async function epochsAt(kafka: KafkaLibrary, broker: Base): Promise<number> {
-  const args = [[GROUPS_TOPIC], false, false];
-  const asked = request<Leaders>(kafka, broker, "Metadata", args);
-  const { topics } = await asked.catch((error: { response?: Leaders }) => {
-    if (error.response === undefined) throw error;
-    return error.response;
-  });
+  const { topics } = await requestMetadata(kafka, broker, [GROUPS_TOPIC]);
   const epochs = topics.flatMap(({ partitions }) => partitions.map((it) => it.leaderEpoch));
   return epochs.reduce((sum, epoch) => sum + epoch, 0);
-}
-
-/** Sends a request to the broker that a client is for. */
-function request<T>(
-  { kGetApi, kGetBootstrapConnection }: KafkaLibrary,
-  broker: Base,
-  name: string,
-  args: readonly unknown[],
-): Promise<T> {
-  const { promise, resolve, reject } = Promise.withResolvers<T>();
-  const client = broker as unknown as Internals;
-  client[kGetBootstrapConnection]!((error: Error | null, connection?: Connection) => {
-    if (error) return reject(error);
-    client[kGetApi]!(name, (found: Error | null, api?: Api) => {
-      if (found) return reject(found);
-      api!(connection, ...args, (failed: Error | null, answer?: T) => {
-        if (failed) reject(failed);
-        else resolve(answer!);
-      });
-    });
-  });
-  return promise;
 }
 
 const withKey = ({ key, version }: Api, ask: Api): Api => Object.assign(ask, { key, version });

@@ -1,3 +1,4 @@
+import type { Base, Connection } from "@platformatic/kafka";
 import { boundConnections } from "./bounded-connections.ts";
 import { boundDecompression } from "./bounded-decompression.ts";
 import { BoundedReader } from "./bounded-reader.ts";
@@ -6,6 +7,9 @@ export type KafkaLibrary = typeof import("@platformatic/kafka");
 
 /** The part of the Kafka library that encodes requests and decodes answers, without its clients. */
 export type KafkaProtocol = Awaited<ReturnType<typeof importProtocol>>;
+
+/** Answer of a broker to a request for metadata. */
+export type MetadataAnswer = Awaited<ReturnType<KafkaProtocol["metadataV12"]["api"]["async"]>>;
 
 let protocol: Promise<KafkaProtocol> | undefined;
 /**
@@ -53,4 +57,50 @@ export async function loadKafkaLibrary(): Promise<KafkaLibrary> {
   if (!hasBoundConnections) boundConnections(kafka);
   hasBoundConnections = true;
   return kafka;
+}
+
+type Callback<T> = (error: Error | null, result?: T) => void;
+type Api = (...args: unknown[]) => void;
+/** Methods of the Kafka library's clients that its classes do not declare as public. */
+type Internals = Record<symbol, (...args: unknown[]) => void>;
+
+/**
+ * Sends a request by its name in Kafka's protocol to a bootstrap broker of `client`. Rejects with
+ * the Kafka library's error.
+ */
+export function requestBroker<T>(
+  { kGetApi, kGetBootstrapConnection }: KafkaLibrary,
+  client: Base,
+  name: string,
+  args: readonly unknown[],
+): Promise<T> {
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
+  const internals = client as unknown as Internals;
+  const answer: Callback<T> = (error, result) => (error ? reject(error) : resolve(result!));
+  const call = (connection: Connection): Callback<Api> => {
+    return (error, api) => (error ? reject(error) : api!(connection, ...args, answer));
+  };
+  const connected: Callback<Connection> = (error, connection) => {
+    if (error) reject(error);
+    else internals[kGetApi]!(name, call(connection!));
+  };
+  internals[kGetBootstrapConnection]!(connected);
+  return promise;
+}
+
+/**
+ * Asks a bootstrap broker of `client` for metadata. The answer may have error codes for some topics
+ * and partitions.
+ */
+export async function requestMetadata(
+  kafka: KafkaLibrary,
+  client: Base,
+  topics: readonly string[],
+): Promise<MetadataAnswer> {
+  try {
+    return await requestBroker(kafka, client, "Metadata", [topics, false, false]);
+  } catch (error) {
+    if (error instanceof kafka.ResponseError) return error.response as MetadataAnswer;
+    throw error;
+  }
 }

@@ -1,5 +1,6 @@
 import type { Live } from "../catalog/live-view.ts";
 import type { Destination } from "../catalog/model.ts";
+import type { ShownAnswer } from "../destinations/answers/receiver-answer.ts";
 import { parseJsonOrText } from "./model/input-event.ts";
 import type { EventOutcome, Output } from "./model/lane-event.ts";
 import { shownOutput } from "./model/shown-event.ts";
@@ -10,10 +11,15 @@ export interface TailMessage {
   stage: "received" | "delivered" | "dropped" | "dead-letter";
   sourceId: string;
   destinationId?: string;
+  /** When it happened, in milliseconds since the epoch. */
   at: number;
+  /** When the event was received. Absent in messages of nodes of older versions. */
+  receivedAt?: number;
   messageId: string;
   event?: unknown;
   reason?: string;
+  /** The answer of the receiver to an event that became a dead letter. */
+  response?: ShownAnswer | undefined;
 }
 
 export interface TailSubscriptions {
@@ -116,9 +122,13 @@ export class LiveTail implements TailSubscriptions {
         sourceId: laneEvent.input.sourceId,
         destinationId: id,
         at,
+        receivedAt: laneEvent.input.receivedAt,
         messageId: laneEvent.input.messageId,
         event: byCode ? shownOutput(bytes, this.overrideMembers) : parseJsonOrText(bytes),
-        ...(outcome.kind === "dead-letter" && { reason: outcome.reason }),
+        ...(outcome.kind === "dead-letter" && {
+          reason: outcome.reason,
+          ...(outcome.response && { response: outcome.response }),
+        }),
       });
     }
   }
@@ -175,6 +185,7 @@ export class LiveTail implements TailSubscriptions {
           stage: "received",
           sourceId: input.sourceId,
           at: input.receivedAt,
+          receivedAt: input.receivedAt,
           messageId: input.messageId,
           event: parseJsonOrText(input.event.json),
         });

@@ -7,6 +7,7 @@ import {
 import { LaneRegistry, type LaneRegistryParts } from "./lane-registry.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import type { LaneGauges } from "./monitoring/lane-gauges.ts";
+import type { Repetitions } from "./repetitions/repetitions.ts";
 import { expireJobs } from "./replays/expire.ts";
 import { LetterJobRunner } from "./replays/letter-job-runner.ts";
 import type { Retention } from "./retention/retention.ts";
@@ -55,6 +56,7 @@ export interface PartitionPipelineParts extends LaneRegistryParts {
   /** Returns the ledgers (stores of delivery progress) of all partitions, including this one's. */
   ledgers(): readonly Ledger[];
   retention: Retention;
+  repetitions: Repetitions;
 }
 
 /**
@@ -62,10 +64,11 @@ export interface PartitionPipelineParts extends LaneRegistryParts {
  * has a connection or replays.
  */
 export function openPartition(parts: PartitionPipelineParts): PartitionPipeline {
-  const { readers } = parts;
+  const { readers, repetitions } = parts;
   const lanes = new LaneRegistry(parts);
   const wake = (ids: readonly string[]) => lanes.refreshReplays(ids);
-  const trimmer = createTrimmer({ ...parts, lanes });
+  const keptFrom = (log: string) => repetitions.neededFrom(log);
+  const trimmer = createTrimmer({ ...parts, lanes, keptFrom });
   const sweep = createDeadLetterRetention({ ...parts, bounds: parts.deadLetterBounds });
   const letterJobs = new LetterJobRunner({ ...parts, wake });
 
@@ -77,13 +80,18 @@ export function openPartition(parts: PartitionPipelineParts): PartitionPipeline 
   const trim = setInterval(() => {
     void trimmer.run();
     void sweep.run();
+    void repetitions.checkpoint().catch((err) => {
+      parts.logger.warn({ err }, "positions of the search for repeated events not stored");
+    });
     void expireJobs({ ...parts, wake });
   }, TRIM_INTERVAL_MS);
 
   return {
     logs: () => readers.keys(),
     wake(range) {
-      if (range === undefined || readers.has(range.log)) lanes.wake(range);
+      if (range !== undefined && !readers.has(range.log)) return;
+      if (range !== undefined) repetitions.wake(range);
+      lanes.wake(range);
     },
     refreshReplays(ids) {
       wake(ids);
@@ -94,11 +102,13 @@ export function openPartition(parts: PartitionPipelineParts): PartitionPipeline 
     async close(drainMs = DRAIN_MS_MAX) {
       clearInterval(poll);
       clearInterval(trim);
+      const retention = [trimmer.stop(), sweep.stop()];
       await letterJobs.stop();
       const cut = setTimeout(() => lanes.abort(), drainMs);
       await lanes.stop();
       clearTimeout(cut);
-      await Promise.all([trimmer.stop(), sweep.stop()]);
+      await Promise.all(retention);
+      repetitions.close();
     },
   };
 }

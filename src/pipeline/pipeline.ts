@@ -1,6 +1,10 @@
 import type { Live } from "../catalog/live-view.ts";
+import { TimeSlicer } from "../concurrency/time-slicer.ts";
 import type { DestinationKind } from "../destinations/destination.ts";
 import { timeOfRecord } from "../event/record.ts";
+import { MinuteCounters } from "../figures/minute-counters.ts";
+import type { FigureRow } from "../figures/row.ts";
+import type { Series } from "../figures/series.ts";
 import type { DurableRange, LogReader } from "../log/event-log.ts";
 import type { Positions } from "../log/positions.ts";
 import type { TimeOf } from "../log/time-search.ts";
@@ -15,18 +19,22 @@ import { BatchPace } from "./lane/batch-pace.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import { LiveTail, type RemoteTail, type TailSubscriptions } from "./live-tail.ts";
 import { MemoryBudget } from "./memory-budget.ts";
+import { type CodeLogFilter, type CodeLogLine, CodeLogs } from "./monitoring/code-logs.ts";
+import { addLag, minuteFigures } from "./monitoring/lane-figures.ts";
 import { mergeGauges } from "./monitoring/lane-gauges.ts";
-import type { MinuteCounts } from "./monitoring/lane-history.ts";
 import { type LaneStatus, laneStatus } from "./monitoring/lane-status.ts";
 import { createLaneMetrics } from "./monitoring/metrics.ts";
 import { TenantLabels } from "./monitoring/tenant-labels.ts";
 import { openPartition, type PartitionPipeline } from "./partition-pipeline.ts";
 import { SharedReader, type SharedReaderParts } from "./reading/shared-reader.ts";
+import { type LatestOutcome, LatestOutcomes, type RecentFilter } from "./recent/latest-outcomes.ts";
+import { repetitionSearch } from "./repetitions/repetition-search.ts";
 import { registerReplayMetrics } from "./replays/metrics.ts";
 import { createReplayJobs, type ReplayJobs } from "./replays/replay-jobs.ts";
 import { createRetentionMetrics } from "./retention/metrics.ts";
 import { type Disk, noRetention, Retention, type RetentionBounds } from "./retention/retention.ts";
-import { Search } from "./search/search.ts";
+import { eventOutcomes, type FoundOutcome } from "./search/event-outcomes.ts";
+import { type FoundEvent, Search } from "./search/search.ts";
 
 /**
  * Delivers the events of the logs. For each destination, a lane reads, transforms and sends them.
@@ -42,12 +50,19 @@ export interface Pipeline {
   deadLetters: DeadLetters;
   replays: ReplayJobs;
   liveTail: TailSubscriptions;
+  /**
+   * Returns the outcomes of the latest `eventsMax` events on this node that match, newest first.
+   */
+  latestOutcomes(workspaceId: string, filter: RecentFilter, eventsMax: number): LatestOutcome[];
   /** Finds events that the logs still hold. */
   search: Search["find"];
+  /** Resolves with what became of found events at the destinations of their sources. */
+  outcomes(workspaceId: string, events: readonly FoundEvent[]): Promise<FoundOutcome[][]>;
+  /** Returns the latest lines of `log(...)` of live code on this node that match, newest first. */
+  codeLogs(workspaceId: string, filter: CodeLogFilter, limit: number): CodeLogLine[];
   /** Status of the delivery to a destination; undefined when nothing is delivered to it. */
   status(destinationId: string): LaneStatus | undefined;
-  /** Event counts of a destination for each minute of the last hour. */
-  minuteCounts(destinationId: string): MinuteCounts[];
+  figures: PipelineFigures;
   /**
    * Resolves with the total size of all event logs, and the time of receipt of their oldest event
    * in milliseconds since the epoch. The time is undefined when the logs are empty.
@@ -57,6 +72,14 @@ export interface Pipeline {
   failure(): string | undefined;
   /** Waits for running deliveries, up to a limit, stores their progress, and stops. */
   close(): Promise<void>;
+}
+
+/** Counts of a pipeline for the figures of destinations, sources and transformations. */
+export interface PipelineFigures {
+  /** Returns what was counted in the minute that began at the time `at`. */
+  minute(at: number): Map<Series, FigureRow>;
+  /** Resolves with rows that have only the current lag, for each series with a lag. */
+  lag(): Promise<Map<Series, FigureRow>>;
 }
 
 /** A pipeline whose partitions (each the events of some users) open and close while it runs. */
@@ -75,9 +98,7 @@ export interface PipelineHostParts {
    */
   live: Live;
   sandbox: Sandbox;
-  /**
-   * Log name → reader of this log, for all logs, for search and metrics. More may be added later.
-   */
+  /** Log name → reader, for all logs, for search and metrics. More may be added later. */
   readers: ReadonlyMap<string, LogReader>;
   decode: SharedReaderParts["decode"];
   eventOf: SharedReaderParts["eventOf"];
@@ -114,6 +135,8 @@ export interface PipelineHostParts {
   timeOf?: TimeOf;
   /** The disk that holds the event logs. Absent when other machines hold them. */
   disk?(): Disk;
+  /** Counts of stored and repeated events by source. Absent: they are not counted. */
+  received?: MinuteCounters;
   logger: Logger;
   metrics: Metrics;
   /**
@@ -123,6 +146,8 @@ export interface PipelineHostParts {
   metricsOfTenants?: boolean;
   clock?: Clock;
 }
+
+const never = new AbortController().signal;
 
 /** Creates a pipeline without partitions; `open` adds them. */
 export function createPipelineHost(parts: PipelineHostParts): PipelineHost {
@@ -137,8 +162,20 @@ export function createPipelineHost(parts: PipelineHostParts): PipelineHost {
     deadLetters: () => partitions.values().flatMap((ledger) => ledger.letters.counts()),
     heldBytes: () => memory.bytes,
   };
+  const gaugesOf = (destinationId: string) =>
+    mergeGauges(
+      [...partitions.keys()].flatMap((partition) => partition.gaugesOf(destinationId) ?? []),
+    );
   const tenants = new TenantLabels(parts.metricsOfTenants ?? true);
   const metrics = createLaneMetrics(parts.metrics, gauges, tenants);
+  const figureSources = {
+    histories: metrics.histories,
+    runs: metrics.runs,
+    received: parts.received ?? new MinuteCounters(0),
+    workspaceOf: (id: string) => gaugesOf(id)?.workspace ?? live.destination(id)?.workspaceId,
+    workspaceOfSource: (id: string) => live.sourceById(id)?.workspaceId,
+  };
+  const lagSlicer = new TimeSlicer();
   const logs = new SharedReader({ ...parts, metrics });
   const partitionLogs = { keys: () => partitions.keys().flatMap((partition) => partition.logs()) };
   const overrideMembers = [...parts.kinds.values()].flatMap((kind) => kind.overrideMembers ?? []);
@@ -148,9 +185,12 @@ export function createPipelineHost(parts: PipelineHostParts): PipelineHost {
     parts.remoteTail,
     overrideMembers,
   );
+  const latestOutcomes = new LatestOutcomes(live, clock, overrideMembers);
+  const codeLogs = new CodeLogs(clock);
   const search = new Search({ readers: parts.readers, clock });
   const { timeOf = timeOfRecord, retentionBounds = noRetention } = parts;
   const kept = createRetentionMetrics(parts.metrics, parts.readers, retentionBounds, timeOf);
+  const searchRepetitions = repetitionSearch({ ...parts, clock, timeOf, metrics });
   const replayedLogs = new SharedReader({ ...parts, metrics });
   const stopListening = parts.onDurable((range) => {
     for (const partition of partitions.keys()) partition.wake(range);
@@ -175,11 +215,15 @@ export function createPipelineHost(parts: PipelineHostParts): PipelineHost {
         disk: parts.disk,
         onGivenUp: (bytes) => kept.givenUp.inc(bytes),
       });
+      const repetitions = searchRepetitions(ledger, readers);
       const partition = openPartition({
         ...parts,
-        logs: logs.subset(readers),
-        replayedLogs: replayedLogs.subset(readers),
+        repetitions,
+        logs: logs.subset(readers, repetitions),
+        replayedLogs: replayedLogs.subset(readers, repetitions),
         liveTail,
+        latestOutcomes,
+        codeLogs,
         clock,
         metrics,
         memory,
@@ -207,14 +251,22 @@ export function createPipelineHost(parts: PipelineHostParts): PipelineHost {
       ledgers().map((ledger) => createDeadLetters(ledger, wake, clock.now, overrideMembers)),
     ),
     liveTail,
+    latestOutcomes: (...question) => latestOutcomes.list(...question),
     search: (query, signal) => search.find(query, signal),
+    outcomes: (workspaceId, events) => eventOutcomes({ live, ledgers }, workspaceId, events),
+    codeLogs: (workspaceId, filter, limit) => codeLogs.list(workspaceId, filter, limit),
     status(destinationId) {
-      const lane = mergeGauges(
-        [...partitions.keys()].flatMap((partition) => partition.gaugesOf(destinationId) ?? []),
-      );
+      const lane = gaugesOf(destinationId);
       return lane && laneStatus(lane, { clock, metrics });
     },
-    minuteCounts: (destinationId) => metrics.histories.minutes(destinationId, clock.now()),
+    figures: {
+      minute: (at) => minuteFigures(figureSources, at),
+      async lag() {
+        const rows = new Map<Series, FigureRow>();
+        await lagSlicer.each([...gauges.lanes()], (lane) => addLag(rows, lane), never);
+        return rows;
+      },
+    },
     keptEvents: () => kept.keptEvents(),
     failure: () =>
       ledgers()

@@ -4,7 +4,7 @@ import { familyOf, isPythonModuleName } from "../catalog/import-name.ts";
 import type { Revision } from "../catalog/model.ts";
 import { ApiError } from "../errors.ts";
 import type { CodeSelection, TestEvent, TestSuite } from "./publisher.ts";
-import { suiteOf } from "./testing/test-code.ts";
+import { suitesOf as suitesOfEvents } from "./testing/test-code.ts";
 import type { TestRunPlan } from "./testing/test-run.ts";
 
 type Item = CodeSelection["transformations"][number];
@@ -78,7 +78,7 @@ function suitesOf(item: Item, otherwise: TestEvent[] | undefined): TestSuite[] {
   const { testSuite = [] } = item;
   if (testSuite.some(({ input }) => input.length > 0)) return testSuite;
   const events = eventsIn(item);
-  return [suiteOf(events.length > 0 ? events : otherwise)];
+  return suitesOfEvents(events.length > 0 ? events : otherwise);
 }
 
 function checkOnce(path: string, revisions: readonly Revision[]): void {

@@ -18,7 +18,7 @@ import type {
 } from "./publisher.ts";
 import { toTestResult } from "./test-result.ts";
 import { runTests } from "./testing/run-tests.ts";
-import { suiteOf } from "./testing/test-code.ts";
+import { suitesOf } from "./testing/test-code.ts";
 import { createTests, type TestContext } from "./testing/test-context.ts";
 import { detailsOf, failuresOf } from "./testing/test-failures.ts";
 import type { CodeTestReport, TestRunPlan } from "./testing/test-run.ts";
@@ -54,7 +54,6 @@ export function createPublisher(parts: { catalog: Catalog; sandbox: Sandbox }): 
       events,
       ...more,
     };
-    let warnings: string[] = [];
     if (input.publish) {
       const destinationIds = kind === "transformation" ? (input.destinationIds ?? []) : [];
       const links = destinationIds.map((destinationId) => ({
@@ -63,13 +62,14 @@ export function createPublisher(parts: { catalog: Catalog; sandbox: Sandbox }): 
       }));
       // Unknown destinations are refused before any code runs.
       expectExisting(workspaceId, { ...change, links });
-      warnings = await tests(workspaceId, input.caller, (context) =>
+      return tests(workspaceId, input.caller, (context) =>
         publishOne(context, revision, input.events, { ...change, links }),
       );
-    } else {
-      await catalog.code.commit(workspaceId, change);
     }
-    return { resource: catalog.code.resource(workspaceId, kind, id), revision, warnings };
+    const resource = await catalog.code.commit(workspaceId, change, () =>
+      catalog.code.resource(workspaceId, kind, id),
+    );
+    return { resource, revision, warnings: [] };
   }
 
   function expectExisting(workspaceId: string, change: CodeChange): void {
@@ -84,13 +84,13 @@ export function createPublisher(parts: { catalog: Catalog; sandbox: Sandbox }): 
     revision: Revision,
     events: UpdateCodeInput["events"],
     change: CodeChange,
-  ): Promise<string[]> {
-    const { workspaceId, versionId } = revision;
+  ): Promise<StoredCode> {
+    const { workspaceId, kind, id, versionId } = revision;
     const code: TestRunPlan =
       revision.kind === "library"
         ? { transformations: [], libraries: [revision], withImporters: true }
         : {
-            transformations: [{ revision, suites: [suiteOf(events)] }],
+            transformations: [{ revision, suites: suitesOf(events) }],
             libraries: [],
             withImporters: false,
           };
@@ -104,8 +104,12 @@ export function createPublisher(parts: { catalog: Catalog; sandbox: Sandbox }): 
         const details = detailsOf(failures, versionId);
         throw new ApiError("invalid", "The code does not pass its tests", details);
       }
-      await catalog.code.commit(workspaceId, { ...change, ...publication(testRun) });
-      return warningsOf(testRun);
+      const resource = await catalog.code.commit(
+        workspaceId,
+        { ...change, ...publication(testRun) },
+        () => catalog.code.resource(workspaceId, kind, id),
+      );
+      return { resource, revision, warnings: warningsOf(testRun) };
     });
   }
 

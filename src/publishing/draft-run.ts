@@ -2,10 +2,10 @@ import type { Catalog } from "../catalog/catalog.ts";
 import type { ProgramOutcome, UserError } from "../sandbox/program.ts";
 import { checkImportNames, checkModuleName } from "./code-selection.ts";
 import type { DraftRunInput, DraftRunResult } from "./publisher.ts";
-import { outputsOf } from "./testing/suite-result.ts";
-import { suiteOf } from "./testing/test-code.ts";
-import { truncateMessage } from "./testing/test-failures.ts";
+import { outputsOf, toSuiteResult } from "./testing/suite-result.ts";
+import { defaultSuite, suitesOf } from "./testing/test-code.ts";
 import type { CodeTestReport, TestRunPlan } from "./testing/test-run.ts";
+import { truncateMessage } from "./testing/truncate-message.ts";
 
 /**
  * Plans the test run of drafts, which are code that is not stored. Their revisions exist only in
@@ -23,9 +23,15 @@ export function planDraftRun(
   checkImportNames(libraries);
   for (const library of libraries) checkModuleName(library);
   if (transformation === undefined) return { transformations: [], libraries, withImporters: false };
-  const { name, code, events, metadata } = transformation;
+  const { name, code, events, metadata, testSuite = [] } = transformation;
   const revision = catalog.code.draft(workspaceId, "transformation", { name, code, language });
-  const suites = [{ ...suiteOf(events), metadata }];
+  const cases = testSuite.map((suite) => ({ ...suite, isTestCase: true }));
+  const standIn = cases.length > 0 ? [] : [defaultSuite()];
+  const own = (events.length > 0 ? suitesOf(events) : standIn).map((suite) => ({
+    ...suite,
+    metadata,
+  }));
+  const suites = [...own, ...cases];
   return { transformations: [{ revision, suites }], libraries, withImporters: false };
 }
 
@@ -33,7 +39,9 @@ export function planDraftRun(
 export function toDraftRunResult({ transformations, libraries }: CodeTestReport): DraftRunResult {
   const [transformation] = transformations;
   const broken = libraries.find(({ error }) => error !== undefined);
-  const runs = transformation?.runs ?? [];
+  const all = transformation?.runs ?? [];
+  const runs = all.filter(({ suite }) => !suite.isTestCase);
+  const cases = all.filter(({ suite }) => suite.isTestCase);
   const error = broken?.error
     ? { library: broken.revision.importName ?? "", ...withShortMessage(broken.error) }
     : transformation?.error && withShortMessage(transformation.error);
@@ -47,6 +55,9 @@ export function toDraftRunResult({ transformations, libraries }: CodeTestReport)
       })),
     ),
     logs: runs.flatMap(({ report }) => report.logs),
+    ...(cases.length > 0 && {
+      testSuites: cases.map(({ suite, report }) => toSuiteResult(suite, report)),
+    }),
   };
 }
 

@@ -86,7 +86,12 @@ export interface TestSuite {
   input: TestEvent[];
   /** Per event, fields that replace those of the test metadata that `metadata(event)` returns. */
   metadata?: Record<string, unknown>[];
-  expectedOutput?: TestEvent[];
+  expectedOutput?: unknown[];
+  /**
+   * Whether the suite is a test case that is stored with the transformation. Its results are then
+   * apart from those of the request's events.
+   */
+  isTestCase?: boolean;
 }
 
 /**
@@ -103,6 +108,8 @@ export interface DraftRunInput extends CallerRequest {
     events: TestEvent[];
     /** Per event, fields that replace those of the test metadata that `metadata(event)` returns. */
     metadata: Record<string, unknown>[];
+    /** Test cases, as they are stored or edited. They run in addition to `events`. */
+    testSuite?: TestSuite[];
   };
   /**
    * Drafts of libraries. Each is used instead of the published library with the same importName.
@@ -125,15 +132,31 @@ export interface DraftRunResult {
    */
   results: ({ event: TestEvent } & ({ outputs: unknown[] } | { error: UserError }))[];
   logs: LogLine[];
+  /** One result per test case of the request; absent when it has none, or does not load. */
+  testSuites?: SuiteResult[];
 }
 
 /** One failure in a test run: the code, the event, and the error with its position. */
 export interface TestFailure {
   kind: CodeKind;
   revision: Revision;
-  /** Index of the test event; absent when the code did not load. */
+  /** Suite that failed; absent when the code did not load. */
+  suite?: TestSuite;
+  /** Index of the test event in its suite; absent when the outputs of the whole suite differ. */
   event?: number;
   error: UserError;
+  /** Differences between the expected and the actual outputs of the suite. */
+  differences?: Difference[];
+}
+
+/** One place at which an output is not as expected. */
+export interface Difference {
+  /** JSON pointer into the list of outputs, such as `/0/properties/title`. */
+  path: string;
+  /** JSON text of the expected value, cut after some characters; absent when none is expected. */
+  expected?: string;
+  /** JSON text of the actual value, cut after some characters; absent when there is none. */
+  actual?: string;
 }
 export interface ValidationResult {
   pass: boolean;
@@ -165,6 +188,9 @@ export interface SuiteResult {
   description?: string;
   status: "pass" | "fail" | "error";
   actualOutput: unknown[];
+  expectedOutput?: unknown[];
+  /** The first differences, when the status is `fail`. */
+  differences?: Difference[];
   errors: {
     message: string;
     event: TestEvent;
@@ -193,6 +219,8 @@ interface TestedItem {
 }
 interface TestOutput {
   output: { transformedEvents: unknown[]; logs: string[] };
+  /** Results of the test cases that are stored with the transformation. */
+  testCases?: SuiteResult[];
 }
 interface UserErrorText {
   error: string;

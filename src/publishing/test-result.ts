@@ -1,13 +1,16 @@
 import type { UserError } from "../sandbox/program.ts";
 import type { TestResult } from "./publisher.ts";
-import { transformedEvents } from "./testing/suite-result.ts";
-import { truncateMessage } from "./testing/test-failures.ts";
-import type { CodeTestReport, TransformationTestReport } from "./testing/test-run.ts";
+import { toSuiteResult, transformedEvents } from "./testing/suite-result.ts";
+import { failuresOfTransformation } from "./testing/test-failures.ts";
+import type { CodeTestReport } from "./testing/test-run.ts";
+import { truncateMessage } from "./testing/truncate-message.ts";
 
 /**
  * Converts a test report to the response of `/transformations/libraries/test`. Code counts as
- * failed when it does not load and when any of its test events fails, because RudderStack's GitHub
- * Action reads only whether the code failed. Pure function.
+ * failed when it does not load, when any of its test events fails and when an output is not as its
+ * suite expects, because RudderStack's GitHub Action reads only whether the code failed. The action
+ * compares `transformedEvents` with a file, so these are the outputs of the request's own events:
+ * stored test cases have their results apart. Pure function.
  */
 export function toTestResult({ transformations, libraries }: CodeTestReport): TestResult {
   const success: TestResult["successTestResults"] = [];
@@ -19,23 +22,22 @@ export function toTestResult({ transformations, libraries }: CodeTestReport): Te
   }
   for (const transformation of transformations) {
     const { id, name, versionId } = transformation.revision;
-    const reports = transformation.runs.map(({ report }) => report);
+    const { runs } = transformation;
+    const own = runs.filter(({ suite }) => !suite.isTestCase);
+    const cases = runs.filter(({ suite }) => suite.isTestCase);
+    const reports = (own.length > 0 ? own : cases).map(({ report }) => report);
+    const testCases = cases.map(({ suite, report }) => toSuiteResult(suite, report));
     const output = {
       transformedEvents: reports.flatMap(({ outcomes }) => transformedEvents(outcomes)),
       logs: reports.flatMap(({ logs }) => logs.map(({ text }) => text)),
     };
     const item = { transformerVersionID: versionId, id, name };
-    const error = firstError(transformation);
-    if (error) failed.push({ ...item, result: { ...errorFields(error), output } });
-    else success.push({ ...item, result: { output } });
+    const result = { output, ...(testCases.length > 0 && { testCases }) };
+    const error = failuresOfTransformation(transformation)[0]?.error;
+    if (error) failed.push({ ...item, result: { ...errorFields(error), ...result } });
+    else success.push({ ...item, result });
   }
   return { successTestResults: success, failedTestResults: failed };
-}
-
-function firstError({ error, runs }: TransformationTestReport): UserError | undefined {
-  if (error) return error;
-  const outcomes = runs.flatMap(({ report }) => report.outcomes);
-  return outcomes.flatMap((outcome) => ("error" in outcome ? [outcome.error] : []))[0];
 }
 
 function errorFields({ message, line, column }: UserError) {

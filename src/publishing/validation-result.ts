@@ -2,12 +2,12 @@ import type { Catalog } from "../catalog/catalog.ts";
 import type { Revision } from "../catalog/model.ts";
 import type { LibraryValidation, TransformationValidation, ValidationResult } from "./publisher.ts";
 import { toSuiteResult } from "./testing/suite-result.ts";
-import { truncateMessage } from "./testing/test-failures.ts";
 import type {
   CodeTestReport,
   LibraryTestReport,
   TransformationTestReport,
 } from "./testing/test-run.ts";
+import { truncateMessage } from "./testing/truncate-message.ts";
 
 /**
  * Converts a test report to the response with `validationOutput`. Published code that was tested

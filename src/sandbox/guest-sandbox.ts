@@ -1,10 +1,12 @@
 import type { Logger } from "pino";
 import type { Registry } from "prom-client";
 import { TEST_OUTPUT_BYTES_MAX } from "../settings/limits.ts";
+import { noLogs, testLogs } from "./batch/batch-logs.ts";
 import { BatchRun } from "./batch/batch-run.ts";
 import { CostlyPrograms } from "./batch/costly-programs.ts";
 import { endError, isBreach } from "./batch/end-errors.ts";
 import { batchBytes } from "./batch/frame-events.ts";
+import { unloadPrograms } from "./batch/load-program.ts";
 import { type ProgramSuspension, ProgramSuspensions } from "./batch/program-suspension.ts";
 import { runBatch } from "./batch/run-batch.ts";
 import { GUEST_ANSWER_BYTES_MAX, GUEST_MEMORY_POLL_MS } from "./guest-limits.ts";
@@ -83,12 +85,8 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
     graceMs: limits.graceMs,
     watchMs: GUEST_MEMORY_POLL_MS,
   });
-  const liveOptions = {
-    limits,
-    hostFunctions: options,
-    logs: false,
-    bytesMax: GUEST_BATCH_OUTPUT_BYTES_MAX,
-  };
+  const bytesMax = GUEST_BATCH_OUTPUT_BYTES_MAX;
+  const liveOptions = { limits, hostFunctions: options, bytesMax };
   const { cpuMs, wallMs } = limits;
   const exchangeLimits = { cpuMs, wallMs, replyBytesMax: GUEST_ANSWER_BYTES_MAX };
   const suspensions = new ProgramSuspensions(metrics, options.log);
@@ -102,7 +100,8 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
     suspended: () => suspensions.list(),
     guestCounts: () => ({ alive: starter.aliveCount, awaited: pool.waitingCount }),
     run,
-    check,
+    check: async (program, batch, budget) => (await checkAll(program, [batch], budget))[0]!,
+    checkAll,
     inspect,
     checkLibrary,
     async close() {
@@ -111,12 +110,16 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
     },
   };
 
-  async function run(program: Program, batch: ProgramBatch): Promise<ProgramOutcome[]> {
+  async function run(
+    program: Program,
+    batch: ProgramBatch,
+    logSink = noLogs,
+  ): Promise<ProgramOutcome[]> {
     const suspended = suspensions.errorFor(program);
     if (suspended) return counted(batch.events.map(() => ({ error: suspended })));
     const endTimer = metrics.runSeconds.startTimer();
     const culpritsMax = costly.culpritsLeft(program);
-    const run = new BatchRun(program, batch, { ...liveOptions, culpritsMax });
+    const run = new BatchRun(program, batch, { ...liveOptions, culpritsMax, logs: logSink });
     const { workspaceId, language } = program;
     const bytes = batchBytes(batch);
     // A batch that has cost the first guest goes on in the second one, so that it delays no other
@@ -130,7 +133,8 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
         runBatch(source, run, () => source.isLeaving),
       );
     }
-    const { outcomes, culprits, cpuMs } = run.finish();
+    const { outcomes, logs, culprits, cpuMs } = run.finish();
+    if (logs.length > 0) logSink.take(logs);
     endTimer();
     for (const cause of culprits) metrics.culprits.inc({ cause });
     costly.record(program, culprits.length, cpuMs);
@@ -148,36 +152,53 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
     return outcomes;
   }
 
-  async function check(
+  async function checkAll(
+    program: Program,
+    batches: readonly ProgramBatch[],
+    budget = new TestBudget(),
+  ): Promise<CheckReport[]> {
+    const { workspaceId, language } = program;
+    const reports: CheckReport[] = [];
+    const work = async (source: GuestSource) => {
+      for (const batch of batches) {
+        const last = reports.at(-1);
+        if (last && !last.error && !budget.error) unloadPrograms(await source.guest());
+        // A program that does not load would not load for the next batch either.
+        reports.push(last?.error ? last : await checkIn(source, program, batch, budget));
+      }
+      return reports;
+    };
+    const run = () => pool.useThrowAway(workspaceId, language, budget, work);
+    return failIfSpent(budget, run, (error) => {
+      const rest = batches.slice(reports.length);
+      return [...reports, ...rest.map((batch) => refusal(batch, error))];
+    });
+  }
+
+  /** Runs a program on one batch of test events in the guest that the source provides. */
+  async function checkIn(
+    source: GuestSource,
     program: Program,
     batch: ProgramBatch,
-    budget = new TestBudget(),
+    budget: TestBudget,
   ): Promise<CheckReport> {
-    const { workspaceId, language } = program;
     const bytesMax = budget.outputBytesLeft;
-    // One event that uses up its time is enough to refuse the code.
-    const testOptions = {
+    if (bytesMax === 0) return refusal(batch, tooMuchOutput);
+    const run = new BatchRun(program, batch, {
       limits,
       hostFunctions: options,
-      logs: true,
+      logs: testLogs,
       bytesMax,
+      // One event that uses up its time is enough to refuse the code.
       culpritsMax: 1,
       budget,
-    };
-    const refused = (from: number) =>
-      batch.events.slice(from).map(() => ({ error: tooMuchOutput }));
-    if (bytesMax === 0) return { outcomes: refused(0), logs: [] };
-    const runTest = async () => {
-      const run = new BatchRun(program, batch, testOptions);
-      await pool.useThrowAway(workspaceId, language, budget, (source) => runBatch(source, run));
-      const { error, outcomes, logs, bytes } = run.finish();
-      if (error) return { error, outcomes: [], logs };
-      budget.holdOutput(bytes);
-      return { outcomes: [...outcomes, ...refused(outcomes.length)], logs };
-    };
-    return failIfSpent(budget, runTest, (error) => {
-      return { outcomes: batch.events.map(() => ({ error })), logs: [] };
     });
+    await runBatch(source, run);
+    const { error, outcomes, logs, bytes } = run.finish();
+    if (error) return { error, outcomes: [], logs };
+    budget.holdOutput(bytes);
+    const refused = batch.events.slice(outcomes.length).map(() => ({ error: tooMuchOutput }));
+    return { outcomes: [...outcomes, ...refused], logs };
   }
 
   async function inspect(
@@ -265,6 +286,11 @@ async function failIfSpent<T>(
 const tooMuchOutput = {
   message: `Outputs of the tests of one request may be ${TEST_OUTPUT_BYTES_MAX} bytes together`,
 };
+
+/** Returns the report of a batch of test events that were not run. */
+function refusal({ events }: ProgramBatch, error: UserError): CheckReport {
+  return { outcomes: events.map(() => ({ error })), logs: [] };
+}
 
 function nameOf(outcome: ProgramOutcome): "failed" | "dropped" | "transformed" {
   if ("error" in outcome) return "failed";

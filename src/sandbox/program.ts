@@ -119,6 +119,19 @@ export interface LogLine {
   library?: string;
 }
 
+/** Receives the lines that user code writes with `log(...)` while a batch runs. */
+export interface LogSink {
+  /**
+   * Maximum number of lines. With 0, user code sends none: `log(...)` then costs nothing but its
+   * call.
+   */
+  lines: number;
+  /** Maximum size of all lines, in UTF-16 units of JSON. */
+  chars: number;
+  /** Called once, after the batch has run, if there are lines. */
+  take(lines: LogLine[]): void;
+}
+
 /**
  * Outcome of one input event: its output events, or an error. An empty list means that the code has
  * dropped the event.

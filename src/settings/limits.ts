@@ -36,6 +36,28 @@ export const PIXEL_ARRAY_GAPS_MAX = 500;
  */
 export const PIXEL_NUMBER_DIGITS_MAX = 15;
 /**
+ * Maximum nesting depth of the objects and arrays in an event of an SDK. A deeper event is refused,
+ * the others of its batch are kept.
+ */
+export const SDK_EVENT_LEVELS_MAX = 64;
+/**
+ * Maximum size of the JSON of an event of an SDK, with what it inherits from its batch. A larger
+ * event is refused, the others of its batch are kept.
+ */
+export const SDK_EVENT_BYTES_MAX = 262_144;
+/**
+ * Maximum size of the messageId of an SDK's event, as sent. An event with a larger one gets a
+ * messageId from the server.
+ */
+export const SDK_MESSAGE_ID_BYTES_MAX = 255;
+/** Maximum number of events in one request of an SDK. More are answered with 413. */
+export const SDK_BATCH_EVENTS_MAX = 100_000;
+/**
+ * Maximum size of the events of one request of an SDK, after those without a `context` or
+ * `integrations` have inherited those of the batch. Larger ones are answered with 413.
+ */
+export const SDK_BATCH_EVENTS_BYTES_MAX = 16 << 20;
+/**
  * Maximum size of a request's line and headers on the data plane. A larger one is answered with
  * 431. `PIXEL_TARGET_BYTES_MAX` limits the URL of a pixel.
  */
@@ -47,10 +69,26 @@ export const HTTP_HEADERS_MAX = 200;
  */
 export const HTTP_METHOD_CHARS_MAX = 32;
 /**
- * Maximum size of the body of a request to the data plane. The server reads and ignores the body. A
- * larger one is answered with 413.
+ * Maximum size of the body of a request to the data plane that is no SDK request. The server reads
+ * and ignores the body. A larger one is answered with 413.
  */
 export const HTTP_BODY_BYTES_MAX = 65_536;
+/**
+ * Maximum size of the body of an SDK request, both as sent and after decompression. A larger one is
+ * answered with 413. It is 4 MiB, up to which SDKs add events to a batch, and 1 MiB for the event
+ * that crosses this size.
+ */
+export const SDK_BODY_BYTES_MAX = 5 << 20;
+/**
+ * Maximum number of bytes by which the framing of its chunks makes a chunked body longer than the
+ * largest body. Beyond it, the body is answered with 413.
+ */
+export const HTTP_CHUNK_FRAMING_BYTES_MAX = 65_536;
+/**
+ * Average number of bytes per second with which a body must arrive once
+ * `IDLE_CONNECTION_SECONDS_MAX` have passed. A slower connection is closed.
+ */
+export const HTTP_BODY_BYTES_PER_SECOND_MIN = 8_192;
 /**
  * Maximum number of open HTTP connections of one ingest process, which accepts pixels. It is lower
  * if the process may open few file descriptors. Above it, a new connection closes an idle one.
@@ -61,6 +99,12 @@ export const HTTP_CONNECTIONS_MAX = 10_000;
  * pixels. Above it, a request is answered with 503, or its connection is closed.
  */
 export const HTTP_WAITING_BYTES_MAX = 64 << 20;
+/**
+ * Maximum size of the incomplete requests of one client network on one ingest process: of an IPv4
+ * address, or of the first 64 bits of an IPv6 address. Above it, a request is answered with 503, or
+ * its connection is closed. Trusted proxies have no such maximum.
+ */
+export const HTTP_WAITING_BYTES_PER_NETWORK_MAX = 16 << 20;
 /**
  * Time after which the server closes a connection that sends no request or does not read the
  * response.
@@ -77,8 +121,8 @@ export const FORWARDED_HOPS_MAX = 32;
  */
 export const RATE_BURST_SECONDS = 2;
 /**
- * Maximum size of the records that wait to be written to disk. Above it, a pixel is answered with
- * 503.
+ * Maximum size of the records that wait to be written to disk. Above it, requests with events are
+ * answered with 503.
  */
 export const LOG_PENDING_BYTES_MAX = 64 << 20;
 /**
@@ -114,6 +158,10 @@ export const JSON_LEVELS_MAX = 64;
 export const DETAILS_MAX = 20;
 /** Maximum length of a name of an item, such as a source, without spaces at its ends. */
 export const NAME_CHARS_MAX = 255;
+/** Maximum number of origins of web pages that a source's setting `allowedOrigins` lists. */
+export const SOURCE_ORIGINS_MAX = 100;
+/** Longest window of a source's setting `dedupSeconds`. */
+export const DEDUP_SECONDS_MAX = 86_400;
 /** Maximum length of the description of a transformation or library. */
 export const DESCRIPTION_CHARS_MAX = 4_096;
 /**
@@ -123,6 +171,8 @@ export const DESCRIPTION_CHARS_MAX = 4_096;
 export const ID_CHARS_MAX = 255;
 /** Maximum length of a member's e-mail address (RFC 3696: 320). */
 export const EMAIL_CHARS_MAX = 320;
+/** Maximum number of consent ids of a destination. */
+export const CONSENT_IDS_MAX = 100;
 /** Maximum size of the code of a transformation or library, in UTF-8. */
 export const CODE_BYTES_MAX = 1 << 20;
 /**
@@ -157,6 +207,8 @@ export const LISTS_OF_WORKSPACE_MAX = 4;
  * are the groups with the most dead letters.
  */
 export const DEAD_LETTER_GROUPS_MAX = 1_000;
+/** Maximum number of groups of dead letters that the filter of one replay or purge names. */
+export const DEAD_LETTER_FILTER_GROUPS_MAX = 200;
 /** Maximum number of dead letters (events that were given up) on one page of the API. */
 export const DEAD_LETTERS_PAGE_MAX = 1_000;
 /** Time after which a user who signed in to the console must sign in again. */
@@ -166,10 +218,21 @@ export const SESSION_SECONDS_MAX = 43_200;
  */
 export const SESSIONS_OF_TOKEN_MAX = 32;
 /**
- * Maximum number each of sources, destinations and connections in one response about a workspace's
- * state (the overview).
+ * Maximum number each of sources, destinations and problems in one overview of a workspace, the most
+ * urgent ones.
  */
-export const OVERVIEW_ITEMS_MAX = 500;
+export const OVERVIEW_ITEMS_MAX = 30;
+/** Maximum number of connections among them in one overview. */
+export const OVERVIEW_CONNECTIONS_MAX = 60;
+/**
+ * Maximum number each of sources, destinations and connections of a workspace whose state is
+ * measured: for the overview, and for lists with state.
+ */
+export const STATUS_ITEMS_MAX = 5_000;
+/** Maximum number of rows on one page of a list with state. */
+export const STATUS_PAGE_MAX = 100;
+/** Maximum number of points in one response with figures by time. */
+export const METRIC_POINTS_MAX = 400;
 /** Maximum number of suspended transformations of one workspace that one node lists. */
 export const SUSPENSIONS_SHOWN_MAX = 500;
 /**
@@ -193,6 +256,37 @@ export const TAILS_MAX = 100;
  */
 export const TAIL_PENDING_BYTES_MAX = 1 << 20;
 /**
+ * Maximum number of events in a response with recent events, and of those that each node keeps in
+ * memory of each outcome (`delivered`, `dropped`, `dead-letter`) at each destination: the latest ones.
+ */
+export const RECENT_EVENTS_MAX = 100;
+/**
+ * Maximum number of events of one outcome at one destination that a node takes into its recent
+ * events per second, after the first `RECENT_EVENTS_MAX`. Of more, it takes some.
+ */
+export const RECENT_EVENTS_PER_SECOND_MAX = 10;
+/** Maximum size of an event in the recent events. Of a longer one, only the outcome is kept. */
+export const RECENT_EVENT_BYTES_MAX = 64 << 10;
+/**
+ * Maximum memory for the recent events of one workspace, on each node. Above it, the destinations
+ * with the most bytes keep fewer events.
+ */
+export const RECENT_EVENTS_OF_WORKSPACE_BYTES_MAX = 8 << 20;
+/**
+ * Maximum memory for the recent events of all workspaces, on each node. Above it, the workspaces
+ * with the most bytes keep fewer events.
+ */
+export const RECENT_EVENTS_BYTES_MAX = 64 << 20;
+/**
+ * Maximum size of the events in one response with recent events: of those from the event logs, and
+ * of those in the memory of each node.
+ */
+export const RECENT_ANSWER_BYTES_MAX = 1 << 20;
+/** Maximum size of the newest events in the event logs that a request for recent events reads. */
+export const RECENT_SCAN_BYTES_MAX = 16 << 20;
+/** Maximum number of concurrent requests of one workspace for recent events. One more is answered with 429. */
+export const RECENT_REQUESTS_OF_WORKSPACE_MAX = 8;
+/**
  * Maximum number of events in the response to one search of stored events. A search without `limit`
  * returns at most 50.
  */
@@ -211,6 +305,11 @@ export const SEARCH_BYTES_MAX = 256 << 20;
 export const SEARCH_MS_MAX = 5_000;
 /** Maximum length of the cursor with which a request continues a search. */
 export const SEARCH_CURSOR_CHARS_MAX = 4_096;
+/**
+ * Maximum number of events in one export of a search, but for the last part of up to
+ * `SEARCH_EVENTS_MAX`. The last line of its response then has a cursor to continue.
+ */
+export const SEARCH_EXPORT_EVENTS_MAX = 10_000;
 /** Maximum length of each text in the filter of a search. */
 export const SEARCH_TEXT_CHARS_MAX = 1_024;
 /** Maximum number of concurrent searches of one workspace. One more is answered with 429. */
@@ -269,6 +368,41 @@ export const THROW_AWAY_GUESTS_MAX = 16;
  * workspace. Its further tests wait.
  */
 export const THROW_AWAY_GUESTS_OF_WORKSPACE_MAX = 4;
+
+// Alerts
+/** Maximum number of alert rules of a workspace. One more is answered with 409. */
+export const ALERT_RULES_OF_WORKSPACE_MAX = 100;
+/** Maximum number of receivers of alerts of a workspace. One more is answered with 409. */
+export const ALERT_RECEIVERS_OF_WORKSPACE_MAX = 20;
+/** Maximum number of e-mail addresses of one receiver of alerts. */
+export const ALERT_ADDRESSES_MAX = 20;
+/** Maximum length of the URL or another secret of a receiver of alerts. */
+export const ALERT_SECRET_CHARS_MAX = 2_048;
+/** Maximum number of items, such as destinations, that one alert rule names. */
+export const ALERT_SUBJECTS_MAX = 100;
+/** Maximum time for which an alert rule waits before an alert begins or ends. */
+export const ALERT_HOLD_SECONDS_MAX = 604_800;
+/**
+ * Maximum number of open alerts of a workspace. Further alerts begin when others have ended.
+ */
+export const ALERTS_OPEN_OF_WORKSPACE_MAX = 200;
+/** Maximum number of alerts of a workspace that are listed. Above it, the oldest are forgotten. */
+export const ALERTS_KEPT_OF_WORKSPACE_MAX = 1_000;
+/**
+ * Maximum number of notifications of a workspace in one hour, tests included. Further notifications
+ * wait. Those of alerts that end meanwhile are not sent.
+ */
+export const ALERT_NOTIFICATIONS_PER_HOUR_MAX = 120;
+/** Maximum number of attempts to send a notification. After the last one, it is given up. */
+export const ALERT_ATTEMPTS_MAX = 20;
+/** Maximum time between two attempts to send a notification. */
+export const ALERT_RETRY_MS_MAX = 600_000;
+/** Maximum time of one attempt to send a notification. */
+export const ALERT_SEND_MS_MAX = 10_000;
+/** Maximum length of the text of an alert. The rest is cut off. */
+export const ALERT_MESSAGE_CHARS_MAX = 1_000;
+/** Time between two evaluations of alert rules. */
+export const ALERT_EVALUATION_MS = 10_000;
 
 // User code
 /** Maximum CPU time of user code for one batch of events. */
@@ -329,6 +463,20 @@ export const GUEST_LOG_CHARS_MAX = 4_096;
  * Maximum size of all lines from `log(...)` in the result of a test run, in UTF-16 units of JSON.
  */
 export const GUEST_LOGS_CHARS_MAX = 131_072;
+/** Maximum number of lines from `log(...)` of live code that a node keeps for one workspace. */
+export const CODE_LOG_LINES_MAX = 1_000;
+/**
+ * Maximum number of lines from `log(...)` of one live transformation that a node takes in a second.
+ * Further lines of that second are not kept.
+ */
+export const CODE_LOG_LINES_PER_SECOND_MAX = 10;
+/** Maximum size of the lines from `log(...)` of live code that a node keeps for one workspace. */
+export const CODE_LOG_BYTES_MAX = 1 << 20;
+/**
+ * Maximum size of the lines from `log(...)` of live code that a node keeps for all workspaces. Above
+ * it, the workspace that logged longest ago loses its lines.
+ */
+export const CODE_LOGS_BYTES_MAX = 32 << 20;
 /** Maximum number of requests that user code may make with `fetch` for one batch of events. */
 export const FETCHES_MAX = 1_000;
 /**
@@ -402,6 +550,25 @@ export const GUESTS_MEMORY_SHARE_MAX = 0.5;
 export const GUEST_IDLE_MS_MAX = 60_000;
 
 // Delivery
+/**
+ * Maximum number of messageIds of one source that are kept to find events that were sent again.
+ * When a source sends more within the window of its setting `dedupSeconds`, the oldest are
+ * forgotten, and an event that repeats one of them is delivered again.
+ */
+export const DEDUP_IDS_OF_SOURCE_MAX = 500_000;
+/** Maximum number of messageIds of all sources that one node keeps; each takes 42 bytes. */
+export const DEDUP_IDS_MAX = 1_000_000;
+/**
+ * Maximum number of repeated events of a partition that are kept marked. The oldest marks are
+ * removed first; a destination that is still behind them gets these events again.
+ */
+export const DEDUP_MARKS_MAX = 100_000;
+/**
+ * Maximum number of bytes of each event log that are read after a start to find the messageIds
+ * within the window of the setting `dedupSeconds`. Events that repeat an older one are delivered
+ * again.
+ */
+export const DEDUP_READ_BYTES_MAX = 512 << 20;
 /** Maximum number of events in one batch for user code. */
 export const TRANSFORM_BATCH_EVENTS_MAX = 100;
 /**
@@ -463,15 +630,24 @@ export const RETRIES_SHARE_MAX = 0.25;
  */
 export const METRICS_DESTINATIONS_MAX = 2_000;
 /**
- * Maximum number of destinations with rates for each minute of the last hour. The least active ones
- * are removed first.
+ * Maximum number of destinations whose events one node counts at the same time, for rates and
+ * figures. Those without events in the last hour make room for others.
  */
-export const LANE_HISTORIES_MAX = 1_000;
+export const LANE_HISTORIES_MAX = 10_000;
 /**
- * Maximum number of connections (of a source to a destination) whose events of the last minute are
- * counted.
+ * Maximum number of connections (of a source to a destination) whose events one node counts at the
+ * same time, for rates and figures.
  */
-export const LANE_HISTORY_CONNECTIONS_MAX = 10_000;
+export const LANE_HISTORY_CONNECTIONS_MAX = 20_000;
+/**
+ * Maximum number of sources, and of transformations, whose events one node counts at the same time,
+ * for figures.
+ */
+export const FIGURE_COUNTERS_MAX = 10_000;
+/** Time for which figures are stored by minute. */
+export const FIGURE_MINUTES_HOURS_MAX = 24;
+/** Time for which figures are stored by hour. */
+export const FIGURE_DAYS_MAX = 30;
 /**
  * Maximum number of events in one delivery of a destination that gathers events, such as into
  * files.

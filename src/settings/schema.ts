@@ -1,5 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { CLUSTER_PARTITIONS_MAX } from "./limits.ts";
+import { mailSettings } from "./mail-settings.ts";
+import { signOnSettings } from "./sign-on-settings.ts";
 
 /**
  * All settings. Each has one name in three notations: a key in `pixelmill.toml` (`admin.port`), an
@@ -31,6 +33,14 @@ export const configSchema = Type.Object({
       title: "`pm_` and 32 to 128 letters or digits",
       writeOnly: true,
       description: "admin token of the first workspace (`pm_` and 32 to 128 letters or digits)",
+    }),
+  ),
+  "admin.url": Type.Optional(
+    Type.String({
+      pattern: "^https?://[^ ]+$",
+      title: "a URL that begins with http:// or https://",
+      description:
+        "URL under which people reach the console, for links in alerts and single sign-on",
     }),
   ),
   "public.url": Type.Optional(
@@ -74,7 +84,7 @@ export const configSchema = Type.Object({
     default: 0,
     minimum: 0,
     maximum: 10_000_000,
-    description: "pixels per second and write key beyond which 429 is answered; 0 is no limit",
+    description: "events per second and write key beyond which 429 is answered; 0 is no limit",
   }),
   "admin.rate": Type.Integer({
     default: 200,
@@ -92,6 +102,8 @@ export const configSchema = Type.Object({
   "workspace.members": itemsMax("members", 2_000),
   "workspace.tokens": itemsMax("tokens", 5_000),
   "workspace.credentials": itemsMax("credentials", 1_000),
+  ...mailSettings,
+  ...signOnSettings,
   "metrics.tenants": Type.Boolean({
     default: false,
     description:
@@ -138,6 +150,12 @@ export const configSchema = Type.Object({
     minimum: 0,
     maximum: 1_000_000_000,
     description: "seconds after which a dead letter is dropped; 0 is no limit",
+  }),
+  "audit.retention": Type.Integer({
+    default: 31_536_000,
+    minimum: 0,
+    maximum: 1_000_000_000,
+    description: "seconds after which entries of the audit log are deleted; 0 is no limit",
   }),
   "sandbox.insecure": Type.Boolean({
     default: false,

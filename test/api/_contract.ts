@@ -1,6 +1,7 @@
 import { type TSchema, Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { ErrorBody, errorStatuses } from "../../src/api/document/openapi.ts";
+import { isAnsweredWithTag } from "../../src/api/document/precondition-headers.ts";
 import type { Route } from "../../src/api/route.ts";
 import { routes } from "../../src/api/route-table.ts";
 
@@ -36,7 +37,10 @@ export function faultsOf(answered: Answered): string[] {
   const { method, path, status, headers, text } = answered;
   if (method === "HEAD") return text === "" ? [] : ["HEAD has a body"];
   const route = routeOf(method, path);
-  if (route && status >= 200 && status < 300) return successFaults(route, status, headers, text);
+  const isSuccess = (status >= 200 && status < 300) || status === 303;
+  if (route && isSuccess) return successFaults(route, status, headers, text);
+  if (status === 304 && route?.current && method === "GET")
+    return headers.get("etag") ? [] : ["304 has no ETag"];
   const documented = route ? errorStatuses(route) : [403, 404, 405];
   const more = status === 400 ? route?.refusal : undefined;
   return [
@@ -46,14 +50,18 @@ export function faultsOf(answered: Answered): string[] {
 }
 
 function successFaults(route: Route, status: number, headers: Headers, text: string): string[] {
-  const expectedType = route.media ?? (route.status === 204 ? "" : "application/json");
+  const hasBody = route.status !== 204 && route.status !== 303;
+  const expectedType = route.media ?? (hasBody ? "application/json" : "");
   const type = headers.get("content-type") ?? "";
   const faults = [
     ...(status === route.status ? [] : [`answered ${status}, documented is ${route.status}`]),
     ...(type.startsWith(expectedType) ? [] : [`is of type ${type}`]),
   ];
+  if (isAnsweredWithTag(route) !== /^"[\w.-]+"$/.test(headers.get("etag") ?? "")) {
+    faults.push(`has the ETag ${headers.get("etag")}`);
+  }
   if (route.media || route.path === "/docs/json") return faults;
-  if (route.status === 204) return text === "" ? faults : [...faults, "204 has a body"];
+  if (!hasBody) return text === "" ? faults : [...faults, `${status} has a body`];
   return [...faults, ...misfits(route.answer, JSON.parse(text))];
 }
 

@@ -28,6 +28,9 @@ export function exampleOf(route: Route, things: Things, path = route.path): Requ
   };
 }
 
+/** Routes that accept only what an OpenID provider has signed. */
+export const ofProvider = new Set(["POST /v2/session/oidc/logout"]);
+
 export async function sendExample(
   api: TestApi,
   request: Request,
@@ -73,9 +76,15 @@ export async function makeThings(api: TestApi, token = api.token): Promise<Requi
   things.libraryVersion = library.versionId;
   things.transformation = transformation.id;
   things.transformationVersion = transformation.versionId;
+  const cases = `/v2/transformations/${transformation.id}/test-cases`;
+  const testCase = { name: "A title", input: [{ properties: { title: "a" } }] };
+  things.testCase = (await send("POST", cases, testCase)).testCase.id;
   for (const name of ["source", "destination", "member", "token", "credential"] as const) {
     things[name] = (await make(`POST /v2/${name}s`))[name].id;
   }
+  things.alertReceiver = (await make("POST /v2/alerts/receivers")).receiver.id;
+  await send("PUT", `/v2/alerts/receivers/${things.alertReceiver}`, { url: refusing.url.href });
+  things.alertRule = (await make("POST /v2/alerts/rules")).rule.id;
   const { source: sourceId, destination: destinationId } = things;
   await send("PUT", `/v2/destinations/${destinationId}`, {
     config: { webhookUrl: refusing.url.href },
@@ -88,6 +97,7 @@ export async function makeThings(api: TestApi, token = api.token): Promise<Requi
   let found = await letters();
   for (; !found.deadLetters[0]; found = await letters()) await Bun.sleep(10);
   things.deadLetter = found.deadLetters[0].id;
+  things.deadLetterGroup = found.deadLetters[0].groupId;
   const from = new Date(Date.now() - 3_600_000).toISOString();
   things.replay = (
     await send("POST", "/v2/replays", { destinationId, from, filter: { type: "track" } })
@@ -107,7 +117,12 @@ export async function makeThings(api: TestApi, token = api.token): Promise<Requi
 
 const methods = ["GET", "PUT", "POST", "DELETE"];
 /** Deleted last: what they take along, or what hangs on them, has a route of its own. */
-const last = ["DELETE /libraries/{id}", "DELETE /v2/sources/{id}", "DELETE /v2/destinations/{id}"];
+const last = [
+  "DELETE /transformations/{id}",
+  "DELETE /libraries/{id}",
+  "DELETE /v2/sources/{id}",
+  "DELETE /v2/destinations/{id}",
+];
 
 /** Every route, in an order in which all of them succeed. */
 export const inOrder = routes.toSorted(

@@ -3,16 +3,23 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pino } from "pino";
+import { createAlerting } from "../../src/alerts/alerting.ts";
+import type { MailServer } from "../../src/alerts/receivers/email.ts";
+import { createSender } from "../../src/alerts/receivers/send.ts";
 import { createApi } from "../../src/api/api.ts";
 import { type Client, createClient } from "../../src/api/client.ts";
 import type { ApiDeps, Readiness } from "../../src/api/deps.ts";
+import { OpenIdProvider } from "../../src/api/sign-in/openid-provider.ts";
+import type { SignOn } from "../../src/api/sign-in/sign-on.ts";
 import type { Catalog } from "../../src/catalog/catalog.ts";
 import { type Permission, permissions } from "../../src/catalog/model.ts";
 import { openCatalog } from "../../src/catalog/open.ts";
 import { destinationKinds } from "../../src/destinations/destination-kinds.ts";
 import { createEgress } from "../../src/egress/egress.ts";
 import { eventOf } from "../../src/event/event.ts";
-import { decodeRecord, pixelRecordCodec } from "../../src/event/record.ts";
+import { decodeRecord, type EventRecord, eventRecordCodec } from "../../src/event/record.ts";
+import { FigureRecorder } from "../../src/figures/figure-recorder.ts";
+import { FIGURE_TABLES_MAX, FigureTables } from "../../src/figures/figure-tables.ts";
 import { systemFigures } from "../../src/health.ts";
 import { openLogReader } from "../../src/log/reader.ts";
 import { openLogWriter } from "../../src/log/writer.ts";
@@ -20,9 +27,10 @@ import type { Logger } from "../../src/observe/log.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
 import { openLedger } from "../../src/pipeline/ledger/ledger.ts";
 import type { TailMessage } from "../../src/pipeline/live-tail.ts";
-import { createPipeline } from "../../src/pipeline/pipeline.ts";
+import { createPipeline, type Pipeline } from "../../src/pipeline/pipeline.ts";
 import { createPublisher } from "../../src/publishing/create-publisher.ts";
 import { createSandbox } from "../../src/sandbox/guest-sandbox.ts";
+import { openStore } from "../../src/store/lmdb/lmdb-store.ts";
 import type { OrderedLog } from "../../src/store/ordered/ordered-log.ts";
 import { faultsOf } from "./_contract.ts";
 
@@ -38,6 +46,8 @@ export interface TestApi {
   readiness: Readiness;
   /** Everything that was logged. */
   log(): string;
+  /** Stored figures, to which a test adds. */
+  figures: FigureTables;
   /** Lines that were logged as errors. */
   failures(): string[];
   /** Tells every live tail of a workspace. */
@@ -45,8 +55,11 @@ export interface TestApi {
   followers(): number;
   tokenWith(permissions: Permission[], workspaceId?: string): Promise<string>;
   send(method: string, path: string, sent?: Sent): Promise<Received>;
+  /** Evaluates all alert rules once. */
+  evaluateAlerts(): Promise<void>;
   /** Puts a page event into the log, as the pixel listener does. */
   page(sourceId: string, query: string): Promise<void>;
+  append(record: EventRecord): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -67,17 +80,44 @@ export interface Received {
   body: any;
 }
 
-/** With `order` as one of several nodes that share a catalog. */
-export async function startApi(more: Partial<ApiDeps> = {}, order?: OrderedLog): Promise<TestApi> {
-  const directory = await mkdtemp(join(tmpdir(), "pixelmill-api-"));
+export interface TestApiOptions {
+  /** With it, the server is one of several nodes that share a catalog. */
+  order?: OrderedLog;
+  mailServer?: MailServer;
+  /** Clock of the alerts. */
+  alertClock?: { elapsed(): number; now(): number };
+  /** Data directory to open. It is kept when the server stops. */
+  directory?: string;
+}
+
+export async function startApi(
+  more: Partial<ApiDeps> = {},
+  { order, mailServer, alertClock, directory: given }: TestApiOptions = {},
+): Promise<TestApi> {
+  const directory = given ?? (await mkdtemp(join(tmpdir(), "pixelmill-api-")));
   const log: string[] = [];
   const logger = pino({ level: "trace" }, { write: (line: string) => void log.push(line) });
   const parts = await openParts(directory, logger, order);
   const { catalog, metrics } = parts;
-  const workspace = await catalog.workspaces.create("Acme");
+  const workspace = catalog.workspaces.list()[0] ?? (await catalog.workspaces.create("Acme"));
   const tails = new Set<{ workspaceId: string; receive: (message: TailMessage) => void }>();
   const readiness: Readiness = { ready: true, checks: { log: { ok: true } }, warnings: [] };
 
+  const alerts = createAlerting({
+    catalog,
+    send: createSender({
+      egress: createEgress({ allow: ["127.0.0.0/8"] }),
+      // The mail server's certificate is for a name that no name server knows.
+      mailEgress: createEgress({ allow: ["127.0.0.0/8"], resolve: loopback }),
+      ...(mailServer && { mailServer }),
+    }),
+    consoleUrl: () => "http://console.example",
+    isShared: order !== undefined,
+    hasMailServer: mailServer !== undefined,
+    logger,
+    metrics,
+    ...alertClock,
+  });
   const api = createApi({
     catalog,
     publishing: parts.publishing,
@@ -87,8 +127,10 @@ export async function startApi(more: Partial<ApiDeps> = {}, order?: OrderedLog):
       deadLetters: parts.pipeline.deadLetters,
       replays: parts.pipeline.replays,
       status: parts.pipeline.status,
-      minuteCounts: parts.pipeline.minuteCounts,
+      codeLogs: parts.pipeline.codeLogs,
+      latestOutcomes: parts.pipeline.latestOutcomes,
       search: parts.pipeline.search,
+      outcomes: parts.pipeline.outcomes,
       // Told by the test: when a message comes is what these tests are about.
       liveTail: {
         subscribe(workspaceId, receive) {
@@ -98,7 +140,10 @@ export async function startApi(more: Partial<ApiDeps> = {}, order?: OrderedLog):
         },
       },
     },
+    figures: parts.figures,
     kinds: parts.kinds,
+    alerts,
+    diskSpace: () => ({ freeBytes: 50e9, sizeBytes: 100e9 }),
     suspensions: () => [],
     requestsPerSecondMax: 0,
     ready: () => readiness,
@@ -112,6 +157,7 @@ export async function startApi(more: Partial<ApiDeps> = {}, order?: OrderedLog):
         disk: { usedBytes: () => ({}), freeBytes: () => 0 },
         retention: { ageMsMax: 0, bytesMax: 0 },
       }),
+    signOn: unreachableProvider(),
     dataPlaneUrl: () => "http://127.0.0.1:8080",
     clientOf: (peer) => peer,
     hosts: [],
@@ -138,6 +184,7 @@ export async function startApi(more: Partial<ApiDeps> = {}, order?: OrderedLog):
     client: createClient({ baseUrl: url, token, fetch: checkedFetch }),
     routes: api.app.routes.map(({ method, path }) => ({ method, path })),
     readiness,
+    figures: parts.figures.tables(),
     log: () => log.join(""),
     failures: () => log.filter((line) => JSON.parse(line).level >= pino.levels.values.error!),
     tell(workspaceId, message) {
@@ -161,13 +208,25 @@ export async function startApi(more: Partial<ApiDeps> = {}, order?: OrderedLog):
       if (!sent.unchecked) expectContract(method, path, response, text);
       return { status: response.status, headers: response.headers, text, body: parsed(text) };
     },
+    evaluateAlerts: () => alerts.evaluate(api.alertFacts),
+    append: parts.append,
     page: parts.page,
     async stop() {
       await api.stop();
+      await alerts.close();
       await parts.close();
-      await rm(directory, { recursive: true, force: true });
+      if (given === undefined) await rm(directory, { recursive: true, force: true });
     },
   };
+}
+
+/** Single sign-on at a provider that never answers. */
+function unreachableProvider(): SignOn {
+  const provider = new OpenIdProvider({
+    ...{ issuer: "http://127.0.0.1:1", clientId: "pixelmill", consoleUrl: "http://127.0.0.1:1" },
+    ...{ scopes: ["openid"], groupsClaim: "groups", roles: [] },
+  });
+  return { provider, name: "Acme", workspaceId: undefined, sessionSeconds: 600 };
 }
 
 /** Every answer of every test is what its route documents. */
@@ -203,6 +262,27 @@ function parsed(text: string): unknown {
   }
 }
 
+/** Figures that are stored in the directory, whenever a test calls `step`. */
+function openTestFigures(directory: string, { figures }: Pipeline, logger: Logger) {
+  const path = join(directory, "figures/figures.mdb");
+  const store = openStore({ path, tablesMax: FIGURE_TABLES_MAX, name: "The figures", logger });
+  const tables = new FigureTables(store);
+  const recorder = new FigureRecorder({
+    tables: () => tables,
+    collect: figures.minute,
+    collectLag: figures.lag,
+    share: () => 1,
+    now: Date.now,
+    logger,
+  });
+  const close = async () => {
+    await recorder.close();
+    await store.close();
+  };
+  return { tables: () => tables, unwritten: recorder.unwritten.bind(recorder), close };
+}
+const loopback = async () => ({ addresses: ["127.0.0.1"], seconds: 60 });
+
 /** The parts below the API, all real; the sandbox starts its guests from the entry file. */
 async function openParts(directory: string, logger: Logger, order?: OrderedLog) {
   const metrics = createMetrics();
@@ -220,7 +300,7 @@ async function openParts(directory: string, logger: Logger, order?: OrderedLog) 
     egress: createEgress({ allow: ["127.0.0.0/8"] }),
   });
   const events = join(directory, "events");
-  const log = await openLogWriter({ directory: events, codec: pixelRecordCodec, logger });
+  const log = await openLogWriter({ directory: events, codec: eventRecordCodec, logger });
   const reader = await openLogReader({ directory: events, logger });
   const { promise: woken, resolve } = Promise.withResolvers<() => void>();
   const pipeline = createPipeline({
@@ -239,9 +319,16 @@ async function openParts(directory: string, logger: Logger, order?: OrderedLog) 
     logger,
     metrics,
   });
+  const figures = openTestFigures(directory, pipeline, logger);
+  const append = async (record: EventRecord) => {
+    await log.append(record);
+    reader.advance(log.durable());
+    (await woken)();
+  };
   return {
     metrics,
     catalog,
+    figures,
     kinds,
     sandbox,
     pipeline,
@@ -249,12 +336,12 @@ async function openParts(directory: string, logger: Logger, order?: OrderedLog) 
     async page(sourceId: string, query: string) {
       const messageId = crypto.getRandomValues(new Uint8Array(16));
       const at = { receivedAt: Date.now(), sourceId, clientAddress: "", messageId };
-      await log.append({ type: "page", ...at, query });
-      reader.advance(log.durable());
-      (await woken)();
+      await append({ type: "page", ...at, query });
     },
+    append,
     async close() {
       await pipeline.close();
+      await figures.close();
       await log.close();
       await reader.close();
       await sandbox.close();

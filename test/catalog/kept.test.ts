@@ -29,7 +29,7 @@ const TABLES = (
   "importers-by-import-name libraries-by-import-name links links-by-transformation members " +
   "members-order pasts publications published-by-workspace resources " +
   "revisions revisions-by-resource sessions sessions-by-token sources " +
-  "sources-by-mark sources-by-write-key sources-order token-uses tokens " +
+  "sources-by-mark sources-by-write-key sources-order test-cases token-uses tokens " +
   "tokens-by-hash tokens-by-member tokens-order upgrades workspaces"
 ).split(" ");
 
@@ -66,6 +66,7 @@ describe("a stored item has exactly these fields", () => {
     const full = {
       ...{ name: "Shop", type: "Javascript", enabled: false, config: { a: 1 } },
       ...{ externalId: "e", geoEnrichmentEnabled: true, transient: false },
+      ...{ settings: { ip: "drop" as const } },
     };
     expect(await catalog.sources.create(workspaceId, full)).toMatchObject(full);
     const http = await catalog.sources.create(workspaceId, { name: "Shop", type: "HTTP" });
@@ -74,10 +75,12 @@ describe("a stored item has exactly these fields", () => {
     const changes = [
       ...[{ name: "New" }, { enabled: false }, { config: { b: 2 } }, { externalId: "x" }],
       ...[{ geoEnrichmentEnabled: true }, { transient: true }, { externalId: "" }],
+      ...[{ settings: { ip: "drop" as const } }, { settings: { ip: "keep" as const } }],
     ];
-    let now: object = { ...made, updatedAt: START + 5 };
+    let updatedAt = START + 4;
+    let now: object = made;
     for (const change of changes) {
-      now = { ...now, ...change };
+      now = { ...now, ...change, updatedAt: ++updatedAt };
       const { externalId, ...rest } = now as { externalId?: string };
       const expected = externalId ? now : rest;
       expect(await catalog.sources.update(workspaceId, id, change)).toStrictEqual(
@@ -99,9 +102,10 @@ describe("a stored item has exactly these fields", () => {
     const full = { ...input, typeAs: "S3", version: 2, enabled: false, externalId: "f" };
     expect(await catalog.destinations.create(workspaceId, full)).toMatchObject(full);
     at(START + 5);
-    let now: object = { ...made, updatedAt: START + 5 };
+    let updatedAt = START + 4;
+    let now: object = made;
     for (const change of [{ name: "N" }, { enabled: false }, { config: { path: "b" } }]) {
-      now = { ...now, ...change };
+      now = { ...now, ...change, updatedAt: ++updatedAt };
       const { config, ...rest } = change as { config?: object };
       const input = { ...rest, ...(config && { config: () => ({ ...config }) }) };
       const after = await catalog.destinations.update(workspaceId, id, input, {});
@@ -141,7 +145,8 @@ describe("a stored item has exactly these fields", () => {
       ...{ permissions: [], createdAt: START, updatedAt: START },
     });
     at(START + 5);
-    let now: object = { ...made, updatedAt: START + 5 };
+    let updatedAt = START + 4;
+    let now: object = made;
     const changes = [
       ...[{ name: "Eve" }, { email: "eve@example.com" }, { role: "admin" as const }],
       ...[{ editTransformations: true }, { permissions: ["events:read" as const] }],
@@ -154,7 +159,7 @@ describe("a stored item has exactly these fields", () => {
     for (const change of changes) {
       // An admin alone, or edit access alone, is not enough.
       expect(mayEdit()).toBe("permissions" in change);
-      now = { ...now, ...change };
+      now = { ...now, ...change, updatedAt: ++updatedAt };
       const after = await catalog.members.update(workspaceId, made.id, change);
       expect(after).toStrictEqual(now as never);
       expect(catalog.members.get(workspaceId, made.id)).toEqual(now as never);

@@ -1,4 +1,7 @@
 import { expect, test } from "bun:test";
+import { pino } from "pino";
+import { eventRecordCodec } from "../../src/event/record.ts";
+import { openLogWriter } from "../../src/log/writer.ts";
 import { describeWith } from "../counterpart.ts";
 import { pixelmillCommand } from "../e2e/command.ts";
 import {
@@ -28,6 +31,20 @@ async function command(...args: string[]): Promise<string> {
   ]);
   if (code !== 0) throw new Error(errors);
   return output.trim();
+}
+
+/** Appends an event of each user, as an SDK sends it, to the log of a stopped server. */
+async function appendSdkEvents(directory: string, sourceId: string, n: number): Promise<void> {
+  const logger = pino({ level: "silent" });
+  const log = await openLogWriter({ directory, codec: eventRecordCodec, logger });
+  for (const userId of users) {
+    const event = { messageId: `own-${userId}`, userId, event: "Seen", properties: { n } };
+    await log.append({
+      ...{ format: "json", type: "track", receivedAt: Date.now(), sourceId, clientAddress: "" },
+      ...{ messageId: undefined, sentAt: undefined, json: Buffer.from(JSON.stringify(event)) },
+    });
+  }
+  await log.close();
 }
 
 /** Kills the command after a while; answers whether it had ended before. */
@@ -83,8 +100,9 @@ describeWith(brokersMissing)("from one machine to several", () => {
     const whole = (await server.api("GET", "/v2/destinations")).body;
     await expect(command("import", ...data(alone), ...cluster)).rejects.toThrow(/only server/);
     expect(await server.stop()).toBe(0);
+    await appendSdkEvents(`${alone}/data/events/0`, first.id, 10);
 
-    const owed = 4 * users.length;
+    const owed = 5 * users.length;
     let isDone = false;
     for (const ms of [1_200, 2_000, 2_800].slice(0, runs(1, 3))) {
       isDone ||= await cutOff(ms, "import", ...data(alone), ...cluster);
@@ -101,7 +119,7 @@ describeWith(brokersMissing)("from one machine to several", () => {
     expect((await server.api("GET", "/v2/destinations")).body).toEqual(whole);
     expect((await letters(server)).map(({ id }) => id)).toEqual(given);
     await send(server, 6);
-    await waitFor(() => quick.events.length === 6 * users.length, "the quick sink of the node");
+    await waitFor(() => quick.events.length === 7 * users.length, "the quick sink of the node");
     const attempted = async () => {
       const history = await server.api("GET", `/v2/destinations/${destinationId}/history`);
       return history.body.minutes.some(({ retried }: { retried: number }) => retried > 0);
@@ -115,12 +133,12 @@ describeWith(brokersMissing)("from one machine to several", () => {
     );
     open = true;
     server = await startServer({ directory: back });
-    await waitFor(() => slow.events.length >= 7 * users.length, "the slow sink of the last server");
+    await waitFor(() => slow.events.length >= 8 * users.length, "the slow sink of the last server");
     for (const user of users) {
       const own = slow.events.filter(({ userId }) => userId === user);
-      expect(own.map((event) => event.properties.n)).toEqual([0, 1, 2, 3, 4, 5, 6]);
+      expect(own.map((event) => event.properties.n)).toEqual([0, 1, 2, 3, 4, 5, 10, 6]);
     }
-    expect(quick.events).toHaveLength(6 * users.length);
+    expect(quick.events).toHaveLength(7 * users.length);
     expect((await letters(server)).map(({ id }) => id)).toEqual(given);
     await server.stop();
     slow.stop();

@@ -21,6 +21,8 @@ import { brokerJars } from "./jars.ts";
 export interface Brokers {
   /** `host:port` of each. */
   addresses: string[];
+  /** `host:port` of the controller in each, which answers questions about the controllers alone. */
+  controllers: string[];
   pids(): number[];
   /** Ends one at once, as a power cut does, but for its disk. */
   kill(index: number): Promise<void>;
@@ -149,6 +151,7 @@ export async function startBrokers(
   }
   return {
     addresses: places.map(({ broker }) => `127.0.0.1:${broker}`),
+    controllers: places.map(({ controller }) => `127.0.0.1:${controller}`),
     isRunning: (index) => running[index]?.exitCode === null,
     pids: () => running.flatMap((it) => (it === undefined ? [] : [it.pid])),
     kill,
@@ -188,13 +191,15 @@ function write(place: Place, index: number, places: Place[], settings: string[])
   const plain = `PLAINTEXT://127.0.0.1:${place.broker}`;
   const internal = `INTERNAL://127.0.0.1:${place.internal}`;
   const advertised = `INTERNAL://${nameOf(index)}:${place.internal}`;
+  // Controllers tell each other this address, and use it beside that of `controller.quorum.voters`.
+  const controller = `CONTROLLER://${nameOf(index)}:${place.controller}`;
   const protocols = place.others.map(({ name, protocol }) => `,${name}:${protocol}`).join("");
   const lines = [
     "process.roles=broker,controller",
     `node.id=${index + 1}`,
     `controller.quorum.voters=${voters.join(",")}`,
     `listeners=${[plain, internal, `CONTROLLER://127.0.0.1:${place.controller}`, ...others].join(",")}`,
-    `advertised.listeners=${[plain, advertised, ...named].join(",")}`,
+    `advertised.listeners=${[plain, advertised, controller, ...named].join(",")}`,
     "controller.listener.names=CONTROLLER",
     "inter.broker.listener.name=INTERNAL",
     `listener.security.protocol.map=PLAINTEXT:PLAINTEXT,INTERNAL:PLAINTEXT,CONTROLLER:PLAINTEXT${protocols}`,

@@ -152,7 +152,8 @@ describeWith(brokersMissing)("pixels into partitions", () => {
     await others.ends();
     await others.readers.get(log)!.trim(places[2]!);
     expect(await send(pixelUrl(ingest.url, writeKey, "u4"))).toBe(200);
-    await until(() => reader.first() > 0);
+    const end = (await logs.ends())[log]!;
+    await until(() => reader.first() > 0 && reader.end() >= end);
     expect(logs.warnings()).toEqual([]);
     expect(await usersIn(reader, places[1]!)).toEqual(["u2", "u3", "u4"]);
     expect(logs.warnings()).toEqual([`Partition 0 of lost: ${ONE_BLOCK}`]);

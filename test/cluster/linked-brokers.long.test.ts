@@ -62,6 +62,17 @@ describeWith(brokersMissing)("brokers with links", () => {
     }
   }, 300_000);
 
+  test("controllers reach each other over links alone, whatever addresses they have learned", async () => {
+    const active = () => brokers.activeController();
+    await waitFor(async () => (await active()) !== undefined, "an active controller");
+    for (const from of [0, 1, 2]) {
+      for (const to of [0, 1, 2]) if (from !== to) brokers.brokerLink(from, to).refuse();
+    }
+    await waitFor(async () => (await active()) === undefined, "no controller to have a majority");
+    brokers.heal();
+    await waitFor(async () => (await active()) !== undefined, "an active controller again");
+  }, 300_000);
+
   test("a broker that is cut from the others calls itself leader, and the others elect one", async () => {
     const clients = await connectClients({ brokers: brokers.addressesOf(0) });
     const name = "cut";

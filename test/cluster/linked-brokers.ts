@@ -1,4 +1,5 @@
 import { Admin } from "@platformatic/kafka";
+import { loadKafkaLibrary, loadKafkaProtocol } from "../../src/kafka/library.ts";
 import { waitFor } from "../e2e/server.ts";
 import { freePorts } from "../free-ports.ts";
 import { type Brokers, startBrokers } from "./brokers.ts";
@@ -27,6 +28,8 @@ export interface LinkedBrokers extends Brokers {
   agreedLeaderOf(topic: string, partition: number): Promise<number>;
   /** Index of the broker that coordinates all groups. */
   coordinator(): Promise<number>;
+  /** Index of the broker whose controller decides who leads; undefined while there is none. */
+  activeController(): Promise<number | undefined>;
 }
 
 const BROKERS = 3;
@@ -107,6 +110,10 @@ export async function startLinkedBrokers(
           return isAgreed && first!.isr.length === BROKERS ? first : undefined;
         }, `brokers to agree who leads ${topic}`).then(({ leader }) => leader - 1),
       coordinator: () => coordinatorIn(brokers.addresses),
+      async activeController() {
+        const asked = await Promise.all(brokers.controllers.map(isActiveController));
+        return asked.includes(true) ? asked.indexOf(true) : undefined;
+      },
       async stop() {
         closeLinks();
         await brokers.stop();
@@ -126,6 +133,25 @@ function coordinatorIn(addresses: string[]): Promise<number> {
     const [found] = await admin.findCoordinator({ keys: ["any"], keyType: 0 });
     return found!.nodeId - 1;
   });
+}
+
+/** Only the active controller describes its quorum; the others refuse to. */
+async function isActiveController(address: string): Promise<boolean> {
+  const { describeQuorumV2 } = await loadKafkaProtocol();
+  const { Connection } = await loadKafkaLibrary();
+  const connection = new Connection("test", { connectTimeout: 5_000, requestTimeout: 5_000 });
+  const [host, port] = address.split(":");
+  const partitions = [{ partitionIndex: 0 }];
+  try {
+    await connection.connect(host!, Number(port));
+    const topics = [{ topicName: "__cluster_metadata", partitions }];
+    await describeQuorumV2.api.async(connection, topics);
+    return true;
+  } catch {
+    return false;
+  } finally {
+    await connection.close();
+  }
 }
 
 function partitionIn(address: string, topic: string, partition: number) {

@@ -45,6 +45,16 @@ describe("requests of a node", () => {
     expect(missing).toEqual(["gone", "node-1", "node-2", "node-3"]);
   });
 
+  test("tell nodes that answer too late from nodes of which nothing is heard", async () => {
+    const { made } = nodes(2, ["gone"], SHORT_MS);
+    while (!made[0]!.heard().has("node-1")) await made[0]!.ask(crypto.randomUUID());
+    const { missing } = await made[0]!.ask("what");
+    expect(missing).toEqual(["gone", "node-1"]);
+    expect([...made[0]!.heard()]).toEqual(["node-1"]);
+    made[1]!.close();
+    while (made[0]!.heard().size > 0) await Bun.sleep(1);
+  });
+
   test("go to every known node until the node announces its end", async () => {
     const { made } = nodes(2, [], SHORT_MS);
     const missing = async () => (await made[0]!.ask(crypto.randomUUID())).missing;

@@ -135,6 +135,31 @@ describe("the partitions of a node", () => {
     expect(calls).toEqual(["open 1", "close 1, drain false", "open 1", "close 1, drain true"]);
   });
 
+  test("that this node refuses are abandoned when they are revoked, and closed without draining", async () => {
+    const calls: string[] = [];
+    const opening = Promise.withResolvers<void>();
+    const runner = new PartitionRunner({
+      start: (partition) => (partition === 3 ? opening.promise : Promise.resolve()),
+      stop: async (partition, drain) => void calls.push(`close ${partition}, drain ${drain}`),
+      abandon(partition) {
+        calls.push(`abandon ${partition}`);
+        if (partition === 3) opening.reject(new Error("The ledger is abandoned"));
+      },
+      logger: quiet,
+    });
+    await runner.assign([1, 2, 3, 4]);
+    await until(() => runner.isSettled(4));
+    // Partition 2 stays here, and partition 3 is still being opened.
+    await runner.assign([2], new Set([1, 2, 3]));
+    expect(calls.sort()).toEqual([
+      "abandon 1",
+      "abandon 3",
+      "close 1, drain false",
+      "close 4, drain true",
+    ]);
+    expect(runner.assigned()).toEqual([2]);
+  });
+
   test("that are restarted during their opening are closed afterwards, and reopened", async () => {
     const { runner, calls, pass } = manualRunner();
     await runner.assign([1]);

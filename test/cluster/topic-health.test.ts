@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { judgeTopics } from "../../src/cluster/topics/topic-health.ts";
-import { ClusterView, type MetadataAnswer } from "../../src/kafka/cluster-view.ts";
+import { ClusterView } from "../../src/kafka/cluster-view.ts";
+import type { MetadataAnswer } from "../../src/kafka/library.ts";
 
 const ADDRESSES = ["a:1", "b:2", "c:3"];
 

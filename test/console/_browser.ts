@@ -48,3 +48,21 @@ export async function signIn(page: Page, url: string, token: string): Promise<vo
   await page.getByRole("button", { name: "Sign in" }).click();
   await page.locator(".frame").waitFor();
 }
+
+const axe = await Bun.file(Bun.resolveSync("axe-core/axe.min.js", import.meta.dir)).text();
+
+/** Rules of WCAG 2.2 AA and of good practice. */
+const wcagRules = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"];
+
+/** Violations that axe finds on a page by rules with these tags or names. */
+export async function axeViolations(
+  page: Page,
+  rules: readonly string[] = wcagRules,
+): Promise<string[]> {
+  // The debugger evaluates it: the page's content security policy forbids the script.
+  if (!(await page.evaluate("'axe' in window"))) await page.evaluate(axe);
+  const { violations } = (await page.evaluate(
+    `axe.run(document, { resultTypes: ["violations"], runOnly: ${JSON.stringify(rules)} })`,
+  )) as { violations: { id: string; impact: string; nodes: { html: string }[] }[] };
+  return violations.map(({ id, impact, nodes }) => `${impact} ${id}: ${nodes[0]?.html}`);
+}

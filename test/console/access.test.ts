@@ -23,7 +23,10 @@ describeWith(chromiumMissing)("console sessions", () => {
     await page.goto(api.url);
     await page.getByLabel("Token").fill("pm_wrong");
     await page.getByRole("button", { name: "Sign in" }).click();
-    await page.getByRole("alert").filter({ hasText: "Expected a valid token" }).waitFor();
+    await page
+      .getByRole("alert")
+      .filter({ hasText: "Invalid, expired or revoked token" })
+      .waitFor();
     await signIn(page, api.url, api.token);
     await heading(page, "Overview").waitFor();
     // Scripts cannot read the cookie, and the page does not store the token.

@@ -131,6 +131,8 @@ describeWith(chromiumMissing)("the code editor", () => {
     await page.locator(".cm-changedLine").first().waitFor();
     const rollBack = page.getByRole("button", { name: "Roll back" }).first();
     await rollBack.click();
+    await page.getByRole("dialog").getByText("Receiver").waitFor();
+    await page.getByRole("dialog").getByRole("button", { name: "Roll back" }).click();
     await page.getByText("Live from the next batch", { exact: true }).waitFor();
     await waitFor(async () => {
       await send({ event: "Third", "properties.plan": "pro" });

@@ -5,9 +5,8 @@ import {
   type CompletionData,
   completionSource,
   exportsOf,
-  metadataKeys,
 } from "../../src/console/editor/completion.ts";
-import { metadataKeys as answered } from "../../src/sandbox/program.ts";
+import { metadataKeys } from "../../src/sandbox/program.ts";
 
 const known: CompletionData = {
   language: "javascript",
@@ -64,8 +63,12 @@ describe("completion", () => {
     expect(offered(`${line}|`)).not.toContain("type");
   });
 
-  test("offers the metadata keys of the sandbox", () => {
-    expect([...metadataKeys]).toEqual([...answered]);
+  test("offers the functions that the sandbox has for the language", () => {
+    expect(offered("|")).toEqual(
+      expect.arrayContaining(["log", "metadata", "fetch", "geolocation"]),
+    );
+    expect(offered("|", { language: "python" })).toContain("geolocation");
+    expect(offered("|", { language: "python" })).not.toContain("fetch");
   });
 });
 

@@ -1,8 +1,9 @@
-import { expect, setDefaultTimeout } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import type { Browser } from "playwright-core";
 import { chromiumMissing } from "../api/_chromium.ts";
 import type { TestApi } from "../api/_setup.ts";
 import { testWith } from "../counterpart.ts";
+import { isQuickTier } from "../tier.ts";
 import { openPage, signIn, useConsole } from "./_browser.ts";
 
 setDefaultTimeout(300_000);
@@ -16,8 +17,11 @@ useConsole((opened) => {
 /** Longest allowed name, with a word that has no break opportunity. */
 const name = `Name of a generator ${"WithoutAnySpace".repeat(20)}`.slice(0, 255);
 
-/** Creates one item of each kind with that name. Returns the screens that show them. */
-async function fill(): Promise<string[]> {
+/** Name that reverses all text after it in its line, unless it is isolated. */
+const reversing = "\u202eחנות Shop";
+
+/** Creates one item of each kind with a name. Returns the screens that show them. */
+async function fill(name: string, credential: string): Promise<string[]> {
   const made = async (path: string, body: object) => (await api.send("POST", path, { body })).body;
   const { source } = await made("/v2/sources", { name, type: "http" });
   const file = { type: "file", config: { path: "a.jsonl" } };
@@ -32,8 +36,8 @@ async function fill(): Promise<string[]> {
   });
   const library = await made("/libraries", { ...draft, code: "export const a = 1;" });
   await made("/v2/tokens", { name, permissions: [] });
-  await made("/v2/members", { name, email: `${"a".repeat(60)}@example.com` });
-  await made("/v2/credentials", { name: "c".repeat(1_000), value: "v" });
+  await made("/v2/members", { name, email: `${credential.slice(0, 60)}@example.com` });
+  await made("/v2/credentials", { name: credential, value: "v" });
   return [
     ...["", "sources", "destinations", "transformations", "libraries", "events", "search"],
     ...["dead-letters", "replays/new", "settings/tokens", "settings/members"],
@@ -52,7 +56,7 @@ const tooWide = `[document.documentElement, ...document.querySelectorAll("td, th
   .map((it) => it.localName + " " + it.className + " " + it.textContent.slice(0, 40))`;
 
 testWith(chromiumMissing)("long names overflow no screen, wide or narrow", async () => {
-  const screens = await fill();
+  const screens = await fill(name, "c".repeat(1_000));
   const { page, close } = await openPage(browser);
   await signIn(page, api.url, api.token);
   const found: Record<string, unknown> = {};
@@ -65,6 +69,55 @@ testWith(chromiumMissing)("long names overflow no screen, wide or narrow", async
       const wide = (await page.evaluate(tooWide)) as string[];
       if (wide.length > 0) found[`${width} ${screen}`] = wide;
     }
+  }
+  expect(found).toEqual({});
+  await close();
+});
+
+/**
+ * Texts in which a name stands beside other text without being isolated from it. Each block is a
+ * paragraph of its own.
+ */
+const notIsolated = `(() => {
+  const isIsolated = (it) => {
+    const { display, unicodeBidi } = getComputedStyle(it);
+    return display !== "inline" || /isolate|plaintext/.test(unicodeBidi);
+  };
+  const found = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    if (!node.data.includes("\u202e")) continue;
+    let element = node.parentElement;
+    while (!isIsolated(element)) element = element.parentElement;
+    const text = element.textContent.trim().replaceAll(/\u2068[^\u2069]*\u2069/g, "");
+    if (/\u202e/.test(text) && !text.startsWith("\u202e")) found.push(text);
+    if (text.startsWith("\u202e") && text !== ${JSON.stringify(reversing)}) found.push(text);
+  }
+  return found;
+})()`;
+
+const rightToLeft = test.skipIf(isQuickTier || chromiumMissing !== undefined);
+
+rightToLeft("a name that runs right to left reverses no text beside it", async () => {
+  const screens = await fill(reversing, "REVERSING");
+  const { page, close } = await openPage(browser);
+  await signIn(page, api.url, api.token);
+  const found: Record<string, unknown> = {};
+  const look = async (state: string) => {
+    const texts = (await page.evaluate(notIsolated)) as string[];
+    if (texts.length > 0) found[state] = texts;
+  };
+  for (const screen of screens) {
+    await page.goto(`${api.url}/#/${screen}`);
+    await page.locator("h1").first().waitFor();
+    await page.locator("[aria-busy=true]").first().waitFor({ state: "detached" });
+    await look(screen);
+    const remove = page.locator("main").getByRole("button", { name: /^(Delete|Remove|Revoke)/ });
+    if ((await remove.count()) === 0) continue;
+    await remove.first().click();
+    await page.getByRole("dialog").waitFor();
+    await look(`${screen}, dialog`);
+    await page.keyboard.press("Escape");
   }
   expect(found).toEqual({});
   await close();

@@ -28,7 +28,7 @@ export interface Waits {
 const BATCH_LETTERS = 20_000;
 const code = "export function transformEvent(event) { return event; }";
 
-/** Fills a server, opens its screens and purges some letters. */
+/** Fills a server, opens its screens and purges the letters. */
 export async function openManyItems(items: ManyItems): Promise<Waits> {
   await ensureConsole();
   const before = await startServer({ flags: ["--admin-rate", "0"] });
@@ -70,7 +70,7 @@ async function walk(page: Page, { controlPlane }: Server, items: ManyItems): Pro
   const press = (name: string | RegExp) => page.getByRole("button", { name }).click();
 
   await step("transformations", () => place("#/transformations"), "td >> text=T1");
-  await step("reasons", () => place("#/dead-letters"), "td >> text=The receiver answered 406");
+  await step("reasons", () => place("#/dead-letters"), "td >> text=HTTP 406 from receiver");
   await step("letters", () => place("#/dead-letters?all=1"), "td input");
   await step(
     "next page",
@@ -78,8 +78,8 @@ async function walk(page: Page, { controlPlane }: Server, items: ManyItems): Pro
     "[aria-label='Previous page']:not([aria-disabled])",
   );
   await press(/^Purge all/);
-  await step("first purged", () => press(/^Purge$/), "text=/Purging: [1-9]/");
-  await press("Stop");
+  await step("purge listed", () => press(/^Purge$/), "td >> text=Purge");
+  await place("#/dead-letters?all=1");
   const left = `text=/${new Intl.NumberFormat("en").format(items.letters)} events, oldest/`;
   await page.locator(left).waitFor({ state: "detached" });
   return { steps, longTasks: (await page.evaluate("tasks")) as number[] };
@@ -130,7 +130,7 @@ function letterOf(owner: LetterOwner, n: number): StoredLetter {
     id: Bun.randomUUIDv7("hex", createdAt),
     messageId: crypto.randomUUID(),
     stage: "deliver",
-    reason: `The receiver answered ${400 + (n % 7)}`,
+    reason: `HTTP ${400 + (n % 7)} from receiver`,
     attempts: 1,
     text: JSON.stringify({ type: "track", event: `Event ${n}`, properties: { n } }),
     user: "u",

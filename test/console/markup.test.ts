@@ -88,10 +88,15 @@ describeWith(chromiumMissing)("markup", () => {
     }
 
     await page.goto(`${api.url}/#/events`);
-    await page.getByText("Waiting for events").waitFor();
+    // The event that the page sent is among the recent ones.
+    await page.getByRole("button", { name: markup }).waitFor();
     await until(() => api.followers() > 0);
     const message = { messageId: markup, sourceId: source.id, at: Date.now() };
-    api.tell(api.workspaceId, { ...message, stage: "received", event: { event: markup } });
+    api.tell(api.workspaceId, {
+      ...message,
+      stage: "received",
+      event: { event: `Live ${markup}` },
+    });
     api.tell(api.workspaceId, {
       ...message,
       stage: "dead-letter",
@@ -99,7 +104,7 @@ describeWith(chromiumMissing)("markup", () => {
       reason: markup,
       event: { [markup]: markup },
     });
-    await page.getByRole("button", { name: markup }).click();
+    await page.getByRole("button", { name: `Live ${markup}` }).click();
     await page.locator("dialog .bad").filter({ hasText: markup }).first().waitFor();
     await page.getByRole("button", { name: "Use as test event" }).click();
     await page.keyboard.press("Escape");

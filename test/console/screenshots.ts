@@ -1,6 +1,6 @@
 /**
  * `npm run screenshots [DIRECTORY]`: photographs every screen of the console, light, dark and narrow.
- * With `--keep`, two of them replace those of the README.
+ * With `--keep`, some of them replace those of the documents.
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -14,10 +14,12 @@ import { type Scene, type SceneScreen, screensOf, startScene } from "./_scene.ts
 const [, , ...args] = process.argv;
 const keeps = args.includes("--keep");
 const directory = args.find((arg) => !arg.startsWith("--")) ?? "dist/screenshots";
-const KEPT = join(import.meta.dir, "../../src/console/screenshots");
+const KEPT = join(import.meta.dir, "../../docs/screenshots");
 const kept: Record<string, string> = {
   "overview light": "overview.png",
   "live tail dark": "live-tail.png",
+  "destination light": "destination.png",
+  "transformation light": "editor.png",
 };
 
 const variants = [
@@ -35,6 +37,7 @@ async function shoot(
   await page.goto(`${scene.server.controlPlane}/${screen.hash}`);
   await page.locator(screen.loaded).first().waitFor();
   if (screen.name === "live tail") await sendEvents(scene, page);
+  if (screen.name === "transformation") await runCode(page);
   await page.locator("[aria-busy=true]").first().waitFor({ state: "detached" });
   // Charts render asynchronously.
   await page.waitForTimeout(400);
@@ -55,6 +58,12 @@ async function sendEvents(scene: Scene, page: Page): Promise<void> {
     await scene.send({ anonymousId: `visitor-${n}`, event, "properties.plan": plan });
   }
   await page.locator(".badge.bad").first().waitFor();
+}
+
+/** Runs the code of the editor, whose result is beside it. */
+async function runCode(page: Page): Promise<void> {
+  await page.getByRole("button", { name: "Run" }).click();
+  await page.getByRole("region", { name: "Result" }).locator(".badge").first().waitFor();
 }
 
 mkdirSync(directory, { recursive: true });

@@ -43,7 +43,24 @@ describeWith(chromiumMissing)("the event search", () => {
 
     await page.getByLabel("Field").selectOption("Message id");
     await page.getByRole("main").getByRole("button", { name: "Search" }).click();
-    await page.getByText("Expected a UUID").first().waitFor();
+    await page.getByText("No results", { exact: true }).first().waitFor();
+
+    await page.getByLabel("Field").selectOption("Property (path=value)");
+    await page.getByLabel("Value").fill("name=Page 8");
+    await page.getByRole("main").getByRole("button", { name: "Search" }).click();
+    await page.getByText("1 event, end of results").waitFor();
+    await page.getByText("No destination", { exact: true }).waitFor();
+    const href = await page.getByRole("link", { name: "Export JSONL" }).getAttribute("href");
+    expect(href).toBe("/v2/events/search/export?property=name%3DPage+8");
+
+    await page.getByRole("link", { name: "Replay these" }).click();
+    await page.getByRole("button", { name: "Start replay" }).waitFor();
+    expect(await page.getByLabel("Property (path=value)").inputValue()).toBe("name=Page 8");
+    await page.goBack();
+    await page.getByLabel("Outcome").selectOption("Dead letter");
+    await page.getByRole("main").getByRole("button", { name: "Search" }).click();
+    await page.getByText("No results").waitFor();
+    expect(await page.getByRole("link", { name: "Replay these" }).count()).toBe(0);
 
     // A shared link to a search without results.
     await page.goto(`${api.url}/#/search?by=event&text=nothing&from=2026-01-01T00:00`);

@@ -57,6 +57,7 @@ async function makeDestination(page: Page): Promise<void> {
   await page.locator(".field .wrong").filter({ hasText: "Expected an absolute URL" }).waitFor();
   await page.getByLabel("Webhook URL").fill(receiver.url.href);
   await page.getByLabel("Secret (optional)", { exact: true }).fill(`whsec_${"c2VjcmV0".repeat(4)}`);
+  await page.getByText("Advanced", { exact: true }).click();
   const template = page.getByLabel(/^Template/);
   await template.fill('{"type": {{type}}}');
   await button(page, "Create destination").click();
@@ -86,12 +87,13 @@ async function replayFromGroup(page: Page): Promise<void> {
     .getByRole("link", { name: /dead letter/ })
     .first()
     .click();
-  await page.getByRole("link", { name: "The receiver answered 422" }).click();
+  await page.getByRole("link", { name: "HTTP 422 from receiver" }).click();
   await page.getByRole("link", { name: "Test event" }).click();
   await page.getByLabel("reason", { exact: true }).getByText("422").waitFor();
   await page.goBack();
   isBroken = false;
   await button(page, "Replay all 1").click();
+  await button(page, "Replay").click();
   await page.getByText("1 dead letter requeued").waitFor();
   await page.getByText("No dead letters").waitFor();
 }
@@ -107,7 +109,7 @@ describeWith(chromiumMissing)("the main tasks", () => {
     expect(received.at(-1)).toMatchObject({ type: "track", event: "Test event" });
 
     isBroken = true;
-    await sendTestEvent(page, "dead-letter");
+    await sendTestEvent(page, "Failed");
     await replayFromGroup(page);
     while (received.length < 3) await Bun.sleep(20);
     expect(received.at(-1)).toMatchObject({ event: "Test event" });
@@ -124,6 +126,7 @@ describeWith(chromiumMissing)("the main tasks", () => {
     await menu(page, "Sources").click();
     await page.getByRole("link", { name: "Shop" }).click();
     const before = await page.locator("dd code").first().textContent();
+    await page.getByLabel("More actions").click();
     await button(page, "Rotate write key").click();
     await button(page, "Rotate the key").click();
     await page.getByText("Shop has a new write key").waitFor();

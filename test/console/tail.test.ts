@@ -1,9 +1,10 @@
-import { expect, test } from "bun:test";
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { connect, createServer, type Socket } from "node:net";
 import type { Browser, Page } from "playwright-core";
 import { chromiumMissing } from "../api/_chromium.ts";
 import type { TestApi } from "../api/_setup.ts";
 import { describeWith } from "../counterpart.ts";
-import { openPage, signIn, useConsole } from "./_browser.ts";
+import { axeViolations, openPage, signIn, useConsole } from "./_browser.ts";
 
 let api: TestApi;
 let browser: Browser;
@@ -84,4 +85,275 @@ describeWith(chromiumMissing)("the live tail", () => {
     );
     await close();
   }, 300_000);
+});
+
+/** A link to the server that a test can cut. */
+async function openLink(to: string) {
+  const sockets = new Set<Socket>();
+  let isCut = false;
+  const server = createServer((client) => {
+    if (isCut) return void client.destroy();
+    const upstream = connect(Number(new URL(to).port), "127.0.0.1");
+    for (const socket of [client, upstream]) {
+      sockets.add(socket);
+      socket.on("error", () => {});
+      socket.on("close", () => {
+        sockets.delete(socket);
+        client.destroy();
+        upstream.destroy();
+      });
+    }
+    client.pipe(upstream).pipe(client);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const { port } = server.address() as { port: number };
+  return {
+    url: `http://127.0.0.1:${port}`,
+    cut(cut: boolean) {
+      isCut = cut;
+      if (cut) for (const socket of sockets) socket.destroy();
+    },
+    close() {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    },
+  };
+}
+
+describeWith(chromiumMissing)("the events of the live tail", () => {
+  const receiver = Bun.serve({ hostname: "127.0.0.1", port: 0, fetch: () => new Response() });
+  let sourceId: string;
+  let destinations: { id: string; name: string }[];
+  let page: Page;
+  let close: () => Promise<void>;
+  let link: Awaited<ReturnType<typeof openLink>>;
+
+  beforeAll(async () => {
+    const { source } = await api.client.call("POST /v2/sources", { body: { name: "Shop" } });
+    sourceId = source.id;
+    destinations = await Promise.all(
+      ["Warehouse", "Mail"].map(async (name) => {
+        const config = { webhookUrl: receiver.url.href };
+        const body = { name, type: "webhook", config };
+        const { destination } = await api.client.call("POST /v2/destinations", { body });
+        await api.client.call("POST /v2/connections", {
+          body: { sourceId, destinationId: destination.id },
+        });
+        return { id: destination.id, name };
+      }),
+    );
+    await api.page(sourceId, "anonymousId=a&name=Before&properties.plan=pro");
+    // Both destinations have the event.
+    for (;;) {
+      const { events } = await api.client.call("GET /v2/events/recent");
+      const outcomes = events.flatMap((event) => event.outcomes);
+      if (outcomes.filter((it) => it.outcome === "delivered").length === 2) break;
+      await Bun.sleep(20);
+    }
+    link = await openLink(api.url);
+    ({ page, close } = await openPage(browser));
+    await signIn(page, link.url, api.token);
+    await openTail();
+  }, 300_000);
+  afterAll(async () => {
+    await close?.();
+    link?.close();
+    await receiver.stop(true);
+  }, 300_000);
+
+  const rows = () => page.locator("tbody tr");
+  const row = (name: string) => rows().filter({ hasText: name });
+
+  /** Opens the tail again, with this query. */
+  async function openTail(query = ""): Promise<void> {
+    await page.goto("about:blank");
+    await until(page, "true");
+    while (api.followers() > 0) await Bun.sleep(10);
+    await page.goto(`${link.url}/#/events${query}`);
+    while (api.followers() === 0) await Bun.sleep(10);
+    await row("Before").waitFor();
+  }
+
+  /** Sends a message about an event to all open tails. */
+  function tell(name: string, more: object = {}): void {
+    api.tell(api.workspaceId, {
+      stage: "received",
+      sourceId,
+      at: Date.now(),
+      messageId: name,
+      event: { type: "page", name },
+      ...more,
+    });
+  }
+
+  test("that came before it was opened are there, with what became of them", async () => {
+    expect(await rows().count()).toBe(1);
+    const text = await row("Before").textContent();
+    for (const { name } of destinations) expect(text).toContain(name);
+    expect(text).not.toContain("In flight");
+    await page.getByText("The latest 1 of 1 buffered").waitFor();
+    await openTail(`?destinationId=${destinations[0]!.id}`);
+    expect(await rows().count()).toBe(1);
+  });
+
+  test("stay when the connection drops, also during a pause", async () => {
+    await openTail();
+    tell("During connection");
+    await row("During connection").waitFor();
+    await page.getByRole("button", { name: "Pause" }).click();
+    link.cut(true);
+    await page.locator(".badge").filter({ hasText: "Not connected" }).waitFor();
+    expect(await page.getByText("Waiting for events").count()).toBe(0);
+    expect(await row("During connection").count()).toBe(1);
+    await api.page(sourceId, "anonymousId=a&name=Meanwhile");
+    link.cut(false);
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.locator(".badge").filter({ hasText: "Paused, 1 new" }).waitFor();
+    expect(await row("During connection").count()).toBe(1);
+    await page.getByRole("button", { name: "Resume" }).click();
+    await row("Meanwhile").waitFor();
+    expect(await row("During connection").count()).toBe(1);
+  });
+
+  test("that come during a pause are counted, and are there after it", async () => {
+    await openTail();
+    await page.getByRole("button", { name: "Pause" }).click();
+    await page.locator(".badge").filter({ hasText: "Paused, 0 new" }).waitFor();
+    const before = await rows().count();
+    for (const n of [1, 2, 3]) tell(`During pause ${n}`);
+    await page.locator(".badge").filter({ hasText: "Paused, 3 new" }).waitFor();
+    expect(await rows().count()).toBe(before);
+    await page.getByRole("button", { name: "Resume" }).click();
+    await row("During pause 3").waitFor();
+    expect(await rows().count()).toBe(before + 3);
+  });
+
+  test("do not move under the pointer", async () => {
+    await openTail();
+    await row("Before").hover();
+    tell("Under the pointer");
+    await page.locator(".badge").filter({ hasText: "Paused, 1 new" }).waitFor();
+    expect(await row("Under the pointer").count()).toBe(0);
+    await page.getByRole("heading", { name: "Live tail" }).hover();
+    await row("Under the pointer").waitFor();
+  });
+
+  test("show when they were received, not when they were delivered", async () => {
+    await openTail();
+    const receivedAt = Date.now() - 3_600_000;
+    const [{ id: destinationId } = { id: "" }] = destinations;
+    tell("Received earlier", { stage: "delivered", destinationId, receivedAt });
+    const time = row("Received earlier").locator("time");
+    expect(await time.getAttribute("datetime")).toBe(new Date(receivedAt).toISOString());
+    // It is the latest one nonetheless.
+    expect(await rows().first().textContent()).toContain("Received earlier");
+  });
+
+  test("are shown with the changes that code made, each destination by its name", async () => {
+    await openTail();
+    tell("Changed", {
+      event: { type: "page", name: "Changed", properties: { plan: "pro", ip: 1 } },
+    });
+    const event = { type: "page", name: "Changed", properties: { plan: "free", price: 3 } };
+    for (const { id } of destinations) {
+      tell("Changed", { stage: "delivered", destinationId: id, event });
+    }
+    // A second output of the same event.
+    tell("Changed", { stage: "delivered", destinationId: destinations[0]!.id, event: { n: 2 } });
+    await row("Changed").getByText("Mail").waitFor();
+    await page.getByRole("button", { name: "Changed" }).click();
+    const dialog = page.getByRole("dialog");
+    const mail = dialog.getByRole("region", { name: "Mail", exact: true });
+    await mail.getByText("2 lines changed; removed: properties.ip").waitFor();
+    expect((await mail.locator("mark").allTextContents()).map((text) => text.trim())).toEqual([
+      '"plan": "free",',
+      '"price": 3',
+    ]);
+    expect(await dialog.getByRole("region", { name: "Warehouse, 2", exact: true }).count()).toBe(1);
+    expect(await axeViolations(page, ["wcag2a", "wcag2aa", "best-practice"])).toEqual([]);
+    await page.emulateMedia({ colorScheme: "dark" });
+    expect(await axeViolations(page, ["color-contrast"])).toEqual([]);
+    await page.emulateMedia({ colorScheme: "light" });
+    await page.keyboard.press("Escape");
+  });
+
+  test("fit on a phone, with all their outcomes", async () => {
+    await openTail();
+    await page.setViewportSize({ width: 390, height: 844 });
+    const excess = `(() => {
+      const table = document.querySelector("section.table");
+      return table.scrollWidth - table.clientWidth;
+    })()`;
+    await until(page, `${excess} <= 0`);
+    for (const { name } of destinations) {
+      const { x, width } = (await row("Before").getByText(name).boundingBox())!;
+      expect(x + width).toBeLessThanOrEqual(390);
+    }
+    const { height } = (await row("Before").boundingBox())!;
+    expect(height).toBeLessThan(160);
+    await page.setViewportSize({ width: 1280, height: 860 });
+  });
+
+  test("are on the pages of their source and of their destinations, and stand still", async () => {
+    const [{ id: destinationId } = { id: "" }] = destinations;
+    const code = "export function transformEvent(event) { return { ...event, added: 1 }; }";
+    const body = { name: "Adds", code, language: "javascript", destinationIds: [destinationId] };
+    await api.client.call("POST /transformations", { query: { publish: true }, body } as never);
+    await api.page(sourceId, "anonymousId=a&name=With+code");
+    const panel = page.locator("section.panel", { hasText: "Recent events" });
+    const shown = (name: string) => panel.getByRole("row").filter({ hasText: name });
+    const dialog = page.getByRole("dialog");
+    await page.clock.install();
+    for (const [hash, outcome] of [
+      [`#/sources/${sourceId}`, "Warehouse"],
+      [`#/destinations/${destinationId}`, "Delivered"],
+    ]) {
+      await page.goto(`${link.url}/${hash}`);
+      await shown("With code").getByText(outcome!, { exact: true }).waitFor();
+      await page.getByRole("button", { name: "With code" }).click();
+      const delivered = dialog.getByRole("region", { name: "Warehouse", exact: true });
+      await delivered.getByText("1 line changed").waitFor();
+      expect(await delivered.locator("mark").allTextContents()).toEqual([
+        expect.stringContaining('"added": 1'),
+      ]);
+      const received = dialog.getByRole("region", { name: "Received", exact: true });
+      expect(await received.textContent()).not.toContain("added");
+      await page.keyboard.press("Escape");
+    }
+    await shown("With code").hover();
+    await api.page(sourceId, "anonymousId=a&name=Under+the+pointer");
+    const loaded = page.waitForResponse(/events.recent/);
+    await page.clock.runFor(10_000);
+    await loaded;
+    expect(await shown("Under the pointer").count()).toBe(0);
+    // Escape gave the focus back to the row, which holds the rows too.
+    await page.getByRole("heading", { name: "Warehouse" }).click();
+    await shown("Under the pointer").waitFor();
+    await panel.getByLabel("Outcome").selectOption("dead-letter");
+    await panel.getByText("No recent event has this outcome").waitFor();
+    await panel.getByLabel("Outcome").selectOption("not-connected");
+    await panel.getByText("No recent event has this outcome").waitFor();
+    const connection = page.getByRole("link", { name: "Events of the connection with Shop" });
+    expect(await connection.getAttribute("href")).toBe(
+      `#/events?sourceId=${sourceId}&destinationId=${destinationId}`,
+    );
+  });
+
+  test("are offered by the editor, and completion knows their fields, without an open tail", async () => {
+    const body = { name: "T", language: "javascript", code: "" } as const;
+    const { id } = await api.client.call("POST /transformations", { body });
+    await page.goto(`${link.url}/#/transformations/${id}`);
+    const code = page.getByRole("textbox", { name: /^Code of/ });
+    await code.click();
+    await page.keyboard.type("export function transformEvent(event) { event.properties.");
+    const offered = page.locator(".cm-tooltip-autocomplete li").filter({ hasText: "plan" });
+    await offered.waitFor();
+    expect(await offered.textContent()).toContain("pro");
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Use real events" }).click();
+    await page
+      .getByRole("dialog")
+      .getByRole("button", { name: /Before/ })
+      .waitFor();
+  });
 });

@@ -96,6 +96,7 @@ const event = fc.record({
   properties: fc.dictionary(key, value, { maxKeys: 8 }),
   traits: fc.dictionary(key, value, { maxKeys: 2 }),
   context: fc.dictionary(key, value, { maxKeys: 3 }),
+  userId: fc.constantFrom("", "u1", "u2"),
 });
 const batches = fc.array(fc.array(event, { minLength: 1, maxLength: 6 }), {
   minLength: 1,

@@ -21,6 +21,14 @@ async function verdictOf(answer: (socket: Socket) => void, timeoutMs = 60_000) {
   return { verdict, sink };
 }
 
+/** Returns the verdict about a refused request, with the status of its kept answer. */
+async function judged(answer: (socket: Socket) => void) {
+  const { verdict } = await verdictOf(answer);
+  if (verdict.kind === "delivered" || !("answer" in verdict)) throw new Error("No answer is kept");
+  const { answer: kept, ...rest } = verdict;
+  return { status: kept?.status, ...rest };
+}
+
 async function deliver(webhookUrl: string, timeoutMs = 60_000): Promise<DeliveryResult> {
   const egress = createEgress({ allow: ["127.0.0.0/8"] });
   const open = webhookKind(egress).open({ webhookUrl, timeoutMs }, "workspace");
@@ -55,25 +63,25 @@ describe("statuses", () => {
   test.each([300, 301, 302, 303, 304, 307, 308, 400, 401, 403, 404, 405, 409, 410, 413, 422, 451])(
     "%d is rejected",
     async (status) => {
-      const { verdict } = await verdictOf(plain(`${status} X`));
-      expect(verdict).toEqual({ kind: "rejected", reason: `The receiver answered ${status}` });
+      const reason = `HTTP ${status} from receiver`;
+      expect(await judged(plain(`${status} X`))).toEqual({ status, kind: "rejected", reason });
     },
   );
 
   test.each([408, 425, 429, 502, 503, 504])(
     "%d is retried, and is the destination's failure",
     async (status) => {
-      const { verdict } = await verdictOf(plain(`${status} X`));
-      expect(verdict).toEqual({ kind: "retry", reason: `The receiver answered ${status}` });
+      const reason = `HTTP ${status} from receiver`;
+      expect(await judged(plain(`${status} X`))).toEqual({ status, kind: "retry", reason });
     },
   );
 
   test.each([500, 501, 505, 507, 599])(
     "%d is retried, and may be the event's failure",
     async (status) => {
-      const { verdict } = await verdictOf(plain(`${status} X`));
-      const reason = `The receiver answered ${status}`;
-      expect(verdict).toEqual({ kind: "retry", reason, scope: "event" });
+      const reason = `HTTP ${status} from receiver`;
+      const found = await judged(plain(`${status} X`));
+      expect(found).toEqual({ status, kind: "retry", reason, scope: "event" });
     },
   );
 
@@ -118,8 +126,9 @@ describe("Retry-After", () => {
   });
 
   test("a malformed value is ignored", async () => {
-    const { verdict } = await verdictOf(plain("503 Down", "Retry-After: soon"));
-    expect(verdict).toEqual({ kind: "retry", reason: "The receiver answered 503" });
+    const reason = "HTTP 503 from receiver";
+    const found = await judged(plain("503 Down", "Retry-After: soon"));
+    expect(found).toEqual({ status: 503, kind: "retry", reason });
   });
 });
 

@@ -90,6 +90,7 @@ test("a topic that the user may not write to is asked for once in an attempt", a
   expect(await deliver({ brokers })).toEqual({
     kind: "retry",
     reason: "The user may not write to the topic (topic events, error 29)",
+    answer: { code: "29" },
   });
   expect(produced).toBe(1);
 });

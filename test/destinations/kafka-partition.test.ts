@@ -1,18 +1,18 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { Partition } from "../../src/destinations/kafka/partition.ts";
-import type { EventRecord } from "../../src/destinations/kafka/record.ts";
+import type { KafkaEventRecord } from "../../src/destinations/kafka/record.ts";
 import { outgoing } from "./outgoing.ts";
 
 const producerId = { producerId: 7n, producerEpoch: 0 };
 const [OK, TOO_LARGE, DUPLICATE, OUT_OF_ORDER, INVALID, NO_LEADER] = [0, 10, 46, 45, 87, 6];
 
-function recordOf(n: number, bytes = 100): EventRecord {
+function recordOf(n: number, bytes = 100): KafkaEventRecord {
   const record = { topic: "t", key: undefined, value: Buffer.from(String(n)), result: undefined };
   return { event: outgoing({ n }), ...record, bytes };
 }
 
-const numbersOf = (records: readonly EventRecord[]) => records.map((it) => Number(it.value));
+const numbersOf = (records: readonly KafkaEventRecord[]) => records.map((it) => Number(it.value));
 
 /** A broker that takes batches without wrong records, each number once and in order. */
 class Log {
@@ -21,7 +21,7 @@ class Log {
   #last: { sequence: number; count: number } | undefined;
 
   constructor(
-    readonly isWrong: (record: EventRecord) => boolean,
+    readonly isWrong: (record: KafkaEventRecord) => boolean,
     readonly code: number,
   ) {}
 

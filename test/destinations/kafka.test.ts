@@ -225,6 +225,7 @@ describeWith(brokersMissing)("kafka", () => {
     expect(await open.deliver(events, signal)).toEqual({
       kind: "retry",
       reason: `The topic does not exist (topic ${name}, error 3)`,
+      answer: { code: "3" },
     });
     await madeTopic(1, {}, name);
     expect(await open.deliver(events, signal)).toEqual(delivered);

@@ -49,6 +49,7 @@ function database(): Uint8Array {
 const sink = startSink();
 let server: Server;
 let writeKey = "";
+let sourceId = "";
 
 beforeAll(async () => {
   const directory = temporaryDirectory();
@@ -57,7 +58,7 @@ beforeAll(async () => {
     directory,
     flags: ["--geolocation-database", join(directory, "cities.mmdb")],
   });
-  ({ writeKey } = await route(server, {
+  ({ writeKey, sourceId } = await route(server, {
     url: sink.url,
     code: `export async function transformEvent(event) {
         const place = await geolocation(event.properties.ip ?? "203.0.113.7");
@@ -79,6 +80,36 @@ test.each([
   await pixel(server, "track", { writeKey, userId: "u", event: "E", "properties.ip": ip });
   await waitFor(() => sink.events.length > before);
   expect(sink.events.at(-1)).toMatchObject({ city });
+});
+
+test("the settings of a source add the place and the bot, cut the address and drop bots", async () => {
+  const settings = { geoEnrichment: true, bots: "mark", ip: "truncate" };
+  const set = (changed: object) =>
+    server.api("PUT", `/v2/sources/${sourceId}`, { settings: changed });
+  const send = (fields: object) =>
+    pixel(server, "track", { writeKey, userId: "u", event: "E", ...fields });
+  expect((await set(settings)).status).toBe(200);
+  const userAgent = "Mozilla/5.0 (compatible; Googlebot/2.1)";
+  const ip = "203.0.113.7";
+  const before = sink.events.length;
+  await send({ "context.ip": ip, "context.userAgent": userAgent });
+  await waitFor(() => sink.events.length > before);
+  expect(sink.events.at(-1)).toMatchObject({
+    request_ip: "127.0.0.0",
+    context: {
+      ip,
+      geo: { ip, city: "Ghent", country: "" },
+      isBot: true,
+      bot: { name: "Googlebot" },
+    },
+  });
+
+  await set({ bots: "drop" });
+  await send({ "context.userAgent": userAgent, "properties.n": "1" });
+  const person = "Mozilla/5.0 (X11; Linux x86_64; rv:145.0) Gecko/20100101 Firefox/145.0";
+  await send({ "context.userAgent": person, "properties.n": "2" });
+  await waitFor(() => sink.events.length > before + 1);
+  expect(sink.events.slice(before + 1).map(({ properties }) => properties.n)).toEqual([2]);
 });
 
 test("an invalid geolocation file stops the start with a message", async () => {

@@ -34,6 +34,11 @@ test(`${EVENTS} records are encoded without an allocation`, async () => {
   expect(await growth("encode", EVENTS)).toBeLessThan(1);
 }, 300_000);
 
+test("records of SDKs are encoded, and their members are found, without an allocation", async () => {
+  expect(await growth("encodeJson", EVENTS)).toBeLessThan(1);
+  expect(await growth("outline", EVENTS / 2)).toBeLessThan(1);
+}, 300_000);
+
 test("the measure detects a parser that allocates", async () => {
   expect(await growth("control", 2_000)).toBeGreaterThan(1_000);
 }, 300_000);

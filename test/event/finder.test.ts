@@ -2,13 +2,19 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { eventOf } from "../../src/event/event.ts";
 import { createFinder } from "../../src/event/finder.ts";
-import { type PixelRecord, pixelRecordCodec } from "../../src/event/record.ts";
+import {
+  type EventRecord,
+  eventRecordCodec,
+  type JsonRecord,
+  type PixelRecord,
+} from "../../src/event/record.ts";
+import { uuidText } from "../../src/event/uuid.ts";
 import { PIXEL_TARGET_BYTES_MAX } from "../../src/settings/limits.ts";
 import { query } from "./queries.ts";
 
-function encoded(record: PixelRecord): Uint8Array {
-  const into = Buffer.alloc(pixelRecordCodec.bytesMax(record));
-  return into.subarray(0, pixelRecordCodec.encode(record, into, 0));
+function encoded(record: EventRecord): Uint8Array {
+  const into = Buffer.alloc(eventRecordCodec.bytesMax(record));
+  return into.subarray(0, eventRecordCodec.encode(record, into, 0));
 }
 
 const recordOf = (text: string, type: "page" | "track" = "track"): PixelRecord => ({
@@ -53,8 +59,8 @@ test("an event is found by time, id and source", () => {
   expect(isFound({ from: 5, to: 6 })).toBe(true);
   expect(isFound({ from: 6 })).toBe(false);
   expect(isFound({ to: 5 })).toBe(false);
-  expect(isFound({ messageId: new Uint8Array(16).fill(7) })).toBe(true);
-  expect(isFound({ messageId: new Uint8Array(16).fill(8) })).toBe(false);
+  expect(isFound({ messageId: uuidText(new Uint8Array(16).fill(7)) })).toBe(true);
+  expect(isFound({ messageId: uuidText(new Uint8Array(16).fill(8)) })).toBe(false);
 });
 
 test.each([
@@ -72,6 +78,41 @@ test.each([
 test("the longest query is searched to its end", () => {
   const text = "url=&userId=%62".padStart(PIXEL_TARGET_BYTES_MAX, "x");
   expect(createFinder({ userId: "b" }, () => true)(encoded(recordOf(text)))).toBe(true);
+});
+
+function sdkRecord(json: string, over: Partial<JsonRecord> = {}): Uint8Array {
+  return encoded({
+    ...{ format: "json", type: "track", receivedAt: 5, sourceId: "source", clientAddress: "" },
+    ...{ messageId: undefined, sentAt: undefined, json: Buffer.from(json) },
+    ...over,
+  });
+}
+
+test("an event of an SDK is found by its own texts, however they are escaped", () => {
+  const json = '{"messageId":"m-1","userId":"\\u0061\\/b","anonymousId":7,"event":"größe"}';
+  const bytes = sdkRecord(json);
+  const isFound = (asked: object) => createFinder(asked, () => true)(bytes);
+  for (const asked of [
+    ...[{ userId: "a/b" }, { anonymousId: "7" }, { event: "größe" }, { messageId: "m-1" }],
+    ...[{ text: "GRÖSSE".toLowerCase().replace("ss", "ß") }, { property: "userId=a/b" }, {}],
+  ]) {
+    expect(isFound(asked)).toBe(true);
+  }
+  for (const asked of [
+    ...[{ userId: "a" }, { anonymousId: "8" }, { event: "m-1" }, { messageId: "m" }],
+    ...[{ isRefused: true }, { from: 6 }],
+  ]) {
+    expect(isFound(asked)).toBe(false);
+  }
+});
+
+test("an event of an SDK is found by the messageId that the server made, in any case", () => {
+  const messageId = new Uint8Array(16).fill(0xab);
+  const bytes = sdkRecord('{"userId":"u"}', { messageId });
+  const isFound = (id: string) => createFinder({ messageId: id }, () => true)(bytes);
+  expect(isFound(uuidText(messageId))).toBe(true);
+  expect(isFound(uuidText(messageId).toUpperCase())).toBe(true);
+  expect(isFound("u")).toBe(false);
 });
 
 test("bytes that are no record are not found", () => {

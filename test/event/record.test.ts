@@ -2,10 +2,15 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import {
   decodeRecord,
+  type EventRecord,
+  eventRecordCodec,
+  eventTypes,
+  type JsonRecord,
   type PixelRecord,
-  pixelRecordCodec,
+  sourceOfRecord,
   timeOfRecord,
 } from "../../src/event/record.ts";
+import { RECORD_HEADER_BYTES } from "../../src/log/block.ts";
 
 const latin1 = fc.string({
   unit: fc.integer({ min: 0, max: 255 }).map((code) => String.fromCharCode(code)),
@@ -25,17 +30,43 @@ const fields = {
   messageId: fc.uint8Array({ minLength: 16, maxLength: 16 }),
   query: latin1,
 };
-const record: fc.Arbitrary<PixelRecord> = fc.oneof(
+const pixel: fc.Arbitrary<PixelRecord> = fc.oneof(
   fc.record(fields),
   fc.record({ ...fields, after: ends }),
 );
+const sourceIds = fc.oneof(
+  fc.string({
+    unit: fc.constantFrom(..."0129ABYZabyz"),
+    minLength: 27,
+    maxLength: 27,
+  }),
+  latin1.filter((text) => text.length < 255),
+);
+const time = fc.integer({ min: 0, max: 8_640_000_000_000_000 });
+const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined });
+const json: fc.Arbitrary<JsonRecord> = fc.record({
+  format: fc.constant("json"),
+  type: fc.constantFrom(...eventTypes),
+  receivedAt: time,
+  sourceId: sourceIds,
+  clientAddress: fc.oneof(
+    fields.clientAddress,
+    latin1.filter((text) => text.length < 224),
+  ),
+  messageId: maybe(fields.messageId),
+  sentAt: maybe(fc.oneof(time, fc.integer({ min: -62e12, max: 62e12 }))),
+  json: fc.json().map((text) => Uint8Array.from(Buffer.from(text))),
+  after: maybe(ends),
+  refused: maybe(fc.string({ unit: "grapheme", maxLength: 20 })),
+});
+const record: fc.Arbitrary<EventRecord> = fc.oneof(pixel, json);
 
-function encoded(value: PixelRecord): Uint8Array {
-  const into = Buffer.alloc(pixelRecordCodec.bytesMax(value) + 7);
-  return into.subarray(7, pixelRecordCodec.encode(value, into, 7));
+function encoded(value: EventRecord): Uint8Array {
+  const into = Buffer.alloc(eventRecordCodec.bytesMax(value) + 7);
+  return into.subarray(7, eventRecordCodec.encode(value, into, 7));
 }
 
-describe("a pixel record", () => {
+describe("a record", () => {
   test("is decoded as it was encoded", () => {
     fc.assert(fc.property(record, (value) => expect(decodeRecord(encoded(value))).toEqual(value)));
   });
@@ -49,6 +80,14 @@ describe("a pixel record", () => {
     expect(timeOfRecord(new Uint8Array(7))).toBeNaN();
   });
 
+  test("gives its source without being decoded", () => {
+    fc.assert(
+      fc.property(record, (value) => {
+        expect(sourceOfRecord(encoded(value))).toBe(value.sourceId);
+      }),
+    );
+  });
+
   test("shares no memory with the bytes it was read from", () => {
     const value = fc.sample(record, 1)[0]!;
     const bytes = encoded(value);
@@ -56,9 +95,11 @@ describe("a pixel record", () => {
     bytes.fill(0);
     expect(read).toEqual(value);
   });
+});
 
+describe("a pixel record", () => {
   test("of other bytes is refused", () => {
-    const value = { ...fc.sample(record, 1)[0]!, query: "abc" };
+    const value = { ...fc.sample(pixel, 1)[0]!, query: "abc" };
     const bytes = encoded(value);
     for (let end = 0; end < bytes.length; end++) {
       expect(() => decodeRecord(bytes.subarray(0, end))).toThrow(RangeError);
@@ -75,7 +116,7 @@ describe("a pixel record", () => {
   test("holds texts of 255 bytes and 255 ends, and refuses more", () => {
     const text = "s".repeat(255);
     const after = Array.from({ length: 255 }, (_, log) => ({ log, sequence: 2 ** 40 + log }));
-    const value = { ...fc.sample(record, 1)[0]!, sourceId: text, clientAddress: text, after };
+    const value = { ...fc.sample(pixel, 1)[0]!, sourceId: text, clientAddress: text, after };
     expect(decodeRecord(encoded(value))).toEqual(value);
     for (const more of [{ sourceId: `${text}s` }, { clientAddress: `${text}s` }]) {
       expect(() => encoded({ ...value, ...more })).toThrow("at most 255 bytes");
@@ -97,5 +138,37 @@ describe("a pixel record", () => {
     expect(() => decodeRecord(second)).toThrow("Expected a record of");
     expect(decodeRecord(Buffer.concat([second, Buffer.of(0)])).after).toEqual([]);
     expect(() => decodeRecord(Buffer.concat([second, Buffer.of(1)]))).toThrow("of 43 bytes");
+  });
+});
+
+describe("a record of an SDK's event", () => {
+  const typical: JsonRecord = {
+    ...{ format: "json", type: "track", receivedAt: 1_795_000_000_000, messageId: undefined },
+    ...{ sourceId: "0123456789ABCabcXYZxyz01234", clientAddress: "203.0.113.7" },
+    ...{ sentAt: 1_794_999_999_000, json: Uint8Array.from(Buffer.from("{}")) },
+  };
+  const overhead = (over: Partial<JsonRecord>) =>
+    RECORD_HEADER_BYTES + encoded({ ...typical, ...over }).length - typical.json.length;
+
+  test("takes at most 60 bytes more than its JSON", () => {
+    expect(overhead({})).toBe(45);
+    expect(overhead({ clientAddress: "2001:db8:1:2:3:4:5:6" })).toBe(57);
+  });
+
+  test("that ends within its head is refused", () => {
+    const value = { ...typical, messageId: new Uint8Array(16), after: [{ log: 1, sequence: 2 }] };
+    const bytes = encoded({ ...value, refused: "reason" });
+    for (let end = 0; end < bytes.length - typical.json.length; end++) {
+      expect(() => decodeRecord(bytes.subarray(0, end))).toThrow(RangeError);
+    }
+    expect(() =>
+      decodeRecord(Buffer.concat([bytes.subarray(0, 1), Buffer.of(7), bytes.subarray(2)])),
+    ).toThrow("type");
+  });
+
+  test("keeps the first 255 bytes of the reason of its refusal", () => {
+    const read = decodeRecord(encoded({ ...typical, refused: "ä".repeat(200) }));
+    expect((read as JsonRecord).refused).toBe("ä".repeat(127));
+    expect(Buffer.from((read as JsonRecord).json).toString()).toBe("{}");
   });
 });

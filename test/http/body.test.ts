@@ -1,6 +1,9 @@
 import { describe, expect, test } from "bun:test";
-import { Body, ENCODED_BODY_BYTES_MAX } from "../../src/http/body.ts";
-import { HTTP_BODY_BYTES_MAX } from "../../src/settings/limits.ts";
+import { Body, joinChunks } from "../../src/http/body.ts";
+import { HTTP_CHUNK_FRAMING_BYTES_MAX } from "../../src/settings/limits.ts";
+
+const BYTES_MAX = 65_536;
+const ENCODED_BYTES_MAX = BYTES_MAX + HTTP_CHUNK_FRAMING_BYTES_MAX;
 
 /** Where a request ends, of which a head of four bytes and this body have come so far. */
 function find(body: Body, text: string, before = "..."): { length: number; status: number } {
@@ -10,7 +13,9 @@ function find(body: Body, text: string, before = "..."): { length: number; statu
   return { length: body.find(bytes, before.length, come.length), status: body.status };
 }
 
-const chunked = () => new Body(4, { isChunked: true, length: 0 });
+const chunked = () => new Body(4, { isChunked: true, length: 0, bytesMax: BYTES_MAX });
+const withLength = (length: number) =>
+  new Body(4, { isChunked: false, length, bytesMax: BYTES_MAX });
 const chunk = (size: number) => `${size.toString(16)}\r\n${"x".repeat(size)}\r\n`;
 const END = "0\r\n\r\n";
 
@@ -35,6 +40,17 @@ describe("a chunked body", () => {
     expect(find(body, text)).toEqual(whole);
     expect(find(chunked(), `${text}GET / HTTP/1.1\r\n`)).toEqual(whole);
     expect(find(chunked(), text, "")).toEqual(whole);
+  });
+
+  test.each([
+    ["no chunk", END, ""],
+    ["one", `5\r\nhello\r\n${END}`, "hello"],
+    ["several", `1\r\na\r\nA;x=y\r\n0123456789\r\n00002\r\n\r\n\r\n${END}`, "a0123456789\r\n"],
+    ["trailers", "1\r\nx\r\n0\r\nA: b\r\n\r\n", "x"],
+  ])("has the contents of its chunks, without their framing: %s", (_, text, contents) => {
+    const bytes = Buffer.from(`head${text}GET`);
+    expect(bytes.toString("latin1", 4, joinChunks(bytes, 4))).toBe(contents);
+    expect(bytes.toString("latin1", 4 + text.length)).toBe("GET");
   });
 
   test.each([
@@ -63,19 +79,19 @@ describe("a chunked body", () => {
   });
 
   test("is accepted up to the limit, all chunks together", () => {
-    const half = HTTP_BODY_BYTES_MAX / 2;
+    const half = BYTES_MAX / 2;
     const most = chunk(half) + chunk(half) + END;
     expect(find(chunked(), most)).toEqual({ length: 4 + most.length, status: 0 });
     expect(find(chunked(), chunk(half) + chunk(half + 1)).status).toBe(413);
-    expect(find(chunked(), `${(HTTP_BODY_BYTES_MAX + 1).toString(16)}\r\n`).status).toBe(413);
+    expect(find(chunked(), `${(BYTES_MAX + 1).toString(16)}\r\n`).status).toBe(413);
     expect(find(chunked(), `${chunk(half) + chunk(half)}1\r\n`).status).toBe(413);
   });
 
   test("is accepted while it is incomplete up to the limit of encoded bytes, with chunks of any size", () => {
-    const small = chunk(1).repeat(Math.ceil(ENCODED_BODY_BYTES_MAX / chunk(1).length) + 1);
+    const small = chunk(1).repeat(Math.ceil(ENCODED_BYTES_MAX / chunk(1).length) + 1);
     const body = chunked();
-    expect(find(body, small.slice(0, ENCODED_BODY_BYTES_MAX)).status).toBe(0);
-    expect(find(body, small.slice(0, ENCODED_BODY_BYTES_MAX + 1)).status).toBe(413);
+    expect(find(body, small.slice(0, ENCODED_BYTES_MAX)).status).toBe(0);
+    expect(find(body, small.slice(0, ENCODED_BYTES_MAX + 1)).status).toBe(413);
   });
 
   test("is refused when one of its lines is too long", () => {
@@ -87,15 +103,15 @@ describe("a chunked body", () => {
 
 describe("a body with Content-Length", () => {
   test("ends after that many bytes", () => {
-    const body = new Body(4, { isChunked: false, length: 3 });
+    const body = withLength(3);
     expect(find(body, "ab")).toEqual({ length: 0, status: 0 });
     expect(find(body, "abc")).toEqual({ length: 7, status: 0 });
     expect(find(body, "abcGET")).toEqual({ length: 7, status: 0 });
   });
 
   test("is refused beyond the limit before its first byte", () => {
-    expect(new Body(4, { isChunked: false, length: HTTP_BODY_BYTES_MAX }).status).toBe(0);
-    const long = new Body(4, { isChunked: false, length: HTTP_BODY_BYTES_MAX + 1 });
+    expect(withLength(BYTES_MAX).status).toBe(0);
+    const long = withLength(BYTES_MAX + 1);
     expect(find(long, "")).toEqual({ length: 0, status: 413 });
   });
 });

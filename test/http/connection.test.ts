@@ -1,30 +1,48 @@
 import { describe, expect, test } from "bun:test";
+import { BufferedBytes } from "../../src/http/buffered-bytes.ts";
 import { HttpConnection } from "../../src/http/connection.ts";
 import type { HttpExchange } from "../../src/http/exchange.ts";
 import { HttpResponse } from "../../src/http/response.ts";
 import type { ServerState } from "../../src/http/server-state.ts";
-import { HTTP_HEAD_BYTES_MAX, HTTP_WAITING_BYTES_MAX } from "../../src/settings/limits.ts";
+import {
+  HTTP_BODY_BYTES_MAX,
+  HTTP_BODY_BYTES_PER_SECOND_MIN,
+  HTTP_HEAD_BYTES_MAX,
+  HTTP_WAITING_BYTES_MAX,
+  HTTP_WAITING_BYTES_PER_NETWORK_MAX,
+} from "../../src/settings/limits.ts";
 
 /** Memory and state of connections, tested without a network. */
 
 const ok = new HttpResponse(200, {});
 const get = (target: string, headers = "") => `GET ${target} HTTP/1.1\r\nHost: a\r\n${headers}\r\n`;
+const LARGE_BODY_BYTES = 2 << 20;
+const post = (target: string, framing: string, body = "") =>
+  `POST ${target} HTTP/1.1\r\nHost: a\r\n${framing}\r\n\r\n${body}`;
 const LONG = `X: ${"x".repeat(200_000)}\r\n`;
 
 /** Connections of one server, whose clients read everything or nothing. */
 function setUp({
   handle,
   reads = true,
+  network,
 }: {
   handle?: ServerState<HttpConnection>["handle"];
   reads?: boolean;
+  /** Network of all clients; undefined for connections of a trusted proxy. */
+  network?: string;
 } = {}) {
   const asked: HttpConnection[] = [];
   const shared: ServerState<HttpConnection> = {
     handle: handle ?? ((exchange) => exchange.respond(ok)),
     refusal: (status) => new HttpResponse(status, {}, `refused with ${status}`),
     onFirstRequest: (connection) => asked.push(connection),
-    ...{ seconds: 0, date: "", isStopping: false, bufferedBytes: 0 },
+    bodyBytesMax: (path) => (path === "/large" ? LARGE_BODY_BYTES : HTTP_BODY_BYTES_MAX),
+    networkOf: () => network,
+    seconds: 0,
+    date: "",
+    isStopping: false,
+    buffered: new BufferedBytes(),
   };
   const open = () => {
     const seen = {
@@ -77,7 +95,7 @@ describe("a connection that waits for a request", () => {
     Bun.gc(true);
     // The collector may take an old word on the stack for one that is alive.
     expect(chunks.filter((chunk) => chunk.deref() !== undefined).length).toBeLessThan(3);
-    expect(shared.bufferedBytes).toBe(connections.length * bytes);
+    expect(shared.buffered.all).toBe(connections.length * bytes);
   });
 
   test("handles the request whose first bytes it holds", () => {
@@ -109,9 +127,9 @@ describe("a connection that waits for a request", () => {
     const { connection } = open();
     connection.receive(Buffer.from(get("/", LONG).slice(0, 100_000)));
     connection.receive(Buffer.from("x"));
-    expect(shared.bufferedBytes).toBe(200_000);
+    expect(shared.buffered.all).toBe(200_000);
     connection.receive(Buffer.from("\r\n\r\n"));
-    expect(shared.bufferedBytes).toBe(0);
+    expect(shared.buffered.all).toBe(0);
   });
 });
 
@@ -127,8 +145,8 @@ describe("pipelined requests", () => {
       connection.receive(Buffer.from(ahead));
       return seen;
     });
-    expect(shared.bufferedBytes).toBeLessThanOrEqual(HTTP_WAITING_BYTES_MAX);
-    expect(shared.bufferedBytes).toBeGreaterThan(0.9 * HTTP_WAITING_BYTES_MAX);
+    expect(shared.buffered.all).toBeLessThanOrEqual(HTTP_WAITING_BYTES_MAX);
+    expect(shared.buffered.all).toBeGreaterThan(0.9 * HTTP_WAITING_BYTES_MAX);
     for (const exchange of owed.splice(0)) exchange.respond(ok);
     const ended = all.filter(({ isClosed }) => isClosed);
     expect(ended.length).toBeGreaterThan(count / 4);
@@ -147,7 +165,7 @@ describe("pipelined requests", () => {
       connection.receive(Buffer.from(ahead));
       return seen;
     });
-    expect(shared.bufferedBytes).toBeLessThanOrEqual(HTTP_WAITING_BYTES_MAX);
+    expect(shared.buffered.all).toBeLessThanOrEqual(HTTP_WAITING_BYTES_MAX);
     const cut = all.filter(({ isCut }) => isCut);
     expect(cut.length).toBeGreaterThan(count / 4);
     expect(cut.length).toBeLessThan(count / 2);
@@ -185,7 +203,14 @@ describe("the next request", () => {
     const { open, asked } = setUp({
       handle(exchange) {
         const { method, path, query, targetBytes, peer } = exchange;
-        told.push({ method, path, query, targetBytes, peer, by: exchange.forwardedFor() });
+        told.push({
+          method,
+          path,
+          query,
+          targetBytes,
+          peer,
+          by: exchange.header("x-forwarded-for"),
+        });
         exchange.respond(ok);
       },
     });
@@ -197,7 +222,7 @@ describe("the next request", () => {
     const peer = "192.0.2.1";
     expect(told).toEqual([
       { method: "GET", path: "/p", query: "q=1", targetBytes: 6, peer, by: "a, b,c" },
-      { method: "PUT", path: "/", query: "", targetBytes: 0, peer, by: "" },
+      { method: "PUT", path: "/", query: "", targetBytes: 0, peer, by: undefined },
     ]);
     expect(asked).toEqual([connection]);
     expect(connection.requests).toBe(2);
@@ -246,7 +271,7 @@ describe("the next request", () => {
     while (owed.length > 0) owed.pop()!.respond(ok);
     expect(seen.isPaused).toBe(false);
     expect(statuses(seen.text).length).toBe(20_000);
-    expect(shared.bufferedBytes).toBe(0);
+    expect(shared.buffered.all).toBe(0);
   });
 
   test("is the last one when the server stops, or the client asks for that", () => {
@@ -260,6 +285,155 @@ describe("the next request", () => {
       expect(seen.text).toContain("\r\nConnection: close\r\n");
       expect(seen.isClosed).toBe(true);
     }
+  });
+});
+
+describe("the body of a request", () => {
+  const json = JSON.stringify({ text: "0\r\n\r\nGET / HTTP/1.1\r\n", number: 1 });
+  const chunks = (size: number) => {
+    const parts = json.match(new RegExp(`[^]{1,${size}}`, "g"))!;
+    return parts.map((part) => `${part.length.toString(16)}\r\n${part}\r\n`).join("");
+  };
+
+  test.each([
+    ["with Content-Length", post("/a", `Content-Length: ${json.length}`, json)],
+    ["in one chunk", post("/a", "Transfer-Encoding: chunked", `${chunks(100)}0\r\n\r\n`)],
+    ["in small chunks", post("/a", "Transfer-Encoding: chunked", `${chunks(3)}0\r\n\r\n`)],
+    ["with trailers", post("/a", "Transfer-Encoding: chunked", `${chunks(7)}0\r\nA: b\r\n\r\n`)],
+  ])(
+    "reaches the handler %s, wherever it is cut, and the request after it has none",
+    (_, first) => {
+      const text = first + get("/b");
+      for (let cut = 1; cut < text.length; cut++) {
+        const bodies: string[] = [];
+        const { open } = setUp({
+          handle(exchange) {
+            bodies.push(
+              `${exchange.path} ${exchange.body()}`,
+              `${exchange.path} ${exchange.body()}`,
+            );
+            exchange.respond(ok);
+          },
+        });
+        const { connection } = open();
+        connection.receive(Buffer.from(text.slice(0, cut)));
+        connection.receive(Buffer.from(text.slice(cut)));
+        const expected = [`/a ${json}`, `/a ${json}`, "/b ", "/b "];
+        expect({ cut, bodies }).toEqual({ cut, bodies: expected });
+      }
+    },
+  );
+
+  test("of one request is not changed by bytes that another connection receives meanwhile", () => {
+    const bodies: string[] = [];
+    const { open } = setUp({
+      handle(exchange) {
+        bodies.push(exchange.body().toString());
+        exchange.respond(ok);
+      },
+    });
+    const framing = "Transfer-Encoding: chunked";
+    const [one, two] = [open().connection, open().connection];
+    const first = post("/a", framing, "3\r\none\r\n0\r\n\r\n");
+    const second = post("/longer/path", `${framing}\r\nX: y`, "3\r\ntwo\r\n0\r\n\r\n");
+    one.receive(Buffer.from(first.slice(0, -3)));
+    two.receive(Buffer.from(second.slice(0, -3)));
+    one.receive(Buffer.from(first.slice(-3)));
+    two.receive(Buffer.from(second.slice(-3)));
+    expect(bodies).toEqual(["one", "two"]);
+  });
+
+  test("may be as large as its path allows, and no larger", () => {
+    for (const [path, most] of [
+      ["/", HTTP_BODY_BYTES_MAX],
+      ["/large", LARGE_BODY_BYTES],
+    ] as const) {
+      const sent = [`Content-Length: ${most}`, `Content-Length: ${most + 1}`].map((framing) => {
+        const { connection, seen } = setUp().open();
+        connection.receive(Buffer.from(post(path, framing, "x".repeat(most))));
+        return statuses(seen.text);
+      });
+      expect({ path, sent }).toEqual({ path, sent: [[200], [413]] });
+    }
+  });
+
+  test("takes no more memory than its Content-Length, in whatever parts it comes", () => {
+    const { shared, open } = setUp();
+    const { connection, seen } = open();
+    const head = post("/large", `Content-Length: ${LARGE_BODY_BYTES}`);
+    const whole = Buffer.from(head + "x".repeat(LARGE_BODY_BYTES));
+    let most = 0;
+    for (let at = 0; at < whole.length; at += 100_000) {
+      connection.receive(Buffer.from(whole.subarray(at, at + 100_000)));
+      most = Math.max(most, shared.buffered.all);
+    }
+    expect(most).toBe(whole.length);
+    expect(statuses(seen.text)).toEqual([200]);
+    expect(shared.buffered.all).toBe(0);
+  });
+
+  /** Opens connections that send the first part of a large body, until the bound is passed. */
+  function fill(network: string | undefined, bytesMax: number) {
+    const { shared, open } = setUp(network === undefined ? {} : { network });
+    const part = post("/large", `Content-Length: ${LARGE_BODY_BYTES}`, "x".repeat(1 << 20));
+    const seen = Array.from({ length: Math.ceil(bytesMax / part.length) + 8 }, () => {
+      const { connection, seen } = open();
+      connection.receive(Buffer.from(part));
+      return seen;
+    });
+    const refused = seen.filter(({ text }) => text.startsWith("HTTP/1.1 503 "));
+    return { shared, open, refused, part };
+  }
+
+  test("of one network is refused beyond the network's share, and others are taken", () => {
+    const { shared, open, refused, part } = fill("a", HTTP_WAITING_BYTES_PER_NETWORK_MAX);
+    expect(shared.buffered.all).toBeLessThanOrEqual(HTTP_WAITING_BYTES_PER_NETWORK_MAX);
+    expect(shared.buffered.all).toBeGreaterThan(
+      HTTP_WAITING_BYTES_PER_NETWORK_MAX - 2 * part.length,
+    );
+    expect(refused.length).toBeGreaterThan(7);
+    shared.networkOf = () => "b";
+    const { connection, seen } = open();
+    const body = "x".repeat(LARGE_BODY_BYTES);
+    const text = post("/large", `Content-Length: ${body.length}`, body);
+    connection.receive(Buffer.from(text.slice(0, 1 << 20)));
+    connection.receive(Buffer.from(text.slice(1 << 20)));
+    expect(statuses(seen.text)).toEqual([200]);
+  });
+
+  test("of all networks leaves memory for small requests that come in parts", () => {
+    const { shared, open, refused } = fill(undefined, HTTP_WAITING_BYTES_MAX);
+    expect(shared.buffered.all).toBeLessThanOrEqual(0.75 * HTTP_WAITING_BYTES_MAX);
+    expect(refused.length).toBeGreaterThan(10);
+    const { connection, seen } = open();
+    const text = get("/", LONG);
+    connection.receive(Buffer.from(text.slice(0, 100_000)));
+    connection.receive(Buffer.from(text.slice(100_000)));
+    expect(statuses(seen.text)).toEqual([200]);
+  });
+
+  test("has longer than a silent client when its bytes arrive, and ends a connection that drips", () => {
+    const { shared, open } = setUp();
+    const { connection } = open();
+    shared.seconds = 9;
+    const half = LARGE_BODY_BYTES / 2;
+    connection.receive(
+      Buffer.from(post("/large", `Content-Length: ${LARGE_BODY_BYTES}`, "x".repeat(half))),
+    );
+    shared.seconds += 10 + Math.floor(half / HTTP_BODY_BYTES_PER_SECOND_MIN);
+    expect(connection.expire(10)).toBe(false);
+    shared.seconds += 2;
+    expect(connection.expire(10)).toBe(true);
+
+    const dripping = open().connection;
+    dripping.receive(Buffer.from(post("/large", "Content-Length: 1000", "x")));
+    for (let second = 0; second < 10; second++) {
+      shared.seconds++;
+      dripping.receive(Buffer.from("x"));
+      expect(dripping.expire(10)).toBe(false);
+    }
+    shared.seconds++;
+    expect(dripping.expire(10)).toBe(true);
   });
 });
 
@@ -330,9 +504,9 @@ describe("the end of a connection", () => {
     const { shared, open } = setUp();
     const { connection } = open();
     connection.receive(Buffer.from(get("/").slice(0, 20)));
-    expect(shared.bufferedBytes).toBe(20);
+    expect(shared.buffered.all).toBe(20);
     connection.closed();
-    expect(shared.bufferedBytes).toBe(0);
+    expect(shared.buffered.all).toBe(0);
   });
 });
 

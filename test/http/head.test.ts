@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { hasBareFeed, head, readHead } from "../../src/http/head.ts";
+import { hasBareFeed, head, headerValue, readHead } from "../../src/http/head.ts";
 import { HTTP_HEADERS_MAX, HTTP_METHOD_CHARS_MAX } from "../../src/settings/limits.ts";
 
 /** Reads a head that stands between other bytes, which must not count. */
@@ -18,9 +18,7 @@ function read(text: string, around = "\0") {
     bodyBytes: head.bodyBytes,
     isChunked: head.isChunked,
     expectsContinue: head.expectsContinue,
-    forwardedFor: Array.from({ length: head.forwardedLines }, (_, line) =>
-      part(head.forwarded[2 * line]!, head.forwarded[2 * line + 1]!),
-    ),
+    forwardedFor: headerValue(bytes, "x-forwarded-for"),
   };
 }
 
@@ -32,6 +30,28 @@ test("a bare line end counts in the part that has come alone", () => {
   expect(hasBareFeed(bytes, 0, 5)).toBe(true);
   expect(hasBareFeed(bytes, 1, 6)).toBe(true);
   expect(hasBareFeed(bytes, 6, 7)).toBe(false);
+});
+
+test("a header is found by its whole name in any case, and its lines are joined", () => {
+  const lines = [
+    "Host: a",
+    "AUTHORIZATION: Basic a",
+    "Authorization2: b",
+    "XAuthorization: c",
+    "Origin:",
+    "X-Y: 1",
+    "x-y:\t2 ",
+  ];
+  const text = request("POST / HTTP/1.1", ...lines);
+  const bytes = Buffer.from(text);
+  expect(readHead(bytes, 0, bytes.length)).toBe(0);
+  const values = ["authorization", "origin", "x-y", "host", "content-encoding"].map((name) =>
+    headerValue(bytes, name),
+  );
+  expect(values).toEqual(["Basic a", "", "1,2", "a", undefined]);
+  const short = Buffer.from(request("GET / HTTP/1.1", "Host: b"));
+  expect(readHead(short, 0, short.length)).toBe(0);
+  expect(headerValue(short, "authorization")).toBe(undefined);
 });
 
 describe("an HTTP head", () => {
@@ -101,7 +121,13 @@ describe("an HTTP head", () => {
         ...["Hose: b", "Content-Lengthy: x", "Content-Lengtz: x", "Transfer-Encodinx: y"],
         ...["X-Forwarded-Foo: 1", "Expecu: 100-continue", "Connectios: close"],
       ),
-      { isLast: false, bodyBytes: 0, isChunked: false, expectsContinue: false, forwardedFor: [] },
+      {
+        isLast: false,
+        bodyBytes: 0,
+        isChunked: false,
+        expectsContinue: false,
+        forwardedFor: undefined,
+      },
     ],
     [
       "with an unknown expectation",
@@ -153,7 +179,7 @@ describe("an HTTP head", () => {
     [
       "that was forwarded",
       request("GET / HTTP/1.1", "Host: a", "X-Forwarded-For:  1.2.3.4, ::1 ", "x-forwarded-for: 9"),
-      { forwardedFor: ["1.2.3.4, ::1", "9"] },
+      { forwardedFor: "1.2.3.4, ::1,9" },
     ],
   ] as const) {
     test(`${form} is understood`, () => {

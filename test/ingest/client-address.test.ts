@@ -36,12 +36,12 @@ test("X-Forwarded-For counts only from a trusted proxy", () => {
     ["::ffff:192.0.2.1", "203.0.113.9", "192.0.2.1"],
     ["", "", ""],
   ] as const) {
-    expect(clients.of({ peer, forwardedFor: () => forwarded })).toBe(expected);
+    expect(clients.of({ peer, header: () => forwarded })).toBe(expected);
   }
 });
 
 test("X-Forwarded-For is ignored without trusted proxies", () => {
-  const request = { peer: "127.0.0.1", forwardedFor: () => "203.0.113.9" };
+  const request = { peer: "127.0.0.1", header: () => "203.0.113.9" };
   expect(createClientAddresses([]).of(request)).toBe("127.0.0.1");
 });
 

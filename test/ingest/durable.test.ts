@@ -3,11 +3,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { eventOf } from "../../src/event/event.ts";
-import { decodeRecord, pixelRecordCodec } from "../../src/event/record.ts";
+import { decodeRecord, eventRecordCodec } from "../../src/event/record.ts";
 import { openLogReader } from "../../src/log/reader.ts";
 import { openLogWriter } from "../../src/log/writer.ts";
 import { createLogger } from "../../src/observe/log.ts";
 import { get, openListener, send, WRITE_KEY } from "./harness.ts";
+import { openSdkListener, track } from "./sdk/_sdk.ts";
 
 const logger = createLogger("silent");
 const PIXELS = 500;
@@ -15,7 +16,7 @@ const PIXELS = 500;
 test("an event answered 200 is read back from the log on disk", async () => {
   const directory = mkdtempSync(join(tmpdir(), "pixelmill-pixel-"));
   try {
-    const writer = await openLogWriter({ directory, codec: pixelRecordCodec, logger });
+    const writer = await openLogWriter({ directory, codec: eventRecordCodec, logger });
     const server = openListener({ log: writer });
     const answers = await Promise.all(
       Array.from({ length: PIXELS }, (_, i) =>
@@ -39,10 +40,33 @@ test("an event answered 200 is read back from the log on disk", async () => {
   }
 });
 
+test("every event of a batch that is answered 200 is on disk, and read back", async () => {
+  const directory = mkdtempSync(join(tmpdir(), "pixelmill-sdk-"));
+  try {
+    const writer = await openLogWriter({ directory, codec: eventRecordCodec, logger });
+    const server = openSdkListener({ log: writer });
+    // Larger than a block of the log, so that the records of a request are in several.
+    const text = "x".repeat(4_000);
+    const batch = Array.from({ length: PIXELS }, (_, n) => track(`${n}`, { properties: { text } }));
+    for (let request = 1; request <= 2; request++) {
+      expect(await server.post("/v1/batch", { batch })).toMatchObject({ status: 200 });
+      expect(writer.durable()).toBe(request * PIXELS);
+    }
+    await server.stop();
+    await writer.close();
+    const events = await readEvents(directory, 2 * PIXELS);
+    expect(events.map(({ messageId }) => messageId)).toEqual(
+      [...batch, ...batch].map(({ messageId }) => messageId),
+    );
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+});
+
 test("a pixel to a closed log is answered 503", async () => {
   const directory = mkdtempSync(join(tmpdir(), "pixelmill-pixel-"));
   try {
-    const writer = await openLogWriter({ directory, codec: pixelRecordCodec, logger });
+    const writer = await openLogWriter({ directory, codec: eventRecordCodec, logger });
     const server = openListener({ log: writer });
     await writer.close();
     const answer = await send(

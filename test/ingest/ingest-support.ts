@@ -87,7 +87,7 @@ export async function recordsIn(reader: LogReader, from = reader.first()): Promi
   const all: PixelRecord[] = [];
   for (let position = from; position < reader.end(); ) {
     const { records, next } = await reader.read(position, 1 << 20);
-    all.push(...records.map(({ bytes }) => decodeRecord(bytes)));
+    all.push(...records.map(({ bytes }) => decodeRecord(bytes) as PixelRecord));
     position = next;
   }
   return all;

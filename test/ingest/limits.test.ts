@@ -45,6 +45,7 @@ describe("the target of a request", () => {
           if (status === 414) {
             expect(JSON.parse(answer.body)).toEqual({
               message: "Expected a URL of at most 32768 bytes",
+              code: 414,
             });
           }
         }

@@ -15,7 +15,7 @@ beforeAll(() => {
 afterAll(() => server.stop());
 
 const nothingHere =
-  "There is nothing at this path: expected /pixel/v1/page or /pixel/v1/track; the API and the console have a port of their own";
+  "There is nothing at this path: expected /pixel/v1/page, /pixel/v1/track, /v1/batch or another path of SDKs; the API and the console have a port of their own";
 
 describe("a pixel", () => {
   test("is answered with the GIF once its event is in the log", async () => {
@@ -110,7 +110,7 @@ describe("a request is refused", () => {
       const answer = await send(server.port, get(target));
       expect(answer.status).toBe(status);
       expect(answer.head).toContain("Content-Type: application/json");
-      expect(JSON.parse(answer.body)).toEqual({ message });
+      expect(JSON.parse(answer.body)).toEqual({ message, code: status });
       expect(server.records.length).toBe(count);
     });
   }
@@ -121,7 +121,8 @@ describe("a request is refused", () => {
       const answer = await send(server.port, get(TRACK).replace("GET", method));
       expect(answer.status).toBe(405);
       expect(answer.head).toContain("Allow: GET, POST, OPTIONS");
-      const body = method === "HEAD" ? "" : '{"message":"Expected the method GET or POST"}';
+      const body =
+        method === "HEAD" ? "" : '{"message":"Expected the method GET or POST","code":405}';
       expect(answer.body).toBe(body);
       expect(server.records.length).toBe(count);
     });
@@ -137,6 +138,7 @@ describe("a request is refused", () => {
       expect(answer.head).toContain("Retry-After: 1");
       expect(JSON.parse(answer.body)).toEqual({
         message: "The event could not be stored, try again later",
+        code: 503,
       });
       await broken.stop();
     }
@@ -170,7 +172,10 @@ test("a POST with a body that is too long is refused and is no event", async () 
   const post = get(TRACK, "Content-Length: 65537\r\n").replace("GET", "POST");
   const answer = await send(server.port, `${post}${"x".repeat(65_537)}`);
   expect(answer.status).toBe(413);
-  expect(JSON.parse(answer.body)).toEqual({ message: "Expected a body of at most 65536 bytes" });
+  expect(JSON.parse(answer.body)).toEqual({
+    message: "Expected a body of at most 65536 bytes, or of 5242880 for events of SDKs",
+    code: 413,
+  });
   expect(server.records.length).toBe(count);
 });
 

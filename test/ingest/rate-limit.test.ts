@@ -11,6 +11,7 @@ test("a pixel above the rate is answered with 429 and Retry-After", async () => 
   expect(answer.head).toContain("Retry-After: 100");
   expect(JSON.parse(answer.body)).toEqual({
     message: "Expected fewer pixels of this write key, got more than its rate allows",
+    code: 429,
   });
   expect(server.records.length).toBe(1);
   // A refused request takes nothing from the allowance, whoever sends it.

@@ -1,6 +1,7 @@
 import { expect, spyOn, test } from "bun:test";
 import fc from "fast-check";
-import { ClusterView, type MetadataAnswer } from "../../src/kafka/cluster-view.ts";
+import { ClusterView } from "../../src/kafka/cluster-view.ts";
+import type { MetadataAnswer } from "../../src/kafka/library.ts";
 
 const BROKERS = 3;
 const PARTITIONS = 2;
@@ -31,7 +32,7 @@ const all = [1, 2, 3];
 const statement = fc.record({ leader: fc.integer({ min: -1, max: 3 }), epoch: fc.nat(4) });
 const statements = fc.array(statement, { minLength: PARTITIONS, maxLength: PARTITIONS });
 const members = fc.uniqueArray(fc.constantFrom(...all), { minLength: 1 });
-/** What one broker does: it answers, or it stops to answer. */
+/** Event at one broker: the broker answers a probe with `answer`, or gives no answer. */
 const event = fc.record({
   broker: fc.integer({ min: 1, max: BROKERS }),
   answer: fc.option(fc.record({ members, statements }), { freq: 3 }),

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import * as kafka from "@platformatic/kafka";
-import { ClusterView, type MetadataAnswer } from "../../src/kafka/cluster-view.ts";
+import { ClusterView } from "../../src/kafka/cluster-view.ts";
+import type { MetadataAnswer } from "../../src/kafka/library.ts";
 import { useClusterView } from "../../src/kafka/view-metadata.ts";
 
 function answerOf(name: string, errorCode: number, leaders: readonly number[]): MetadataAnswer {

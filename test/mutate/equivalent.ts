@@ -74,8 +74,8 @@ export const equivalents: Equivalent[] = [
   },
   {
     file: "src/catalog/management/sessions.ts",
-    line: "const isOver = session.expiresAt <= createdAt;",
-    change: "session.expiresAt <= createdAt → session.expiresAt < createdAt",
+    line: "const isOver = other.expiresAt <= session.createdAt;",
+    change: "other.expiresAt <= session.createdAt → other.expiresAt < session.createdAt",
     why: "A session that expires in this millisecond is removed by the next one",
   },
   {
@@ -127,26 +127,14 @@ export const equivalents: Equivalent[] = [
     why: "A pair is read before it is asked for",
   },
   {
-    file: "src/event/record.ts",
-    line: "const end = queryEnd + (hasEnds ? 1 + END_BYTES * (buffer[queryEnd] ?? 0) : 0);",
-    change: "buffer[queryEnd] ?? 0 → (buffer[queryEnd])",
-    why: "A record that ends before its count is refused by its length, either way",
-  },
-  {
-    file: "src/event/record.ts",
-    line: "const endsBytes = after === undefined ? 0 : 1 + END_BYTES * after.length;",
-    change: "0 → (0 + 1)",
-    why: "An upper bound is one too",
-  },
-  {
     file: "src/http/input-buffer.ts",
     line: "this.searched = Math.max(0, this.searched - this.at);",
     change: "0 → (0 + 1)",
     why: "No head ends at its first byte",
   },
   {
-    file: "src/http/connection.ts",
-    line: "this.#input.searched = Math.max(at, end - HEAD_END.length + 1);",
+    file: "src/http/request-reader.ts",
+    line: "this.input.searched = Math.max(at, end - HEAD_END.length + 1);",
     change: "1 → (1 - 1)",
     why: "The next search begins one byte before",
   },

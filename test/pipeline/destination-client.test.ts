@@ -11,6 +11,7 @@ function setUp(close: () => Promise<void>, verdict: DeliveryResult = { kind: "de
   const lines: string[] = [];
   const kind = {
     kind: "test",
+    secretKeys: [],
     open: () => ({ deliver: async () => verdict, close }),
   } as unknown as DestinationKind;
   const destination = {
@@ -24,6 +25,7 @@ function setUp(close: () => Promise<void>, verdict: DeliveryResult = { kind: "de
     logger,
     labels: { destination: "one", name: "One", kind: "test" },
     earlierOutageMs: 0,
+    credentials: () => undefined,
     health: new HealthLogger({
       clock: systemClock,
       logger,

@@ -1,18 +1,20 @@
 import { pino } from "pino";
 import type { Live, LiveProgram } from "../../src/catalog/live-view.ts";
 import type { Connection, Destination, Source } from "../../src/catalog/model.ts";
-import type { PixelRecord } from "../../src/event/record.ts";
+import type { EventRecord, PixelRecord } from "../../src/event/record.ts";
 import type { DurableRange, LogReader } from "../../src/log/event-log.ts";
 import type { Positions } from "../../src/log/positions.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
 import type { LaneChange, Ledger } from "../../src/pipeline/ledger/ledger.ts";
-import type { StoredLetter } from "../../src/pipeline/model/dead-letter.ts";
+import type { NewLetter } from "../../src/pipeline/model/dead-letter.ts";
 import type { BuiltEvent } from "../../src/pipeline/model/input-event.ts";
 import { createLaneEvent, type LaneEvent } from "../../src/pipeline/model/lane-event.ts";
 import { createLaneMetrics, type LaneMetrics } from "../../src/pipeline/monitoring/metrics.ts";
 import { SharedReader } from "../../src/pipeline/reading/shared-reader.ts";
 import {
   type EventMetadata,
+  type LogLine,
+  type LogSink,
   ownMetadataKeys,
   type Program,
   type ProgramBatch,
@@ -123,7 +125,8 @@ export function feedOf(log: LogReader | Map<string, LogReader>, build = eventOf)
   return new SharedReader({ readers, decode, eventOf: build, logger, metrics: laneMetrics() });
 }
 
-export function eventOf({ query, type }: PixelRecord): BuiltEvent {
+export function eventOf(record: EventRecord): BuiltEvent {
+  const { query, type } = record as PixelRecord;
   const values = new URLSearchParams(query);
   const user = values.get("u") ?? "";
   const event = { type, event: "seen", anonymousId: user, n: Number(values.get("n")) };
@@ -146,11 +149,20 @@ export class FakeSandbox implements Sandbox {
   /** Promises that the next runs wait for, one each. */
   readonly held: Promise<void>[] = [];
 
-  async run(program: Program, { events, metadata }: ProgramBatch): Promise<ProgramOutcome[]> {
+  /** Lines of `log(...)` that each batch writes. */
+  logs: LogLine[] = [];
+
+  async run(
+    program: Program,
+    { events, metadata }: ProgramBatch,
+    logs?: LogSink,
+  ): Promise<ProgramOutcome[]> {
     await Promise.resolve();
     if (this.failure !== undefined) throw this.failure;
     this.batches.push({ programId: program.id, events: events.length });
     await this.held.shift();
+    const lines = this.logs.slice(0, logs?.lines);
+    if (lines.length > 0) logs?.take(lines);
     const code = this.codes.get(program.code);
     if (code === undefined) throw new Error("Unknown code");
     return events.slice(0, this.outcomesMax).map((event, index) => {
@@ -165,6 +177,7 @@ export class FakeSandbox implements Sandbox {
   }
 
   check = unsupported;
+  checkAll = unsupported;
   inspect = unsupported;
   checkLibrary = unsupported;
   async close(): Promise<void> {}
@@ -200,6 +213,8 @@ export class FakeLive implements Live {
   topology = () => this.#topology;
   source = (writeKey: string) => [...this.sources.values()].find((s) => s.writeKey === writeKey);
   sourceById = (id: string) => this.sources.get(id);
+  longestDedupSeconds = () =>
+    Math.max(0, ...[...this.sources.values()].map((it) => it.settings?.dedupSeconds ?? 0));
   destination = (id: string) => this.destinations.get(id);
   program = (destinationId: string) => this.programs.get(destinationId);
   credentials = () => ({});
@@ -325,10 +340,7 @@ export function commitChange(ledger: Ledger, change: LaneChange): Promise<void> 
 }
 
 /** Has a ledger write dead letters, those of each destination with its own cursor. */
-export async function commitLetters(
-  ledger: Ledger,
-  letters: readonly StoredLetter[],
-): Promise<void> {
+export async function commitLetters(ledger: Ledger, letters: readonly NewLetter[]): Promise<void> {
   const record = { logs: {}, known: {} };
   const lanes = Map.groupBy(letters, ({ destinationId }) => destinationId);
   const changes = [...lanes].map(([destinationId, deadLetters]) => {

@@ -29,7 +29,7 @@ describe("failed attempts", () => {
     expect(sink.requests).toBe(3);
     const [letter] = deadLetters.find("workspace", { count: 10 }).letters;
     expect(letter).toMatchObject({
-      ...{ stage: "deliver", reason: "The receiver answered 400", attempts: 1 },
+      ...{ stage: "deliver", reason: "HTTP 400 from receiver", attempts: 1 },
       ...{ sourceId: "source", destinationId: "one", event: { n: 1, anonymousId: "ann" } },
     });
     expect(deadLetters.get("workspace", letter!.id)).toEqual(letter!);
@@ -74,7 +74,7 @@ describe("failed attempts", () => {
     });
     await until(() => sink.taken.length === n - 1);
     const [letter] = deadLetters.find("workspace", { count: 1 }).letters;
-    expect(letter).toMatchObject({ event: { n: 0 }, reason: "The receiver answered 500" });
+    expect(letter).toMatchObject({ event: { n: 0 }, reason: "HTTP 500 from receiver" });
     expect(letter!.attempts).toBeGreaterThanOrEqual(8);
   });
 

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { CounterRing } from "../../src/pipeline/monitoring/counter-ring.ts";
-import { LaneHistories, lastHour } from "../../src/pipeline/monitoring/lane-history.ts";
+import { CounterRing } from "../../src/figures/counter-ring.ts";
+import { DELIVERED, latencies, latencyQuantile, rowOf } from "../../src/figures/row.ts";
+import { LaneHistories } from "../../src/pipeline/monitoring/lane-history.ts";
 import { LANE_HISTORIES_MAX, LANE_HISTORY_CONNECTIONS_MAX } from "../../src/settings/limits.ts";
 
 const MINUTE = 60_000;
@@ -36,33 +37,34 @@ describe("counts by time", () => {
 });
 
 describe("lane history", () => {
-  test("a lane's history has the last hour by minutes, with the times of attempts", () => {
+  test("a lane's history has the latest minutes, with the times of attempts", () => {
     const history = new LaneHistories().get("d");
-    expect(lastHour(history.minutes(start), start)).toHaveLength(60);
+    expect(history.minute(start)).toBeUndefined();
     for (let n = 0; n < 100; n += 1) {
       history.recordAttempt(n === 0, n === 99 ? 900 : 10, start);
       history.recordOutcome("s", "delivered", start);
     }
-    history.recordOutcome("s", "dropped", start + 2 * MINUTE);
-    history.recordOutcome("s", "dead-letter", start + 2 * MINUTE);
-    const minutes = lastHour(history.minutes(start + 2 * MINUTE), start + 2 * MINUTE);
-    expect(minutes).toHaveLength(60);
-    expect(minutes.at(-3)).toEqual({
-      ...{ at: start, delivered: 100, dropped: 0, failed: 0, retried: 1, attempts: 100 },
-      // A bucket ends at most half as far again as it begins.
-      ...{ p50Ms: 11, p99Ms: 11 },
-    });
-    expect(minutes.at(-1)).toMatchObject({ delivered: 0, dropped: 1, failed: 1, attempts: 0 });
-    expect(minutes.at(-1)!.p50Ms).toBeUndefined();
-    history.recordAttempt(false, 900, start + 2 * MINUTE);
-    const { p99Ms } = lastHour(history.minutes(start + 2 * MINUTE), start + 2 * MINUTE).at(-1)!;
-    expect(p99Ms!).toBeGreaterThanOrEqual(900);
-    expect(p99Ms!).toBeLessThanOrEqual(1_350);
-    expect(
-      lastHour(history.minutes(start + 63 * MINUTE), start + 63 * MINUTE).every(
-        (it) => it.delivered === 0,
-      ),
-    ).toBe(true);
+    history.recordReceived("s", start, 103);
+    const next = start + MINUTE;
+    history.recordOutcome("s", "dropped", next + 1);
+    history.recordOutcome("other", "dead-letter", next + 2);
+    const first = history.minute(start)!;
+    const row = rowOf(first.counters);
+    expect(row.slice(0, 5)).toEqual([0, 100, 0, 0, 1]);
+    expect(first.sources.map(([id, counters]) => [id, rowOf(counters)])).toEqual([
+      ["s", [103, 100]],
+    ]);
+    expect(latencies(row)).toBe(100);
+    // A bucket ends at most half as far again as it begins.
+    expect([latencyQuantile(row, 0.5), latencyQuantile(row, 0.99)]).toEqual([11, 11]);
+    expect(latencyQuantile(row, 1)!).toBeGreaterThanOrEqual(900);
+    expect(latencyQuantile(row, 1)!).toBeLessThanOrEqual(1_350);
+    const second = history.minute(next)!;
+    expect(rowOf(second.counters)).toEqual([0, 0, 1, 1]);
+    expect(latencyQuantile(rowOf(second.counters), 0.5)).toBeUndefined();
+    expect(second.sources).toHaveLength(2);
+    history.recordOutcome("s", "dropped", start + 30 * MINUTE);
+    expect(history.minute(start)).toBeUndefined();
   });
 
   test("a lane's history has the rates of each connection over the last minute", () => {
@@ -77,6 +79,32 @@ describe("lane history", () => {
     expect(b!.delivered).toBeCloseTo(1, 5);
     expect(history.rates(start + 10 * MINUTE)[0]!.received).toBe(0);
   });
+});
+
+test("a destination rejects events until enough were delivered since its last failure", () => {
+  const history = new LaneHistories().get("d");
+  const record = (kind: "delivered" | "dead-letter", count: number, at = start) =>
+    history.recordOutcome("s", kind, at, count);
+  record("delivered", 5);
+  expect(history.isRejecting(start)).toBe(false);
+  // All fail: three deliveries show that it is cured.
+  record("dead-letter", 1_000);
+  record("delivered", 2);
+  expect(history.isRejecting(start)).toBe(true);
+  record("delivered", 2);
+  expect(history.isRejecting(start)).toBe(false);
+  // One in a hundred fails: it takes 300 deliveries.
+  const later = start + 10 * MINUTE;
+  for (let n = 0; n < 10; n += 1) {
+    record("delivered", 99, later);
+    record("dead-letter", 1, later);
+  }
+  record("delivered", 250, later);
+  expect(history.isRejecting(later)).toBe(true);
+  record("delivered", 250, later);
+  expect(history.isRejecting(later)).toBe(false);
+  record("dead-letter", 1, later);
+  expect(history.isRejecting(later + 10 * MINUTE)).toBe(false);
 });
 
 test("the histories of many lanes are bounded, and idle ones make room", () => {
@@ -110,7 +138,7 @@ test("the connections of all histories are bounded, and those of a removed lane 
   b.recordReceived("s", start);
   b.recordOutcome("s", "delivered", start);
   expect(b.rates(start)).toEqual([]);
-  expect(lastHour(b.minutes(start), start).at(-1)!.delivered).toBe(1);
+  expect(rowOf(b.minute(start)!.counters)[DELIVERED]).toBe(1);
   histories.forget("a");
   b.recordReceived("s", start);
   expect(b.rates(start)).toHaveLength(1);

@@ -10,12 +10,14 @@ const lane = (next: number, known = {}): LaneRecord => ({
   known,
 });
 
-test("the known position of a log is that of its furthest cursor, connection or replay", () => {
+test("the known position of a log is the furthest of cursors, connections, replays and marks", () => {
   const live = new FakeLive();
   const jobs: ReplayJob[] = [];
   const reads = { running: () => jobs } as Ledger["jobs"];
+  const searched: Record<string, number> = {};
+  const repetitions = { positions: () => searched } as Ledger["repetitions"];
   const known = (...lanes: LaneRecord[]) =>
-    knownPositions(live, { lanes: () => lanes, jobs: reads });
+    knownPositions(live, { lanes: () => lanes, jobs: reads, repetitions });
   expect(known()).toEqual({});
   expect(known(lane(7), lane(5))).toEqual({ "0": 7 });
   expect(known(lane(7, { c: { "0": 9, "1": 4 } }))).toEqual({ "0": 9, "1": 4 });
@@ -25,4 +27,6 @@ test("the known position of a log is that of its furthest cursor, connection or 
   expect(known(lane(7))).toEqual({ "0": 12 });
   jobs.push({ kind: "events", ends: { "1": 30 } } as unknown as ReplayJob);
   expect(known(lane(7))).toEqual({ "0": 12, "1": 30 });
+  searched["1"] = 31;
+  expect(known(lane(7))).toEqual({ "0": 12, "1": 31 });
 });

@@ -51,6 +51,7 @@ export class LaneDeliveryRig {
       {
         ...{ clock, logger, retryWindowMs, fail, metrics: laneMetrics(), recovered: undefined },
         earlierOutageMs,
+        credentials: () => undefined,
         health: new HealthLogger({ clock, logger, destination: () => destination }),
         labels: { destination: "d", name: "D", kind: kind.kind },
         refresh() {},

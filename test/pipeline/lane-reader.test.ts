@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { setLive } from "../../src/catalog/management/live-windows.ts";
 import type { Connection } from "../../src/catalog/model.ts";
-import type { PixelRecord } from "../../src/event/record.ts";
+import type { EventRecord } from "../../src/event/record.ts";
 import type { LaneEvent } from "../../src/pipeline/model/lane-event.ts";
 import { createRoutes } from "../../src/pipeline/model/routes.ts";
 import { LaneReader } from "../../src/pipeline/reading/lane-reader.ts";
@@ -134,7 +134,7 @@ describe("shared reads", () => {
   test("large events are not all cached, and are equal when built again", async () => {
     const text = "x".repeat(1_000);
     let built = 0;
-    const large = (one: PixelRecord) => {
+    const large = (one: EventRecord) => {
       built += 1;
       const event = eventOf(one);
       return { ...event, json: Buffer.concat([event.json, Buffer.alloc(1_000 * 1_000, text)]) };
@@ -156,7 +156,7 @@ describe("shared reads", () => {
 
   test("the event cache counts records that are larger than their events", async () => {
     let built = 0;
-    const small = (one: PixelRecord) => {
+    const small = (one: EventRecord) => {
       built += 1;
       return { ...eventOf(one), json: Buffer.from("{}") };
     };

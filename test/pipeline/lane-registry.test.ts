@@ -11,6 +11,8 @@ import { LaneRegistry } from "../../src/pipeline/lane-registry.ts";
 import { type Ledger, openLedger } from "../../src/pipeline/ledger/ledger.ts";
 import { LiveTail } from "../../src/pipeline/live-tail.ts";
 import { MemoryBudget } from "../../src/pipeline/memory-budget.ts";
+import { CodeLogs } from "../../src/pipeline/monitoring/code-logs.ts";
+import { LatestOutcomes } from "../../src/pipeline/recent/latest-outcomes.ts";
 import { FakeLive, FakeSandbox, feedOf, laneMetrics, MemoryLog, record } from "./doubles.ts";
 import { numbersTo, until } from "./rig.ts";
 
@@ -45,7 +47,9 @@ async function rig(
       logger,
       metrics,
       liveTail: new LiveTail(logs, live),
+      latestOutcomes: new LatestOutcomes(live, systemClock),
       clock: systemClock,
+      codeLogs: new CodeLogs(systemClock),
     },
     memory: new MemoryBudget(),
     pace: new BatchPace(),

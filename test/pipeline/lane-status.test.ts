@@ -1,10 +1,27 @@
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
-import { lastHour } from "../../src/pipeline/monitoring/lane-history.ts";
+import {
+  DELIVERED,
+  FAILED,
+  type FigureRow,
+  latencies,
+  mergeNodes,
+  RECEIVED,
+  RETRIED,
+} from "../../src/figures/row.ts";
+import { connectionSeries, seriesOf } from "../../src/figures/series.ts";
+import type { Pipeline } from "../../src/pipeline/pipeline.ts";
 import { record } from "./doubles.ts";
 import { numbersTo, Rig, until } from "./rig.ts";
 
 // Waits end by conditions; a busy machine gets its time.
 setDefaultTimeout(300_000);
+
+/** Figures of a series in the latest minutes. */
+function countedOf(pipeline: Pipeline, series: string): FigureRow {
+  const minute = Math.floor(Date.now() / 60_000) * 60_000;
+  const latest = [0, 1, 2, 3].map((ago) => pipeline.figures.minute(minute - ago * 60_000));
+  return latest.flatMap((rows) => [rows.get(series) ?? []]).reduce(mergeNodes, []);
+}
 
 let rig: Rig;
 beforeEach(() => {
@@ -26,10 +43,15 @@ test("a lane's status counts received and delivered events by source and by minu
   expect(rates!.sourceId).toBe("source");
   expect(rates!.delivered / rates!.received).toBeCloseTo(2 / 3, 5);
   expect(rates!.failed / rates!.received).toBeCloseTo(1 / 3, 5);
-  const minutes = lastHour(pipeline.minuteCounts("one"), Date.now());
-  const sum = (key: "delivered" | "failed" | "attempts") =>
-    minutes.reduce((all, minute) => all + minute[key], 0);
-  expect([sum("delivered"), sum("failed"), sum("attempts")]).toEqual([2, 1, 3]);
+  const row = countedOf(pipeline, seriesOf("destination", "one"));
+  expect([RECEIVED, DELIVERED, FAILED].map((it) => row[it])).toEqual([3, 2, 1]);
+  expect(latencies(row)).toBe(3);
+  const ends = { sourceId: "source", destinationId: "one" };
+  expect(countedOf(pipeline, connectionSeries(ends))).toEqual([3, 2, 0, 1]);
+  // A source and a workspace count received events when they are stored, not at each destination.
+  expect(countedOf(pipeline, seriesOf("source", "source"))).toEqual([0, 2, 0, 1]);
+  expect(countedOf(pipeline, seriesOf("workspace", "workspace")).slice(0, 4)).toEqual([0, 2, 0, 1]);
+  expect(await pipeline.figures.lag()).toEqual(new Map());
 });
 
 test("a lane's status shows since when and why its receiver fails, until it recovers", async () => {
@@ -40,16 +62,14 @@ test("a lane's status shows since when and why its receiver fails, until it reco
   rig.log.append(record(1));
   await until(() => pipeline.status("one")?.failure !== undefined);
   const { failure, lagEvents } = pipeline.status("one")!;
-  expect(failure!.reason).toBe("The receiver answered 503");
+  expect(failure!.reason).toBe("HTTP 503 from receiver");
   expect(failure!.since).toBeGreaterThanOrEqual(before - 1_000);
   expect(failure!.since).toBeLessThanOrEqual(Date.now() + 1_000);
   expect(lagEvents).toBe(1);
   isUp = true;
   await until(() => pipeline.status("one")?.failure === undefined);
   await until(() => pipeline.status("one")?.lagEvents === 0);
-  const minutes = lastHour(pipeline.minuteCounts("one"), Date.now());
-  const retried = minutes.reduce((all, minute) => all + minute.retried, 0);
-  expect(retried).toBeGreaterThan(0);
+  expect(countedOf(pipeline, seriesOf("destination", "one"))[RETRIED]).toBeGreaterThan(0);
 });
 
 test("a lane's status shows why its receiver refuses all events, until it accepts one", async () => {
@@ -62,7 +82,7 @@ test("a lane's status shows why its receiver refuses all events, until it accept
   const before = Date.now();
   rig.log.append(record(1));
   await until(() => failure() !== undefined);
-  expect(failure()).toMatchObject({ reason: "The receiver answered 422", isDown: false });
+  expect(failure()).toMatchObject({ reason: "HTTP 422 from receiver", isDown: false });
   expect(failure()!.since).toBeGreaterThanOrEqual(before - 1_000);
   expect(failure()!.since).toBeLessThanOrEqual(Date.now() + 1_000);
   status = 200;
@@ -73,7 +93,7 @@ test("a lane's status shows why its receiver refuses all events, until it accept
   await until(() => pipeline.deadLetters.count("workspace") === 3);
   expect(failure()).toBeUndefined();
   rig.log.append(record(-3));
-  await until(() => failure()?.reason === "The receiver answered 400");
+  await until(() => failure()?.reason === "HTTP 400 from receiver");
   rig.log.append(record(3));
   await until(() => failure() === undefined);
 });

@@ -248,7 +248,7 @@ describe("live tail", () => {
       .filter((m) => m.stage !== "received")
       .sort((a, b) => nOf(a.event) - nOf(b.event));
     expect(ends.map(({ stage }) => stage)).toEqual(["delivered", "dropped", "dead-letter"]);
-    expect(ends[2]).toMatchObject({ reason: "The receiver answered 400", destinationId: "one" });
+    expect(ends[2]).toMatchObject({ reason: "HTTP 400 from receiver", destinationId: "one" });
   });
 });
 

@@ -13,6 +13,8 @@ import { LANE_HELD_BYTES_MIN } from "../../src/pipeline/limits.ts";
 import { LiveTail } from "../../src/pipeline/live-tail.ts";
 import { type LaneBudget, MemoryBudget } from "../../src/pipeline/memory-budget.ts";
 import { createOutput, type LaneEvent, outputBytes } from "../../src/pipeline/model/lane-event.ts";
+import { CodeLogs } from "../../src/pipeline/monitoring/code-logs.ts";
+import { LatestOutcomes } from "../../src/pipeline/recent/latest-outcomes.ts";
 import {
   LANE_IN_FLIGHT_BYTES_MAX,
   LANES_HELD_BYTES_MAX,
@@ -104,8 +106,9 @@ test("an event without room is dispatched once the events before it are delivere
   log.append(...numbersTo(10).map((n) => record(n)));
   const lanes = new LaneRegistry({
     ...{ live, logs, replayedLogs: logs, ledger, logger, memory, sandbox },
-    ...{ clock: systemClock, pace: new BatchPace() },
+    ...{ clock: systemClock, pace: new BatchPace(), codeLogs: new CodeLogs(systemClock) },
     ...{ liveTail: new LiveTail(logs, live), metrics: laneMetrics(), retryWindowMs: 60_000 },
+    latestOutcomes: new LatestOutcomes(live, systemClock),
     kinds: new Map([["fake", patientKind(Promise.resolve(), "good", taken)]]),
   });
   lanes.refresh();

@@ -124,8 +124,10 @@ function laneOf(n: number, asked: { count: number }): LaneGauges {
     },
     lagSeconds: () => n,
     isWaitingForSandbox: () => false,
+    sourceIds: () => [],
     failure: undefined,
     refusal: undefined,
+    lastFailure: undefined,
   };
 }
 

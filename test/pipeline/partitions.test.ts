@@ -7,10 +7,13 @@ import { pino } from "pino";
 import { createMetrics } from "../../src/observe/metrics.ts";
 import { createDeadLetters } from "../../src/pipeline/dead-letters/dead-letters.ts";
 import { mergeDeadLetters } from "../../src/pipeline/dead-letters/merge-dead-letters.ts";
-import { type Ledger, openLedger } from "../../src/pipeline/ledger/ledger.ts";
+import { LEDGER_TABLES_MAX, Ledger, openLedger } from "../../src/pipeline/ledger/ledger.ts";
 import { firstIdAt } from "../../src/pipeline/ledger/letter-keys.ts";
 import type { StoredLetter } from "../../src/pipeline/model/dead-letter.ts";
 import { createPipelineHost } from "../../src/pipeline/pipeline.ts";
+import { openStore } from "../../src/store/lmdb/lmdb-store.ts";
+import { revocable } from "../../src/store/revocable-store.ts";
+import { type Store, withoutClose } from "../../src/store/store.ts";
 import { commitLetters, decode, eventOf, MemoryLog, record } from "./doubles.ts";
 import { Rig, sorted, until } from "./rig.ts";
 
@@ -21,18 +24,43 @@ afterEach(async () => {
   directories = [];
 });
 
-function ledgerOf(): Ledger {
+function directoryOf(): string {
   const directory = mkdtempSync(join(tmpdir(), "lines-"));
   directories.push(directory);
-  return openLedger(directory, logger);
+  return directory;
+}
+
+const ledgerOf = () => openLedger(directoryOf(), logger);
+
+/** A store whose changes and reads of other nodes' changes wait forever while `isHung`. */
+class HangingStore {
+  readonly #store = openStore({
+    ...{ path: directoryOf(), tablesMax: LEDGER_TABLES_MAX, name: "The ledger", logger },
+  });
+  isHung = false;
+  /** Number of calls that wait. */
+  waiting = 0;
+  readonly store: Store = {
+    ...withoutClose(this.#store),
+    change: (apply, options) => this.#hang() ?? this.#store.change(apply, options),
+    catchUp: () => this.#hang() ?? this.#store.catchUp(),
+  };
+
+  close = () => this.#store.close();
+
+  #hang(): Promise<never> | undefined {
+    if (!this.isHung) return undefined;
+    this.waiting += 1;
+    return new Promise(() => {});
+  }
 }
 
 /** Partitions over the logs `a` and `b`, each with a ledger, and one webhook for their events. */
-function twoLines() {
+function twoLines(first = ledgerOf()) {
   const rig = new Rig();
   const sink = rig.webhook("d");
   const logs = ["a", "b"].map((name) => new MemoryLog(name));
-  const ledgers = logs.map(() => ledgerOf());
+  const ledgers = [first, ledgerOf()];
   const lines = createPipelineHost({
     ...{ live: rig.live, sandbox: rig.sandbox, kinds: rig.kinds, decode, eventOf, logger },
     ledgers: () => ledgers,
@@ -52,7 +80,7 @@ function twoLines() {
     await Promise.all(ledgers.map((ledger) => ledger.close()));
     await rig.end();
   };
-  return { sink, lines, open, end, ledgers, a: logs[0]!, b: logs[1]! };
+  return { rig, sink, lines, open, end, ledgers, a: logs[0]!, b: logs[1]! };
 }
 
 test("a partition delivers the events of its own logs, and stops when it closes", async () => {
@@ -76,6 +104,36 @@ test("a partition delivers the events of its own logs, and stops when it closes"
   await until(() => sink.taken.length === 4);
   expect(sorted(sink.numbers())).toEqual([1, 2, 3, 4]);
   await end();
+});
+
+test("a partition whose ledger cannot be written stops once its store is revoked", async () => {
+  const hanging = new HangingStore();
+  const store = revocable(hanging.store);
+  const { rig, sink, lines, open, end, ledgers, a } = twoLines(new Ledger(store, logger));
+  const of = { workspaceId: "workspace", destinationId: "d", text: '{"n":0}' };
+  const letters = Array.from({ length: 100 }, (_, n) => ({ ...letter(n, 10), ...of }));
+  await commitLetters(ledgers[0]!, letters);
+  rig.webhook("deleted");
+  const partition = open(0);
+  a.append(record(1));
+  await until(() => lines.status("deleted")?.lagEvents === 0);
+  // A step of a job, the removal of a lane, and a commit of a delivery wait for the ledger.
+  await lines.replays.startLetters("workspace", { kind: "dead-letters", filter: {}, rate: 4 });
+  hanging.isHung = true;
+  await until(() => hanging.waiting >= 1);
+  const before = hanging.waiting;
+  rig.live.remove("deleted");
+  await until(() => hanging.waiting > before);
+  const beforeDelivery = hanging.waiting;
+  a.append(record(2));
+  await until(() => sink.numbers().includes(2) && hanging.waiting > beforeDelivery);
+  store.revoke();
+  await partition.close(0);
+  await ledgers[0]!.close();
+  await expect(ledgers[0]!.requeue("w", ["a"], 0)).rejects.toThrow("given up");
+  hanging.isHung = false;
+  await end();
+  await hanging.close();
 });
 
 function letter(n: number, chars: number): StoredLetter {

@@ -9,7 +9,14 @@ import { openCatalog } from "../../src/catalog/open.ts";
 import { destinationKinds } from "../../src/destinations/destination-kinds.ts";
 import { createEgress } from "../../src/egress/egress.ts";
 import { eventOf } from "../../src/event/event.ts";
-import { decodeRecord, type PixelRecord, pixelRecordCodec } from "../../src/event/record.ts";
+import {
+  decodeRecord,
+  type EventRecord,
+  type EventType,
+  eventRecordCodec,
+  eventTypes,
+  type JsonRecord,
+} from "../../src/event/record.ts";
 import type { LogReader, LogWriter } from "../../src/log/event-log.ts";
 import { openLogReader } from "../../src/log/reader.ts";
 import { openLogWriter } from "../../src/log/writer.ts";
@@ -27,7 +34,7 @@ let directory: string;
 let catalog: Catalog;
 let sandbox: GuestSandbox;
 let publishing: Publisher;
-let writer: LogWriter<PixelRecord>;
+let writer: LogWriter<EventRecord>;
 let reader: LogReader;
 let pipeline: Pipeline;
 let workspaceId: string;
@@ -45,7 +52,7 @@ beforeEach(async () => {
   source = await catalog.sources.create(workspaceId, { name: "Site" });
   sink = new Sink();
   const log = join(directory, "events");
-  writer = await openLogWriter({ directory: log, codec: pixelRecordCodec, logger });
+  writer = await openLogWriter({ directory: log, codec: eventRecordCodec, logger });
   reader = await openLogReader({ directory: log, logger });
   pipeline = start();
 });
@@ -142,6 +149,54 @@ test("pixels go from the log through published code to the destination", async (
   await append([500]);
   await until(() => sink.taken.length === 241);
   expect(sink.taken.at(-1)).toMatchObject({ n: 500, version: "two" });
+}, 300_000);
+
+test("events of SDKs go through code in the order of their user, and refused ones nowhere", async () => {
+  const destination = await connect("Hook");
+  await publishing.create(workspaceId, "transformation", {
+    ...{ name: "Shape", language: "javascript", publish: true },
+    code: `export function transformEvent(event, metadata) {
+      const { messageId, eventType, eventName } = metadata(event);
+      return { ...event, n: event.traits?.n ?? event.properties.n, meta: [messageId, eventType, eventName] };
+    }`,
+    events: [{ type: "track", properties: { n: 1 } }],
+    destinationIds: [destination.id],
+  });
+  const record = (n: number, type: EventType, over: Partial<JsonRecord> = {}): JsonRecord => {
+    const part = type === "track" || type === "page" ? "properties" : "traits";
+    const sent = {
+      messageId: `own-${n}`,
+      userId: "u",
+      event: "Seen",
+      writeKey: "k",
+      [part]: { n },
+    };
+    return {
+      ...{ format: "json", type, receivedAt: Date.now(), sourceId: source.id, sentAt: undefined },
+      ...{ clientAddress: "203.0.113.7", messageId: undefined },
+      json: Buffer.from(JSON.stringify(sent)),
+      ...over,
+    };
+  };
+  const excluded = '{"messageId":"x","userId":"u","integrations":{"Hook":false}}';
+  const records = [
+    ...eventTypes.map((type, n) => record(n, type)),
+    record(6, "track", { refused: "no id" }),
+    record(7, "track", { json: Buffer.from(excluded) }),
+    record(8, "track"),
+  ];
+  await Promise.all(records.map((it) => writer.append(it)));
+  reader.advance(writer.durable());
+  heard();
+  await until(() => sink.taken.length === 7);
+  expect(sink.taken.map(({ n, type, meta }) => [n, type, meta])).toEqual(
+    [...eventTypes, "track"].map((type, at) => {
+      const n = at === 6 ? 8 : at;
+      return [n, type, [`own-${n}`, type, type === "track" ? "Seen" : null]];
+    }) as never,
+  );
+  expect(sink.taken.some((event) => "writeKey" in event)).toBe(false);
+  expect(pipeline.deadLetters.count(workspaceId)).toBe(0);
 }, 300_000);
 
 test("a destination that is disabled and enabled, over a restart, gets all its events", async () => {

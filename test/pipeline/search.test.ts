@@ -5,7 +5,8 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { pino } from "pino";
 import { eventOf } from "../../src/event/event.ts";
-import { type PixelRecord, pixelRecordCodec } from "../../src/event/record.ts";
+import { eventRecordCodec, type PixelRecord } from "../../src/event/record.ts";
+import { uuidText } from "../../src/event/uuid.ts";
 import type { LogReader } from "../../src/log/event-log.ts";
 import { openLogReader } from "../../src/log/reader.ts";
 import { openLogWriter } from "../../src/log/writer.ts";
@@ -44,7 +45,7 @@ async function logsOf(logs: PixelRecord[][], together = 7) {
     const segmentBytesMax = 4_000;
     const writer = await openLogWriter({
       directory: at,
-      codec: pixelRecordCodec,
+      codec: eventRecordCodec,
       logger,
       segmentBytesMax,
     });
@@ -83,7 +84,8 @@ async function all(
   return { pages, ids };
 }
 
-const idOf = ({ messageId }: { messageId: Uint8Array }) => Buffer.from(messageId).toString("hex");
+const idOf = ({ messageId }: { messageId: Uint8Array | string }) =>
+  typeof messageId === "string" ? messageId : uuidText(messageId);
 
 describe("search", () => {
   test("a search of empty logs finds no events", async () => {
@@ -293,7 +295,7 @@ test("the pages of a search hold each matching event once, as a full scan does",
         }
         const find = searchOf(await logsOf(logs));
         const some = logs.flat()[chance % Math.max(1, logs.flat().length)];
-        const byId = some === undefined ? [] : [{ messageId: some.messageId }];
+        const byId = some === undefined ? [] : [{ messageId: uuidText(some.messageId) }];
         // The query is mostly for values that some event has.
         const known = some === undefined ? [] : [eventOf(some)];
         const byUser = known.filter((it) => it.userId !== "").map(({ userId }) => ({ userId }));
@@ -339,7 +341,7 @@ function fits(it: PixelRecord, question: Partial<SearchQuery>): boolean {
     it.sourceId === "ours" &&
     it.receivedAt >= from &&
     it.receivedAt < to &&
-    (messageId === undefined || idOf(it) === Buffer.from(messageId).toString("hex")) &&
+    (messageId === undefined || idOf(it) === messageId) &&
     (userId === undefined || built.userId === userId) &&
     (anonymousId === undefined || built.anonymousId === anonymousId) &&
     (event === undefined || built.name === event)

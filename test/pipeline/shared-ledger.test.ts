@@ -9,6 +9,7 @@ import {
   LEDGER_TABLES_MAX,
   Ledger,
 } from "../../src/pipeline/ledger/ledger.ts";
+import type { RepetitionRow } from "../../src/pipeline/ledger/repetition-table.ts";
 import type { StoredLetter } from "../../src/pipeline/model/dead-letter.ts";
 import { openView } from "../../src/store/lmdb/view.ts";
 import type { LogEntry, OrderedLog } from "../../src/store/ordered/ordered-log.ts";
@@ -132,6 +133,23 @@ describe("shared ledger", () => {
     });
     expect(other.ledger.letters.countOf("w")).toBe(1);
     await other.ledger.close();
+    await Promise.all([first.close(), second.close()]);
+  });
+
+  test("repeated events that a node stored are known to the node that takes over, and to readers", async () => {
+    const log = new MemoryLog({ delayMs: () => 0 });
+    const [first, second] = [openNode(log), openNode(log)];
+    const one = await own(first, "one");
+    const found = [{ log: "k0", rows: [[8, "k0", 3, 1_000]] as RepetitionRow[] }];
+    await one.ledger.repetitions.put(found, [], { k0: 9 });
+    const other = await own(second, "other");
+    expect([...other.ledger.repetitions.lots()]).toEqual(found);
+    expect(other.ledger.repetitions.positions()).toEqual({ k0: 9 });
+    expect(open(second).repetitions.find("k0", 8)).toEqual([8, "k0", 3, 1_000]);
+    const late = one.ledger.repetitions.put([], [["k0", 8]], { k0: 5 });
+    await expect(late).rejects.toThrow("other");
+    expect(other.ledger.repetitions.positions()).toEqual({ k0: 9 });
+    await Promise.all([one.ledger.close(), other.ledger.close()]);
     await Promise.all([first.close(), second.close()]);
   });
 

@@ -1,18 +1,27 @@
 import { expect, test } from "bun:test";
 import { pino } from "pino";
+import { systemClock } from "../../src/pipeline/clock.ts";
+import { CodeLogs } from "../../src/pipeline/monitoring/code-logs.ts";
 import { transform } from "../../src/pipeline/transforming/transform.ts";
 import { FakeLive, FakeSandbox, laneEvent } from "./doubles.ts";
 
-test("an output that waits does not keep the guest's whole answer in memory", async () => {
+test("an event is not for a destination that it excludes, except as its dead letter", async () => {
   const live = new FakeLive();
-  live.putDestination("one");
-  live.publish("one", "code", "version");
-  const answer = Buffer.alloc(1 << 20, '{"n":1}');
-  const event = laneEvent();
-  const sandbox = new FakeSandbox();
-  sandbox.run = async () => [{ events: [answer.subarray(0, 7), answer.subarray(7, 14)] }];
-  const context = {
-    ...{ live, sandbox, logger: pino({ level: "silent" }) },
+  live.putDestination("one", { name: "Hook" });
+  const choice = { integrations: { hook: false }, deniedConsentIds: [] };
+  const excluded = laneEvent();
+  Object.assign(excluded.input.event, { choice });
+  const requeued = laneEvent();
+  Object.assign(requeued.input.event, { choice });
+  Object.assign(requeued, { origin: { requeued: { stage: "transform", messageId: "m" } } });
+  const results = await transform(contextOf(live, new FakeSandbox()), [excluded, requeued]);
+  expect(results![0]).toEqual({ outcome: { kind: "dropped" } });
+  expect(results![1]).toHaveProperty("outputs");
+});
+
+function contextOf(live: FakeLive, sandbox: FakeSandbox) {
+  return {
+    ...{ live, sandbox, logger: pino({ level: "silent" }), codeLogs: new CodeLogs(systemClock) },
     destination: () => live.destinations.get("one")!,
     running: () => true,
     random: () => 0,
@@ -22,6 +31,17 @@ test("an output that waits does not keep the guest's whole answer in memory", as
     setWaiting: () => {},
     onRun: () => {},
   };
+}
+
+test("an output that waits does not keep the guest's whole answer in memory", async () => {
+  const live = new FakeLive();
+  live.putDestination("one");
+  live.publish("one", "code", "version");
+  const answer = Buffer.alloc(1 << 20, '{"n":1}');
+  const event = laneEvent();
+  const sandbox = new FakeSandbox();
+  sandbox.run = async () => [{ events: [answer.subarray(0, 7), answer.subarray(7, 14)] }];
+  const context = contextOf(live, sandbox);
   const result = (await transform(context, [event]))![0]!;
   const outputs = "outputs" in result ? result.outputs : [];
   expect(outputs.map(({ bytes }) => Buffer.from(bytes).toString())).toEqual(['{"n":1}', '{"n":1}']);

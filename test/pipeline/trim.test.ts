@@ -7,7 +7,16 @@ import { numbersTo } from "./rig.ts";
 
 const none: RetentionBounds = { ageMsMax: 0, bytesMax: 0 };
 
-function rig(low: () => number | undefined, bounds = none) {
+interface RigOptions {
+  keptFrom?: (log: string) => Promise<number>;
+  freeBytes?: () => number;
+}
+
+function rig(
+  low: () => number | undefined,
+  bounds = none,
+  { keptFrom, freeBytes = () => 1e12 }: RigOptions = {},
+) {
   const log = new MemoryLog();
   const other = new MemoryLog("1");
   let now = 1_000_000;
@@ -21,8 +30,11 @@ function rig(low: () => number | undefined, bounds = none) {
   const timeOf = (bytes: Uint8Array) => decode(bytes).receivedAt;
   const trimmer = createTrimmer({
     lanes: { durableLow: low, checkpoint: () => ++checkpoints },
-    retention: new Retention({ bounds, readers, timeOf, clock, logger }),
-    ...{ readers, clock, logger },
+    retention: new Retention({
+      ...{ bounds, readers, timeOf, clock, logger },
+      disk: () => ({ freeBytes: freeBytes(), sizeBytes: 1e12 }),
+    }),
+    ...{ readers, clock, logger, ...(keptFrom && { keptFrom }) },
   });
   return {
     now: () => now,
@@ -65,6 +77,34 @@ describe("trimming", () => {
     pass(1);
     await trimmer.run();
     expect(log.first()).toBe(10);
+  });
+
+  test("records in a window for repeated events are kept, unless the disk is nearly full", async () => {
+    let free = 1e12;
+    let needed = 4;
+    const keptFrom = async (log: string) => (log === "0" ? needed : Number.POSITIVE_INFINITY);
+    const { log, other, trimmer, pass } = rig(() => 10, none, { keptFrom, freeBytes: () => free });
+    for (const it of [log, other]) it.append(...numbersTo(10).map((n) => record(n)));
+    await trimmer.run();
+    pass(TRIM_AGE_MS_MIN);
+    await trimmer.run();
+    expect([log.first(), other.first()]).toEqual([4, 10]);
+    needed = 6;
+    await trimmer.run();
+    expect(log.first()).toBe(6);
+    free = 1e6;
+    await trimmer.run();
+    expect(log.first()).toBe(10);
+  });
+
+  test("records are kept while it is unknown which are needed", async () => {
+    const keptFrom = () => Promise.reject(new Error("No broker"));
+    const { log, trimmer, pass } = rig(() => 10, none, { keptFrom });
+    log.append(...numbersTo(10).map((n) => record(n)));
+    await trimmer.run();
+    pass(TRIM_AGE_MS_MIN);
+    await trimmer.run();
+    expect(log.first()).toBe(0);
   });
 
   test("a log without lanes is trimmed up to its end of a minute ago", async () => {

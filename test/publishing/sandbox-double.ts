@@ -27,6 +27,11 @@ export function markSandbox(): MarkSandbox {
       await sandbox.meanwhile(program);
       return reportOf(program, batch.events);
     },
+    async checkAll(program, batches) {
+      const reports = [];
+      for (const batch of batches) reports.push(await sandbox.check(program, batch));
+      return reports;
+    },
     async checkLibrary(_workspaceId, _language, library) {
       return brokenIn(library.code);
     },

@@ -6,7 +6,7 @@
  *   npm run replay-crash [EVENTS] [RATE]      exits with 1 when a promise was broken
  */
 import { join } from "node:path";
-import { pixelRecordCodec } from "../../src/event/record.ts";
+import { eventRecordCodec } from "../../src/event/record.ts";
 import { openLogWriter } from "../../src/log/writer.ts";
 import { createLogger } from "../../src/observe/log.ts";
 import {
@@ -103,7 +103,7 @@ async function fill(directory: string, sourceId: string, events: number) {
   const first = Array.from({ length: total }, (_, n) => n).findIndex(isWithin);
   const log = join(directory, "data/events/0");
   const logger = createLogger("error");
-  const writer = await openLogWriter({ directory: log, codec: pixelRecordCodec, logger });
+  const writer = await openLogWriter({ directory: log, codec: eventRecordCodec, logger });
   for (let n = 0; n < total; ) {
     const promises: Promise<void>[] = [];
     for (const end = Math.min(n + FLUSH, total); n < end; n++) {

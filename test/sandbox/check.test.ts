@@ -156,3 +156,26 @@ test("a library is valid, or its error is reported", async () => {
     message: "import from other failed. Module not found.",
   });
 });
+
+test("several batches run in one guest, and each meets the program as it was loaded", async () => {
+  const code = `let count = 0;
+    export function transformEvent(event) {
+      if (event.kill) for (;;);
+      return { n: ++count };
+    }`;
+  const batches = [batch({}, {}), batch({}), batch({ kill: true }, {}), batch({})];
+  const reports = await strict.checkAll(program(code), batches.slice(0, 2));
+  expect(reports.map(({ outcomes }) => shown(outcomes))).toEqual([
+    [[{ n: 1 }], [{ n: 2 }]],
+    [[{ n: 1 }]],
+  ]);
+  // An event that uses up its time fails alone, and the next batch runs.
+  const killed = await strict.checkAll(program(code), batches.slice(2));
+  expect(killed[0]!.outcomes[0]).toMatchObject({ error: { message: TIMED_OUT } });
+  expect(shown(killed[1]!.outcomes)).toEqual([[{ n: 1 }]]);
+  const broken = await strict.checkAll(program("export const"), batches.slice(0, 2));
+  expect(broken.map(({ error, outcomes }) => [Boolean(error), outcomes])).toEqual([
+    [true, []],
+    [true, []],
+  ]);
+});

@@ -1,5 +1,6 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { InvariantError } from "../../src/assert.ts";
+import { noLogs } from "../../src/sandbox/batch/batch-logs.ts";
 import { BatchRun } from "../../src/sandbox/batch/batch-run.ts";
 import { loadProgram } from "../../src/sandbox/batch/load-program.ts";
 import { defaultLimits } from "../../src/sandbox/limits.ts";
@@ -25,7 +26,7 @@ const guestOf = (script: string) =>
 test("a run that settles an event twice fails", () => {
   const run = new BatchRun(program(""), batch({}, {}), {
     limits: defaultLimits,
-    logs: false,
+    logs: noLogs,
     culpritsMax: 1,
     bytesMax: 1,
     hostFunctions: {},

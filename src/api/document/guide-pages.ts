@@ -7,7 +7,9 @@ export const guidePages: ReadonlyMap<string, () => Promise<{ default: string }>>
   ["tutorial", () => import("../../../docs/tutorial.md", { with: { type: "text" } })],
   ["console", () => import("../../../docs/console.md", { with: { type: "text" } })],
   ["api", () => import("../../../docs/api.md", { with: { type: "text" } })],
+  ["access", () => import("../../../docs/access.md", { with: { type: "text" } })],
   ["pixels", () => import("../../../docs/pixels.md", { with: { type: "text" } })],
+  ["sdks", () => import("../../../docs/sdks.md", { with: { type: "text" } })],
   ["user-code", () => import("../../../docs/user-code.md", { with: { type: "text" } })],
   [
     "destinations/delivery",
@@ -39,9 +41,14 @@ export const guidePages: ReadonlyMap<string, () => Promise<{ default: string }>>
     () => import("../../../docs/destinations/file.md", { with: { type: "text" } }),
   ],
   ["replays", () => import("../../../docs/replays.md", { with: { type: "text" } })],
+  ["alerts", () => import("../../../docs/alerts.md", { with: { type: "text" } })],
   ["operating", () => import("../../../docs/operating.md", { with: { type: "text" } })],
   ["cluster", () => import("../../../docs/cluster.md", { with: { type: "text" } })],
   ["rudderstack", () => import("../../../docs/rudderstack.md", { with: { type: "text" } })],
+  [
+    "reference/functions",
+    () => import("../../../docs/reference/functions.md", { with: { type: "text" } }),
+  ],
   [
     "reference/settings",
     () => import("../../../docs/reference/settings.md", { with: { type: "text" } }),

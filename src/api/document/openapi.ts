@@ -1,8 +1,16 @@
 import { type TSchema, Type } from "@sinclair/typebox";
 import type { ApiDeps } from "../deps.ts";
+import { FORM_TYPE } from "../request/body.ts";
 import type { Route } from "../route.ts";
+import { Differences } from "../routes/code/test-reports.ts";
 import { schemaWithSecrets } from "../routes/resources/destination-config.ts";
-import { pixelPaths } from "./pixel.ts";
+import { dataPlanePaths } from "./data-plane.ts";
+import {
+  isAnsweredWithTag,
+  notModified,
+  preconditionParameters,
+  tagHeaders,
+} from "./precondition-headers.ts";
 
 /** Builds the OpenAPI 3.1 document from the schemas that validate requests. */
 export function openApiDocument(
@@ -19,7 +27,7 @@ export function openApiDocument(
       };
     }
   }
-  Object.assign(paths, pixelPaths(dataPlaneUrl()));
+  Object.assign(paths, dataPlanePaths(dataPlaneUrl()));
   toReference(ErrorBody, schemas);
   schemas.DestinationConfig = destinationConfig(kinds, schemas);
   return {
@@ -28,20 +36,20 @@ export function openApiDocument(
       title: "pixelmill",
       version,
       description:
-        "Transformations and libraries with RudderStack's API, and the management of sources, " +
-        "destinations and connections under /v2, on the control plane; the Pixel API on the data " +
-        "plane. Errors are `{message}`, under /v2 also `error`.",
+        "RudderStack's Transformations API, and resources under /v2, on the control plane; pixels " +
+        "and requests of SDKs on the data plane. Errors are `{message}`, under /v2 also `error`.",
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: "/" }],
     security: [{ bearer: [] }, { basic: [] }],
-    tags: [...new Set(["pixel", ...routes.map(tagOf)])].map((name) => ({ name })),
+    tags: [...new Set(["pixel", "sdk", ...routes.map(tagOf)])].map((name) => ({ name })),
     paths,
     components: {
       schemas,
       securitySchemes: {
         bearer: { type: "http", scheme: "bearer", description: "A token: `pm_…`" },
         basic: { type: "http", scheme: "basic", description: "Any name, a token as password" },
+        writeKey: { type: "http", scheme: "basic", description: "A write key as name" },
       },
     },
   };
@@ -66,6 +74,16 @@ function destinationConfig(kinds: ApiDeps["kinds"], schemas: Record<string, unkn
 export const ErrorBody = Type.Object(
   {
     message: Type.String({ description: "One sentence; never the input" }),
+    current: Type.Optional(
+      Type.Unknown({
+        description: "Of a 412 alone: the resource as GET answers it now, or the `count` of now",
+      }),
+    ),
+    base: Type.Optional(
+      Type.Unknown({
+        description: "Of a 412 about code alone: the revision that the tag of If-Match names",
+      }),
+    ),
     error: Type.Optional(Type.String({ description: "The same, under /v2 only" })),
     details: Type.Optional(
       Type.Array(
@@ -74,6 +92,10 @@ export const ErrorBody = Type.Object(
           message: Type.String(),
           line: Type.Optional(Type.Integer()),
           column: Type.Optional(Type.Integer()),
+          testCase: Type.Optional(
+            Type.String({ description: "Id of the stored test case that failed" }),
+          ),
+          differences: Type.Optional(Differences),
         }),
       ),
     ),
@@ -87,6 +109,7 @@ const statusDescriptions: Record<number, string> = {
   403: "The token lacks a permission, which the message names",
   404: "There is no such thing in the token's workspace",
   409: "The published state does not allow it",
+  412: "If-Match names none of the resource's states of now, or If-None-Match names one, or a filter finds more than `expected`",
   413: "The body is too large",
   429: "Too many requests of this token; Retry-After tells when to go on",
 };
@@ -96,7 +119,13 @@ const openRouteErrors: Record<string, number[]> = {
   "GET /metrics": [403],
   "POST /v2/session": [400, 401, 403, 413, 429, 503],
   "DELETE /v2/session": [403, 503],
+  "GET /v2/session/oidc": [403, 404, 429],
+  "GET /v2/session/oidc/callback": [400, 403, 404, 429, 503],
+  "POST /v2/session/oidc/logout": [400, 403, 404, 413, 429, 503],
 };
+
+/** Whether a successful answer of a route has a body. */
+const hasAnswerBody = ({ status }: Route) => status !== 204 && status !== 303;
 
 /** Description of the status 503, which says what the client can rely on. */
 function unavailable({ method, status, needs, isLong }: Route): string {
@@ -111,23 +140,31 @@ function unavailable({ method, status, needs, isLong }: Route): string {
     : `${why}. The request may still take effect; read the state before you repeat it`;
 }
 
+/** Whether the path or the query of a route names something that may not exist. */
+function namesThing({ path, query }: Route): boolean {
+  return path.includes("{") || "id" in query.properties || path === "/v2/workspace";
+}
+
 /** Returns the HTTP error statuses that a route may answer. */
 export function errorStatuses(route: Route): number[] {
   const { needs, body, method } = route;
   if (needs === "open") return openRouteErrors[route.key] ?? [];
   return [
-    ...(body || Object.keys(route.query.properties).length > 0 ? [400] : []),
+    ...(body || route.current || Object.keys(route.query.properties).length > 0 ? [400] : []),
     ...[401, 403],
-    ...(body || route.path.includes("{") || route.path === "/v2/workspace" ? [404] : []),
+    ...(body || namesThing(route) ? [404] : []),
     ...(method === "GET" ? [] : [409]),
+    ...(route.current || hasExpectation(route) ? [412] : []),
     ...(body ? [413] : []),
     ...[429, 503],
   ];
 }
 
 function operation(route: Route, path: string, schemas: Record<string, unknown>) {
-  const { method, body, example, media = "application/json", needs } = route;
-  const success = route.status === 204 ? {} : content(media, route.answer, example.answer, schemas);
+  const { method, body, example, media = "application/json", needs, current, isForm } = route;
+  const success = !hasAnswerBody(route)
+    ? {}
+    : content(media, route.answer, example.answer, schemas);
   const refusals = errorStatuses(route).map((status) => [
     status,
     {
@@ -144,15 +181,24 @@ function operation(route: Route, path: string, schemas: Record<string, unknown>)
       ...neededPermissions(route),
     ].join(" "),
     ...(needs === "open" && { security: [] }),
-    parameters: [...pathParameters(route, path), ...queryParameters(route, schemas)],
+    parameters: [
+      ...pathParameters(route, path),
+      ...queryParameters(route, schemas),
+      ...preconditionParameters(route),
+    ],
     ...(body && {
       requestBody: {
         required: !isOptionalBody(body),
-        ...content("application/json", body, example.body, schemas),
+        ...content(isForm ? FORM_TYPE : "application/json", body, example.body, schemas),
       },
     }),
     responses: {
-      [route.status]: { description: "Success", ...success },
+      [route.status]: {
+        description: "Success",
+        ...(isAnsweredWithTag(route) && { headers: tagHeaders }),
+        ...success,
+      },
+      ...(current && method === "GET" && { 304: notModified }),
       ...Object.fromEntries(refusals),
     },
   };
@@ -246,4 +292,9 @@ function tagOf({ path }: Route): string {
   const [first = "", second = ""] = path.split("/").filter(Boolean);
   if (["health", "ready", "metrics", "docs"].includes(first)) return "server";
   return first === "v2" ? second : first;
+}
+
+/** Whether a request to a route may say how many items it is expected to reach. */
+function hasExpectation({ body }: Route): boolean {
+  return body?.properties !== undefined && "expected" in body.properties;
 }

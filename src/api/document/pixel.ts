@@ -1,10 +1,8 @@
-/**
- * Returns the part of the OpenAPI document about the Pixel API. The data plane serves this API at
- * its own address.
- */
-export function pixelPaths(dataPlaneUrl: string): Record<string, Record<string, unknown>> {
+import { errorResponses } from "./data-plane-errors.ts";
+
+/** Returns the paths of the OpenAPI document about the Pixel API. */
+export function pixelPaths(): Record<string, Record<string, unknown>> {
   const path = (kind: "page" | "track", summary: string) => ({
-    servers: [{ url: dataPlaneUrl, description: "Data plane" }],
     get: operation(kind, "get", summary),
     post: operation(kind, "post", `${summary}, as navigator.sendBeacon does`),
   });
@@ -71,9 +69,7 @@ function operation(kind: "page" | "track", method: "get" | "post", summary: stri
           "image/gif": { schema: { type: "string", format: "binary" }, example: "GIF89a…" },
         },
       },
-      ...Object.fromEntries(
-        Object.entries(statusDescriptions).map(([status, it]) => [status, errorContent(it)]),
-      ),
+      ...errorResponses(statusDescriptions),
     },
   };
 }
@@ -81,20 +77,9 @@ function operation(kind: "page" | "track", method: "get" | "post", summary: stri
 const statusDescriptions: Record<number, string> = {
   400: "A required parameter is missing or blank, or there are too many",
   401: "The write key is unknown",
+  403: "The source does not allow the page's origin",
   404: "The source is disabled",
   414: "The path with its query is too long",
   429: "Too many pixels of this write key; Retry-After tells when to go on",
   503: "The event could not be made durable",
 };
-
-function errorContent(description: string) {
-  return {
-    description,
-    content: {
-      "application/json": {
-        schema: { $ref: "#/components/schemas/Refusal" },
-        example: { message: "Write key is unknown" },
-      },
-    },
-  };
-}

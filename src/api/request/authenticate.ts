@@ -3,7 +3,7 @@ import type { Permission, Principal } from "../../catalog/model.ts";
 import { ApiError } from "../../errors.ts";
 import { sessionSecret } from "./session-cookie.ts";
 
-export const INVALID_TOKEN = "Expected a valid token, got one that is unknown, expired or revoked";
+export const INVALID_TOKEN = "Invalid, expired or revoked token";
 
 /** Caller identity for requests to routes that need no token, such as `/health`. */
 export const anonymousPrincipal: Principal = {
@@ -49,6 +49,11 @@ export function permitAny(principal: Principal, sets: readonly (readonly Permiss
   if (sets.some((set) => set.every(has))) return;
   const lacking = sets.map((set) => set.join(" and ")).join(" or ");
   throw new ApiError("forbidden", `The token lacks the permission ${lacking}`);
+}
+
+/** Returns the token that a request carries in its Authorization header, valid or not. */
+export function sentToken(headers: Headers): string | undefined {
+  return secretOf(headers.get("authorization") ?? "");
 }
 
 /**

@@ -9,7 +9,12 @@ import { expectJsonShape } from "./json-shape.ts";
  */
 const BODY_DISCARDED_BYTES_MAX = 64 << 20;
 
+/** Media type of HTML forms, which OAuth and OpenID Connect use for requests. */
+export const FORM_TYPE = "application/x-www-form-urlencoded";
+
 interface BodyOptions {
+  /** Whether the body is a form and not JSON. */
+  isForm?: boolean;
   secondsMax?: number;
   bytesMax?: number;
   /** Called with the size of the body once it was read, even if it is too large. */
@@ -21,17 +26,25 @@ interface BodyOptions {
   admitLong?(signal: AbortSignal): Promise<void>;
 }
 
-/** Reads the bytes of a request's body, whose headers must announce JSON. */
+/**
+ * Reads the bytes of a request's body, whose headers must announce JSON, or a form where the route
+ * takes one.
+ */
 export async function readBody(request: Request, options: BodyOptions = {}): Promise<Buffer> {
   if (request.body === null) return Buffer.alloc(0);
-  expectJsonHeaders(request.headers, options.bytesMax ?? BODY_BYTES_MAX);
+  expectHeaders(request.headers, options);
   return await readBytes(request.body, options);
 }
 
-function expectJsonHeaders(headers: Headers, bytesMax: number): void {
+function expectHeaders(
+  headers: Headers,
+  { bytesMax = BODY_BYTES_MAX, isForm = false }: BodyOptions,
+): void {
   const type = headers.get("content-type")?.split(";", 1)[0]?.trim().toLowerCase();
-  if (type !== undefined && type !== "application/json" && !/^application\/.+\+json$/.test(type)) {
-    throw new ApiError("invalid", "Expected Content-Type application/json, got another type");
+  const expected = isForm ? FORM_TYPE : "application/json";
+  const isExpected = type === expected || (!isForm && /^application\/.+\+json$/.test(type ?? ""));
+  if (type !== undefined && !isExpected) {
+    throw new ApiError("invalid", `Expected Content-Type ${expected}, got another type`);
   }
   if (Number(headers.get("content-length") ?? 0) > BODY_DISCARDED_BYTES_MAX) {
     throw tooLarge(bytesMax);
@@ -92,6 +105,11 @@ function tooLarge(bytesMax: number): ApiError {
 }
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+/** Returns the fields of a form. Of a repeated field, the last one counts. */
+export function parseForm(bytes: Uint8Array): Record<string, string> {
+  return Object.fromEntries(new URLSearchParams(Buffer.from(bytes).toString("utf8")));
+}
 
 /** Parses the bytes of a body as JSON. An empty body counts as `{}`. */
 export function parseJson(bytes: Buffer): unknown {

@@ -1,7 +1,21 @@
 import { isIP } from "node:net";
 import { ApiError } from "../../errors.ts";
+import type { Config } from "../../settings/reader.ts";
 import type { Route } from "../route.ts";
 import { hasSessionCookie } from "./session-cookie.ts";
+
+/**
+ * Returns the host names of the control plane in lower case, with ports that are not the default of
+ * their scheme.
+ */
+export function controlPlaneHosts(config: Config): string[] {
+  const url = config["admin.url"];
+  return [
+    `${config["admin.host"]}:${config["admin.port"]}`,
+    ...config["admin.hosts"],
+    ...(url === undefined ? [] : [new URL(url).host]),
+  ].map((host) => host.toLowerCase());
+}
 
 /**
  * Throws for requests that a page of another origin sends with the user's credentials (CSRF).

@@ -1,4 +1,3 @@
-import type { Server } from "bun";
 import { assert } from "../../assert.ts";
 import type { Principal } from "../../catalog/model.ts";
 import type { Permit } from "../../concurrency/permit.ts";
@@ -8,13 +7,16 @@ import {
   ID_CHARS_MAX,
   IDLE_CONNECTION_SECONDS_MAX,
 } from "../../settings/limits.ts";
-import type { ApiDeps, RouteDeps } from "../deps.ts";
+import type { RouteDeps } from "../deps.ts";
+import { Tagged, tagHeader } from "../entity-tag.ts";
 import { SMALL_BODY_BYTES_MAX } from "../limits.ts";
 import { isErrorStatus, jsonResponse, responseHeaders } from "../response/errors.ts";
 import { EVENT_STREAM, type Route } from "../route.ts";
-import { anonymousPrincipal, authenticate, permit, permitAny } from "./authenticate.ts";
-import { parseJson, readBody } from "./body.ts";
-import { refuseCrossSite } from "./cross-site.ts";
+import { admit, clientOf, type IncomingRequest, noteLacking } from "./admit.ts";
+import { permit, permitAny } from "./authenticate.ts";
+import { parseForm, parseJson, readBody } from "./body.ts";
+import { expectPreconditions, isNotModified, readPreconditions } from "./preconditions.ts";
+import { runRecorded } from "./record-action.ts";
 import { RequestDeadline } from "./request-deadline.ts";
 import { logDone, logRefused } from "./request-log.ts";
 import { expectBody, readQuery } from "./validation.ts";
@@ -25,15 +27,7 @@ import { expectBody, readQuery } from "./validation.ts";
  */
 export const OPEN_BODY_BYTES_MAX = 4_096;
 
-/**
- * A request as the web framework's router passes it on. A path parameter that cannot be decoded is
- * null.
- */
-export interface IncomingRequest {
-  request: Request;
-  params?: Record<string, string | null>;
-  server: Server<unknown> | null;
-}
+const NOT_MODIFIED = 304;
 
 /**
  * Dependencies of all requests of a listener, and the signal that aborts when the listener stops.
@@ -71,15 +65,19 @@ export async function handleRequest(
     await deadline.run(() => deps.catalog.current());
   }
   if (readsLedgers(route)) await deadline.run(() => deps.pipeline.current());
-  const principal = admit(route, listener, incoming.request.headers);
+  const principal = admit(route, deps, incoming);
   const logged = { route, params: incoming.params, ...principal };
   try {
     const { answer, ...request } = await runRoute(route, listener, incoming, principal, deadline);
     const response = toResponse(route, answer);
-    logDone(deps.logger, logged, { ...request, answer });
+    logDone(deps.logger, logged, {
+      ...request,
+      answer: answer instanceof Tagged ? answer.answer : answer,
+    });
     return response;
   } catch (error) {
     logRefused(deps.logger, logged, error);
+    noteLacking(route, deps, incoming, principal, error);
     throw error;
   }
 }
@@ -89,12 +87,13 @@ function toResponse(route: Route, answer: unknown): Response {
   if (answer instanceof Response) {
     assert(!answer.bodyUsed, "A response is sent once");
     assert(
-      answer.status === route.status || isErrorStatus(answer.status),
-      "A route answers its own status or one of the table of errors",
+      [route.status, NOT_MODIFIED].includes(answer.status) || isErrorStatus(answer.status),
+      "A route answers its own status, 304 or one of the table of errors",
     );
     return answer;
   }
-  const hasBody = route.status !== 204;
+  if (answer instanceof Tagged) return jsonResponse(answer.answer, route.status, tagHeader(answer));
+  const hasBody = route.status !== 204 && route.status !== 303;
   assert((answer !== undefined) === hasBody, "A route answers a body unless its status is 204");
   if (hasBody) return jsonResponse(answer, route.status);
   return new Response(null, { status: 204, headers: responseHeaders });
@@ -113,22 +112,43 @@ async function runRoute(
   permitConditional(route, principal, { query, body: {} });
   const body = await readValidBody(route, deps, incoming, principal);
   permitConditional(route, principal, { query, body });
-  const handle = () =>
-    route.handle({
-      deps,
-      principal,
-      workspaceId: principal.workspaceId,
-      params: checkPathParams(params ?? {}),
-      query,
-      body,
-      request,
-      client: () => clientOf(deps, incoming),
-      closing,
-    });
+  const client = () => clientOf(deps, incoming);
+  const handle = () => {
+    const path = checkPathParams(params ?? {});
+    const { workspaceId } = principal;
+    const call = { deps, principal, workspaceId, params: path, query, body };
+    return runRecorded({ ...call, route, client }, () =>
+      handlePreconditioned(route, { ...call, request, client, closing }),
+    );
+  };
   const answer = await withoutIdleTimeout(route, incoming, () =>
     route.isLong ? handle() : deadline.run(handle),
   );
   return { query, body, answer };
+}
+
+/**
+ * Calls the route's handler if the request's preconditions are fulfilled. For a change, they are
+ * checked again inside its transaction, so that of two changes of one state only one takes effect.
+ */
+async function handlePreconditioned(
+  { method, current, handle }: Route,
+  context: Parameters<Route["handle"]>[0],
+): Promise<unknown> {
+  const preconditions = current && readPreconditions(context.request.headers);
+  if (current === undefined || preconditions === undefined) return handle(context);
+  if (method !== "GET") {
+    const check = () => expectPreconditions(preconditions, current(context));
+    return context.deps.catalog.conditionally(check, async () => handle(context));
+  }
+  const { ifNoneMatch, ...ifMatch } = preconditions;
+  expectPreconditions(ifMatch, current(context));
+  const answer = await handle(context);
+  if (!(answer instanceof Tagged) || !isNotModified({ ifNoneMatch }, answer)) return answer;
+  return new Response(null, {
+    status: NOT_MODIFIED,
+    headers: { ...responseHeaders, ...tagHeader(answer) },
+  });
 }
 
 /**
@@ -147,6 +167,7 @@ async function readValidBody(
   let longBody: Permit | undefined;
   try {
     const bytes = await readBody(request, {
+      isForm: route.isForm ?? false,
       bytesMax: isOpen ? OPEN_BODY_BYTES_MAX : bodyBytesMax(route),
       onRead: (size) => {
         if (!isOpen) limiters.countBody(workspaceId, size);
@@ -155,6 +176,7 @@ async function readValidBody(
         longBody = await limiters.admitLongBody(workspaceId, signal);
       },
     });
+    if (route.isForm) return expectBody(route.body, parseForm(bytes));
     if (bytes.length <= SMALL_BODY_BYTES_MAX) return expectBody(route.body, parseJson(bytes));
     const permit = await limiters.largeBodies.acquire(workspaceId, new AbortController().signal);
     const startedAt = performance.now();
@@ -196,11 +218,6 @@ function permitConditional(
   );
 }
 
-function clientOf(deps: ApiDeps, { request, server }: IncomingRequest): string {
-  const peer = server?.requestIP(request)?.address ?? "";
-  return deps.clientOf(peer, request.headers.get("x-forwarded-for") ?? "");
-}
-
 /**
  * Runs a route's handler without the connection's idle timeout. The timeout limits slow clients,
  * but tests of user code take longer, and streams have no end. The timeout is restored for the next
@@ -217,16 +234,6 @@ async function withoutIdleTimeout<T>(
   } finally {
     if (media !== EVENT_STREAM) server?.timeout(request, IDLE_CONNECTION_SECONDS_MAX);
   }
-}
-
-function admit(route: Route, { deps }: ListenerContext, headers: Headers): Principal {
-  refuseCrossSite(route, headers, deps.hosts);
-  if (route.needs === "open") return anonymousPrincipal;
-  const principal = authenticate(deps.catalog, headers);
-  assert(principal.workspaceId !== "", "A token belongs to a workspace");
-  deps.limiters.countRequest(principal.workspaceId);
-  permit(principal, route.needs);
-  return principal;
 }
 
 function checkPathParams(params: Record<string, string | null>): Record<string, string> {

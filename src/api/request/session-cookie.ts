@@ -6,6 +6,8 @@ import { ApiError } from "../../errors.ts";
  */
 const SECURE_NAME = "__Host-pixelmill-session";
 const PLAIN_NAME = "pixelmill-session";
+/** Name of the cookie of a sign-in that has begun at the OpenID provider, without TLS. */
+const SIGN_IN_NAME = "pixelmill-sign-in";
 
 /**
  * Returns the session's secret from the request's cookie, which scripts in the browser cannot read.
@@ -24,6 +26,23 @@ export function sessionSecret(headers: Headers): string | undefined {
   );
 }
 
+/** Returns the values of a sign-in at the OpenID provider that the browser keeps in a cookie. */
+export function signInCookieValue(headers: Headers): string | undefined {
+  const name = usesTls(headers) ? `__Host-${SIGN_IN_NAME}` : SIGN_IN_NAME;
+  const values = cookiesOf(headers).filter(([it]) => it === name);
+  return values.length === 1 ? values[0]?.[1] : undefined;
+}
+
+/**
+ * Returns a Set-Cookie header with the values of a sign-in at the OpenID provider. The browser
+ * sends the cookie when the provider sends it back, which SameSite=Strict would prevent.
+ */
+export function signInCookie(headers: Headers, value: string, seconds: number): string {
+  const isSecure = usesTls(headers);
+  const name = isSecure ? `__Host-${SIGN_IN_NAME}` : SIGN_IN_NAME;
+  return cookie({ name, value, seconds, isSecure, sameSite: "Lax" });
+}
+
 export function hasSessionCookie(headers: Headers): boolean {
   return sessionCookies(headers).length > 0;
 }
@@ -32,11 +51,14 @@ export function hasSessionCookie(headers: Headers): boolean {
  * Returns names and values of all cookies whose name is one of the two names of the session cookie.
  */
 function sessionCookies(headers: Headers): [name: string, value: string][] {
-  const cookies = (headers.get("cookie") ?? "").split(";").map((pair): [string, string] => {
+  return cookiesOf(headers).filter(([name]) => name === SECURE_NAME || name === PLAIN_NAME);
+}
+
+function cookiesOf(headers: Headers): [name: string, value: string][] {
+  return (headers.get("cookie") ?? "").split(";").map((pair) => {
     const equals = pair.indexOf("=");
     return [pair.slice(0, Math.max(0, equals)).trim(), pair.slice(equals + 1).trim()];
   });
-  return cookies.filter(([name]) => name === SECURE_NAME || name === PLAIN_NAME);
 }
 
 /**
@@ -45,19 +67,31 @@ function sessionCookies(headers: Headers): [name: string, value: string][] {
  */
 export function sessionCookie(request: Request, secret: string, expiresAt: number) {
   const seconds = Math.max(1, Math.floor((expiresAt - Date.now()) / 1_000));
-  return cookie(usesTls(request.headers), secret, seconds);
+  return { "Set-Cookie": sessionCookieText(request, secret, seconds) };
 }
 
 /** Returns a Set-Cookie header that removes the session cookie. */
 export function expiredSessionCookie(request: Request) {
-  return cookie(usesTls(request.headers), "", 0);
+  return { "Set-Cookie": sessionCookieText(request, "", 0) };
 }
 
-function cookie(isSecure: boolean, value: string, seconds: number): { "Set-Cookie": string } {
+function sessionCookieText({ headers }: Request, value: string, seconds: number): string {
+  const isSecure = usesTls(headers);
   const name = isSecure ? SECURE_NAME : PLAIN_NAME;
-  const attributes = ["HttpOnly", "SameSite=Strict", "Path=/", `Max-Age=${seconds}`];
+  return cookie({ name, value, seconds, isSecure, sameSite: "Strict" });
+}
+
+function cookie(options: {
+  name: string;
+  value: string;
+  seconds: number;
+  isSecure: boolean;
+  sameSite: "Strict" | "Lax";
+}): string {
+  const { name, value, seconds, isSecure, sameSite } = options;
+  const attributes = ["HttpOnly", `SameSite=${sameSite}`, "Path=/", `Max-Age=${seconds}`];
   if (isSecure) attributes.push("Secure");
-  return { "Set-Cookie": [`${name}=${value}`, ...attributes].join("; ") };
+  return [`${name}=${value}`, ...attributes].join("; ");
 }
 
 /**

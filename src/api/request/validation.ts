@@ -144,10 +144,12 @@ function refuseMisspelt(known: readonly string[], sent: Iterable<string>): void 
   }
 }
 
+/** Returns a parameter's value as its schema has it. Choices are found in any case. */
 function convertParam(schema: TSchema, text: string): unknown {
   if (schema.type === "boolean" && /^(true|false)$/.test(text)) return text === "true";
   if (schema.type === "integer" && /^\d+$/.test(text)) return Number(text);
-  return schema.anyOf ? text.toLowerCase() : text;
+  const choice = choicesOf(schema).find((it) => it.toLowerCase() === text.toLowerCase());
+  return choice ?? text;
 }
 
 /**
@@ -196,3 +198,7 @@ function bounds(min?: number, max?: number, unit = ""): string {
   if (min !== undefined) return ` of at least ${min}${unit}`;
   return max === undefined ? "" : ` of at most ${max}${unit}`;
 }
+
+/** Returns the texts that a parameter may be; none for other parameters. */
+const choicesOf = ({ anyOf = [] }: TSchema): string[] =>
+  anyOf.map((it: TSchema) => it.const).filter((it: unknown) => typeof it === "string");

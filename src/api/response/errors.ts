@@ -2,6 +2,7 @@ import { assert, InvariantError } from "../../assert.ts";
 import { ApiError, type Refusal } from "../../errors.ts";
 import type { Logger } from "../../observe/log.ts";
 import { SandboxUnavailable } from "../../sandbox/sandbox.ts";
+import { type Tagged, tagHeader } from "../entity-tag.ts";
 import { TooManyRequests } from "../limiters.ts";
 
 const INTERNAL_ERROR = 500;
@@ -11,11 +12,25 @@ const statuses: Record<Refusal, number> = {
   forbidden: 403,
   missing: 404,
   conflict: 409,
+  changed: 412,
   "too-large": 413,
   "too-long": 414,
   "too-many": 429,
   unavailable: 503,
 };
+
+/** Error of a request whose preconditions the current state of a resource does not fulfil. */
+export class PreconditionFailed extends ApiError {
+  constructor(
+    message: string,
+    /** Fields of the response body: the current state, and the state that the caller expected. */
+    readonly states: { current?: unknown; base?: unknown },
+    /** The current state with its entity tag. Undefined when the resource does not exist. */
+    readonly now?: Tagged<unknown>,
+  ) {
+    super("changed", message);
+  }
+}
 
 /** Whether the API may answer an error with this status. */
 export function isErrorStatus(status: number): boolean {
@@ -62,7 +77,10 @@ export function toErrorResponse(error: unknown, path: string, logger: Logger): R
     assert(status !== undefined, "Every refusal has a status");
     return errorResponse(path, status, error.message, {
       headers: errorHeaders(error, path),
-      ...(error.details && { body: { details: error.details } }),
+      body: {
+        ...(error.details && { details: error.details }),
+        ...(error instanceof PreconditionFailed && error.states),
+      },
     });
   }
   if (error instanceof SandboxUnavailable) {
@@ -84,6 +102,8 @@ function errorHeaders(error: ApiError, path: string): Record<string, string> {
     // The rest of the body is unread, so that the connection cannot carry another request.
     case "too-large":
       return { Connection: "close" };
+    case "changed":
+      return error instanceof PreconditionFailed && error.now ? tagHeader(error.now) : {};
     case "too-many":
       return error instanceof TooManyRequests
         ? { "Retry-After": String(error.retryAfterSeconds) }

@@ -11,7 +11,7 @@ export function pagingOf(
   path: string,
   page: number,
   { items, total }: CatalogPage<unknown>,
-  filter: Record<string, boolean | undefined> = {},
+  filter: Record<string, boolean | string | undefined> = {},
 ) {
   assert(
     items.length <= Math.min(PAGE_ITEMS_MAX, total),

@@ -36,6 +36,11 @@ export const Language = Type.Union(
  */
 export const nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
 
+/** Schema of the list of secrets that an item has; answers never show the secrets themselves. */
+export const SecretsSet = Type.Array(Type.String(), {
+  description: "JSON pointers to the secrets that are set, such as `/password`",
+});
+
 /**
  * Schema of the id that an external tool, such as Terraform, gave to an item. An empty text means
  * that there is no such id.

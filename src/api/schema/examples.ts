@@ -17,8 +17,13 @@ export const ids = {
   credential: "01JD3Q66DT4YB8PW1CRA3NZGM50",
   /** Secret of the token in the examples of the API documentation. */
   secret: "pm_f3V0vM9c2YxJ7QdR1sWnKeLtBzHaUgPo",
+  testCase: "01JD3Q7D4H6WN2ZC8RTK0VXPE73",
+  logLine: "01JD3QD8M5TB7ZK1WXR9HN4VCE20",
   deadLetter: "01JD3QB9XA3VE7KJ6QTS0HWNC82",
+  deadLetterGroup: "01JD3Q9F2K7SV4HX0TNB8ZPWYC3.3w5e11264sg",
   replay: "01JD3QC1RT5PW8YB2MKZ4XGHN60",
+  alertRule: "01JD3QD4HN2VX6KB9TYW3MPZE71",
+  alertReceiver: "01JD3QD3BW8RC5JZ1XGQ7NKVT46",
 } as const;
 
 const times = {
@@ -45,6 +50,7 @@ export const transformationVersion = {
   workspaceId: ids.workspace,
   imports: ["textTools"],
   isPublished: false,
+  wasPublished: false,
   createdBy: ids.token,
   createdWith: ids.token,
 };
@@ -52,6 +58,7 @@ export const transformationVersion = {
 export const transformation = {
   ...transformationVersion,
   isPublished: true,
+  wasPublished: true,
   destinations: [{ id: ids.destination, name: "Warehouse hook", enabled: true }],
 };
 
@@ -67,6 +74,7 @@ export const libraryVersion = {
   imports: [],
   importName: "textTools",
   isPublished: true,
+  wasPublished: true,
   createdBy: ids.token,
   createdWith: ids.token,
 };
@@ -92,6 +100,13 @@ export const source = {
   writeKey: "2Xb7qUeZr0mDq1c9GkJf4sVwT8n",
   enabled: true,
   config: {},
+  settings: {
+    geoEnrichment: false,
+    ip: "truncate",
+    bots: "mark",
+    allowedOrigins: [] as string[],
+    dedupSeconds: 0,
+  },
   ...times,
 } as const;
 
@@ -103,6 +118,7 @@ export const destination = {
   version: 1,
   enabled: true,
   config: { webhookUrl: "https://hooks.example.com/pixels", batchSize: 1 },
+  secretsSet: [],
   ...times,
 };
 
@@ -148,12 +164,20 @@ export const suspension = {
   reason: "TypeError: Cannot read properties of undefined (reading 'title')",
 } as const;
 
+export const response = {
+  status: 400,
+  headers: { "content-type": "application/json", "x-request-id": "req_8fK2" },
+  body: '{"error":"properties.price must be a number"}',
+};
+
 export const deadLetterGroup = {
-  id: `${ids.destination}.3w5e11264sg`,
+  id: ids.deadLetterGroup,
   destinationId: ids.destination,
   stage: "deliver",
-  reason: "The receiver answered 400",
+  reason: "HTTP 400 from receiver",
+  status: 400,
   count: 1,
+  firstAt: times.createdAt,
   lastAt: times.createdAt,
 } as const;
 
@@ -167,7 +191,7 @@ export const replay = {
   filter: { type: "page" },
   rate: 1_000,
   progress: 0.25,
-  counts: { done: 500, delivered: 480, dropped: 20, failed: 0, discarded: 0, moved: 0 },
+  counts: { done: 500, delivered: 480, dropped: 20, failed: 0, discarded: 0, moved: 0, pending: 0 },
   left: 1_500,
   perSecond: 250,
   reachedAt: "2026-02-15T06:17:40.102Z",
@@ -179,10 +203,72 @@ export const deadLetter = {
   sourceId: ids.source,
   destinationId: ids.destination,
   messageId: event.messageId,
-  stage: "deliver",
-  reason: "The receiver answered 400",
+  stage: "deliver" as const,
+  reason: "HTTP 400 from receiver",
   attempts: 1,
+  failedAttempts: [
+    {
+      at: times.createdAt,
+      durationMs: 24,
+      status: 400,
+      reason: "HTTP 400 from receiver",
+    },
+  ],
+  groupId: deadLetterGroup.id,
+  response,
   event,
   receivedAt: times.createdAt,
   createdAt: times.createdAt,
+};
+
+export const auditEntry = {
+  id: "01JD3QD4WB6RZ9XE2KMY7TGHC50",
+  createdAt: times.createdAt,
+  action: "destination.update",
+  actor: { tokenId: ids.token, tokenName: token.name },
+  client: "203.0.113.7",
+  request: { id: "01JD3QD4WA2TZ5XE8KMY1TGHC73", route: "PUT /v2/destinations/{id}" },
+  resource: { type: "destination", id: ids.destination, name: destination.name },
+  changes: [
+    { path: "config.batchSize", before: 1, after: 100 },
+    { path: "config.headers", isSecret: true },
+  ],
 } as const;
+
+export const alertRule = {
+  id: ids.alertRule,
+  name: "Delivery lag",
+  kind: "lag" as const,
+  enabled: true,
+  threshold: 900,
+  forSeconds: 60,
+  clearSeconds: 300,
+  subjectIds: [],
+  receiverIds: [],
+  quietHours: { from: "22:00", to: "07:00", timeZone: "Europe/Berlin" },
+  ...times,
+};
+
+export const alertReceiver = {
+  id: ids.alertReceiver,
+  name: "On call",
+  type: "slack" as const,
+  enabled: true,
+  host: "hooks.slack.com",
+  secretsSet: ["/url"],
+  sentAt: "2026-02-16T01:11:11.586Z",
+  ...times,
+};
+
+export const alert = {
+  id: "01JD3QD9PC4YS7MH2VKE8WTXB35",
+  state: "open" as const,
+  kind: "lag" as const,
+  rule: { id: ids.alertRule, name: alertRule.name },
+  subject: { type: "destination" as const, id: ids.destination, name: "Warehouse hook" },
+  message: "Warehouse hook lags 17 min behind: 12000 events not delivered",
+  beganAt: "2026-02-16T01:11:11.586Z",
+  notifications: [
+    { receiverId: ids.alertReceiver, phase: "begin" as const, state: "sent" as const, attempts: 1 },
+  ],
+};

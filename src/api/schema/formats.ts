@@ -1,5 +1,6 @@
 import { FormatRegistry } from "@sinclair/typebox";
 import { isName, nameExpected } from "../../catalog/name.ts";
+import { isOriginPattern } from "../../catalog/source-settings.ts";
 import { CODE_BYTES_MAX } from "../../settings/limits.ts";
 
 /**
@@ -21,6 +22,10 @@ const formats: Record<string, { expected: string; fits: (text: string) => boolea
   "source-type": {
     expected: "http or the name of a type of RudderStack's, of at most 64 letters",
     fits: (text) => /^[A-Za-z][A-Za-z0-9 ._-]{0,63}$/.test(text),
+  },
+  origin: {
+    expected: "an origin such as https://example.com or https://*.example.com, without a path",
+    fits: isOriginPattern,
   },
   email: {
     expected: "an e-mail address",

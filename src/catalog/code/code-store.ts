@@ -74,9 +74,10 @@ export interface CodeStore {
    * most one transformation. Rejects with `PublicationConflict` when published code changed since
    * the change was tested. To detect this, `usedLibraries` must name the published versions of all
    * libraries that the code uses, and `testedImporters` all published code that imports a library
-   * in `publish`.
+   * in `publish`. Resolves with the result of `answer`, which runs inside the transaction and reads
+   * the new state.
    */
-  commit(workspaceId: string, change: CodeChange): Promise<void>;
+  commit<T = void>(workspaceId: string, change: CodeChange, answer?: () => T): Promise<T>;
   /**
    * Throws the error that `commit` would throw when a transformation or library in `basedOn` was
    * deleted or has a newer revision.
@@ -119,7 +120,14 @@ export interface CodeStore {
    * Rejects with `conflict` for a library that published code imports.
    */
   remove(workspaceId: string, kind: CodeKind, id: string): Promise<void>;
-  setExternalId(workspaceId: string, kind: CodeKind, id: string, externalId: string): Promise<void>;
+  /** Resolves with the result of `answer`, which reads the new state inside the transaction. */
+  setExternalId<T = void>(
+    workspaceId: string,
+    kind: CodeKind,
+    id: string,
+    externalId: string,
+    answer?: () => T,
+  ): Promise<T>;
 
   /**
    * Returns the published library with this import name and language; undefined when there is none.

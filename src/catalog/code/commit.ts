@@ -12,7 +12,7 @@ import type { CodeTables } from "../tables/code-tables.ts";
 import { firstEvents } from "../tables/revision-history.ts";
 import { importersThrough, librariesFor, publishedLibraries } from "./closure.ts";
 import type { CodeChange, CodeStore } from "./code-store.ts";
-import type { LinkChange } from "./links.ts";
+import { type LinkChange, none } from "./links.ts";
 import { newDraft, withPublished, withRevision } from "./resource-states.ts";
 
 /**
@@ -34,7 +34,7 @@ export function createCommit(
   };
   return {
     expectNewest,
-    commit(workspaceId, change) {
+    commit<T>(workspaceId: string, change: CodeChange, answer: () => T = none) {
       return store.change(() => {
         checkUsedLibraries(tables, workspaceId, change);
         expectNewest(workspaceId, change);
@@ -55,6 +55,7 @@ export function createCommit(
           tables.putResource({ ...tables.resourceOf(workspaceId, kind, id), externalId });
         }
         if (change.publish.length > 0) store.advance("program");
+        return answer();
       });
     },
   };

@@ -7,7 +7,7 @@ import type { Tables } from "../tables/tables.ts";
 import type { CodeStore } from "./code-store.ts";
 import { checkLinkable } from "./resource-states.ts";
 
-const none = <T>() => undefined as T;
+export const none = <T>() => undefined as T;
 
 /**
  * Provides the function that links a destination to a transformation. The function must be called

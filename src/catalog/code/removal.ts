@@ -2,11 +2,12 @@ import { ApiError } from "../../errors.ts";
 import { notFound } from "../code-errors.ts";
 import { withExternalId } from "../external-id.ts";
 import { familyOf } from "../import-name.ts";
-import type { Resource, Revision } from "../model.ts";
+import type { CodeKind, Resource, Revision } from "../model.ts";
 import type { CatalogStore } from "../store.ts";
 import type { CodeTables } from "../tables/code-tables.ts";
 import type { CodeStore } from "./code-store.ts";
 import { importersOf } from "./commit.ts";
+import { none } from "./links.ts";
 import { asDeleted } from "./resource-states.ts";
 
 /**
@@ -31,11 +32,18 @@ export function createRemoval(
         tables.putResource(after);
       });
     },
-    setExternalId(workspaceId, kind, id, externalId) {
+    setExternalId<T>(
+      workspaceId: string,
+      kind: CodeKind,
+      id: string,
+      externalId: string,
+      answer: () => T = none,
+    ) {
       return store.change(() => {
         const before = tables.resourceOf(workspaceId, kind, id);
         if (before.deleted) throw notFound(kind);
         tables.putResource(withExternalId(before, { externalId }));
+        return answer();
       });
     },
   };

@@ -5,6 +5,7 @@ import { newId } from "../ids.ts";
 import type { Connection } from "../model.ts";
 import type { CatalogStore } from "../store.ts";
 import type { Tables } from "../tables/tables.ts";
+import { changeTime } from "./change-time.ts";
 import type { ItemLimits } from "./item-limits.ts";
 import { newWindow, setLive } from "./live-windows.ts";
 import type { ConnectionInput, Connections } from "./resources.ts";
@@ -26,7 +27,7 @@ export function openConnections(
     const destination = destinations.get(workspaceId, destinationId);
     const enabled = input.enabled ?? before.enabled;
     const isLive = enabled && destination.enabled;
-    const now = Date.now();
+    const now = changeTime(before);
     const pair = { sourceId: source.id, destinationId: destination.id };
     const other = connections.ofPair(pair);
     if (other !== undefined && other !== id) throw pairTaken();

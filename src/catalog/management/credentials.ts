@@ -3,6 +3,7 @@ import { CREDENTIAL_NAME_CHARS_MAX, CREDENTIAL_VALUE_CHARS_MAX } from "../../set
 import { newId } from "../ids.ts";
 import type { CatalogStore } from "../store.ts";
 import type { Tables } from "../tables/tables.ts";
+import { changeTime } from "./change-time.ts";
 import type { ItemLimits } from "./item-limits.ts";
 import type { Credentials } from "./resources.ts";
 
@@ -26,13 +27,14 @@ export function openCredentials(
         const before = credentials.byName(workspaceId, name);
         if (before === undefined) limits.expectRoom(workspaceId, "credentials");
         const credential = before
-          ? { ...before, updatedAt: now }
+          ? { ...before, updatedAt: changeTime(before) }
           : { id: newId(now), workspaceId, name, createdAt: now, updatedAt: now };
         credentials.putValue(credential, value);
         moved(workspaceId);
         return credential;
       });
     },
+    get: credentials.get,
     list: credentials.list,
     remove(workspaceId, id) {
       return store.change(() => {

@@ -4,6 +4,7 @@ import type { Destination } from "../model.ts";
 import type { CatalogStore } from "../store.ts";
 import type { CodeTables } from "../tables/code-tables.ts";
 import type { Tables } from "../tables/tables.ts";
+import { changeTime } from "./change-time.ts";
 import type { ItemLimits } from "./item-limits.ts";
 import { setLive } from "./live-windows.ts";
 import type { Destinations } from "./resources.ts";
@@ -24,6 +25,7 @@ export function openDestinations(
         type: input.type,
         ...(input.typeAs !== undefined && { typeAs: input.typeAs }),
         ...(input.version !== undefined && { version: input.version }),
+        ...(input.consentIds !== undefined && { consentIds: input.consentIds }),
         enabled: input.enabled ?? true,
         config: input.config,
         createdAt: now,
@@ -44,9 +46,10 @@ export function openDestinations(
           ...before,
           name: input.name ?? before.name,
           ...(input.version !== undefined && { version: input.version }),
+          ...(input.consentIds !== undefined && { consentIds: input.consentIds }),
           enabled: input.enabled ?? before.enabled,
           config: input.config?.(before) ?? before.config,
-          updatedAt: Date.now(),
+          updatedAt: changeTime(before),
         };
         const after = withExternalId(changed, input, destinations.owner);
         destinations.put(after);

@@ -1,25 +1,12 @@
 import { newId } from "../ids.ts";
-import type { Member, Permission } from "../model.ts";
+import type { Member } from "../model.ts";
 import type { CatalogStore } from "../store.ts";
 import type { Tables } from "../tables/tables.ts";
+import { changeTime } from "./change-time.ts";
 import { expectOwnPermissions } from "./grants.ts";
 import type { ItemLimits } from "./item-limits.ts";
 import type { Members } from "./resources.ts";
-
-/** Permissions of a member with the legacy role `admin` who may edit transformations. */
-const legacyAdmin: readonly Permission[] = [
-  "transformations:create-delete",
-  "transformations:connect",
-  "transformations:edit",
-  "libraries:edit",
-  "destinations:connect",
-];
-
-/** Returns the permissions that a member has: its own, and those that its legacy role includes. */
-export function permissionsOf(member: Member): Set<Permission> {
-  const legacy = member.role === "admin" && member.editTransformations ? legacyAdmin : [];
-  return new Set([...member.permissions, ...legacy]);
-}
+import { permissionsOf } from "./roles.ts";
 
 export function openMembers(
   store: CatalogStore,
@@ -37,6 +24,7 @@ export function openMembers(
         role: input.role ?? "member",
         editTransformations: input.editTransformations ?? false,
         permissions: input.permissions ?? [],
+        ...(input.workspaceRole && { workspaceRole: input.workspaceRole }),
         createdAt: now,
         updatedAt: now,
       };
@@ -50,14 +38,17 @@ export function openMembers(
     update(workspaceId, id, input, grantor) {
       return store.change(() => {
         const before = members.get(workspaceId, id);
+        const { workspaceRole, ...others } = before;
+        const named = input.workspaceRole === undefined ? workspaceRole : input.workspaceRole;
         const after: Member = {
-          ...before,
+          ...others,
+          ...(named && { workspaceRole: named }),
           name: input.name ?? before.name,
           email: input.email ?? before.email,
           role: input.role ?? before.role,
           editTransformations: input.editTransformations ?? before.editTransformations,
           permissions: input.permissions ?? before.permissions,
-          updatedAt: Date.now(),
+          updatedAt: changeTime(before),
         };
         expectOwnPermissions(permissionsOf(after).difference(permissionsOf(before)), grantor);
         members.put(after);

@@ -4,11 +4,13 @@ import type {
   Connection,
   Credential,
   Destination,
+  Identity,
   Member,
   Principal,
   Source,
   Token,
   Workspace,
+  WorkspaceRole,
 } from "../model.ts";
 import type { Grantor } from "./grants.ts";
 
@@ -47,7 +49,10 @@ export interface Members {
   list(workspaceId: string, page: number): CatalogPage<Member>;
 }
 export type MemberInput = Pick<Member, "name" | "email"> &
-  Partial<Pick<Member, "role" | "editTransformations" | "permissions">>;
+  Partial<Pick<Member, "role" | "editTransformations" | "permissions">> & {
+    /** Null for no role. */
+    workspaceRole?: WorkspaceRole | null;
+  };
 
 export interface Tokens {
   /**
@@ -69,6 +74,11 @@ export interface Tokens {
    * expired or revoked. Also records the time of use, which is stored a moment later.
    */
   authenticate(secret: string): Principal | undefined;
+  /**
+   * Returns the token that a secret belonged to which `authenticate` does not accept any more.
+   * Undefined when the token is unknown or was deleted.
+   */
+  expired(secret: string): Pick<Principal, "workspaceId" | "tokenId"> | undefined;
 }
 /**
  * Data of a new token. `permissions` apply to a service token; a token with `memberId` is personal,
@@ -89,7 +99,31 @@ export interface Sessions {
    * Undefined when `token` is unknown, expired or revoked. When the token has more than
    * `SESSIONS_OF_TOKEN_MAX` sessions, its oldest session ends.
    */
-  begin(token: string): Promise<{ principal: Principal; secret: string } | undefined>;
+  begin(token: string): Promise<BegunSession | undefined>;
+  /**
+   * Begins a session of a member who signed in at an OpenID provider. The session belongs to a
+   * personal token of the member whose secret is thrown away. Revoking that token ends the
+   * sessions. Rejects with `missing` when the member does not exist.
+   */
+  beginForMember(
+    workspaceId: string,
+    memberId: string,
+    options: {
+      /** When the session ends, in milliseconds since the epoch. */
+      expiresAt: number;
+      /** Id of the session at the provider (`sid`). Absent when the provider sends none. */
+      providerSession?: string;
+    },
+  ): Promise<BegunSession>;
+  /**
+   * Ends the sessions that began with a session at an OpenID provider: those of one provider
+   * session, of one account, or of one provider session of that account. Returns their number.
+   */
+  endProviderSessions(ended: {
+    issuer: string;
+    subject?: string;
+    providerSession?: string;
+  }): Promise<number>;
   /**
    * Returns the caller that a session's secret identifies. Undefined when the session is unknown,
    * expired or ended. Also records a use of the session's token.
@@ -99,12 +133,43 @@ export interface Sessions {
   end(secret: string): Promise<void>;
 }
 
+export interface BegunSession {
+  principal: Principal;
+  /** Secret of the session, for the browser's cookie. */
+  secret: string;
+}
+
+/** Members by their accounts at an OpenID provider. */
+export interface Identities {
+  /**
+   * Returns the member of an account, with the account's name, email address and role of now.
+   * Creates the member at the account's first sign-in, or takes the member that has the same email
+   * address and no account yet, if the provider has verified the address.
+   */
+  admit(workspaceId: string, account: ProviderAccount): Promise<Member>;
+  /**
+   * Takes the role from the member of an account that may not sign in any more, and ends the
+   * member's sessions. Does nothing for an unknown account.
+   */
+  refuse(workspaceId: string, identity: Identity): Promise<void>;
+}
+/** An account at an OpenID provider, as the provider describes it at a sign-in. */
+export interface ProviderAccount {
+  identity: Identity;
+  name: string;
+  email: string;
+  /** Whether the provider has checked that the address belongs to the account. */
+  isEmailVerified: boolean;
+  role: WorkspaceRole;
+}
+
 /**
  * Credentials: named secrets that user code reads. This interface writes their values but cannot
  * read them; delivery reads them with `Live`.
  */
 export interface Credentials {
   put(workspaceId: string, name: string, value: string): Promise<Credential>;
+  get(workspaceId: string, id: string): Credential;
   list(workspaceId: string, page: number): CatalogPage<Credential>;
   remove(workspaceId: string, id: string): Promise<void>;
 }
@@ -132,9 +197,12 @@ export interface Sources extends ManagedItems<Source> {
   update(workspaceId: string, id: string, input: Partial<SourceInput>): Promise<Source>;
   rotateWriteKey(workspaceId: string, id: string): Promise<Source>;
 }
-/** Data of a source. An empty external id removes the source's external id. */
+/**
+ * Data of a source. An empty external id removes the source's external id. Settings that a change
+ * does not contain keep their values.
+ */
 export interface SourceInput
-  extends Pick<Source, "name" | "geoEnrichmentEnabled" | "transient" | "externalId">,
+  extends Pick<Source, "name" | "geoEnrichmentEnabled" | "transient" | "externalId" | "settings">,
     Partial<Pick<Source, "type" | "enabled" | "config">> {}
 
 export interface Destinations extends ManagedItems<Destination> {
@@ -153,9 +221,11 @@ export interface Destinations extends ManagedItems<Destination> {
 /** Data of a destination. An empty external id removes the destination's external id. */
 export interface DestinationInput
   extends Pick<Destination, "name" | "type" | "typeAs" | "version" | "config" | "externalId">,
-    Partial<Pick<Destination, "enabled">> {}
+    Partial<Pick<Destination, "enabled" | "consentIds">> {}
 export interface DestinationChange
-  extends Partial<Pick<DestinationInput, "name" | "version" | "enabled" | "externalId">> {
+  extends Partial<
+    Pick<DestinationInput, "name" | "version" | "enabled" | "consentIds" | "externalId">
+  > {
   /**
    * Computes the new config from the stored destination, inside the transaction. If this function
    * throws, `update` rejects with the same error.

@@ -1,15 +1,18 @@
 import { assert } from "../../assert.ts";
 import { ApiError } from "../../errors.ts";
 import { SESSION_SECONDS_MAX, SESSIONS_OF_TOKEN_MAX } from "../../settings/limits.ts";
+import { newId } from "../ids.ts";
 import type { Principal } from "../model.ts";
-import { hashOf, isSecret, isSessionSecret, newSessionSecret } from "../secrets.ts";
+import { hashOf, isSecret, isSessionSecret, newSecret, newSessionSecret } from "../secrets.ts";
 import type { CatalogStore } from "../store.ts";
 import type { StoredSession, StoredToken, Tables } from "../tables/tables.ts";
-import type { Sessions } from "./resources.ts";
+import type { ItemLimits } from "./item-limits.ts";
+import type { BegunSession, Sessions } from "./resources.ts";
 
 export function openSessions(
   store: CatalogStore,
-  { tokens }: Pick<Tables, "tokens">,
+  { tokens, members, workspaces }: Pick<Tables, "tokens" | "members" | "workspaces">,
+  limits: ItemLimits,
   principalOf: (token: StoredToken) => Principal | undefined,
 ): Sessions {
   const { sessions } = tokens;
@@ -17,34 +20,97 @@ export function openSessions(
   const bySecret = (secret: string): StoredSession | undefined =>
     isSessionSecret(secret) ? sessions.byHash(hashOf(secret)) : undefined;
 
+  /**
+   * Stores a session of a token, and ends the token's sessions that are over or too many. Only
+   * called inside a transaction.
+   */
+  function put(session: StoredSession): void {
+    const others = sessions.ofToken(session.tokenId);
+    for (const [older, other] of others.entries()) {
+      const isOver = other.expiresAt <= session.createdAt;
+      const left = others.length - older;
+      if (isOver || left >= SESSIONS_OF_TOKEN_MAX) sessions.remove(other);
+    }
+    sessions.put(session);
+    const count = sessions.ofToken(session.tokenId).length;
+    assert(count <= SESSIONS_OF_TOKEN_MAX, "A token has at most SESSIONS_OF_TOKEN_MAX sessions");
+  }
+
+  /** Returns the token that carries a member's sessions, and creates it when there is none. */
+  function carrierOf(workspaceId: string, memberId: string): StoredToken {
+    const member = members.get(workspaceId, memberId);
+    const found = tokens.ofMember(member.id).find(({ carriesSessions }) => carriesSessions);
+    if (found) return found;
+    limits.expectRoom(workspaceId, "tokens");
+    const now = Date.now();
+    const token: StoredToken = {
+      id: newId(now),
+      workspaceId,
+      name: "Single sign-on",
+      permissions: [],
+      memberId,
+      carriesSessions: true,
+      createdAt: now,
+      // The secret is thrown away, so that only sessions use the token.
+      hash: hashOf(newSecret()),
+    };
+    tokens.put(token);
+    return token;
+  }
+
+  function begun(token: StoredToken, expiresAt: number, secret: string): BegunSession {
+    const principal = principalOf(token);
+    if (principal === undefined) throw new ApiError("unauthenticated", "The token is revoked");
+    return { principal: { ...principal, expiresAt }, secret };
+  }
+
   return {
     async begin(tokenSecret) {
       const token = isSecret(tokenSecret) ? tokens.byHash(hashOf(tokenSecret)) : undefined;
-      const principal = token && principalOf(token);
-      if (token === undefined || principal === undefined) return undefined;
+      if (token === undefined || principalOf(token) === undefined) return undefined;
       const secret = newSessionSecret();
       const createdAt = Date.now();
-      const expiresAt = Math.min(
-        createdAt + SESSION_SECONDS_MAX * 1_000,
-        token.expiresAt ?? Infinity,
-      );
+      const end = createdAt + SESSION_SECONDS_MAX * 1_000;
+      const expiresAt = Math.min(end, token.expiresAt ?? Infinity);
       await store.change(() => {
         // The token may have been revoked before this transaction began.
         if (!tokens.find(token.id)) throw new ApiError("unauthenticated", "The token is revoked");
-        const others = sessions.ofToken(token.id);
-        for (const [older, session] of others.entries()) {
-          const isOver = session.expiresAt <= createdAt;
-          const left = others.length - older;
-          if (isOver || left >= SESSIONS_OF_TOKEN_MAX) sessions.remove(session);
-        }
-        sessions.put({ hash: hashOf(secret), tokenId: token.id, createdAt, expiresAt });
-        const count = sessions.ofToken(token.id).length;
-        assert(
-          count <= SESSIONS_OF_TOKEN_MAX,
-          "A token has at most SESSIONS_OF_TOKEN_MAX sessions",
-        );
+        put({ hash: hashOf(secret), tokenId: token.id, createdAt, expiresAt });
       });
-      return { principal: { ...principal, expiresAt }, secret };
+      return begun(token, expiresAt, secret);
+    },
+    async beginForMember(workspaceId, memberId, { expiresAt, providerSession }) {
+      const secret = newSessionSecret();
+      const createdAt = Date.now();
+      const token = await store.change(() => {
+        const carrier = carrierOf(workspaceId, memberId);
+        const { issuer } = members.get(workspaceId, memberId).identity ?? { issuer: "" };
+        put({
+          hash: hashOf(secret),
+          tokenId: carrier.id,
+          createdAt,
+          expiresAt,
+          ...(providerSession !== undefined && {
+            providerSession: providerSessionHash(issuer, providerSession),
+          }),
+        });
+        return carrier;
+      });
+      return begun(token, expiresAt, secret);
+    },
+    endProviderSessions({ issuer, subject, providerSession }) {
+      return store.change(() => {
+        const hash =
+          providerSession === undefined ? undefined : providerSessionHash(issuer, providerSession);
+        const ended =
+          subject === undefined
+            ? sessions.ofProviderSession(hash ?? "")
+            : sessionsOfAccount(issuer, subject).filter(
+                (session) => hash === undefined || session.providerSession === hash,
+              );
+        for (const session of ended) sessions.remove(session);
+        return ended.length;
+      });
     },
     authenticate(secret) {
       const session = bySecret(secret);
@@ -58,4 +124,18 @@ export function openSessions(
       if (session !== undefined) await store.change(() => sessions.remove(session));
     },
   };
+
+  function sessionsOfAccount(issuer: string, subject: string): StoredSession[] {
+    const ids = workspaces.getRange({}).map(({ key }) => key);
+    return members
+      .ofIdentity([...ids], { issuer, subject })
+      .flatMap((member) => tokens.ofMember(member.id))
+      .filter(({ carriesSessions }) => carriesSessions)
+      .flatMap((token) => sessions.ofToken(token.id));
+  }
+}
+
+/** Returns a text of fixed length for a provider's session id, which may be long. */
+function providerSessionHash(issuer: string, providerSession: string): string {
+  return hashOf(JSON.stringify([issuer, providerSession]));
 }

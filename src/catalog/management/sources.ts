@@ -4,6 +4,7 @@ import type { Source } from "../model.ts";
 import { newWriteKey } from "../secrets.ts";
 import type { CatalogStore } from "../store.ts";
 import type { Tables } from "../tables/tables.ts";
+import { changeTime } from "./change-time.ts";
 import type { ItemLimits } from "./item-limits.ts";
 import type { SourceInput, Sources } from "./resources.ts";
 
@@ -29,12 +30,14 @@ export function openSources(
         writeKey: newWriteKey(),
         enabled: input.enabled ?? true,
         config: input.config ?? {},
+        ...rudderStackFields(input),
+        ...(input.settings !== undefined && { settings: input.settings }),
         createdAt: now,
         updatedAt: now,
       };
       return store.change(() => {
         limits.expectRoom(workspaceId, "sources");
-        return put(withExternalId({ ...source, ...settingsOf(input) }, input, sources.owner));
+        return put(withExternalId(source, input, sources.owner));
       });
     },
     update(workspaceId, id, input) {
@@ -42,11 +45,14 @@ export function openSources(
         const before = sources.get(workspaceId, id);
         const after = {
           ...before,
-          ...settingsOf(input),
+          ...rudderStackFields(input),
+          ...(input.settings !== undefined && {
+            settings: { ...before.settings, ...input.settings },
+          }),
           name: input.name ?? before.name,
           enabled: input.enabled ?? before.enabled,
           config: input.config ?? before.config,
-          updatedAt: Date.now(),
+          updatedAt: changeTime(before),
         };
         return put(withExternalId(after, input, sources.owner));
       });
@@ -55,7 +61,7 @@ export function openSources(
       return store.change(() => {
         const before = sources.get(workspaceId, id);
         sources.forgetWriteKey(before.writeKey);
-        return put({ ...before, writeKey: newWriteKey(), updatedAt: Date.now() });
+        return put({ ...before, writeKey: newWriteKey(), updatedAt: changeTime(before) });
       });
     },
     remove(workspaceId, id) {
@@ -82,7 +88,8 @@ function typeOf(type = "http"): Pick<Source, "type" | "typeAs"> {
   return { type: "http", ...(type !== "http" && { typeAs: type }) };
 }
 
-function settingsOf({ geoEnrichmentEnabled, transient }: Partial<SourceInput>) {
+/** Returns the fields that RudderStack's clients store with a source, and that have no effect. */
+function rudderStackFields({ geoEnrichmentEnabled, transient }: Partial<SourceInput>) {
   return {
     ...(geoEnrichmentEnabled !== undefined && { geoEnrichmentEnabled }),
     ...(transient !== undefined && { transient }),

@@ -5,10 +5,15 @@ import type { Permission, Principal, Token } from "../model.ts";
 import { hashOf, isSecret, newSecret } from "../secrets.ts";
 import type { CatalogStore } from "../store.ts";
 import type { StoredToken, Tables } from "../tables/tables.ts";
-import { boundedEnd, expectOwnMember, expectOwnPermissions } from "./grants.ts";
+import {
+  boundedEnd,
+  effectivePermissions,
+  expectOwnMember,
+  expectOwnPermissions,
+} from "./grants.ts";
 import type { ItemLimits } from "./item-limits.ts";
-import { permissionsOf } from "./members.ts";
 import type { Tokens } from "./resources.ts";
+import { permissionsOf } from "./roles.ts";
 
 /** Maximum time in milliseconds until the recorded last use of a token is on disk. */
 const TOKEN_USE_FLUSH_MS = 2_000;
@@ -83,7 +88,7 @@ export function openTokens(
       workspaceId,
       tokenId: id,
       ...(memberId !== undefined && { memberId }),
-      permissions,
+      permissions: effectivePermissions(permissions),
       ...(expiresAt !== undefined && { expiresAt }),
     };
   }
@@ -130,6 +135,10 @@ export function openTokens(
     authenticate(secret) {
       const token = isSecret(secret) ? tokens.byHash(hashOf(secret)) : undefined;
       return token && principalOf(token);
+    },
+    expired(secret) {
+      const token = isSecret(secret) ? tokens.byHash(hashOf(secret)) : undefined;
+      return token && { workspaceId: token.workspaceId, tokenId: token.id };
     },
     principalOf,
     flush,

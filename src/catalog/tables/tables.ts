@@ -2,12 +2,13 @@ import type {
   Connection,
   Credential,
   Destination,
+  Identity,
   Member,
   Source,
   Token,
   Workspace,
 } from "../model.ts";
-import { sameHash } from "../secrets.ts";
+import { hashOf, sameHash } from "../secrets.ts";
 import { type CatalogStore, LAST } from "../store.ts";
 import { removedConnectionTable } from "./removed-connections.ts";
 import { topologyChanges } from "./topology-changes.ts";
@@ -22,7 +23,7 @@ export type Tables = ReturnType<typeof openTables>;
 export function openTables(store: CatalogStore) {
   return {
     workspaces: store.table<Workspace, string>("workspaces"),
-    members: workspaceTable<Member>(store, "members", "Member"),
+    members: memberTable(store),
     tokens: tokenTable(store),
     credentials: credentialTable(store),
     sources: sourceTable(store),
@@ -31,6 +32,39 @@ export function openTables(store: CatalogStore) {
     topology: topologyChanges(store),
     removedConnections: removedConnectionTable(store),
   };
+}
+
+function memberTable(store: CatalogStore) {
+  const members = workspaceTable<Member>(store, "members", "Member");
+  const byIdentity = store.table<string, [workspaceId: string, identityHash: string]>(
+    "members-by-identity",
+  );
+  return {
+    ...members,
+    byIdentity: (workspaceId: string, identity: Identity): Member | undefined =>
+      findAll(members, [byIdentity.get([workspaceId, identityHash(identity)])])[0],
+    /** Returns the members of an account, one of each workspace at most. */
+    ofIdentity: (workspaceIds: readonly string[], identity: Identity): Member[] =>
+      findAll(
+        members,
+        workspaceIds.map((id) => byIdentity.get([id, identityHash(identity)])),
+      ),
+    put(member: Member): void {
+      members.put(member);
+      const { workspaceId, identity, id } = member;
+      if (identity) byIdentity.put([workspaceId, identityHash(identity)], id);
+    },
+    remove(member: Member): void {
+      members.remove(member);
+      const { workspaceId, identity } = member;
+      if (identity) byIdentity.remove([workspaceId, identityHash(identity)]);
+    },
+  };
+}
+
+/** Returns a text of fixed length for an account, because the provider's ids may be long. */
+function identityHash({ issuer, subject }: Identity): string {
+  return hashOf(JSON.stringify([issuer, subject]));
 }
 
 /** A token as it is stored: with the hash of its secret, but without the secret itself. */
@@ -86,6 +120,11 @@ export interface StoredSession {
   tokenId: string;
   createdAt: number;
   expiresAt: number;
+  /**
+   * Hash of the provider's URL and of its id of the session, for a session that began at an OpenID
+   * provider which sends such ids.
+   */
+  providerSession?: string;
 }
 
 function sessionTable(store: CatalogStore) {
@@ -93,7 +132,20 @@ function sessionTable(store: CatalogStore) {
   const byToken = store.table<true, [tokenId: string, createdAt: number, hash: string]>(
     "sessions-by-token",
   );
+  const byProvider = store.table<true, [providerSession: string, hash: string]>(
+    "sessions-by-provider",
+  );
   return {
+    /** Returns the sessions that began with one session at an OpenID provider. */
+    ofProviderSession(providerSession: string): StoredSession[] {
+      const keys = byProvider.getKeys({
+        start: [providerSession, ""],
+        end: [providerSession, LAST],
+      });
+      return [...keys]
+        .map(([, hash]) => sessions.get(hash))
+        .filter((session) => session !== undefined);
+    },
     byHash(hash: string): StoredSession | undefined {
       const session = sessions.getNewest(hash);
       return session !== undefined && sameHash(session.hash, hash) ? session : undefined;
@@ -111,9 +163,11 @@ function sessionTable(store: CatalogStore) {
     put(session: StoredSession): void {
       sessions.put(session.hash, session);
       byToken.put([session.tokenId, session.createdAt, session.hash], true);
+      if (session.providerSession) byProvider.put([session.providerSession, session.hash], true);
     },
-    remove({ hash, tokenId, createdAt }: StoredSession): void {
+    remove({ hash, tokenId, createdAt, providerSession }: StoredSession): void {
       sessions.remove(hash);
+      if (providerSession) byProvider.remove([providerSession, hash]);
       byToken.remove([tokenId, createdAt, hash]);
     },
   };

@@ -15,6 +15,7 @@ import {
   type PartitionLoss,
   type TopicEnd,
 } from "../topics/offset-base.ts";
+import { describeReadFailure } from "../topics/read-health.ts";
 import { TopicRecreated } from "../topics/topic-identity.ts";
 import { describeBlockLoss } from "./block-loss.ts";
 import { openPartitionReader, type PartitionReader } from "./partition-reader.ts";
@@ -57,9 +58,7 @@ export interface PartitionLogs extends EventLogs {
    * of blocks, if given, in the server's log output and in `warnings`.
    */
   setOffsetBase(log: string, place: OffsetBase, lost?: PartitionLoss): void;
-  /**
-   * Calls the listener with the names of logs whose topic was recreated or lost its newest blocks.
-   */
+  /** Calls the listener with the names of logs whose topic was recreated or lost its newest blocks. */
   onOffsetsInvalid(listener: (logs: string[]) => void): void;
   /** Returns the settings with which an ingest process opens the same partitions for appending. */
   settings(): { kind: "partitions"; settings: PartitionedLogSettings };
@@ -222,8 +221,8 @@ class BrokerLogs implements PartitionLogs {
 
   settings(): { kind: "partitions"; settings: PartitionedLogSettings } {
     const { brokers, topic } = this.#options;
-    const partitions = this.#partitions.length;
-    return { kind: "partitions", settings: { brokers, topic: topic.name, partitions } };
+    const settings = { brokers, topic: topic.name, partitions: this.#partitions.length };
+    return { kind: "partitions", settings };
   }
 
   warnings(): string[] {
@@ -259,8 +258,9 @@ class BrokerLogs implements PartitionLogs {
       if (this.#trouble !== undefined) logger.info({ topic: topic.name }, "All partitions answer");
       this.#trouble = undefined;
     } catch (err) {
-      if (this.#trouble === undefined) logger.error({ err, topic: topic.name }, TROUBLE);
-      this.#trouble = TROUBLE;
+      const message = "Some partitions of the event log do not answer";
+      if (this.#trouble === undefined) logger.error({ err, topic: topic.name }, message);
+      this.#trouble = `${message}: ${describeReadFailure(err)}`;
     }
   }
 
@@ -297,4 +297,3 @@ class BrokerLogs implements PartitionLogs {
 }
 
 const UNKNOWN_ENDS = "Where the event log ends cannot be known at the moment";
-const TROUBLE = "Some partitions of the event log do not answer";

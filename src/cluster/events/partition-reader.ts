@@ -149,11 +149,13 @@ class PartitionLogReader implements PartitionReader {
     return { records, next };
   }
 
-  async trim(sequence: number): Promise<void> {
+  async trim(sequence: number, stop?: AbortSignal): Promise<void> {
     const offset = offsetOf(Math.min(sequence, this.#end));
     if (sequenceOf(offset) <= this.#first) return;
     this.#trimmed = Math.max(this.#trimmed, sequenceOf(offset));
-    await this.#options.trim(offset);
+    // The request for a broker that does not answer takes longer than a partition may take to stop.
+    await unlessAborted(this.#options.trim(offset), stop);
+    if (stop?.aborted) return;
     this.#first = Math.max(this.#first, sequenceOf(offset));
     this.#options.losses.forget(this.#options.name, this.#first);
   }
@@ -277,4 +279,12 @@ class PartitionLogReader implements PartitionReader {
     losses.missing(name, { from: sequenceOf(from), to }, Number(offsetOf(to) - from));
     return to;
   }
+}
+
+/** Resolves when the promise has resolved, or when `stop` is aborted. */
+async function unlessAborted(promise: Promise<void>, stop?: AbortSignal): Promise<void> {
+  const { promise: aborted, resolve } = Promise.withResolvers<void>();
+  const abort = () => resolve();
+  stop?.addEventListener("abort", abort);
+  await Promise.race([promise, aborted]).finally(() => stop?.removeEventListener("abort", abort));
 }

@@ -3,6 +3,8 @@ import { type Block, recordsOf } from "../../log/block.ts";
 import type { DurableRange } from "../../log/event-log.ts";
 import type { Logger } from "../../observe/log.ts";
 import type { Fetcher } from "../topics/fetcher.ts";
+import { nameNumbers } from "../topics/number-list.ts";
+import { ReadHealth } from "../topics/read-health.ts";
 import type { PartitionReader } from "./partition-reader.ts";
 import { offsetOf } from "./sequence.ts";
 
@@ -41,8 +43,7 @@ export class PartitionTail {
   readonly #options: PartitionTailOptions;
   readonly #followed = new Map<number, Followed>();
   readonly #ending = new Set<Promise<void>>();
-  /** Numbers of the partitions whose last fetch failed. */
-  readonly #failing = new Set<number>();
+  readonly #health = new Map<number, ReadHealth>();
 
   constructor(options: PartitionTailOptions) {
     this.#options = options;
@@ -67,18 +68,21 @@ export class PartitionTail {
   }
 
   /**
-   * Returns a sentence about the partitions whose last fetch failed, or undefined if there are
+   * Returns a sentence about the followed partitions that cannot be read, or undefined if there are
    * none.
    */
   trouble(): string | undefined {
-    if (this.#failing.size === 0) return undefined;
-    const failing = [...this.#failing].sort((a, b) => a - b);
-    return `The event log cannot be read in partitions ${failing.join(", ")}`;
+    const failing = [...this.#health].filter(([, { isUnreadable }]) => isUnreadable);
+    if (failing.length === 0) return undefined;
+    const groups = [...Map.groupBy(failing, ([, { cause }]) => cause)].map(([cause, of]) => {
+      return `${nameNumbers(of.map(([partition]) => partition))}: ${cause}`;
+    });
+    return `The event log cannot be read in partitions ${groups.join("; ")}`;
   }
 
-  /** Whether the last fetch of a followed partition failed. */
+  /** Whether a followed partition cannot be read. */
   isFailing(partition: number): boolean {
-    return this.#failing.has(partition);
+    return this.#health.get(partition)?.isUnreadable === true;
   }
 
   async close(): Promise<void> {
@@ -96,7 +100,7 @@ export class PartitionTail {
 
   #end(partition: number, { stop, ended }: Followed): void {
     this.#followed.delete(partition);
-    this.#failing.delete(partition);
+    this.#health.delete(partition);
     stop();
     this.#ending.add(ended);
     void ended.then(() => this.#ending.delete(ended));
@@ -104,6 +108,8 @@ export class PartitionTail {
 
   async #run(partition: number, reader: PartitionReader, stop: Promise<undefined>): Promise<void> {
     const { fetcher, logger, onNews, nameOf } = this.#options;
+    const health = new ReadHealth();
+    this.#health.set(partition, health);
     let isOpen = true;
     void stop.then(() => {
       isOpen = false;
@@ -117,15 +123,11 @@ export class PartitionTail {
         const fetched = await Promise.race([fetcher.fetch(partition, offsetOf(from)), stop]);
         if (fetched === undefined) break;
         const blocks = reader.addFetched(fetched);
-        if (this.#failing.delete(partition))
-          logger.info({ partition }, "A partition is read again");
+        if (health.succeeded()) logger.info({ partition }, "A partition is read again");
         if (reader.end() > from) this.#tell(nameOf(partition), reader.end(), blocks);
       } catch (err) {
         if (!isOpen) break;
-        if (!this.#failing.has(partition)) {
-          logger.error({ err, partition }, "A partition cannot be read");
-        }
-        this.#failing.add(partition);
+        if (health.failed(err)) logger.error({ err, partition }, "A partition cannot be read");
         // The same blocks would break the invariant again.
         if (err instanceof InvariantError) return;
         await Promise.race([Bun.sleep(RETRY_MS), stop]);

@@ -66,7 +66,7 @@ const HEARTBEAT_MS = 400;
 const RETRY_MS = 500;
 /** Interval in milliseconds between two checks whether partitions were added to the topic. */
 const GROWTH_MS = 5_000;
-/** Interval in milliseconds between two checks of how long ago a broker last responded. */
+/** Interval in milliseconds between two checks of brokers, and of what this node can do. */
 const WATCH_MS = 500;
 /**
  * Time without a response after which a member closes its connections, as a multiple of
@@ -74,20 +74,16 @@ const WATCH_MS = 500;
  */
 const HEARTBEAT_SESSIONS = 0.3;
 /**
- * Time without a response after which a joining member closes its connections, as a multiple of
- * `sessionMs`. It is longer than for other requests, because the broker delays the response to a
- * join while another member hangs.
+ * The same for a joining member. It is longer than for other requests, because the broker delays
+ * the response to a join while another member hangs.
  */
 const JOIN_SESSIONS = 1.2;
-/**
- * Time without a response of a broker after which `state` reports a `trouble`, as a multiple of
- * `sessionMs`.
- */
+/** Time without a response after which `state` reports a `trouble`, as a multiple of `sessionMs`. */
 const ANSWER_SESSIONS = 1.5;
 /** Longest time in milliseconds that `nodes` waits for the brokers' responses. */
 const ANSWER_MS_MAX = 2_000;
 const lateAnswer = () => new Error(`The brokers named no members within ${ANSWER_MS_MAX} ms`);
-/** Longest time in milliseconds that `leave` waits for the brokers' responses. */
+/** Longest time in milliseconds that `leave` waits for the brokers. */
 const LEAVE_MS_MAX = 2_000;
 
 /**
@@ -173,7 +169,7 @@ class GroupMember implements Membership {
   async leave(): Promise<void> {
     this.#isOpen = false;
     this.#closed.resolve();
-    await this.#options.runner.assign([]);
+    await this.#assign([]);
     const left = this.#consumer.close(true).catch(() => {});
     await Promise.race([Promise.all([left, ...this.#loops]), Bun.sleep(LEAVE_MS_MAX)]);
     this.#isMember = false;
@@ -186,7 +182,7 @@ class GroupMember implements Membership {
       this.#hasJoined = true;
       this.#isLeader = isLeader === true;
       this.#heardAt = performance.now();
-      if (this.#isOpen) void this.#options.runner.assign(this.#partitionsOf(assignments));
+      if (this.#isOpen) void this.#assign(this.#partitionsOf(assignments));
     });
     consumer.on("consumer:heartbeat:end", () => {
       this.#heardAt = performance.now();
@@ -204,7 +200,7 @@ class GroupMember implements Membership {
     this.#heardAt = performance.now();
     this.#isMember &&= this.#consumer.memberId !== null;
     const kept = this.#isOpen ? this.#partitionsOf(this.#consumer.assignments) : [];
-    await Promise.race([this.#options.runner.assign(kept), Bun.sleep(sessionMs / 2)]);
+    await Promise.race([this.#assign(kept), Bun.sleep(sessionMs / 2)]);
     this.#release.reported();
     const introduction: Introduction = {
       ...self,
@@ -286,6 +282,10 @@ class GroupMember implements Membership {
       logger.warn({ refused: this.#release.refused() }, "refused partitions reported");
       this.#again.resolve(undefined);
     }
+  }
+
+  #assign(partitions: readonly number[]): Promise<void> {
+    return this.#options.runner.assign(partitions, this.#release.refusedNumbers());
   }
 
   async #pause(ms: number): Promise<void> {

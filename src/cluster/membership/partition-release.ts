@@ -93,12 +93,16 @@ export class PartitionRelease {
     }));
   }
 
+  refusedNumbers(): Set<number> {
+    return new Set(this.refused().flatMap(({ partitions }) => partitions));
+  }
+
   /**
    * Whether the other nodes should hear now what this node can do: it newly refuses a partition that
    * it holds, or, a session after the last report, still holds one or can run one again.
    */
   isReportDue(held: readonly number[]): boolean {
-    const refused = this.#refusedNumbers();
+    const refused = this.refusedNumbers();
     const holds = held.filter((partition) => refused.has(partition));
     if (holds.some((partition) => !this.#reportedRefusals.has(partition))) return true;
     const isChanged = this.#reported.difference(this.#lackedNumbers()).size > 0;
@@ -108,7 +112,7 @@ export class PartitionRelease {
   /** Notes that the other nodes hear what this node can do at present. */
   reported(): void {
     this.#reported = this.#lackedNumbers();
-    this.#reportedRefusals = this.#refusedNumbers();
+    this.#reportedRefusals = this.refusedNumbers();
     this.#sinceReportMs = 0;
   }
 
@@ -116,10 +120,6 @@ export class PartitionRelease {
   #lackedNumbers(): Set<number> {
     const lacked = [...this.#observed].filter(([, it]) => it.isRefused || it.isTroubled);
     return new Set(lacked.map(([partition]) => partition));
-  }
-
-  #refusedNumbers(): Set<number> {
-    return new Set(this.refused().flatMap(({ partitions }) => partitions));
   }
 
   #backoffMs({ refusals }: ObservedPartition): number {

@@ -12,6 +12,12 @@ export interface PartitionRunnerOptions {
    * partition runs after the promise has resolved.
    */
   stop(partition: number, drain: boolean): Promise<void>;
+  /**
+   * Makes all that waits for the partition's ledger (its store of progress) fail at once, so that a
+   * start in progress ends, and the next stop waits for nothing that this node cannot do. Absent:
+   * nothing waits.
+   */
+  abandon?(partition: number): void;
   logger: Logger;
 }
 
@@ -87,8 +93,9 @@ export class PartitionRunner {
 
   /**
    * Makes this node run exactly these partitions. Resolves once all other partitions have stopped.
+   * Partitions in `refused`, whose work this node cannot do, stop without waiting for this work.
    */
-  async assign(partitions: readonly number[]): Promise<void> {
+  async assign(partitions: readonly number[], refused?: ReadonlySet<number>): Promise<void> {
     const assigned = new Set(this.#isClosed ? [] : partitions);
     for (const it of assigned) {
       if (!this.#states.has(it)) this.#states.set(it, { isAssigned: false, isRunning: false });
@@ -97,6 +104,10 @@ export class PartitionRunner {
     for (const [partition, state] of this.#states) {
       if (!assigned.has(partition)) state.failure = undefined;
       state.isAssigned = assigned.has(partition);
+      if (!state.isAssigned && refused?.has(partition)) {
+        state.restart = { afterMs: 0 };
+        this.#options.abandon?.(partition);
+      }
       state.wake?.();
       this.#settle(partition, state);
       if (!state.isAssigned) stopping.push(state.settling);
@@ -152,7 +163,7 @@ export class PartitionRunner {
       }
       state.hasFailedStart = true;
       logger.error({ err, partition }, "partition start failed, retrying");
-      await pause(state, RETRY_MS);
+      if (state.isAssigned) await pause(state, RETRY_MS);
     }
   }
 

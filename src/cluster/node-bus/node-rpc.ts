@@ -28,6 +28,8 @@ export interface NodeRpc {
    * `NodeBus.trouble`.
    */
   trouble(): string | undefined;
+  /** Returns the ids of the other nodes of which a message has arrived within `HEARD_MS`. */
+  heard(): ReadonlySet<string>;
   close(): void;
 }
 
@@ -53,6 +55,8 @@ const SAY_MS = 2_000;
  * Time in milliseconds after an announcement during which other nodes count the node as present.
  */
 const BELIEVED_MS = 10_000;
+/** Time in milliseconds without a message of a node after which it counts as silent. */
+const HEARD_MS = 3 * SAY_MS;
 /** Largest number of other nodes whose announcements this node remembers. */
 const NODES_MAX = 1_000;
 const ANSWER_MS_MAX = 2_000;
@@ -94,7 +98,8 @@ const packr = new Packr({ useRecords: false });
  */
 export function createNodeRpc(options: NodeRpcOptions): NodeRpc {
   const { bus, node, expected, answerMsMax = ANSWER_MS_MAX } = options;
-  const others = new Map<string, number>();
+  /** Time of the last message of each other node. */
+  const heardAt = new Map<string, number>();
   const asked = new Map<string, Asked>();
   const serving = new Map<string, Promise<NodeAnswers>>();
   let isClosed = false;
@@ -103,20 +108,28 @@ export function createNodeRpc(options: NodeRpcOptions): NodeRpc {
   const tell = (message: Message) => bus.publish(message);
   const saying = setInterval(() => {
     tell(["here", node]);
-    for (const [id, until] of others) if (until < performance.now()) others.delete(id);
+    for (const id of heardAt.keys()) if (!isHeard(id, BELIEVED_MS)) heardAt.delete(id);
   }, SAY_MS);
   tell(["here", node]);
 
   const stop = bus.subscribe((message) => {
     if (!isMessage(message)) return;
     if (message[0] === "here") believe(message[1]);
-    else if (message[0] === "gone") others.delete(message[1]);
+    else if (message[0] === "gone") heardAt.delete(message[1]);
     else if (message[0] === "asks") give(message[1], message[2]);
-    else take(message);
+    else {
+      // An answer that comes too late shows that its node is there.
+      if (heardAt.has(message[2])) believe(message[2]);
+      take(message);
+    }
   });
 
   function believe(id: string): void {
-    if (others.has(id) || others.size < NODES_MAX) others.set(id, performance.now() + BELIEVED_MS);
+    if (heardAt.has(id) || heardAt.size < NODES_MAX) heardAt.set(id, performance.now());
+  }
+
+  function isHeard(id: string, withinMs: number): boolean {
+    return performance.now() - (heardAt.get(id) ?? Number.NEGATIVE_INFINITY) <= withinMs;
   }
 
   function give(id: string, question: unknown): void {
@@ -155,7 +168,7 @@ export function createNodeRpc(options: NodeRpcOptions): NodeRpc {
   }
 
   async function put(question: unknown): Promise<NodeAnswers> {
-    const lately = others.keys().filter((id) => others.get(id)! > performance.now());
+    const lately = heardAt.keys().filter((id) => isHeard(id, BELIEVED_MS));
     const awaited = new Set([...expected(), ...lately]);
     awaited.delete(node);
     if (awaited.size === 0 || asked.size >= QUESTIONS_MAX) return nobodyAnswered(awaited);
@@ -191,6 +204,7 @@ export function createNodeRpc(options: NodeRpcOptions): NodeRpc {
       answer = given;
     },
     trouble: () => bus.trouble(),
+    heard: () => new Set(heardAt.keys().filter((id) => isHeard(id, HEARD_MS))),
     close() {
       if (isClosed) return;
       isClosed = true;

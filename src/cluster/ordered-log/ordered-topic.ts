@@ -11,7 +11,8 @@ import {
 } from "../../store/ordered/ordered-log.ts";
 import { ensureTopic, type TopicIds } from "../topics/ensure-topic.ts";
 import { Fetcher, type FetchResult } from "../topics/fetcher.ts";
-import { TopicIdentity, TopicRecreated } from "../topics/topic-identity.ts";
+import { EntriesLost, ReadHealth } from "../topics/read-health.ts";
+import { TopicIdentity } from "../topics/topic-identity.ts";
 
 export interface OrderedTopicOptions {
   clients: KafkaClients;
@@ -56,10 +57,7 @@ export async function openOrderedTopic(options: OrderedTopicOptions): Promise<Or
   const fetcher = new Fetcher({ consumer, topic: name, waitMs: FOLLOW_MS, identity });
   const isNeeded = () => clients.isOpen();
   return Array.from({ length: partitions }, (_, partition): OrderedLog => {
-    let trouble: string | undefined;
-    const tell = (reason: string | undefined) => {
-      trouble = reason;
-    };
+    const health = new ReadHealth();
     const append = async (entry: Uint8Array) => {
       // Changes based on entries of the former topic are not written to its successor.
       identity.expectUnchanged();
@@ -76,8 +74,8 @@ export async function openOrderedTopic(options: OrderedTopicOptions): Promise<Or
         await admin.deleteRecords({ topics: [{ name, partitions }] });
       },
       follow: (position, take) =>
-        follow({ fetcher, name, partition, logger, tell }, position, take),
-      trouble: () => trouble,
+        follow({ fetcher, name, partition, logger, health }, position, take),
+      trouble: () => health.trouble(`The topic ${name} cannot be read`),
     };
   });
 }
@@ -87,11 +85,11 @@ interface FollowParts {
   name: string;
   partition: number;
   logger: Logger;
-  tell(trouble: string | undefined): void;
+  health: ReadHealth;
 }
 
 function follow(
-  { fetcher, name, partition, logger, tell }: FollowParts,
+  { fetcher, name, partition, logger, health }: FollowParts,
   position: number,
   take: (entries: readonly LogEntry[]) => Promise<void>,
 ): Follower {
@@ -104,7 +102,7 @@ function follow(
     const fetched = await fetcher.fetch(partition, next);
     if (!isOpen) return;
     expectUnbroken(fetched, next, name);
-    tell(undefined);
+    if (health.succeeded()) logger.info({ topic: name, partition }, "The topic can be read again");
     if (fetched.first > next) next = fetched.first;
     const last = fetched.values.at(-1);
     if (last === undefined) return;
@@ -121,20 +119,16 @@ function follow(
 
   /**
    * Calls `once` repeatedly until the follower, which reads the log's entries, is closed. Logs the
-   * first of several failures, and the recovery.
+   * failures from which the topic counts as unreadable, and not those of single attempts.
    */
   async function repeat(once: () => Promise<void>): Promise<void> {
-    let isTold = false;
     while (isOpen) {
       try {
         await once();
-        if (isTold) logger.info({ topic: name, partition }, "The topic can be read again");
-        isTold = false;
       } catch (err) {
         if (!isOpen) return;
-        tell(err instanceof TopicRecreated ? err.message : `The topic ${name} cannot be read`);
-        if (!isTold) logger.error({ err, topic: name, partition }, "The topic cannot be read");
-        isTold = true;
+        const isNew = health.failed(err);
+        if (isNew) logger.error({ err, topic: name, partition }, "The topic cannot be read");
         await Bun.sleep(RETRY_MS);
       }
     }
@@ -207,5 +201,7 @@ function expectUnbroken(
 ): void {
   if (!isOutOfRange || first > next) return;
   const kept = `has entries ${first} to ${end}`;
-  throw new Error(`Expected entry ${next} of the topic ${name} to be the next, but it ${kept}`);
+  throw new EntriesLost(
+    `Expected entry ${next} of the topic ${name} to be the next, but it ${kept}`,
+  );
 }

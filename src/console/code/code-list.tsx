@@ -1,84 +1,98 @@
+import {
+  type CodeKindInfo,
+  type ListedCode,
+  languageName,
+  libraries,
+} from "../code-kinds/code-kind.ts";
 import { Badge } from "../components/layout.tsx";
-import { ListScreen } from "../components/list-screen.tsx";
+import { type ListPage, type ListQuery, ListScreen } from "../components/list-screen.tsx";
+import { Name } from "../components/name.tsx";
 import { Time } from "../components/time.tsx";
 import { client, missingPermission } from "../data/session.ts";
+import { isolated } from "../format.ts";
 import { hrefTo } from "../router.ts";
-import { type CodeItem, type CodeKindInfo, languageName, libraries } from "./code-kind.ts";
+import { codeTexts } from "../texts/code.ts";
+import { commonTexts } from "../texts/common.ts";
 import { NewCodeDialog } from "./new-code-dialog.tsx";
 
 /** Screen that lists all transformations or all libraries, published or not. */
 export function CodeList({ kind, isNew }: { kind: CodeKindInfo; isNew: boolean }) {
   return (
     <>
-      <ListScreen {...kind} load={() => listCode(kind)} columns={columnsOf(kind)}>
-        {kind === libraries
-          ? "A library is code that transformations import by name."
-          : "A transformation is code that changes, drops or multiplies events before they reach a destination."}
+      <ListScreen {...kind} load={(query) => loadCode(kind, query)} columns={columnsOf(kind)}>
+        {kind === libraries ? codeTexts.libraryExplained : codeTexts.transformationExplained}
       </ListScreen>
       {isNew && <NewCodeDialog kind={kind} />}
     </>
   );
 }
 
-type CodeRow = CodeItem & { suspended?: string };
+type CodeRow = ListedCode & { suspended?: string };
 
-async function listCode(kind: CodeKindInfo): Promise<CodeRow[]> {
-  const [published, drafts, suspended] = await Promise.all([
-    kind.list(true),
-    kind.list(false),
-    kind === libraries || missingPermission("events:read") !== undefined ? [] : listSuspensions(),
+async function loadCode(kind: CodeKindInfo, query: ListQuery): Promise<ListPage<CodeRow>> {
+  const [{ items, total }, suspended] = await Promise.all([
+    kind.list(query),
+    listSuspensions(kind),
   ]);
   const reasons = new Map(suspended.map((it) => [it.transformationVersionId, it.reason]));
-  return [...published, ...drafts].map((code) => {
+  const rows = items.map((code) => {
     const reason = reasons.get(code.versionId);
     return reason === undefined ? code : { ...code, suspended: reason };
   });
+  return { items: rows, total };
 }
 
-async function listSuspensions() {
+/** Lists suspended revisions. Empty for libraries, and without the permission `events:read`. */
+export async function listSuspensions(kind: CodeKindInfo) {
+  if (kind === libraries || missingPermission("events:read") !== undefined) return [];
   return (await client.call("GET /v2/suspensions")).suspensions;
 }
 
 function columnsOf(kind: CodeKindInfo) {
   return [
     {
-      title: "Name",
+      title: commonTexts.name,
       kind: "name" as const,
+      sort: "name",
       cell: ({ id, name, description }: CodeRow) => (
         <>
           <a class="cut" href={hrefTo(kind.screen, id)}>
-            {name}
+            <Name>{name}</Name>
           </a>
           {description && <p class="quiet small cut">{description}</p>}
         </>
       ),
     },
     {
-      title: "State",
+      title: commonTexts.state,
       kind: "narrow" as const,
       cell: (row: CodeRow) => (
         <CodeStateBadge isPublished={row.isPublished} suspended={row.suspended} />
       ),
     },
     {
-      title: kind === libraries ? "Imported as" : "Destinations",
+      title: kind === libraries ? codeTexts.importedAs : commonTexts.destinations,
       cell: ({ destinations = [], importName }: CodeRow) =>
         kind === libraries ? (
-          <code>{importName}</code>
+          <code>
+            <Name>{importName}</Name>
+          </code>
         ) : (
           <span class={destinations.length === 0 ? "quiet" : undefined}>
-            {destinations.map(({ name }) => name).join(", ") || "None"}
+            {destinations.map(({ name }) => isolated(name)).join(", ") || commonTexts.none}
           </span>
         ),
     },
     {
-      title: "Language",
+      title: codeTexts.language,
       kind: "narrow" as const,
+      sort: "language",
       cell: ({ language }: CodeRow) => languageName(language),
     },
     {
-      title: "Updated",
+      title: commonTexts.updated,
       kind: "narrow" as const,
+      sort: "updatedAt",
       cell: ({ updatedAt }: CodeRow) => <Time at={updatedAt} />,
     },
   ];
@@ -89,9 +103,13 @@ export function CodeStateBadge(props: { isPublished: boolean; suspended?: string
   if (props.suspended !== undefined) {
     return (
       <span title={props.suspended}>
-        <Badge tone="bad">Suspended</Badge>
+        <Badge tone="bad">{commonTexts.suspended}</Badge>
       </span>
     );
   }
-  return props.isPublished ? <Badge tone="good">Live</Badge> : <Badge>Draft</Badge>;
+  return props.isPublished ? (
+    <Badge tone="good">{codeTexts.live}</Badge>
+  ) : (
+    <Badge>{codeTexts.draft}</Badge>
+  );
 }

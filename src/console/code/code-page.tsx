@@ -1,3 +1,10 @@
+import { RequestRefused } from "../../api/client.ts";
+import {
+  type CodeContext,
+  type CodeKindInfo,
+  languageName,
+  libraries,
+} from "../code-kinds/code-kind.ts";
 import { DeleteButton } from "../components/dialog.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import {
@@ -9,12 +16,19 @@ import {
   Tabs,
 } from "../components/layout.tsx";
 import { Lazy } from "../components/lazy.tsx";
+import { ActionMenu } from "../components/menu.tsx";
+import { reloadIfChanged } from "../data/save.ts";
+import { missingPermission } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
+import { MetricCharts } from "../metrics/metric-charts.tsx";
 import { hrefTo, navigate } from "../router.ts";
-import { type CodeContext, type CodeKindInfo, languageName, libraries } from "./code-kind.ts";
-import { CodeStateBadge } from "./code-list.tsx";
+import { codeLogTexts, codeTexts } from "../texts/code.ts";
+import { commonTexts } from "../texts/common.ts";
+import { destinationTexts } from "../texts/destinations.ts";
+import { metricTexts } from "../texts/metrics.ts";
+import { CodeStateBadge, listSuspensions } from "./code-list.tsx";
 import { DestinationLinks } from "./destination-links.tsx";
-import { discardText } from "./unsaved-text.ts";
+import { discardText, textName } from "./editing/unsaved-text.ts";
 
 /** Screen of one transformation or library, with its code, its revisions and its destinations. */
 export function CodePage(props: { kind: CodeKindInfo; id: string; query: URLSearchParams }) {
@@ -41,38 +55,73 @@ export function CodePage(props: { kind: CodeKindInfo; id: string; query: URLSear
     return (
       <EmptyState
         icon="search"
-        title={`This ${kind.singular} was not found`}
-        action={<a href={parent.href}>All</a>}
+        title={codeTexts.notFound(kind.singular)}
+        action={<a href={parent.href}>{codeTexts.allItems}</a>}
       >
-        It may belong to another workspace, or the address is misspelt.
+        {codeTexts.notFoundHint}
       </EmptyState>
     );
   }
-  const context: CodeContext = { kind, newest: value.newest, published: value.published, reload };
+  const context: CodeContext = {
+    kind,
+    newest: value.newest,
+    newestVersionId: value.newest.versionId,
+    published: value.published,
+    tag: value.tag,
+    reload,
+  };
   if (Number.isInteger(line)) context.line = line;
-  return <LoadedCodePage context={context} tab={tab} parent={parent} />;
+  if (query.get("testCase") === "new") context.isNewTestCase = true;
+  return <LoadedCodePage context={context} suspended={value.suspended} tab={tab} parent={parent} />;
 }
 
 async function loadCode(kind: CodeKindInfo, id: string) {
-  const [[newest], published] = await Promise.all([
-    kind.listRevisions(id, 1),
-    kind.getPublished(id),
-  ]);
-  return { newest, published };
+  const suspensions = await listSuspensions(kind);
+  const reasonOf = (versionId: string | undefined) =>
+    suspensions.find((it) => it.transformationVersionId === versionId)?.reason;
+  try {
+    const { answer, tag } = await kind.getNewest(id);
+    const { publishedVersionId } = answer;
+    if (publishedVersionId === undefined)
+      return { newest: answer, published: undefined, tag, suspended: undefined };
+    const isLive = publishedVersionId === answer.versionId;
+    return {
+      newest: answer,
+      published: isLive ? answer : await kind.getPublished(id),
+      tag,
+      suspended: reasonOf(publishedVersionId),
+    };
+  } catch (error) {
+    if (!(error instanceof RequestRefused && error.status === 404)) throw error;
+    // The revisions of deleted code are kept, and publishing one restores it.
+    const [newest] = await kind.listRevisions(id, 1);
+    return { newest, published: undefined, tag: undefined, suspended: undefined };
+  }
 }
 
 function LoadedCodePage(props: {
   context: CodeContext;
+  /** Reason why the live revision is suspended. Undefined while it runs. */
+  suspended: string | undefined;
   tab: string;
   parent: { href: string; text: string };
 }) {
-  const { context, tab, parent } = props;
+  const { context, suspended, tab, parent } = props;
   const { kind, newest, published } = context;
   const hasUnpublishedChanges = published !== undefined && published.versionId !== newest.versionId;
+  const isRolledBack = hasUnpublishedChanges && newest.wasPublished;
+  // After a rollback, the editor begins with what is live. The newer revision is in the history.
+  const edited = isRolledBack ? { ...context, newest: published } : context;
   const tabs = [
-    { name: "code", text: "Code" },
-    { name: "history", text: "History" },
-    ...(kind === libraries ? [] : [{ name: "destinations", text: "Destinations" }]),
+    { name: "code", text: codeTexts.code },
+    { name: "history", text: codeTexts.history },
+    ...(kind === libraries
+      ? []
+      : [
+          { name: "logs", text: codeLogTexts.logs },
+          { name: "destinations", text: commonTexts.destinations },
+          { name: "metrics", text: metricTexts.metrics },
+        ]),
   ];
   return (
     <>
@@ -81,44 +130,62 @@ function LoadedCodePage(props: {
         parent={parent}
         status={
           <>
-            <CodeStateBadge isPublished={published !== undefined} />
-            {hasUnpublishedChanges && <Badge tone="warn">Unpublished changes</Badge>}
+            <CodeStateBadge isPublished={published !== undefined} suspended={suspended} />
+            {hasUnpublishedChanges && (
+              <Badge tone="warn">
+                {isRolledBack ? codeTexts.rolledBack : codeTexts.unpublishedChanges}
+              </Badge>
+            )}
             <Badge flat>{languageName(newest.language)}</Badge>
           </>
         }
       >
-        <DeleteCode {...context} />
+        <ActionMenu>
+          <DeleteCode {...context} />
+        </ActionMenu>
       </ScreenHeader>
+      {suspended !== undefined && (
+        <div class="error" role="alert">
+          <p>{codeTexts.suspended(suspended)}</p>
+        </div>
+      )}
       {newest.description && <p class="quiet">{newest.description}</p>}
       <Tabs
         tabs={tabs}
         current={tab}
         hrefOf={(name) => hrefTo(kind.screen, newest.id, { tab: name === "code" ? "" : name })}
       />
-      {tab === "code" && <Lazy load={loadWorkbench} with={context} />}
+      {tab === "code" && <Lazy load={loadWorkbench} with={edited} />}
       {tab === "history" && <Lazy load={loadHistory} with={context} />}
+      {tab === "logs" && <Lazy load={loadLogs} with={context} />}
       {tab === "destinations" && <DestinationLinks {...context} />}
+      {tab === "metrics" && <CodeMetrics id={newest.id} />}
     </>
   );
 }
 
 const loadWorkbench = async () => (await import("./workbench.tsx")).Workbench;
+const loadLogs = async () => (await import("./code-logs.tsx")).CodeLogs;
 const loadHistory = async () => (await import("./revision-history.tsx")).RevisionHistory;
 
-function DeleteCode({ kind, newest }: CodeContext) {
+function CodeMetrics({ id }: { id: string }) {
+  const permission = missingPermission("events:read");
+  if (permission === undefined) return <MetricCharts kind="transformation" id={id} />;
+  return <p class="notice">{destinationTexts.figuresRequire(permission)}</p>;
+}
+
+function DeleteCode({ kind, newest, tag, reload }: CodeContext) {
   const effect =
-    kind === libraries
-      ? "Code that imports it can no longer be published."
-      : "Its destinations receive their events unchanged from then on.";
+    kind === libraries ? codeTexts.libraryDeleteEffect : codeTexts.transformationDeleteEffect;
   return (
     <DeleteButton
       noun={kind.singular}
       name={newest.name}
       needs={kind.createPermission}
-      consequence={`${effect} Its revisions are kept, and publishing one restores it.`}
+      consequence={codeTexts.deleteConsequence(effect)}
       remove={async () => {
-        await kind.remove(newest.id);
-        discardText(`code ${newest.id}`);
+        await reloadIfChanged(kind.remove(newest.id, tag), reload);
+        discardText(textName("code", newest.id));
         navigate(hrefTo(kind.screen));
       }}
     />

@@ -1,8 +1,8 @@
 import { useEffect, useState } from "preact/hooks";
+import { editorLanguage, type Language } from "../code-kinds/code-kind.ts";
 import { client, missingPermission } from "../data/session.ts";
 import { type CompletionData, exportsOf } from "../editor/completion.ts";
-import { editorLanguage, type Language, libraries } from "./code-kind.ts";
-import { parseEvents, type TestRunReport } from "./run-report.ts";
+import { parseEvents, type TestRunReport } from "../testing/run-report.ts";
 
 /**
  * Returns events whose fields code completion offers: the test events in `text`, if the text is
@@ -46,16 +46,16 @@ export function useCompletionData(
 
 async function fetchNames(language: CompletionData["language"]) {
   const [published, credentials] = await Promise.all([
-    libraries.list(true),
+    client.call("GET /libraries"),
     missingPermission("workspace:admin") === undefined
       ? client.call("GET /v2/credentials")
       : undefined,
   ]);
   return {
     credentials: (credentials?.credentials ?? []).map(({ name }) => name),
-    libraries: published
+    libraries: published.libraries
       .filter((it) => editorLanguage(it.language) === language)
-      .map(({ importName = "", code }) => ({ importName, exports: exportsOf(code, language) })),
+      .map(({ importName, code = "" }) => ({ importName, exports: exportsOf(code, language) })),
   };
 }
 
@@ -70,11 +70,22 @@ const standardEvents = [
     event: "",
     name: "",
     properties: {},
-    context: { library: { name: "", version: "" }, page: { url: "", path: "", title: "" } },
+    traits: {},
+    groupId: "",
+    previousId: "",
+    context: {
+      ip: "",
+      library: { name: "", version: "" },
+      locale: "",
+      page: { url: "", path: "", title: "", referrer: "", search: "" },
+      traits: {},
+      userAgent: "",
+    },
     integrations: { All: true },
     originalTimestamp: "",
     sentAt: "",
     receivedAt: "",
+    timestamp: "",
     request_ip: "",
   },
 ];

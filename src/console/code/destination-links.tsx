@@ -1,15 +1,18 @@
 import { useState } from "preact/hooks";
+import type { CodeContext } from "../code-kinds/code-kind.ts";
 import { Button } from "../components/button.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { optionsOf, SelectField } from "../components/forms/fields.tsx";
 import { Badge, EmptyState, Panel } from "../components/layout.tsx";
+import { Name } from "../components/name.tsx";
 import { Table } from "../components/table.tsx";
 import { showToast } from "../components/toasts.ts";
 import { listAllDestinations } from "../data/list-all.ts";
 import { client, missingPermission } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
 import { hrefTo } from "../router.ts";
-import type { CodeContext } from "./code-kind.ts";
+import { codeTexts } from "../texts/code.ts";
+import { commonTexts } from "../texts/common.ts";
 
 /** Lists the destinations that are linked to the transformation, and links or unlinks them. */
 export function DestinationLinks({ newest, published, reload }: CodeContext) {
@@ -20,10 +23,10 @@ export function DestinationLinks({ newest, published, reload }: CodeContext) {
     await client.call(key, { params: { id }, body: { destinationId } });
     await reload();
   };
-  const disabledReason = published ? undefined : "Publish before connecting";
+  const disabledReason = published ? undefined : codeTexts.publishFirst;
   return (
     <>
-      <Panel title="Connect">
+      <Panel title={commonTexts.connect}>
         <ConnectDestination
           id={id}
           linked={linked.map((it) => it.id)}
@@ -31,22 +34,30 @@ export function DestinationLinks({ newest, published, reload }: CodeContext) {
           reload={reload}
         />
       </Panel>
-      <Panel title="Connected destinations" flush>
+      <Panel title={codeTexts.connectedDestinations} flush>
         <Table
-          label="Connected destinations"
+          label={codeTexts.connectedDestinations}
           rows={linked}
           keyOf={(it) => it.id}
           columns={[
             {
-              title: "Name",
+              title: commonTexts.name,
               kind: "name",
-              cell: (it) => <a href={hrefTo("destinations", it.id)}>{it.name}</a>,
+              cell: (it) => (
+                <a href={hrefTo("destinations", it.id)}>
+                  <Name>{it.name}</Name>
+                </a>
+              ),
             },
             {
-              title: "State",
+              title: commonTexts.state,
               kind: "narrow",
               cell: ({ enabled }) =>
-                enabled ? <Badge tone="good">On</Badge> : <Badge tone="warn">Paused</Badge>,
+                enabled ? (
+                  <Badge tone="good">{commonTexts.enabled}</Badge>
+                ) : (
+                  <Badge tone="warn">{commonTexts.paused}</Badge>
+                ),
             },
             {
               title: "",
@@ -58,14 +69,14 @@ export function DestinationLinks({ newest, published, reload }: CodeContext) {
                   needs={missingPermission("destinations:connect") ?? "transformations:connect"}
                   onClick={() => disconnect(it.id)}
                 >
-                  Disconnect
+                  {codeTexts.disconnect}
                 </Button>
               ),
             },
           ]}
           empty={
-            <EmptyState icon="destination" title="No destinations connected">
-              A connected destination receives the outputs of the transformation.
+            <EmptyState icon="destination" title={commonTexts.noDestinationsConnected}>
+              {codeTexts.noDestinationsHint}
             </EmptyState>
           }
         />
@@ -87,13 +98,13 @@ function ConnectDestination(props: {
     [id],
   );
   const [selected, setSelected] = useState("");
-  if (!isAdmin) return <p class="quiet">Connecting a destination requires workspace:admin.</p>;
+  if (!isAdmin) return <p class="quiet">{codeTexts.connectRequiresAdmin}</p>;
   const unlinked = (value ?? []).filter((it) => !linked.includes(it.id));
 
   async function connect() {
     const key = "POST /transformations/{id}/connectToDestination";
     await client.call(key, { params: { id }, body: { destinationId: selected } });
-    showToast("Connected: applies from the next batch");
+    showToast(codeTexts.connected);
     setSelected("");
     await reload();
   }
@@ -102,22 +113,22 @@ function ConnectDestination(props: {
     <div class="form">
       <ErrorNotice error={error} />
       <SelectField
-        label="Destination"
+        label={commonTexts.destination}
         value={selected}
         onChange={setSelected}
-        hint="Replaces its current transformation"
-        options={[{ value: "", text: "Select one" }, ...optionsOf(unlinked)]}
+        hint={codeTexts.connectHint}
+        options={[{ value: "", text: commonTexts.selectOne }, ...optionsOf(unlinked)]}
       />
       <div class="ends">
         <Button
           icon="link"
           needs={missingPermission("destinations:connect") ?? "transformations:connect"}
           disabledReason={
-            disabledReason ?? (selected === "" ? "Select a destination first" : undefined)
+            disabledReason ?? (selected === "" ? codeTexts.selectDestinationFirst : undefined)
           }
           onClick={connect}
         >
-          Connect
+          {commonTexts.connect}
         </Button>
       </div>
     </div>

@@ -1,15 +1,21 @@
 import { useState } from "preact/hooks";
+import { type CodeContext, editorLanguage, type Revision } from "../code-kinds/code-kind.ts";
 import { Button } from "../components/button.tsx";
+import { Dialog } from "../components/dialog.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { SelectField } from "../components/forms/fields.tsx";
 import { Badge, Panel } from "../components/layout.tsx";
+import { Name } from "../components/name.tsx";
 import { Table } from "../components/table.tsx";
-import { Time } from "../components/time.tsx";
+import { formatTime, Time } from "../components/time.tsx";
 import { showToast } from "../components/toasts.ts";
+import { reloadIfChanged } from "../data/save.ts";
 import { client, missingPermission } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
 import { Diff } from "../editor/diff.tsx";
-import { type CodeContext, editorLanguage, type Revision } from "./code-kind.ts";
+import { codeTexts } from "../texts/code.ts";
+import { commonTexts } from "../texts/common.ts";
+import { PublishDetails } from "./publishing/publish-details.tsx";
 
 const REVISIONS_MAX = 100;
 
@@ -17,7 +23,9 @@ const REVISIONS_MAX = 100;
  * List of revisions with their authors. The user can compare any two revisions, and publish an
  * earlier one again.
  */
-export function RevisionHistory({ kind, newest, published, reload }: CodeContext) {
+export function RevisionHistory(context: CodeContext) {
+  const { kind, newest, published, tag, reload } = context;
+  const [confirmed, setConfirmed] = useState<Revision>();
   const load = () => Promise.all([kind.listRevisions(newest.id, REVISIONS_MAX), loadAuthorNames()]);
   const loaded = useResource(load, [newest.id, newest.versionId, published?.versionId]);
   const [revisions, names] = loaded.value ?? [];
@@ -27,33 +35,40 @@ export function RevisionHistory({ kind, newest, published, reload }: CodeContext
   const before = pair.before ?? comparisonBase(revisions ?? [], after, live);
 
   async function publish({ versionId }: Revision) {
-    const { warnings = [] } = await kind.publish(versionId);
-    showToast(["Live from the next batch", ...warnings].join(". "));
+    const { warnings = [] } = await kind.publish(versionId, tag);
+    showToast([codeTexts.liveFromNextBatch, ...warnings].join(". "));
     await Promise.all([reload(), loaded.reload()]);
   }
 
   return (
     <>
       <ErrorNotice error={loaded.error} retry={loaded.reload} />
-      <Panel title="Revisions" flush>
+      <Panel title={codeTexts.revisions} flush>
         <Table
-          label="Revisions"
+          label={codeTexts.revisions}
           rows={revisions}
           keyOf={({ versionId }) => versionId}
           columns={[
             {
-              title: "Created",
+              title: codeTexts.number,
+              kind: "narrow",
+              cell: (revision) => numberOf(revisions ?? [], revision),
+            },
+            {
+              title: commonTexts.created,
               cell: ({ createdAt, versionId }) => (
                 <span class="row">
                   <Time at={createdAt} />
-                  {versionId === live && <Badge tone="good">Live</Badge>}
-                  {versionId === newest.versionId && <Badge flat>Newest</Badge>}
+                  {versionId === live && <Badge tone="good">{codeTexts.live}</Badge>}
+                  {versionId === newest.versionId && <Badge flat>{codeTexts.newest}</Badge>}
                 </span>
               ),
             },
             {
-              title: "By",
-              cell: ({ createdBy }) => (createdBy && names?.get(createdBy)) ?? createdBy ?? "",
+              title: codeTexts.author,
+              cell: ({ createdBy }) => (
+                <Name>{(createdBy && names?.get(createdBy)) ?? createdBy}</Name>
+              ),
             },
             {
               title: "",
@@ -66,25 +81,36 @@ export function RevisionHistory({ kind, newest, published, reload }: CodeContext
                     pressed={revision.versionId === after}
                     onClick={() => setPair({ after: revision.versionId })}
                   >
-                    Compare
+                    {codeTexts.compare}
                   </Button>
                   <Button
                     compact
                     needs={kind.editPermission}
                     disabledReason={
-                      revision.versionId === live ? "This revision is live" : undefined
+                      revision.versionId === live ? codeTexts.revisionIsLive : undefined
                     }
-                    onClick={() => publish(revision)}
+                    onClick={() => setConfirmed(revision)}
                   >
-                    {live !== undefined && revision.versionId < live ? "Roll back" : "Publish"}
+                    {isRollback(revision, live) ? codeTexts.rollBack : codeTexts.publish}
                   </Button>
                 </span>
               ),
             },
           ]}
-          empty={<p class="inside quiet">No revisions.</p>}
+          empty={<p class="inside quiet">{codeTexts.noRevisions}</p>}
         />
       </Panel>
+      {confirmed && (
+        <ConfirmPublish
+          context={context}
+          revision={confirmed}
+          onClose={() => setConfirmed(undefined)}
+          onPublish={async () => {
+            await reloadIfChanged(publish(confirmed), reload);
+            setConfirmed(undefined);
+          }}
+        />
+      )}
       {revisions && revisions.length > 1 && (
         <Comparison
           revisions={revisions}
@@ -95,6 +121,56 @@ export function RevisionHistory({ kind, newest, published, reload }: CodeContext
       )}
     </>
   );
+}
+
+/**
+ * Returns the number of a revision, counted from the oldest. Empty when the list does not reach back
+ * to the oldest.
+ */
+function numberOf(revisions: readonly Revision[], { versionId }: Revision): string {
+  if (revisions.length >= REVISIONS_MAX) return "";
+  return String(revisions.length - revisions.findIndex((it) => it.versionId === versionId));
+}
+
+/** Whether publishing a revision returns to code that was live before the code that is live now. */
+function isRollback({ versionId, wasPublished }: Revision, live: string | undefined): boolean {
+  return wasPublished && live !== undefined && versionId < live;
+}
+
+/** Dialog that asks before a revision goes live, with its difference to the code that is live. */
+function ConfirmPublish(props: {
+  context: CodeContext;
+  revision: Revision;
+  onClose: () => void;
+  onPublish: () => Promise<unknown>;
+}) {
+  const { context, revision, onClose, onPublish } = props;
+  const live = context.published?.versionId;
+  const [error, setError] = useState<unknown>();
+  const rollsBack = isRollback(revision, live);
+  return (
+    <Dialog
+      title={rollsBack ? codeTexts.rollBackQuestion : codeTexts.publishQuestion}
+      onClose={onClose}
+      broad
+    >
+      <p>{effectOf(revision, live)}</p>
+      <PublishDetails context={context} code={revision.code} />
+      <ErrorNotice error={error} />
+      <div class="ends">
+        <Button onClick={onClose}>{commonTexts.cancel}</Button>
+        <Button kind="main" onClick={() => onPublish().catch(setError)}>
+          {rollsBack ? codeTexts.rollBack : codeTexts.publish}
+        </Button>
+      </div>
+    </Dialog>
+  );
+}
+
+function effectOf(revision: Revision, live: string | undefined): string {
+  if (isRollback(revision, live)) return codeTexts.rollBackEffect;
+  if (live !== undefined && revision.versionId < live) return codeTexts.publishOlderEffect;
+  return revision.wasPublished ? codeTexts.publishNewerEffect : codeTexts.publishDraftEffect;
 }
 
 /**
@@ -116,31 +192,33 @@ function Comparison(props: {
   const { revisions, before, after, onChange } = props;
   const revisionOf = (versionId: string) => revisions.find((it) => it.versionId === versionId);
   const [one, other] = [revisionOf(before), revisionOf(after)];
-  const options = revisions.map(({ versionId, createdAt }, at) => ({
-    value: versionId,
-    text: `${revisions.length - at} · ${new Date(createdAt).toLocaleString()}`,
+  const options = revisions.map((revision) => ({
+    value: revision.versionId,
+    text: [numberOf(revisions, revision), formatTime(revision.createdAt)]
+      .filter(Boolean)
+      .join(" · "),
   }));
   return (
-    <Panel title="Compare">
+    <Panel title={codeTexts.compare}>
       <div class="columns even">
         <SelectField
-          label="From"
+          label={commonTexts.from}
           value={before}
           options={options}
           onChange={(it) => onChange({ before: it })}
         />
         <SelectField
-          label="To"
+          label={commonTexts.to}
           value={after}
           options={options}
           onChange={(it) => onChange({ after: it })}
         />
       </div>
-      {one && other && one.code === other.code && <p class="quiet">No differences.</p>}
+      {one && other && one.code === other.code && <p class="quiet">{codeTexts.noDifferences}</p>}
       {one && other && one.code !== other.code && (
         <Diff
-          before={{ label: "Code before", text: one.code }}
-          after={{ label: "Code after", text: other.code }}
+          before={{ label: codeTexts.codeBefore, text: one.code }}
+          after={{ label: codeTexts.codeAfter, text: other.code }}
           language={editorLanguage(other.language)}
         />
       )}

@@ -1,5 +1,5 @@
+import { type CodeKindInfo, libraries, transformations } from "../code-kinds/code-kind.ts";
 import type { ScreenProps } from "../router.ts";
-import { type CodeKindInfo, libraries, transformations } from "./code-kind.ts";
 import { CodeList } from "./code-list.tsx";
 import { CodePage } from "./code-page.tsx";
 

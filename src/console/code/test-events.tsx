@@ -1,12 +1,17 @@
+import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Button } from "../components/button.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { Panel, SegmentedControl } from "../components/layout.tsx";
+import { recentRealEvents } from "../data/recent-events.ts";
 import { sampleEvents } from "../data/sample-events.ts";
 import { client } from "../data/session.ts";
 import { CodeEditor } from "../editor/code-editor.tsx";
-import { numberedEventName } from "./run-results.tsx";
+import { EVENT_ROWS_MAX, useEventRows } from "../testing/event-rows.ts";
+import { numberedEventName } from "../testing/run-results.tsx";
+import { codeTexts } from "../texts/code.ts";
+import { commonTexts } from "../texts/common.ts";
 import type { Editor } from "./use-editor.ts";
 
 type JsonObject = Record<string, unknown>;
@@ -19,12 +24,14 @@ export function TestEvents(props: {
    * fields of these events.
    */
   onRealEvents: (events: readonly unknown[]) => void;
+  /** Shown above the events. */
+  switcher?: ComponentChildren;
 }) {
   const { events: text, setEvents: setText, eventsError, run, save } = props.editor;
   const [isOpen, setOpen] = useState(false);
   return (
     <Panel
-      title="Test events"
+      title={codeTexts.testEvents}
       actions={
         <>
           <Button
@@ -34,21 +41,22 @@ export function TestEvents(props: {
             needs="events:read"
             onClick={() => setOpen(true)}
           >
-            Use real events
+            {codeTexts.useRealEvents}
           </Button>
           <Button
             compact
             kind="plain"
-            disabledReason={text === "" ? "Using default events" : undefined}
+            disabledReason={text === "" ? codeTexts.usingDefaultEvents : undefined}
             onClick={() => setText("")}
           >
-            Clear
+            {codeTexts.clear}
           </Button>
         </>
       }
     >
+      {props.switcher}
       <CodeEditor
-        label="Test events as JSON"
+        label={codeTexts.testEventsAsJson}
         language="json"
         value={text}
         onChange={setText}
@@ -58,9 +66,7 @@ export function TestEvents(props: {
       {eventsError ? (
         <p class="wrong bad">{eventsError}</p>
       ) : (
-        <p class="quiet small">
-          One event or an array of events, as JSON. Default: one page and one track event.
-        </p>
+        <p class="quiet small">{codeTexts.testEventsHint}</p>
       )}
       {isOpen && (
         <RealEvents
@@ -76,9 +82,6 @@ export function TestEvents(props: {
   );
 }
 
-/** Maximum number of real events that the dialog offers. */
-const EVENTS_MAX = 50;
-
 function RealEvents(props: {
   onClose: () => void;
   onSelect: (events: JsonObject[]) => void;
@@ -87,69 +90,72 @@ function RealEvents(props: {
   const [origin, setOrigin] = useState<EventOrigin>(
     sampleEvents.value.length > 0 ? "samples" : "tail",
   );
-  const [events, setEvents] = useState<readonly JsonObject[]>([]);
   const [error, setError] = useState<unknown>();
-  const [selected, setSelected] = useState<ReadonlySet<JsonObject>>(new Set());
+  const { rows, selected, add, toggle, hold, release, clear } = useEventRows();
   const onRealEvents = useRef(props.onRealEvents);
   onRealEvents.current = props.onRealEvents;
 
   useEffect(() => {
     const stop = new AbortController();
-    setEvents([]);
-    setSelected(new Set());
+    clear();
     setError(undefined);
-    const add = (event: unknown) => {
+    const addEvent = (event: unknown) => {
       if (typeof event !== "object" || event === null || stop.signal.aborted) return;
       onRealEvents.current([event]);
-      setEvents((before) => [event as JsonObject, ...before].slice(0, EVENTS_MAX));
+      add(event as JsonObject);
     };
-    loadEvents[origin](add, stop.signal).catch((thrown) => {
+    loadEvents[origin](addEvent, stop.signal).catch((thrown) => {
       if (!stop.signal.aborted) setError(thrown);
     });
     return () => stop.abort();
   }, [origin]);
 
-  const toggle = (event: JsonObject) => {
-    const next = new Set(selected);
-    if (!next.delete(event)) next.add(event);
-    setSelected(next);
-  };
   return (
-    <Dialog title="Use real events" onClose={props.onClose} broad>
+    <Dialog title={codeTexts.useRealEvents} onClose={props.onClose} broad>
       <SegmentedControl
-        label="Origin"
+        label={codeTexts.origin}
         value={origin}
         options={[
-          { value: "tail", text: "Live" },
-          { value: "letters", text: "Dead letters" },
-          { value: "samples", text: "Saved" },
+          { value: "tail", text: codeTexts.live },
+          { value: "letters", text: commonTexts.deadLetters },
+          { value: "samples", text: codeTexts.saved },
         ]}
         onChange={setOrigin}
       />
       <ErrorNotice error={error} />
-      {events.length === 0 && error === undefined && (
+      {rows.length === 0 && error === undefined && (
         <p class="quiet" aria-live="polite">
           {emptyTexts[origin]}
         </p>
       )}
-      <ol class="events">
-        {events.map((event, at) => (
-          <li key={events.length - at}>
-            <button type="button" aria-pressed={selected.has(event)} onClick={() => toggle(event)}>
-              <span class="cut">{numberedEventName(event, at)}</span>
-              <code class="quiet cut">{JSON.stringify(event.properties ?? {})}</code>
+      <ol
+        class="events steady"
+        onPointerEnter={hold}
+        onPointerLeave={release}
+        onFocusIn={hold}
+        onFocusOut={release}
+      >
+        {rows.map((row, at) => (
+          <li key={row.number}>
+            <button
+              type="button"
+              aria-pressed={selected.has(row.number)}
+              onClick={() => toggle(row)}
+            >
+              <span class="cut">{numberedEventName(row.event, at)}</span>
+              <code class="quiet cut">{JSON.stringify(row.event.properties ?? {})}</code>
             </button>
           </li>
         ))}
       </ol>
       <div class="ends">
-        <Button onClick={props.onClose}>Cancel</Button>
+        <Button onClick={props.onClose}>{commonTexts.cancel}</Button>
         <Button
           kind="main"
-          disabledReason={selected.size === 0 ? "Select one or more" : undefined}
-          onClick={() => props.onSelect(events.filter((event) => selected.has(event)))}
+          disabledReason={selected.size === 0 ? codeTexts.selectOneOrMore : undefined}
+          onClick={() => props.onSelect([...selected.values()])}
         >
-          Use as test events
+          {codeTexts.useAsTestEvents}
         </Button>
       </div>
     </Dialog>
@@ -159,21 +165,22 @@ function RealEvents(props: {
 type EventOrigin = "tail" | "letters" | "samples";
 
 const emptyTexts: Record<EventOrigin, string> = {
-  tail: "Waiting for the next event of any source.",
-  letters: "No dead letters.",
-  samples: "No saved events: save one in the live tail or from a dead letter.",
+  tail: codeTexts.waitingForEvent,
+  letters: codeTexts.noDeadLetterEvents,
+  samples: codeTexts.noSavedEvents,
 };
 
 type AddEvent = (event: unknown) => void;
 
 const loadEvents: Record<EventOrigin, (add: AddEvent, signal: AbortSignal) => Promise<void>> = {
   async tail(add, signal) {
+    for (const event of (await recentRealEvents(EVENT_ROWS_MAX)).toReversed()) add(event);
     for await (const { name, data } of client.follow({}, signal)) {
       if (name === "received") add(data.event);
     }
   },
   async letters(add) {
-    const query = { count: EVENTS_MAX };
+    const query = { count: EVENT_ROWS_MAX };
     const { deadLetters } = await client.call("GET /v2/dead-letters", { query });
     for (const { event } of deadLetters) add(event);
   },

@@ -1,19 +1,30 @@
+import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
+import { type CodeKindInfo, type Language, libraries } from "../code-kinds/code-kind.ts";
 import { Button } from "../components/button.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { Badge } from "../components/layout.tsx";
-import { pluralize } from "../format.ts";
-import { type CodeKindInfo, libraries } from "./code-kind.ts";
-import { outcomeOf, type TestRunReport, warningOf } from "./run-report.ts";
+import { outcomeOf, type TestRunReport, warningOf } from "../testing/run-report.ts";
+import { codeTexts } from "../texts/code.ts";
+import { commonTexts } from "../texts/common.ts";
+import { testCaseTexts } from "../texts/test-cases.ts";
+import { FunctionHelp } from "./function-help.tsx";
 import type { Editor } from "./use-editor.ts";
 
 /** Buttons to run, save, publish and discard the edited code. */
-export function EditorToolbar(props: { kind: CodeKindInfo; editor: Editor; isLive: boolean }) {
+export function EditorToolbar(props: {
+  kind: CodeKindInfo;
+  language: Language;
+  editor: Editor;
+  isLive: boolean;
+}) {
   const { kind, editor, isLive } = props;
   const { busy, isChanged } = editor;
+  const [isHelpOpen, setHelpOpen] = useState(false);
+  const { format } = editor.codeFormat;
   return (
-    <div class="toolbar" role="toolbar" aria-label="Code actions">
+    <div class="toolbar sticky" role="toolbar" aria-label={codeTexts.codeActions}>
       <Button
         kind="main"
         icon="play"
@@ -21,29 +32,38 @@ export function EditorToolbar(props: { kind: CodeKindInfo; editor: Editor; isLiv
         busy={busy === "run"}
         onClick={editor.run}
       >
-        Run
+        {codeTexts.run}
       </Button>
       <Button
         needs={kind.editPermission}
         busy={busy === "save"}
-        disabledReason={isChanged ? undefined : "No changes"}
+        disabledReason={isChanged ? undefined : codeTexts.noChanges}
         onClick={editor.save}
       >
-        Save draft
+        {codeTexts.saveDraft}
       </Button>
       <Button
         icon="check"
         needs={kind.editPermission}
-        disabledReason={isLive ? "This code is live" : undefined}
+        disabledReason={isLive ? codeTexts.codeIsLive : undefined}
         onClick={editor.requestPublish}
       >
-        Publish
+        {codeTexts.publish}
       </Button>
+      {format && (
+        <Button shortcut={codeTexts.formatKey} onClick={format}>
+          {codeTexts.format}
+        </Button>
+      )}
+      <Button icon="info" onClick={() => setHelpOpen(true)}>
+        {codeTexts.functions}
+      </Button>
+      {isHelpOpen && <FunctionHelp language={props.language} onClose={() => setHelpOpen(false)} />}
       {isChanged && (
         <span class="row">
-          <Badge tone="warn">Unsaved</Badge>
+          <Badge tone="warn">{codeTexts.unsaved}</Badge>
           <Button compact kind="plain" onClick={editor.discardChanges}>
-            Discard changes
+            {codeTexts.discardChanges}
           </Button>
         </span>
       )}
@@ -55,30 +75,33 @@ export function EditorToolbar(props: { kind: CodeKindInfo; editor: Editor; isLiv
 export function PublishDialog(props: {
   report: TestRunReport;
   kind: CodeKindInfo;
+  details: ComponentChildren;
   onClose: () => void;
   onPublish: () => Promise<unknown>;
 }) {
-  const { report, kind, onClose, onPublish } = props;
+  const { report, kind, details, onClose, onPublish } = props;
   const [error, setError] = useState<unknown>();
   const warning = warningOf(report);
+  const { testSuites = [] } = report;
+  const passed = testSuites.filter(({ status }) => status === "pass").length;
   const outcomes = Object.entries(Object.groupBy(report.results, (it) => outcomeOf(it).text));
   const counts = outcomes.map(([text, results = []]) => `${results.length} ${text.toLowerCase()}`);
   return (
-    <Dialog title="Publish?" onClose={onClose}>
-      <p>
-        {pluralize(report.results.length, "test event")}: {counts.join(", ")}.
-      </p>
+    <Dialog title={codeTexts.publishQuestion} onClose={onClose} broad>
+      <p>{codeTexts.testedEvents(report.results.length, counts)}</p>
+      {testSuites.length > 0 && <p>{testCaseTexts.summary(passed, testSuites.length)}.</p>}
       {warning && <p class="notice warn">{warning}</p>}
       <p class="quiet">
         {kind === libraries
-          ? "Every published transformation and library that imports it is tested with it, and uses it from the next batch."
-          : "Its destinations use it from the next batch. The revision that is live now is kept."}
+          ? codeTexts.libraryPublishEffect
+          : codeTexts.transformationPublishEffect}
       </p>
+      {details}
       <ErrorNotice error={error} />
       <div class="ends">
-        <Button onClick={onClose}>Cancel</Button>
+        <Button onClick={onClose}>{commonTexts.cancel}</Button>
         <Button kind="main" onClick={() => onPublish().catch(setError)}>
-          Publish
+          {codeTexts.publish}
         </Button>
       </div>
     </Dialog>

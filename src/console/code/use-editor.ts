@@ -1,12 +1,16 @@
 import { useEffect, useState } from "preact/hooks";
+import { type CodeContext, libraries } from "../code-kinds/code-kind.ts";
 import { errorMessage } from "../components/error-notice.tsx";
 import { showError, showToast } from "../components/toasts.ts";
 import { sampleEvents } from "../data/sample-events.ts";
 import { missingPermission } from "../data/session.ts";
-import { exportsOf } from "../editor/completion.ts";
-import { type CodeContext, type CodeKindInfo, isPython, libraries } from "./code-kind.ts";
-import { isFailed, parseEvents, runCode, type TestRunReport } from "./run-report.ts";
-import { discardText, useUnsavedText } from "./unsaved-text.ts";
+import { isFailed, parseEvents, runCode, type TestRunReport } from "../testing/run-report.ts";
+import { type TestCase, useTestCases } from "../testing/use-test-cases.ts";
+import { codeTexts } from "../texts/code.ts";
+import { discardText, textName, useTextBase, useUnsavedText } from "./editing/unsaved-text.ts";
+import { useFormat } from "./editing/use-format.ts";
+import { useMerge } from "./publishing/use-merge.ts";
+import { trialCode } from "./samples/sample-code.ts";
 
 /** Line of the edited code, or of the library with the import name `library`. */
 interface CodePosition {
@@ -18,8 +22,12 @@ export type Editor = ReturnType<typeof useEditor>;
 
 /** State of the part of the page for writing code: the edited texts, and the actions on them. */
 export function useEditor(context: CodeContext) {
+  const { kind, newest } = context;
   const texts = useEditorTexts(context);
-  return { ...texts, ...useEditorActions(context, texts) };
+  const testCases = useTestCases(kind === libraries ? undefined : newest.id);
+  const merge = useMerge(context, texts);
+  const actions = useEditorActions(context, texts, testCases.list ?? [], merge);
+  return { ...texts, ...merge, testCases, ...actions };
 }
 
 /**
@@ -27,13 +35,30 @@ export function useEditor(context: CodeContext) {
  * calls it.
  */
 function useEditorTexts({ kind, newest, line }: CodeContext) {
-  const storageName = `code ${newest.id}`;
-  const [code, setCode] = useUnsavedText(storageName, newest.code);
-  const [events, setEvents] = useUnsavedText(`events ${newest.id}`, "");
-  const [trial, setTrial] = useUnsavedText(`trial ${newest.id}`, trialCode(kind, newest));
+  const storageName = textName("code", newest.id);
   /** Import name of the edited library; undefined for a transformation. */
   const libraryName = kind === libraries ? newest.importName : undefined;
   const [position, setPosition] = useState<CodePosition>();
+  const showLineOf = (library: string | undefined) => (at: number) =>
+    setPosition({ line: at, library });
+  const [code, storeCode] = useUnsavedText(storageName, newest.code);
+  const { setText: setCode, ...codeFormat } = useFormat(
+    newest.language,
+    code,
+    storeCode,
+    showLineOf(libraryName),
+  );
+  const isChanged = code !== newest.code;
+  const baseName = textName("base", newest.id);
+  const [baseVersionId, setBaseVersionId] = useTextBase(baseName, newest.versionId, isChanged);
+  const [events, setEvents] = useUnsavedText(textName("events", newest.id), "");
+  const [trial, storeTrial] = useUnsavedText(textName("trial", newest.id), trialCode(kind, newest));
+  const { setText: setTrial, ...trialFormat } = useFormat(
+    newest.language,
+    trial,
+    storeTrial,
+    showLineOf(undefined),
+  );
 
   useEffect(() => {
     if (line === undefined) return;
@@ -47,14 +72,18 @@ function useEditorTexts({ kind, newest, line }: CodeContext) {
   return {
     code,
     setCode,
+    codeFormat,
     events,
     setEvents,
     trial,
     setTrial,
+    trialFormat,
     libraryName,
     position,
     setPosition,
-    isChanged: code !== newest.code,
+    isChanged,
+    baseVersionId,
+    setBaseVersionId,
     discardChanges() {
       setCode(newest.code);
       discardText(storageName);
@@ -66,7 +95,12 @@ function useEditorTexts({ kind, newest, line }: CodeContext) {
 type EditorTexts = ReturnType<typeof useEditorTexts>;
 
 /** Actions that run, save and publish the texts. Only one action runs at a time. */
-function useEditorActions(context: CodeContext, texts: EditorTexts) {
+function useEditorActions(
+  context: CodeContext,
+  texts: EditorTexts,
+  testCases: readonly TestCase[],
+  { saveOrMerge }: ReturnType<typeof useMerge>,
+) {
   const { kind, newest } = context;
   const [report, setReport] = useState<TestRunReport>();
   const [runError, setRunError] = useState<unknown>();
@@ -98,7 +132,8 @@ function useEditorActions(context: CodeContext, texts: EditorTexts) {
     }
     try {
       const { code, trial, events } = texts;
-      const answer = await runCode({ kind, newest, code, trial, events: parseEvents(events) });
+      const run = { kind, newest, code, trial, events: parseEvents(events), testCases };
+      const answer = await runCode(run);
       setReport(answer);
       setRunError(undefined);
       return answer;
@@ -114,28 +149,50 @@ function useEditorActions(context: CodeContext, texts: EditorTexts) {
     eventsError,
     busy,
     publishReport,
+    /** Returns the outputs of the code in the editor. Rejects when it fails for an event. */
+    async outputsOf(events: Record<string, unknown>[]): Promise<unknown[]> {
+      const { code, trial } = texts;
+      const { error, results } = await runCode({
+        kind,
+        newest,
+        code,
+        trial,
+        events,
+        testCases: [],
+      });
+      const failed = error ?? results.find((it) => it.error !== undefined)?.error;
+      if (failed) throw new Error(failed.message);
+      return results.flatMap(({ outputs = [] }) => outputs);
+    },
     run: () => void runExclusively("run", testRun),
     save() {
       if (missingPermission(kind.editPermission) !== undefined) return;
-      if (texts.isChanged) void runExclusively("save", () => store(context, texts, false));
-      else showToast("No changes");
+      if (texts.isChanged) {
+        void runExclusively("save", () => saveOrMerge(() => store(context, texts, false)));
+      } else showToast(codeTexts.noChanges);
     },
-    /** Runs the code with the test events, and opens the publish dialog if no event fails. */
+    /**
+     * Runs the code with the test events, and opens the publish dialog if no event fails. Others
+     * may have saved a revision meanwhile: then it opens the merge.
+     */
     requestPublish: () =>
       runExclusively("run", async () => {
-        const answer = await testRun();
-        if (answer !== undefined && !isFailed(answer)) setPublishReport(answer);
+        await saveOrMerge(async () => {
+          const answer = await testRun();
+          if (answer === undefined || isFailed(answer)) throw new Error(codeTexts.notPublished);
+          setPublishReport(answer);
+        });
       }),
     cancelPublish: () => setPublishReport(undefined),
     async publish() {
-      await store(context, texts, true);
+      await saveOrMerge(() => store(context, texts, true));
       setPublishReport(undefined);
     },
   };
 }
 
 async function store(
-  { kind, newest, reload }: CodeContext,
+  { kind, newest, tag, reload }: CodeContext,
   { code, events, isChanged, discardStoredText }: EditorTexts,
   publish: boolean,
 ): Promise<void> {
@@ -145,32 +202,9 @@ async function store(
   // A draft without changes is published as it is. Saving it would create another revision.
   const { warnings = [] } =
     publish && !isChanged
-      ? await kind.publish(newest.versionId, test.events)
-      : await kind.save(id, { code, description, language, ...test }, publish);
+      ? await kind.publish(newest.versionId, tag, test.events)
+      : await kind.save(id, { code, description, language, ...test }, publish, tag);
   discardStoredText();
-  showToast(
-    publish ? ["Published: live from the next batch", ...warnings].join(". ") : "Saved as a draft",
-  );
+  showToast(publish ? [codeTexts.published, ...warnings].join(". ") : codeTexts.savedAsDraft);
   await reload();
-}
-
-/**
- * Returns the initial code of the transformation that calls the edited library in a test run. Empty
- * when the edited code is itself a transformation.
- */
-function trialCode(
-  kind: CodeKindInfo,
-  { importName = "", language, code }: CodeContext["newest"],
-): string {
-  if (kind !== libraries) return "";
-  if (isPython(language)) {
-    return `import ${importName}\n\ndef transformEvent(event, metadata):\n    return event\n`;
-  }
-  const [first = "name"] = exportsOf(code, "javascript");
-  return `import { ${first} } from "${importName}";
-
-export function transformEvent(event) {
-  return event;
-}
-`;
 }

@@ -1,13 +1,20 @@
-import { useMemo, useState } from "preact/hooks";
-import { Panel } from "../components/layout.tsx";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { type CodeContext, editorLanguage, libraries } from "../code-kinds/code-kind.ts";
+import { Button } from "../components/button.tsx";
+import { Panel, SegmentedControl } from "../components/layout.tsx";
+import { recentRealEvents } from "../data/recent-events.ts";
 import { sampleEvents } from "../data/sample-events.ts";
 import { CodeEditor } from "../editor/code-editor.tsx";
 import type { CompletionData } from "../editor/completion.ts";
-import { type CodeContext, editorLanguage, libraries } from "./code-kind.ts";
+import { annotationsOf } from "../testing/run-report.ts";
+import { RunResults } from "../testing/run-results.tsx";
+import { codeTexts } from "../texts/code.ts";
+import { conflictTexts } from "../texts/conflicts.ts";
+import { testCaseTexts } from "../texts/test-cases.ts";
 import { knownEvents, useCompletionData } from "./completion-data.ts";
-import { annotationsOf } from "./run-report.ts";
-import { RunResults } from "./run-results.tsx";
-import { TestEvents } from "./test-events.tsx";
+import { MergeDialog } from "./publishing/merge-dialog.tsx";
+import { PublishDetails } from "./publishing/publish-details.tsx";
+import { Tests } from "./tests.tsx";
 import { EditorToolbar, PublishDialog } from "./toolbar.tsx";
 import { type Editor, useEditor } from "./use-editor.ts";
 
@@ -20,25 +27,71 @@ export function Workbench(context: CodeContext) {
   const editor = useEditor(context);
   const { events, libraryName, position, isChanged, report, run, save } = editor;
   const [realEvents, setRealEvents] = useState<readonly unknown[]>([]);
+  useEffect(() => {
+    let isStale = false;
+    recentRealEvents(REAL_EVENTS_MAX).then(
+      (recent) => !isStale && setRealEvents((before) => [...before, ...recent]),
+      // Without them, completion offers the fields of test events.
+      () => {},
+    );
+    return () => {
+      isStale = true;
+    };
+  }, []);
   const testEvents = useMemo(() => knownEvents(events, report), [events, report]);
   const completionData = useCompletionData(newest.language, [
     ...realEvents,
     ...testEvents,
     ...sampleEvents.value,
   ]);
-  const annotations = useMemo(() => annotationsOf(report, libraryName), [report, libraryName]);
+  const { formatErrors, format } = editor.codeFormat;
+  const annotations = useMemo(
+    () => [...annotationsOf(report, libraryName), ...formatErrors],
+    [report, libraryName, formatErrors],
+  );
+  /** Part that a narrow screen shows. A wide one shows all of them. */
+  const [view, setView] = useState<"code" | "tests" | "result">(
+    context.isNewTestCase ? "tests" : "code",
+  );
+  useEffect(() => {
+    if (report !== undefined || editor.runError !== undefined) setView("result");
+  }, [report, editor.runError]);
+  useEffect(() => {
+    if (formatErrors.length > 0) setView("code");
+  }, [formatErrors]);
   return (
     <>
       <EditorToolbar
         kind={kind}
+        language={newest.language}
         editor={editor}
         isLive={!isChanged && published?.versionId === newest.versionId}
       />
-      <div class="workbench">
-        <div class="stack">
-          <Panel title={libraryName === undefined ? "Code" : `Library ${libraryName}`} flush>
+      {editor.isOutdated && (
+        <p class="notice warn row" role="status">
+          {conflictTexts.olderBase}
+          <Button compact onClick={editor.openMerge}>
+            {conflictTexts.merge}
+          </Button>
+        </p>
+      )}
+      <div class="workbench-views">
+        <SegmentedControl
+          label={testCaseTexts.views}
+          value={view}
+          options={[
+            { value: "code", text: codeTexts.code },
+            { value: "tests", text: testCaseTexts.testsPanel },
+            { value: "result", text: codeTexts.result },
+          ]}
+          onChange={setView}
+        />
+      </div>
+      <div class="workbench" data-view={view}>
+        <section data-part="code" aria-label={codeTexts.code}>
+          <Panel title={codeTexts.codeTitle(libraryName)} flush>
             <CodeEditor
-              label={`Code of ${newest.name}`}
+              label={codeTexts.codeOf(newest.name)}
               language={editorLanguage(newest.language)}
               value={editor.code}
               onChange={editor.setCode}
@@ -47,29 +100,45 @@ export function Workbench(context: CodeContext) {
               completionData={completionData}
               onRun={run}
               onSave={save}
+              onFormat={format}
             />
           </Panel>
           {kind === libraries && (
             <LibraryTrial context={context} editor={editor} completionData={completionData} />
           )}
-        </div>
-        <TestEvents
-          editor={editor}
-          onRealEvents={(more) =>
-            setRealEvents((before) => [...more, ...before].slice(0, REAL_EVENTS_MAX))
-          }
-        />
-        <div class="whole">
+        </section>
+        <section data-part="tests" aria-label={testCaseTexts.testsPanel}>
+          <Tests
+            context={context}
+            editor={editor}
+            onRealEvents={(more) =>
+              setRealEvents((before) => [...more, ...before].slice(0, REAL_EVENTS_MAX))
+            }
+          />
+        </section>
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region needs keyboard focus */}
+        <section data-part="result" aria-label={codeTexts.result} tabIndex={0}>
           <RunResults
             report={report}
             error={editor.runError}
-            onShowLine={(line, library) => editor.setPosition({ line, library })}
+            onShowLine={(line, library) => {
+              setView("code");
+              editor.setPosition({ line, library });
+            }}
           />
-        </div>
+        </section>
       </div>
+      {editor.mergeRequest && (
+        <MergeDialog
+          request={editor.mergeRequest}
+          onUse={editor.useMerged}
+          onClose={editor.closeMerge}
+        />
+      )}
       {editor.publishReport && (
         <PublishDialog
           kind={kind}
+          details={<PublishDetails context={context} code={editor.code} />}
           report={editor.publishReport}
           onClose={editor.cancelPublish}
           onPublish={editor.publish}
@@ -86,11 +155,15 @@ function LibraryTrial(props: {
   completionData: CompletionData;
 }) {
   const { position, report, trial, setTrial, run, save } = props.editor;
-  const annotations = useMemo(() => annotationsOf(report), [report]);
+  const { formatErrors, format } = props.editor.trialFormat;
+  const annotations = useMemo(
+    () => [...annotationsOf(report), ...formatErrors],
+    [report, formatErrors],
+  );
   return (
-    <Panel title="Try it out" flush>
+    <Panel title={codeTexts.trialTitle} flush>
       <CodeEditor
-        label="Transformation that tries the library"
+        label={codeTexts.trialTransformation}
         language={editorLanguage(props.context.newest.language)}
         value={trial}
         onChange={setTrial}
@@ -99,6 +172,7 @@ function LibraryTrial(props: {
         completionData={props.completionData}
         onRun={run}
         onSave={save}
+        onFormat={format}
       />
     </Panel>
   );

@@ -2,6 +2,7 @@ import type { ComponentChildren, TargetedMouseEvent } from "preact";
 import { useState } from "preact/hooks";
 import type { Permission } from "../data/model.ts";
 import { missingPermission } from "../data/session.ts";
+import { commonTexts } from "../texts/common.ts";
 import { Icon, type IconName } from "./icon.tsx";
 import { showError } from "./toasts.ts";
 
@@ -17,6 +18,8 @@ export interface ButtonProps {
   compact?: boolean;
   /** Accessible name of a button that shows only an icon. */
   label?: string;
+  /** Keys that do the same, such as `Shift+Alt+F`. */
+  shortcut?: string;
   type?: "button" | "submit";
   /**
    * Permissions that the action needs. The button is disabled when the session lacks one of them.
@@ -35,6 +38,7 @@ export interface ButtonProps {
 
 export function Button(props: ButtonProps) {
   const { children, icon, kind, danger, compact, label, type = "button", onClick, pressed } = props;
+  const { shortcut } = props;
   const [waiting, setWaiting] = useState(false);
   const reason = whyDisabled(props);
   const busy = waiting || props.busy === true;
@@ -62,7 +66,8 @@ export function Button(props: ButtonProps) {
       aria-disabled={reason !== undefined || undefined}
       aria-busy={busy || undefined}
       aria-description={reason}
-      data-tip={reason ?? (children ? undefined : label)}
+      aria-keyshortcuts={shortcut}
+      data-tip={reason ?? shortcut ?? (children ? undefined : label)}
     >
       {busy ? <span class="spinner" /> : icon && <Icon name={icon} />}
       {children}
@@ -72,7 +77,7 @@ export function Button(props: ButtonProps) {
 
 function whyDisabled({ needs, disabledReason }: Pick<ButtonProps, "needs" | "disabledReason">) {
   const permission = missingPermission(...(Array.isArray(needs) ? needs : [needs]));
-  return permission === undefined ? disabledReason : `Requires ${permission}`;
+  return permission === undefined ? disabledReason : commonTexts.requires(permission);
 }
 
 /** Switch that turns an item on or off, such as a destination. */
@@ -126,7 +131,7 @@ export function CopyButton({ text, name, children }: CopyProps) {
       kind="plain"
       compact
       icon={copied ? "check" : "copy"}
-      label={copied ? "Copied" : `Copy ${name}`}
+      label={copied ? commonTexts.copied : commonTexts.copy(name)}
       onClick={copy}
     >
       {children}

@@ -1,5 +1,6 @@
 import { useEffect, useRef } from "preact/hooks";
 import { SkeletonLine } from "./layout.tsx";
+import { formatClock, formatDay } from "./time.tsx";
 import "uplot/dist/uPlot.min.css";
 
 interface ChartSeries {
@@ -20,12 +21,22 @@ interface ChartProps {
 }
 
 const HEIGHT = 180;
-const clock = new Intl.DateTimeFormat(undefined, {
-  hour: "2-digit",
-  minute: "2-digit",
-  hourCycle: "h23",
-});
-const timeOf = (seconds: number) => clock.format(seconds * 1_000);
+/** Length of a time axis in seconds from which its labels are days. */
+const DAYS_AXIS_SECONDS_MIN = 172_800;
+
+/** Returns the labels of a time axis: hours and minutes, or days on a long one. */
+function timeLabels({ scales }: uPlot, times: readonly number[]): string[] {
+  const { min = 0, max = 0 } = scales.x ?? {};
+  const isLong = (max ?? 0) - (min ?? 0) >= DAYS_AXIS_SECONDS_MIN;
+  return times.map((seconds) => (isLong ? formatDay : formatClock)(seconds * 1_000));
+}
+
+/** Steps of the value axis: whole numbers, since labels of smaller steps would be equal. */
+const VALUE_STEPS = Array.from({ length: 13 }, (_, power) => 10 ** power).flatMap((it) => [
+  it,
+  2 * it,
+  5 * it,
+]);
 
 /** Line chart over time. The library uPlot is loaded with the first chart. */
 export function Chart({ label, times, series, format }: ChartProps) {
@@ -114,8 +125,8 @@ function optionsOf(
     cursor: { points: { size: 6 }, drag: { x: false, y: false } },
     scales: { y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] } },
     axes: [
-      { ...axis, space: 64, size: 28, values: (_, times) => times.map(timeOf) },
-      { ...axis, size: 52, values: (_, values) => values.map(write) },
+      { ...axis, space: 64, size: 28, values: timeLabels },
+      { ...axis, size: 60, incrs: VALUE_STEPS, values: (_, values) => values.map(write) },
     ],
     series: [
       {},

@@ -35,14 +35,27 @@ function CopyFrame(props: {
 const HIGHLIGHTED_CHARS_MAX = 20_000;
 const jsonTokens = /("(?:[^"\\]|\\.)*")(\s*:)?|\b(?:true|false|null)\b|-?\d[\d.eE+-]*/g;
 
-/** Shows a value as indented JSON with syntax highlighting. */
-export function JsonBlock({ value, name }: { value: unknown; name: string }) {
+/**
+ * Shows a value as indented JSON with syntax highlighting. The lines with the numbers in `marked`,
+ * from 0 on, are marked.
+ */
+export function JsonBlock(props: { value: unknown; name: string; marked?: ReadonlySet<number> }) {
+  const { value, name, marked } = props;
   const text = JSON.stringify(value, null, 2) ?? "undefined";
+  const isPlain = text.length > HIGHLIGHTED_CHARS_MAX;
   return (
     <CopyFrame text={text} name={name}>
-      {text.length > HIGHLIGHTED_CHARS_MAX ? text : highlightJson(text)}
+      {isPlain ? text : marked?.size ? highlightLines(text, marked) : highlightJson(text)}
     </CopyFrame>
   );
+}
+
+/** Highlights each line for itself, which works because no JSON token has a line break. */
+function highlightLines(text: string, marked: ReadonlySet<number>) {
+  return text.split("\n").map((line, number) => {
+    const shown = highlightJson(number === 0 ? line : `\n${line}`);
+    return marked.has(number) ? <mark key={number}>{shown}</mark> : shown;
+  });
 }
 
 function highlightJson(text: string) {

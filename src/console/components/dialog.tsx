@@ -2,6 +2,8 @@ import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import type { Permission } from "../data/model.ts";
+import { isolated } from "../format.ts";
+import { commonTexts } from "../texts/common.ts";
 import { Button, type ButtonProps } from "./button.tsx";
 import { ErrorNotice } from "./error-notice.tsx";
 import { showToast } from "./toasts.ts";
@@ -17,7 +19,12 @@ export function Dialog(props: {
   const dialog = useRef<HTMLDialogElement>(null);
   const heading = useId();
   useEffect(() => {
+    const opener = document.activeElement;
     dialog.current?.showModal();
+    return () => {
+      // A dialog that is removed while it is open does not give the focus back by itself.
+      if (document.activeElement === document.body && opener instanceof HTMLElement) opener.focus();
+    };
   }, []);
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes a dialog by itself
@@ -39,6 +46,8 @@ export function Dialog(props: {
 interface ConfirmationRequest {
   title: string;
   text: ComponentChildren;
+  /** Content below the text, such as what the action affects. */
+  details?: ComponentChildren;
   /** Label of the button that confirms the action. */
   action: string;
   /**
@@ -48,38 +57,37 @@ interface ConfirmationRequest {
   danger?: boolean;
   /**
    * Called when the user confirms. The dialog stays open until the promise resolves. If the promise
-   * rejects, the dialog shows the error.
+   * rejects, the dialog shows the error. It may call `confirmAction` to ask again.
    */
   onConfirm: () => Promise<unknown>;
 }
 
 const pendingConfirmation = signal<ConfirmationRequest | undefined>(undefined);
 
+/** Asks the user to confirm an action. */
+export function confirmAction(request: ConfirmationRequest): void {
+  pendingConfirmation.value = request;
+}
+
 /** Button that asks for confirmation before it runs an irreversible action. */
 export function ConfirmButton(
   props: Omit<ButtonProps, "onClick" | "danger"> & ConfirmationRequest,
 ) {
-  const { title, text, action, danger = true, onConfirm, ...button } = props;
+  const { title, text, details, action, danger = true, onConfirm, ...button } = props;
   return (
     <Button
       {...button}
       danger={danger && button.kind !== "plain"}
-      onClick={() => {
-        pendingConfirmation.value = { title, text, action, danger, onConfirm };
-      }}
+      onClick={() => confirmAction({ title, text, details, action, danger, onConfirm })}
     />
   );
 }
 
-const pastTense = {
-  Delete: "deleted",
-  Disconnect: "disconnected",
-  Remove: "removed",
-  Revoke: "revoked",
-};
+const { deletions } = commonTexts;
 
 interface DeleteButtonProps {
-  verb?: keyof typeof pastTense;
+  /** The action of the button. */
+  verb?: keyof typeof deletions;
   /** Word for the kind of item, such as `credential`. */
   noun: string;
   /** Name of the item to delete. */
@@ -94,21 +102,22 @@ interface DeleteButtonProps {
  * such as in a table row; otherwise it shows a verb.
  */
 export function DeleteButton(props: DeleteButtonProps & { isIcon?: boolean }) {
-  const { verb = "Delete", noun, name, consequence, needs = "workspace:admin" } = props;
+  const { verb = "delete", noun, name, consequence, needs = "workspace:admin" } = props;
+  const { label, done } = deletions[verb];
   const look = props.isIcon
-    ? { kind: "plain" as const, compact: true, label: `${verb} ${name}` }
-    : { children: verb };
+    ? { kind: "plain" as const, compact: true, label: `${label} ${name}` }
+    : { children: label };
   return (
     <ConfirmButton
       {...look}
       icon="bin"
       needs={needs}
-      title={`${verb} ${name}?`}
+      title={`${label} ${isolated(name)}?`}
       text={consequence}
-      action={`${verb} ${noun}`.trim()}
+      action={`${label} ${noun}`.trim()}
       onConfirm={async () => {
         await props.remove();
-        showToast(`${name} ${pastTense[verb]}`);
+        showToast(done(name));
       }}
     />
   );
@@ -120,13 +129,15 @@ export function DeleteButton(props: DeleteButtonProps & { isIcon?: boolean }) {
  */
 export function ConfirmationHost() {
   const request = pendingConfirmation.value;
-  return request ? <ConfirmationDialog key={request.title} {...request} /> : null;
+  return request ? <ConfirmationDialog key={request.title} request={request} /> : null;
 }
 
-function ConfirmationDialog({ title, text, action, danger, onConfirm }: ConfirmationRequest) {
+function ConfirmationDialog({ request }: { request: ConfirmationRequest }) {
+  const { title, text, details, action, danger, onConfirm } = request;
   const [error, setError] = useState<unknown>();
   const close = () => {
-    pendingConfirmation.value = undefined;
+    // The action may have asked for another confirmation.
+    if (pendingConfirmation.value === request) pendingConfirmation.value = undefined;
   };
 
   async function confirm() {
@@ -141,9 +152,10 @@ function ConfirmationDialog({ title, text, action, danger, onConfirm }: Confirma
   return (
     <Dialog title={title} onClose={close}>
       <p>{text}</p>
+      {details}
       <ErrorNotice error={error} />
       <div class="ends">
-        <Button onClick={close}>Cancel</Button>
+        <Button onClick={close}>{commonTexts.cancel}</Button>
         <Button kind="main" danger={danger === true} onClick={confirm}>
           {action}
         </Button>

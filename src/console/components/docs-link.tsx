@@ -1,4 +1,5 @@
 import { currentRoute } from "../router.ts";
+import { commonTexts } from "../texts/common.ts";
 import { screenGuides } from "./screen-guides.ts";
 
 /** Link to the documentation page that explains the current screen. */
@@ -8,7 +9,7 @@ export function DocsLink() {
   if (page === undefined) return null;
   return (
     <a class="small" href={`/docs/guide/${page}`} target="_blank" rel="noreferrer">
-      Guide
+      {commonTexts.guide}
     </a>
   );
 }

@@ -1,18 +1,29 @@
 import { RequestRefused } from "../../api/client.ts";
+import { commonTexts } from "../texts/common.ts";
 import { Button } from "./button.tsx";
+import { withCode } from "./inline-code.tsx";
+
+interface ErrorProps {
+  error: unknown;
+  /** Paths of the details that are shown elsewhere, such as at the fields of a form. */
+  shownPaths?: ReadonlySet<string>;
+}
 
 /** Shows an error's message, and each of its details with a path or line. */
-export function ErrorText({ error }: { error: unknown }) {
-  const details = error instanceof RequestRefused ? error.details : [];
+export function ErrorText({ error, shownPaths = new Set() }: ErrorProps) {
+  const all = error instanceof RequestRefused ? error.details : [];
+  const details = all.filter(({ path }) => !shownPaths.has(path));
+  if (all.length > details.length && details.length === 0) return <p>{commonTexts.markedFields}</p>;
   return (
     <>
-      <p>{errorMessage(error)}</p>
+      {/* The message repeats the first detail. */}
+      {all.length === details.length && <p>{withCode(errorMessage(error))}</p>}
       {details.length > 0 && (
         <ul>
           {details.map(({ path, message, line, column }) => (
             <li key={path + message}>
               <code>{line === undefined ? path : `${path} ${line}:${column ?? 1}`}</code>
-              <span>{message}</span>
+              <span>{withCode(message)}</span>
             </li>
           ))}
         </ul>
@@ -22,15 +33,15 @@ export function ErrorText({ error }: { error: unknown }) {
 }
 
 /** Shows an error in place of content that could not be loaded, with a button to retry. */
-export function ErrorNotice({ error, retry }: { error: unknown; retry?: () => unknown }) {
+export function ErrorNotice({ error, retry, shownPaths }: ErrorProps & { retry?: () => unknown }) {
   if (error === undefined || error === null) return null;
   return (
     <div class="error" role="alert">
-      <ErrorText error={error} />
+      <ErrorText error={error} {...(shownPaths && { shownPaths })} />
       {retry && (
         <div>
           <Button compact icon="turn" onClick={retry}>
-            Try again
+            {commonTexts.tryAgain}
           </Button>
         </div>
       )}
@@ -40,11 +51,11 @@ export function ErrorNotice({ error, retry }: { error: unknown; retry?: () => un
 
 export function errorMessage(error: unknown): string {
   if (error instanceof RequestRefused) {
-    const wait = error.retryAfter === undefined ? "" : ` (wait ${error.retryAfter} s)`;
-    return error.message + wait;
+    const { message, retryAfter } = error;
+    return retryAfter === undefined ? message : commonTexts.waitSeconds(message, retryAfter);
   }
   // `fetch` throws a TypeError when there is no answer. Each browser words it differently.
-  if (error instanceof TypeError) return "Can't reach the server";
+  if (error instanceof TypeError) return commonTexts.serverUnreachable;
   return error instanceof Error ? error.message : String(error);
 }
 

@@ -1,6 +1,8 @@
 import { type ComponentChildren, Fragment } from "preact";
 import { useEffect } from "preact/hooks";
+import { commonTexts } from "../texts/common.ts";
 import { DocsLink } from "./docs-link.tsx";
+import { HistoryLink } from "./history-link.tsx";
 import { Icon, type IconName } from "./icon.tsx";
 
 /** Title of a screen, with buttons for its actions. */
@@ -14,7 +16,7 @@ export function ScreenHeader(props: {
 }) {
   const { title, parent, children, status } = props;
   useEffect(() => {
-    document.title = `${title} · pixelmill`;
+    document.title = commonTexts.pageTitle(title);
   }, [title]);
   return (
     <div class="head">
@@ -31,6 +33,7 @@ export function ScreenHeader(props: {
       </div>
       <div class="actions">
         {children}
+        <HistoryLink />
         <DocsLink />
       </div>
     </div>
@@ -90,9 +93,9 @@ export function StatList(props: {
 }) {
   return (
     <dl class={`figures ${props.class ?? ""}`}>
-      {props.figures.map(([name, figure]) => (
-        <div key={name}>
-          <dt>{name}</dt>
+      {props.figures.map(([label, figure]) => (
+        <div key={label}>
+          <dt>{label}</dt>
           <dd>{figure ?? "–"}</dd>
         </div>
       ))}
@@ -106,9 +109,9 @@ export function FactList(props: {
 }) {
   return (
     <dl class="facts">
-      {props.facts.map(([name, value]) => (
-        <Fragment key={name}>
-          <dt>{name}</dt>
+      {props.facts.map(([label, value]) => (
+        <Fragment key={label}>
+          <dt>{label}</dt>
           <dd>{value}</dd>
         </Fragment>
       ))}
@@ -141,7 +144,7 @@ export function Tabs(props: {
 }) {
   const { tabs, current, hrefOf } = props;
   return (
-    <nav class="tabs" aria-label="Tabs of this screen">
+    <nav class="tabs" aria-label={commonTexts.tabs}>
       {tabs.map(({ name, text }) => (
         <a key={name} href={hrefOf(name)} aria-current={name === current ? "page" : undefined}>
           {text}

@@ -1,18 +1,37 @@
 import type { ComponentChildren } from "preact";
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import type { Permission } from "../data/model.ts";
 import { useResource } from "../data/use-resource.ts";
-import { hrefTo, navigate } from "../router.ts";
+import { currentRoute, hrefTo, navigate, replaceQuery } from "../router.ts";
+import { commonTexts } from "../texts/common.ts";
 import { Button } from "./button.tsx";
 import { ErrorNotice } from "./error-notice.tsx";
 import type { IconName } from "./icon.tsx";
 import { EmptyState, Panel, ScreenHeader } from "./layout.tsx";
+import { Name } from "./name.tsx";
 import { SearchField } from "./search-field.tsx";
 import { type Column, Pagination, Table } from "./table.tsx";
 
 const PAGE_ITEMS = 50;
 
-/** Screen that lists all items of one kind, with a search by name or id. */
+export interface ListQuery {
+  /** Page number, from 1. */
+  page: number;
+  /** Maximum number of items on a page. */
+  count: number;
+  /** Part of a name, or an id. Empty for all items. */
+  text: string;
+  /** Order of the list, such as `name` or `-name`. Absent for the order of the server. */
+  sort?: string;
+}
+
+export interface ListPage<Item> {
+  items: readonly Item[];
+  /** Number of items that match, on all pages. */
+  total: number;
+}
+
+/** Screen that lists the items of one kind in pages, with a search by name or id. */
 export function ListScreen<Item extends { id: string; name: string }>(props: {
   /** Name of the screen, which is the first segment of its routes. */
   screen: string;
@@ -21,16 +40,29 @@ export function ListScreen<Item extends { id: string; name: string }>(props: {
   icon: IconName;
   /** Permission that the button for a new item requires. */
   createPermission: Permission;
-  load: () => Promise<readonly Item[]>;
+  load: (query: ListQuery) => Promise<ListPage<Item>>;
+  /** Values other than page and text on which the list depends, such as a filter. */
+  inputs?: readonly unknown[];
+  /** Milliseconds after which the list is loaded again. */
+  pollMs?: number;
+  /** Controls next to the search field, such as a filter. */
+  filters?: ComponentChildren;
   columns: readonly Column<Item>[];
   /** Text that explains this kind of item. It is shown while the list is empty. */
   children: ComponentChildren;
 }) {
   const { screen, title, singular, icon, createPermission, load, columns, children } = props;
-  const { value, error, reload } = useResource(load, [screen]);
+  const { inputs = [], pollMs, filters } = props;
   const [text, setText] = useState("");
   const [page, setPage] = useState(1);
-  const matches = value && filterByNameOrId(value, text);
+  const sort = currentRoute.value.query.get("sort") ?? "";
+  useEffect(() => setPage(1), [JSON.stringify([inputs, sort])]);
+  const { value, error, reload } = useResource(
+    () => load({ page, count: PAGE_ITEMS, text, ...(sort !== "" && { sort }) }),
+    [screen, page, text, sort, ...inputs],
+    pollMs,
+  );
+  const shown = useLatest(value);
   const button = (
     <Button
       kind="main"
@@ -38,7 +70,7 @@ export function ListScreen<Item extends { id: string; name: string }>(props: {
       needs={createPermission}
       onClick={() => navigate(hrefTo(screen, "new"))}
     >
-      New {singular}
+      {commonTexts.newItem(singular)}
     </Button>
   );
   return (
@@ -48,54 +80,76 @@ export function ListScreen<Item extends { id: string; name: string }>(props: {
       <Panel flush>
         <header>
           <SearchField
-            label={`Search ${title.toLowerCase()}`}
+            label={commonTexts.searchIn(title)}
             value={text}
             onInput={(typed) => {
               setText(typed);
               setPage(1);
             }}
           />
+          {filters}
         </header>
         <Table
           label={title}
           columns={columns}
-          rows={matches?.slice((page - 1) * PAGE_ITEMS, page * PAGE_ITEMS)}
+          rows={shown?.items}
           keyOf={({ id }) => id}
+          order={{ sort, onSort: (next) => replaceQuery({ sort: next }) }}
           empty={
-            text === "" ? (
-              <EmptyState icon={icon} title={`No ${singular} yet`} action={button}>
+            text === "" && inputs.every((input) => input === "") ? (
+              <EmptyState icon={icon} title={commonTexts.noneYet(singular)} action={button}>
                 {children}
               </EmptyState>
             ) : (
-              <EmptyState icon="search" title={`No results for “${text}”`}>
-                Enter a part of the name or the whole id.
+              <EmptyState icon="search" title={commonTexts.noResultsFor(text)}>
+                {commonTexts.noResultsHint}
               </EmptyState>
             )
           }
         />
-        <Pagination page={page} pageItems={PAGE_ITEMS} total={matches?.length} onChange={setPage} />
+        <Pagination page={page} pageItems={PAGE_ITEMS} total={shown?.total} onChange={setPage} />
       </Panel>
     </>
   );
 }
 
-function filterByNameOrId<Item extends { id: string; name: string }>(
+/** Returns the latest value that is not undefined, so that a list stays while its next page loads. */
+function useLatest<T>(value: T | undefined): T | undefined {
+  const latest = useRef<T | undefined>(undefined);
+  if (value !== undefined) latest.current = value;
+  return latest.current;
+}
+
+/** Returns one page of items that are all loaded. `sort` names a property of the items. */
+export function pageOfAll<Item extends { id: string; name: string }>(
   items: readonly Item[],
-  text: string,
-): readonly Item[] {
+  { page, count, text, sort }: ListQuery,
+): ListPage<Item> {
   const lowerCase = text.trim().toLowerCase();
-  return items.filter(
+  const matches = items.filter(
     ({ id, name }) => name.toLowerCase().includes(lowerCase) || id === text.trim(),
   );
+  if (sort !== undefined) sortByProperty(matches, sort);
+  return { items: matches.slice((page - 1) * count, page * count), total: matches.length };
+}
+
+function sortByProperty<Item extends object>(items: Item[], sort: string): void {
+  const key = sort.replace(/^-/, "");
+  const sign = sort.startsWith("-") ? -1 : 1;
+  const textOf = (item: Item) => String(Object.getOwnPropertyDescriptor(item, key)?.value ?? "");
+  items.sort((one, other) => {
+    return sign * textOf(one).localeCompare(textOf(other), undefined, { numeric: true });
+  });
 }
 
 /** Table column with the item's name as a link to its page. */
 export const nameColumn = (screen: string) => ({
-  title: "Name",
+  title: commonTexts.name,
   kind: "name" as const,
+  sort: "name",
   cell: ({ id, name }: { id: string; name: string }) => (
     <a class="cut" href={hrefTo(screen, id)}>
-      {name}
+      <Name>{name}</Name>
     </a>
   ),
 });

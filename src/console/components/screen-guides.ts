@@ -11,6 +11,8 @@ export const screenGuides: Readonly<Record<string, string>> = {
   search: "replays#search",
   "dead-letters": "destinations/delivery#dead-letters",
   replays: "replays#replays",
+  alerts: "alerts",
+  audit: "api#audit-log",
   settings: "api#signing-in",
   system: "operating#what-to-watch",
 };

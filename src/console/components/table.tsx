@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { formatCount } from "../format.ts";
+import { commonTexts } from "../texts/common.ts";
 import { Button } from "./button.tsx";
 import { SkeletonLine } from "./layout.tsx";
 
@@ -10,6 +10,14 @@ export interface Column<Row> {
    * Layout of the column. `narrow` makes it as wide as its content, and `number` aligns it right.
    */
   kind?: "name" | "narrow" | "number" | "number narrow";
+  /** Name by which the list is sorted by this column. Absent where it cannot be sorted. */
+  sort?: string;
+}
+
+/** Order of a table: the name of a column's order, with `-` in front for the reverse. */
+interface TableOrder {
+  sort: string;
+  onSort: (sort: string) => void;
 }
 
 const SKELETON_ROWS = 5;
@@ -21,10 +29,12 @@ export function Table<Row>(props: {
   columns: readonly Column<Row>[];
   rows: readonly Row[] | undefined;
   keyOf: (row: Row) => string;
+  /** Makes the titles of columns with an order to buttons. */
+  order?: TableOrder;
   /** Content shown in place of the table when the table has no rows. */
   empty: ComponentChildren;
 }) {
-  const { label, columns, rows, keyOf, empty } = props;
+  const { label, columns, rows, keyOf, empty, order } = props;
   if (rows?.length === 0) return <>{empty}</>;
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region needs keyboard focus
@@ -32,10 +42,8 @@ export function Table<Row>(props: {
       <table>
         <thead>
           <tr>
-            {columns.map(({ title, kind }) => (
-              <th key={title} scope="col" class={kind}>
-                {title || <span class="unseen">Actions</span>}
-              </th>
+            {columns.map((column) => (
+              <ColumnHeader key={column.title} column={column} order={order} />
             ))}
           </tr>
         </thead>
@@ -44,7 +52,7 @@ export function Table<Row>(props: {
             ? Array.from({ length: SKELETON_ROWS }, (_, index) => (
                 <tr key={index}>
                   {columns.map(({ title }) => (
-                    <td key={title}>
+                    <td key={title} data-title={title}>
                       <SkeletonLine />
                     </td>
                   ))}
@@ -53,7 +61,7 @@ export function Table<Row>(props: {
             : rows.map((row) => (
                 <tr key={keyOf(row)}>
                   {columns.map(({ title, cell, kind }) => (
-                    <td key={title} class={kind}>
+                    <td key={title} class={kind} data-title={title}>
                       {cell(row)}
                     </td>
                   ))}
@@ -62,6 +70,40 @@ export function Table<Row>(props: {
         </tbody>
       </table>
     </section>
+  );
+}
+
+function ColumnHeader<Row>(props: { column: Column<Row>; order: TableOrder | undefined }) {
+  const { column, order } = props;
+  const { title, kind = "", sort } = column;
+  if (sort === undefined || order === undefined) {
+    return (
+      <th scope="col" class={kind}>
+        {title || <span class="unseen">{commonTexts.actions}</span>}
+      </th>
+    );
+  }
+  const isUp = order.sort === sort;
+  const isDown = order.sort === `-${sort}`;
+  // The largest number is sought more often than the smallest.
+  const first = kind.startsWith("number") ? `-${sort}` : sort;
+  const other = first === sort ? `-${sort}` : sort;
+  return (
+    <th
+      scope="col"
+      class={`${kind} sortable`}
+      aria-sort={isUp ? "ascending" : isDown ? "descending" : "none"}
+    >
+      <button
+        type="button"
+        class="sort"
+        onClick={() =>
+          order.onSort(order.sort === first ? other : order.sort === other ? "" : first)
+        }
+      >
+        {title}
+      </button>
+    </th>
   );
 }
 
@@ -77,10 +119,8 @@ export function Pagination(props: {
   const first = (page - 1) * pageItems + 1;
   const last = Math.min(total, page * pageItems);
   return (
-    <nav class="pages" aria-label="Pages">
-      <span class="tabular">
-        {formatCount(first)} to {formatCount(last)} of {formatCount(total)}
-      </span>
+    <nav class="pages" aria-label={commonTexts.pages}>
+      <span class="tabular">{commonTexts.range(first, last, total)}</span>
       <PageButtons
         isFirst={page === 1}
         isLast={last === total}
@@ -103,15 +143,15 @@ export function PageButtons(props: {
       <Button
         compact
         icon="left"
-        label="Previous page"
-        disabledReason={isFirst ? "This is the first page" : undefined}
+        label={commonTexts.previousPage}
+        disabledReason={isFirst ? commonTexts.isFirstPage : undefined}
         onClick={onPrevious}
       />
       <Button
         compact
         icon="right"
-        label="Next page"
-        disabledReason={isLast ? "This is the last page" : undefined}
+        label={commonTexts.nextPage}
+        disabledReason={isLast ? commonTexts.isLastPage : undefined}
         onClick={onNext}
       />
     </span>

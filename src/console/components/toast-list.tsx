@@ -1,3 +1,4 @@
+import { commonTexts } from "../texts/common.ts";
 import { Button } from "./button.tsx";
 import { ErrorText } from "./error-notice.tsx";
 import { Icon } from "./icon.tsx";
@@ -5,7 +6,7 @@ import { dismissToast, toasts } from "./toasts.ts";
 
 export function ToastList() {
   return (
-    <section class="toasts" aria-live="polite" aria-label="Messages">
+    <section class="toasts" aria-live="polite" aria-label={commonTexts.messages}>
       {toasts.value.map((toast) => (
         <div class="toast" key={toast}>
           <span class={toast.error === undefined ? "good" : "bad"}>
@@ -16,7 +17,7 @@ export function ToastList() {
             kind="plain"
             compact
             icon="close"
-            label="Dismiss"
+            label={commonTexts.dismiss}
             onClick={() => dismissToast(toast)}
           />
         </div>

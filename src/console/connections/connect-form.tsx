@@ -2,6 +2,7 @@ import { useState } from "preact/hooks";
 import { Button } from "../components/button.tsx";
 import { optionsOf, SelectField } from "../components/forms/fields.tsx";
 import { client } from "../data/session.ts";
+import { commonTexts } from "../texts/common.ts";
 
 /**
  * Form that connects the source or destination of the page to another destination or source.
@@ -38,7 +39,7 @@ export function ConnectForm(props: {
           await reload();
         }}
       >
-        Connect
+        {commonTexts.connect}
       </Button>
     </div>
   );

@@ -3,6 +3,8 @@ import { EmptyState, SkeletonLine } from "../components/layout.tsx";
 import { listAllConnections, listAllDestinations, listAllSources } from "../data/list-all.ts";
 import { useResource } from "../data/use-resource.ts";
 import { hrefTo } from "../router.ts";
+import { commonTexts } from "../texts/common.ts";
+import { sourceTexts } from "../texts/sources.ts";
 import { ConnectForm } from "./connect-form.tsx";
 import { ConnectionRow } from "./connection-row.tsx";
 
@@ -17,9 +19,9 @@ const sides = {
     listOthers: listAllDestinations,
     other: "destination",
     screen: "destinations",
-    emptyTitle: "No destinations connected",
-    emptyText: "Connect a destination: it receives the events from that moment.",
-    label: "Connect to",
+    emptyTitle: commonTexts.noDestinationsConnected,
+    emptyText: sourceTexts.noDestinationsHint,
+    label: sourceTexts.connectTo,
   },
   destination: {
     ownKey: "destinationId",
@@ -27,9 +29,9 @@ const sides = {
     listOthers: listAllSources,
     other: "source",
     screen: "sources",
-    emptyTitle: "No sources connected",
-    emptyText: "Connect a source: its events arrive here from that moment.",
-    label: "Connect a source",
+    emptyTitle: sourceTexts.noSourcesConnected,
+    emptyText: sourceTexts.noSourcesHint,
+    label: sourceTexts.connectSource,
   },
 } as const;
 
@@ -60,7 +62,7 @@ export function ConnectionList({ of, id }: { of: keyof typeof sides; id: string 
           action={
             value.others.length === 0 && (
               <a class="button" href={hrefTo(screen, "new")}>
-                New {other}
+                {commonTexts.newItem(other)}
               </a>
             )
           }

@@ -1,11 +1,16 @@
 import { Switch } from "../components/button.tsx";
 import { DeleteButton } from "../components/dialog.tsx";
+import { Icon } from "../components/icon.tsx";
+import { Name } from "../components/name.tsx";
 import type { Connection } from "../data/model.ts";
-import { client } from "../data/session.ts";
+import { client, missingPermission } from "../data/session.ts";
+import { hrefTo } from "../router.ts";
+import { sourceTexts } from "../texts/sources.ts";
+import { tailTexts } from "../texts/tail.ts";
 
 /**
- * Row for one connection. It has a link to the connected item, an on/off switch and a button to
- * disconnect.
+ * Row for one connection. It has a link to the connected item, a link to the connection's events, an
+ * on/off switch and a button to disconnect.
  */
 export function ConnectionRow(props: {
   connection: Connection;
@@ -14,12 +19,24 @@ export function ConnectionRow(props: {
   reload: () => Promise<void>;
 }) {
   const { connection, href, name, reload } = props;
+  const { sourceId, destinationId } = connection;
   const params = { id: connection.id };
+  const eventsLabel = tailTexts.showEvents(name);
   return (
     <li class="entry">
       <a class="cut" href={href}>
-        {name}
+        <Name>{name}</Name>
       </a>
+      {missingPermission("events:read") === undefined && (
+        <a
+          class="button plain round"
+          href={hrefTo("events", { sourceId, destinationId })}
+          aria-label={eventsLabel}
+          data-tip={eventsLabel}
+        >
+          <Icon name="tail" />
+        </a>
+      )}
       <Switch
         on={connection.enabled}
         needs="workspace:admin"
@@ -28,14 +45,14 @@ export function ConnectionRow(props: {
           await reload();
         }}
       >
-        <span class="unseen">Connection with {name}</span>
+        <span class="unseen">{sourceTexts.connectionWith(name)}</span>
       </Switch>
       <DeleteButton
         isIcon
-        verb="Disconnect"
+        verb="disconnect"
         noun=""
         name={name}
-        consequence="New events no longer use this connection. Pending ones are still delivered."
+        consequence={sourceTexts.disconnectConsequence}
         remove={async () => {
           await client.call("DELETE /v2/connections/{id}", { params });
           await reload();

@@ -1,3 +1,5 @@
+import { commonTexts } from "../texts/common.ts";
+
 const NAME_CHARS_MAX = 200;
 
 /**
@@ -5,8 +7,8 @@ const NAME_CHARS_MAX = 200;
  * type.
  */
 export function eventName(event: unknown): string {
-  if (typeof event !== "object" || event === null) return "An event";
+  if (typeof event !== "object" || event === null) return commonTexts.anEvent;
   const { event: name, name: page, type } = event as Record<string, unknown>;
   const first = [name, page, type].find((it) => typeof it === "string" && it !== "");
-  return typeof first === "string" ? first.slice(0, NAME_CHARS_MAX) : "An event";
+  return typeof first === "string" ? first.slice(0, NAME_CHARS_MAX) : commonTexts.anEvent;
 }

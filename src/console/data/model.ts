@@ -13,5 +13,12 @@ export type SourceOverview = Overview["sources"][number];
 export type TransformationOverview = Overview["transformations"][number];
 export type DestinationOverview = Overview["destinations"][number];
 
+export type DestinationRow = AnswerOf<"GET /v2/status/destinations">["destinations"][number];
+export type ConnectionRow = AnswerOf<"GET /v2/status/connections">["connections"][number];
+
 export type DeadLetter = AnswerOf<"GET /v2/dead-letters/{id}">["deadLetter"];
-export type DeadLetterGroup = AnswerOf<"GET /v2/dead-letter-groups">["deadLetterGroups"][number];
+export type ReceiverResponse = NonNullable<DeadLetter["response"]>;
+export type LetterPage = AnswerOf<"GET /v2/dead-letters">;
+export type DeadLetterGroups = AnswerOf<"GET /v2/dead-letter-groups">;
+export type DeadLetterGroup = DeadLetterGroups["deadLetterGroups"][number];
+export type DeadLetterGroupDetails = AnswerOf<"GET /v2/dead-letter-groups/{id}">["deadLetterGroup"];

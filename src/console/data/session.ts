@@ -10,6 +10,8 @@ export const session = signal<ConsoleSession | null | undefined>(undefined);
  * a sign-out.
  */
 const expiredWorkspaceId = signal<string | undefined>(undefined);
+/** Functions that forget what the user has typed, called at the end of a sign-out. */
+export const onSignOut = new Set<() => void>();
 /** Whether the session expired, in which case the sign-in form says so. */
 export const isExpired = signal(false);
 
@@ -31,6 +33,12 @@ export function missingPermission(...needed: (Permission | undefined)[]): Permis
   return needed.find((permission) => permission !== undefined && !granted.includes(permission));
 }
 
+/** Returns the first of the permissions if the session has none of them, else undefined. */
+export function missingOneOf(needed: readonly Permission[] = []): Permission | undefined {
+  const granted = session.value?.permissions ?? [];
+  return needed.some((permission) => granted.includes(permission)) ? undefined : needed[0];
+}
+
 /**
  * Loads the session that belongs to the browser's session cookie. Sets the session to null when the
  * server refuses the cookie.
@@ -38,10 +46,26 @@ export function missingPermission(...needed: (Permission | undefined)[]): Permis
 export async function restoreSession(): Promise<void> {
   try {
     session.value = (await client.call("GET /v2/session")).session;
+    openRememberedScreen();
   } catch (error) {
     if (error instanceof RequestRefused && error.status === 401) session.value = null;
     else throw error;
   }
+}
+
+/** Key of the screen to open after a sign-in at the provider, in the tab's storage. */
+const SCREEN_KEY = "pixelmill.screen-after-sign-in";
+
+/** Remembers the current screen, to which the tab returns after a sign-in at the provider. */
+export function rememberScreen(): void {
+  sessionStorage.setItem(SCREEN_KEY, location.hash);
+}
+
+/** Opens the screen that was remembered before a sign-in at the provider. */
+function openRememberedScreen(): void {
+  const screen = sessionStorage.getItem(SCREEN_KEY);
+  sessionStorage.removeItem(SCREEN_KEY);
+  if (screen !== null && location.hash === "") location.hash = screen;
 }
 
 export async function signIn(token: string): Promise<void> {
@@ -54,6 +78,7 @@ export async function signIn(token: string): Promise<void> {
 
 export async function signOut(): Promise<void> {
   await client.call("DELETE /v2/session");
+  for (const forget of onSignOut) forget();
   expiredWorkspaceId.value = undefined;
   clearSampleEvents();
   isExpired.value = false;

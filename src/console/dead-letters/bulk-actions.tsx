@@ -1,185 +1,150 @@
-import { useEffect, useRef, useState } from "preact/hooks";
 import { Button } from "../components/button.tsx";
-import { ConfirmButton } from "../components/dialog.tsx";
-import { ErrorNotice } from "../components/error-notice.tsx";
-import { showError, showToast } from "../components/toasts.ts";
+import { ClampedText } from "../components/clamped-text.tsx";
+import { confirmAction } from "../components/dialog.tsx";
+import { FactList } from "../components/layout.tsx";
+import { showToast } from "../components/toasts.ts";
+import { changedState } from "../data/save.ts";
 import { client } from "../data/session.ts";
-import { formatCount, pluralize } from "../format.ts";
+import type { NameLookup } from "../data/use-names.ts";
 import { hrefTo, navigate } from "../router.ts";
+import { commonTexts } from "../texts/common.ts";
+import { deadLetterTexts } from "../texts/dead-letters.ts";
 
 /**
- * The dead letters (events that were given up) that a replay or purge applies to: those with the
- * ids in `ids`, or else all that match `filter`.
+ * The dead letters (events that were given up) that a replay or purge applies to, as the screen
+ * shows them. A request with a filter always carries the number and the time of the list, so that
+ * it cannot reach dead letters that the confirmation did not count.
  */
-interface BulkTarget {
-  ids?: readonly string[];
-  filter?: { destinationId?: string; groupId?: string };
-  total: number;
-  /** Phrase that names the dead letters in the button labels, as in `Replay ${description}`. */
-  description: string;
-  reload: () => Promise<void>;
+export interface BulkTarget {
+  selection:
+    | { ids: readonly string[] }
+    | {
+        filter: { destinationId?: string; groupId?: string; groupIds?: string[] };
+        /** Time of the list (`asOf`). Dead letters that were added later are not affected. */
+        before: string;
+      };
+  count: number;
+  /** Destinations and reasons that the confirmation names. */
+  failures: readonly { destinationId: string; reason: string }[];
 }
 
 type BulkAction = "replay" | "purge";
 
-interface BulkProgress {
-  action: BulkAction;
-  done: number;
-  error?: unknown;
-}
-
 /**
- * Maximum number of dead letters (events that were given up) that the browser replays or purges
- * itself, in several requests. For a filter that matches more, the server runs a job.
+ * Maximum number of dead letters (events that were given up) that a request with a filter replays
+ * or purges before it is answered. For more, the server runs a job.
  */
-const BROWSER_LETTERS_MAX = 5_000;
-/**
- * Number of dead letters (events that were given up) that one request replays or purges. The
- * progress bar moves after each request.
- */
-const REQUEST_LETTERS = 500;
+const REQUEST_LETTERS_MAX = 500;
+/** Maximum number of ids in a request. */
+const REQUEST_IDS_MAX = 1_000;
+/** Maximum number of destinations, and of reasons, that a confirmation names. */
+const NAMED_MAX = 5;
 
-/**
- * Buttons that replay or purge dead letters (events that were given up), with their progress. Dead
- * letters that are added after the click are not affected.
- */
-export function BulkActions(props: BulkTarget) {
-  const { total, description, reload } = props;
-  const [progress, setProgress] = useState<BulkProgress>();
-  const isStopped = useRef(false);
-  const startTotal = useRef(total);
-  useEffect(
-    () => () => {
-      isStopped.current = true;
-    },
-    [],
-  );
+/** Buttons that replay or purge dead letters (events that were given up) after a confirmation. */
+export function BulkActions(props: {
+  target: BulkTarget;
+  /** Phrase that names the dead letters in the button labels, as in `Replay ${description}`. */
+  description: string;
+  names: NameLookup;
+  /** Called after the request. */
+  reload: () => Promise<void>;
+  /** Loads the list again and returns what the same action applies to now. */
+  loadTarget: () => Promise<BulkTarget | undefined>;
+}) {
+  const { target, description, names, reload, loadTarget } = props;
 
-  async function run(action: BulkAction) {
-    if (props.filter !== undefined && total > BROWSER_LETTERS_MAX) {
-      return await startJob(action, props.filter);
-    }
-    isStopped.current = false;
-    startTotal.current = total;
-    let done = 0;
-    setProgress({ action, done });
+  function confirm(action: BulkAction, confirmed: BulkTarget, notice?: string) {
+    const { count } = confirmed;
+    confirmAction({
+      title: deadLetterTexts.bulkQuestion[action](count),
+      text: [notice, deadLetterTexts.bulkConsequence[action](count)].filter(Boolean).join(" "),
+      details: <AffectedLetters target={confirmed} names={names} />,
+      action: deadLetterTexts.bulkActions[action],
+      danger: action === "purge",
+      onConfirm: () => run(action, confirmed),
+    });
+  }
+
+  async function run(action: BulkAction, confirmed: BulkTarget) {
     try {
-      for await (const count of requestBatches(action, props)) {
-        done += count;
-        setProgress({ action, done });
-        if (isStopped.current) break;
-      }
-      setProgress(undefined);
-      const letters = pluralize(done, "dead letter");
-      showToast(`${letters} ${action === "replay" ? "requeued" : "deleted"}`);
+      const isJob = await send(action, confirmed);
+      if (isJob) navigate(hrefTo("replays"));
+      else await reload();
     } catch (error) {
-      setProgress({ action, done, error });
+      if (changedState(error) === undefined) throw error;
+      const current = await loadTarget();
+      await reload();
+      if (current === undefined) throw error;
+      confirm(action, current, deadLetterTexts.countChanged(confirmed.count, current.count));
     }
-    await reload();
   }
 
-  const start = (action: BulkAction) => void run(action).catch(showError);
-
-  if (progress !== undefined) {
-    return (
-      <div class="notice">
-        <div class="row far">
-          <span aria-live="polite">
-            {progress.action === "replay" ? "Replaying" : "Purging"}: {formatCount(progress.done)}{" "}
-            of {formatCount(startTotal.current)}
-          </span>
-          <Button
-            compact
-            onClick={() => {
-              if (progress.error !== undefined) setProgress(undefined);
-              isStopped.current = true;
-            }}
-          >
-            {progress.error === undefined ? "Stop" : "Close"}
-          </Button>
-        </div>
-        <progress
-          aria-label="Progress"
-          max={Math.max(1, startTotal.current)}
-          value={Math.min(progress.done, startTotal.current)}
-        />
-        <ErrorNotice error={progress.error} retry={() => run(progress.action)} />
-      </div>
-    );
-  }
   return (
     <div class="row">
-      <Button icon="turn" needs="events:replay" onClick={() => start("replay")}>
-        Replay {description}
+      <Button icon="turn" needs="events:replay" onClick={() => confirm("replay", target)}>
+        {deadLetterTexts.replayOf(description)}
       </Button>
-      <ConfirmButton
-        icon="bin"
-        needs="events:replay"
-        title={`Purge ${description}?`}
-        text={`${pluralize(total, "event")} will be deleted. This can't be undone.`}
-        action="Purge"
-        onConfirm={async () => start("purge")}
-      >
-        Purge {description}
-      </ConfirmButton>
+      <Button icon="bin" needs="events:replay" danger onClick={() => confirm("purge", target)}>
+        {deadLetterTexts.purgeOf(description)}
+      </Button>
     </div>
   );
 }
 
-/**
- * Starts a job on the server that replays or purges dead letters. The job continues when this page
- * is closed.
- */
-async function startJob(
-  action: BulkAction,
-  filter: NonNullable<BulkTarget["filter"]>,
-): Promise<void> {
-  const body = { filter, all: true };
-  if (action === "replay") await client.call("POST /v2/dead-letters/replay", { body });
-  else await client.call("POST /v2/dead-letters/purge", { body });
-  showToast(action === "replay" ? "Replay started" : "Purge started");
-  navigate(hrefTo("replays"));
+/** Destinations and failure reasons of the dead letters that a confirmation is about. */
+function AffectedLetters({ target, names }: { target: BulkTarget; names: NameLookup }) {
+  const destinations = target.failures.map((it) => names.destination(it.destinationId));
+  const reasons = target.failures.map(({ reason }) => reason || deadLetterTexts.noReasonGiven);
+  return (
+    <FactList
+      facts={[
+        [commonTexts.destination, <FirstOf texts={destinations} />],
+        [commonTexts.reason, <FirstOf texts={reasons} />],
+      ]}
+    />
+  );
 }
 
-/**
- * Sends requests for all dead letters one after another. Yields the number of dead letters of each
- * request.
- */
-async function* requestBatches(
-  action: BulkAction,
-  { ids, filter = {} }: BulkTarget,
-): AsyncGenerator<number> {
-  if (ids !== undefined) {
-    for (let at = 0; at < ids.length; at += REQUEST_LETTERS) {
-      yield (await send(action, { ids: ids.slice(at, at + REQUEST_LETTERS) })).count;
+/** Shows the first different texts, and how many more there are. */
+function FirstOf({ texts }: { texts: readonly string[] }) {
+  const different = [...new Set(texts)];
+  const more = different.length - NAMED_MAX;
+  return (
+    <div>
+      {different.slice(0, NAMED_MAX).map((text) => (
+        <div key={text}>
+          <ClampedText text={text} />
+        </div>
+      ))}
+      {more > 0 && <div class="quiet">{deadLetterTexts.more(more)}</div>}
+    </div>
+  );
+}
+
+/** Sends the requests of an action. Returns whether a job on the server does the rest. */
+async function send(action: BulkAction, { selection, count }: BulkTarget): Promise<boolean> {
+  if ("ids" in selection) {
+    let done = 0;
+    for (let at = 0; at < selection.ids.length; at += REQUEST_IDS_MAX) {
+      done += await post(action, { ids: selection.ids.slice(at, at + REQUEST_IDS_MAX) });
     }
-    return;
+    showToast(deadLetterTexts.finished[action](done));
+    return false;
   }
-  // An event that fails again becomes a new dead letter. The time `before` in the first answer
-  // excludes those from the next requests.
-  let before: string | undefined;
-  for (let more = true; more; ) {
-    const answer = await send(action, {
-      filter,
-      count: REQUEST_LETTERS,
-      ...(before && { before }),
-    });
-    yield answer.count;
-    before = answer.before;
-    more = answer.more && answer.count > 0;
-  }
+  const isJob = count > REQUEST_LETTERS_MAX;
+  const done = await post(action, { ...selection, expected: count, ...(isJob && { all: true }) });
+  showToast(isJob ? deadLetterTexts.started[action] : deadLetterTexts.finished[action](done));
+  return isJob;
 }
 
-type Selection = { ids: string[] } | { filter: object; before?: string; count: number };
+type RequestBody =
+  | { ids: string[] }
+  | { filter: object; before: string; expected: number; all?: true };
 
-async function send(
-  action: BulkAction,
-  body: Selection,
-): Promise<{ count: number; more: boolean; before?: string }> {
+/** Returns the number of dead letters (events that were given up) that were replayed or purged. */
+async function post(action: BulkAction, body: RequestBody): Promise<number> {
   if (action === "replay") {
-    const answer = await client.call("POST /v2/dead-letters/replay", { body });
-    return { ...answer, count: answer.replayed, more: answer.more === true };
+    return (await client.call("POST /v2/dead-letters/replay", { body })).replayed;
   }
-  const answer = await client.call("POST /v2/dead-letters/purge", { body });
-  return { ...answer, count: answer.purged, more: answer.more === true };
+  return (await client.call("POST /v2/dead-letters/purge", { body })).purged;
 }

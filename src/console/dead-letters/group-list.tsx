@@ -3,19 +3,24 @@ import { ErrorNotice } from "../components/error-notice.tsx";
 import { FilterSelect } from "../components/filter-select.tsx";
 import { optionsOf } from "../components/forms/fields.tsx";
 import { Badge, EmptyState, Panel, ScreenHeader } from "../components/layout.tsx";
+import { Name } from "../components/name.tsx";
 import { SearchField } from "../components/search-field.tsx";
 import { type Column, Pagination, Table } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
-import type { DeadLetterGroup } from "../data/model.ts";
+import type { DeadLetterGroup, DeadLetterGroups } from "../data/model.ts";
 import { client } from "../data/session.ts";
 import { type NameLookup, useNames } from "../data/use-names.ts";
 import { useResource } from "../data/use-resource.ts";
 import { formatCount } from "../format.ts";
 import { hrefTo, navigate } from "../router.ts";
-import { BulkActions } from "./bulk-actions.tsx";
+import { commonTexts } from "../texts/common.ts";
+import { deadLetterTexts } from "../texts/dead-letters.ts";
+import { BulkActions, type BulkTarget } from "./bulk-actions.tsx";
 
 const POLL_MS = 10_000;
 const PAGE_ITEMS = 50;
+/** Maximum number of groups that the filter of a replay or purge names. */
+const FILTER_GROUPS_MAX = 200;
 
 /**
  * Screen that lists groups of dead letters (events that were given up). The dead letters of a group
@@ -26,41 +31,58 @@ export function GroupList({ destinationId }: { destinationId: string | undefined
   const [text, setText] = useState("");
   const [page, setPage] = useState(1);
   const filter = destinationId === undefined ? {} : { destinationId };
-  const { value, error, reload } = useResource(
-    async () =>
-      (await client.call("GET /v2/dead-letter-groups", { query: filter })).deadLetterGroups,
-    [destinationId],
-    POLL_MS,
-  );
-  const total = value?.reduce((sum, group) => sum + group.count, 0) ?? 0;
-  const lowerCase = text.toLowerCase();
-  const matches = value?.filter((group) =>
-    `${group.reason} ${names.destination(group.destinationId)}`.toLowerCase().includes(lowerCase),
-  );
+  const load = () => client.call("GET /v2/dead-letter-groups", { query: filter });
+  const { value, error, reload } = useResource(load, [destinationId], POLL_MS);
+  const total = value?.letters ?? 0;
+  const lowerCase = text.trim().toLowerCase();
+  const matchesOf = ({ deadLetterGroups }: DeadLetterGroups) =>
+    deadLetterGroups.filter((group) =>
+      `${group.reason} ${names.destination(group.destinationId)}`.toLowerCase().includes(lowerCase),
+    );
+  /** Returns the dead letters of the groups that the list shows, on all of its pages. */
+  const targetOf = (list: DeadLetterGroups): BulkTarget | undefined => {
+    const failures = matchesOf(list);
+    const before = list.asOf;
+    if (lowerCase === "") return { selection: { filter, before }, count: list.letters, failures };
+    const groupIds = failures.map(({ id }) => id);
+    const count = failures.reduce((sum, group) => sum + group.count, 0);
+    if (count === 0 || groupIds.length > FILTER_GROUPS_MAX) return undefined;
+    return { selection: { filter: { groupIds }, before }, count, failures };
+  };
+  const matches = value && matchesOf(value);
+  const target = value && targetOf(value);
   return (
     <>
-      <ScreenHeader title="Dead letters">
+      <ScreenHeader title={commonTexts.deadLetters}>
         {total > 0 && (
           <a class="button" href={hrefTo("dead-letters", { all: "1", destinationId })}>
-            List all {formatCount(total)}
+            {deadLetterTexts.listAll(total)}
           </a>
         )}
       </ScreenHeader>
       <ErrorNotice error={error} retry={reload} />
       <div class="bulk">
-        {total > 0 && (
+        {target !== undefined && target.count > 0 && (
           <BulkActions
-            filter={filter}
-            total={total}
+            target={target}
+            names={names}
             reload={reload}
-            description={`all ${formatCount(total)}`}
+            loadTarget={async () => targetOf(await load())}
+            description={
+              lowerCase === ""
+                ? deadLetterTexts.all(target.count)
+                : deadLetterTexts.matching(target.count)
+            }
           />
+        )}
+        {matches !== undefined && lowerCase !== "" && matches.length > FILTER_GROUPS_MAX && (
+          <p class="notice">{deadLetterTexts.tooManyReasons(matches.length, FILTER_GROUPS_MAX)}</p>
         )}
       </div>
       <Panel flush>
         <header>
           <SearchField
-            label="Search reasons"
+            label={deadLetterTexts.searchReasons}
             value={text}
             onInput={(typed) => {
               setText(typed);
@@ -68,22 +90,24 @@ export function GroupList({ destinationId }: { destinationId: string | undefined
             }}
           />
           <FilterSelect
-            label="Destination"
-            all="All destinations"
+            label={commonTexts.destination}
+            all={commonTexts.allDestinations}
             value={destinationId ?? ""}
             options={optionsOf(names.destinations)}
             onChange={(id) => navigate(hrefTo("dead-letters", { destinationId: id }))}
           />
         </header>
         <Table
-          label="Reasons"
-          columns={columnsOf(names)}
+          label={deadLetterTexts.reasons}
+          columns={columnsOf(names, destinationId)}
           rows={matches?.slice((page - 1) * PAGE_ITEMS, page * PAGE_ITEMS)}
           keyOf={({ id }) => id}
           empty={
-            <EmptyState icon="check" title={text ? `No results for “${text}”` : "No dead letters"}>
-              An event that cannot be delivered, or that fails in the transformation, is kept here
-              with its reason until you replay or purge it.
+            <EmptyState
+              icon="check"
+              title={text ? commonTexts.noResultsFor(text) : deadLetterTexts.noDeadLetters}
+            >
+              {deadLetterTexts.deadLettersExplained}
             </EmptyState>
           }
         />
@@ -93,29 +117,38 @@ export function GroupList({ destinationId }: { destinationId: string | undefined
   );
 }
 
-function columnsOf(names: NameLookup): Column<DeadLetterGroup>[] {
+function columnsOf(
+  names: NameLookup,
+  destinationId: string | undefined,
+): Column<DeadLetterGroup>[] {
   return [
     {
-      title: "Reason",
+      title: commonTexts.reason,
       kind: "name",
       cell: ({ id, reason }) => (
-        <a class="clamp" href={hrefTo("dead-letters", { groupId: id })}>
-          {reason || "No reason given"}
+        <a class="clamp" href={hrefTo("dead-letters", { groupId: id, destinationId })}>
+          {reason || deadLetterTexts.noReasonGiven}
         </a>
       ),
     },
     {
-      title: "Destination",
+      title: commonTexts.destination,
       cell: ({ destinationId }) => (
-        <a href={hrefTo("destinations", destinationId)}>{names.destination(destinationId)}</a>
+        <a href={hrefTo("destinations", destinationId)}>
+          <Name>{names.destination(destinationId)}</Name>
+        </a>
       ),
     },
-    { title: "Failed in", kind: "narrow", cell: ({ stage }) => <StageBadge stage={stage} /> },
-    { title: "Events", kind: "number narrow", cell: ({ count }) => formatCount(count) },
-    { title: "Latest", kind: "narrow", cell: ({ lastAt }) => <Time at={lastAt} /> },
+    {
+      title: deadLetterTexts.failedIn,
+      kind: "narrow",
+      cell: ({ stage }) => <StageBadge stage={stage} />,
+    },
+    { title: commonTexts.events, kind: "number narrow", cell: ({ count }) => formatCount(count) },
+    { title: deadLetterTexts.latest, kind: "narrow", cell: ({ lastAt }) => <Time at={lastAt} /> },
   ];
 }
 
 export function StageBadge({ stage }: { stage: DeadLetterGroup["stage"] }) {
-  return <Badge flat>{stage === "transform" ? "transformation" : "delivery"}</Badge>;
+  return <Badge flat>{deadLetterTexts.stages[stage]}</Badge>;
 }

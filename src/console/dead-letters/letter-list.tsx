@@ -1,24 +1,40 @@
 import { useState } from "preact/hooks";
 import { Button } from "../components/button.tsx";
+import { ClampedText } from "../components/clamped-text.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { EmptyState, Panel, ScreenHeader } from "../components/layout.tsx";
+import { Name } from "../components/name.tsx";
 import { type Column, PageButtons, Table } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { eventName } from "../data/event-name.ts";
-import type { DeadLetter } from "../data/model.ts";
+import type {
+  DeadLetter,
+  DeadLetterGroup,
+  DeadLetterGroupDetails,
+  LetterPage,
+} from "../data/model.ts";
 import { client } from "../data/session.ts";
 import { type NameLookup, useNames } from "../data/use-names.ts";
 import { useResource } from "../data/use-resource.ts";
-import { formatCount, pluralize } from "../format.ts";
+import { formatCount } from "../format.ts";
 import { hrefTo } from "../router.ts";
-import { BulkActions } from "./bulk-actions.tsx";
+import { commonTexts } from "../texts/common.ts";
+import { deadLetterTexts } from "../texts/dead-letters.ts";
+import { BulkActions, type BulkTarget } from "./bulk-actions.tsx";
+import { ResponseDetails } from "./receiver-response.tsx";
 
 const PAGE_ITEMS = 50;
+
+/** A group, with its kept responses if it was loaded alone. */
+type LetterGroup = DeadLetterGroup & Partial<DeadLetterGroupDetails>;
 
 interface LetterFilter {
   groupId?: string;
   destinationId?: string;
 }
+
+/** Query of the address of a list of dead letters or of their groups. */
+export type LetterListQuery = Record<"groupId" | "destinationId" | "all", string | undefined>;
 
 /**
  * Lists the dead letters (events that were given up) of a group, a destination or the workspace,
@@ -31,7 +47,7 @@ export function DeadLetterList({ filter }: { filter: LetterFilter }) {
    * page. Undefined for the first page.
    */
   const [starts, setStarts] = useState<readonly (string | undefined)[]>([undefined]);
-  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  const [selected, setSelected] = useState<ReadonlyMap<string, DeadLetter>>(new Map());
   const after = starts.at(-1);
   const { value, error, reload } = useResource(
     () =>
@@ -40,79 +56,97 @@ export function DeadLetterList({ filter }: { filter: LetterFilter }) {
       }),
     [filter, after],
   );
+  const groups = useResource(() => groupsOf(filter), [filter]);
+  const group = filter.groupId === undefined ? undefined : groups.value?.[0];
   const letters = value?.deadLetters;
   const restart = async () => {
-    setSelected(new Set());
+    setSelected(new Map());
     setStarts([undefined]);
-    await reload();
+    await Promise.all([reload(), groups.reload()]);
   };
-  const toggle = (id: string) => {
-    const next = new Set(selected);
-    if (!next.delete(id)) next.add(id);
+  const toggle = (letter: DeadLetter) => {
+    const next = new Map(selected);
+    if (!next.delete(letter.id)) next.set(letter.id, letter);
     setSelected(next);
   };
+  /** Returns the selected dead letters, or all that the filter finds if none is selected. */
+  const targetOf = (list: LetterPage, failures: BulkTarget["failures"]): BulkTarget => {
+    if (selected.size > 0) {
+      const selection = { ids: [...selected.keys()] };
+      return { selection, count: selected.size, failures: [...selected.values()] };
+    }
+    return { selection: { filter, before: list.asOf }, count: list.paging.total, failures };
+  };
+  const areGroupsLoaded = groups.value !== undefined || groups.error !== undefined;
+  const target =
+    value && areGroupsLoaded ? targetOf(value, groups.value ?? value.deadLetters) : undefined;
   const isPageSelected = letters?.every(({ id }) => selected.has(id)) === true;
   const { destinationId } = filter;
   const total = value?.paging.total ?? 0;
   return (
     <>
       <ScreenHeader
-        title={filter.groupId ? (letters?.[0]?.reason ?? "Dead letters") : "All dead letters"}
-        parent={{ href: hrefTo("dead-letters", { destinationId }), text: "Dead letters" }}
+        title={
+          filter.groupId
+            ? (group?.reason ?? letters?.[0]?.reason ?? commonTexts.deadLetters)
+            : deadLetterTexts.allDeadLetters
+        }
+        parent={{ href: hrefTo("dead-letters", { destinationId }), text: commonTexts.deadLetters }}
       />
       <ErrorNotice error={error} retry={reload} />
       <div class="bulk">
-        {selected.size > 0 ? (
+        {target !== undefined && target.count > 0 && (
           <BulkActions
-            ids={[...selected]}
-            total={selected.size}
-            description={`${selected.size} selected`}
+            target={target}
+            names={names}
+            description={
+              selected.size > 0
+                ? deadLetterTexts.selected(selected.size)
+                : deadLetterTexts.all(target.count)
+            }
             reload={restart}
+            loadTarget={async () => {
+              const query = { ...filter, count: 1 };
+              const list = await client.call("GET /v2/dead-letters", { query });
+              return targetOf(list, await groupsOf(filter));
+            }}
           />
-        ) : (
-          total > 0 && (
-            <BulkActions
-              filter={filter}
-              total={total}
-              description={`all ${formatCount(total)}`}
-              reload={restart}
-            />
-          )
         )}
       </div>
+      {group && <GroupResponses responses={group.responses ?? []} />}
       <Panel flush>
         <Table
-          label="Dead letters"
-          columns={columnsOf(names, selected, toggle)}
+          label={commonTexts.deadLetters}
+          columns={columnsOf(names, filter, selected, toggle)}
           rows={letters}
           keyOf={({ id }) => id}
           empty={
             <EmptyState
               icon="check"
-              title="No dead letters"
+              title={deadLetterTexts.noDeadLetters}
               action={
-                <a class="button" href={hrefTo("dead-letters")}>
-                  All reasons
+                <a class="button" href={hrefTo("dead-letters", { destinationId })}>
+                  {deadLetterTexts.allReasons}
                 </a>
               }
             >
-              They were replayed or purged.
+              {deadLetterTexts.noLettersHint}
             </EmptyState>
           }
         />
         {letters !== undefined && letters.length > 0 && (
-          <nav class="pages" aria-label="Pages">
+          <nav class="pages" aria-label={commonTexts.pages}>
             <span class="row">
               <Button
                 kind="plain"
                 compact
                 onClick={() =>
-                  setSelected(new Set(isPageSelected ? [] : letters.map(({ id }) => id)))
+                  setSelected(new Map(isPageSelected ? [] : letters.map((it) => [it.id, it])))
                 }
               >
-                {isPageSelected ? "Clear selection" : "Select page"}
+                {isPageSelected ? deadLetterTexts.clearSelection : deadLetterTexts.selectPage}
               </Button>
-              <span class="tabular">{pluralize(total, "event")}, oldest first</span>
+              <span class="tabular">{deadLetterTexts.order(total)}</span>
             </span>
             <PageButtons
               isFirst={starts.length === 1}
@@ -127,37 +161,82 @@ export function DeadLetterList({ filter }: { filter: LetterFilter }) {
   );
 }
 
+/** Shows the latest of a group's responses, and the other kept ones when opened. */
+function GroupResponses({ responses }: { responses: LetterGroup["responses"] }) {
+  const [latest, ...others] = responses ?? [];
+  if (latest === undefined) return null;
+  return (
+    <Panel title={deadLetterTexts.latestResponse} actions={<Time at={latest.at} />}>
+      <ResponseDetails response={latest.response} />
+      {others.length > 0 && (
+        <details>
+          <summary>{deadLetterTexts.otherResponses(others.length)}</summary>
+          {others.map(({ at, response }) => (
+            <div key={at} class="stack">
+              <Time at={at} />
+              <ResponseDetails response={response} />
+            </div>
+          ))}
+        </details>
+      )}
+    </Panel>
+  );
+}
+
+/** Loads the groups of the dead letters that a filter finds, most frequent first. */
+async function groupsOf({ groupId, destinationId }: LetterFilter): Promise<LetterGroup[]> {
+  if (groupId === undefined) {
+    const query = { ...(destinationId !== undefined && { destinationId }) };
+    return (await client.call("GET /v2/dead-letter-groups", { query })).deadLetterGroups;
+  }
+  const params = { id: groupId };
+  return [(await client.call("GET /v2/dead-letter-groups/{id}", { params })).deadLetterGroup];
+}
+
 function columnsOf(
   names: NameLookup,
-  selected: ReadonlySet<string>,
-  toggle: (id: string) => void,
+  { groupId, destinationId }: LetterFilter,
+  selected: ReadonlyMap<string, DeadLetter>,
+  toggle: (letter: DeadLetter) => void,
 ): Column<DeadLetter>[] {
+  const list = { groupId, destinationId, all: groupId === undefined ? "1" : undefined };
   return [
     {
       title: "",
       kind: "narrow",
-      cell: ({ id, event }) => (
+      cell: (letter) => (
         <input
           type="checkbox"
-          aria-label={`Select ${eventName(event)}`}
-          checked={selected.has(id)}
-          onChange={() => toggle(id)}
+          aria-label={deadLetterTexts.select(eventName(letter.event))}
+          checked={selected.has(letter.id)}
+          onChange={() => toggle(letter)}
         />
       ),
     },
     {
-      title: "Event",
+      title: commonTexts.event,
       kind: "name",
       cell: ({ id, event }) => (
-        <a class="cut" href={hrefTo("dead-letters", id)}>
+        <a class="cut" href={hrefTo("dead-letters", id, list)}>
           {eventName(event)}
         </a>
       ),
     },
-    { title: "Reason", cell: ({ reason }) => <span class="clamp bad">{reason}</span> },
-    { title: "From", cell: ({ sourceId }) => names.source(sourceId) },
-    { title: "To", cell: ({ destinationId }) => names.destination(destinationId) },
-    { title: "Attempts", kind: "number narrow", cell: ({ attempts }) => formatCount(attempts) },
-    { title: "Failed at", kind: "narrow", cell: ({ createdAt }) => <Time at={createdAt} /> },
+    { title: commonTexts.reason, cell: ({ reason }) => <ClampedText text={reason} tone="bad" /> },
+    { title: commonTexts.from, cell: ({ sourceId }) => <Name>{names.source(sourceId)}</Name> },
+    {
+      title: commonTexts.to,
+      cell: ({ destinationId }) => <Name>{names.destination(destinationId)}</Name>,
+    },
+    {
+      title: deadLetterTexts.attempts,
+      kind: "number narrow",
+      cell: ({ attempts }) => formatCount(attempts),
+    },
+    {
+      title: deadLetterTexts.failedAt,
+      kind: "narrow",
+      cell: ({ createdAt }) => <Time at={createdAt} />,
+    },
   ];
 }

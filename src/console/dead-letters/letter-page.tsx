@@ -3,6 +3,8 @@ import { CodeBlock, JsonBlock } from "../components/code-block.tsx";
 import { ConfirmButton } from "../components/dialog.tsx";
 import { FactList, Panel, ScreenHeader } from "../components/layout.tsx";
 import { Loaded } from "../components/loaded.tsx";
+import { ActionMenu } from "../components/menu.tsx";
+import { Name } from "../components/name.tsx";
 import { Time } from "../components/time.tsx";
 import { showToast } from "../components/toasts.ts";
 import { eventName } from "../data/event-name.ts";
@@ -13,13 +15,20 @@ import { useNames } from "../data/use-names.ts";
 import { useResource } from "../data/use-resource.ts";
 import { formatCount } from "../format.ts";
 import { hrefTo, navigate } from "../router.ts";
+import { MakeTestCase } from "../testing/make-test-case.tsx";
+import { commonTexts } from "../texts/common.ts";
+import { deadLetterTexts } from "../texts/dead-letters.ts";
+import { AttemptList } from "./attempt-list.tsx";
 import { StageBadge } from "./group-list.tsx";
+import type { LetterListQuery } from "./letter-list.tsx";
+import { ResponseDetails } from "./receiver-response.tsx";
 
 /**
- * Screen of one dead letter (an event that was given up), with its event, its failure reason and
- * the line of code that failed.
+ * Screen of one dead letter (an event that was given up): its failure reason, the line of code that
+ * failed or the receiver's answer, the attempts, and the event. `list` is the query of the list to
+ * which the screen returns.
  */
-export function DeadLetterPage({ id }: { id: string }) {
+export function DeadLetterPage({ id, list }: { id: string; list: LetterListQuery }) {
   const resource = useResource(
     async () => (await client.call("GET /v2/dead-letters/{id}", { params: { id } })).deadLetter,
     [id],
@@ -28,11 +37,11 @@ export function DeadLetterPage({ id }: { id: string }) {
   return (
     <>
       <ScreenHeader
-        title={value ? eventName(value.event) : "Dead letter"}
-        parent={{ href: hrefTo("dead-letters"), text: "Dead letters" }}
+        title={value ? eventName(value.event) : deadLetterTexts.deadLetter}
+        parent={{ href: hrefTo("dead-letters", list), text: commonTexts.deadLetters }}
         status={value && <StageBadge stage={value.stage} />}
       >
-        {value && <LetterActions letter={value} />}
+        {value && <LetterActions letter={value} list={list} />}
       </ScreenHeader>
       <Loaded resource={resource}>{(letter) => <LetterDetails letter={letter} />}</Loaded>
     </>
@@ -40,25 +49,29 @@ export function DeadLetterPage({ id }: { id: string }) {
 }
 
 function LetterDetails({ letter }: { letter: DeadLetter }) {
-  const { reason, line, column, stage, event } = letter;
+  const { reason, line, column, stage, event, response } = letter;
   return (
     <div class="columns">
       <div class="stack">
-        <Panel title="Failure reason">
-          <CodeBlock text={reason} name="reason" wrap />
+        <Panel title={deadLetterTexts.failureReason}>
+          <CodeBlock text={reason} name={deadLetterTexts.reasonNoun} wrap />
           {line !== undefined && (
             <p>
-              Line {line}
-              {column !== undefined && `, column ${column}`} of the code.{" "}
-              <OpenInEditor letter={letter} />
+              {deadLetterTexts.codePosition(line, column)} <OpenInEditor letter={letter} />
             </p>
           )}
         </Panel>
-        <Panel title={stage === "deliver" ? "Event to deliver" : "Event"}>
-          <JsonBlock value={event} name="event" />
+        {response && (
+          <Panel title={deadLetterTexts.response}>
+            <ResponseDetails response={response} />
+          </Panel>
+        )}
+        <AttemptList letter={letter} />
+        <Panel title={stage === "deliver" ? deadLetterTexts.eventToDeliver : commonTexts.event}>
+          <JsonBlock value={event} name={commonTexts.eventNoun} />
         </Panel>
       </div>
-      <Panel title="Dead letter">
+      <Panel title={deadLetterTexts.deadLetter}>
         <LetterFacts letter={letter} />
       </Panel>
     </div>
@@ -71,15 +84,25 @@ function LetterFacts({ letter }: { letter: DeadLetter }) {
   return (
     <FactList
       facts={[
-        ["Source", <a href={hrefTo("sources", sourceId)}>{names.source(sourceId)}</a>],
         [
-          "Destination",
-          <a href={hrefTo("destinations", destinationId)}>{names.destination(destinationId)}</a>,
+          commonTexts.source,
+          <a href={hrefTo("sources", sourceId)}>
+            <Name>{names.source(sourceId)}</Name>
+          </a>,
         ],
-        ["Attempts", formatCount(attempts)],
-        ["Received", <Time at={receivedAt} />],
-        ["Failed at", <Time at={createdAt} />],
-        ["Message id", <CopyableCode value={messageId} name="message id" />],
+        [
+          commonTexts.destination,
+          <a href={hrefTo("destinations", destinationId)}>
+            <Name>{names.destination(destinationId)}</Name>
+          </a>,
+        ],
+        [deadLetterTexts.attempts, formatCount(attempts)],
+        [commonTexts.received, <Time at={receivedAt} />],
+        [deadLetterTexts.failedAt, <Time at={createdAt} />],
+        [
+          commonTexts.messageId,
+          <CopyableCode value={messageId} name={deadLetterTexts.messageIdNoun} />,
+        ],
       ]}
     />
   );
@@ -102,43 +125,46 @@ function OpenInEditor({ letter }: { letter: DeadLetter }) {
       href={hrefTo("transformations", value.transformationId, { line, column })}
       onClick={() => addSampleEvent(event)}
     >
-      Open in editor
+      {deadLetterTexts.openInEditor}
     </a>
   );
 }
 
-function LetterActions({ letter }: { letter: DeadLetter }) {
+function LetterActions({ letter, list }: { letter: DeadLetter; list: LetterListQuery }) {
   const body = { ids: [letter.id] };
   return (
     <>
       {letter.line === undefined && letter.transformationVersionId && (
         <OpenInEditor letter={letter} />
       )}
+      <MakeTestCase event={letter.event} isOutput={letter.stage === "deliver"} />
       <Button
         icon="turn"
         needs="events:replay"
         onClick={async () => {
           await client.call("POST /v2/dead-letters/replay", { body });
-          showToast("Event requeued");
-          navigate(hrefTo("dead-letters"));
+          showToast(deadLetterTexts.eventRequeued);
+          navigate(hrefTo("dead-letters", list));
         }}
       >
-        Replay
+        {deadLetterTexts.replay}
       </Button>
-      <ConfirmButton
-        icon="bin"
-        needs="events:replay"
-        title="Purge this dead letter?"
-        text="The event will be deleted. This can't be undone."
-        action="Purge"
-        onConfirm={async () => {
-          await client.call("POST /v2/dead-letters/purge", { body });
-          showToast("Dead letter deleted");
-          navigate(hrefTo("dead-letters"));
-        }}
-      >
-        Purge
-      </ConfirmButton>
+      <ActionMenu>
+        <ConfirmButton
+          icon="bin"
+          needs="events:replay"
+          title={deadLetterTexts.purgeOneQuestion}
+          text={deadLetterTexts.purgeOneConsequence}
+          action={deadLetterTexts.purge}
+          onConfirm={async () => {
+            await client.call("POST /v2/dead-letters/purge", { body });
+            showToast(deadLetterTexts.deadLetterDeleted);
+            navigate(hrefTo("dead-letters", list));
+          }}
+        >
+          {deadLetterTexts.purge}
+        </ConfirmButton>
+      </ActionMenu>
     </>
   );
 }

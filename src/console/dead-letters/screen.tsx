@@ -6,8 +6,11 @@ import { DeadLetterPage } from "./letter-page.tsx";
 export function Screen({ subpath: [id], query }: ScreenProps) {
   const groupId = query.get("groupId") ?? undefined;
   const destinationId = query.get("destinationId") ?? undefined;
-  if (id !== undefined) return <DeadLetterPage key={id} id={id} />;
-  if (groupId === undefined && !query.has("all")) {
+  const all = query.get("all") ?? undefined;
+  if (id !== undefined) {
+    return <DeadLetterPage key={id} id={id} list={{ groupId, destinationId, all }} />;
+  }
+  if (groupId === undefined && all === undefined) {
     return <GroupList destinationId={destinationId} />;
   }
   const filter = {

@@ -1,18 +1,29 @@
-import { useState } from "preact/hooks";
-import type { AnswerOf } from "../../api/client.ts";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { Button } from "../components/button.tsx";
-import { Badge, Panel } from "../components/layout.tsx";
+import { Panel } from "../components/layout.tsx";
+import { showError } from "../components/toasts.ts";
 import { client } from "../data/session.ts";
-import { formatDuration } from "../format.ts";
-
-type ConnectionTestReport = AnswerOf<"POST /v2/destinations/{id}/test">;
+import { commonTexts } from "../texts/common.ts";
+import { destinationTexts } from "../texts/destinations.ts";
+import { type ConnectionTestReport, TestSteps } from "./test-steps.tsx";
 
 /**
  * Button that sends a test event to the destination's receiver without running the transformation.
  * It shows the result of each step.
  */
-export function ConnectionTest({ destinationId }: { destinationId: string }) {
+export function ConnectionTest(props: {
+  destinationId: string;
+  /** Number of tests that another part of the page asked for. A higher number starts a test. */
+  requested: number;
+}) {
+  const { destinationId, requested } = props;
   const [answer, setAnswer] = useState<ConnectionTestReport>();
+  const panel = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (requested === 0) return;
+    panel.current?.scrollIntoView({ block: "nearest" });
+    test().catch(showError);
+  }, [requested]);
 
   async function test() {
     setAnswer(undefined);
@@ -21,31 +32,21 @@ export function ConnectionTest({ destinationId }: { destinationId: string }) {
   }
 
   return (
-    <Panel
-      title="Test event"
-      actions={
-        <Button compact icon="play" needs="workspace:admin" onClick={test}>
-          Send test event
-        </Button>
-      }
-    >
-      {answer === undefined ? (
-        <p class="quiet">
-          Sends an event named “Connection test” with the saved settings, and shows each step.
-        </p>
-      ) : (
-        <ol class="steps" aria-live="polite">
-          {answer.steps.map(({ step, ok, message, durationMs }) => (
-            <li key={step}>
-              <span class="row">
-                <Badge tone={ok ? "good" : "bad"}>{step}</Badge>
-                <span class="quiet small tabular">{formatDuration(durationMs / 1_000)}</span>
-              </span>
-              {message && <p class={ok ? "quiet" : "bad"}>{message}</p>}
-            </li>
-          ))}
-        </ol>
-      )}
-    </Panel>
+    <div ref={panel}>
+      <Panel
+        title={commonTexts.testEvent}
+        actions={
+          <Button compact icon="play" needs="workspace:admin" onClick={test}>
+            {commonTexts.sendTestEvent}
+          </Button>
+        }
+      >
+        {answer === undefined ? (
+          <p class="quiet">{destinationTexts.connectionTestHint}</p>
+        ) : (
+          <TestSteps report={answer} />
+        )}
+      </Panel>
+    </div>
   );
 }

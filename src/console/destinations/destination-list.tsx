@@ -1,54 +1,136 @@
+import type { QueryOf } from "../../api/client.ts";
+import { ClampedText } from "../components/clamped-text.tsx";
+import { FilterSelect } from "../components/filter-select.tsx";
 import { Badge } from "../components/layout.tsx";
-import { ListScreen, nameColumn } from "../components/list-screen.tsx";
+import {
+  type ListPage,
+  type ListQuery,
+  ListScreen,
+  nameColumn,
+  pageOfAll,
+} from "../components/list-screen.tsx";
+import { Name } from "../components/name.tsx";
 import type { Column } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { listAllDestinations } from "../data/list-all.ts";
-import type { Destination } from "../data/model.ts";
-import { hrefTo } from "../router.ts";
+import type { DestinationRow } from "../data/model.ts";
+import { client, missingPermission } from "../data/session.ts";
+import { formatCount, formatRate } from "../format.ts";
+import { hrefTo, replaceQuery } from "../router.ts";
+import { commonTexts } from "../texts/common.ts";
+import { destinationTexts } from "../texts/destinations.ts";
+import { DestinationStateBadge, stateOptions } from "./destination-state.tsx";
 
-const columns: Column<Destination>[] = [
+const POLL_MS = 10_000;
+
+type DestinationListQuery = QueryOf<"GET /v2/status/destinations">;
+type Row = Pick<DestinationRow, "id" | "name" | "type" | "state"> & Partial<DestinationRow>;
+
+const columns: Column<Row>[] = [
   nameColumn("destinations"),
-  { title: "Type", kind: "narrow", cell: ({ type }) => <Badge flat>{type}</Badge> },
   {
-    title: "State",
+    title: destinationTexts.type,
     kind: "narrow",
-    cell: ({ enabled }) => (enabled ? <Badge tone="good">On</Badge> : <Badge>Paused</Badge>),
+    sort: "type",
+    cell: ({ type }) => <Badge flat>{type}</Badge>,
   },
-  { title: "Endpoint", cell: ({ config }) => <code class="quiet">{endpointOf(config)}</code> },
   {
-    title: "Transformation",
+    title: destinationTexts.health,
     kind: "narrow",
-    cell: ({ transformation }) =>
-      transformation ? (
-        <a href={hrefTo("transformations", transformation.id)}>Open</a>
+    cell: ({ state, rejecting }) => (
+      <DestinationStateBadge state={state} isRejecting={rejecting === true} />
+    ),
+  },
+  {
+    title: destinationTexts.deliveredRate,
+    kind: "number narrow",
+    sort: "delivered",
+    cell: ({ rates }) => (rates ? formatRate(rates.delivered) : commonTexts.noFigure),
+  },
+  {
+    title: commonTexts.deadLetters,
+    kind: "number narrow",
+    sort: "deadLetters",
+    cell: ({ id, deadLetters = 0 }) =>
+      deadLetters === 0 ? (
+        <span class="quiet">0</span>
       ) : (
-        <span class="quiet">None</span>
+        <a href={hrefTo("dead-letters", { destinationId: id })}>{formatCount(deadLetters)}</a>
       ),
   },
-  { title: "Created", kind: "narrow", cell: ({ createdAt }) => <Time at={createdAt} /> },
+  {
+    title: destinationTexts.lastError,
+    cell: ({ lastError, state }) =>
+      lastError && (
+        <>
+          <ClampedText
+            text={lastError.reason}
+            tone={state === "down" || state === "failing" ? "bad" : "quiet"}
+          />
+          <p class="quiet small">
+            <Time at={lastError.at} />
+          </p>
+        </>
+      ),
+  },
+  {
+    title: destinationTexts.transformation,
+    cell: ({ transformationId, transformationName }) =>
+      transformationId ? (
+        <a class="cut" href={hrefTo("transformations", transformationId)}>
+          <Name>{transformationName ?? transformationId}</Name>
+        </a>
+      ) : (
+        <span class="quiet">{commonTexts.none}</span>
+      ),
+  },
 ];
 
-/** Returns the config value that identifies the receiver: its URL, path, host or bucket. */
-function endpointOf(config: Destination["config"]): string {
-  const { webhookUrl, path, host, bucket, url } = config;
-  const endpoint = webhookUrl ?? path ?? host ?? bucket ?? url;
-  return typeof endpoint === "string" ? endpoint : "";
+/** Loads a page of destinations. Without the permission `events:read`, they have no figures. */
+async function loadDestinations(query: ListQuery, state: string): Promise<ListPage<Row>> {
+  if (missingPermission("events:read") !== undefined) {
+    const all = await listAllDestinations();
+    const rows = all.map(({ id, name, type, enabled, transformation }) => ({
+      id,
+      name,
+      type,
+      state: enabled ? ("unknown" as const) : ("paused" as const),
+      ...(transformation && { transformationId: transformation.id }),
+    }));
+    return pageOfAll(rows, query);
+  }
+  const filter = state === "" ? {} : { state: state as DestinationRow["state"] };
+  const { destinations, total } = await client.call("GET /v2/status/destinations", {
+    // The server refuses an order that it does not have.
+    query: { ...query, ...filter } as DestinationListQuery,
+  });
+  return { items: destinations, total };
 }
 
-/** Screen that lists all destinations of the workspace. */
-export function DestinationList() {
+/** Screen that lists the destinations of the workspace, the most urgent first. */
+export function DestinationList({ state }: { state: string }) {
   return (
     <ListScreen
       screen="destinations"
-      title="Destinations"
-      singular="destination"
+      title={commonTexts.destinations}
+      singular={destinationTexts.destinationNoun}
       icon="destination"
       createPermission="workspace:admin"
-      load={listAllDestinations}
+      load={(query) => loadDestinations(query, state)}
+      inputs={[state]}
+      pollMs={POLL_MS}
       columns={columns}
+      filters={
+        <FilterSelect
+          label={destinationTexts.health}
+          all={destinationTexts.anyHealth}
+          value={state}
+          options={stateOptions}
+          onChange={(value) => replaceQuery({ state: value })}
+        />
+      }
     >
-      A destination receives the events of its connected sources: a webhook, a database, Kafka, an
-      object store or a file.
+      {destinationTexts.destinationExplained}
     </ListScreen>
   );
 }

@@ -1,117 +1,266 @@
+import { useState } from "preact/hooks";
 import { CopyableCode, Switch } from "../components/button.tsx";
 import { DeleteButton } from "../components/dialog.tsx";
-import { FactList, Panel, ScreenHeader, Tabs } from "../components/layout.tsx";
+import { ErrorNotice } from "../components/error-notice.tsx";
+import { Icon } from "../components/icon.tsx";
+import { FactList, Panel, ScreenHeader, Skeleton, Tabs } from "../components/layout.tsx";
 import { Loaded } from "../components/loaded.tsx";
+import { ActionMenu } from "../components/menu.tsx";
+import { Name } from "../components/name.tsx";
+import { PermissionRequired } from "../components/permission-required.tsx";
 import { Time } from "../components/time.tsx";
 import { ConnectionList } from "../connections/connection-list.tsx";
-import type { Destination } from "../data/model.ts";
-import { client } from "../data/session.ts";
+import type { Destination, DestinationRow } from "../data/model.ts";
+import { reloadIfChanged, saveValues } from "../data/save.ts";
+import { client, missingPermission } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
 import { hrefTo, navigate } from "../router.ts";
+import { commonTexts } from "../texts/common.ts";
+import { destinationTexts } from "../texts/destinations.ts";
 import { ConnectionTest } from "./connection-test.tsx";
 import { DestinationSettings } from "./destination-settings.tsx";
-import { DestinationState } from "./destination-state.tsx";
+import { DestinationStateBadge } from "./destination-state.tsx";
 import { Health } from "./health.tsx";
 import { LinkedTransformation } from "./linked-transformation.tsx";
 import { RecentErrors } from "./recent-errors.tsx";
+import { Trouble } from "./trouble.tsx";
 
-/** Screen of one destination, with its health, its connections and its settings. */
+const POLL_MS = 5_000;
+
+/**
+ * Screen of one destination. It begins with what is wrong and what to do. The settings and
+ * connections need `workspace:admin`; a session without it sees the state, figures and errors.
+ */
 export function DestinationPage({ id, tab }: { id: string; tab: string }) {
+  const isAdmin = missingPermission("workspace:admin") === undefined;
+  const readsEvents = missingPermission("events:read") === undefined;
   const resource = useResource(
-    async () => (await client.call("GET /v2/destinations/{id}", { params: { id } })).destination,
+    async () =>
+      isAdmin
+        ? await client.callTagged("GET /v2/destinations/{id}", { params: { id } })
+        : undefined,
     [id],
   );
-  const { value, reload } = resource;
+  const status = useResource(
+    async () => (readsEvents ? await loadStatus(id) : undefined),
+    [id],
+    POLL_MS,
+  );
+  const { reload } = resource;
+  const tag = resource.value?.tag;
+  const value = resource.value?.answer.destination;
+  const state = status.value?.destination;
+  const reloadAll = async () => {
+    await Promise.all([reload(), status.reload()]);
+  };
   return (
     <>
       <ScreenHeader
-        title={value?.name ?? "Destination"}
-        parent={{ href: hrefTo("destinations"), text: "Destinations" }}
-        status={value && <DestinationState destination={value} />}
+        title={value?.name ?? state?.name ?? commonTexts.destination}
+        parent={{ href: hrefTo("destinations"), text: commonTexts.destinations }}
+        status={
+          state && <DestinationStateBadge state={state.state} isRejecting={state.rejecting} />
+        }
       >
-        {value && <DestinationActions destination={value} />}
+        <DestinationActions id={id} destination={value} tag={tag} reload={reload} />
       </ScreenHeader>
       <Tabs
         tabs={[
-          { name: "", text: "Health" },
-          { name: "settings", text: "Settings" },
+          { name: "", text: destinationTexts.health },
+          { name: "settings", text: commonTexts.settings },
         ]}
         current={tab}
         hrefOf={(name) => hrefTo("destinations", id, { tab: name })}
       />
-      <Loaded resource={resource}>
-        {(destination) =>
-          tab === "settings" ? (
-            <DestinationSettings
-              key={destination.updatedAt}
-              destination={destination}
-              reload={reload}
-            />
-          ) : (
-            <div class="columns">
-              <div class="stack">
-                <Health destinationId={id} />
-                <RecentErrors destinationId={id} />
-              </div>
-              <div class="stack">
-                <DestinationFacts destination={destination} reload={reload} />
-                <ConnectionTest destinationId={id} />
-                <LinkedTransformation destination={destination} reload={reload} />
-                <Panel title="Sources" flush>
-                  <ConnectionList of="destination" id={id} />
-                </Panel>
-              </div>
-            </div>
-          )
-        }
-      </Loaded>
+      {tab === "settings" ? (
+        isAdmin ? (
+          <Loaded resource={resource}>
+            {() =>
+              value && <DestinationSettings destination={value} tag={tag} reload={reloadAll} />
+            }
+          </Loaded>
+        ) : (
+          <PermissionRequired permission="workspace:admin" />
+        )
+      ) : (
+        <HealthTab
+          id={id}
+          destination={value}
+          tag={tag}
+          status={status.value}
+          error={resource.error ?? status.error}
+          reload={reloadAll}
+        />
+      )}
     </>
   );
 }
 
-function DestinationActions({ destination: { id, name } }: { destination: Destination }) {
+/**
+ * Loads a destination's state, and the answer of its receiver to the latest failed delivery. The
+ * state is shown without the answer when only the answer cannot be loaded.
+ */
+async function loadStatus(id: string) {
+  const options = { params: { id } };
+  const [status, latest] = await Promise.all([
+    client.call("GET /v2/status/destinations/{id}", options),
+    client.call("GET /v2/destinations/{id}/failure", options).catch(() => undefined),
+  ]);
+  return { ...status, response: latest?.failure?.response };
+}
+
+interface PartProps {
+  destination: Destination;
+  /** Header ETag of the destination's state. */
+  tag: string | undefined;
+  reload: () => Promise<void>;
+}
+
+function HealthTab(props: {
+  id: string;
+  destination: Destination | undefined;
+  tag: string | undefined;
+  status: Awaited<ReturnType<typeof loadStatus>> | undefined;
+  error: unknown;
+  reload: () => Promise<void>;
+}) {
+  const { id, destination, tag, status, error, reload } = props;
+  const [tests, setTests] = useState(0);
+  const state = status?.destination;
+  // The panels follow each other, so one that comes later would move the others.
+  const isLoading =
+    error === undefined && status === undefined && missingPermission("events:read") === undefined;
+  if (isLoading) return <Skeleton />;
+  if (destination === undefined && state === undefined) {
+    return error === undefined ? <Skeleton /> : <ErrorNotice error={error} retry={reload} />;
+  }
+  return (
+    <>
+      {state && (
+        <Trouble state={state} response={status?.response} onTest={() => setTests(tests + 1)} />
+      )}
+      <div class="columns">
+        <div class="stack">
+          <Health destinationId={id} state={state} missingNodes={status?.missingNodes ?? []} />
+          <RecentErrors destinationId={id} />
+        </div>
+        <div class="stack">
+          {destination === undefined ? (
+            <ReadOnlyFacts state={state!} sources={status?.sources ?? []} />
+          ) : (
+            <>
+              <DestinationFacts destination={destination} tag={tag} reload={reload} />
+              <ConnectionTest destinationId={id} requested={tests} />
+              <LinkedTransformation destination={destination} reload={reload} />
+              <Panel title={commonTexts.sources} flush>
+                <ConnectionList of="destination" id={id} />
+              </Panel>
+            </>
+          )}
+        </div>
+      </div>
+    </>
+  );
+}
+
+/** Facts about a destination for a session that may not read its settings. */
+function ReadOnlyFacts(props: {
+  state: DestinationRow;
+  sources: readonly { id: string; name: string }[];
+}) {
+  const { id, type, transformationId, transformationName } = props.state;
+  return (
+    <Panel title={commonTexts.destination}>
+      <FactList
+        facts={[
+          [destinationTexts.type, type],
+          [commonTexts.id, <CopyableCode value={id} name={commonTexts.idNoun} />],
+          [
+            destinationTexts.transformation,
+            transformationId ? (
+              <a href={hrefTo("transformations", transformationId)}>
+                <Name>{transformationName}</Name>
+              </a>
+            ) : (
+              destinationTexts.passThrough
+            ),
+          ],
+          [
+            commonTexts.sources,
+            props.sources.map(({ name }) => name).join(", ") || commonTexts.none,
+          ],
+        ]}
+      />
+    </Panel>
+  );
+}
+
+function DestinationActions(props: {
+  id: string;
+  destination: Destination | undefined;
+  tag: string | undefined;
+  reload: () => Promise<void>;
+}) {
+  const { id, destination, tag, reload } = props;
   return (
     <>
       <a class="button" href={hrefTo("events", { destinationId: id })}>
-        Live tail
+        {commonTexts.liveTail}
       </a>
       <a class="button" href={hrefTo("replays", "new", { destinationId: id })}>
-        Replay events
+        {commonTexts.replayEvents}
       </a>
-      <DeleteButton
-        noun="destination"
-        name={name}
-        consequence="Its connections and its dead letters are deleted, and its pending events are not delivered. Its transformation is kept."
-        remove={async () => {
-          await client.call("DELETE /v2/destinations/{id}", { params: { id } });
-          navigate(hrefTo("destinations"));
-        }}
-      />
+      {destination && (
+        <ActionMenu>
+          <a class="button plain" href={hrefTo("destinations", "new", { copyOf: id })}>
+            <Icon name="copy" />
+            {destinationTexts.duplicate}
+          </a>
+          <DeleteButton
+            noun={destinationTexts.destinationNoun}
+            name={destination.name}
+            consequence={destinationTexts.deleteConsequence}
+            remove={async () => {
+              const input = { params: { id }, ifMatch: tag };
+              await reloadIfChanged(client.call("DELETE /v2/destinations/{id}", input), reload);
+              navigate(hrefTo("destinations"));
+            }}
+          />
+        </ActionMenu>
+      )}
     </>
   );
 }
 
-function DestinationFacts(props: { destination: Destination; reload: () => Promise<void> }) {
+function DestinationFacts(props: PartProps) {
   const { id, type, enabled, createdAt, updatedAt } = props.destination;
   return (
-    <Panel title="Destination">
+    <Panel title={commonTexts.destination}>
       <Switch
         on={enabled}
         needs="workspace:admin"
         onChange={async (on) => {
-          const body = { enabled: on };
-          await client.call("PUT /v2/destinations/{id}", { params: { id }, body });
+          await saveValues({
+            base: { enabled },
+            tag: props.tag,
+            yours: { enabled: on },
+            send: (body, ifMatch) =>
+              client.call("PUT /v2/destinations/{id}", { params: { id }, body, ifMatch }),
+            valuesOf: (now: { destination: Destination }) => ({
+              enabled: now.destination.enabled,
+            }),
+          });
           await props.reload();
         }}
       >
-        {enabled ? "Enabled" : "Paused: new events are skipped"}
+        {enabled ? commonTexts.enabled : destinationTexts.pausedEffect}
       </Switch>
       <FactList
         facts={[
-          ["Type", type],
-          ["Id", <CopyableCode value={id} name="id" />],
-          ["Created", <Time at={createdAt} />],
-          ["Updated", <Time at={updatedAt} />],
+          [destinationTexts.type, type],
+          [commonTexts.id, <CopyableCode value={id} name={commonTexts.idNoun} />],
+          [commonTexts.created, <Time at={createdAt} />],
+          [commonTexts.updated, <Time at={updatedAt} />],
         ]}
       />
     </Panel>

@@ -1,61 +1,132 @@
-import { useState } from "preact/hooks";
+import { Button } from "../components/button.tsx";
+import { FieldConflicts } from "../components/forms/field-conflicts.tsx";
 import { TextField } from "../components/forms/fields.tsx";
 import { Form } from "../components/forms/form.tsx";
-import { type FormValues, SchemaForm } from "../components/forms/schema-form.tsx";
-import { Panel, SkeletonLine } from "../components/layout.tsx";
+import { type JsonSchema, labelOf } from "../components/forms/json-schema.ts";
+import { SchemaForm } from "../components/forms/schema-form.tsx";
+import { hasSecret, storedValues } from "../components/forms/stored-values.ts";
+import { useSave } from "../components/forms/use-save.ts";
+import { Badge, Panel, SkeletonLine } from "../components/layout.tsx";
 import { Loaded } from "../components/loaded.tsx";
 import { showToast } from "../components/toasts.ts";
+import { useKeptValues } from "../data/kept-values.ts";
 import type { Destination } from "../data/model.ts";
+import type { Values } from "../data/save.ts";
 import { client } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
+import { commonTexts } from "../texts/common.ts";
+import { conflictTexts } from "../texts/conflicts.ts";
+import { destinationTexts } from "../texts/destinations.ts";
 import { listDestinationTypes } from "./destination-types.ts";
+import { useSettingsTest } from "./use-settings-test.tsx";
 
-/** Form that edits a destination's settings. An empty secret field keeps the stored secret. */
-export function DestinationSettings(props: {
+interface SettingsProps {
   destination: Destination;
+  /** Header ETag of the destination's state. */
+  tag: string | undefined;
   reload: () => Promise<void>;
-}) {
-  const { id, type, ...stored } = props.destination;
-  const types = useResource(listDestinationTypes, []);
-  const [name, setName] = useState(stored.name);
-  const [config, setConfig] = useState<FormValues>(stored.config);
+}
 
+/** Panel with the form that edits a destination's settings. */
+export function DestinationSettings(props: SettingsProps) {
+  const types = useResource(listDestinationTypes, []);
+  const type = props.destination.type.toLowerCase();
   return (
-    <Panel title="Settings">
+    <Panel title={commonTexts.settings}>
       <Loaded resource={types} placeholder={<SkeletonLine />}>
         {(loaded) => (
-          <Form
-            isNarrow
-            action="Save settings"
-            onSubmit={async () => {
-              const input = { params: { id }, body: { name, config } };
-              await client.call("PUT /v2/destinations/{id}", input);
-              showToast("Settings saved; they apply from the next delivery");
-              await props.reload();
-            }}
-          >
-            {(errorAt) => (
-              <>
-                <TextField
-                  label="Name"
-                  value={name}
-                  onInput={setName}
-                  required
-                  error={errorAt("/name")}
-                />
-                <SchemaForm
-                  schema={loaded.find((it) => it.type === type.toLowerCase())?.config ?? {}}
-                  values={config}
-                  onChange={setConfig}
-                  path="/config"
-                  errorAt={errorAt}
-                  hasStoredSecrets
-                />
-              </>
-            )}
-          </Form>
+          <SettingsForm {...props} schema={loaded.find((it) => it.type === type)?.config ?? {}} />
         )}
       </Loaded>
     </Panel>
   );
+}
+
+/** Form that edits a destination's settings. A blank secret field keeps the stored secret. */
+function SettingsForm(props: SettingsProps & { schema: JsonSchema }) {
+  const { destination, schema, tag, reload } = props;
+  const params = { id: destination.id };
+  const form = useKeptValues(`destination/${destination.id}`, { base: valuesOf(destination), tag });
+  const { name = "", ...config } = form.values;
+  const { save, conflict } = useSave({
+    base: form.base,
+    tag: form.tag,
+    send: ({ name, ...config }, ifMatch) => {
+      const body = { name: name as string, config: withoutPrefix(config) };
+      return client.call("PUT /v2/destinations/{id}", { params, body, ifMatch });
+    },
+    valuesOf: (current: { destination: Destination }) => valuesOf(current.destination),
+    labelOf: (key) =>
+      key === "name"
+        ? commonTexts.name
+        : (schema.properties?.[configKey(key)]?.title ?? labelOf(configKey(key))),
+    isSecret: (key) => hasSecret(schema.properties?.[configKey(key)] ?? {}),
+  });
+  const test = useSettingsTest({
+    type: destination.type,
+    config: withoutPrefix(config),
+    destinationId: destination.id,
+  });
+
+  return (
+    <Form
+      isNarrow
+      action={destinationTexts.saveSettings}
+      trial={test.trial}
+      onSubmit={async () => {
+        if (!(await save(form.values))) return;
+        form.discard();
+        showToast(destinationTexts.settingsSaved);
+        await reload();
+      }}
+    >
+      {(errorAt) => (
+        <>
+          {form.isEdited && (
+            <p class="row">
+              <Badge tone="warn">{conflictTexts.unsavedChanges}</Badge>
+              <Button compact kind="plain" onClick={form.discard}>
+                {conflictTexts.discardChanges}
+              </Button>
+            </p>
+          )}
+          <TextField
+            label={commonTexts.name}
+            value={name as string}
+            onInput={(next) => form.edit({ ...form.values, name: next })}
+            required
+            error={errorAt("/name")}
+          />
+          <SchemaForm
+            schema={schema}
+            values={withoutPrefix(config)}
+            onChange={(next) => form.edit({ name, ...withPrefix(next) })}
+            path="/config"
+            errorAt={errorAt}
+            stored={storedValues(destination.config, destination.secretsSet)}
+            isNew={false}
+            foldsAdvanced
+          />
+          {test.result}
+          {conflict && <FieldConflicts {...conflict} />}
+        </>
+      )}
+    </Form>
+  );
+}
+
+/** Prefix of the settings of a config among the values of the form, beside the name. */
+const CONFIG = "config.";
+const configKey = (key: string) => key.slice(CONFIG.length);
+
+function valuesOf({ name, config }: Pick<Destination, "name" | "config">): Values {
+  return { name, ...withPrefix(config) };
+}
+
+function withPrefix(config: Values): Values {
+  return Object.fromEntries(Object.entries(config).map(([key, value]) => [CONFIG + key, value]));
+}
+
+function withoutPrefix(values: Values): Values {
+  return Object.fromEntries(Object.entries(values).map(([key, value]) => [configKey(key), value]));
 }

@@ -1,7 +1,7 @@
-import type { JsonSchema } from "../components/forms/schema-form.tsx";
+import type { JsonSchema } from "../components/forms/json-schema.ts";
 import { client } from "../data/session.ts";
 
-interface DestinationType {
+export interface DestinationType {
   type: string;
   config: JsonSchema;
 }

@@ -6,6 +6,7 @@ import type { Destination } from "../data/model.ts";
 import { client } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
 import { hrefTo } from "../router.ts";
+import { destinationTexts } from "../texts/destinations.ts";
 
 /**
  * Select for the transformation that the destination is linked to. A destination has at most one.
@@ -16,7 +17,8 @@ export function LinkedTransformation(props: {
 }) {
   const { destination, reload } = props;
   const { value: transformations = [] } = useResource(
-    async () => (await client.call("GET /transformations")).transformations,
+    async () =>
+      (await client.call("GET /transformations", { query: { code: false } })).transformations,
     [destination.id],
   );
   const [selected, setSelected] = useState<string>();
@@ -36,17 +38,19 @@ export function LinkedTransformation(props: {
 
   return (
     <Panel
-      title="Transformation"
+      title={destinationTexts.transformation}
       actions={
-        current !== "" && <a href={hrefTo("transformations", current)}>Open in the editor</a>
+        current !== "" && (
+          <a href={hrefTo("transformations", current)}>{destinationTexts.openInTheEditor}</a>
+        )
       }
     >
       <div class="row">
         <SelectField
-          label="Transformation"
+          label={destinationTexts.transformation}
           value={next}
           options={[
-            { value: "", text: "None (pass-through)" },
+            { value: "", text: destinationTexts.passThrough },
             ...includeCurrent(optionsOf(transformations), current),
           ]}
           onChange={setSelected}
@@ -59,7 +63,7 @@ export function LinkedTransformation(props: {
             needs={["transformations:connect", "destinations:connect"]}
             onClick={apply}
           >
-            {next === "" ? "Remove" : "Apply"}
+            {next === "" ? destinationTexts.remove : destinationTexts.apply}
           </Button>
         </div>
       )}

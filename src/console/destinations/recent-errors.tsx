@@ -7,22 +7,28 @@ import { client, missingPermission } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
 import { pluralize } from "../format.ts";
 import { hrefTo } from "../router.ts";
+import { commonTexts } from "../texts/common.ts";
+import { destinationTexts } from "../texts/destinations.ts";
 
 const POLL_MS = 10_000;
 const SHOWN_MAX = 5;
 
 const columns: Column<DeadLetterGroup>[] = [
   {
-    title: "Reason",
+    title: commonTexts.reason,
     kind: "name",
     cell: ({ id, destinationId, reason }) => (
-      <a class="bad" href={hrefTo("dead-letters", { destinationId, groupId: id })}>
+      <a class="bad clamp" href={hrefTo("dead-letters", { destinationId, groupId: id })}>
         {reason}
       </a>
     ),
   },
-  { title: "Events", kind: "number narrow", cell: ({ count }) => pluralize(count, "event") },
-  { title: "Last", kind: "narrow", cell: ({ lastAt }) => <Time at={lastAt} /> },
+  {
+    title: commonTexts.events,
+    kind: "number narrow",
+    cell: ({ count }) => pluralize(count, "event"),
+  },
+  { title: destinationTexts.last, kind: "narrow", cell: ({ lastAt }) => <Time at={lastAt} /> },
 ];
 
 /**
@@ -42,21 +48,24 @@ export function RecentErrors({ destinationId }: { destinationId: string }) {
   );
   return (
     <Panel
-      title="Errors"
+      title={destinationTexts.errors}
       flush
-      actions={<a href={hrefTo("dead-letters", { destinationId })}>Dead letters</a>}
+      actions={<a href={hrefTo("dead-letters", { destinationId })}>{commonTexts.deadLetters}</a>}
     >
       <ErrorNotice error={error} retry={reload} />
       <Table
-        label="Errors"
+        label={destinationTexts.errors}
         columns={columns}
         rows={value?.slice(0, SHOWN_MAX)}
         keyOf={({ id }) => id}
         empty={
-          <EmptyState icon="check" title={permission ? "Errors hidden" : "No failed events"}>
+          <EmptyState
+            icon="check"
+            title={permission ? destinationTexts.errorsHidden : destinationTexts.noFailedEvents}
+          >
             {permission
-              ? `Dead letters require ${permission}.`
-              : "Events that fail in the transformation or cannot be delivered become dead letters."}
+              ? destinationTexts.lettersRequire(permission)
+              : destinationTexts.noErrorsHint}
           </EmptyState>
         }
       />

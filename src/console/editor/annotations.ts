@@ -1,6 +1,7 @@
 import { type Diagnostic, lintGutter, setDiagnostics } from "@codemirror/lint";
 import { type EditorState, StateEffect, StateField, type Text } from "@codemirror/state";
 import { Decoration, type DecorationSet, EditorView, WidgetType } from "@codemirror/view";
+import { codeTexts } from "../texts/code.ts";
 
 /**
  * An error or log line of a run, shown at its position in the code. Lines and columns count from 1.
@@ -75,7 +76,7 @@ function widgetsOf({ doc }: EditorState, annotations: readonly Annotation[]): De
 
 function logText(logs: readonly Annotation[]): string {
   const texts = logs.slice(0, LOGS_SHOWN).map(({ text }) => text.slice(0, LOG_CHARS_SHOWN));
-  const more = logs.length > LOGS_SHOWN ? [`and ${logs.length - LOGS_SHOWN} more`] : [];
+  const more = logs.length > LOGS_SHOWN ? [codeTexts.moreLogs(logs.length - LOGS_SHOWN)] : [];
   return [...texts, ...more].join("  ·  ");
 }
 

@@ -1,3 +1,6 @@
+import { isolateHistory } from "@codemirror/commands";
+import { diff } from "@codemirror/merge";
+import type { ChangeSpec } from "@codemirror/state";
 import type { EditorView } from "@codemirror/view";
 import { useEffect, useRef } from "preact/hooks";
 import { type Annotation, annotate } from "./annotations.ts";
@@ -11,6 +14,8 @@ interface Props {
   onChange: (value: string) => void;
   onRun?: () => void;
   onSave?: () => void;
+  /** Called when the user presses `Shift+Alt+F`. */
+  onFormat?: (() => void) | undefined;
   annotations?: readonly Annotation[];
   completionData?: CompletionData;
   /**
@@ -49,6 +54,7 @@ export function CodeEditor(props: Props) {
       },
       onRun: () => latest.current.onRun?.(),
       onSave: () => latest.current.onSave?.(),
+      onFormat: () => latest.current.onFormat?.(),
       ...(completionData && {
         completionData: () => latest.current.completionData ?? completionData,
       }),
@@ -65,7 +71,11 @@ export function CodeEditor(props: Props) {
     const editor = view.current!;
     const { doc } = editor.state;
     if (at >= 0 || doc.toString() === value) return;
-    editor.dispatch({ changes: { from: 0, to: doc.length, insert: value } });
+    editor.dispatch({
+      changes: changesTo(doc.toString(), value),
+      annotations: isolateHistory.of("full"),
+      userEvent: "input.replace",
+    });
   }, [value]);
 
   useEffect(() => annotate(view.current!, annotations), [annotations]);
@@ -80,4 +90,19 @@ export function CodeEditor(props: Props) {
   }, [position]);
 
   return <div class="editor" ref={host} />;
+}
+
+/**
+ * Maximum number of steps of the search for a difference. Beyond it, the difference is correct, but
+ * is longer than necessary.
+ */
+const DIFF_STEPS_MAX = 500;
+
+/** Returns the changes that make one text of another. Cursor and marks between them stay in place. */
+function changesTo(before: string, after: string): ChangeSpec[] {
+  return diff(before, after, { scanLimit: DIFF_STEPS_MAX }).map(({ fromA, toA, fromB, toB }) => ({
+    from: fromA,
+    to: toA,
+    insert: after.slice(fromB, toB),
+  }));
 }

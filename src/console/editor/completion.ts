@@ -1,4 +1,5 @@
 import type { Completion, CompletionContext, CompletionResult } from "@codemirror/autocomplete";
+import { metadataFunction, metadataKeys, providedFunctions } from "../texts/user-code-functions.ts";
 
 /** Data from outside the edited code that code completion uses. */
 export interface CompletionData {
@@ -9,24 +10,6 @@ export interface CompletionData {
   credentials: readonly string[];
   libraries: readonly { importName: string; exports: readonly string[] }[];
 }
-
-/** Keys of the object that `metadata(event)` returns in user code. */
-export const metadataKeys = [
-  "sourceId",
-  "sourceName",
-  "sourceType",
-  "workspaceId",
-  "destinationId",
-  "destinationName",
-  "destinationType",
-  "messageId",
-  "rudderId",
-  "receivedAt",
-  "eventName",
-  "eventType",
-  "transformationId",
-  "transformationVersionId",
-] as const;
 
 /**
  * Matches a path to a field and the typed prefix of the field, such as `event.properties.na` or
@@ -152,15 +135,15 @@ function sampleText(value: unknown): string {
   return text.length > SAMPLE_CHARS ? `${text.slice(0, SAMPLE_CHARS - 1)}…` : text;
 }
 
-const globalNames: Record<CompletionData["language"], readonly string[]> = {
-  javascript: ["log", "getCredential", "metadata", "fetch", "fetchV2", "geolocation"],
-  python: ["log", "getCredential", "metadata"],
-};
+function globalNames(language: CompletionData["language"]): string[] {
+  const functions = [metadataFunction, ...providedFunctions];
+  return functions.filter((it) => it.signatures[language] !== undefined).map(({ name }) => name);
+}
 
 function completeGlobal({ before, pos, data }: CompletionInput): CompletionResult | null {
   const [, typed = ""] = /(?:^|[^\w$.])([\w$]*)$/.exec(before) ?? [];
   if (/[.\w$]$/.test(before) && typed === "") return null;
-  return completionResult(pos, typed, [...globalNames[data.language], "event"], "provided");
+  return completionResult(pos, typed, [...globalNames(data.language), "event"], "provided");
 }
 
 function completionResult(

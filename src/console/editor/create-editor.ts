@@ -8,6 +8,7 @@ import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirro
 import { javascript } from "@codemirror/lang-javascript";
 import { python } from "@codemirror/lang-python";
 import { bracketMatching, indentOnInput, indentUnit } from "@codemirror/language";
+import { search, searchKeymap } from "@codemirror/search";
 import { EditorState, Prec } from "@codemirror/state";
 import {
   drawSelection,
@@ -19,6 +20,7 @@ import {
 } from "@codemirror/view";
 import { annotationExtensions } from "./annotations.ts";
 import { type CompletionData, completionSource } from "./completion.ts";
+import { markSpecialCharacters } from "./mark-special-characters.ts";
 import { theme } from "./theme.ts";
 
 export type EditorLanguage = "javascript" | "python" | "json";
@@ -32,6 +34,8 @@ interface EditorOptions {
   onRun(): void;
   /** Called when the user presses `Cmd/Ctrl+S`. */
   onSave(): void;
+  /** Called when the user presses `Shift+Alt+F`. */
+  onFormat(): void;
   completionData?: () => CompletionData;
 }
 
@@ -54,6 +58,7 @@ export function createEditor(root: ShadowRoot, text: string, options: EditorOpti
   const shortcuts = [
     { key: "Mod-Enter", run: handled(options.onRun) },
     { key: "Mod-s", run: handled(options.onSave), preventDefault: true },
+    { key: "Shift-Alt-f", run: handled(options.onFormat), preventDefault: true },
   ];
   return new EditorView({
     root,
@@ -74,6 +79,7 @@ export function createEditor(root: ShadowRoot, text: string, options: EditorOpti
         keymap.of([
           ...closeBracketsKeymap,
           ...defaultKeymap,
+          ...searchKeymap,
           ...historyKeymap,
           ...completionKeymap,
           indentWithTab,
@@ -81,7 +87,14 @@ export function createEditor(root: ShadowRoot, text: string, options: EditorOpti
         ...languageExtensions(language),
         theme,
         annotationExtensions,
-        EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false" }),
+        markSpecialCharacters,
+        search({ top: true }),
+        replaceSelection,
+        EditorView.contentAttributes.of({
+          "aria-label": label,
+          spellcheck: "false",
+          tabindex: "0",
+        }),
         EditorView.updateListener.of((update) => {
           if (update.docChanged) options.onChange(update.state.doc.toString());
         }),
@@ -89,6 +102,29 @@ export function createEditor(root: ShadowRoot, text: string, options: EditorOpti
     }),
   });
 }
+
+/**
+ * Replaces the selection by typed text. Chromium would keep the look of the replaced text in a
+ * `style` attribute, which the content security policy refuses.
+ */
+const replaceSelection = EditorView.domEventHandlers({
+  beforeinput(event, view) {
+    const { data: text, inputType } = event;
+    const { main } = view.state.selection;
+    if (inputType !== "insertText" || text === null || view.composing || main.empty) return false;
+    event.preventDefault();
+    const insert = () =>
+      view.state.update(view.state.replaceSelection(text), { userEvent: "input.type" });
+    const handlers = view.state.facet(EditorView.inputHandler);
+    if (handlers.some((handle) => handle(view, main.from, main.to, text, insert))) return true;
+    view.dispatch(insert(), { scrollIntoView: true });
+    return true;
+  },
+  compositionstart(_, view) {
+    if (!view.state.selection.main.empty) view.dispatch(view.state.replaceSelection(""));
+    return false;
+  },
+});
 
 function completionSourceOf(data: () => CompletionData) {
   const autocomplete = completionSource(data);

@@ -3,6 +3,7 @@ import { EditorState, type Extension } from "@codemirror/state";
 import { EditorView, lineNumbers } from "@codemirror/view";
 import { useEffect, useRef } from "preact/hooks";
 import { type EditorLanguage, languageExtensions } from "./create-editor.ts";
+import { markSpecialCharacters } from "./mark-special-characters.ts";
 import { theme } from "./theme.ts";
 
 interface DiffSide {
@@ -59,7 +60,8 @@ function unified(root: ShadowRoot, { before, after, language }: DiffProps): Edit
 
 type DiffProps = Parameters<typeof Diff>[0];
 
-function readOnlyExtensions(label: string, language: EditorLanguage): Extension {
+/** Extensions of an editor whose text cannot be changed. */
+export function readOnlyExtensions(label: string, language: EditorLanguage): Extension {
   return [
     lineNumbers(),
     languageExtensions(language),
@@ -67,8 +69,14 @@ function readOnlyExtensions(label: string, language: EditorLanguage): Extension 
     EditorView.lineWrapping,
     EditorState.readOnly.of(true),
     EditorView.editable.of(false),
-    // The text is read-only, so that its role is a region instead of a text box. It needs focus
-    // for scrolling by keyboard.
-    EditorView.contentAttributes.of({ "aria-label": label, tabindex: "0", role: "region" }),
+    markSpecialCharacters,
+    // It needs focus for scrolling by keyboard. CodeMirror sets `aria-multiline`, which only a text
+    // box may have.
+    EditorView.contentAttributes.of({
+      "aria-label": label,
+      "aria-readonly": "true",
+      role: "textbox",
+      tabindex: "0",
+    }),
   ];
 }

@@ -12,6 +12,7 @@ const editorTheme = EditorView.theme({
     backgroundColor: "var(--surface)",
     fontSize: "13px",
     minHeight: "inherit",
+    height: "100%",
   },
   "&.cm-focused": { outline: "2px solid var(--accent)", outlineOffset: "-2px" },
   ".cm-scroller": { flexGrow: "1", fontFamily: "var(--mono)", lineHeight: "20px" },
@@ -40,6 +41,23 @@ const editorTheme = EditorView.theme({
   ".cm-completionDetail": { color: "inherit", fontStyle: "normal", opacity: "0.8" },
   ".cm-diagnostic": { fontFamily: "var(--mono)", whiteSpace: "pre-wrap" },
   ".cm-diagnostic-error": { borderLeftColor: "var(--bad)" },
+  ".cm-specialChar": {
+    margin: "0 1px",
+    padding: "0 3px",
+    borderRadius: "3px",
+    backgroundColor: "var(--bad-soft)",
+    color: "var(--bad)",
+    unicodeBidi: "isolate",
+  },
+  ".cm-panels": { backgroundColor: "var(--sunken)", color: "var(--text)" },
+  ".cm-panels.cm-panels-top": { borderBottom: "1px solid var(--line)" },
+  ".cm-panel.cm-search label, .cm-panel button, .cm-panel input": { color: "var(--text)" },
+  ".cm-panel .cm-textfield, .cm-panel .cm-button": {
+    border: "1px solid var(--line)",
+    background: "var(--surface)",
+  },
+  ".cm-searchMatch": { backgroundColor: "light-dark(#ffe9a8, #5c4a00)" },
+  ".cm-searchMatch.cm-searchMatch-selected": { outline: "2px solid var(--accent)" },
   ".cm-log": {
     marginLeft: "24px",
     padding: "0 6px",
@@ -59,6 +77,11 @@ const editorTheme = EditorView.theme({
   ".cm-changedLine, .cm-insertedLine": { backgroundColor: "var(--good-soft) !important" },
   "&.cm-merge-a .cm-changedLine, .cm-deletedChunk, .cm-deletedLine": {
     backgroundColor: "var(--bad-soft) !important",
+  },
+  // The default background leaves too little contrast.
+  "&.cm-merge-b .cm-deletedText": {
+    background: "none",
+    textDecoration: "underline 2px var(--bad)",
   },
   ".cm-collapsedLines": { background: "var(--sunken)", color: "var(--quiet)" },
   // Most systems have no font with the default symbols.

@@ -1,89 +1,135 @@
+import { useState } from "preact/hooks";
+import { ErrorNotice } from "../components/error-notice.tsx";
 import { Badge, EmptyState } from "../components/layout.tsx";
-import { type Column, Table } from "../components/table.tsx";
-import type { DestinationOverview, Overview } from "../data/model.ts";
+import { Name } from "../components/name.tsx";
+import { SearchField } from "../components/search-field.tsx";
+import { type Column, Pagination, Table } from "../components/table.tsx";
+import type { ConnectionRow } from "../data/model.ts";
+import { client } from "../data/session.ts";
+import { useResource } from "../data/use-resource.ts";
 import { DestinationStateBadge } from "../destinations/destination-state.tsx";
 import { formatCount, formatDuration, formatRate } from "../format.ts";
 import { hrefTo } from "../router.ts";
+import { commonTexts } from "../texts/common.ts";
+import { overviewTexts } from "../texts/overview.ts";
 
-type ConnectionFigures = Overview["connections"][number] & {
-  source: string;
-  destination: DestinationOverview | undefined;
-};
+const POLL_MS = 5_000;
+const PAGE_ITEMS = 25;
 
-const columns: Column<ConnectionFigures>[] = [
+const columns: Column<ConnectionRow>[] = [
   {
-    title: "From",
+    title: commonTexts.from,
     kind: "name",
-    cell: ({ sourceId, source }) => <a href={hrefTo("sources", sourceId)}>{source}</a>,
-  },
-  {
-    title: "To",
-    kind: "name",
-    cell: ({ destinationId, destination }) => (
-      <a href={hrefTo("destinations", destinationId)}>{destination?.name ?? destinationId}</a>
+    cell: ({ sourceId, sourceName }) => (
+      <a href={hrefTo("sources", sourceId)}>
+        <Name>{sourceName}</Name>
+      </a>
     ),
   },
   {
-    title: "State",
+    title: commonTexts.to,
+    kind: "name",
+    cell: ({ destinationId, destinationName }) => (
+      <a href={hrefTo("destinations", destinationId)}>
+        <Name>{destinationName}</Name>
+      </a>
+    ),
+  },
+  {
+    title: commonTexts.state,
     kind: "narrow",
-    cell: ({ enabled, destination, rates }) =>
+    cell: ({ enabled, destinationState, rejecting }) =>
       enabled ? (
-        <DestinationStateBadge state={destination?.state ?? "ok"} failed={rates.failed} />
+        <DestinationStateBadge state={destinationState} isRejecting={rejecting} />
       ) : (
-        <Badge>Disabled</Badge>
+        <Badge>{commonTexts.disabled}</Badge>
       ),
   },
-  { title: "Received", kind: "number narrow", cell: ({ rates }) => formatRate(rates.received) },
-  { title: "Delivered", kind: "number narrow", cell: ({ rates }) => formatRate(rates.delivered) },
-  { title: "Dropped", kind: "number narrow", cell: ({ rates }) => formatRate(rates.dropped) },
   {
-    title: "Failed",
+    title: commonTexts.received,
+    kind: "number narrow",
+    cell: ({ rates }) => formatRate(rates.received),
+  },
+  {
+    title: commonTexts.delivered,
+    kind: "number narrow",
+    cell: ({ rates }) => formatRate(rates.delivered),
+  },
+  {
+    title: commonTexts.dropped,
+    kind: "number narrow",
+    cell: ({ rates }) => formatRate(rates.dropped),
+  },
+  {
+    title: commonTexts.failed,
     kind: "number narrow",
     cell: ({ rates }) => (
       <span class={rates.failed > 0 ? "bad" : undefined}>{formatRate(rates.failed)}</span>
     ),
   },
   {
-    title: "Pending",
+    title: commonTexts.pending,
     kind: "number narrow",
-    cell: ({ destination }) => formatCount(destination?.lagEvents ?? 0),
+    cell: ({ lagEvents }) => formatCount(lagEvents),
   },
   {
-    title: "Oldest pending",
+    title: commonTexts.oldestPending,
     kind: "number narrow",
-    cell: ({ destination }) =>
-      destination?.lagEvents ? formatDuration(destination.lagSeconds) : "–",
+    cell: ({ lagEvents, lagSeconds }) =>
+      lagEvents > 0 ? formatDuration(lagSeconds) : commonTexts.noFigure,
   },
 ];
 
-/** Table with the event rates of each connection. */
-export function ConnectionTable({ overview }: { overview: Overview }) {
-  const sources = new Map(overview.sources.map((it) => [it.id, it.name]));
-  const destinations = new Map(overview.destinations.map((it) => [it.id, it]));
-  const rows = overview.connections.map((it) => ({
-    ...it,
-    source: sources.get(it.sourceId) ?? it.sourceId,
-    destination: destinations.get(it.destinationId),
-  }));
+/** Table with the event rates of all connections, in pages; those that fail come first. */
+export function ConnectionTable() {
+  const [text, setText] = useState("");
+  const [page, setPage] = useState(1);
+  const { value, error, reload } = useResource(
+    () => client.call("GET /v2/status/connections", { query: { page, count: PAGE_ITEMS, text } }),
+    [page, text],
+    POLL_MS,
+  );
   return (
-    <Table
-      label="Connections"
-      columns={columns}
-      rows={rows}
-      keyOf={({ id }) => id}
-      empty={
-        <EmptyState
-          icon="link"
-          title="No connections yet"
-          action={
-            <a class="button" href={hrefTo("sources")}>
-              Sources
-            </a>
-          }
-        >
-          A connected destination receives the events of the source from that moment.
-        </EmptyState>
-      }
-    />
+    <>
+      <ErrorNotice error={error} retry={reload} />
+      {(text !== "" || (value?.total ?? 0) > PAGE_ITEMS) && (
+        <header>
+          <SearchField
+            label={overviewTexts.searchConnections}
+            value={text}
+            onInput={(typed) => {
+              setText(typed);
+              setPage(1);
+            }}
+          />
+        </header>
+      )}
+      <Table
+        label={overviewTexts.connections}
+        columns={columns}
+        rows={value?.connections}
+        keyOf={({ id }) => id}
+        empty={
+          text === "" ? (
+            <EmptyState
+              icon="link"
+              title={overviewTexts.noConnectionsYet}
+              action={
+                <a class="button" href={hrefTo("sources")}>
+                  {commonTexts.sources}
+                </a>
+              }
+            >
+              {overviewTexts.noConnectionsHint}
+            </EmptyState>
+          ) : (
+            <EmptyState icon="search" title={commonTexts.noResultsFor(text)}>
+              {commonTexts.noResultsHint}
+            </EmptyState>
+          )
+        }
+      />
+      <Pagination page={page} pageItems={PAGE_ITEMS} total={value?.total} onChange={setPage} />
+    </>
   );
 }

@@ -1,10 +1,13 @@
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import { Badge } from "../components/layout.tsx";
+import { Name } from "../components/name.tsx";
 import type { Overview } from "../data/model.ts";
 import { DestinationStateBadge } from "../destinations/destination-state.tsx";
-import { formatCompact, formatDuration, formatRate } from "../format.ts";
+import { formatRate } from "../format.ts";
 import { hrefTo } from "../router.ts";
+import { commonTexts } from "../texts/common.ts";
+import { overviewTexts } from "../texts/overview.ts";
 import { buildFlowGraph, type FlowEdge, PASS_THROUGH } from "./flow-graph.ts";
 
 /**
@@ -25,59 +28,85 @@ export function FlowGraphView({ overview }: { overview: Overview }) {
     [overview],
   );
   const height = Math.max(sources.length, transformations.length, destinations.length) * ROW_HEIGHT;
+  const { totals } = overview;
   return (
-    <div class="graph">
-      <Nodes title="Sources">
-        {sources.map(({ id, name, enabled, receivedPerSecond }) => (
-          <Node key={id} href={hrefTo("sources", id)} name={name}>
-            {enabled ? (
-              <span class="tabular">{formatRate(receivedPerSecond)}</span>
-            ) : (
-              <Badge>Disabled</Badge>
-            )}
-          </Node>
-        ))}
-      </Nodes>
-      <Edges edges={edges[0]} height={height} />
-      <Nodes title="Transformations">
-        {transformations.map(({ id, transformation }) =>
-          id === PASS_THROUGH ? (
-            <li key={id} class="node pass-through">
-              <span class="quiet">No transformation</span>
-            </li>
-          ) : (
-            <Node key={id} href={hrefTo("transformations", id)} name={transformation?.name ?? id}>
-              {transformation?.suspended ? (
-                <Badge tone="bad">Suspended</Badge>
+    <>
+      {totals.destinations > destinations.length && (
+        <p class="quiet small">
+          {overviewTexts.graphCut(destinations.length, totals.destinations)}
+        </p>
+      )}
+      <div class="graph">
+        <Nodes
+          title={commonTexts.sources}
+          screen="sources"
+          hidden={totals.sources - sources.length}
+        >
+          {sources.map(({ id, name, enabled, receivedPerSecond }) => (
+            <Node key={id} href={hrefTo("sources", id)} name={name}>
+              {enabled ? (
+                <span class="tabular">{formatRate(receivedPerSecond)}</span>
               ) : (
-                <span>{transformation?.language === "javascript" ? "JavaScript" : "Python"}</span>
+                <Badge>{commonTexts.disabled}</Badge>
               )}
             </Node>
-          ),
-        )}
-      </Nodes>
-      <Edges edges={edges[1]} height={height} />
-      <Nodes title="Destinations">
-        {destinations.map(({ id, name, state, rates, lagEvents, lagSeconds }) => (
-          <Node key={id} href={hrefTo("destinations", id)} name={name}>
-            <DestinationStateBadge state={state} failed={rates.failed} />
-            {lagEvents > 0 && (
-              <span class="tabular cut">
-                {formatCompact(lagEvents)} pending, {formatDuration(lagSeconds)}
-              </span>
-            )}
-          </Node>
-        ))}
-      </Nodes>
-    </div>
+          ))}
+        </Nodes>
+        <Edges edges={edges[0]} height={height} />
+        <Nodes title={commonTexts.transformations}>
+          {transformations.map(({ id, transformation }) =>
+            id === PASS_THROUGH ? (
+              <li key={id} class="node pass-through">
+                <span class="quiet">{overviewTexts.noTransformation}</span>
+              </li>
+            ) : (
+              <Node key={id} href={hrefTo("transformations", id)} name={transformation?.name ?? id}>
+                {transformation?.suspended ? (
+                  <Badge tone="bad">{commonTexts.suspended}</Badge>
+                ) : (
+                  <span>
+                    {transformation?.language === "javascript"
+                      ? commonTexts.javaScript
+                      : commonTexts.python}
+                  </span>
+                )}
+              </Node>
+            ),
+          )}
+        </Nodes>
+        <Edges edges={edges[1]} height={height} />
+        <Nodes
+          title={commonTexts.destinations}
+          screen="destinations"
+          hidden={totals.destinations - destinations.length}
+        >
+          {destinations.map(({ id, name, state, rejecting, lagEvents, lagSeconds }) => (
+            <Node key={id} href={hrefTo("destinations", id)} name={name}>
+              <DestinationStateBadge state={state} isRejecting={rejecting} />
+              {lagEvents > 0 && (
+                <span class="tabular cut">{overviewTexts.pendingFor(lagEvents, lagSeconds)}</span>
+              )}
+            </Node>
+          ))}
+        </Nodes>
+      </div>
+    </>
   );
 }
 
-function Nodes({ title, children }: { title: string; children: ComponentChildren }) {
+function Nodes(props: {
+  title: string;
+  children: ComponentChildren;
+  /** Screen that lists all items of the column, and the number of items that the graph leaves out. */
+  screen?: string;
+  hidden?: number;
+}) {
+  const { title, children, screen = "", hidden = 0 } = props;
   return (
     <section aria-label={title}>
       <h3>{title}</h3>
       <ul>{children}</ul>
+      {hidden > 0 && <a href={hrefTo(screen)}>{overviewTexts.moreNodes(hidden)}</a>}
     </section>
   );
 }
@@ -87,7 +116,9 @@ function Node(props: { href: string; name: string; children: ComponentChildren }
   return (
     <li>
       <a class="node" href={href}>
-        <span class="cut">{name}</span>
+        <span class="cut">
+          <Name>{name}</Name>
+        </span>
         <span class="state">{children}</span>
       </a>
     </li>
@@ -124,7 +155,7 @@ function Edges({ edges, height }: { edges: readonly FlowEdge[]; height: number }
             {...labelPosition(edge)}
             class={edge.failed > 0 ? "failed" : undefined}
           >
-            {edge.failed > 0 ? `${formatRate(edge.failed)} failed` : formatRate(edge.rate)}
+            {edge.failed > 0 ? overviewTexts.failedRate(edge.failed) : formatRate(edge.rate)}
           </text>
         ))}
     </svg>

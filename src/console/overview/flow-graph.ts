@@ -35,7 +35,7 @@ interface FlowGraph {
 }
 
 /** Maximum number of nodes per column. The table below the graph lists all connections. */
-const ROWS_MAX = 24;
+const ROWS_MAX = 12;
 /** Id of the graph's node for destinations without a transformation. */
 export const PASS_THROUGH = "pass-through";
 
@@ -80,9 +80,7 @@ export function buildFlowGraph(overview: Overview): FlowGraph {
     failed: destination.rates.failed,
     isOff: destination.state === "paused" || destination.state === "unconnected",
     isDown:
-      destination.state === "down" ||
-      destination.state === "suspended" ||
-      destination.rates.failed > 0,
+      destination.state === "down" || destination.state === "suspended" || destination.rejecting,
   }));
 
   const fromSources = new Map<string, FlowEdge>();
@@ -91,12 +89,13 @@ export function buildFlowGraph(overview: Overview): FlowGraph {
     const destination = destinations.find(({ id }) => id === destinationId);
     if (from < 0 || destination === undefined) continue;
     const to = transformationRow(destination);
-    // Connections with the same source and the same transformation become one edge.
+    // Connections with the same source and the same transformation become one edge. Each counts all
+    // events of the source, which go to the transformation once.
     const before = fromSources.get(`${from} ${to}`);
     fromSources.set(`${from} ${to}`, {
       from,
       to,
-      rate: (before?.rate ?? 0) + rates.received,
+      rate: Math.max(before?.rate ?? 0, rates.received),
       failed: 0,
       isOff: !enabled && (before?.isOff ?? true),
       isDown: false,

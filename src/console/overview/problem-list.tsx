@@ -1,54 +1,87 @@
+import { useState } from "preact/hooks";
+import { Button } from "../components/button.tsx";
 import { Icon } from "../components/icon.tsx";
 import { Time } from "../components/time.tsx";
 import type { Overview } from "../data/model.ts";
 import { hrefTo } from "../router.ts";
+import { overviewTexts } from "../texts/overview.ts";
 
 type Problem = Overview["problems"][number];
 
-const SHOWN_MAX = 20;
+const SHOWN_FIRST = 8;
 const urgent = new Set<Problem["kind"]>(["not-ready", "destination-down", "suspended"]);
 
 /**
- * Shows the problems of the workspace in the order of the server's response, at most `SHOWN_MAX`.
+ * Shows the problems of the workspace, worst first as in the server's answer, each with its age and
+ * what to do. `total` is the number of all problems; those that the answer lacks are linked to.
  */
-export function ProblemList({ problems }: { problems: readonly Problem[] }) {
+export function ProblemList({ problems, total }: { problems: readonly Problem[]; total: number }) {
+  const [isWhole, setWhole] = useState(false);
   if (problems.length === 0) {
     return (
       <p class="no-issues">
         <span class="good">
           <Icon name="check" />
         </span>
-        No issues
+        {overviewTexts.noIssues}
       </p>
     );
   }
+  const shown = isWhole ? problems : problems.slice(0, SHOWN_FIRST);
+  const hidden = problems.length - shown.length;
   return (
-    <section class="panel" aria-label="Issues">
+    <section class="panel" aria-label={overviewTexts.issues}>
       <ul>
-        {problems.slice(0, SHOWN_MAX).map((problem) => (
-          <li class="entry" key={problem.kind + problem.message}>
-            <span class={urgent.has(problem.kind) ? "bad" : "warn"}>
-              <Icon name="alert" />
-            </span>
-            <a class="problem" href={problemHref(problem)}>
-              {problem.message}
-            </a>
-            {problem.since && (
-              <span class="quiet small">
-                since <Time at={problem.since} />
-              </span>
-            )}
-          </li>
+        {shown.map((problem) => (
+          <ProblemRow key={problem.kind + problem.message} problem={problem} />
         ))}
       </ul>
-      {problems.length > SHOWN_MAX && <p class="pages">{problems.length - SHOWN_MAX} more</p>}
+      {(hidden > 0 || total > problems.length) && (
+        <p class="pages">
+          {hidden > 0 && (
+            <Button compact onClick={() => setWhole(true)}>
+              {overviewTexts.showMore(hidden)}
+            </Button>
+          )}
+          {total > problems.length && (
+            <a href={hrefTo("destinations", { state: "failing" })}>
+              {overviewTexts.issuesNotShown(total - problems.length)}
+            </a>
+          )}
+        </p>
+      )}
     </section>
   );
 }
 
-function problemHref({ kind, destinationId, transformationId }: Problem): string {
+function ProblemRow({ problem }: { problem: Problem }) {
+  const { kind, message, destinationId, count, since } = problem;
+  return (
+    <li class="entry">
+      <span class={urgent.has(kind) ? "bad" : "warn"}>
+        <Icon name="alert" />
+      </span>
+      <a class="problem clamp" href={problemHref(problem)}>
+        {message}
+      </a>
+      {since && <span class="quiet small">{overviewTexts.since(<Time at={since} />)}</span>}
+      {count !== undefined && destinationId !== undefined && kind !== "dead-letters" && (
+        <a class="small" href={hrefTo("dead-letters", { destinationId })}>
+          {overviewTexts.deadLetters(count)}
+        </a>
+      )}
+      <a class="button tight" href={problemHref(problem)}>
+        {overviewTexts.actions[kind]}
+      </a>
+    </li>
+  );
+}
+
+function problemHref({ kind, destinationId, transformationId, sourceId }: Problem): string {
+  if (kind === "alert-receiver") return hrefTo("alerts", "receivers");
   if (kind === "dead-letters") return hrefTo("dead-letters", { destinationId });
   if (transformationId !== undefined) return hrefTo("transformations", transformationId);
   if (destinationId !== undefined) return hrefTo("destinations", destinationId);
+  if (sourceId !== undefined) return hrefTo("sources", sourceId);
   return hrefTo("system");
 }

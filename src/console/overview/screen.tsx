@@ -1,10 +1,14 @@
 import { EmptyState, Panel, ScreenHeader, StatList } from "../components/layout.tsx";
 import { Loaded } from "../components/loaded.tsx";
-import type { DestinationOverview, Overview } from "../data/model.ts";
+import type { Overview } from "../data/model.ts";
 import { client, missingPermission, session } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
 import { formatCount, formatDuration, formatRate } from "../format.ts";
+import { MetricCharts } from "../metrics/metric-charts.tsx";
 import { hrefTo } from "../router.ts";
+import { commonTexts } from "../texts/common.ts";
+import { metricTexts } from "../texts/metrics.ts";
+import { overviewTexts } from "../texts/overview.ts";
 import { ConnectionTable } from "./connection-table.tsx";
 import { FlowGraphView } from "./flow-graph-view.tsx";
 import { ProblemList } from "./problem-list.tsx";
@@ -16,14 +20,13 @@ export function Screen() {
   const permission = missingPermission("events:read");
   return (
     <>
-      <ScreenHeader title="Overview" />
+      <ScreenHeader title={commonTexts.overview} />
       {permission === undefined ? (
         <LiveOverview />
       ) : (
-        <EmptyState
-          icon="overview"
-          title={session.value?.workspace.name ?? "Overview"}
-        >{`Figures require ${permission}. The sidebar lists the other screens.`}</EmptyState>
+        <EmptyState icon="overview" title={session.value?.workspace.name ?? commonTexts.overview}>
+          {overviewTexts.figuresRequire(permission)}
+        </EmptyState>
       )}
     </>
   );
@@ -40,68 +43,68 @@ function OverviewPanels({ overview }: { overview: Overview }) {
   if (overview.totals.sources === 0 && overview.totals.destinations === 0) {
     return (
       <>
-        <ProblemList problems={overview.problems} />
+        <ProblemList problems={overview.problems} total={overview.totals.problems} />
         <FirstSteps />
       </>
     );
   }
   return (
     <>
-      <ProblemList problems={overview.problems} />
+      <ProblemList problems={overview.problems} total={overview.totals.problems} />
       <OverviewStats overview={overview} />
-      <Panel title="Event flow">
+      <MetricCharts kind="workspace" />
+      <Panel title={overviewTexts.eventFlow}>
         <FlowGraphView overview={overview} />
       </Panel>
-      <Panel title="Connections" flush>
-        <ConnectionTable overview={overview} />
+      <Panel title={overviewTexts.connections} flush>
+        <ConnectionTable />
       </Panel>
     </>
   );
 }
 
-function OverviewStats({ overview }: { overview: Overview }) {
-  const sum = (select: (it: DestinationOverview) => number) =>
-    overview.destinations.reduce((total, it) => total + select(it), 0);
-  const received = overview.sources.reduce((total, it) => total + it.receivedPerSecond, 0);
-  const oldest = Math.max(0, ...overview.destinations.map((it) => it.lagSeconds));
-  const pending = sum((it) => it.lagEvents);
+function OverviewStats({ overview: { totals } }: { overview: Overview }) {
+  const { rates, lagEvents, lagSeconds, deadLetters } = totals;
   const figures = [
-    ["Received", formatRate(received)],
-    ["Delivered", formatRate(sum((it) => it.rates.delivered))],
-    ["Failed", formatRate(sum((it) => it.rates.failed))],
-    ["Pending", formatCount(pending)],
-    ["Oldest pending", pending === 0 ? "–" : formatDuration(oldest)],
-    ["Dead letters", formatCount(overview.totals.deadLetters)],
+    [metricTexts.lastMinute(commonTexts.received), formatRate(rates.received)],
+    [metricTexts.lastMinute(commonTexts.delivered), formatRate(rates.delivered)],
+    [metricTexts.lastMinute(commonTexts.failed), formatRate(rates.failed)],
+    [commonTexts.pending, formatCount(lagEvents)],
+    [
+      commonTexts.oldestPending,
+      lagEvents === 0 ? commonTexts.noFigure : formatDuration(lagSeconds),
+    ],
+    [commonTexts.deadLetters, formatCount(deadLetters)],
   ] as const;
   return <StatList class="six" figures={figures} />;
 }
 
 const steps = [
   {
-    title: "Create a source",
-    text: "Your pages send its write key with each event.",
+    title: overviewTexts.stepSource,
+    text: overviewTexts.stepSourceHint,
     href: hrefTo("sources", "new"),
   },
   {
-    title: "Create a destination",
-    text: "It receives the events: a webhook, a database, Kafka, an object store or a file.",
+    title: overviewTexts.stepDestination,
+    text: overviewTexts.stepDestinationHint,
     href: hrefTo("destinations", "new"),
   },
   {
-    title: "Connect them, and send a test event",
-    text: "The page of the source shows its delivery.",
+    title: overviewTexts.stepTestEvent,
+    text: overviewTexts.stepTestEventHint,
     href: hrefTo("sources"),
   },
   {
-    title: "Write a transformation",
-    text: "JavaScript or Python that changes, drops or adds events.",
+    title: overviewTexts.stepTransformation,
+    text: overviewTexts.stepTransformationHint,
     href: hrefTo("transformations"),
   },
 ];
 
 function FirstSteps() {
   return (
-    <Panel title="First steps">
+    <Panel title={overviewTexts.firstSteps}>
       <ol class="first-steps">
         {steps.map(({ title, text, href }, index) => (
           <li key={title}>

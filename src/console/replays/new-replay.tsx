@@ -1,13 +1,15 @@
 import { useState } from "preact/hooks";
 import { Button } from "../components/button.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
-import { optionsOf, SelectField, TextField } from "../components/forms/fields.tsx";
+import { DateTimeField, optionsOf, SelectField, TextField } from "../components/forms/fields.tsx";
 import { useSubmit } from "../components/forms/use-submit.ts";
 import { Panel, ScreenHeader } from "../components/layout.tsx";
 import { showToast } from "../components/toasts.ts";
 import { client } from "../data/session.ts";
 import { useNames } from "../data/use-names.ts";
 import { hrefTo, navigate } from "../router.ts";
+import { commonTexts } from "../texts/common.ts";
+import { replayTexts } from "../texts/replays.ts";
 
 /** Texts of the form's fields. The request leaves out empty fields. */
 interface ReplayForm {
@@ -17,67 +19,92 @@ interface ReplayForm {
   to: string;
   event: string;
   userId: string;
+  property: string;
+  text: string;
   rate: string;
 }
+
+/** Fields of the form that the address can fill in, such as those of a search. */
+const prefilled = [
+  "destinationId",
+  "sourceId",
+  "from",
+  "to",
+  "event",
+  "userId",
+  "property",
+  "text",
+] as const;
 
 /**
  * Form that starts a replay. The replay sends the events of a time range to one destination again.
  */
-export function NewReplay({ destinationId }: { destinationId: string }) {
+export function NewReplay({ query }: { query: URLSearchParams }) {
   const names = useNames();
-  const empty = { sourceId: "", from: "", to: "", event: "", userId: "", rate: "1000" };
-  const [form, setForm] = useState<ReplayForm>({ destinationId, ...empty });
+  const [form, setForm] = useState<ReplayForm>(() => {
+    const given = prefilled.map((name) => [name, query.get(name) ?? ""]);
+    return { ...Object.fromEntries(given), rate: "1000" };
+  });
   const onChange = (name: keyof ReplayForm) => (value: string) =>
     setForm({ ...form, [name]: value });
   const input = (name: keyof ReplayForm) => ({ value: form[name], onInput: onChange(name) });
   const { submit, busy, error } = useSubmit(async () => {
     await client.call("POST /v2/replays", { body: bodyOf(form) });
-    showToast("Replay started");
+    showToast(replayTexts.replayStarted);
     navigate(hrefTo("replays"));
   });
 
   return (
     <>
-      <ScreenHeader title="Replay events" parent={{ href: hrefTo("replays"), text: "Replays" }} />
+      <ScreenHeader
+        title={commonTexts.replayEvents}
+        parent={{ href: hrefTo("replays"), text: commonTexts.replays }}
+      />
       <form onSubmit={submit}>
         <Panel>
           <SelectField
-            label="Destination"
+            label={commonTexts.destination}
             value={form.destinationId}
-            options={[{ value: "", text: "Select one" }, ...optionsOf(names.destinations)]}
+            options={[{ value: "", text: commonTexts.selectOne }, ...optionsOf(names.destinations)]}
             onChange={onChange("destinationId")}
           />
           <SelectField
-            label="Source"
-            hint="A selected source need not be connected to the destination"
+            label={commonTexts.source}
+            hint={replayTexts.sourceHint}
             value={form.sourceId}
             options={[
-              { value: "", text: "All connected to the destination" },
+              { value: "", text: replayTexts.allConnectedSources },
               ...optionsOf(names.sources),
             ]}
             onChange={onChange("sourceId")}
           />
-          <TextField label="Received from" type="datetime-local" required {...input("from")} />
-          <TextField
-            label="Received before"
-            type="datetime-local"
+          <DateTimeField label={commonTexts.receivedFrom} required {...input("from")} />
+          <DateTimeField
+            label={commonTexts.receivedBefore}
             optional
-            hint="Leave blank for now"
+            hint={replayTexts.receivedBeforeHint}
             {...input("to")}
           />
           <TextField
-            label="Event"
+            label={commonTexts.event}
             optional
-            hint="Name of a track event, or of a page"
+            hint={replayTexts.eventHint}
             maxLength={1_024}
             {...input("event")}
           />
-          <TextField label="User id" optional maxLength={1_024} {...input("userId")} />
+          <TextField label={commonTexts.userId} optional maxLength={1_024} {...input("userId")} />
           <TextField
-            label="Max events/s"
+            label={replayTexts.property}
+            optional
+            maxLength={1_024}
+            {...input("property")}
+          />
+          <TextField label={replayTexts.anyText} optional maxLength={1_024} {...input("text")} />
+          <TextField
+            label={replayTexts.maxRate}
             type="number"
             required
-            hint="Live events go first"
+            hint={replayTexts.rateHint}
             min={1}
             max={100_000}
             {...input("rate")}
@@ -88,9 +115,9 @@ export function NewReplay({ destinationId }: { destinationId: string }) {
             type="submit"
             needs="events:replay"
             busy={busy}
-            disabledReason={form.destinationId === "" ? "Select a destination" : undefined}
+            disabledReason={form.destinationId === "" ? replayTexts.selectDestination : undefined}
           >
-            Start replay
+            {replayTexts.startReplay}
           </Button>
         </Panel>
       </form>
@@ -98,8 +125,9 @@ export function NewReplay({ destinationId }: { destinationId: string }) {
   );
 }
 
-function bodyOf({ destinationId, sourceId, from, to: end, event, userId, rate }: ReplayForm) {
-  const filter = { ...(event !== "" && { event }), ...(userId !== "" && { userId }) };
+function bodyOf({ destinationId, sourceId, from, to: end, rate, ...conditions }: ReplayForm) {
+  const given = Object.entries(conditions).filter(([, value]) => value !== "");
+  const filter: Partial<typeof conditions> = Object.fromEntries(given);
   return {
     destinationId,
     rate: Number(rate),

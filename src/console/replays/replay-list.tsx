@@ -1,7 +1,9 @@
 import type { AnswerOf } from "../../api/client.ts";
+import { ClampedText } from "../components/clamped-text.tsx";
 import { ConfirmButton } from "../components/dialog.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { Badge, EmptyState, Panel, ScreenHeader } from "../components/layout.tsx";
+import { Name } from "../components/name.tsx";
 import { type Column, Table } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { showToast } from "../components/toasts.ts";
@@ -10,13 +12,22 @@ import { type NameLookup, useNames } from "../data/use-names.ts";
 import { useResource } from "../data/use-resource.ts";
 import { formatCount, formatRate } from "../format.ts";
 import { hrefTo } from "../router.ts";
+import { commonTexts } from "../texts/common.ts";
+import { replayTexts } from "../texts/replays.ts";
 
 type Replay = AnswerOf<"GET /v2/replays">["replays"][number];
 
 const POLL_MS = 2_000;
 
-const kindNames = { events: "Events", "dead-letters": "Dead letters", purge: "Purge" } as const;
-const tones = { running: "accent", done: "good", cancelled: undefined, failed: "bad" } as const;
+const tones = {
+  running: "accent",
+  done: "good",
+  partlyFailed: "warn",
+  cancelled: undefined,
+  failed: "bad",
+} as const;
+/** Maximum number of failure reasons that the row of a replay names. */
+const REASONS_MAX = 3;
 
 /** Lists the running and finished replays and purges, with their progress. */
 export function ReplayList() {
@@ -28,23 +39,22 @@ export function ReplayList() {
   );
   return (
     <>
-      <ScreenHeader title="Replays">
+      <ScreenHeader title={commonTexts.replays}>
         <a class="button main" href={hrefTo("replays", "new")}>
-          Replay events
+          {commonTexts.replayEvents}
         </a>
       </ScreenHeader>
       <ErrorNotice error={error} retry={reload} />
       {(value !== undefined || error === undefined) && (
         <Panel flush>
           <Table
-            label="Replays"
+            label={commonTexts.replays}
             columns={columnsOf(names, reload)}
             rows={value}
             keyOf={({ id }) => id}
             empty={
-              <EmptyState icon="turn" title="No replays">
-                A replay sends stored events to a destination again, through the transformation that
-                is live then. Live events go first.
+              <EmptyState icon="turn" title={replayTexts.noReplays}>
+                {replayTexts.replayExplained}
               </EmptyState>
             }
           />
@@ -56,21 +66,31 @@ export function ReplayList() {
 
 function columnsOf(names: NameLookup, reload: () => Promise<void>): Column<Replay>[] {
   return [
-    { title: "Started", kind: "narrow", cell: ({ createdAt }) => <Time at={createdAt} /> },
     {
-      title: "Scope",
+      title: replayTexts.started,
+      kind: "narrow",
+      cell: ({ createdAt }) => <Time at={createdAt} />,
+    },
+    {
+      title: replayTexts.scope,
       kind: "name",
       cell: (replay) => <ReplayScope replay={replay} names={names} />,
     },
     {
-      title: "State",
+      title: commonTexts.state,
       kind: "narrow",
-      cell: ({ state }) => <Badge {...(tones[state] && { tone: tones[state] })}>{state}</Badge>,
+      cell: (replay) => {
+        const state = shownState(replay);
+        return (
+          <Badge {...(tones[state] && { tone: tones[state] })}>{replayTexts.states[state]}</Badge>
+        );
+      },
     },
-    { title: "Progress", cell: (replay) => <ReplayProgress replay={replay} /> },
-    { title: "Processed", kind: "number narrow", cell: ({ counts }) => formatCount(counts.done) },
-    { title: "Failed", kind: "number narrow", cell: ({ counts }) => formatCount(counts.failed) },
-    { title: "Per second", kind: "number narrow", cell: ({ perSecond }) => formatRate(perSecond) },
+    { title: commonTexts.progress, cell: (replay) => <ReplayProgress replay={replay} /> },
+    countColumn(commonTexts.delivered, "delivered"),
+    countColumn(commonTexts.dropped, "dropped"),
+    countColumn(commonTexts.failed, "failed"),
+    countColumn(commonTexts.pending, "pending"),
     {
       title: "",
       kind: "narrow",
@@ -80,41 +100,98 @@ function columnsOf(names: NameLookup, reload: () => Promise<void>): Column<Repla
   ];
 }
 
+function countColumn(
+  title: string,
+  name: "delivered" | "dropped" | "failed" | "pending",
+): Column<Replay> {
+  return {
+    title,
+    kind: "number narrow",
+    // A purge delivers nothing.
+    cell: ({ kind, counts }) =>
+      kind === "purge" ? commonTexts.noFigure : formatCount(counts[name]),
+  };
+}
+
+/** Returns the state as shown: a complete replay some of whose events failed is not just done. */
+function shownState({ state, counts }: Replay): keyof typeof tones {
+  return state === "done" && counts.failed > 0 ? "partlyFailed" : state;
+}
+
 function ReplayScope({ replay, names }: { replay: Replay; names: NameLookup }) {
   const { kind, destinationId = replay.filter?.destinationId, sourceId, from, to: end } = replay;
-  const { error, missingBefore } = replay;
+  const { error, missingBefore, reason, startedBy, isSelection } = replay;
   return (
     <>
-      {kindNames[kind]}
-      {sourceId !== undefined && ` of ${names.source(sourceId)}`}
-      {destinationId !== undefined && (
-        <>
-          {kind === "events" ? " to " : " of "}
-          <a href={hrefTo("destinations", destinationId)}>{names.destination(destinationId)}</a>
-        </>
+      {replayTexts.scopeOf(
+        isSelection ? replayTexts.selectedKinds[kind] : replayTexts.kinds[kind],
+        kind === "events",
+        sourceId && names.source(sourceId),
+        destinationId === undefined ? (
+          replayTexts.severalDestinations
+        ) : (
+          <a href={hrefTo("destinations", destinationId)}>
+            <Name>{names.destination(destinationId)}</Name>
+          </a>
+        ),
       )}
+      {reason !== undefined && (
+        <p class="hint">
+          <ClampedText text={replayTexts.givenUpFor(reason)} />
+        </p>
+      )}
+      {startedBy !== undefined && <p class="hint">{replayTexts.startedBy(startedBy.name)}</p>}
       {from !== undefined && end !== undefined && (
         <p class="hint">
-          Received from <Time at={from} /> to <Time at={end} />
+          {replayTexts.receivedBetween(<Time at={from} exact />, <Time at={end} exact />)}
         </p>
       )}
       {missingBefore !== undefined && (
-        <p class="hint">
-          No longer retained: events before <Time at={missingBefore} />
+        <p class="hint">{replayTexts.notRetained(<Time at={missingBefore} exact />)}</p>
+      )}
+      {error !== undefined && (
+        <p class="wrong">
+          <ClampedText text={error} />
         </p>
       )}
-      {error !== undefined && <p class="wrong">{error}</p>}
+      <FailureReasons replay={replay} />
     </>
   );
 }
 
-function ReplayProgress({ replay: { state, progress, left } }: { replay: Replay }) {
+/** Why events of a replay failed, most frequent reason first, with links to their dead letters. */
+function FailureReasons({ replay: { failures = [] } }: { replay: Replay }) {
+  if (failures.length === 0) return null;
+  const more = failures.length - REASONS_MAX;
+  return (
+    <ul aria-label={replayTexts.failureReasons}>
+      {failures.slice(0, REASONS_MAX).map(({ groupId, reason, count }) => (
+        <li key={reason} class="bad">
+          {replayTexts.timesFailed(count)}
+          {groupId === undefined ? (
+            <ClampedText text={reason} />
+          ) : (
+            <a class="bad clamp" href={hrefTo("dead-letters", { groupId })}>
+              {reason}
+            </a>
+          )}
+        </li>
+      ))}
+      {more > 0 && <li class="hint">{replayTexts.moreReasons(more)}</li>}
+    </ul>
+  );
+}
+
+function ReplayProgress({ replay }: { replay: Replay }) {
+  const { kind, state, progress, left, counts, perSecond } = replay;
   return (
     <>
-      <progress aria-label="Progress" max={1} value={progress} />
-      {state === "running" && left !== undefined && (
-        <p class="hint">About {formatCount(left)} left</p>
-      )}
+      <progress aria-label={commonTexts.progress} max={1} value={progress} />
+      <p class="hint">
+        {state === "running"
+          ? replayTexts.speed(left, formatRate(perSecond))
+          : replayTexts.processed[kind](counts.done)}
+      </p>
     </>
   );
 }
@@ -125,21 +202,19 @@ function CancelReplay(props: { replay: Replay; reload: () => Promise<void> }) {
     <ConfirmButton
       compact
       needs="events:replay"
-      title="Cancel this replay?"
+      title={replayTexts.cancelQuestion}
       text={
-        kind === "purge"
-          ? "Deleted events stay deleted."
-          : "No more events are sent. Those already sent stay delivered."
+        kind === "purge" ? replayTexts.cancelPurgeConsequence : replayTexts.cancelReplayConsequence
       }
-      action="Cancel replay"
+      action={replayTexts.cancelReplay}
       onConfirm={async () => {
         await client.call("POST /v2/replays/{id}/cancel", { params: { id } });
-        showToast("Replay cancelled");
+        showToast(replayTexts.replayCancelled);
         await props.reload();
       }}
       danger={false}
     >
-      Cancel
+      {commonTexts.cancel}
     </ConfirmButton>
   );
 }

@@ -3,6 +3,6 @@ import { NewReplay } from "./new-replay.tsx";
 import { ReplayList } from "./replay-list.tsx";
 
 export function Screen({ subpath: [id], query }: ScreenProps) {
-  if (id === "new") return <NewReplay destinationId={query.get("destinationId") ?? ""} />;
+  if (id === "new") return <NewReplay query={query} />;
   return <ReplayList />;
 }

@@ -1,16 +1,31 @@
 import { useState } from "preact/hooks";
 import { Button } from "../components/button.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
-import { includeCurrent, optionsOf, SelectField, TextField } from "../components/forms/fields.tsx";
-import { EmptyState, Panel, ScreenHeader } from "../components/layout.tsx";
+import {
+  DateTimeField,
+  includeCurrent,
+  optionsOf,
+  SelectField,
+  TextField,
+} from "../components/forms/fields.tsx";
+import { Badge, EmptyState, Panel, ScreenHeader } from "../components/layout.tsx";
+import { Name } from "../components/name.tsx";
 import { type Column, Table } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { eventName } from "../data/event-name.ts";
 import { type NameLookup, useNames } from "../data/use-names.ts";
-import { pluralize } from "../format.ts";
-import { replaceQuery, type ScreenProps } from "../router.ts";
+import { hrefTo, replaceQuery, type ScreenProps } from "../router.ts";
 import { EventDialog } from "../tail/event-dialog.tsx";
-import { readSearchForm, type SearchForm, searchFields } from "./search-form.ts";
+import { commonTexts } from "../texts/common.ts";
+import { searchTexts } from "../texts/search.ts";
+import {
+  outcomeOptions,
+  readSearchForm,
+  replayHref,
+  type SearchForm,
+  searchFields,
+  searchQuery,
+} from "./search-form.ts";
 import { type EventSearch, type FoundEvent, useSearch } from "./use-search.ts";
 
 const USER_CHARS_MAX = 100;
@@ -20,17 +35,27 @@ export function Screen({ query }: ScreenProps) {
   const names = useNames();
   const form = readSearchForm(query);
   const result = useSearch(form);
+  const replay = replayHref(form);
   const [openEvent, setOpenEvent] = useState<FoundEvent>();
   const { events, error, restart } = result;
   return (
     <>
-      <ScreenHeader title="Event search" />
+      <ScreenHeader title={commonTexts.eventSearch}>
+        {replay !== undefined && (
+          <a class="button" href={replay}>
+            {searchTexts.replayThese}
+          </a>
+        )}
+        <a class="button" href={`/v2/events/search/export?${exportParameters(form)}`} download>
+          {searchTexts.exportEvents}
+        </a>
+      </ScreenHeader>
       <SearchPanel key={JSON.stringify(form)} submitted={form} names={names} restart={restart} />
       <ErrorNotice error={error} retry={restart} />
       {(events !== undefined || error === undefined) && (
         <Panel flush>
           <Table
-            label="Results"
+            label={commonTexts.results}
             columns={columnsOf(names, setOpenEvent)}
             rows={events}
             keyOf={({ messageId }) => messageId}
@@ -44,14 +69,21 @@ export function Screen({ query }: ScreenProps) {
           event={{
             ...openEvent,
             at: openEvent.receivedAt,
+            firstAt: openEvent.receivedAt,
             received: openEvent.event,
-            outcomes: [],
+            hasAllOutcomes: true,
           }}
           names={names}
           onClose={() => setOpenEvent(undefined)}
         />
       )}
     </>
+  );
+}
+
+function exportParameters(form: SearchForm): URLSearchParams {
+  return new URLSearchParams(
+    Object.entries(searchQuery(form)).map(([name, value]) => [name, String(value)]),
   );
 }
 
@@ -73,25 +105,31 @@ function SearchPanel(props: { submitted: SearchForm; names: NameLookup; restart:
     >
       <div class="inside search-form">
         <SelectField
-          label="Field"
+          label={searchTexts.field}
           value={form.by}
           options={searchFields}
           onChange={onChange("by")}
         />
-        <TextField label="Value" maxLength={1_024} {...input("text")} />
+        <TextField label={commonTexts.value} maxLength={1_024} {...input("text")} />
         <SelectField
-          label="Source"
+          label={commonTexts.source}
           value={form.sourceId}
           options={[
-            { value: "", text: "All sources" },
+            { value: "", text: commonTexts.allSources },
             ...includeCurrent(optionsOf(names.sources), form.sourceId),
           ]}
           onChange={onChange("sourceId")}
         />
-        <TextField label="Received from" type="datetime-local" {...input("from")} />
-        <TextField label="Received before" type="datetime-local" {...input("to")} />
+        <SelectField
+          label={searchTexts.outcome}
+          value={form.outcome}
+          options={outcomeOptions}
+          onChange={onChange("outcome")}
+        />
+        <DateTimeField label={commonTexts.receivedFrom} {...input("from")} />
+        <DateTimeField label={commonTexts.receivedBefore} {...input("to")} />
         <Button kind="main" icon="search" type="submit">
-          Search
+          {commonTexts.search}
         </Button>
       </div>
     </form>
@@ -100,9 +138,13 @@ function SearchPanel(props: { submitted: SearchForm; names: NameLookup; restart:
 
 function columnsOf(names: NameLookup, open: (event: FoundEvent) => void): Column<FoundEvent>[] {
   return [
-    { title: "Received", kind: "narrow", cell: ({ receivedAt }) => <Time at={receivedAt} /> },
     {
-      title: "Event",
+      title: commonTexts.received,
+      kind: "narrow",
+      cell: ({ receivedAt }) => <Time at={receivedAt} exact />,
+    },
+    {
+      title: commonTexts.event,
       kind: "name",
       cell: (result) => (
         <button type="button" class="link cut" onClick={() => open(result)}>
@@ -110,9 +152,54 @@ function columnsOf(names: NameLookup, open: (event: FoundEvent) => void): Column
         </button>
       ),
     },
-    { title: "Source", cell: ({ sourceId }) => names.source(sourceId) },
-    { title: "User", cell: ({ event }) => <span class="cut">{userOf(event)}</span> },
+    { title: commonTexts.source, cell: ({ sourceId }) => <Name>{names.source(sourceId)}</Name> },
+    {
+      title: searchTexts.userColumn,
+      cell: ({ event }) => <span class="cut">{userOf(event)}</span>,
+    },
+    {
+      title: searchTexts.outcome,
+      cell: ({ outcomes, refused }) =>
+        refused === undefined ? (
+          <Outcomes outcomes={outcomes} names={names} />
+        ) : (
+          <span title={searchTexts.refused}>
+            <Badge tone="bad" flat>
+              {refused}
+            </Badge>
+          </span>
+        ),
+    },
   ];
+}
+
+const tones = { "in-flight": "accent", "dead-letter": "bad", settled: "good" } as const;
+
+/** Outcome of an event at each destination. A dead letter links to its page. */
+function Outcomes(props: { outcomes: FoundEvent["outcomes"]; names: NameLookup }) {
+  if (props.outcomes.length === 0) {
+    return <span class="quiet">{searchTexts.noDestination}</span>;
+  }
+  return (
+    <span class="badges">
+      {props.outcomes.map(({ destinationId, outcome, deadLetterId }) => {
+        const name = props.names.destination(destinationId);
+        const tone = outcome in tones ? tones[outcome as keyof typeof tones] : undefined;
+        const badge = (
+          <Badge {...(tone && { tone })} flat>
+            <Name>{name}</Name>: {searchTexts.outcomes[outcome]}
+          </Badge>
+        );
+        return deadLetterId === undefined ? (
+          <span key={destinationId}>{badge}</span>
+        ) : (
+          <a key={destinationId} href={hrefTo("dead-letters", deadLetterId)}>
+            {badge}
+          </a>
+        );
+      })}
+    </span>
+  );
 }
 
 function userOf({ userId, anonymousId }: FoundEvent["event"]): string {
@@ -131,17 +218,13 @@ function SearchFooter({ result: { events = [], last, loadOlder } }: { result: Ev
   return (
     <p class="pages">
       <span>
-        {pluralize(events.length, "event")}
-        {stopped === undefined && ", end of results"}
-        {stopped !== undefined && reachedAt !== undefined && (
-          <>
-            , back to <Time at={reachedAt} />
-          </>
-        )}
+        {stopped === undefined
+          ? searchTexts.allFound(events.length)
+          : searchTexts.foundBackTo(events.length, reachedAt && <Time at={reachedAt} exact />)}
       </span>
       {stopped !== undefined && (
         <Button compact onClick={loadOlder}>
-          Load older
+          {searchTexts.loadOlder}
         </Button>
       )}
     </p>
@@ -151,15 +234,14 @@ function SearchFooter({ result: { events = [], last, loadOlder } }: { result: Ev
 function NoResults({ isComplete }: { isComplete: boolean }) {
   if (!isComplete) {
     return (
-      <EmptyState icon="clock" title="No results yet">
-        Older events have not been searched.
+      <EmptyState icon="clock" title={searchTexts.noResultsYet}>
+        {searchTexts.noResultsYetHint}
       </EmptyState>
     );
   }
   return (
-    <EmptyState icon="search" title="No results">
-      Events are stored until every destination has them, and after that for the retention time that
-      System shows.
+    <EmptyState icon="search" title={searchTexts.noResults}>
+      {searchTexts.noResultsHint}
     </EmptyState>
   );
 }

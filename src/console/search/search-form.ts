@@ -1,9 +1,14 @@
+import { hrefTo } from "../router.ts";
+import { commonTexts } from "../texts/common.ts";
+import { searchTexts } from "../texts/search.ts";
 /** Event fields by which the API can search, with their labels. */
 export const searchFields = [
-  { value: "userId", text: "User id" },
-  { value: "anonymousId", text: "Anonymous id" },
-  { value: "messageId", text: "Message id" },
-  { value: "event", text: "Event name" },
+  { value: "userId", text: commonTexts.userId },
+  { value: "anonymousId", text: searchTexts.anonymousId },
+  { value: "messageId", text: commonTexts.messageId },
+  { value: "event", text: searchTexts.eventName },
+  { value: "property", text: searchTexts.property },
+  { value: "text", text: searchTexts.anyText },
 ] as const;
 
 /**
@@ -13,7 +18,9 @@ export interface SearchForm {
   by: (typeof searchFields)[number]["value"];
   text: string;
   sourceId: string;
-  /** Start of the time range in local time, in the format of a `datetime-local` input. */
+  /** Outcome at one of the event's destinations. */
+  outcome: string;
+  /** Start of the time range as local time, such as `2026-02-16T21:30`. */
   from: string;
   to: string;
 }
@@ -25,17 +32,20 @@ export function readSearchForm(query: URLSearchParams): SearchForm {
     by,
     text: read("text"),
     sourceId: read("sourceId"),
+    outcome: read("outcome"),
     from: read("from"),
     to: read("to"),
   };
 }
 
 /** Returns the query parameters of a search request to the API. */
-export function searchQuery({ by, text, sourceId, from, to }: SearchForm) {
+export function searchQuery({ by, text, sourceId, outcome, from, to }: SearchForm) {
   const value = text.trim();
   return {
     ...(value !== "" && { [by]: value }),
     ...(sourceId !== "" && { sourceId }),
+    ...(isOutcome(outcome) && { outcome }),
+    ...(outcome === REFUSED && { refused: true }),
     ...timeParameter("from", from),
     ...timeParameter("to", to),
   };
@@ -45,3 +55,30 @@ function timeParameter(name: "from" | "to", local: string): { from?: string; to?
   const time = new Date(local).getTime();
   return Number.isNaN(time) ? {} : { [name]: new Date(time).toISOString() };
 }
+
+/**
+ * Returns the address of the form for a replay of the events that the search finds. Undefined for a
+ * search with a condition that replays do not have, which would send more events.
+ */
+export function replayHref({ by, text, sourceId, outcome, from, to }: SearchForm) {
+  const value = text.trim();
+  const hasField = by !== "anonymousId" && by !== "messageId";
+  if (outcome !== "" || (value !== "" && !hasField)) return undefined;
+  return hrefTo("replays", "new", { sourceId, from, to, [by]: value });
+}
+
+/** Value of the select for outcomes that finds events which were refused at ingestion. */
+const REFUSED = "refused";
+
+type Outcome = keyof typeof searchTexts.outcomes;
+
+function isOutcome(text: string): text is Outcome {
+  return Object.hasOwn(searchTexts.outcomes, text);
+}
+
+/** Options of the select for outcomes. */
+export const outcomeOptions = [
+  { value: "", text: searchTexts.allOutcomes },
+  ...Object.entries(searchTexts.outcomes).map(([value, text]) => ({ value, text })),
+  { value: REFUSED, text: searchTexts.refused },
+];

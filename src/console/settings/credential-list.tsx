@@ -2,9 +2,12 @@ import { useState } from "preact/hooks";
 import type { AnswerOf } from "../../api/client.ts";
 import { TextField } from "../components/forms/fields.tsx";
 import { Form } from "../components/forms/form.tsx";
+import { Name } from "../components/name.tsx";
 import type { Column } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { client } from "../data/session.ts";
+import { commonTexts } from "../texts/common.ts";
+import { settingsTexts } from "../texts/settings.ts";
 import { type FormContext, PagedList } from "./paged-list.tsx";
 
 type Credential = AnswerOf<"GET /v2/credentials">["credentials"][number];
@@ -16,7 +19,7 @@ type Credential = AnswerOf<"GET /v2/credentials">["credentials"][number];
 export function CredentialList() {
   return (
     <PagedList
-      title="Credentials"
+      title={settingsTexts.credentials}
       load={async (page) => {
         const { credentials, paging } = await client.call("GET /v2/credentials", {
           query: { page },
@@ -25,14 +28,14 @@ export function CredentialList() {
       }}
       columns={() => columns}
       empty={{
-        title: "No credentials yet",
-        text: "A credential is a secret that code reads by its name, such as the key of another service. Its value is not shown again.",
+        title: settingsTexts.noCredentialsYet,
+        text: settingsTexts.credentialExplained,
       }}
-      add="Set credential"
+      add={settingsTexts.setCredential}
       form={(context) => <CredentialForm {...context} />}
       deletion={{
-        noun: "credential",
-        consequence: () => "Code that reads it gets no value from then on.",
+        noun: settingsTexts.credentialNoun,
+        consequence: () => settingsTexts.credentialDeleteConsequence,
         remove: (params) => client.call("DELETE /v2/credentials/{id}", { params }),
       }}
     />
@@ -40,12 +43,20 @@ export function CredentialList() {
 }
 
 const columns: Column<Credential>[] = [
-  { title: "Name", kind: "name", cell: ({ name }) => <code class="cut">{name}</code> },
   {
-    title: "In code",
-    cell: ({ name }) => <code class="quiet cut">getCredential("{name}")</code>,
+    title: commonTexts.name,
+    kind: "name",
+    cell: ({ name }) => (
+      <code class="cut">
+        <Name>{name}</Name>
+      </code>
+    ),
   },
-  { title: "Updated", kind: "narrow", cell: ({ updatedAt }) => <Time at={updatedAt} /> },
+  {
+    title: settingsTexts.inCode,
+    cell: ({ name }) => <code class="quiet cut">{settingsTexts.inCodeExample(name)}</code>,
+  },
+  { title: commonTexts.updated, kind: "narrow", cell: ({ updatedAt }) => <Time at={updatedAt} /> },
 ];
 
 function CredentialForm({ close, reload }: FormContext<Credential>) {
@@ -53,7 +64,7 @@ function CredentialForm({ close, reload }: FormContext<Credential>) {
   const [value, setValue] = useState("");
   return (
     <Form
-      action="Set credential"
+      action={settingsTexts.setCredential}
       onCancel={close}
       onSubmit={async () => {
         await client.call("POST /v2/credentials", { body: { name, value } });
@@ -62,17 +73,17 @@ function CredentialForm({ close, reload }: FormContext<Credential>) {
       }}
     >
       <TextField
-        label="Name"
+        label={commonTexts.name}
         value={name}
         onInput={setName}
         required
         autoFocus
         code
-        placeholder="SHOP_KEY"
-        hint="Letters, digits and underscores. An existing credential is replaced."
+        placeholder={settingsTexts.credentialNameExample}
+        hint={settingsTexts.credentialNameHint}
       />
       <TextField
-        label="Value"
+        label={commonTexts.value}
         type="password"
         autoComplete="new-password"
         value={value}

@@ -1,14 +1,28 @@
 import { useState } from "preact/hooks";
 import type { AnswerOf } from "../../api/client.ts";
-import { TextField } from "../components/forms/fields.tsx";
+import { FieldConflicts } from "../components/forms/field-conflicts.tsx";
+import { SelectField, TextField } from "../components/forms/fields.tsx";
 import { Form } from "../components/forms/form.tsx";
+import { useSave } from "../components/forms/use-save.ts";
+import { Badge } from "../components/layout.tsx";
+import { Loaded } from "../components/loaded.tsx";
+import { Name } from "../components/name.tsx";
 import type { Column } from "../components/table.tsx";
 import type { Permission } from "../data/model.ts";
 import { client } from "../data/session.ts";
+import { useResource } from "../data/use-resource.ts";
+import { commonTexts } from "../texts/common.ts";
+import { settingsTexts } from "../texts/settings.ts";
 import { type FormContext, PagedList } from "./paged-list.tsx";
 import { PermissionBadges, PermissionCheckboxes } from "./permissions.tsx";
 
 type Member = AnswerOf<"GET /v2/members">["members"][number];
+type WorkspaceRole = NonNullable<Member["workspaceRole"]>;
+
+const roleOptions = [
+  { value: "", text: settingsTexts.noRole },
+  ...Object.entries(settingsTexts.roles).map(([value, text]) => ({ value, text })),
+];
 
 /**
  * List of the workspace's members with their permissions. A member's personal tokens have the
@@ -17,22 +31,22 @@ type Member = AnswerOf<"GET /v2/members">["members"][number];
 export function MemberList() {
   return (
     <PagedList
-      title="Members"
+      title={settingsTexts.members}
       load={async (page) => {
         const { members, paging } = await client.call("GET /v2/members", { query: { page } });
         return { items: members, total: paging.total };
       }}
       columns={columnsOf}
       empty={{
-        title: "No members yet",
-        text: "A member is a person. All personal tokens of a member have the member's permissions.",
+        title: settingsTexts.noMembersYet,
+        text: settingsTexts.memberExplained,
       }}
-      add="New member"
+      add={settingsTexts.newMember}
       form={(context) => <MemberForm {...context} />}
       deletion={{
-        verb: "Remove",
-        noun: "member",
-        consequence: () => "The member's personal tokens and sessions stop working immediately.",
+        verb: "remove",
+        noun: settingsTexts.memberNoun,
+        consequence: () => settingsTexts.memberRemoveConsequence,
         remove: (params) => client.call("DELETE /v2/members/{id}", { params }),
       }}
     />
@@ -42,43 +56,111 @@ export function MemberList() {
 function columnsOf(edit: (member: Member) => void): Column<Member>[] {
   return [
     {
-      title: "Name",
+      title: commonTexts.name,
       kind: "name",
       cell: (member) => (
         <button type="button" class="link cut" onClick={() => edit(member)}>
-          {member.name}
+          <Name>{member.name}</Name>
         </button>
       ),
     },
-    { title: "Email", cell: ({ email }) => <span class="cut">{email}</span> },
     {
-      title: "Permissions",
+      title: settingsTexts.email,
+      cell: ({ email }) => (
+        <span class="cut">
+          <Name>{email}</Name>
+        </span>
+      ),
+    },
+    {
+      title: settingsTexts.workspaceRole,
+      kind: "narrow",
+      cell: ({ workspaceRole }) => workspaceRole && <Badge flat>{workspaceRole}</Badge>,
+    },
+    {
+      title: settingsTexts.permissions,
       cell: ({ permissions }) => <PermissionBadges of={permissions} />,
     },
   ];
 }
 
-function MemberForm({ item: member, close, reload }: FormContext<Member>) {
+/** Form for a new member, or for one that is loaded with the tag of its state first. */
+function MemberForm(context: FormContext<Member>) {
+  const id = context.item?.id;
+  const resource = useResource(async () => {
+    if (id === undefined) return {};
+    const { answer, tag } = await client.callTagged("GET /v2/members/{id}", { params: { id } });
+    return { member: answer.member, tag };
+  }, [id]);
+  return <Loaded resource={resource}>{(loaded) => <LoadedForm {...context} {...loaded} />}</Loaded>;
+}
+
+function LoadedForm(
+  props: FormContext<Member> & { member?: Member | undefined; tag?: string | undefined },
+) {
+  const { member, tag, close, reload } = props;
   const [name, setName] = useState(member?.name ?? "");
   const [email, setEmail] = useState(member?.email ?? "");
-  const [permissions, setPermissions] = useState<Permission[]>(
-    member?.permissions ?? ["events:read"],
+  const [role, setRole] = useState<WorkspaceRole | "">(
+    member ? (member.workspaceRole ?? "") : "viewer",
   );
+  const [permissions, setPermissions] = useState<Permission[]>(member?.permissions ?? []);
+  const { save, conflict } = useSave({
+    base: member ? valuesOf({ member }) : {},
+    tag,
+    send: (body, ifMatch) =>
+      member
+        ? client.call("PUT /v2/members/{id}", { params: { id: member.id }, body, ifMatch })
+        : client.call("POST /v2/members", { body: body as unknown as Member }),
+    valuesOf,
+    labelOf: (key) => labels[key] ?? key,
+  });
   return (
     <Form
-      action={member ? "Save member" : "Add member"}
+      action={member ? settingsTexts.saveMember : settingsTexts.addMember}
       onCancel={close}
       onSubmit={async () => {
-        const body = { name, email, permissions };
-        if (member) await client.call("PUT /v2/members/{id}", { params: { id: member.id }, body });
-        else await client.call("POST /v2/members", { body });
+        const workspaceRole = role === "" ? null : role;
+        if (!(await save({ name, email, permissions, workspaceRole }))) return;
         await reload();
         close();
       }}
     >
-      <TextField label="Name" value={name} onInput={setName} required autoFocus />
-      <TextField label="Email" type="email" value={email} onInput={setEmail} required />
-      <PermissionCheckboxes granted={permissions} onChange={setPermissions} />
+      <TextField label={commonTexts.name} value={name} onInput={setName} required autoFocus />
+      <TextField
+        label={settingsTexts.email}
+        type="email"
+        value={email}
+        onInput={setEmail}
+        required
+      />
+      <SelectField
+        label={settingsTexts.workspaceRole}
+        hint={member?.identity && settingsTexts.roleFromProvider}
+        value={role}
+        options={roleOptions}
+        onChange={(value) => setRole(value as WorkspaceRole | "")}
+      />
+      <PermissionCheckboxes
+        legend={settingsTexts.morePermissions}
+        granted={permissions}
+        onChange={setPermissions}
+      />
+      {conflict && <FieldConflicts {...conflict} />}
     </Form>
   );
 }
+
+const labels: Record<string, string> = {
+  name: commonTexts.name,
+  email: settingsTexts.email,
+  permissions: settingsTexts.morePermissions,
+  workspaceRole: settingsTexts.workspaceRole,
+};
+
+const valuesOf = ({ member }: { member: Member }) => ({
+  name: member.name,
+  email: member.email,
+  permissions: member.permissions,
+  workspaceRole: member.workspaceRole ?? null,
+});

@@ -25,14 +25,14 @@ export function PagedList<Item extends { id: string; name: string }>(props: {
   add: string;
   form: (context: FormContext<Item>) => ComponentChildren;
   deletion: {
-    verb?: "Delete" | "Remove" | "Revoke";
+    verb?: "delete" | "remove" | "revoke";
     noun: string;
     consequence: (item: Item) => string;
     remove: (params: { id: string }) => Promise<unknown>;
   };
 }) {
   const { title, load, columns, empty, add, form, deletion } = props;
-  const { verb = "Delete", noun, consequence, remove } = deletion;
+  const { verb = "delete", noun, consequence, remove } = deletion;
   const [page, setPage] = useState(1);
   const [opened, setOpened] = useState<{ item?: Item }>();
   const { value, error, reload } = useResource(() => load(page), [title, page]);

@@ -1,16 +1,18 @@
 import { Checkbox } from "../components/forms/fields.tsx";
 import { Badge } from "../components/layout.tsx";
 import type { Permission } from "../data/model.ts";
+import { settingsTexts } from "../texts/settings.ts";
 
 const meanings: Record<Permission, string> = {
-  "transformations:create-delete": "create and delete transformations",
-  "transformations:edit": "change and publish transformations",
-  "transformations:connect": "connect transformations to destinations",
-  "libraries:edit": "create, change and publish libraries",
-  "destinations:connect": "connect destinations to transformations",
-  "events:read": "live tail, dead letters, figures",
-  "events:replay": "replay and purge dead letters",
-  "workspace:admin": "sources, destinations, members, tokens, credentials",
+  "transformations:create-delete": settingsTexts.mayCreateTransformations,
+  "transformations:edit": settingsTexts.mayEditTransformations,
+  "transformations:connect": settingsTexts.mayConnectTransformations,
+  "libraries:edit": settingsTexts.mayEditLibraries,
+  "destinations:connect": settingsTexts.mayConnectDestinations,
+  "events:read": settingsTexts.mayReadEvents,
+  "events:replay": settingsTexts.mayReplay,
+  "audit:read": settingsTexts.mayReadAudit,
+  "workspace:admin": settingsTexts.mayAdministrate,
 };
 export const permissions = Object.keys(meanings) as Permission[];
 
@@ -28,13 +30,14 @@ export function PermissionBadges(props: { of: readonly Permission[] }) {
 
 /** Checkboxes that select permissions. */
 export function PermissionCheckboxes(props: {
+  legend?: string;
   granted: readonly Permission[];
   onChange: (granted: Permission[]) => void;
 }) {
-  const { granted, onChange } = props;
+  const { legend = settingsTexts.permissions, granted, onChange } = props;
   return (
     <fieldset class="group checkboxes">
-      <legend>Permissions</legend>
+      <legend>{legend}</legend>
       {permissions.map((permission) => (
         <Checkbox
           key={permission}

@@ -2,16 +2,18 @@ import { ScreenHeader, Tabs } from "../components/layout.tsx";
 import { PermissionRequired } from "../components/permission-required.tsx";
 import { missingPermission } from "../data/session.ts";
 import { hrefTo, type ScreenProps } from "../router.ts";
+import { commonTexts } from "../texts/common.ts";
+import { settingsTexts } from "../texts/settings.ts";
 import { CredentialList } from "./credential-list.tsx";
 import { MemberList } from "./member-list.tsx";
 import { TokenList } from "./token-list.tsx";
 import { WorkspaceFacts } from "./workspace-facts.tsx";
 
 const tabs = [
-  { name: "", text: "Workspace" },
-  { name: "members", text: "Members" },
-  { name: "tokens", text: "Tokens" },
-  { name: "credentials", text: "Credentials" },
+  { name: "", text: settingsTexts.workspace },
+  { name: "members", text: settingsTexts.members },
+  { name: "tokens", text: settingsTexts.tokens },
+  { name: "credentials", text: settingsTexts.credentials },
 ];
 
 /** Settings screen, with tabs for the workspace, its members, tokens and credentials. */
@@ -19,7 +21,7 @@ export function Screen({ subpath: [tab = ""] }: ScreenProps) {
   const permission = missingPermission("workspace:admin");
   return (
     <>
-      <ScreenHeader title="Settings" />
+      <ScreenHeader title={commonTexts.settings} />
       <Tabs
         tabs={tabs}
         current={tab}

@@ -2,14 +2,18 @@ import { useState } from "preact/hooks";
 import type { AnswerOf } from "../../api/client.ts";
 import { Button } from "../components/button.tsx";
 import { CodeBlock } from "../components/code-block.tsx";
-import { SelectField, TextField } from "../components/forms/fields.tsx";
+import { DateTimeField, SelectField, TextField } from "../components/forms/fields.tsx";
 import { Form } from "../components/forms/form.tsx";
 import { Badge } from "../components/layout.tsx";
+import { Name } from "../components/name.tsx";
 import type { Column } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import type { Permission } from "../data/model.ts";
 import { client, session } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
+import { isolated } from "../format.ts";
+import { commonTexts } from "../texts/common.ts";
+import { settingsTexts } from "../texts/settings.ts";
 import { type FormContext, PagedList } from "./paged-list.tsx";
 import { PermissionBadges, PermissionCheckboxes } from "./permissions.tsx";
 
@@ -21,22 +25,20 @@ const isCurrent = ({ id }: Token) => id === session.value?.token.id;
 export function TokenList() {
   return (
     <PagedList
-      title="Tokens"
+      title={settingsTexts.tokens}
       load={async (page) => {
         const { tokens, paging } = await client.call("GET /v2/tokens", { query: { page } });
         return { items: tokens, total: paging.total };
       }}
       columns={() => columns}
-      empty={{ title: "No tokens", text: "A token lets a script or a person call the API." }}
-      add="New token"
+      empty={{ title: settingsTexts.noTokens, text: settingsTexts.tokenExplained }}
+      add={settingsTexts.newToken}
       form={(context) => <TokenForm {...context} />}
       deletion={{
-        verb: "Revoke",
-        noun: "token",
+        verb: "revoke",
+        noun: settingsTexts.tokenNoun,
         consequence: (token) =>
-          isCurrent(token)
-            ? "You signed in with this token: you are signed out immediately."
-            : "Requests with this token are refused immediately, and its sessions end.",
+          isCurrent(token) ? settingsTexts.revokeOwnConsequence : settingsTexts.revokeConsequence,
         remove: (params) => client.call("DELETE /v2/tokens/{id}", { params }),
       }}
     />
@@ -45,33 +47,37 @@ export function TokenList() {
 
 const columns: Column<Token>[] = [
   {
-    title: "Name",
+    title: commonTexts.name,
     kind: "name",
     cell: (token) => (
       <span class="row">
-        <span class="cut">{token.name}</span>
-        {isCurrent(token) && <Badge tone="accent">Current</Badge>}
+        <span class="cut">
+          <Name>{token.name}</Name>
+        </span>
+        {isCurrent(token) && <Badge tone="accent">{settingsTexts.current}</Badge>}
       </span>
     ),
   },
   {
-    title: "Kind",
+    title: settingsTexts.kind,
     kind: "narrow",
-    cell: ({ memberId }) => <Badge flat>{memberId === undefined ? "Service" : "Personal"}</Badge>,
+    cell: ({ memberId }) => (
+      <Badge flat>{memberId === undefined ? settingsTexts.service : settingsTexts.personal}</Badge>
+    ),
   },
   {
-    title: "Permissions",
+    title: settingsTexts.permissions,
     cell: ({ permissions }) => <PermissionBadges of={permissions} />,
   },
   {
-    title: "Last used",
+    title: settingsTexts.lastUsed,
     kind: "narrow",
-    cell: ({ lastUsedAt }) => (lastUsedAt ? <Time at={lastUsedAt} /> : "Never"),
+    cell: ({ lastUsedAt }) => (lastUsedAt ? <Time at={lastUsedAt} /> : settingsTexts.never),
   },
   {
-    title: "Expires",
+    title: settingsTexts.expires,
     kind: "narrow",
-    cell: ({ expiresAt }) => (expiresAt ? <Time at={expiresAt} /> : "Never"),
+    cell: ({ expiresAt }) => (expiresAt ? <Time at={expiresAt} /> : settingsTexts.never),
   },
 ];
 
@@ -88,11 +94,11 @@ function TokenForm({ close, reload }: FormContext<Token>) {
   if (secret !== undefined) {
     return (
       <>
-        <p class="notice warn">Copy the token now: you won't see it again.</p>
-        <CodeBlock text={secret} name="token" wrap />
+        <p class="notice warn">{settingsTexts.copyTokenNow}</p>
+        <CodeBlock text={secret} name={settingsTexts.tokenNoun} wrap />
         <div class="ends">
           <Button kind="main" onClick={close}>
-            Done
+            {settingsTexts.done}
           </Button>
         </div>
       </>
@@ -100,7 +106,7 @@ function TokenForm({ close, reload }: FormContext<Token>) {
   }
   return (
     <Form
-      action="Create token"
+      action={settingsTexts.createToken}
       onCancel={close}
       onSubmit={async () => {
         const body = {
@@ -113,21 +119,20 @@ function TokenForm({ close, reload }: FormContext<Token>) {
         setSecret(token.secret);
       }}
     >
-      <TextField label="Name" value={name} onInput={setName} required autoFocus />
+      <TextField label={commonTexts.name} value={name} onInput={setName} required autoFocus />
       <SelectField
-        label="Owner"
+        label={settingsTexts.owner}
         value={memberId}
         options={[
-          { value: "", text: "A service, with its own permissions" },
-          ...members.map((it) => ({ value: it.id, text: `${it.name} (${it.email})` })),
+          { value: "", text: settingsTexts.ownerService },
+          ...members.map((it) => ({ value: it.id, text: `${isolated(it.name)} (${it.email})` })),
         ]}
         onChange={setMemberId}
       />
       {memberId === "" && <PermissionCheckboxes granted={permissions} onChange={setPermissions} />}
-      <TextField
-        label="Expires at"
+      <DateTimeField
+        label={settingsTexts.expiresAt}
         optional
-        type="datetime-local"
         value={expires}
         onInput={setExpires}
       />

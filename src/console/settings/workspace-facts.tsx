@@ -4,6 +4,9 @@ import { Loaded } from "../components/loaded.tsx";
 import { Time } from "../components/time.tsx";
 import { client, session } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
+import { isolated } from "../format.ts";
+import { commonTexts } from "../texts/common.ts";
+import { settingsTexts } from "../texts/settings.ts";
 import { PermissionBadges } from "./permissions.tsx";
 
 /** Shows the workspace and the current session with its member, token and permissions. */
@@ -12,26 +15,32 @@ export function WorkspaceFacts() {
   const { member, token, expiresAt, permissions = [] } = session.value ?? {};
   return (
     <div class="columns even">
-      <Panel title="Workspace">
+      <Panel title={settingsTexts.workspace}>
         <Loaded resource={resource} placeholder={<SkeletonLine />}>
           {(workspace) => (
             <FactList
               facts={[
-                ["Name", workspace.name],
-                ["Id", <CopyableCode value={workspace.id} name="id" />],
-                ["Data plane URL", <CopyableCode value={workspace.dataPlaneURL} name="address" />],
+                [commonTexts.name, workspace.name],
+                [commonTexts.id, <CopyableCode value={workspace.id} name={commonTexts.idNoun} />],
+                [
+                  settingsTexts.dataPlaneUrl,
+                  <CopyableCode value={workspace.dataPlaneURL} name={settingsTexts.addressNoun} />,
+                ],
               ]}
             />
           )}
         </Loaded>
       </Panel>
-      <Panel title="You">
+      <Panel title={settingsTexts.you}>
         <FactList
           facts={[
-            ["Member", member ? `${member.name} (${member.email})` : "A service token"],
-            ["Token", token?.name],
-            ...(expiresAt ? [["Signed in until", <Time at={expiresAt} />] as const] : []),
-            ["Permissions", <PermissionBadges of={permissions} />],
+            [
+              settingsTexts.member,
+              member ? `${isolated(member.name)} (${member.email})` : settingsTexts.serviceToken,
+            ],
+            [commonTexts.token, token?.name],
+            ...(expiresAt ? [[settingsTexts.signedInUntil, <Time at={expiresAt} />] as const] : []),
+            [settingsTexts.permissions, <PermissionBadges of={permissions} />],
           ]}
         />
       </Panel>

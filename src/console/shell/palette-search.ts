@@ -3,6 +3,7 @@ import type { IconName } from "../components/icon.tsx";
 import { client, missingPermission } from "../data/session.ts";
 import { hrefTo } from "../router.ts";
 import { screens } from "../screens.ts";
+import { commonTexts } from "../texts/common.ts";
 
 /** Screen, action or item that the palette (a dialog to find them by name) can open. */
 interface PaletteEntry {
@@ -21,6 +22,10 @@ const CACHE_MS = 30_000;
  */
 const items = signal<readonly PaletteEntry[]>([]);
 const requestedAt = signal(0);
+/** Items that the server found for the latest text. */
+const found = signal<readonly PaletteEntry[]>([]);
+/** Text of the latest request to the server. Answers to earlier ones are dropped. */
+let latestText = "";
 
 /**
  * Returns the palette entries whose title or kind contains every word of the text. Entries whose
@@ -29,7 +34,9 @@ const requestedAt = signal(0);
 export function searchPalette(text: string): readonly PaletteEntry[] {
   if (Date.now() - requestedAt.peek() > CACHE_MS) void fetchItems();
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-  const all = [...screenEntries(), ...actionEntries(), ...items.value];
+  const known = new Set(items.value.map(({ href }) => href));
+  const more = found.value.filter(({ href }) => !known.has(href));
+  const all = [...screenEntries(), ...actionEntries(), ...items.value, ...more];
   const [first = ""] = words;
   const startsWithWord = ({ title }: PaletteEntry) =>
     Number(first !== "" && title.toLowerCase().startsWith(first));
@@ -54,25 +61,63 @@ function screenEntries(): PaletteEntry[] {
 function actionEntries(): PaletteEntry[] {
   if (missingPermission("workspace:admin") !== undefined) return [];
   return [
-    { href: hrefTo("sources", "new"), title: "New source", kind: "Action", icon: "plus" },
-    { href: hrefTo("destinations", "new"), title: "New destination", kind: "Action", icon: "plus" },
+    { href: hrefTo("sources", "new"), title: commonTexts.newSource, kind: "Action", icon: "plus" },
+    {
+      href: hrefTo("destinations", "new"),
+      title: commonTexts.newDestination,
+      kind: "Action",
+      icon: "plus",
+    },
   ];
 }
 
-/**
- * Fetches the first page of each list for the palette. The palette does not offer items of further
- * pages.
- */
+/** Fetches the first items of every kind. */
 async function fetchItems(): Promise<void> {
   requestedAt.value = Date.now();
-  const lists = await Promise.allSettled([
-    client.call("GET /v2/sources").then((it) => entriesOf("source", it.sources)),
-    client.call("GET /v2/destinations").then((it) => entriesOf("destination", it.destinations)),
-    client.call("GET /transformations").then((it) => entriesOf("code", it.transformations)),
-    client.call("GET /libraries").then((it) => entriesOf("library", it.libraries)),
-  ]);
-  items.value = lists.flatMap((list) => (list.status === "fulfilled" ? list.value : []));
+  items.value = entriesIn(await Promise.allSettled(listItems("")));
 }
+
+/** Searches the names of all items on the server. `searchPalette` then offers what was found. */
+export async function searchServer(text: string): Promise<void> {
+  if (text.trim() === "") {
+    found.value = [];
+    return;
+  }
+  const entries = entriesIn(await Promise.allSettled(listItems(text)));
+  if (latestText === text) found.value = entries;
+}
+
+/** Returns requests for the items whose name contains the text. */
+function listItems(text: string): Promise<PaletteEntry[]>[] {
+  latestText = text;
+  const query = { text: text.trim(), count: RESULTS_MAX };
+  const listCode = (kind: "transformation" | "library") =>
+    client.call("GET /v2/code", { query: { ...query, kind } });
+  return [
+    listCode("transformation").then(({ code }) => entriesOf("code", code)),
+    listCode("library").then(({ code }) => entriesOf("library", code)),
+    ...listSources(query),
+  ];
+}
+
+/** Returns requests for the sources and destinations. Without `events:read`, for their first ones. */
+function listSources(query: { text: string; count: number }): Promise<PaletteEntry[]>[] {
+  if (missingPermission("events:read") !== undefined) {
+    return [
+      client.call("GET /v2/sources").then((it) => entriesOf("source", it.sources)),
+      client.call("GET /v2/destinations").then((it) => entriesOf("destination", it.destinations)),
+    ];
+  }
+  return [
+    client.call("GET /v2/status/sources", { query }).then((it) => entriesOf("source", it.sources)),
+    client
+      .call("GET /v2/status/destinations", { query })
+      .then((it) => entriesOf("destination", it.destinations)),
+  ];
+}
+
+const entriesIn = (lists: readonly PromiseSettledResult<PaletteEntry[]>[]) =>
+  lists.flatMap((list) => (list.status === "fulfilled" ? list.value : []));
 
 const kinds = {
   source: { screen: "sources", kind: "Source" },

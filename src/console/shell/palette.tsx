@@ -2,7 +2,9 @@ import { signal } from "@preact/signals";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { Icon } from "../components/icon.tsx";
 import { navigate } from "../router.ts";
-import { searchPalette } from "./palette-search.ts";
+import { commonTexts } from "../texts/common.ts";
+import { shellTexts } from "../texts/shell.ts";
+import { searchPalette, searchServer } from "./palette-search.ts";
 
 const isOpen = signal(false);
 
@@ -48,7 +50,7 @@ function PaletteDialog() {
     <dialog
       ref={dialog}
       class="palette"
-      aria-label="Search"
+      aria-label={commonTexts.search}
       onClick={(event) => event.target === dialog.current && dialog.current?.close()}
       onClose={() => {
         isOpen.value = false;
@@ -56,19 +58,20 @@ function PaletteDialog() {
     >
       <input
         role="combobox"
-        aria-label="Search screens, actions and items by name"
+        aria-label={shellTexts.paletteLabel}
         aria-expanded="true"
         aria-controls={id}
         aria-activedescendant={entries.length > 0 ? `${id}-${at}` : undefined}
-        placeholder="Search screens, sources, destinations, transformations…"
+        placeholder={shellTexts.palettePlaceholder}
         value={text}
         onInput={(event) => {
           setText(event.currentTarget.value);
+          void searchServer(event.currentTarget.value);
           setSelected(0);
         }}
         onKeyDown={onKeyDown}
       />
-      <div id={id} class="choices" role="listbox" aria-label="Results">
+      <div id={id} class="choices" role="listbox" aria-label={commonTexts.results}>
         {entries.map(({ href, title, kind, icon }, index) => (
           // biome-ignore lint/a11y/useKeyWithClickEvents: the input handles the keys
           // biome-ignore lint/a11y/useFocusableInteractive: the input has the focus
@@ -86,7 +89,7 @@ function PaletteDialog() {
           </div>
         ))}
       </div>
-      {entries.length === 0 && <p class="empty quiet">No results for “{text}”</p>}
+      {entries.length === 0 && <p class="empty quiet">{commonTexts.noResultsFor(text)}</p>}
     </dialog>
   );
 }

@@ -2,9 +2,12 @@ import { signal } from "@preact/signals";
 import { Button } from "../components/button.tsx";
 import { Icon } from "../components/icon.tsx";
 import { Logo } from "../components/logo.tsx";
+import { Name } from "../components/name.tsx";
 import { session, signOut } from "../data/session.ts";
 import { currentRoute, hrefTo } from "../router.ts";
 import { screens } from "../screens.ts";
+import { commonTexts } from "../texts/common.ts";
+import { shellTexts } from "../texts/shell.ts";
 import { openPalette } from "./palette.tsx";
 
 /** Whether the sidebar is open on a narrow screen. The button in the top bar toggles it. */
@@ -14,7 +17,9 @@ function Brand() {
   return (
     <a class="brand" href="#/">
       <Logo />
-      <span class="cut">{session.value?.workspace.name}</span>
+      <span class="cut">
+        <Name>{session.value?.workspace.name}</Name>
+      </span>
     </a>
   );
 }
@@ -26,13 +31,13 @@ export function TopBar() {
       <Button
         kind="plain"
         icon={open ? "close" : "menu"}
-        label={open ? "Close menu" : "Open menu"}
+        label={open ? shellTexts.closeMenu : shellTexts.openMenu}
         onClick={() => {
           isSidebarOpen.value = !open;
         }}
       />
       <Brand />
-      <Button kind="plain" icon="search" label="Search" onClick={openPalette} />
+      <Button kind="plain" icon="search" label={commonTexts.search} onClick={openPalette} />
     </header>
   );
 }
@@ -40,12 +45,12 @@ export function TopBar() {
 export function Sidebar() {
   const [current = ""] = currentRoute.value.segments;
   return (
-    <nav class={isSidebarOpen.value ? "sidebar open" : "sidebar"} aria-label="Screens">
+    <nav class={isSidebarOpen.value ? "sidebar open" : "sidebar"} aria-label={shellTexts.screens}>
       <Brand />
       <button type="button" class="search-button" onClick={openPalette}>
         <Icon name="search" />
-        Search
-        <kbd>{isApple ? "⌘K" : "Ctrl K"}</kbd>
+        {commonTexts.search}
+        <kbd>{isApple ? "⌘K" : shellTexts.paletteShortcut}</kbd>
       </button>
       <ul>
         {screens.map(({ name, title, icon }) => (
@@ -69,13 +74,13 @@ function SidebarFooter() {
   return (
     <div class="foot">
       <a class="small" href="/docs" target="_blank" rel="noreferrer">
-        API reference
+        {shellTexts.apiReference}
       </a>
       <div class="row far">
-        <span class="cut small" title={userName}>
-          {userName}
+        <span class="cut small">
+          <Name>{userName}</Name>
         </span>
-        <Button kind="plain" compact icon="out" label="Sign out" onClick={signOut} />
+        <Button kind="plain" compact icon="out" label={shellTexts.signOut} onClick={signOut} />
       </div>
     </div>
   );

@@ -1,10 +1,26 @@
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
+import type { AnswerOf } from "../../api/client.ts";
 import { Button } from "../components/button.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { TextField } from "../components/forms/fields.tsx";
 import { useSubmit } from "../components/forms/use-submit.ts";
 import { Logo } from "../components/logo.tsx";
-import { isExpired, signIn } from "../data/session.ts";
+import { client, isExpired, rememberScreen, signIn } from "../data/session.ts";
+import { commonTexts } from "../texts/common.ts";
+import { shellTexts } from "../texts/shell.ts";
+
+type Provider = AnswerOf<"GET /v2/sign-in">["signIn"]["provider"];
+
+/**
+ * Returns why a sign-in at the provider failed, as the server wrote it into the page's address, and
+ * removes it there, so that a later visit does not show it again.
+ */
+function takeFailure(): string | undefined {
+  const failure = new URLSearchParams(location.search).get("sign-in");
+  if (failure === null) return undefined;
+  history.replaceState(null, "", location.pathname + location.hash);
+  return shellTexts.signInFailures[failure];
+}
 
 /**
  * Sign-in form. It exchanges the token for a session cookie that scripts cannot read. The console
@@ -13,37 +29,51 @@ import { isExpired, signIn } from "../data/session.ts";
 export function SignIn() {
   const [token, setToken] = useState("");
   const { submit, busy, error } = useSubmit(() => signIn(token.trim()));
+  const [provider, setProvider] = useState<Provider>();
+  const [failure] = useState(takeFailure);
+  useEffect(() => {
+    // Without an answer, the form still takes a token, and says itself what is wrong.
+    const load = client.call("GET /v2/sign-in");
+    load.then(({ signIn }) => setProvider(signIn.provider)).catch(() => {});
+  }, []);
   return (
     <main class="sign-in" id="main">
       <form class="panel" onSubmit={submit}>
         <div class="inside">
           <div class="brand">
             <Logo />
-            pixelmill
+            {shellTexts.productName}
           </div>
-          <h1>Sign in</h1>
-          {isExpired.value && (
-            <p class="notice">Your session has ended. Sign in again to continue.</p>
+          <h1>{shellTexts.signIn}</h1>
+          {isExpired.value && <p class="notice">{shellTexts.sessionEnded}</p>}
+          {failure !== undefined && (
+            <p class="notice bad" role="alert">
+              {failure}
+            </p>
+          )}
+          {provider && (
+            <>
+              <a class="button main" href={provider.path} onClick={rememberScreen}>
+                {shellTexts.signInWith(provider.name)}
+              </a>
+              <p class="quiet small">{shellTexts.orWithToken}</p>
+            </>
           )}
           <TextField
-            label="Token"
+            label={commonTexts.token}
             type="password"
             value={token}
             onInput={setToken}
             required
-            autoFocus
+            autoFocus={!provider}
             code
             autoComplete="current-password"
-            placeholder="pm_…"
-            hint={
-              <>
-                Printed on first start; <code>pixelmill token create</code> creates another.
-              </>
-            }
+            placeholder={shellTexts.tokenPlaceholder}
+            hint={shellTexts.whereTokensComeFrom(<code>{shellTexts.tokenCommand}</code>)}
           />
           <ErrorNotice error={error} />
-          <Button kind="main" type="submit" busy={busy}>
-            Sign in
+          <Button kind={provider ? "plain" : "main"} type="submit" busy={busy}>
+            {shellTexts.signIn}
           </Button>
         </div>
       </form>

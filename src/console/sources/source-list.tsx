@@ -1,35 +1,73 @@
 import { useState } from "preact/hooks";
-import { CopyButton } from "../components/button.tsx";
+import type { AnswerOf, QueryOf } from "../../api/client.ts";
 import { Dialog } from "../components/dialog.tsx";
 import { TextField } from "../components/forms/fields.tsx";
 import { Form } from "../components/forms/form.tsx";
 import { Badge } from "../components/layout.tsx";
-import { ListScreen, nameColumn } from "../components/list-screen.tsx";
+import {
+  type ListPage,
+  type ListQuery,
+  ListScreen,
+  nameColumn,
+  pageOfAll,
+} from "../components/list-screen.tsx";
 import type { Column } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { listAllSources } from "../data/list-all.ts";
-import type { Source } from "../data/model.ts";
-import { client } from "../data/session.ts";
+import { client, missingPermission } from "../data/session.ts";
+import { formatRate } from "../format.ts";
 import { hrefTo, navigate } from "../router.ts";
+import { commonTexts } from "../texts/common.ts";
+import { sourceTexts } from "../texts/sources.ts";
 
-const columns: Column<Source>[] = [
+const POLL_MS = 10_000;
+
+type SourceListQuery = QueryOf<"GET /v2/status/sources">;
+type ListedSource = AnswerOf<"GET /v2/status/sources">["sources"][number];
+type SourceRow = Pick<ListedSource, "id" | "name" | "enabled"> & Partial<ListedSource>;
+
+const columns: Column<SourceRow>[] = [
   nameColumn("sources"),
   {
-    title: "State",
+    title: commonTexts.state,
     kind: "narrow",
-    cell: ({ enabled }) => (enabled ? <Badge tone="good">Enabled</Badge> : <Badge>Disabled</Badge>),
+    cell: ({ enabled }) =>
+      enabled ? (
+        <Badge tone="good">{commonTexts.enabled}</Badge>
+      ) : (
+        <Badge>{commonTexts.disabled}</Badge>
+      ),
   },
   {
-    title: "Write key",
-    cell: ({ writeKey }) => (
-      <span class="row">
-        <code>{writeKey.slice(0, 8)}…</code>
-        <CopyButton text={writeKey} name="write key" />
-      </span>
-    ),
+    title: sourceTexts.receivedRate,
+    kind: "number narrow",
+    sort: "received",
+    cell: ({ receivedPerSecond }) =>
+      receivedPerSecond === undefined ? commonTexts.noFigure : formatRate(receivedPerSecond),
   },
-  { title: "Created", kind: "narrow", cell: ({ createdAt }) => <Time at={createdAt} /> },
+  {
+    title: sourceTexts.lastEvent,
+    kind: "narrow",
+    cell: ({ lastReceivedAt }) =>
+      lastReceivedAt === undefined ? (
+        <span class="quiet">{commonTexts.noFigure}</span>
+      ) : (
+        <Time at={lastReceivedAt} />
+      ),
+  },
 ];
+
+/** Loads a page of sources. Without the permission `events:read`, they have no rates. */
+async function loadSources(query: ListQuery): Promise<ListPage<SourceRow>> {
+  if (missingPermission("events:read") !== undefined) {
+    return pageOfAll(await listAllSources(), query);
+  }
+  const { sources, total } = await client.call("GET /v2/status/sources", {
+    // The server refuses an order that it does not have.
+    query: query as SourceListQuery,
+  });
+  return { items: sources, total };
+}
 
 /** Screen that lists all sources of the workspace. */
 export function SourceList({ isNew }: { isNew: boolean }) {
@@ -37,15 +75,15 @@ export function SourceList({ isNew }: { isNew: boolean }) {
     <>
       <ListScreen
         screen="sources"
-        title="Sources"
-        singular="source"
+        title={commonTexts.sources}
+        singular={sourceTexts.sourceNoun}
         icon="source"
         createPermission="workspace:admin"
-        load={listAllSources}
+        load={loadSources}
+        pollMs={POLL_MS}
         columns={columns}
       >
-        A source is a website or an app that sends pixels. Each source has its own write key, which
-        you paste into a page.
+        {sourceTexts.sourceExplained}
       </ListScreen>
       {isNew && <NewSource />}
     </>
@@ -56,9 +94,9 @@ function NewSource() {
   const [name, setName] = useState("");
   const close = () => navigate(hrefTo("sources"));
   return (
-    <Dialog title="New source" onClose={close}>
+    <Dialog title={commonTexts.newSource} onClose={close}>
       <Form
-        action="Create source"
+        action={sourceTexts.createSource}
         onCancel={close}
         onSubmit={async () => {
           const body = { name, type: "http" as const };
@@ -68,13 +106,13 @@ function NewSource() {
       >
         {(errorAt) => (
           <TextField
-            label="Name"
+            label={commonTexts.name}
             value={name}
             onInput={setName}
             required
             autoFocus
-            placeholder="Website"
-            hint="What sends the events: a site, an app, a campaign."
+            placeholder={sourceTexts.nameExample}
+            hint={sourceTexts.nameHint}
             error={errorAt("/name")}
           />
         )}

@@ -2,62 +2,88 @@ import { useState } from "preact/hooks";
 import { Button, CopyableCode, Switch } from "../components/button.tsx";
 import { ConfirmButton, DeleteButton } from "../components/dialog.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
+import { FieldConflicts } from "../components/forms/field-conflicts.tsx";
 import { TextField } from "../components/forms/fields.tsx";
+import { useSave } from "../components/forms/use-save.ts";
 import { useSubmit } from "../components/forms/use-submit.ts";
 import { Badge, FactList, Panel, ScreenHeader } from "../components/layout.tsx";
 import { Loaded } from "../components/loaded.tsx";
+import { ActionMenu } from "../components/menu.tsx";
 import { Time } from "../components/time.tsx";
 import { showToast } from "../components/toasts.ts";
 import { ConnectionList } from "../connections/connection-list.tsx";
 import type { Source } from "../data/model.ts";
-import { client } from "../data/session.ts";
+import { reloadIfChanged, saveValues } from "../data/save.ts";
+import { client, missingPermission } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
+import { MetricCharts } from "../metrics/metric-charts.tsx";
 import { hrefTo, navigate } from "../router.ts";
+import { RecentEvents } from "../tail/recent-events.tsx";
+import { commonTexts } from "../texts/common.ts";
+import { sourceTexts } from "../texts/sources.ts";
+import { SettingsForm } from "./settings-form.tsx";
 import { Snippet } from "./snippet.tsx";
 import { TestEvent } from "./test-event.tsx";
+
+const POLL_MS = 10_000;
 
 /**
  * Screen of one source, with its write key, an install snippet, a test event and its destinations.
  */
 export function SourcePage({ id }: { id: string }) {
   const resource = useResource(async () => {
-    const [{ source }, { workspace }] = await Promise.all([
-      client.call("GET /v2/sources/{id}", { params: { id } }),
+    const [{ answer, tag }, { workspace }] = await Promise.all([
+      client.callTagged("GET /v2/sources/{id}", { params: { id } }),
       client.call("GET /v2/workspace"),
     ]);
-    return { source, dataPlane: workspace.dataPlaneURL };
+    return { source: answer.source, tag, dataPlane: workspace.dataPlaneURL };
   }, [id]);
   const { value, reload } = resource;
   const source = value?.source;
   return (
     <>
       <ScreenHeader
-        title={source?.name ?? "Source"}
-        parent={{ href: hrefTo("sources"), text: "Sources" }}
-        status={source && !source.enabled && <Badge>Disabled</Badge>}
+        title={source?.name ?? commonTexts.source}
+        parent={{ href: hrefTo("sources"), text: commonTexts.sources }}
+        status={source && !source.enabled && <Badge>{commonTexts.disabled}</Badge>}
       >
-        {source && <SourceActions source={source} reload={reload} />}
+        {source && <SourceActions source={source} tag={value?.tag} reload={reload} />}
       </ScreenHeader>
       <Loaded resource={resource}>
         {(loaded) => (
-          <div class="columns">
-            <div class="stack">
-              <Panel title="Install snippet">
-                <Snippet {...loaded} />
-              </Panel>
-              <Panel title="Send a test event">
-                <TestEvent {...loaded} />
-              </Panel>
+          <>
+            <div class="columns">
+              <div class="stack">
+                <Panel title={sourceTexts.installSnippet}>
+                  <Snippet {...loaded} />
+                </Panel>
+                <Panel title={sourceTexts.sendTestEvent}>
+                  <TestEvent {...loaded} />
+                </Panel>
+                <RecentEvents of={{ sourceId: id }} />
+              </div>
+              <div class="stack">
+                <Panel title={commonTexts.source}>
+                  <SourceFacts source={loaded.source} tag={loaded.tag} reload={reload} />
+                </Panel>
+                <Panel title={sourceTexts.settings.title}>
+                  <SettingsForm
+                    // Settings that others have stored meanwhile make a new form.
+                    key={JSON.stringify(loaded.source.settings)}
+                    source={loaded.source}
+                    tag={loaded.tag}
+                    reload={reload}
+                  />
+                </Panel>
+                <Panel title={commonTexts.destinations} flush>
+                  <ConnectionList of="source" id={id} />
+                </Panel>
+              </div>
             </div>
-            <div class="stack">
-              <Panel title="Source">
-                <SourceFacts source={loaded.source} reload={reload} />
-              </Panel>
-              <Panel title="Destinations" flush>
-                <ConnectionList of="source" id={id} />
-              </Panel>
-            </div>
-          </div>
+            {missingPermission("events:read") === undefined && (
+              <MetricCharts kind="source" id={id} />
+            )}
+          </>
         )}
       </Loaded>
     </>
@@ -66,81 +92,123 @@ export function SourcePage({ id }: { id: string }) {
 
 interface SourceProps {
   source: Source;
+  /** Header ETag of the source's state. */
+  tag: string | undefined;
   reload: () => Promise<void>;
 }
 
-function SourceActions({ source: { id, name }, reload }: SourceProps) {
-  const params = { id };
+function SourceActions({ source: { id, name }, tag, reload }: SourceProps) {
+  const input = { params: { id }, ifMatch: tag };
   return (
-    <>
+    <ActionMenu>
       <ConfirmButton
         icon="turn"
         needs="workspace:admin"
-        title="Rotate the write key?"
-        text="The current key stops working immediately: pages that still send it get 401, and their events are lost. Install the new key soon."
-        action="Rotate the key"
+        title={sourceTexts.rotateQuestion}
+        text={sourceTexts.rotateConsequence}
+        action={sourceTexts.rotateAction}
         onConfirm={async () => {
-          await client.call("POST /v2/sources/{id}/rotate-write-key", { params });
+          const request = client.call("POST /v2/sources/{id}/rotate-write-key", input);
+          await reloadIfChanged(request, reload);
           await reload();
-          showToast(`${name} has a new write key`);
+          showToast(sourceTexts.writeKeyRotated(name));
         }}
       >
-        Rotate write key
+        {sourceTexts.rotateWriteKey}
       </ConfirmButton>
       <DeleteButton
-        noun="source"
+        noun={sourceTexts.sourceNoun}
         name={name}
-        consequence="Its write key stops working immediately, and its connections are deleted. Events that it has sent are still delivered."
+        consequence={sourceTexts.deleteConsequence}
         remove={async () => {
-          await client.call("DELETE /v2/sources/{id}", { params });
+          await reloadIfChanged(client.call("DELETE /v2/sources/{id}", input), reload);
           navigate(hrefTo("sources"));
         }}
       />
-    </>
+    </ActionMenu>
   );
 }
 
-function SourceFacts({ source, reload }: SourceProps) {
+/** Time of the source's last event, as the figures of its destinations know it. */
+function LastEvent({ id }: { id: string }) {
+  const { value } = useResource(
+    () => client.call("GET /v2/metrics/totals", { query: { kind: "source", ids: id } }),
+    [id],
+    POLL_MS,
+  );
+  if (value === undefined) return commonTexts.noFigure;
+  const at = value.items[0]?.lastReceivedAt;
+  return at === undefined ? sourceTexts.noEventYet : <Time at={at} />;
+}
+
+/** Link to the search for the source's events that were refused at ingestion. */
+function RefusedEventsLink({ id }: { id: string }) {
+  const href = hrefTo("search", { sourceId: id, outcome: "refused" });
+  return <a href={href}>{sourceTexts.findRefusedEvents}</a>;
+}
+
+function SourceFacts({ source, tag, reload }: SourceProps) {
   const { id, enabled, writeKey, createdAt } = source;
+  const readsEvents = missingPermission("events:read") === undefined;
   return (
     <>
       <Switch
         on={enabled}
         needs="workspace:admin"
         onChange={async (on) => {
-          await client.call("PUT /v2/sources/{id}", { params: { id }, body: { enabled: on } });
+          await saveValues({
+            base: { enabled },
+            tag,
+            yours: { enabled: on },
+            send: (body, ifMatch) =>
+              client.call("PUT /v2/sources/{id}", { params: { id }, body, ifMatch }),
+            valuesOf: (now: { source: Source }) => ({ enabled: now.source.enabled }),
+          });
           await reload();
         }}
       >
-        {enabled ? "Enabled" : "Disabled: pixels get 404"}
+        {enabled ? commonTexts.enabled : sourceTexts.disabledEffect}
       </Switch>
       <FactList
         facts={[
-          ["Write key", <CopyableCode value={writeKey} name="write key" />],
-          ["Id", <CopyableCode value={id} name="id" />],
-          ["Created", <Time at={createdAt} />],
+          [sourceTexts.writeKey, <CopyableCode value={writeKey} name={sourceTexts.writeKeyNoun} />],
+          [commonTexts.id, <CopyableCode value={id} name={commonTexts.idNoun} />],
+          ...(readsEvents ? [[sourceTexts.lastEvent, <LastEvent id={id} />] as const] : []),
+          ...(readsEvents
+            ? [[sourceTexts.refusedEvents, <RefusedEventsLink id={id} />] as const]
+            : []),
+          [commonTexts.created, <Time at={createdAt} />],
         ]}
       />
-      <RenameForm source={source} reload={reload} />
+      <RenameForm source={source} tag={tag} reload={reload} />
     </>
   );
 }
 
-function RenameForm({ source: { id, name: before }, reload }: SourceProps) {
+function RenameForm({ source: { id, name: before }, tag, reload }: SourceProps) {
   const [name, setName] = useState(before);
+  const { save, conflict } = useSave({
+    base: { name: before },
+    tag,
+    send: (values, ifMatch) =>
+      client.call("PUT /v2/sources/{id}", { params: { id }, body: values, ifMatch }),
+    valuesOf: (now: { source: Source }) => ({ name: now.source.name }),
+    labelOf: () => commonTexts.name,
+  });
   const { submit, busy, error } = useSubmit(async () => {
-    await client.call("PUT /v2/sources/{id}", { params: { id }, body: { name } });
+    if (!(await save({ name }))) return;
     await reload();
-    showToast("Name changed");
+    showToast(sourceTexts.nameChanged);
   });
   return (
     <form class="form" onSubmit={submit}>
-      <TextField label="Name" value={name} onInput={setName} required />
+      <TextField label={commonTexts.name} value={name} onInput={setName} required />
       <ErrorNotice error={error} />
+      {conflict && <FieldConflicts {...conflict} />}
       {name !== before && (
         <div class="ends">
           <Button type="submit" kind="main" needs="workspace:admin" busy={busy}>
-            Rename
+            {sourceTexts.rename}
           </Button>
         </div>
       )}

@@ -5,11 +5,14 @@ import { JsonBlock } from "../components/code-block.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { TextField } from "../components/forms/fields.tsx";
 import { Badge } from "../components/layout.tsx";
+import { Name } from "../components/name.tsx";
 import { Time } from "../components/time.tsx";
 import type { Source } from "../data/model.ts";
 import { client, missingPermission } from "../data/session.ts";
 import { useNames } from "../data/use-names.ts";
 import { hrefTo } from "../router.ts";
+import { commonTexts } from "../texts/common.ts";
+import { sourceTexts } from "../texts/sources.ts";
 
 /**
  * Time in milliseconds for which the page follows the test event after it was sent. Destinations
@@ -22,7 +25,7 @@ const FOLLOWED_MS = 30_000;
  * destination.
  */
 export function TestEvent({ source, dataPlane }: { source: Source; dataPlane: string }) {
-  const [event, setEvent] = useState("Test event");
+  const [event, setEvent] = useState(commonTexts.testEvent);
   const [messages, setMessages] = useState<readonly FollowedMessage[]>();
   const [error, setError] = useState<unknown>();
   const following = useRef<AbortController>(null);
@@ -64,17 +67,17 @@ export function TestEvent({ source, dataPlane }: { source: Source; dataPlane: st
           void send();
         }}
       >
-        <TextField label="Event" value={event} onInput={setEvent} required />
+        <TextField label={commonTexts.event} value={event} onInput={setEvent} required />
         <div class="ends">
           <Button
             type="submit"
             icon="play"
-            disabledReason={source.enabled ? undefined : "The source is disabled"}
+            disabledReason={source.enabled ? undefined : sourceTexts.sourceDisabled}
           >
-            Send test event
+            {commonTexts.sendTestEvent}
           </Button>
           <a class="small" href={hrefTo("events", { sourceId: source.id })}>
-            Live tail of this source
+            {sourceTexts.liveTailOfSource}
           </a>
         </div>
       </form>
@@ -88,22 +91,22 @@ function Arrivals({ messages }: { messages: readonly FollowedMessage[] }) {
   const names = useNames();
   const permission = missingPermission("events:read");
   if (permission !== undefined) {
-    return <p class="notice">Stored. To see its delivery requires {permission}.</p>;
+    return <p class="notice">{sourceTexts.deliveryRequires(permission)}</p>;
   }
   const [received] = messages;
   return (
     <div class="stack close" aria-live="polite">
       {messages.length === 0 && (
         <p class="row quiet">
-          <span class="spinner" /> Stored; awaiting delivery
+          <span class="spinner" /> {sourceTexts.awaitingDelivery}
         </p>
       )}
-      {messages.map(({ name, data }) => (
-        <p class="row" key={name + data.destinationId}>
-          <Badge tone={tones[name] ?? "accent"}>{name}</Badge>
+      {messages.map(({ name: stage, data }) => (
+        <p class="row" key={stage + data.destinationId}>
+          <Badge tone={tones[stage] ?? "accent"}>{sourceTexts.stages[stage] ?? stage}</Badge>
           {typeof data.destinationId === "string" && (
             <a href={hrefTo("destinations", data.destinationId)}>
-              {names.destination(data.destinationId)}
+              <Name>{names.destination(data.destinationId)}</Name>
             </a>
           )}
           {typeof data.reason === "string" && <span class="bad">{data.reason}</span>}
@@ -112,7 +115,7 @@ function Arrivals({ messages }: { messages: readonly FollowedMessage[] }) {
           </span>
         </p>
       ))}
-      {received && <JsonBlock value={messages.at(-1)?.data.event} name="event" />}
+      {received && <JsonBlock value={messages.at(-1)?.data.event} name={commonTexts.eventNoun} />}
     </div>
   );
 }
@@ -149,9 +152,7 @@ async function sendPixel(dataPlane: string, fields: Record<string, string>): Pro
     credentials: "omit",
     cache: "no-store",
   }).catch(() => {
-    throw new Error(
-      `This browser cannot reach ${dataPlane}. The setting public.url holds the address of the data plane`,
-    );
+    throw new Error(sourceTexts.dataPlaneUnreachable(dataPlane));
   });
-  if (!response.ok) throw new Error(`The data plane answered ${response.status}`);
+  if (!response.ok) throw new Error(sourceTexts.dataPlaneAnswered(response.status));
 }

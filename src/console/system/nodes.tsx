@@ -5,6 +5,8 @@ import { type Column, Table } from "../components/table.tsx";
 import { client } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
 import { formatCount } from "../format.ts";
+import { commonTexts } from "../texts/common.ts";
+import { systemTexts } from "../texts/system.ts";
 
 type Cluster = AnswerOf<"GET /v2/cluster">;
 
@@ -25,7 +27,7 @@ export function Nodes() {
   const { value } = useResource(() => client.call("GET /v2/cluster"), [], POLL_MS);
   if (value === undefined || value.nodes.length === 0) return null;
   return (
-    <Panel title="Nodes" flush>
+    <Panel title={systemTexts.nodes} flush>
       {value.problems.length > 0 && (
         <ul>
           {value.problems.map((problem) => (
@@ -39,7 +41,7 @@ export function Nodes() {
         </ul>
       )}
       <Table
-        label="Nodes"
+        label={systemTexts.nodes}
         columns={columns}
         rows={rowsOf(value)}
         keyOf={({ id }) => id}
@@ -58,7 +60,7 @@ function rowsOf({ node, nodes, partitions }: Cluster): NodeRow[] {
       answers,
       isCurrent: id === node,
       url: controlPlaneUrl,
-      partitions: owned.map(({ partition }) => partition).join(", ") || "None",
+      partitions: owned.map(({ partition }) => partition).join(", ") || commonTexts.none,
       lagEvents: owned.reduce((sum, { lagEvents = 0 }) => sum + lagEvents, 0),
     };
   });
@@ -66,17 +68,17 @@ function rowsOf({ node, nodes, partitions }: Cluster): NodeRow[] {
 
 const columns: Column<NodeRow>[] = [
   {
-    title: "Node",
+    title: systemTexts.node,
     kind: "name",
     cell: ({ id, isCurrent, answers }) => (
       <>
-        {id} {isCurrent && <Badge tone="good">This node</Badge>}
-        {!answers && <Badge tone="bad">No answer</Badge>}
+        {id} {isCurrent && <Badge tone="good">{systemTexts.thisNode}</Badge>}
+        {!answers && <Badge tone="bad">{systemTexts.noAnswer}</Badge>}
       </>
     ),
   },
-  { title: "Version", cell: ({ version }) => version },
-  { title: "Control plane", cell: ({ url }) => <code>{url}</code> },
-  { title: "Partitions", cell: ({ partitions }) => partitions },
-  { title: "Lag", kind: "number", cell: ({ lagEvents }) => formatCount(lagEvents) },
+  { title: systemTexts.version, cell: ({ version }) => version },
+  { title: systemTexts.controlPlane, cell: ({ url }) => <code>{url}</code> },
+  { title: systemTexts.partitions, cell: ({ partitions }) => partitions },
+  { title: systemTexts.lag, kind: "number", cell: ({ lagEvents }) => formatCount(lagEvents) },
 ];

@@ -15,6 +15,8 @@ import { Time } from "../components/time.tsx";
 import { client } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
 import { formatBytes, formatCount, formatDuration } from "../format.ts";
+import { commonTexts } from "../texts/common.ts";
+import { systemTexts } from "../texts/system.ts";
 import { Nodes } from "./nodes.tsx";
 
 type System = AnswerOf<"GET /v2/system">;
@@ -28,7 +30,10 @@ export function Screen() {
   const { value } = resource;
   return (
     <>
-      <ScreenHeader title="System" status={value && <Ready readiness={value.readiness} />} />
+      <ScreenHeader
+        title={commonTexts.system}
+        status={value && <Ready readiness={value.readiness} />}
+      />
       <Loaded resource={resource}>{(system) => <SystemPanels system={system} />}</Loaded>
     </>
   );
@@ -40,20 +45,20 @@ function SystemPanels({ system }: { system: System }) {
     <>
       <SystemStats system={system} />
       <div class="columns even">
-        <Panel title="Checks">
+        <Panel title={systemTexts.checks}>
           <Checks readiness={readiness} />
         </Panel>
-        <Panel title="Disk">
+        <Panel title={systemTexts.disk}>
           <Disk disk={disk} />
         </Panel>
-        <Panel title="Events">
+        <Panel title={commonTexts.events}>
           <StoredEvents events={events} />
         </Panel>
       </div>
       <Nodes />
-      <Panel title="Processes" flush>
+      <Panel title={systemTexts.processes} flush>
         <Table
-          label="Processes"
+          label={systemTexts.processes}
           columns={processColumns}
           rows={processes}
           keyOf={({ name }) => name}
@@ -66,23 +71,35 @@ function SystemPanels({ system }: { system: System }) {
 }
 
 function Ready({ readiness: { ready } }: { readiness: System["readiness"] }) {
-  return ready ? <Badge tone="good">Ready</Badge> : <Badge tone="bad">Not ready</Badge>;
+  return ready ? (
+    <Badge tone="good">{systemTexts.ready}</Badge>
+  ) : (
+    <Badge tone="bad">{systemTexts.notReady}</Badge>
+  );
 }
 
 const processColumns: Column<Process>[] = [
-  { title: "Process", kind: "name", cell: ({ name }) => name },
-  { title: "Memory", kind: "number", cell: ({ residentBytes }) => formatBytes(residentBytes) },
-  { title: "CPU time", kind: "number", cell: ({ cpuSeconds }) => formatDuration(cpuSeconds) },
+  { title: systemTexts.process, kind: "name", cell: ({ name: process }) => process },
+  {
+    title: systemTexts.memory,
+    kind: "number",
+    cell: ({ residentBytes }) => formatBytes(residentBytes),
+  },
+  {
+    title: systemTexts.cpuTime,
+    kind: "number",
+    cell: ({ cpuSeconds }) => formatDuration(cpuSeconds),
+  },
 ];
 
 function SystemStats({ system }: { system: System }) {
   const figures = [
-    ["Version", system.version],
-    ["Bun", system.bun],
-    ["Uptime", formatDuration(system.uptimeSeconds)],
-    ["Sandboxes", countOrNone(system.guests.alive)],
-    ["Sandbox queue", countOrNone(system.guests.awaited)],
-    ["Memory free", formatBytes(system.memory.freeBytes)],
+    [systemTexts.version, system.version],
+    [systemTexts.bun, system.bun],
+    [systemTexts.uptime, formatDuration(system.uptimeSeconds)],
+    [systemTexts.sandboxes, countOrNone(system.guests.alive)],
+    [systemTexts.sandboxQueue, countOrNone(system.guests.awaited)],
+    [systemTexts.memoryFree, formatBytes(system.memory.freeBytes)],
   ] as const;
   return <StatList class="six" figures={figures} />;
 }
@@ -100,7 +117,7 @@ function Checks({ readiness: { checks, warnings } }: { readiness: System["readin
         facts={Object.entries(checks).map(([name, { ok, message }]) => [
           name,
           <>
-            <Badge tone={ok ? "good" : "bad"}>{ok ? "OK" : "Failing"}</Badge>
+            <Badge tone={ok ? "good" : "bad"}>{ok ? "OK" : commonTexts.failing}</Badge>
             {message}
           </>,
         ])}
@@ -132,7 +149,7 @@ function Disk({ disk: { used, freeBytes } }: { disk: System["disk"] }) {
               </>,
             ] as const,
         ),
-        ["Free", <span class="tabular">{formatBytes(freeBytes)}</span>],
+        [systemTexts.free, <span class="tabular">{formatBytes(freeBytes)}</span>],
       ]}
     />
   );
@@ -148,7 +165,7 @@ function StoredEvents({ events }: { events: System["events"] }) {
     <FactList
       facts={[
         ...(bytes === undefined ? [] : stored(bytes, oldestAt)),
-        ["Retained after delivery", bounds.length === 0 ? "No" : `Up to ${bounds.join(" and ")}`],
+        [systemTexts.retainedAfterDelivery, systemTexts.retention(bounds)],
       ]}
     />
   );
@@ -156,14 +173,14 @@ function StoredEvents({ events }: { events: System["events"] }) {
 
 function stored(bytes: number, oldestAt: string | undefined) {
   return [
-    ["Stored", <span class="tabular">{formatBytes(bytes)}</span>],
-    ["Oldest", oldestAt === undefined ? "None" : <Time at={oldestAt} />],
+    [systemTexts.stored, <span class="tabular">{formatBytes(bytes)}</span>],
+    [systemTexts.oldest, oldestAt === undefined ? commonTexts.none : <Time at={oldestAt} />],
   ] as const;
 }
 
 const limitColumns: Column<[string, number]>[] = [
-  { title: "Limit", kind: "name", cell: ([name]) => <code>{name}</code> },
-  { title: "Value", kind: "number", cell: ([, value]) => formatCount(value) },
+  { title: systemTexts.limit, kind: "name", cell: ([limit]) => <code>{limit}</code> },
+  { title: commonTexts.value, kind: "number", cell: ([, value]) => formatCount(value) },
 ];
 
 function Limits({ limits }: { limits: System["limits"] }) {
@@ -172,19 +189,19 @@ function Limits({ limits }: { limits: System["limits"] }) {
   const rows = Object.entries(limits).filter(([name]) => name.includes(upperCase));
   return (
     <Panel
-      title="Limits"
+      title={systemTexts.limits}
       flush
-      actions={<SearchField label="Search limits" value={text} onInput={setText} />}
+      actions={<SearchField label={systemTexts.searchLimits} value={text} onInput={setText} />}
     >
       <div class="limits">
         <Table
-          label="Limits"
+          label={systemTexts.limits}
           columns={limitColumns}
           rows={rows}
           keyOf={([name]) => name}
           empty={
-            <EmptyState icon="search" title={`No results for “${text}”`}>
-              The documentation explains each limit.
+            <EmptyState icon="search" title={commonTexts.noResultsFor(text)}>
+              {systemTexts.limitsHint}
             </EmptyState>
           }
         />

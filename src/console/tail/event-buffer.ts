@@ -1,26 +1,33 @@
 import type { FollowedMessage } from "../../api/client.ts";
+import type { RecentEvent } from "../data/recent-events.ts";
 
-/** Result of delivering an event to one destination. */
+/** The outcome of an event at one destination. */
 export interface DestinationOutcome {
   destinationId: string;
-  stage: "delivered" | "dropped" | "dead-letter";
-  at: string;
+  outcome: RecentEvent["outcomes"][number]["outcome"];
+  /** Absent for an outcome of which only the server's store tells. */
+  at?: string;
   /** The event as it was sent to the destination, or as it was when it failed. */
   event?: unknown;
   reason?: string;
+  deadLetterId?: string;
 }
 
-/** An event of the live tail (stream of new events), with its results at destinations so far. */
+/** An event that was received, with its outcomes at destinations so far. */
 export interface TailEvent {
   messageId: string;
   sourceId: string;
+  /** When the server received the event. */
   at: string;
-  /**
-   * The event as the server received it. Undefined when the server received it before the tail was
-   * opened.
-   */
+  /** Time by which events are sorted: that of the first message about the event. */
+  firstAt: string;
+  /** The event as the server received it. Undefined when no message about that has come. */
   received?: unknown;
+  /** Why the event was refused at its ingestion; absent for other events. */
+  refused?: string;
   outcomes: readonly DestinationOutcome[];
+  /** Whether `outcomes` has all destinations of the event, as opposed to those of new messages. */
+  hasAllOutcomes: boolean;
 }
 
 const EVENTS_MAX = 1_000;
@@ -32,20 +39,41 @@ const SEARCHED_CHARS_MAX = 20_000;
  * each event at its destinations.
  */
 export class EventBuffer {
-  readonly #events = new Map<string, TailEvent>();
-  readonly #texts = new WeakMap<TailEvent, string>();
+  #events = new Map<string, TailEvent>();
+  /** Number of events that were ever added. */
+  added = 0;
 
   add({ name, data }: FollowedMessage): void {
-    const { messageId, sourceId, at } = data as { messageId: string; sourceId: string; at: string };
-    const before = this.#events.get(messageId) ?? { messageId, sourceId, at, outcomes: [] };
-    const next =
+    const { messageId, sourceId, at, receivedAt = at, event } = data as Record<string, string>;
+    const before = this.#events.get(messageId!) ?? {
+      messageId: messageId!,
+      sourceId: sourceId!,
+      at: receivedAt!,
+      firstAt: at!,
+      outcomes: [],
+      hasAllOutcomes: false,
+    };
+    this.#put(
       name === "received"
-        ? { ...before, at, received: data.event }
-        : { ...before, outcomes: sortByDestination([...before.outcomes, outcomeOf(name, data)]) };
-    this.#events.set(messageId, next);
-    if (this.#events.size <= EVENTS_MAX) return;
-    const [oldest = ""] = this.#events.keys();
-    this.#events.delete(oldest);
+        ? { ...before, received: event }
+        : { ...before, outcomes: mergeOutcomes(before.outcomes, [outcomeOf(name, data)]) },
+    );
+    this.#deleteOldest();
+  }
+
+  /** Adds events of the last time, and outcomes of which no message has come. */
+  addRecent(events: readonly RecentEvent[]): void {
+    for (const event of events) {
+      const known = this.#events.get(event.messageId);
+      const recent = tailEventOf(event);
+      const outcomes = mergeOutcomes(recent.outcomes, known?.outcomes ?? []);
+      this.#put({ ...recent, ...known, outcomes, hasAllOutcomes: true });
+    }
+    const sorted = [...this.#events].sort(([, one], [, other]) =>
+      one.firstAt < other.firstAt ? -1 : one.firstAt > other.firstAt ? 1 : 0,
+    );
+    this.#events = new Map(sorted);
+    this.#deleteOldest();
   }
 
   clear(): void {
@@ -56,40 +84,98 @@ export class EventBuffer {
     return this.#events.size;
   }
 
-  /**
-   * Returns the newest events for which `matches` returns true, at most `count`. `text` returns the
-   * lower-case JSON text of the event.
-   */
-  latest(count: number, matches: (event: TailEvent, text: () => string) => boolean): TailEvent[] {
-    const latest: TailEvent[] = [];
-    for (const event of [...this.#events.values()].reverse()) {
-      if (!matches(event, () => this.#textOf(event))) continue;
-      latest.push(event);
-      if (latest.length === count) break;
-    }
-    return latest;
+  get(messageId: string): TailEvent | undefined {
+    return this.#events.get(messageId);
   }
 
-  #textOf(event: TailEvent): string {
-    const cached = this.#texts.get(event);
-    if (cached !== undefined) return cached;
-    const text = JSON.stringify(event).slice(0, SEARCHED_CHARS_MAX).toLowerCase();
-    this.#texts.set(event, text);
-    return text;
+  /** Returns all events, oldest first. */
+  all(): TailEvent[] {
+    return [...this.#events.values()];
+  }
+
+  #put(event: TailEvent): void {
+    if (!this.#events.has(event.messageId)) this.added++;
+    this.#events.set(event.messageId, event);
+  }
+
+  #deleteOldest(): void {
+    for (const id of this.#events.keys()) {
+      if (this.#events.size <= EVENTS_MAX) return;
+      this.#events.delete(id);
+    }
   }
 }
 
-/** Sorts results by destination id, so that each event lists its destinations in the same order. */
-function sortByDestination(outcomes: DestinationOutcome[]): DestinationOutcome[] {
-  return outcomes.sort((one, other) => one.destinationId.localeCompare(other.destinationId));
+const searchedTexts = new WeakMap<TailEvent, string>();
+
+/** Returns the JSON text of an event in lower case, as the text filter searches it. */
+export function searchedText(event: TailEvent): string {
+  const cached = searchedTexts.get(event);
+  if (cached !== undefined) return cached;
+  const text = JSON.stringify(event).slice(0, SEARCHED_CHARS_MAX).toLowerCase();
+  searchedTexts.set(event, text);
+  return text;
+}
+
+/** Returns the newest events for which `matches` returns true, newest first, at most `count`. */
+export function latestOf(
+  events: readonly TailEvent[],
+  count: number,
+  matches: (event: TailEvent) => boolean,
+): TailEvent[] {
+  const latest: TailEvent[] = [];
+  for (let index = events.length - 1; index >= 0 && latest.length < count; index--) {
+    if (matches(events[index]!)) latest.push(events[index]!);
+  }
+  return latest;
+}
+
+/** An event of the server's memory and logs as an event of the tail. */
+export function tailEventOf({ at, receivedAt, outcomes, ...event }: RecentEvent): TailEvent {
+  return {
+    ...event,
+    at: receivedAt,
+    firstAt: at,
+    outcomes: mergeOutcomes(outcomes, []),
+    hasAllOutcomes: true,
+  };
+}
+
+/**
+ * Merges outcomes of one event, each once: the same can come with the recent events and in a message
+ * of the tail. An outcome with its time replaces what the server's store told about the destination,
+ * except a dead letter. They are sorted by destination, so that each event lists its destinations in
+ * the same order.
+ */
+function mergeOutcomes(
+  before: readonly DestinationOutcome[],
+  more: readonly DestinationOutcome[],
+): DestinationOutcome[] {
+  const merged = new Map<string, DestinationOutcome>();
+  for (const it of [...before, ...more]) {
+    const key = JSON.stringify([it.destinationId, it.at, it.at && [it.outcome, it.event]]);
+    merged.set(key, { ...merged.get(key), ...it });
+  }
+  const all = [...merged.values()];
+  const isReplaced = ({ at, destinationId, outcome }: DestinationOutcome) =>
+    at === undefined &&
+    all.some(
+      (it) =>
+        it.at !== undefined &&
+        it.destinationId === destinationId &&
+        (outcome !== "dead-letter" || it.outcome === "dead-letter"),
+    );
+  return all
+    .filter((outcome) => !isReplaced(outcome))
+    .sort((one, other) => one.destinationId.localeCompare(other.destinationId));
 }
 
 function outcomeOf(name: string, data: FollowedMessage["data"]): DestinationOutcome {
-  const { destinationId = "", at, event, reason } = data as Record<string, string | undefined>;
+  const { destinationId, at, event, reason } = data as Omit<DestinationOutcome, "outcome">;
   return {
     destinationId,
-    at: at ?? "",
-    stage: name as DestinationOutcome["stage"],
+    outcome: name as DestinationOutcome["outcome"],
+    ...(at !== undefined && { at }),
     ...(event !== undefined && { event }),
     ...(reason !== undefined && { reason }),
   };

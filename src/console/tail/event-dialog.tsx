@@ -1,70 +1,116 @@
 import { Button } from "../components/button.tsx";
 import { JsonBlock } from "../components/code-block.tsx";
 import { Dialog } from "../components/dialog.tsx";
+import { Name } from "../components/name.tsx";
 import { Time } from "../components/time.tsx";
 import { showToast } from "../components/toasts.ts";
 import { eventName } from "../data/event-name.ts";
 import { addSampleEvent } from "../data/sample-events.ts";
 import type { NameLookup } from "../data/use-names.ts";
 import { hrefTo } from "../router.ts";
-import type { TailEvent } from "./event-buffer.ts";
+import { MakeTestCase } from "../testing/make-test-case.tsx";
+import { commonTexts } from "../texts/common.ts";
+import { tailTexts } from "../texts/tail.ts";
+import type { DestinationOutcome, TailEvent } from "./event-buffer.ts";
+import { changesOf } from "./event-changes.ts";
 import { OutcomeBadge } from "./tail-table.tsx";
 
 /** Dialog that shows an event as received, and its outcome at each destination. */
 export function EventDialog(props: { event: TailEvent; names: NameLookup; onClose: () => void }) {
   const { event, names, onClose } = props;
-  const { received, outcomes, sourceId, at, messageId } = event;
+  const { received, refused, outcomes, sourceId, at, messageId } = event;
   return (
     <Dialog title={eventName(received ?? outcomes[0]?.event)} onClose={onClose} broad>
       <p class="row quiet">
         <span>
-          From <a href={hrefTo("sources", sourceId)}>{names.source(sourceId)}</a>
+          {tailTexts.from(
+            <a href={hrefTo("sources", sourceId)}>
+              <Name>{names.source(sourceId)}</Name>
+            </a>,
+          )}
         </span>
-        <Time at={at} />
+        <Time at={at} exact />
         <code class="small">{messageId}</code>
       </p>
+      {refused !== undefined && <p class="bad">{tailTexts.refusedExplained(refused)}</p>}
+      {outcomes.length === 0 && event.hasAllOutcomes && refused === undefined && (
+        <p class="quiet">{tailTexts.noDestination}</p>
+      )}
       <div class="columns even">
-        <section class="stack close" aria-label="Received">
-          <h3>Received</h3>
+        <section class="stack close" aria-label={commonTexts.received}>
+          <h3>{commonTexts.received}</h3>
           {received === undefined ? (
-            <p class="quiet">Received before this tail was opened.</p>
+            <p class="quiet">{tailTexts.receivedEarlier}</p>
           ) : (
-            <JsonBlock value={received} name="received event" />
+            <JsonBlock value={received} name={tailTexts.receivedEventNoun} />
           )}
         </section>
-        {outcomes.map((outcome) => (
-          <section
-            class="stack close"
-            key={outcome.destinationId + outcome.at}
-            aria-label={names.destination(outcome.destinationId)}
-          >
+        {labelled(outcomes, names).map(({ outcome, label }, index) => (
+          <section class="stack close" key={index} aria-label={label}>
             <h3 class="row">
               <OutcomeBadge outcome={outcome} name={names.destination(outcome.destinationId)} />
             </h3>
-            {outcome.reason && <p class="bad">{outcome.reason}</p>}
-            {outcome.event !== undefined && (
-              <JsonBlock value={outcome.event} name="event at the destination" />
-            )}
+            <OutcomeDetails outcome={outcome} label={label} received={received} />
           </section>
         ))}
       </div>
       <div class="ends">
         <Button
           icon="code"
-          disabledReason={
-            received === undefined ? "Received before this tail was opened" : undefined
-          }
+          disabledReason={received === undefined ? tailTexts.receivedEarlier : undefined}
           onClick={() => {
             addSampleEvent(received);
-            showToast("Saved as a test event; the editor lists it");
+            showToast(tailTexts.savedAsTestEvent);
           }}
         >
-          Use as test event
+          {tailTexts.useAsTestEvent}
         </Button>
+        <MakeTestCase event={received} />
         <Button kind="main" onClick={onClose}>
-          Close
+          {commonTexts.close}
         </Button>
       </div>
     </Dialog>
   );
+}
+
+/** Why an event has its outcome at a destination, and the event there with what code changed. */
+function OutcomeDetails(props: { outcome: DestinationOutcome; label: string; received: unknown }) {
+  const { outcome, label, received } = props;
+  const { event, reason, deadLetterId } = outcome;
+  const isShown = event !== undefined && outcome.outcome !== "dropped";
+  const changes = isShown && received !== undefined ? changesOf(received, event) : undefined;
+  return (
+    <>
+      {reason && <p class="bad">{reason}</p>}
+      {!isShown && !reason && <p class="quiet">{tailTexts.explanations[outcome.outcome]}</p>}
+      {deadLetterId && (
+        <a href={hrefTo("dead-letters", deadLetterId)}>{tailTexts.openDeadLetter}</a>
+      )}
+      {changes && (
+        <p class="quiet small">
+          {tailTexts.changes(changes.lines.size, changes.removed) || tailTexts.unchanged}
+        </p>
+      )}
+      {isShown && (
+        <JsonBlock
+          value={event}
+          name={tailTexts.eventAt(label)}
+          {...(changes && { marked: changes.lines })}
+        />
+      )}
+    </>
+  );
+}
+
+/** Outcomes with the names of their destinations, numbered where a destination has several. */
+function labelled(outcomes: TailEvent["outcomes"], names: NameLookup) {
+  const counts = new Map<string, number>();
+  return outcomes.map((outcome) => {
+    const { destinationId } = outcome;
+    const number = (counts.get(destinationId) ?? 0) + 1;
+    counts.set(destinationId, number);
+    const name = names.destination(destinationId);
+    return { outcome, label: number === 1 ? name : tailTexts.numberedOutcome(name, number) };
+  });
 }

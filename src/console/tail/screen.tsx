@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Button } from "../components/button.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { FilterSelect } from "../components/filter-select.tsx";
@@ -6,20 +6,17 @@ import { optionsOf } from "../components/forms/fields.tsx";
 import { Badge, EmptyState, Panel, ScreenHeader } from "../components/layout.tsx";
 import { SearchField } from "../components/search-field.tsx";
 import { useNames } from "../data/use-names.ts";
-import { formatCompact, formatCount, formatRate } from "../format.ts";
+import { formatRate } from "../format.ts";
 import { hrefTo, replaceQuery, type ScreenProps } from "../router.ts";
-import type { TailEvent } from "./event-buffer.ts";
+import { commonTexts } from "../texts/common.ts";
+import { tailTexts } from "../texts/tail.ts";
+import { type EventBuffer, latestOf, searchedText, type TailEvent } from "./event-buffer.ts";
 import { EventDialog } from "./event-dialog.tsx";
-import { TailTable } from "./tail-table.tsx";
+import { outcomeOptions } from "./outcome-options.ts";
+import { noHolds, TailTable } from "./tail-table.tsx";
 import { type TailState, useTail } from "./use-tail.ts";
 
 const SHOWN_MAX = 200;
-const outcomeOptions = [
-  { value: "delivered", text: "Delivered" },
-  { value: "dropped", text: "Dropped by transformation" },
-  { value: "dead-letter", text: "Dead letters" },
-  { value: "under-way", text: "In flight" },
-];
 
 /** Screen of the live tail. It shows events as they arrive, with their results at destinations. */
 export function Screen({ query }: ScreenProps) {
@@ -31,72 +28,80 @@ export function Screen({ query }: ScreenProps) {
   const [isPaused, setPaused] = useState(false);
   const [openId, setOpenId] = useState<string>();
   const filter = { ...(sourceId && { sourceId }), ...(destinationId && { destinationId }) };
-  const tail = useTail(filter, isPaused);
+  const tail = useTail(filter);
   const { buffer, tick } = tail;
+  const [holds, setHolds] = useState(noHolds);
+  const frozen = useFrozen(buffer, isPaused || holds.pointer || holds.focus);
   const lowerCase = text.trim().toLowerCase();
   const events = useMemo(
     () =>
-      buffer.latest(
+      latestOf(
+        frozen?.events ?? buffer.all(),
         SHOWN_MAX,
-        (event, textOf) =>
-          hasOutcome(event, outcome) && (!lowerCase || textOf().includes(lowerCase)),
+        (event) =>
+          isOf(event, filter) &&
+          hasOutcome(event, outcome) &&
+          (!lowerCase || searchedText(event).includes(lowerCase)),
       ),
-    [tick, lowerCase, outcome, sourceId, destinationId],
+    [tick, frozen, lowerCase, outcome, sourceId, destinationId],
   );
   const openEvent = useOpenEvent(openId, tail);
 
   return (
     <>
-      <ScreenHeader title="Live tail" status={<TailStateBadge tail={tail} isPaused={isPaused} />}>
+      <ScreenHeader
+        title={commonTexts.liveTail}
+        status={<TailStateBadge tail={tail} frozen={frozen} />}
+      >
         <Button
           icon={isPaused ? "play" : "pause"}
           pressed={isPaused}
           onClick={() => setPaused(!isPaused)}
         >
-          {isPaused ? "Resume" : "Pause"}
+          {isPaused ? tailTexts.resume : tailTexts.pause}
         </Button>
       </ScreenHeader>
       {tail.state === "ended" && (
-        <ErrorNotice
-          error={tail.error ?? new Error("The tail ended; reconnecting")}
-          retry={tail.reconnect}
-        />
+        <ErrorNotice error={tail.error ?? new Error(tailTexts.ended)} retry={tail.reconnect} />
       )}
       <Panel flush>
         <header>
-          <SearchField label="Search events" value={text} onInput={setText} />
+          <SearchField label={tailTexts.searchEvents} value={text} onInput={setText} />
           <FilterSelect
-            label="Source"
-            all="All sources"
+            label={commonTexts.source}
+            all={commonTexts.allSources}
             value={sourceId}
             options={optionsOf(names.sources)}
             onChange={(id) => replaceQuery({ sourceId: id })}
           />
           <FilterSelect
-            label="Destination"
-            all="All destinations"
+            label={commonTexts.destination}
+            all={commonTexts.allDestinations}
             value={destinationId}
             options={optionsOf(names.destinations)}
             onChange={(id) => replaceQuery({ destinationId: id })}
           />
           <FilterSelect
-            label="Outcome"
-            all="All outcomes"
+            label={tailTexts.outcome}
+            all={tailTexts.allOutcomes}
             value={outcome}
             options={outcomeOptions}
             onChange={(value) => replaceQuery({ outcome: value })}
           />
         </header>
         {events.length === 0 ? (
-          <NoEvents isFiltered={buffer.size > 0} />
+          <NoEvents isFiltered={buffer.size > 0} isConnected={tail.state !== "ended"} />
         ) : (
-          <TailTable events={events} names={names} open={setOpenId} />
+          <TailTable
+            events={events}
+            names={names}
+            open={setOpenId}
+            hold={(change) => setHolds((before) => ({ ...before, ...change }))}
+          />
         )}
         <p class="pages">
-          <span>
-            The latest {formatCount(events.length)} of {formatCount(buffer.size)} buffered
-          </span>
-          {tail.missed > 0 && <span class="warn">{formatCompact(tail.missed)} skipped</span>}
+          <span>{tailTexts.shown(events.length, buffer.size)}</span>
+          {tail.missed > 0 && <span class="warn">{tailTexts.skipped(tail.missed)}</span>}
         </p>
       </Panel>
       {openEvent && (
@@ -113,23 +118,47 @@ export function Screen({ query }: ScreenProps) {
 function useOpenEvent(id: string | undefined, { buffer, tick }: TailState): TailEvent | undefined {
   const [event, setEvent] = useState<TailEvent>();
   useEffect(() => {
-    const [buffered] = buffer.latest(1, ({ messageId }) => messageId === id);
+    const buffered = id === undefined ? undefined : buffer.get(id);
     if (buffered !== undefined) setEvent(buffered);
   }, [id, tick]);
   return event?.messageId === id ? event : undefined;
 }
 
-function hasOutcome({ outcomes }: TailEvent, outcome: string): boolean {
-  if (outcome === "") return true;
-  if (outcome === "under-way") return outcomes.length === 0;
-  return outcomes.some(({ stage }) => stage === outcome);
+/** Events that stay on the screen while the buffer takes new ones. */
+interface FrozenEvents {
+  events: readonly TailEvent[];
+  /** Number of events that had ever been added to the buffer. */
+  added: number;
 }
 
-function TailStateBadge(props: { tail: TailState; isPaused: boolean }) {
-  const { state, perSecond } = props.tail;
-  if (state === "connecting") return <Badge>Connecting</Badge>;
-  if (state === "ended") return <Badge tone="bad">Not connected</Badge>;
-  if (props.isPaused) return <Badge tone="warn">Paused</Badge>;
+/** Returns the events that the buffer had when `isFrozen` became true. Undefined while it is false. */
+function useFrozen(buffer: EventBuffer, isFrozen: boolean): FrozenEvents | undefined {
+  const frozen = useRef<FrozenEvents | undefined>(undefined);
+  if (!isFrozen) frozen.current = undefined;
+  else frozen.current ??= { events: buffer.all(), added: buffer.added };
+  return frozen.current;
+}
+
+/** Whether an event fits the filter. The server filters new events, but not those of a pause. */
+function isOf(event: TailEvent, filter: { sourceId?: string; destinationId?: string }): boolean {
+  const { sourceId = event.sourceId, destinationId } = filter;
+  if (event.sourceId !== sourceId) return false;
+  return (
+    destinationId === undefined || event.outcomes.some((it) => it.destinationId === destinationId)
+  );
+}
+
+function hasOutcome({ outcomes, hasAllOutcomes }: TailEvent, wanted: string): boolean {
+  if (wanted === "") return true;
+  const isNew = outcomes.length === 0 && !hasAllOutcomes;
+  return (wanted === "in-flight" && isNew) || outcomes.some((it) => it.outcome === wanted);
+}
+
+function TailStateBadge({ tail, frozen }: { tail: TailState; frozen: FrozenEvents | undefined }) {
+  const { state, perSecond, buffer } = tail;
+  if (state === "connecting") return <Badge>{tailTexts.connecting}</Badge>;
+  if (state === "ended") return <Badge tone="bad">{commonTexts.notConnected}</Badge>;
+  if (frozen) return <Badge tone="warn">{tailTexts.pausedWith(buffer.added - frozen.added)}</Badge>;
   return (
     <Badge tone="good">
       <span class="tabular">{formatRate(perSecond)}</span>
@@ -137,25 +166,32 @@ function TailStateBadge(props: { tail: TailState; isPaused: boolean }) {
   );
 }
 
-function NoEvents({ isFiltered }: { isFiltered: boolean }) {
+function NoEvents({ isFiltered, isConnected }: { isFiltered: boolean; isConnected: boolean }) {
   if (isFiltered) {
     return (
-      <EmptyState icon="search" title="No matches">
-        New events that match appear here.
+      <EmptyState icon="search" title={tailTexts.noMatches}>
+        {tailTexts.noMatchesHint}
+      </EmptyState>
+    );
+  }
+  if (!isConnected) {
+    return (
+      <EmptyState icon="tail" title={commonTexts.notConnected}>
+        {tailTexts.notConnectedHint}
       </EmptyState>
     );
   }
   return (
     <EmptyState
       icon="tail"
-      title="Waiting for events"
+      title={tailTexts.waitingForEvents}
       action={
         <a class="button" href={hrefTo("sources")}>
-          Send a test event from a source
+          {tailTexts.sendTestEvent}
         </a>
       }
     >
-      Events appear here when they are received, delivered, dropped or failed.
+      {tailTexts.waitingHint}
     </EmptyState>
   );
 }

@@ -1,32 +1,74 @@
-import { Component } from "preact";
+import { Component, Fragment } from "preact";
+import { useEffect } from "preact/hooks";
+import { ClampedText } from "../components/clamped-text.tsx";
 import { Badge } from "../components/layout.tsx";
+import { Name } from "../components/name.tsx";
 import { Time } from "../components/time.tsx";
 import { eventName } from "../data/event-name.ts";
 import type { NameLookup } from "../data/use-names.ts";
+import { commonTexts } from "../texts/common.ts";
+import { tailTexts } from "../texts/tail.ts";
 import type { DestinationOutcome, TailEvent } from "./event-buffer.ts";
 
 interface TailTableProps {
+  /** Name of the table for screen readers. */
+  label?: string;
   events: readonly TailEvent[];
   names: NameLookup;
   open: (messageId: string) => void;
+  /**
+   * Whether all events are of one source, or all outcomes of one destination. Its name is then left
+   * out. Absent: of several.
+   */
+  of?: "source" | "destination" | undefined;
 }
 
-export function TailTable({ events, names, open }: TailTableProps) {
+/** Reasons for which the rows of the table must not move. */
+export interface TailHolds {
+  pointer: boolean;
+  focus: boolean;
+}
+
+export const noHolds: TailHolds = { pointer: false, focus: false };
+
+/**
+ * Table of events. Calls `hold` when the pointer comes or leaves, and when the keyboard moves into
+ * the table or out of it, so that no row moves away.
+ */
+export function TailTable({
+  label = commonTexts.events,
+  events,
+  names,
+  open,
+  hold,
+  of,
+}: TailTableProps & { hold: (change: Partial<TailHolds>) => void }) {
+  useEffect(() => () => hold(noHolds), []);
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region needs keyboard focus
-    <section class="table" aria-label="Events" tabIndex={0}>
+    <section
+      class="table tail"
+      aria-label={label}
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region needs keyboard focus
+      tabIndex={0}
+      onPointerEnter={() => hold({ pointer: true })}
+      onPointerLeave={() => hold({ pointer: false })}
+      onFocusIn={({ target }) => {
+        hold({ focus: target instanceof Element && target.matches(":focus-visible") });
+      }}
+      onFocusOut={() => hold({ focus: false })}
+    >
       <table>
         <thead>
           <tr>
-            <th scope="col">Received</th>
-            <th scope="col">Event</th>
-            <th scope="col">Source</th>
-            <th scope="col">Outcome</th>
+            <th scope="col">{commonTexts.received}</th>
+            <th scope="col">{commonTexts.event}</th>
+            {of !== "source" && <th scope="col">{commonTexts.source}</th>}
+            <th scope="col">{tailTexts.outcome}</th>
           </tr>
         </thead>
         <tbody>
           {events.map((event) => (
-            <TailRow key={event.messageId} event={event} names={names} open={open} />
+            <TailRow key={event.messageId} event={event} names={names} open={open} of={of} />
           ))}
         </tbody>
       </table>
@@ -34,7 +76,7 @@ export function TailTable({ events, names, open }: TailTableProps) {
   );
 }
 
-interface TailRowProps extends Omit<TailTableProps, "events"> {
+interface TailRowProps extends Omit<TailTableProps, "label" | "events"> {
   event: TailEvent;
 }
 
@@ -47,29 +89,26 @@ class TailRow extends Component<TailRowProps> {
     return next.event !== this.props.event || next.names !== this.props.names;
   }
 
-  override render({ event, names, open }: TailRowProps) {
+  override render({ event, names, open, of }: TailRowProps) {
     const { messageId, sourceId, at, received, outcomes } = event;
     return (
       <tr>
-        <td class="narrow">
-          <Time at={at} />
+        <td class="narrow" data-title={commonTexts.received}>
+          <Time at={at} exact />
         </td>
-        <td class="name">
+        <td class="name" data-title={commonTexts.event}>
           <button type="button" class="link cut" onClick={() => open(messageId)}>
             {eventName(received ?? outcomes[0]?.event)}
           </button>
         </td>
-        <td class="quiet">{names.source(sourceId)}</td>
-        <td>
+        {of !== "source" && (
+          <td class="quiet" data-title={commonTexts.source}>
+            <Name>{names.source(sourceId)}</Name>
+          </td>
+        )}
+        <td data-title={tailTexts.outcome}>
           <span class="row">
-            {outcomes.length === 0 && <Badge tone="accent">in flight</Badge>}
-            {outcomes.map((outcome) => (
-              <OutcomeBadge
-                key={outcome.destinationId + outcome.at}
-                outcome={outcome}
-                name={names.destination(outcome.destinationId)}
-              />
-            ))}
+            <OutcomeBadges event={event} names={names} of={of} />
           </span>
         </td>
       </tr>
@@ -77,15 +116,51 @@ class TailRow extends Component<TailRowProps> {
   }
 }
 
-const tones = { delivered: "good", dropped: "warn", "dead-letter": "bad" } as const;
-const suffixes = { delivered: "", dropped: " dropped", "dead-letter": " failed" } as const;
-
-export function OutcomeBadge({ outcome, name }: { outcome: DestinationOutcome; name: string }) {
-  const { stage } = outcome;
+/** Badges with the outcome of an event at each destination, as far as it is known. */
+function OutcomeBadges({ event, names, of }: Pick<TailRowProps, "event" | "names" | "of">) {
+  const { outcomes, refused, hasAllOutcomes } = event;
+  if (refused !== undefined) return <Badge tone="bad">{tailTexts.refused}</Badge>;
+  if (outcomes.length === 0) {
+    if (hasAllOutcomes) return <span class="quiet">{tailTexts.noDestination}</span>;
+    return <Badge tone="accent">{tailTexts.outcomeNames["in-flight"]}</Badge>;
+  }
   return (
-    <Badge tone={tones[stage]}>
-      {name}
-      {suffixes[stage]}
+    <>
+      {outcomes.map((outcome, index) =>
+        of === "destination" ? (
+          <Fragment key={index}>
+            <OutcomeBadge outcome={outcome} />
+            {outcome.reason && <ClampedText tone="bad" text={outcome.reason} />}
+          </Fragment>
+        ) : (
+          <OutcomeBadge
+            key={index}
+            outcome={outcome}
+            name={names.destination(outcome.destinationId)}
+          />
+        ),
+      )}
+    </>
+  );
+}
+
+const tones: { [outcome in DestinationOutcome["outcome"]]?: "good" | "warn" | "bad" | "accent" } = {
+  delivered: "good",
+  settled: "good",
+  dropped: "warn",
+  "dead-letter": "bad",
+  "in-flight": "accent",
+};
+
+/** Badge with an outcome, and with the name of its destination if it is given. */
+export function OutcomeBadge(props: { outcome: DestinationOutcome; name?: string }) {
+  const { outcome } = props.outcome;
+  const tone = tones[outcome];
+  return (
+    <Badge {...(tone && { tone })}>
+      {props.name === undefined
+        ? tailTexts.outcomeNames[outcome]
+        : tailTexts.outcomes[outcome](props.name)}
     </Badge>
   );
 }

@@ -9,6 +9,7 @@ export interface TailState {
   state: "connecting" | "open" | "ended";
   /** Error with which the live tail ended. Undefined while it is open. */
   error: unknown;
+  /** Rate of events, each of which has several messages: one for each outcome. */
   perSecond: number;
   /** Number of messages that the server skipped because the browser or the network was too slow. */
   missed: number;
@@ -32,24 +33,26 @@ const RETRY_MS = 3_000;
 interface TailCounters {
   buffer: EventBuffer;
   messages: number;
+  events: number;
   missed: number;
   renderedAt: number;
 }
 
 /**
- * Follows the live tail (stream of new events) while the screen is open. Reconnects after the
- * stream has ended.
+ * Follows the live tail (stream of new events) while the screen is open. Begins with the events that
+ * the server keeps of the last time. Reconnects after the stream has ended, and then adds the events
+ * of the time between. A new filter begins with an empty buffer.
  */
-export function useTail(filter: TailFilter, isPaused: boolean): TailState {
+export function useTail(filter: TailFilter): TailState {
   const counters = useRef<TailCounters>(null);
   counters.current ??= {
     buffer: new EventBuffer(),
     messages: 0,
+    events: 0,
     missed: 0,
     renderedAt: performance.now(),
   };
-  const paused = useRef(isPaused);
-  paused.current = isPaused;
+  const bufferedKey = useRef<string | undefined>(undefined);
   const [attempt, setAttempt] = useState(0);
   const [rendered, setRendered] = useState({ tick: 0, perSecond: 0, missed: 0 });
   const [state, setState] = useState<TailState["state"]>("connecting");
@@ -59,12 +62,14 @@ export function useTail(filter: TailFilter, isPaused: boolean): TailState {
   useEffect(() => {
     const stop = new AbortController();
     const current = counters.current!;
-    current.buffer.clear();
+    if (bufferedKey.current !== key) current.buffer.clear();
+    bufferedKey.current = key;
     setState("connecting");
     let retry: ReturnType<typeof setTimeout> | undefined;
-    readTail(filter, stop.signal, current, paused, () => {
+    readTail(filter, stop.signal, current, () => {
       setState("open");
       setError(undefined);
+      void addRecentEvents(filter, stop.signal, current);
     })
       .then(
         () => undefined,
@@ -85,9 +90,9 @@ export function useTail(filter: TailFilter, isPaused: boolean): TailState {
   useEffect(() => {
     const timer = setInterval(() => {
       const now = performance.now();
-      const { messages, missed, renderedAt } = counters.current!;
-      Object.assign(counters.current!, { messages: 0, renderedAt: now });
-      const perSecond = (messages * 1_000) / (now - renderedAt);
+      const { messages, events, missed, renderedAt } = counters.current!;
+      Object.assign(counters.current!, { messages: 0, events: 0, renderedAt: now });
+      const perSecond = (events * 1_000) / (now - renderedAt);
       setRendered((before) => {
         const isIdle = messages === 0 && missed === before.missed && before.perSecond < 0.05;
         if (isIdle || document.hidden) return before;
@@ -107,7 +112,6 @@ async function readTail(
   filter: TailFilter,
   signal: AbortSignal,
   counters: TailCounters,
-  paused: { current: boolean },
   onOpen: () => void,
 ): Promise<void> {
   let sliceEnd = performance.now() + SLICE_MS;
@@ -115,10 +119,26 @@ async function readTail(
     if (message.name === "missed") counters.missed += Number(message.data.count);
     else {
       counters.messages += 1;
-      if (!paused.current) counters.buffer.add(message);
+      // The tail of one destination has no messages about received events.
+      if (message.name === "received" || filter.destinationId !== undefined) counters.events += 1;
+      counters.buffer.add(message);
     }
     if (performance.now() < sliceEnd) continue;
     await new Promise((resolve) => setTimeout(resolve));
     sliceEnd = performance.now() + SLICE_MS;
   }
+}
+
+async function addRecentEvents(
+  filter: TailFilter,
+  signal: AbortSignal,
+  counters: TailCounters,
+): Promise<void> {
+  // Without them, the tail shows new events.
+  const answer = await client
+    .call("GET /v2/events/recent", { query: filter })
+    .catch(() => undefined);
+  if (answer === undefined || signal.aborted) return;
+  counters.buffer.addRecent(answer.events);
+  counters.messages += answer.events.length;
 }

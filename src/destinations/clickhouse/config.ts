@@ -2,6 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { checkedUrl } from "../../egress/egress.ts";
 import type { Detail } from "../../errors.ts";
 import { configFaults, egressFaults } from "../config-faults.ts";
+import { essential } from "../essential.ts";
 import { DATABASE_TEXT_CHARS_MAX } from "../limits.ts";
 import { rudderstackKeys } from "../rudderstack-keys.ts";
 import { databaseKeys, tableKeys } from "../tables/config.ts";
@@ -13,7 +14,7 @@ export const ClickhouseConfig = Type.Object({
     maxLength: DATABASE_TEXT_CHARS_MAX,
     description: "URL of the HTTP interface, such as `https://clickhouse.example.com:8443`",
   }),
-  database: Type.Optional(
+  database: essential(
     Type.String({
       pattern: "^[A-Za-z_][A-Za-z0-9_]{0,62}$",
       "x-expected": "1 to 63 letters, digits and underscores, no digit first",
@@ -21,7 +22,7 @@ export const ClickhouseConfig = Type.Object({
       description: "Database of the tables, created when it is missing",
     }),
   ),
-  user: Type.Optional(
+  user: essential(
     Type.String({
       pattern: "^[\\x21-\\x7e]{1,255}$",
       "x-expected": "1 to 255 characters of ASCII without spaces",
@@ -29,7 +30,7 @@ export const ClickhouseConfig = Type.Object({
       description: "Name of the user",
     }),
   ),
-  password: Type.Optional(
+  password: essential(
     Type.String({
       pattern: "^[\\x20-\\x7e]{0,255}$",
       "x-expected": "at most 255 characters of ASCII",

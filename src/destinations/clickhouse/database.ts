@@ -73,9 +73,9 @@ export class ClickhouseDatabase implements TableConnection {
   }
 
   async createTable(
-    ...[table, key, columns]: Parameters<TableDatabase["createTable"]>
+    ...[table, key, columns, isMerged]: Parameters<TableDatabase["createTable"]>
   ): Promise<void> {
-    const text = sql.createTable(this.#qualified(table), key, columns);
+    const text = sql.createTable(this.#qualified(table), key, columns, isMerged);
     try {
       await this.#run(text);
     } catch (error) {
@@ -86,8 +86,10 @@ export class ClickhouseDatabase implements TableConnection {
     }
   }
 
-  async addColumns(...[table, columns]: Parameters<TableDatabase["addColumns"]>): Promise<void> {
-    await this.#run(sql.addColumns(this.#qualified(table), columns));
+  async addColumns(
+    ...[table, columns, isMerged]: Parameters<TableDatabase["addColumns"]>
+  ): Promise<void> {
+    await this.#run(sql.addColumns(this.#qualified(table), columns, isMerged));
   }
 
   /**
@@ -103,7 +105,7 @@ export class ClickhouseDatabase implements TableConnection {
   /** Creates `table` and writes a row to it, to test the connection. */
   async testWrite(table: string): Promise<void> {
     const columns = new Map([["id", "string" as const]]);
-    await this.createTable(table, "id", columns);
+    await this.createTable(table, "id", columns, false);
     await this.#run(`insert into ${this.#qualified(table)} (id) format JSONEachRow\n{"id":"test"}`);
   }
 

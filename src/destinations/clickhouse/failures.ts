@@ -1,4 +1,5 @@
 import { EgressRefused, type EgressResponse } from "../../egress/egress.ts";
+import { answerOf } from "../answers/receiver-answer.ts";
 import { networkReason } from "../http-steps.ts";
 import { DatabaseFailure } from "../tables/table-database.ts";
 
@@ -80,7 +81,8 @@ export function failureOf(answer: EgressResponse): DatabaseFailure | undefined {
   const code = codeOf(answer);
   if (code === undefined && answer.status >= 200 && answer.status < 300) return undefined;
   if (code === undefined) {
-    return new DatabaseFailure("later", `The server answered ${answer.status}`);
+    const facts = { answer: answerOf(answer) };
+    return new DatabaseFailure("later", `The server answered ${answer.status}`, facts);
   }
   const text = textOf(answer.body);
   const detail = text.replace(/^Code: \d+\. (DB::Exception: )?/, "").trim();
@@ -91,6 +93,7 @@ export function failureOf(answer: EgressResponse): DatabaseFailure | undefined {
     isFixed: fixed.has(code),
     scope: ofDatabase.has(code) ? "destination" : "event",
     code: String(code),
+    answer: { ...answerOf(answer), code: String(code) },
   });
 }
 

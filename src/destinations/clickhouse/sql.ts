@@ -57,6 +57,7 @@ export function columnOf(sqlType: string, defaultKind: string, isVirtual = false
   // A computed column cannot be written to.
   if (isVirtual || defaultKind === "MATERIALIZED" || defaultKind === "ALIAS") return other;
   const bare = sqlType
+    .replace(/^SimpleAggregateFunction\(anyLast, (.*)\)$/, "$1")
     .replace(/^LowCardinality\((.*)\)$/, "$1")
     .replace(/^Nullable\((.*)\)$/, "$1");
   const integer = /^(U?)Int(8|16|32|64)$/.exec(bare);
@@ -97,22 +98,39 @@ export function createTable(
   table: string,
   key: string,
   columns: ReadonlyMap<string, ColumnType>,
+  isMerged: boolean,
 ): string {
+  const settings = `settings non_replicated_deduplication_window = ${TOKENS_KEPT} comment ${literal(TABLE_MARK)}`;
+  if (isMerged) {
+    const merged = [...columns].map(([name, type]) => {
+      return `${quoted(name)} ${name === key ? sqlTypes[type] : latest(type)}`;
+    });
+    const engine = `engine = AggregatingMergeTree order by ${quoted(key)}`;
+    return `create table if not exists ${table} (${merged.join(", ")}) ${engine} ${settings}`;
+  }
   const lines = [...new Map([...columns, [timeKey, "datetime" as const]])].map(([name, type]) => {
     const isKey = name === key || name === timeKey;
     return `${quoted(name)} ${isKey ? sqlTypes[type] : `Nullable(${sqlTypes[type]})`}`;
   });
   return (
     `create table if not exists ${table} (${lines.join(", ")}) engine = ReplacingMergeTree ` +
-    `order by (${timeKey}, ${quoted(key)}) ` +
-    `settings non_replicated_deduplication_window = ${TOKENS_KEPT} comment ${literal(TABLE_MARK)}`
+    `order by (${timeKey}, ${quoted(key)}) ${settings}`
   );
 }
 
-export function addColumns(table: string, columns: ReadonlyMap<string, ColumnType>): string {
-  const lines = [...columns].map(
-    ([name, type]) => `add column if not exists ${quoted(name)} Nullable(${sqlTypes[type]})`,
-  );
+/** Type of a column that keeps the value which was inserted last, as RudderStack's table of users. */
+const latest = (type: ColumnType) =>
+  `SimpleAggregateFunction(anyLast, Nullable(${sqlTypes[type]}))`;
+
+export function addColumns(
+  table: string,
+  columns: ReadonlyMap<string, ColumnType>,
+  isMerged: boolean,
+): string {
+  const lines = [...columns].map(([name, type]) => {
+    const sqlType = isMerged ? latest(type) : `Nullable(${sqlTypes[type]})`;
+    return `add column if not exists ${quoted(name)} ${sqlType}`;
+  });
   return `alter table ${table} ${lines.join(", ")}`;
 }
 

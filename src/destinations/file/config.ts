@@ -4,6 +4,7 @@ import { type Detail, describeValue } from "../../errors.ts";
 import { DELIVERY_BYTES_MAX, GATHERED_BYTES_MAX, GATHERED_MS_MAX } from "../../settings/limits.ts";
 import { configFaults } from "../config-faults.ts";
 import type { BatchLimits } from "../destination.ts";
+import { essential } from "../essential.ts";
 import { rudderstackKeys } from "../rudderstack-keys.ts";
 import {
   FILE_KEEP_MS_MAX,
@@ -30,7 +31,7 @@ export const FileConfig = Type.Object({
     maxLength: FILE_PATH_CHARS_MAX,
     description: "Relative to the workspace's directory below `files` of the data directory",
   }),
-  format: Type.Optional(
+  format: essential(
     Type.Union([Type.Literal("jsonl"), Type.Literal("parquet")], { default: "jsonl" }),
   ),
   rotateBytes: Type.Optional(

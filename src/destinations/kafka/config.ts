@@ -2,6 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { checkedHost, EgressRefused } from "../../egress/egress.ts";
 import type { Detail } from "../../errors.ts";
 import { configFaults, egressFaults } from "../config-faults.ts";
+import { essential } from "../essential.ts";
 import { rudderstackKeys } from "../rudderstack-keys.ts";
 import { databaseKeys, databaseText as text } from "../tables/config.ts";
 import type { BrokerAddress } from "./failures.ts";
@@ -30,15 +31,15 @@ export const KafkaConfig = Type.Object({
       description: "Whether the brokers are asked to make topics that are missing, as they may do",
     }),
   ),
-  tls: Type.Optional(
+  tls: essential(
     Type.Union([Type.Literal("verify"), Type.Literal("off")], {
       default: "verify",
       description: "Whether connections are inside TLS, whose certificates are always checked",
     }),
   ),
-  user: Type.Optional(text("Name of the user; without it the connection is not authenticated")),
-  password: Type.Optional(text("Password of the user")),
-  mechanism: Type.Optional(
+  user: essential(text("Name of the user; without it the connection is not authenticated")),
+  password: essential(text("Password of the user")),
+  mechanism: essential(
     Type.Union(
       [Type.Literal("SCRAM-SHA-512"), Type.Literal("SCRAM-SHA-256"), Type.Literal("PLAIN")],
       { default: "SCRAM-SHA-512", description: "SASL mechanism by which the user signs in" },

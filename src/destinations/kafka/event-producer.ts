@@ -9,7 +9,7 @@ import { type BrokerAddress, failureOf, KafkaFailure, outlookOf, sentenceOf } fr
 import { KAFKA_TOPICS_MAX } from "./limits.ts";
 import { Partition } from "./partition.ts";
 import { partitionOf } from "./partitioner.ts";
-import { createRecordEncoder, type EventRecord, type SendResult } from "./record.ts";
+import { createRecordEncoder, type KafkaEventRecord, type SendResult } from "./record.ts";
 import { TopicMetadata } from "./topic-metadata.ts";
 import { namesEvent } from "./topic-name.ts";
 
@@ -33,7 +33,7 @@ const PAUSE_MS_MAX = 2_000;
 export class EventProducer {
   readonly #brokers: BrokerConnections;
   readonly #topics: TopicMetadata;
-  readonly #recordOf: (event: OutgoingEvent) => EventRecord;
+  readonly #recordOf: (event: OutgoingEvent) => KafkaEventRecord;
   readonly #hasTemplate: boolean;
   readonly #isMade: boolean;
   readonly #compression: "none" | "gzip";
@@ -79,8 +79,8 @@ export class EventProducer {
   }
 
   /** Empties the queues, and returns the records of batches that must be sent again. */
-  #unsettled(): Map<OutgoingEvent, EventRecord> {
-    const unsettled = new Map<OutgoingEvent, EventRecord>();
+  #unsettled(): Map<OutgoingEvent, KafkaEventRecord> {
+    const unsettled = new Map<OutgoingEvent, KafkaEventRecord>();
     for (const { queue } of this.#partitions.values()) {
       queue.takeWaiting();
       for (const record of queue.batch?.records ?? []) unsettled.set(record.event, record);
@@ -88,7 +88,7 @@ export class EventProducer {
     return unsettled;
   }
 
-  #encode(event: OutgoingEvent): EventRecord {
+  #encode(event: OutgoingEvent): KafkaEventRecord {
     const record = this.#recordOf(event);
     record.result = this.#results.get(event);
     if (record.result !== undefined) this.#results.delete(event);
@@ -96,12 +96,16 @@ export class EventProducer {
   }
 
   /** Keeps the known outcomes of records, for a further delivery of their events. */
-  #remember(records: Iterable<EventRecord>): void {
+  #remember(records: Iterable<KafkaEventRecord>): void {
     for (const { event, result } of records) if (result) this.#results.set(event, result);
   }
 
   /** Sends requests until all records have outcomes. Rejects when that takes too long. */
-  async #settle(records: readonly EventRecord[], unplaced: EventRecord[], signal: AbortSignal) {
+  async #settle(
+    records: readonly KafkaEventRecord[],
+    unplaced: KafkaEventRecord[],
+    signal: AbortSignal,
+  ) {
     for (let failures = 0; ; ) {
       signal.throwIfAborted();
       const { failure, isProgress } = await this.#round(unplaced, signal);
@@ -124,7 +128,7 @@ export class EventProducer {
    * Sends one request to each broker that leads partitions, with a batch for each of these
    * partitions.
    */
-  async #round(unplaced: EventRecord[], signal: AbortSignal): Promise<Round> {
+  async #round(unplaced: KafkaEventRecord[], signal: AbortSignal): Promise<Round> {
     const round: Round = { failure: undefined, isProgress: false };
     try {
       this.#producerId ??= await this.#initProducerId(signal);
@@ -152,7 +156,7 @@ export class EventProducer {
   }
 
   /** Queues each record in its partition. Refuses records whose topic cannot be used. */
-  async #place(unplaced: EventRecord[], round: Round, signal: AbortSignal): Promise<void> {
+  async #place(unplaced: KafkaEventRecord[], round: Round, signal: AbortSignal): Promise<void> {
     const due = [...this.#due(), ...unplaced];
     const topics = this.#topics.admit(new Set(due.map(({ topic }) => topic)));
     const faults = await this.#topics.refresh(topics, signal);
@@ -170,7 +174,7 @@ export class EventProducer {
         record.result = sentence;
       } else {
         unplaced.push(record);
-        round.failure = new KafkaFailure(outlookOf(code), sentence);
+        round.failure = new KafkaFailure(outlookOf(code), sentence, { code: String(code) });
       }
     }
   }
@@ -183,7 +187,7 @@ export class EventProducer {
   }
 
   /** Groups the partitions that have records by leader and by the producer id of their batch. */
-  #byLeader(unplaced: EventRecord[], current: ProducerId, round: Round): Partition[][] {
+  #byLeader(unplaced: KafkaEventRecord[], current: ProducerId, round: Round): Partition[][] {
     const groups = new Map<string, Partition[]>();
     for (const partition of this.#due()) {
       const { topic, index, queue } = partition;
@@ -255,7 +259,9 @@ export class EventProducer {
       round.isProgress = true;
       return;
     }
-    round.failure = new KafkaFailure(outlookOf(answer.errorCode), retryReason);
+    const { errorCode, errorMessage } = answer;
+    const told = { code: String(errorCode), body: errorMessage ?? undefined };
+    round.failure = new KafkaFailure(outlookOf(errorCode), retryReason, told);
     if (partition.queue.batch === undefined) this.#producerId = undefined;
   }
 }

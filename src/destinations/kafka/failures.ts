@@ -1,4 +1,5 @@
 import { EgressRefused, ResolutionFailed } from "../../egress/egress.ts";
+import type { ReceiverAnswer } from "../answers/receiver-answer.ts";
 
 /**
  * When another attempt may succeed. `soon`: within seconds, after the brokers elect a new leader.
@@ -16,10 +17,13 @@ export interface BrokerAddress {
 export class KafkaFailure extends Error {
   override readonly name = "KafkaFailure";
   readonly outlook: Outlook;
+  /** The brokers' error code and text; undefined when they did not answer with one. */
+  readonly answer: ReceiverAnswer | undefined;
 
-  constructor(outlook: Outlook, message: string) {
+  constructor(outlook: Outlook, message: string, answer?: ReceiverAnswer) {
     super(message);
     this.outlook = outlook;
+    this.answer = answer;
   }
 }
 
@@ -95,7 +99,10 @@ export function failureOf(error: unknown): KafkaFailure {
   if (error instanceof EgressRefused) return new KafkaFailure("refused", error.message);
   if (!(error instanceof Error)) return new KafkaFailure("later", "The brokers do not answer");
   const told = codeOf(error);
-  if (told !== undefined) return new KafkaFailure(outlookOf(told), sentenceOf(told));
+  if (told !== undefined) {
+    const answer = { code: String(told), body: error.message };
+    return new KafkaFailure(outlookOf(told), sentenceOf(told), answer);
+  }
   const code = "code" in error && typeof error.code === "string" ? error.code : "";
   if (code === "" || error instanceof ResolutionFailed)
     return new KafkaFailure("later", error.message);
@@ -118,7 +125,7 @@ export function codeOf(error: unknown): number | undefined {
 
 /** Converts an error to a `KafkaFailure` whose message begins with the broker's address. */
 export function brokerFailure({ host, port }: BrokerAddress, error: unknown): KafkaFailure {
-  const { outlook, message } = failureOf(error);
+  const { outlook, message, answer } = failureOf(error);
   const name = host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
-  return new KafkaFailure(outlook, `Broker ${name}: ${message}`);
+  return new KafkaFailure(outlook, `Broker ${name}: ${message}`, answer);
 }

@@ -75,8 +75,9 @@ function openKafka(parts: BrokerConnectionsParts): OpenDestination {
       cut.addEventListener("abort", () => brokers.closeAll(cut.reason), { once: true });
       return verdictOf(await producer.write(events, cut));
     } catch (error) {
-      const { outlook, message: reason } = failureOf(error);
-      return { kind: outlook === "refused" ? "rejected" : "retry", reason };
+      const { outlook, message: reason, answer } = failureOf(error);
+      const kind = outlook === "refused" ? "rejected" : "retry";
+      return { kind, reason, ...(answer !== undefined && { answer }) };
     } finally {
       time.clear();
       brokers.closeWhenIdle();

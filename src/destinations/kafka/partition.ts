@@ -5,12 +5,12 @@ import {
 } from "../../kafka/partition-queue.ts";
 import type { PartitionResponse } from "../../kafka/produce.ts";
 import { classify, isTooLarge, sentenceOf } from "./failures.ts";
-import type { EventRecord } from "./record.ts";
+import type { KafkaEventRecord } from "./record.ts";
 
 /** Outcome of each record of a batch after the broker's response. */
 export interface BatchOutcome {
-  written: readonly EventRecord[];
-  refused: { record: EventRecord; reason: string }[];
+  written: readonly KafkaEventRecord[];
+  refused: { record: KafkaEventRecord; reason: string }[];
   /** A sentence on why the batch must be sent again; absent when it need not be. */
   retryReason?: string;
 }
@@ -22,7 +22,7 @@ const BATCH_BYTES_MAX = 1_000_000;
 export class Partition {
   readonly topic: string;
   readonly index: number;
-  readonly queue = new PartitionQueue<EventRecord>();
+  readonly queue = new PartitionQueue<KafkaEventRecord>();
   /** Largest batch in bytes. It becomes half of any batch that the broker refuses as too large. */
   #bytesMax = BATCH_BYTES_MAX;
   /**
@@ -40,7 +40,7 @@ export class Partition {
    * Returns the batch that was sent and has no outcome yet, or makes a batch of the first queued
    * records.
    */
-  fill(producerId: ProducerId): ProducerBatch<EventRecord> {
+  fill(producerId: ProducerId): ProducerBatch<KafkaEventRecord> {
     return this.queue.fill(producerId, (waiting) => {
       let bytes = 0;
       const end = waiting.findIndex((record, count) => {
@@ -79,7 +79,7 @@ export class Partition {
     return { written: [], refused: [], retryReason };
   }
 
-  get #records(): readonly EventRecord[] {
+  get #records(): readonly KafkaEventRecord[] {
     return this.queue.batch?.records ?? [];
   }
 

@@ -11,7 +11,7 @@ import { namesEvent, topicOf } from "./topic-name.ts";
 export type SendResult = true | string;
 
 /** A record to write to a Kafka topic, made from an event. */
-export interface EventRecord extends BatchRecord {
+export interface KafkaEventRecord extends BatchRecord {
   event: OutgoingEvent;
   topic: string;
   key: Buffer | undefined;
@@ -34,7 +34,7 @@ export function createRecordEncoder({ topic, headers: given = [] }: KafkaConfig)
   ]);
   const fixed = given.flatMap(({ from, to }) => [from, to]);
 
-  return (event: OutgoingEvent): EventRecord => {
+  return (event: OutgoingEvent): KafkaEventRecord => {
     const { input, bytes: value } = event;
     // A value that is not JSON has no members, and is written unchanged.
     const [userId, anonymousId, eventName, type] = membersOf(value);

@@ -4,7 +4,7 @@ import {
   mostFrequent,
   statementsByPartition,
 } from "../../kafka/leader-epochs.ts";
-import type { KafkaProtocol } from "../../kafka/library.ts";
+import type { MetadataAnswer } from "../../kafka/library.ts";
 import type { BrokerConnection } from "./broker-connection.ts";
 import type { BrokerConnections } from "./broker-connections.ts";
 import type { BrokerAddress } from "./failures.ts";
@@ -140,8 +140,6 @@ export class TopicMetadata {
     }
   }
 }
-
-type MetadataAnswer = Awaited<ReturnType<KafkaProtocol["metadataV12"]["api"]["async"]>>;
 
 /**
  * Merges answers about one topic: per partition the statement with the highest leader epoch counts.

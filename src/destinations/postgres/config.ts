@@ -1,17 +1,18 @@
 import { type Static, Type } from "@sinclair/typebox";
+import { essential } from "../essential.ts";
 import { rudderstackKeys } from "../rudderstack-keys.ts";
 import { databaseKeys, tableKeys, databaseText as text } from "../tables/config.ts";
 
 export const PostgresConfig = Type.Object({
   ...rudderstackKeys,
   host: text("Name or address of the server, without a port"),
-  port: Type.Optional(
+  port: essential(
     Type.Integer({ minimum: 1, maximum: 65_535, default: 5432, description: "TCP port" }),
   ),
   database: text("Name of the database"),
   user: text("Name of the user"),
   password: text("Password of the user"),
-  schema: Type.Optional(
+  schema: essential(
     Type.String({
       pattern: "^[A-Za-z_][A-Za-z0-9_]{0,62}$",
       "x-expected": "1 to 63 letters, digits and underscores, no digit first",
@@ -19,7 +20,7 @@ export const PostgresConfig = Type.Object({
       description: "Schema of the tables, created when it is missing",
     }),
   ),
-  tls: Type.Optional(
+  tls: essential(
     Type.Union([Type.Literal("verify"), Type.Literal("off")], {
       default: "verify",
       description: "Whether the connection uses TLS, whose certificate is always verified",

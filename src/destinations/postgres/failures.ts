@@ -79,7 +79,7 @@ export function failureOf(error: unknown): unknown {
     const code = "code" in error && typeof error.code === "string" ? ` (${error.code})` : "";
     return new DatabaseFailure("later", `${networkReason(error, code)}${code}`);
   }
-  const { code, column, constraint, message } = error;
+  const { code, column, constraint, message, text } = error;
   const meaning =
     meanings[code] ??
     meanings[code.slice(0, 3)] ??
@@ -98,6 +98,7 @@ export function failureOf(error: unknown): unknown {
     isFixed: fixed.has(code),
     scope,
     code,
+    answer: { code, body: text },
   });
 }
 

@@ -148,7 +148,7 @@ export function testStatements(schema: string, schemaExists: boolean, settings: 
  */
 export function insertRows(
   schema: string,
-  { table, columns, records }: TableLoad,
+  { table, columns, records, isMerged = false }: TableLoad,
   key: string,
 ): string {
   const used = usedColumns(columns, records);
@@ -162,11 +162,24 @@ export function insertRows(
   const types = used.map(([name, column]) => {
     return `${quoted(name)} ${isJson(column) ? "text" : column.sqlType}`;
   });
+  const updates = isMerged ? updatesOf(used.map(([name]) => name).filter((it) => it !== key)) : [];
   return (
-    `insert into ${quoted(schema)}.${quoted(table)} (${names}) select ${values.join(", ")} ` +
+    `insert into ${quoted(schema)}.${quoted(table)} as t (${names}) select ${values.join(", ")} ` +
     `from json_to_recordset($1::json) as r(${types.join(", ")}) ` +
-    `on conflict (${quoted(key)}) do nothing`
+    `on conflict (${quoted(key)}) do ${updates.length === 0 ? "nothing" : `update set ${updates.join(", ")}`}`
   );
+}
+
+/** SQL that replaces the values of a row by later ones. A value that is absent replaces none. */
+function updatesOf(names: readonly string[]): string[] {
+  const isLater = names.includes("received_at")
+    ? "excluded.received_at < t.received_at is not true"
+    : "true";
+  return names.map(quoted).map((name) => {
+    const [ours, theirs] = [`excluded.${name}`, `t.${name}`];
+    const [later, earlier] = [`coalesce(${ours}, ${theirs})`, `coalesce(${theirs}, ${ours})`];
+    return `${name} = case when ${isLater} then ${later} else ${earlier} end`;
+  });
 }
 
 function usedColumns(

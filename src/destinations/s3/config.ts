@@ -4,6 +4,7 @@ import { checkedUrl, EgressRefused } from "../../egress/egress.ts";
 import type { Detail } from "../../errors.ts";
 import { GATHERED_BYTES_MAX, GATHERED_EVENTS_MAX, GATHERED_MS_MAX } from "../../settings/limits.ts";
 import { configFaults, egressFaults } from "../config-faults.ts";
+import { essential } from "../essential.ts";
 import { rudderstackKeys } from "../rudderstack-keys.ts";
 import { S3_TIMEOUT_MS_DEFAULT, S3_TIMEOUT_MS_MAX } from "./limits.ts";
 
@@ -12,7 +13,7 @@ const AGE_MS_DEFAULT = 60_000;
 
 export const S3Config = Type.Object({
   ...rudderstackKeys,
-  endpoint: Type.Optional(
+  endpoint: essential(
     Type.String({
       minLength: 1,
       maxLength: 2_048,
@@ -21,7 +22,7 @@ export const S3Config = Type.Object({
         "by default Amazon's of the region",
     }),
   ),
-  region: Type.Optional(
+  region: essential(
     Type.String({
       pattern: "^[a-z0-9-]{1,64}$",
       "x-expected": "1 to 64 lower-case letters, digits and hyphens",
@@ -40,14 +41,14 @@ export const S3Config = Type.Object({
     "x-expected": "1 to 256 characters of ASCII without spaces and slashes",
   }),
   secretAccessKey: Type.String({ minLength: 1, maxLength: 1_024, description: "Write-only" }),
-  prefix: Type.Optional(
+  prefix: essential(
     Type.String({
       pattern: "^[A-Za-z0-9_.=-]{1,255}(/[A-Za-z0-9_.=-]{1,255}){0,15}$",
       "x-expected": "letters, digits, `_`, `.`, `=`, `-` and single slashes between them",
       description: "Prefix of all keys, without a slash at either end",
     }),
   ),
-  format: Type.Optional(
+  format: essential(
     Type.Union([Type.Literal("jsonl.gz"), Type.Literal("parquet")], { default: "jsonl.gz" }),
   ),
   pathStyle: Type.Optional(
@@ -62,7 +63,7 @@ export const S3Config = Type.Object({
       minimum: 1,
       maximum: GATHERED_EVENTS_MAX,
       default: GATHERED_EVENTS_MAX,
-      description: "Most events of one object",
+      description: "Max events per object",
     }),
   ),
   batchBytes: Type.Optional(
@@ -70,7 +71,7 @@ export const S3Config = Type.Object({
       minimum: 1_024,
       maximum: GATHERED_BYTES_MAX,
       default: GATHERED_BYTES_MAX,
-      description: "Most bytes of JSON in one object, before compression",
+      description: "Max bytes of JSON per object, before compression",
     }),
   ),
   batchAgeMs: Type.Optional(
@@ -78,7 +79,7 @@ export const S3Config = Type.Object({
       minimum: 1,
       maximum: GATHERED_MS_MAX,
       default: AGE_MS_DEFAULT,
-      description: "Longest time in milliseconds for which an event waits for others",
+      description: "Max time in milliseconds for which an event waits for others",
     }),
   ),
   timeoutMs: Type.Optional(
@@ -86,7 +87,8 @@ export const S3Config = Type.Object({
       minimum: 1,
       maximum: S3_TIMEOUT_MS_MAX,
       default: S3_TIMEOUT_MS_DEFAULT,
-      description: "Milliseconds for one request, from the DNS query to the last byte",
+      description:
+        "Total timeout of a request in milliseconds, from the DNS query to the last byte",
     }),
   ),
 });

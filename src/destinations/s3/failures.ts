@@ -1,4 +1,5 @@
 import type { EgressResponse } from "../../egress/egress.ts";
+import { answerOf, type ReceiverAnswer } from "../answers/receiver-answer.ts";
 import { retryAfterMs } from "../retry-after.ts";
 
 /**
@@ -42,13 +43,15 @@ export interface StoreFailure {
   reason: string;
   isOfSignIn: boolean;
   afterMs?: number;
+  answer: ReceiverAnswer;
 }
 
 /**
  * Returns the failure that a response of an object store reports; undefined when the request
  * succeeded.
  */
-export function failureOf({ status, headers, body }: EgressResponse): StoreFailure | undefined {
+export function failureOf(response: EgressResponse): StoreFailure | undefined {
+  const { status, headers, body } = response;
   if (status >= 200 && status < 300) return undefined;
   // The body is XML, unless a proxy in front of the store sent the response.
   const code = /<Code>(\w{1,64})<\/Code>/.exec(Buffer.from(body).toString("latin1"))?.[1];
@@ -59,6 +62,7 @@ export function failureOf({ status, headers, body }: EgressResponse): StoreFailu
   return {
     reason: `${meaning}${where} (${[status, code].filter(Boolean).join(" ")})`,
     isOfSignIn: code !== undefined && signInCodes.has(code),
+    answer: { ...answerOf(response), ...(code !== undefined && { code }) },
     ...(afterMs !== undefined && { afterMs }),
   };
 }

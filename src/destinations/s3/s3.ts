@@ -1,5 +1,7 @@
 import type { Egress } from "../../egress/egress.ts";
 import { GATHERED_EVENTS_MAX } from "../../settings/limits.ts";
+import type { ReceiverAnswer } from "../answers/receiver-answer.ts";
+import { secretsOfRequest } from "../answers/request-secrets.ts";
 import type {
   DeliveryResult,
   DestinationKind,
@@ -49,6 +51,9 @@ function audienceOf(endpoint: string | undefined): SecretAudience {
   return audienceOfUrl(endpoint ?? "https://amazonaws.com");
 }
 
+/** Why an object was not written. `answer` is absent when the store did not answer. */
+type PutFailure = Pick<StoreFailure, "reason" | "afterMs"> & { answer?: ReceiverAnswer };
+
 function openS3(egress: Egress, config: S3Config, workspaceId: string): OpenDestination {
   const { prefix, format = "jsonl.gz" } = config;
   const { encode, contentType } = formats[format];
@@ -59,10 +64,15 @@ function openS3(egress: Egress, config: S3Config, workspaceId: string): OpenDest
     key: string,
     events: readonly OutgoingEvent[],
     signal: AbortSignal,
-  ): Promise<Pick<StoreFailure, "reason" | "afterMs"> | undefined> {
+  ): Promise<PutFailure | undefined> {
     try {
       const put = { method: "PUT", key, body: await encode(events), contentType, signal } as const;
-      return failureOf(await egress.request(await requestOf(put)));
+      const request = await requestOf(put);
+      const failure = failureOf(await egress.request(request));
+      if (failure === undefined) return undefined;
+      const { authorization = "" } = request.headers;
+      const sent = secretsOfRequest({ headers: { authorization }, url: "" });
+      return { ...failure, answer: { ...failure.answer, sent } };
     } catch (error) {
       return { reason: networkReason(error) };
     }
@@ -85,9 +95,16 @@ function openS3(egress: Egress, config: S3Config, workspaceId: string): OpenDest
         const group = indexes.map((index) => events[index]!);
         const failure = await putObject(key, group, signal);
         if (failure !== undefined) {
-          const { reason, afterMs } = failure;
+          const { reason, afterMs, answer } = failure;
           const part = delivered.size > 0 && { delivered };
-          return { kind: "retry", reason, ...(afterMs !== undefined && { afterMs }), ...part };
+          const answered = answer !== undefined && { answer };
+          return {
+            kind: "retry",
+            reason,
+            ...(afterMs !== undefined && { afterMs }),
+            ...part,
+            ...answered,
+          };
         }
         for (const index of indexes) delivered.add(index);
       }

@@ -43,7 +43,7 @@ export const databaseKeys = {
       minimum: 1,
       maximum: DATABASE_BATCH_EVENTS_MAX,
       default: DATABASE_BATCH_EVENTS_MAX,
-      description: "Most events of one batch",
+      description: "Max events per batch",
     }),
   ),
   timeoutMs: Type.Optional(
@@ -51,7 +51,7 @@ export const databaseKeys = {
       minimum: 1,
       maximum: DATABASE_TIMEOUT_MS_MAX,
       default: DATABASE_TIMEOUT_MS_DEFAULT,
-      description: "Milliseconds for one batch, connecting included",
+      description: "Total timeout of a batch in milliseconds, connecting included",
     }),
   ),
 };

@@ -8,8 +8,8 @@ import type { KeyPath, WarehouseNames } from "./warehouse-names.ts";
 /** The values of one table row that is made from an event. */
 export interface EventRow {
   table: string;
-  /** Whether the name of the event chose the table. */
-  isNamedByEvent: boolean;
+  /** Whether the row is written only to a table that pixelmill made, as when an event names it. */
+  isOwnOnly: boolean;
   /** Index of the row's event in its delivery. */
   index: number;
   /**
@@ -20,8 +20,8 @@ export interface EventRow {
   /** Number of cells. */
   size: number;
   /**
-   * Values that have no column of their own, by the path of their keys joined by `_`. They are
-   * written to the column `rest__json`.
+   * Values that have no column of their own, by the path of their keys joined by `_` (see
+   * `putRest`). They are written to the column `rest__json`.
    */
   rest: Record<string, unknown>;
 }
@@ -32,6 +32,9 @@ export class NoRowError extends Error {
 }
 
 type JsonObject = Record<string, unknown>;
+
+/** Table with a row for each user, which has the user's latest traits. */
+export const USERS_TABLE = "users";
 
 /** For each type of event: its table, and the part of the event whose keys become columns. */
 const types: Record<string, { table: string; part: string }> = {
@@ -77,7 +80,8 @@ const columnsByType = new Map(
 /**
  * Makes the rows of an event as RudderStack's warehouse does. The first row is for the table of the
  * event's type. When `mayNameTable` accepts the table of the event's name, a second row holds the
- * properties and is for that table; otherwise the first row holds them.
+ * properties and is for that table; otherwise the first row holds them. An identify event has a
+ * second row for the table of users, which `mayNameTable` has to accept too.
  */
 export function rowsOf(
   outgoing: OutgoingEvent,
@@ -106,11 +110,34 @@ export function rowsOf(
   const hasOwnTable = eventName !== "" && mayNameTable(eventName);
   const target = hasOwnTable ? emptyRow(eventName, index) : row;
   if (hasOwnTable) {
-    target.isNamedByEvent = true;
+    target.isOwnOnly = true;
     for (const column in row.cells) set(target, column, row.cells[column]);
   }
   putAll(target, event[shape.part], names.rootPath, 0);
-  return hasOwnTable ? [row, target] : [row];
+  if (hasOwnTable) return [row, target];
+  if (type !== "identify") return [row];
+  // RudderStack's web SDKs send traits in the context.
+  putAll(row, within(event.context).traits, names.rootPath, 0);
+  const user = mayNameTable(USERS_TABLE) ? userRow(row, index) : undefined;
+  return user === undefined ? [row] : [row, user];
+}
+
+/** Makes the row of the table of users from the row of an identify event, unless it has no user. */
+function userRow({ cells, rest }: EventRow, index: number): EventRow | undefined {
+  const { user_id: userId, received_at: receivedAt } = cells;
+  if (userId === undefined || typeof userId === "object") return undefined;
+  const id = cleanText(String(userId));
+  if (id === "" || Buffer.byteLength(id) > MESSAGE_ID_BYTES_MAX) return undefined;
+  const user = emptyRow(USERS_TABLE, index);
+  user.isOwnOnly = true;
+  for (const column in cells) {
+    const isOfEvent = Object.hasOwn(fixed, column) && !column.startsWith("context_");
+    if (!isOfEvent) set(user, column, cells[column]);
+  }
+  set(user, "id", id);
+  set(user, "received_at", receivedAt);
+  for (const path in rest) user.rest[path] = rest[path];
+  return user;
 }
 
 /**
@@ -130,7 +157,7 @@ export function rawRow(outgoing: OutgoingEvent, index: number, table: string): E
 
 function emptyRow(table: string, index: number): EventRow {
   const [cells, rest] = [Object.create(null), Object.create(null)];
-  return { table, isNamedByEvent: false, index, cells, size: 0, rest };
+  return { table, isOwnOnly: false, index, cells, size: 0, rest };
 }
 
 function set(row: EventRow, column: string, value: unknown): void {
@@ -148,9 +175,19 @@ function put(
   // Different keys may give the same column name, for example keys that differ only in case. Then
   // the first key gets the column.
   if (known !== undefined || column === "" || ownNames.has(column)) {
-    if (known !== value) row.rest[text] = value;
-  } else if (row.size >= TABLE_EVENT_COLUMNS_MAX) row.rest[text] = value;
+    if (known !== value) putRest(row.rest, text, value);
+  } else if (row.size >= TABLE_EVENT_COLUMNS_MAX) putRest(row.rest, text, value);
   else set(row, column, value);
+}
+
+/**
+ * Adds a value to the values without a column. Different keys may give the same path, for example
+ * `a_b` and `b` within `a`: a path that is taken gets a number, `a_b__2`.
+ */
+export function putRest(rest: EventRow["rest"], path: string, value: unknown): void {
+  let free = path;
+  for (let n = 2; rest[free] !== undefined; n++) free = `${path}__${n}`;
+  rest[free] = value;
 }
 
 /**

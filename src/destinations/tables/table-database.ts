@@ -1,3 +1,4 @@
+import type { ReceiverAnswer } from "../answers/receiver-answer.ts";
 import type { FailureScope } from "../destination.ts";
 import type { ColumnType } from "./column-values.ts";
 import type { TableColumns, TableRecord } from "./table-records.ts";
@@ -12,6 +13,11 @@ export interface TableLoad {
    * reason.
    */
   refused?: ReadonlyMap<number, string>;
+  /**
+   * Whether a record is merged with the row that has its key: the later values, by the column
+   * `received_at`, replace the earlier ones.
+   */
+  isMerged?: boolean;
 }
 
 /** A table, view or other relation as the database describes it. */
@@ -40,10 +46,22 @@ export interface TableDatabase {
   /** Returns the number of tables in the schema. */
   countTables(): Promise<number>;
   /** Creates the table with the comment `TABLE_MARK`, unless it exists. */
-  createTable(table: string, key: string, columns: ReadonlyMap<string, ColumnType>): Promise<void>;
+  createTable(
+    table: string,
+    key: string,
+    columns: ReadonlyMap<string, ColumnType>,
+    isMerged: boolean,
+  ): Promise<void>;
   /** Adds the given columns, except those that exist already. */
-  addColumns(table: string, columns: ReadonlyMap<string, ColumnType>): Promise<void>;
-  /** Inserts all records or none. Skips a record whose value in the column `key` exists already. */
+  addColumns(
+    table: string,
+    columns: ReadonlyMap<string, ColumnType>,
+    isMerged: boolean,
+  ): Promise<void>;
+  /**
+   * Inserts all records or none. Skips a record whose value in the column `key` exists already,
+   * unless the records are merged. `isMerged` is the same for all calls with a table.
+   */
   insert(loads: readonly TableLoad[], key: string): Promise<void>;
 }
 
@@ -64,11 +82,19 @@ export class DatabaseFailure extends Error {
   readonly isFixed: boolean;
   /** The database's code of the error, if it has one. */
   readonly code: string | undefined;
+  /** The answer of the database; undefined when it did not answer. */
+  readonly answer: ReceiverAnswer | undefined;
 
   constructor(
     kind: "later" | "refused",
     message: string,
-    facts: { isStale?: boolean; isFixed?: boolean; scope?: FailureScope; code?: string } = {},
+    facts: {
+      isStale?: boolean;
+      isFixed?: boolean;
+      scope?: FailureScope;
+      code?: string;
+      answer?: ReceiverAnswer;
+    } = {},
   ) {
     super(message);
     this.kind = kind;
@@ -76,6 +102,7 @@ export class DatabaseFailure extends Error {
     this.isFixed = facts.isFixed ?? false;
     this.scope = facts.scope ?? "destination";
     this.code = facts.code;
+    this.answer = facts.answer;
   }
 }
 
@@ -96,15 +123,15 @@ export function isOwn({ columns, isMarked, hasOwnKey }: ExistingTable): boolean 
 
 /**
  * Returns the columns of a table; undefined when the table does not exist. Throws when rows cannot
- * be written to the relation of this name. Also throws when the name comes from an event and
- * pixelmill did not create the table.
+ * be written to the relation of this name. Also throws when only a table that pixelmill created may
+ * be written to, and it did not create this one.
  */
 export function columnsOf(
   table: string,
-  isNamedByEvent: boolean,
+  isOwnOnly: boolean,
   existing: ExistingTable | undefined,
 ): TableColumns | undefined {
-  if (existing !== undefined && isNamedByEvent && !isOwn(existing)) changedByOthers(table);
+  if (existing !== undefined && isOwnOnly && !isOwn(existing)) changedByOthers(table);
   if (existing?.columns.size === 0) {
     const reason = `Expected a table or view of the name ${table}`;
     throw new DatabaseFailure("later", reason, { scope: "event" });

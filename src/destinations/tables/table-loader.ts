@@ -1,7 +1,8 @@
 import { assert } from "../../assert.ts";
 import type { DeliveryResult, OutgoingEvent } from "../destination.ts";
-import { type EventRow, NoRowError, rawRow, rowsOf } from "./event-rows.ts";
+import { type EventRow, NoRowError, rawRow, rowsOf, USERS_TABLE } from "./event-rows.ts";
 import { TABLES_OF_DESTINATION_MAX } from "./limits.ts";
+import { merged } from "./merged-records.ts";
 import {
   changedByOthers,
   columnsOf,
@@ -51,6 +52,8 @@ const FOREIGN_NAMES_MAX = 10_000;
 export class TableLoader {
   readonly #options: TableLoaderOptions;
   readonly #key: string;
+  /** The table in which new values of a row replace its earlier ones. */
+  readonly #mergedTable: string | undefined;
   /** Cached columns by table name. */
   readonly #tables = new Map<string, TableColumns>();
   /** Names of tables that events are not written to, because pixelmill could not create them. */
@@ -62,7 +65,9 @@ export class TableLoader {
 
   constructor(options: TableLoaderOptions) {
     this.#options = options;
-    this.#key = options.mode === "raw" ? "message_id" : "id";
+    const isRaw = options.mode === "raw";
+    this.#key = isRaw ? "message_id" : "id";
+    this.#mergedTable = isRaw ? undefined : USERS_TABLE;
   }
 
   /** Delivers a batch of events. A `DatabaseFailure` becomes a result; any other error rejects. */
@@ -72,9 +77,10 @@ export class TableLoader {
       return { kind: "delivered", ...(refused.size > 0 && { refused }) };
     } catch (error) {
       if (!(error instanceof DatabaseFailure)) throw error;
-      const { kind, scope, message: reason } = error;
-      if (kind === "refused") return { kind: "rejected", reason };
-      return { kind: "retry", reason, ...(scope === "event" && { scope }) };
+      const { kind, scope, message: reason, answer } = error;
+      const cause = { reason, ...(answer !== undefined && { answer }) };
+      if (kind === "refused") return { kind: "rejected", ...cause };
+      return { kind: "retry", ...cause, ...(scope === "event" && { scope }) };
     }
   }
 
@@ -84,7 +90,8 @@ export class TableLoader {
    */
   #rows(events: readonly OutgoingEvent[], refused: Map<number, string>): EventRow[] {
     const { mode, rawTable, names, eventTables } = this.#options;
-    const mayNameTable = (table: string) => eventTables && !this.#foreign.has(table);
+    const mayNameTable = (table: string) =>
+      (eventTables || table === USERS_TABLE) && !this.#foreign.has(table);
     const rows = events.flatMap((event, index) => {
       const make = () =>
         mode === "raw"
@@ -97,10 +104,7 @@ export class TableLoader {
     return rows;
   }
 
-  /**
-   * Writes events to their tables. Returns the events that cannot be written: the index of the
-   * event, and the reason.
-   */
+  /** Writes events to their tables. Returns those that cannot be written, by index, with the reason. */
   async #write(
     events: readonly OutgoingEvent[],
     database: TableDatabase,
@@ -151,7 +155,7 @@ export class TableLoader {
         "Every row of a table is written or refused",
       );
       for (const [index, reason] of load.refused ?? []) refused.set(index, reason);
-      if (load.records.length > 0) loads.push(load);
+      if (load.records.length > 0) loads.push(table === this.#mergedTable ? merged(load) : load);
     }
     if (loads.length > 0) await database.insert(loads, this.#key);
     return refused;
@@ -164,7 +168,7 @@ export class TableLoader {
    */
   async #findForeign(rows: readonly EventRow[], database: TableDatabase): Promise<boolean> {
     const named = Map.groupBy(
-      rows.filter((row) => row.isNamedByEvent),
+      rows.filter((row) => row.isOwnOnly),
       ({ table }) => table,
     );
     let isFound = false;
@@ -223,8 +227,7 @@ export class TableLoader {
     rows: readonly EventRow[],
     database: TableDatabase,
   ): Promise<TableColumns> {
-    const read = async () =>
-      columnsOf(table, rows[0]!.isNamedByEvent, await database.describe(table));
+    const read = async () => columnsOf(table, rows[0]!.isOwnOnly, await database.describe(table));
     let columns = this.#tables.get(table) ?? (await read());
     if (columns === undefined) {
       if (!(await this.#hasRoom(database))) {
@@ -232,7 +235,7 @@ export class TableLoader {
         throw new DatabaseFailure("refused", reason);
       }
       const created = await this.#create(table, rows, database);
-      columns = columnsOf(table, rows[0]!.isNamedByEvent, created) ?? changedByOthers(table);
+      columns = columnsOf(table, rows[0]!.isOwnOnly, created) ?? changedByOthers(table);
     }
     // Another writer may add the same column with another type at the same time.
     for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
@@ -256,7 +259,7 @@ export class TableLoader {
   ): Promise<boolean> {
     if (this.#fixed.has(table)) return false;
     try {
-      await database.addColumns(table, missing);
+      await database.addColumns(table, missing, table === this.#mergedTable);
       return true;
     } catch (error) {
       const isFixed = error instanceof DatabaseFailure && error.isFixed;
@@ -279,16 +282,13 @@ export class TableLoader {
     database: TableDatabase,
   ): Promise<ExistingTable | undefined> {
     const columns = initialColumns(missingColumns(rows, new Map(), this.#options.names));
-    await database.createTable(table, this.#key, columns);
+    await database.createTable(table, this.#key, columns, table === this.#mergedTable);
     if (this.#tableCount !== undefined) this.#tableCount += 1;
     return await database.describe(table);
   }
 }
 
-/**
- * Returns the result of `make`. When `make` throws `NoRowError` or `NoColumnError`, adds the event
- * to `refused` and returns undefined.
- */
+/** Returns the result of `make`; undefined, with the event in `refused`, when it throws its error. */
 function orRefused<T>(refused: Map<number, string>, index: number, make: () => T): T | undefined {
   try {
     return make();

@@ -7,7 +7,7 @@ import {
   type TableColumn,
   typeOf,
 } from "./column-values.ts";
-import type { EventRow } from "./event-rows.ts";
+import { type EventRow, putRest } from "./event-rows.ts";
 import { TABLE_COLUMNS_MAX } from "./limits.ts";
 import { restColumn, type WarehouseNames } from "./warehouse-names.ts";
 
@@ -113,7 +113,7 @@ export function wholeRecord(
     // The value went into the text column.
     if (record[column] === value) delete record[column];
   }
-  for (const _ in rest) return putRest(changed(), rest, columns) ? record : undefined;
+  for (const _ in rest) return writeRest(changed(), rest, columns) ? record : undefined;
   return record;
 }
 
@@ -127,13 +127,13 @@ export function recordOf(
   names: WarehouseNames,
 ): TableRecord {
   const record: TableRecord = {};
-  const left = { ...rest };
+  const left: EventRow["rest"] = Object.assign(Object.create(null), rest);
   for (const column in cells) {
     const value = cells[column];
-    if (!put(record, column, value, columns, names)) left[column] = value;
+    if (!put(record, column, value, columns, names)) putRest(left, column, value);
   }
   const [first] = Object.keys(left);
-  if (first === undefined || putRest(record, left, columns)) return record;
+  if (first === undefined || writeRest(record, left, columns)) return record;
   throw new NoColumnError(
     `The table ${table} has no column that takes the value of ${first}, nor ${restColumn}`,
   );
@@ -160,7 +160,7 @@ function put(
   return true;
 }
 
-function putRest(record: TableRecord, rest: EventRow["rest"], columns: TableColumns): boolean {
+function writeRest(record: TableRecord, rest: EventRow["rest"], columns: TableColumns): boolean {
   const existing = columns.get(restColumn);
   const cell = existing && fit(cleanJson(JSON.stringify(rest)), existing);
   if (cell !== undefined) record[restColumn] = cell;

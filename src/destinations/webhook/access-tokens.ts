@@ -23,12 +23,13 @@ export class AccessTokenError extends Error {
 
   /**
    * `isFinal`: true when only a change of the config helps. `afterMs`: the delay in milliseconds
-   * that the token server asks for.
+   * that the token server asks for. `status`: the HTTP status of its response.
    */
   constructor(
     readonly isFinal: boolean,
     message: string,
     readonly afterMs?: number,
+    readonly status?: number,
   ) {
     super(`No access token: ${message}`);
   }
@@ -226,7 +227,7 @@ function tokenOf({ status, headers, body }: EgressResponse): { text: string; ms:
     const code = codes.has(String(answer?.error)) ? ` (${answer?.error})` : "";
     const isFinal = status < 500 && !retryableStatuses.has(status);
     const afterMs = isFinal ? undefined : retryAfterMs(headers["retry-after"], Date.now());
-    throw new AccessTokenError(isFinal, `tokenUrl answered ${status}${code}`, afterMs);
+    throw new AccessTokenError(isFinal, `tokenUrl answered ${status}${code}`, afterMs, status);
   }
   if (answer === undefined) {
     const bytes = OAUTH_ANSWER_BYTES_MAX;

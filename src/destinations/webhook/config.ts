@@ -3,6 +3,7 @@ import { Value, ValuePointer } from "@sinclair/typebox/value";
 import { checkedUrl } from "../../egress/egress.ts";
 import { type Detail, describeValue } from "../../errors.ts";
 import { egressFaults } from "../config-faults.ts";
+import { essential } from "../essential.ts";
 import { rudderstackKeys } from "../rudderstack-keys.ts";
 import { headerNameFault, headerValueFault } from "./headers.ts";
 import {
@@ -80,7 +81,7 @@ export const WebhookConfig = Type.Object({
         "and of others the values of query parameters such as `api_secret`",
     }),
   ),
-  webhookMethod: Type.Optional(
+  webhookMethod: essential(
     Type.Union(
       methods.map((method) => Type.Literal(method)),
       {
@@ -88,13 +89,13 @@ export const WebhookConfig = Type.Object({
       },
     ),
   ),
-  headers: Type.Optional(Type.Array(Header, { maxItems: WEBHOOK_HEADERS_MAX })),
+  headers: essential(Type.Array(Header, { maxItems: WEBHOOK_HEADERS_MAX })),
   batchSize: Type.Optional(
     Type.Integer({
       minimum: 1,
       maximum: WEBHOOK_BATCH_EVENTS_MAX,
       default: 1,
-      description: "Most events of a request: one is sent as an object, above that as a JSON array",
+      description: "Max events per request: 1 sends an object, more send a JSON array",
     }),
   ),
   timeoutMs: Type.Optional(
@@ -102,10 +103,11 @@ export const WebhookConfig = Type.Object({
       minimum: 1,
       maximum: WEBHOOK_TIMEOUT_MS_MAX,
       default: WEBHOOK_TIMEOUT_MS_DEFAULT,
-      description: "Milliseconds for one request, from the DNS query to the last byte",
+      description:
+        "Total timeout of a request in milliseconds, from the DNS query to the last byte",
     }),
   ),
-  secret: Type.Optional(
+  secret: essential(
     Type.String({
       minLength: 1,
       maxLength: WEBHOOK_SECRET_CHARS_MAX,

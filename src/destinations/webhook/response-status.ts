@@ -1,4 +1,5 @@
 import type { EgressResponse } from "../../egress/egress.ts";
+import { answerOf } from "../answers/receiver-answer.ts";
 import type { DeliveryResult } from "../destination.ts";
 import { retryAfterMs } from "../retry-after.ts";
 
@@ -15,15 +16,21 @@ export const retryableStatuses: ReadonlySet<number> = new Set([408, 425, 429]);
 const statusesOfDestination: ReadonlySet<number> = new Set([502, 503, 504]);
 
 /**
- * Returns the result of a delivery from the status of its response. The body is ignored. A redirect
- * is a failure: its target was never checked, and most clients would send a GET there.
+ * Returns the result of a delivery from the status of its response. A redirect is a failure: its
+ * target was never checked, and most clients would send a GET there. `secretsOf` returns secrets of
+ * the request; it is called for a failure only.
  */
-export function resultOfStatus({ status, headers }: EgressResponse): DeliveryResult {
+export function resultOfStatus(
+  response: EgressResponse,
+  secretsOf?: () => string[],
+): DeliveryResult {
+  const { status, headers } = response;
   if (status >= 200 && status < 300) return { kind: "delivered" };
-  const reason = `The receiver answered ${status}`;
-  if (status < 500 && !retryableStatuses.has(status)) return { kind: "rejected", reason };
+  const reason = `HTTP ${status} from receiver`;
+  const answer = answerOf(response, secretsOf?.());
+  if (status < 500 && !retryableStatuses.has(status)) return { kind: "rejected", reason, answer };
   const afterMs = retryAfterMs(headers["retry-after"], Date.now());
   const isOfEvent = status >= 500 && !statusesOfDestination.has(status);
   const delay = afterMs !== undefined && { afterMs };
-  return { kind: "retry", reason, ...(isOfEvent && { scope: "event" }), ...delay };
+  return { kind: "retry", reason, answer, ...(isOfEvent && { scope: "event" }), ...delay };
 }

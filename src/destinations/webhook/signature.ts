@@ -1,4 +1,4 @@
-import { createHmac } from "node:crypto";
+import { createHash, createHmac } from "node:crypto";
 import type { OutgoingEvent } from "../destination.ts";
 
 /**
@@ -9,11 +9,17 @@ import type { OutgoingEvent } from "../destination.ts";
  */
 export function requestId(events: readonly OutgoingEvent[], joined: Uint8Array): string {
   const { bytes, input, byCode } = events[0]!;
-  const id = `msg_${input.messageId}`;
+  const id = `msg_${headerText(input.messageId)}`;
   if (events.length === 1 && !byCode) return id;
   const first = Bun.hash.wyhash(bytes);
   const hash = events.length === 1 ? first : Bun.hash.wyhash(joined, first);
   return `${id}_${hash.toString(36)}`;
+}
+
+/** Returns a messageId that may stand in a header, or the hash of another one, which a client chose. */
+function headerText(messageId: string): string {
+  if (/^[A-Za-z0-9_-]{1,255}$/.test(messageId)) return messageId;
+  return createHash("sha256").update(messageId).digest("hex");
 }
 
 /**

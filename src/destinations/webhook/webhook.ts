@@ -1,6 +1,7 @@
 import { assert } from "../../assert.ts";
 import { type Egress, EgressRefused, type EgressRequest } from "../../egress/egress.ts";
 import { LANE_DELIVERIES_MAX } from "../../settings/limits.ts";
+import { secretsOfRequest } from "../answers/request-secrets.ts";
 import type {
   DeliveryResult,
   DestinationKind,
@@ -78,7 +79,7 @@ function openWebhook(config: WebhookConfig, workspaceId: string, egress: Egress)
         );
         const request = await requestOf(events, signal);
         if (tokens !== undefined) return await deliverWithToken(egress, tokens, request);
-        return resultOfStatus(await egress.request(request));
+        return resultOfStatus(await egress.request(request), () => secretsOfRequest(request));
       } catch (error) {
         return resultOfError(error);
       }
@@ -100,9 +101,10 @@ function resultOfError(error: unknown): DeliveryResult {
   if (isFinal) return { kind: "rejected", reason: error.message };
   if (error instanceof SyntaxError) return { kind: "rejected", reason: "Expected events of JSON" };
   if (!(error instanceof AccessTokenError)) return { kind: "retry", reason: networkReason(error) };
-  const { message: reason, afterMs } = error;
-  if (error.isFinal) return { kind: "rejected", reason };
-  return { kind: "retry", reason, ...(afterMs !== undefined && { afterMs }) };
+  const { message: reason, afterMs, status } = error;
+  const answer = status !== undefined && { answer: { status } };
+  if (error.isFinal) return { kind: "rejected", reason, ...answer };
+  return { kind: "retry", reason, ...(afterMs !== undefined && { afterMs }), ...answer };
 }
 
 /**
@@ -116,16 +118,18 @@ async function deliverWithToken(
   request: EgressRequest,
 ): Promise<DeliveryResult> {
   let token = await tokens.acquire(request.signal);
+  const sent = [token];
   let answer = await egress.request(withToken(request, token));
   if (answer.status === 401 && tokens.invalidate(token)) {
     token = await tokens.acquire(request.signal);
+    sent.push(token);
     answer = await egress.request(withToken(request, token));
   }
-  const result = resultOfStatus(answer);
+  const result = resultOfStatus(answer, () => [...sent, ...secretsOfRequest(request)]);
   if (result.kind === "delivered") tokens.accept(token);
   const isRevoked = answer.status === 401 && tokens.wasAccepted(token);
   if (!isRevoked || result.kind !== "rejected") return result;
-  return { kind: "retry", reason: result.reason };
+  return { ...result, kind: "retry" };
 }
 
 function withToken(request: EgressRequest, token: string): EgressRequest {

@@ -13,6 +13,7 @@ export const EQUALS = 0x3d;
 export const BRACKET_OPEN = 0x5b;
 export const BACKSLASH = 0x5c;
 export const BRACKET_CLOSE = 0x5d;
+export const LETTER_N = 0x6e;
 export const LETTER_U = 0x75;
 export const BRACE_OPEN = 0x7b;
 export const BRACE_CLOSE = 0x7d;

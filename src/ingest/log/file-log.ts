@@ -1,5 +1,5 @@
 import { describeDiskFault } from "../../disk/disk-fault.ts";
-import { pixelRecordCodec } from "../../event/record.ts";
+import { eventRecordCodec } from "../../event/record.ts";
 import { openMark, readStoredMark } from "../../log/durable-mark.ts";
 import type { LogHealth, LogWriter } from "../../log/event-log.ts";
 import { openLogWriter } from "../../log/writer.ts";
@@ -43,7 +43,7 @@ export async function openFileLog(
     onChange,
     segmentBytesMax,
     segmentMsMax,
-    codec: pixelRecordCodec,
+    codec: eventRecordCodec,
     // The mark holds the end of the durable records. A log that ends below it has lost records.
     first: Math.max(firstSequence, readStoredMark(mark)),
     onMissing: (gap) => send({ type: "missing", ...gap }),

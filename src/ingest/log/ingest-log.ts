@@ -1,4 +1,4 @@
-import type { LogEnd, PixelRecord } from "../../event/record.ts";
+import type { EventRecord, LogEnd } from "../../event/record.ts";
 import type { LogHealth } from "../../log/event-log.ts";
 import type { Logger } from "../../observe/log.ts";
 import type { Metrics } from "../../observe/metrics.ts";
@@ -13,7 +13,7 @@ export interface IngestLog {
    * `user` is the hash of the event's user, which chooses the partition, so that a user's records
    * keep their order. It is 0 unless `isPartitionedByUser`.
    */
-  append(record: PixelRecord, user: number): Promise<void>;
+  append(record: EventRecord, user: number): Promise<void>;
   /** Whether `append` needs the hash of the event's user. */
   isPartitionedByUser?: boolean;
   /** Returns how much of the log accepts records now, and why the rest does not. */

@@ -1,4 +1,4 @@
-import type { PixelRecord } from "../../event/record.ts";
+import type { EventRecord } from "../../event/record.ts";
 import type { LogWriter } from "../../log/event-log.ts";
 
 /**
@@ -12,7 +12,7 @@ export class WrittenSources {
   #writing: Promise<void> | undefined;
 
   /** Returns a log writer that appends to `log` and stores the source id of each record here. */
-  wrap(log: LogWriter<PixelRecord>): LogWriter<PixelRecord> {
+  wrap(log: LogWriter<EventRecord>): LogWriter<EventRecord> {
     return {
       append: (record) => {
         const stored = log.append(record);

@@ -1,5 +1,5 @@
 import type { Source } from "../../catalog/model.ts";
-import { createRateLimiter } from "../../concurrency/rate-limiter.ts";
+import type { TokenBuckets } from "../../concurrency/rate-limiter.ts";
 import { inspectQuery } from "../../event/inspect.ts";
 import type { PixelRecord } from "../../event/record.ts";
 import type { HttpExchange } from "../../http/exchange.ts";
@@ -8,6 +8,8 @@ import { PIXEL_TARGET_BYTES_MAX } from "../../settings/limits.ts";
 import type { ClientAddresses } from "../client-address.ts";
 import type { IngestLog } from "../log/ingest-log.ts";
 import { createMessageId } from "../message-id.ts";
+import { allowsOrigin, recordedAddress } from "../source-rules.ts";
+import { recordedQuery } from "./recorded-query.ts";
 
 export interface PixelEndpointOptions {
   /**
@@ -19,18 +21,15 @@ export interface PixelEndpointOptions {
   clients: ClientAddresses;
   /** Whether the client's IP address is recorded, as `request_ip` of the event. */
   recordClientAddress: boolean;
-  /**
-   * Number of pixels (events sent as GET requests) per second that one source may send. Further
-   * pixels are refused with status 429. 0 means no limit.
-   */
-  pixelsPerSecondMax: number;
+  /** Limits the events per second of each source, by its id. */
+  rate: TokenBuckets;
   /** Returns the response to a pixel that is refused. */
   refuse(status: number, message: string, headers?: Record<string, string>): HttpResponse;
   /**
    * Responds to the request with a 1×1 GIF when `stored` resolves, and with status 503 when it
    * rejects.
    */
-  respondWhenStored(stored: Promise<void>, exchange: HttpExchange): void;
+  respondWhenStored(stored: Promise<void>, exchange: HttpExchange, sourceId: string): void;
 }
 
 /**
@@ -41,8 +40,7 @@ export interface PixelEndpointOptions {
 export function createPixelEndpoint(
   options: PixelEndpointOptions,
 ): (type: PixelRecord["type"], exchange: HttpExchange) => HttpResponse | undefined {
-  const { source: sourceOf, log, clients, recordClientAddress, refuse } = options;
-  const takeFromRate = createRateLimiter(options.pixelsPerSecondMax);
+  const { source: sourceOf, log, clients, rate, recordClientAddress, refuse } = options;
 
   return (type, exchange) => {
     const { query } = exchange;
@@ -54,23 +52,27 @@ export function createPixelEndpoint(
     const source = sourceOf(writeKey);
     if (source === undefined) return refuse(401, "Invalid write key");
     if (!source.enabled) return refuse(404, "Source is disabled");
-    const waitSeconds = takeFromRate(source.id);
+    if (!allowsOrigin(source, exchange.header("origin")))
+      return refuse(403, "Expected an origin that the source allows");
+    const waitSeconds = rate.waitSeconds(source.id);
     if (waitSeconds > 0) {
       return refuse(429, "Expected fewer pixels of this write key, got more than its rate allows", {
         "Retry-After": String(waitSeconds),
       });
     }
 
+    rate.take(source.id);
+
     const record: PixelRecord = {
       type,
       receivedAt: Date.now(),
       sourceId: source.id,
-      clientAddress: recordClientAddress ? clients.of(exchange) : "",
+      clientAddress: recordClientAddress ? recordedAddress(source, clients.of(exchange)) : "",
       messageId: createMessageId(),
-      query,
+      query: recordedQuery(source, exchange),
       after: log.otherLogs?.(),
     };
-    options.respondWhenStored(log.append(record, user), exchange);
+    options.respondWhenStored(log.append(record, user), exchange, source.id);
     return undefined;
   };
 }

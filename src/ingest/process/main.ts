@@ -1,6 +1,6 @@
 import { openCatalog } from "../../catalog/open.ts";
 import { messageOf, StartError } from "../../errors.ts";
-import { type PixelRecord, pixelRecordCodec } from "../../event/record.ts";
+import { type EventRecord, eventRecordCodec } from "../../event/record.ts";
 import { readDescriptorLimits } from "../../http/descriptor-limits.ts";
 import type { LogHealth, RecordCodec } from "../../log/event-log.ts";
 import { createLogger, type Logger } from "../../observe/log.ts";
@@ -28,7 +28,7 @@ const INGEST_ORPHAN_MS_MAX = 2_000;
 export type OpenPartitions = (settings: object, parts: PartitionsContext) => Promise<IngestLog>;
 
 export interface PartitionsContext extends IngestLogContext {
-  codec: RecordCodec<PixelRecord>;
+  codec: RecordCodec<EventRecord>;
 }
 
 /**
@@ -87,16 +87,26 @@ async function open(
   const log =
     settings.log.kind === "files"
       ? await openFileLog(settings.log, { ...parts, send })
-      : await openPartitions(settings.log.settings, { ...parts, codec: pixelRecordCodec });
+      : await openPartitions(settings.log.settings, { ...parts, codec: eventRecordCodec });
   opening.defer(() => log.close());
 
   const outcomes: PixelOutcomes = { stored: 0, refused: 0 };
+  const received = new Map<string, number>();
+  const sendPulse = () => {
+    send({ type: "pulse", outcomes, ...(received.size > 0 && { received: [...received] }) });
+    Object.assign(outcomes, { stored: 0, refused: 0 });
+    received.clear();
+  };
+  // The last one has the events whose requests were answered while the listener stopped.
+  opening.defer(sendPulse);
   const listener = createIngestListener({
     outcomes,
+    received,
     source: (writeKey) => catalog.live.source(writeKey),
     log,
     trustedProxies,
     recordClientAddress,
+    publicUrl: settings.publicUrl,
     pixelsPerSecondMax: settings.pixelsPerSecondMax,
     connectionsMax: connectionsMax(logger),
     connectionsPerNetworkMax: settings.connectionsPerNetworkMax,
@@ -110,10 +120,7 @@ async function open(
   opening.defer(() => listener.stop());
 
   send({ type: "listening" });
-  const pulse = setInterval(() => {
-    send({ type: "pulse", outcomes });
-    Object.assign(outcomes, { stored: 0, refused: 0 });
-  }, INGEST_PULSE_MS);
+  const pulse = setInterval(sendPulse, INGEST_PULSE_MS);
   opening.defer(() => clearInterval(pulse));
   const opened = opening.move();
   return () => opened.disposeAsync();

@@ -10,6 +10,7 @@ import type {
   IngestSettings,
   PixelOutcomes,
   ProcessMetrics,
+  ReceivedCount,
   ServerMessage,
 } from "../messages.ts";
 import type { ProcessState } from "./ingest-health.ts";
@@ -61,8 +62,8 @@ export interface IngestProcessOptions {
   socketFd: number;
   logger: Logger;
   onDeath(): void;
-  /** Called with the outcomes of the pixels since the last call, about every second. */
-  onOutcomes(outcomes: PixelOutcomes): void;
+  /** Called about every second with the outcomes of the pixels since the last call. */
+  onOutcomes(outcomes: PixelOutcomes, received: readonly ReceivedCount[]): void;
 }
 
 /** Starts an ingest process, supervises it from the server, and restarts it when it dies. */
@@ -258,7 +259,7 @@ export class IngestProcess {
         this.#log = message.health;
         break;
       case "pulse":
-        this.#parts.onOutcomes(message.outcomes);
+        this.#parts.onOutcomes(message.outcomes, message.received ?? []);
         break;
       case "metrics":
         this.#metricsRequests.get(message.id)?.(message.metrics);

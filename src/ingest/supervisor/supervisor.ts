@@ -18,6 +18,8 @@ export interface IngestOptions extends Omit<IngestSettings, "index" | "log"> {
   count: number;
   /** The event logs that the ingest processes write. */
   logs: IngestLogs;
+  /** Called with the number of events of a source that were stored since the last call. */
+  onReceived?(sourceId: string, count: number): void;
   logger: Logger;
   metrics?: Metrics;
 }
@@ -48,7 +50,7 @@ export interface Ingest {
  */
 export async function startIngestProcesses(options: IngestOptions): Promise<Ingest> {
   const deaths = options.metrics && deathCounter(options.metrics);
-  const { host, command, count, logs, logger, metrics: _, ...settings } = options;
+  const { host, command, count, logs, logger, metrics: _, onReceived, ...settings } = options;
   const socket = listenOn(options);
 
   const processes: IngestProcess[] = [];
@@ -72,7 +74,10 @@ export async function startIngestProcesses(options: IngestOptions): Promise<Inge
         pixelsPerSecondMax: settings.pixelsPerSecondMax / count,
       },
       onDeath: () => deaths?.inc(),
-      onOutcomes: (recent) => outcomes.add(recent),
+      onOutcomes(recent, received) {
+        outcomes.add(recent);
+        for (const [sourceId, stored] of received) onReceived?.(sourceId, stored);
+      },
     });
     processes.push(process);
     return process.start();

@@ -5,11 +5,13 @@ import type {
   DeadLetter,
   LetterFilter,
   LetterGroup,
+  LetterGroupDetails,
   LetterScan,
   LetterScanResult,
   StoredLetter,
 } from "../model/dead-letter.ts";
 import { parseJsonOrText } from "../model/input-event.ts";
+import type { LetterJob } from "../model/replay-job.ts";
 import { shownOutput } from "../model/shown-event.ts";
 
 export interface DeadLetters {
@@ -34,6 +36,8 @@ export interface DeadLetters {
    * equal size the one with the latest letter first.
    */
   groups(workspaceId: string, destinationId?: string): LetterGroup[];
+  /** Returns a group with the receiver's answers that are kept of it. */
+  group(workspaceId: string, id: string): LetterGroupDetails | undefined;
   /**
    * Returns the ids of the dead letters that match a filter, oldest first. `part` bounds how many
    * of the stored letters one call scans.
@@ -43,8 +47,17 @@ export interface DeadLetters {
    * Requeues dead letters: their original events run through the published user code again, and are
    * then delivered or become dead letters again. `replayed` is the number of requeued letters.
    */
-  replay(workspaceId: string, ids: readonly string[]): Promise<{ replayed: number }>;
-  purge(workspaceId: string, ids: readonly string[]): Promise<{ purged: number }>;
+  replay(
+    workspaceId: string,
+    ids: readonly string[],
+    record?: LetterJob,
+  ): Promise<{ replayed: number }>;
+  /** Deletes dead letters. With `record`, the list of replays shows it, as that of a replay. */
+  purge(
+    workspaceId: string,
+    ids: readonly string[],
+    record?: LetterJob,
+  ): Promise<{ purged: number }>;
 }
 
 /** Maximum number of dead letter groups that one call of `groups` reads and sorts. */
@@ -68,7 +81,10 @@ export function createDeadLetters(
    */
   overrideMembers: readonly string[] = [],
 ): DeadLetters {
-  const shown = (letter: StoredLetter) => shownLetter(letter, overrideMembers);
+  const shown = (letter: StoredLetter): DeadLetter => ({
+    ...shownLetter(letter, overrideMembers),
+    ...ledger.letters.groups.detailsOf(letter),
+  });
   return {
     find(workspaceId, { after = "", count, ...filter }) {
       const scanned = ledger.letters.scan(workspaceId, filter, { after, before: LAST_KEY, count });
@@ -97,21 +113,22 @@ export function createDeadLetters(
         .toArray()
         .sort((one, other) => other.count - one.count || other.lastAt - one.lastAt);
     },
+    group: (workspaceId, id) => ledger.letters.groups.get(workspaceId, id),
     ids: (workspaceId, filter, part) => ledger.letters.scan(workspaceId, filter, part),
-    async replay(workspaceId, ids) {
+    async replay(workspaceId, ids, record) {
       let replayed = 0;
       await inLots(ids, async (rest) => {
-        const { destinationIds, done } = await ledger.requeue(workspaceId, rest, now());
+        const { destinationIds, done } = await ledger.requeue(workspaceId, rest, now(), record);
         wake(destinationIds);
         replayed += destinationIds.length;
         return done;
       });
       return { replayed };
     },
-    async purge(workspaceId, ids) {
+    async purge(workspaceId, ids, record) {
       let sum = 0;
       await inLots(ids, async (rest) => {
-        const { purged, done } = await ledger.purge(workspaceId, rest);
+        const { purged, done } = await ledger.purge(workspaceId, rest, record);
         sum += purged;
         return done;
       });
@@ -133,7 +150,15 @@ async function inLots(
 }
 
 function shownLetter(letter: StoredLetter, overrideMembers: readonly string[]): DeadLetter {
-  const { text, original, programId, user, type, name, ...rest } = letter;
+  const { text, original, programId, user, type, name, ...facts } = letter;
+  const { status, code, responseId, failedAttempts, ...rest } = facts;
   const byCode = letter.stage === "deliver" && letter.transformationVersionId !== undefined;
-  return { ...rest, event: byCode ? shownOutput(text, overrideMembers) : parseJsonOrText(text) };
+  const attempts = failedAttempts && {
+    failedAttempts: failedAttempts.map((it) => ({ reason: letter.reason, ...it })),
+  };
+  return {
+    ...rest,
+    ...attempts,
+    event: byCode ? shownOutput(text, overrideMembers) : parseJsonOrText(text),
+  };
 }

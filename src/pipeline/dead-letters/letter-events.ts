@@ -1,4 +1,6 @@
-import type { RequeuedLetter, StoredLetter } from "../model/dead-letter.ts";
+import type { ShownAnswer } from "../../destinations/answers/receiver-answer.ts";
+import type { FailedAttempt } from "../model/attempt.ts";
+import type { NewLetter, RequeuedLetter } from "../model/dead-letter.ts";
 import { parseJsonOrText } from "../model/input-event.ts";
 import {
   createLaneEvent,
@@ -17,7 +19,7 @@ export function createDeadLetter(
   ending: EventOutcome & { kind: "dead-letter" },
   destination: { id: string; workspaceId: string },
   now: number,
-): StoredLetter {
+): NewLetter {
   const { laneEvent, live, bytes } = output;
   const { input } = laneEvent;
   const { event } = input;
@@ -45,6 +47,30 @@ export function createDeadLetter(
     ...(event.name !== undefined && { name: event.name }),
     ...(ending.line !== undefined && { line: ending.line }),
     ...(ending.column !== undefined && { column: ending.column }),
+    ...(output.failedAttempts !== undefined && {
+      failedAttempts: storedAttempts(output.failedAttempts, ending.reason),
+    }),
+    ...(ending.response !== undefined && answered(ending.response)),
+  };
+}
+
+/** Leaves out the reasons that equal the letter's own, which are most of them. */
+function storedAttempts(attempts: readonly FailedAttempt[], letterReason: string): FailedAttempt[] {
+  return attempts.map(({ reason, ...rest }) => {
+    if (reason === undefined || reason === letterReason) return rest;
+    return { ...rest, reason: reason.slice(0, ATTEMPT_REASON_CHARS_MAX) };
+  });
+}
+
+/** Length of the reason of an attempt that failed for another one than the last. */
+const ATTEMPT_REASON_CHARS_MAX = 200;
+
+function answered(response: ShownAnswer): Pick<NewLetter, "status" | "code" | "response"> {
+  const { status, code } = response;
+  return {
+    response,
+    ...(status !== undefined && { status }),
+    ...(code !== undefined && { code }),
   };
 }
 
@@ -52,13 +78,13 @@ export function createDeadLetter(
  * Creates the event with which a requeued dead letter goes through delivery again: the event as it
  * was received, so that the published user code runs over it again.
  */
-export function createRequeuedEvent({ letter, replayedAt }: RequeuedLetter): LaneEvent {
+export function createRequeuedEvent({ letter, replayedAt, jobId }: RequeuedLetter): LaneEvent {
   const { messageId, sourceId, receivedAt, type, user, name } = letter;
   const text = letter.original ?? letter.text;
   const json = Buffer.from(text);
   return createLaneEvent({
     input: { messageId, sourceId, receivedAt, type, event: { json, user, name, ...idsOf(text) } },
-    origin: { requeued: letter },
+    origin: { requeued: letter, jobId },
     retryWindowStart: replayedAt,
     bytes: json.length + EVENT_OVERHEAD_BYTES,
   });

@@ -1,4 +1,4 @@
-import type { LetterGroup } from "../model/dead-letter.ts";
+import type { LetterGroup, LetterGroupDetails } from "../model/dead-letter.ts";
 import type { DeadLetters } from "./dead-letters.ts";
 
 /**
@@ -23,6 +23,10 @@ export function mergeDeadLetters(all: () => readonly DeadLetters[]): DeadLetters
       const groups = all().flatMap((one) => one.groups(workspaceId, destinationId));
       return [...Map.groupBy(groups, ({ id }) => id).values()].map(mergeGroups).sort(byCount);
     },
+    group(workspaceId, id) {
+      const parts = all().flatMap((one) => one.group(workspaceId, id) ?? []);
+      return parts.length === 0 ? undefined : mergeDetails(parts);
+    },
     ids(workspaceId, filter, part) {
       const parts = all().map((one) => one.ids(workspaceId, filter, part));
       const ids = parts.map(({ ids, reached }) => ({ values: ids, reached }));
@@ -30,12 +34,12 @@ export function mergeDeadLetters(all: () => readonly DeadLetters[]): DeadLetters
       const { values, reached } = page(ids, part.count, (id) => id);
       return { ids: values, seen, reached };
     },
-    async replay(workspaceId, ids) {
-      const lots = await Promise.all(all().map((one) => one.replay(workspaceId, ids)));
+    async replay(workspaceId, ids, record) {
+      const lots = await Promise.all(all().map((one) => one.replay(workspaceId, ids, record)));
       return { replayed: sum(lots.map(({ replayed }) => replayed)) };
     },
-    async purge(workspaceId, ids) {
-      const lots = await Promise.all(all().map((one) => one.purge(workspaceId, ids)));
+    async purge(workspaceId, ids, record) {
+      const lots = await Promise.all(all().map((one) => one.purge(workspaceId, ids, record)));
       return { purged: sum(lots.map(({ purged }) => purged)) };
     },
   };
@@ -67,7 +71,17 @@ function page<T>(parts: readonly Part<T>[], count: number, idOf: (value: T) => s
 
 function mergeGroups(groups: readonly LetterGroup[]): LetterGroup {
   const latest = groups.reduce((one, other) => (other.lastAt > one.lastAt ? other : one));
-  return { ...latest, count: sum(groups.map(({ count }) => count)) };
+  const firstOf = ({ firstAt, lastAt }: LetterGroup) => firstAt ?? lastAt;
+  const first = groups.reduce((one, other) => (firstOf(other) < firstOf(one) ? other : one));
+  const { reason, firstAt } = first;
+  const count = sum(groups.map((group) => group.count));
+  return { ...latest, reason, ...(firstAt !== undefined && { firstAt }), count };
+}
+
+function mergeDetails(groups: readonly LetterGroupDetails[]): LetterGroupDetails {
+  const responses = groups.flatMap((group) => group.responses);
+  responses.sort((one, other) => other.at - one.at);
+  return { ...mergeGroups(groups), responses };
 }
 
 const byCount = (one: LetterGroup, other: LetterGroup) =>

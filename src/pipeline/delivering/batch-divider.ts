@@ -1,4 +1,4 @@
-import type { DeliveryResult } from "../../destinations/destination.ts";
+import type { AttemptResult } from "../model/attempt.ts";
 import type { Output } from "../model/lane-event.ts";
 import { userOf } from "./retry-queue.ts";
 
@@ -65,7 +65,7 @@ export class BatchDivider {
   record(attempt: {
     from: number;
     count: number;
-    result: DeliveryResult;
+    result: AttemptResult;
     batchSize: number;
   }): boolean {
     const { from, count, result, batchSize } = attempt;

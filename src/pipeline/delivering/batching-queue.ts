@@ -1,7 +1,8 @@
 import { assert } from "../../assert.ts";
 import { Fifo } from "../../concurrency/fifo.ts";
-import type { BatchLimits, DeliveryResult } from "../../destinations/destination.ts";
+import type { BatchLimits } from "../../destinations/destination.ts";
 import { Notifier } from "../clock.ts";
+import type { AttemptResult } from "../model/attempt.ts";
 import type { Output } from "../model/lane-event.ts";
 import type { DeliveryIntent } from "../model/lane-record.ts";
 import { createDeliveryIntent } from "./delivery-intent.ts";
@@ -28,7 +29,7 @@ export interface BatchingQueueContext
    * written in one transaction with the outcomes of the delivery's events.
    */
   clearIntent(): void;
-  deliver(outputs: readonly Output[], name: string): Promise<DeliveryResult>;
+  deliver(outputs: readonly Output[], name: string): Promise<AttemptResult>;
 }
 
 /**
@@ -194,7 +195,7 @@ export class BatchingQueue {
       this.#policy.recordAttempt(rest, result);
       this.#failures = result.kind === "retry" ? this.#failures + 1 : 0;
       if (result.kind === "delivered") this.#policy.settleDelivered(rest, result.refused);
-      if (result.kind === "rejected") this.#policy.giveUp(rest, result.reason);
+      if (result.kind === "rejected") this.#policy.giveUp(rest, result);
       if (result.kind !== "retry") {
         rest = [];
         break;
@@ -202,7 +203,7 @@ export class BatchingQueue {
       const { delivered = new Set() } = result;
       written.push(...rest.filter((_, index) => delivered.has(index)));
       rest = rest.filter((_, index) => !delivered.has(index));
-      rest = this.#policy.selectRetryable(rest, result.reason);
+      rest = this.#policy.selectRetryable(rest, result);
       if (rest.length > 0) await this.#pause(result.afterMs);
     }
     if (rest.length > 0 && !this.#context.isRunning()) return;

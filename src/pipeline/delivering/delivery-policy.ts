@@ -1,6 +1,7 @@
-import type { DeliveryResult, FailureScope } from "../../destinations/destination.ts";
+import type { FailureScope } from "../../destinations/destination.ts";
 import { FOLLOWER_ATTEMPTS_MIN } from "../../settings/limits.ts";
 import { DOWN_MS_MIN } from "../limits.ts";
+import { type AttemptResult, type FailureCause, withAttempt } from "../model/attempt.ts";
 import type {
   EventOutcome,
   FailuresAlone,
@@ -24,9 +25,9 @@ export interface DeliveryPolicyContext {
   /**
    * The current outage: set while every attempt fails, undefined otherwise. `since` and `at` are
    * the times of its first and its last failed attempt by `elapsed()`. `since` is earlier by the
-   * time for which other processes had tried before. `reason` is the cause of the last.
+   * time for which other processes had tried before. `reason` and `response` are of the last.
    */
-  failure(): { since: number; at: number; reason: string } | undefined;
+  failure(): ({ since: number; at: number } & FailureCause) | undefined;
 }
 
 /** Decides which outgoing events are sent or sent again, and records the outcomes of the others. */
@@ -44,31 +45,38 @@ export class DeliveryPolicy {
    */
   selectDue(outputs: Output[]): Output[] {
     const routes = this.#context.routes();
-    const reason = this.#downReason();
+    const cause = this.#downCause();
     return outputs.filter((output) => {
       // Routes have seldom changed since the output's code ran.
       const isChecked = output.laneEvent.checkedRoutes === routes;
       if (!isChecked && this.#settleUnsendable(output)) return false;
-      if (reason === undefined || !this.#hasWindowEnded(output)) return true;
+      if (cause === undefined || !this.#hasWindowEnded(output)) return true;
       // Trying each of them would take longer than events come in, and the log would grow
       // meanwhile.
-      this.giveUp([output], reason);
+      this.giveUp([output], cause);
       return false;
     });
   }
 
-  /** Counts an attempt for each of its events, and notes when their failures began. */
-  recordAttempt(outputs: readonly Output[], { kind }: Pick<DeliveryResult, "kind">): void {
+  /**
+   * Counts an attempt for each of its events. Keeps it if it failed, and notes when the failures of
+   * its events began.
+   */
+  recordAttempt(outputs: readonly Output[], result: AttemptResult): void {
     const now = this.#context.elapsed();
-    for (const output of outputs) {
+    const { kind, attempt } = result;
+    const refused = kind === "delivered" ? result.refused : undefined;
+    for (const [index, output] of outputs.entries()) {
       output.attempts += 1;
       if (kind === "retry") output.failingSince ??= now;
+      if (attempt === undefined || (kind === "delivered" && !refused?.has(index))) continue;
+      output.failedAttempts = withAttempt(output.failedAttempts, attempt);
     }
   }
 
   /** Records events as delivered. Events with an index in `refused` become dead letters instead. */
   settleDelivered(outputs: readonly Output[], refused?: ReadonlyMap<number, string>): void {
-    for (const [index, reason] of refused ?? []) this.giveUp([outputs[index]!], reason);
+    for (const [index, reason] of refused ?? []) this.giveUp([outputs[index]!], { reason });
     const taken = refused ? outputs.filter((_, index) => !refused.has(index)) : outputs;
     const counts = this.#context.outputCounts;
     for (const { failedAlone } of taken) if (failedAlone === undefined) counts.taken += 1;
@@ -79,10 +87,10 @@ export class DeliveryPolicy {
    * Returns the events to send again after a failed attempt. Events whose retry window has ended
    * become dead letters.
    */
-  selectRetryable(outputs: readonly Output[], reason: string): Output[] {
+  selectRetryable(outputs: readonly Output[], cause: FailureCause): Output[] {
     return outputs.filter((output) => {
       if (!this.#hasWindowEnded(output)) return true;
-      this.giveUp([output], reason);
+      this.giveUp([output], cause);
       return false;
     });
   }
@@ -95,7 +103,7 @@ export class DeliveryPolicy {
    */
   giveUpIfHopeless(
     output: Output,
-    failure: { reason: string; scope?: FailureScope },
+    failure: FailureCause & { scope?: FailureScope },
     isPressed: boolean,
   ): boolean {
     const counts = this.#context.outputCounts;
@@ -114,7 +122,7 @@ export class DeliveryPolicy {
       this.#hasWindowEnded(output) ||
       isAtFault(failed, counts) ||
       (isPressed && blocks(failed, counts));
-    if (isHopeless) this.giveUp([output], failure.reason);
+    if (isHopeless) this.giveUp([output], failure);
     return isHopeless;
   }
 
@@ -132,28 +140,28 @@ export class DeliveryPolicy {
     return isPressed || taken === failedAlone.countsAtFirst.taken;
   }
 
-  giveUp(outputs: readonly Output[], reason: string): void {
-    this.#context.settle(outputs, { kind: "dead-letter", stage: "deliver", reason });
+  giveUp(outputs: readonly Output[], { reason, response }: FailureCause): void {
+    this.#context.settle(outputs, { kind: "dead-letter", stage: "deliver", reason, response });
   }
 
   #settleUnsendable(output: Output): boolean {
     const decision = this.#context.decide(output.laneEvent);
     if (decision.kind === "discard") this.#context.settle([output], { kind: "discarded" });
-    if (decision.kind === "refused") this.giveUp([output], decision.reason);
+    if (decision.kind === "refused") this.giveUp([output], decision);
     return decision.kind !== "send";
   }
 
   /**
-   * Reason of the last failure while the destination counts as down; undefined otherwise. The
+   * Cause of the last failure while the destination counts as down; undefined otherwise. The
    * destination is down when all attempts have failed for at least `DOWN_MS_MIN`, and the last one
    * failed within that time.
    */
-  #downReason(): string | undefined {
+  #downCause(): FailureCause | undefined {
     const failure = this.#context.failure();
     if (failure === undefined) return undefined;
     const now = this.#context.elapsed();
     const isDown = now - failure.since >= DOWN_MS_MIN && now - failure.at <= DOWN_MS_MIN;
-    return isDown ? failure.reason : undefined;
+    return isDown ? failure : undefined;
   }
 
   /**

@@ -1,8 +1,8 @@
 import { assert } from "../../assert.ts";
 import { Fifo } from "../../concurrency/fifo.ts";
-import type { DeliveryResult } from "../../destinations/destination.ts";
 import { DELIVERY_BYTES_MAX, LANE_IN_FLIGHT_EVENTS_MAX } from "../../settings/limits.ts";
 import type { Notifier } from "../clock.ts";
+import type { AttemptResult } from "../model/attempt.ts";
 import type { Output } from "../model/lane-event.ts";
 import { BatchDivider, QUICK_FAILURES_MAX } from "./batch-divider.ts";
 import { DeliveryPolicy, type DeliveryPolicyContext } from "./delivery-policy.ts";
@@ -24,7 +24,7 @@ export interface DeliveryQueueContext extends DeliveryPolicyContext {
   expectsMore(): boolean;
   /** Applies changes of the catalog, such as a new config. Called before each attempt. */
   refresh(): void;
-  deliver(outputs: readonly Output[]): Promise<DeliveryResult>;
+  deliver(outputs: readonly Output[]): Promise<AttemptResult>;
   sleep(ms: number, until: Notifier): Promise<void>;
   /** Stops the delivery to this destination because an invariant was broken, which is a bug. */
   fail(error: unknown): void;
@@ -35,7 +35,7 @@ const FILL_MS_MAX = 100;
 /** Failed attempts in a row after which retries are rare too, since the destination may be down. */
 const DOWN_FAILURES_MIN = 2;
 
-type Failure = Extract<DeliveryResult, { kind: "retry" }>;
+type Failure = Extract<AttemptResult, { kind: "retry" }>;
 
 /**
  * Sends events to a destination, those of one user in order. A batch that fails is divided until
@@ -201,7 +201,7 @@ export class DeliveryQueue {
       const tried = rest.slice(from, from + count);
       const result = await this.#deliver(tried);
       if (result.kind === "delivered") this.#policy.settleDelivered(tried, result.refused);
-      if (result.kind === "rejected" && isOne) this.#policy.giveUp(tried, result.reason);
+      if (result.kind === "rejected" && isOne) this.#policy.giveUp(tried, result);
       const isExpected = this.#divider.record({ from, count, result, batchSize });
       if (isOne || result.kind === "delivered") rest = rest.toSpliced(from, count);
       if (result.kind !== "retry") continue;
@@ -214,7 +214,7 @@ export class DeliveryQueue {
     }
   }
 
-  async #deliver(outputs: readonly Output[]): Promise<DeliveryResult> {
+  async #deliver(outputs: readonly Output[]): Promise<AttemptResult> {
     const result = await this.#context.deliver(outputs);
     this.#policy.recordAttempt(outputs, result);
     const counts = this.#context.outputCounts;
@@ -249,7 +249,7 @@ export class DeliveryQueue {
     const result = await this.#deliver(due);
     this.#trying = 0;
     if (result.kind === "delivered") this.#policy.settleDelivered(due, result.refused);
-    else if (result.kind === "rejected") this.#policy.giveUp(due, result.reason);
+    else if (result.kind === "rejected") this.#policy.giveUp(due, result);
     else if (!this.#context.isRunning()) return;
     else if (!this.#policy.giveUpIfHopeless(output, result, this.#retries.isPressed)) {
       this.#postpone(entry, result);
@@ -272,7 +272,7 @@ export class DeliveryQueue {
     const due = this.#policy.selectDue(follower);
     const result = due.length === 0 ? undefined : await this.#deliver(due);
     if (result?.kind === "delivered") this.#policy.settleDelivered(due, result.refused);
-    if (result?.kind === "rejected") this.#policy.giveUp(due, result.reason);
+    if (result?.kind === "rejected") this.#policy.giveUp(due, result);
     if (follower.length === 0 || result?.kind === "retry") return;
     this.#retries.removeOutput(entry, 1);
     entry.dueAt = this.#context.elapsed();

@@ -8,9 +8,11 @@ import type {
 } from "../../destinations/destination.ts";
 import type { Logger } from "../../observe/log.ts";
 import type { Clock } from "../clock.ts";
+import type { AttemptResult, FailureCause } from "../model/attempt.ts";
 import type { HealthLogger } from "../monitoring/health-logger.ts";
-import type { FailureState, LaneLabels } from "../monitoring/lane-gauges.ts";
+import type { FailureState, LaneLabels, LastFailure } from "../monitoring/lane-gauges.ts";
 import type { LaneMetrics } from "../monitoring/metrics.ts";
+import { AttemptMasking, type AttemptMaskingParts } from "./attempt-masking.ts";
 
 interface OpenClient {
   destination: OpenDestination;
@@ -37,6 +39,8 @@ export interface DestinationClientParts {
   labels: LaneLabels;
   /** Milliseconds of the outage that earlier processes have noted; 0 when they noted none. */
   earlierOutageMs: number;
+  /** See `AttemptMaskingParts.credentials`. */
+  credentials: AttemptMaskingParts["credentials"];
 }
 
 /**
@@ -51,22 +55,25 @@ export class DestinationClient {
   readonly #closing = new Set<Promise<void>>();
   readonly #workspaceId: string;
   #config: Record<string, unknown>;
+  #masking: AttemptMasking;
   #client: OpenClient | undefined;
   /** Whether the receiver has accepted an event since this client was created. */
   #hasDelivered = false;
   /**
    * The current outage: set while every attempt fails, undefined once the receiver answers. `since`
    * and `at` are the times of its first and its last failed attempt by `clock.elapsed`. `since` is
-   * earlier by the outage that earlier processes have noted. `reason` is the cause of the last
-   * failure.
+   * earlier by the outage that earlier processes have noted. `reason` and `response` are of the
+   * last failure.
    */
   failure: (FailureState & { at: number }) | undefined;
+  /** The last attempt that failed or was refused, since this config is in use. */
+  lastFailure: LastFailure | undefined;
   /** Outage that earlier processes have noted, until the first attempt of this one. */
   #earlierOutageMs: number;
   /**
    * Set while the receiver answers but refuses all events; undefined after a delivery with an
-   * accepted event. `count` is the number of refused deliveries, and `reason` is that of the last
-   * refusal.
+   * accepted event. `count` is the number of refused deliveries, and `reason` and `response` are
+   * those of the last refusal.
    */
   #refusals: (FailureState & { count: number }) | undefined;
   /**
@@ -80,6 +87,7 @@ export class DestinationClient {
     this.#labels = parts.labels;
     this.#workspaceId = destination.workspaceId;
     this.#config = destination.config;
+    this.#masking = this.#createMasking();
     this.#earlierOutageMs = parts.earlierOutageMs;
   }
 
@@ -119,17 +127,21 @@ export class DestinationClient {
   update({ config }: Destination): void {
     if (JSON.stringify(config) === JSON.stringify(this.#config)) return;
     this.#config = config;
+    this.#masking = this.#createMasking();
     this.failure = undefined;
+    this.lastFailure = undefined;
     this.#earlierOutageMs = 0;
     this.#refusals = undefined;
     this.#retire();
   }
 
-  async deliver(events: readonly OutgoingEvent[], name?: string): Promise<DeliveryResult> {
+  async deliver(events: readonly OutgoingEvent[], name?: string): Promise<AttemptResult> {
     const { clock, metrics, health } = this.#parts;
     const started = performance.now();
-    const result = await this.#attempt(events, name);
+    const masking = this.#masking;
+    const delivery = await this.#attempt(events, name);
     const ms = performance.now() - started;
+    const result = masking.shown(delivery, clock.now() - ms, ms);
     metrics.deliverySeconds.observe({ kind: this.#kind.kind }, ms / 1_000);
     metrics.attempts.inc({ ...this.#labels, verdict: result.kind });
     // Attempts that a stop aborts say nothing about the receiver.
@@ -142,22 +154,39 @@ export class DestinationClient {
     return result;
   }
 
-  #recordResult(result: DeliveryResult, events: number): void {
+  #recordResult(result: AttemptResult, events: number): void {
     if (result.kind !== "retry" && this.#wasUnreachable()) this.recoveries += 1;
     const refusal = fullRefusal(result, events);
+    this.#noteFailure(result);
     if (result.kind === "delivered" && refusal === undefined) {
       this.#hasDelivered = true;
       this.#refusals = undefined;
     }
     if (refusal !== undefined) {
       const first = this.#refusals ?? { ...this.#now(), count: 0 };
-      this.#refusals = { ...first, count: first.count + 1, reason: refusal };
+      this.#refusals = { ...first, ...refusal, count: first.count + 1 };
     }
     if (result.kind === "retry") {
       const first = this.failure ?? this.#now(this.#earlierOutageMs);
-      this.failure = { ...first, at: this.#parts.clock.elapsed(), reason: result.reason };
+      const { reason, response } = result;
+      this.failure = { ...first, at: this.#parts.clock.elapsed(), reason, response };
     } else this.failure = undefined;
     this.#earlierOutageMs = 0;
+  }
+
+  #noteFailure(result: AttemptResult): void {
+    const at = this.#parts.clock.now();
+    if (result.kind !== "delivered") {
+      this.lastFailure = { at, reason: result.reason, response: result.response };
+    } else {
+      const [reason] = result.refused?.values() ?? [];
+      if (reason !== undefined) this.lastFailure = { at, reason };
+    }
+  }
+
+  #createMasking(): AttemptMasking {
+    const { credentials } = this.#parts;
+    return new AttemptMasking({ kind: this.#kind, config: this.#config, credentials });
   }
 
   #now(earlierMs = 0): { since: number; startedAt: number } {
@@ -235,9 +264,10 @@ export class DestinationClient {
   }
 }
 
-/** The reason when the receiver refused all events of a delivery; otherwise undefined. */
-function fullRefusal(result: DeliveryResult, events: number): string | undefined {
-  if (result.kind === "rejected") return result.reason;
+/** The cause when the receiver refused all events of a delivery; otherwise undefined. */
+function fullRefusal(result: AttemptResult, events: number): FailureCause | undefined {
+  if (result.kind === "rejected") return { reason: result.reason, response: result.response };
   const refused = result.kind === "delivered" ? result.refused : undefined;
-  return refused?.size === events ? refused.values().next().value : undefined;
+  const [reason] = refused?.size === events ? refused.values() : [];
+  return reason === undefined ? undefined : { reason, response: undefined };
 }

@@ -1,7 +1,8 @@
 import { assert } from "../../assert.ts";
 import type { Destination } from "../../catalog/model.ts";
-import type { DeliveryResult, DestinationKind } from "../../destinations/destination.ts";
+import type { DestinationKind } from "../../destinations/destination.ts";
 import type { Clock } from "../clock.ts";
+import type { AttemptResult } from "../model/attempt.ts";
 import {
   type EventOutcome,
   type LaneEvent,
@@ -104,6 +105,11 @@ export class LaneDelivery {
     return this.#client.failure;
   }
 
+  /** The last attempt that failed; see `DestinationClient.lastFailure`. */
+  get lastFailure() {
+    return this.#client.lastFailure;
+  }
+
   /** Milliseconds for which every attempt has failed; 0 while the destination answers. */
   get outageMs(): number {
     return this.#client.outageMs;
@@ -199,7 +205,7 @@ export class LaneDelivery {
     this.#parts.committer.settle(outputs, outcome);
   }
 
-  async #deliver(outputs: readonly Output[], name?: string): Promise<DeliveryResult> {
+  async #deliver(outputs: readonly Output[], name?: string): Promise<AttemptResult> {
     const result = await this.#client.deliver(outputs, name);
     if (result.kind === "retry") this.#parts.committer.noteOutage();
     const refused = result.kind === "delivered" ? (result.refused?.keys() ?? []) : [];

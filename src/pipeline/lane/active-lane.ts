@@ -91,6 +91,7 @@ export class ActiveLane {
       isWaitingForSandbox: () => this.#isWaitingForSandbox,
       failure: this.#delivery.failure,
       refusal: this.#delivery.refusal,
+      lastFailure: this.#delivery.lastFailure,
     };
   }
 
@@ -221,6 +222,7 @@ export class ActiveLane {
       decide: (event: LaneEvent) => this.#decide(event),
       committer,
       recovered,
+      credentials: () => this.#context.live.program(this.destination.id)?.credentials,
       earlierOutageMs: this.#context.ledger.lane(this.destination.id)?.outageMs ?? 0,
       fail: this.#fail,
     };
@@ -255,10 +257,11 @@ export class ActiveLane {
   }
 
   #createTransformContext({ overrideMembers = [] }: DestinationKind): TransformContext {
-    const { live, sandbox, logger, clock, metrics } = this.#context;
+    const { live, sandbox, codeLogs, logger, clock, metrics } = this.#context;
     return {
       live,
       sandbox,
+      codeLogs,
       logger,
       destination: () => this.destination,
       running: () => this.#isRunning,

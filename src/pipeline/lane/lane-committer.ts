@@ -3,13 +3,16 @@ import type { Destination } from "../../catalog/model.ts";
 import type { Clock, Notifier } from "../clock.ts";
 import { createDeadLetter } from "../dead-letters/letter-events.ts";
 import type { LaneChange, LaneCommitSource, Ledger } from "../ledger/ledger.ts";
+import type { SettledLetter } from "../ledger/settle-requeued.ts";
 import { LANE_REPLAYS_EVENTS_MAX } from "../limits.ts";
 import type { LiveTail } from "../live-tail.ts";
 import type { LaneBudget } from "../memory-budget.ts";
+import type { StoredLetter } from "../model/dead-letter.ts";
 import {
   type EventOutcome,
   forEachSource,
   type LaneEvent,
+  type Origin,
   type Output,
 } from "../model/lane-event.ts";
 import type { DeliveryIntent, LaneRecord } from "../model/lane-record.ts";
@@ -17,6 +20,7 @@ import type { HealthLogger } from "../monitoring/health-logger.ts";
 import type { LaneLabels } from "../monitoring/lane-gauges.ts";
 import type { LaneMetrics } from "../monitoring/metrics.ts";
 import type { LaneReader } from "../reading/lane-reader.ts";
+import type { LatestOutcomes } from "../recent/latest-outcomes.ts";
 import type { LaneReplays } from "../replays/lane-replays.ts";
 
 /**
@@ -60,6 +64,7 @@ export interface LaneCommitterParts {
   ledger: Pick<Ledger, "lane" | "schedule" | "isShared">;
   metrics: Pick<LaneMetrics, "events" | "histories">;
   liveTail: Pick<LiveTail, "publishOutcomes">;
+  latestOutcomes: Pick<LatestOutcomes, "add">;
   clock: Pick<Clock, "now">;
   labels: LaneLabels;
   health: HealthLogger;
@@ -148,7 +153,8 @@ export class LaneCommitter implements LaneCommitSource {
    */
   settle(outputs: readonly Output[], outcome: EventOutcome): void {
     if (outputs.length === 0) return;
-    const { clock, metrics, liveTail, memory, room, labels, health, replays } = this.#parts;
+    const { clock, metrics, liveTail, latestOutcomes, memory, room } = this.#parts;
+    const { labels, health, replays } = this.#parts;
     const destination = this.#parts.destination();
     const now = clock.now();
     const history = metrics.histories.get(labels.destination);
@@ -159,6 +165,7 @@ export class LaneCommitter implements LaneCommitSource {
       const record = (id: string, count: number) => history.recordOutcome(id, kind, now, count);
       forEachSource(outputs, ({ input }) => input.sourceId, record);
       liveTail.publishOutcomes(outputs, outcome, destination, now);
+      latestOutcomes.add(outputs, outcome, destination, now);
     }
     const wasFull = memory.isFull;
     const settledBefore = this.#settled.length;
@@ -212,9 +219,10 @@ export class LaneCommitter implements LaneCommitSource {
     const destinationId = this.#parts.destination().id;
     const events = this.#settled;
     this.#settled = [];
-    const settledRequeued: string[] = [];
-    for (const { origin } of events) {
-      if ("requeued" in origin) settledRequeued.push(origin.requeued.id);
+    const settledRequeued: SettledLetter[] = [];
+    for (const event of events) {
+      const { origin } = event;
+      if ("requeued" in origin) settledRequeued.push(settledLetter(event, origin));
       else if ("connectionId" in origin) reader.settle(origin.log, origin.sequence);
     }
     const jobs = replays.progress();
@@ -247,7 +255,7 @@ export class LaneCommitter implements LaneCommitSource {
     replays.committed(change.jobs ?? [], pending.replayLows);
     const wasFull = memory.isFull;
     memory.commit(pending.events);
-    for (const id of change.settledRequeued) this.requeuedIds.delete(id);
+    for (const { id } of change.settledRequeued) this.requeuedIds.delete(id);
     // A requeued letter that failed again may be requeued once more.
     if (wasFull || change.settledRequeued.length > 0) room.notify();
   }
@@ -263,6 +271,17 @@ export class LaneCommitter implements LaneCommitSource {
     if (isAwaited || memory.isFull) this.schedule();
     else this.#timer ??= setTimeout(() => this.schedule(), ms);
   }
+}
+
+/** The outcome of a requeued dead letter whose event has settled. */
+function settledLetter(
+  { deadLetters, isDelivered, isDiscarded }: LaneEvent,
+  { requeued: { id, workspaceId }, jobId }: Extract<Origin, { requeued: StoredLetter }>,
+): SettledLetter {
+  const [deadLetter] = deadLetters ?? [];
+  if (deadLetter !== undefined) return { id, workspaceId, jobId, outcome: "failed", deadLetter };
+  const outcome = isDelivered ? "delivered" : isDiscarded ? "discarded" : "dropped";
+  return { id, workspaceId, jobId, outcome };
 }
 
 /**

@@ -5,8 +5,10 @@ import type { Clock } from "../clock.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { LiveTail } from "../live-tail.ts";
 import type { MemoryBudget } from "../memory-budget.ts";
+import type { CodeLogs } from "../monitoring/code-logs.ts";
 import type { LaneMetrics } from "../monitoring/metrics.ts";
 import type { LogSet } from "../reading/shared-reader.ts";
+import type { LatestOutcomes } from "../recent/latest-outcomes.ts";
 import type { BatchPace } from "./batch-pace.ts";
 
 /** Objects that all lanes of a partition share. A lane delivers the events of one destination. */
@@ -21,6 +23,9 @@ export interface LaneContext {
   sandbox: Sandbox;
   ledger: Ledger;
   liveTail: LiveTail;
+  latestOutcomes: LatestOutcomes;
+  /** Lines that user code writes with `log(...)`. */
+  codeLogs: CodeLogs;
   clock: Clock;
   logger: Logger;
   metrics: LaneMetrics;

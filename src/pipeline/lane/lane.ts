@@ -66,6 +66,7 @@ export class Lane implements LaneCommitSource {
       workspace: this.destination.workspaceId,
       // Events that have settled and are not on disk yet count too.
       lagEvents: () => Math.max(this.#reader.lagEvents(), this.#active?.uncommitted ?? 0),
+      sourceIds: () => this.#routes.connections.map(({ sourceId }) => sourceId),
       failure: this.#failure ?? failure,
     };
   }
@@ -215,4 +216,5 @@ const idle: ActiveLane["state"] = {
   isWaitingForSandbox: () => false,
   failure: undefined,
   refusal: undefined,
+  lastFailure: undefined,
 };

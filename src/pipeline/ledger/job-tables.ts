@@ -6,7 +6,14 @@ import {
 } from "../../settings/limits.ts";
 import type { Store } from "../../store/store.ts";
 import type { Table } from "../../store/table.ts";
-import type { EventJob, JobProgress, ReplayJob } from "../model/replay-job.ts";
+import {
+  type EventJob,
+  type JobProgress,
+  type LetterJob,
+  pendingLetters,
+  type ReplayJob,
+} from "../model/replay-job.ts";
+import { addFailures, type JobOutcomes } from "./job-failures.ts";
 import { firstKeys, keyRange, type PairKey } from "./letter-keys.ts";
 
 /** How and when a replay job ended. `endedAt` is in milliseconds since the epoch. */
@@ -71,7 +78,8 @@ export class JobTables {
    * only inside a transaction of the store.
    */
   start(job: ReplayJob): void {
-    const running = this.running();
+    // Jobs that only wait for the outcomes of their letters take nothing more.
+    const running = this.running().filter((job) => !isMoved(job));
     const own = running.filter(({ workspaceId }) => workspaceId === job.workspaceId);
     const destinationId = destinationOf(job);
     if (destinationId !== "" && this.runningOf(destinationId).length > 0) {
@@ -119,6 +127,55 @@ export class JobTables {
     this.#jobs.put([job.workspaceId, job.id], job);
   }
 
+  /**
+   * Stores the record of dead letters that were requeued or deleted at once, or adds them to the
+   * record that an earlier transaction of the same request stored.
+   */
+  record(job: LetterJob, now: number): void {
+    const { workspaceId, id, counts, requeued = 0 } = job;
+    const before = this.get(workspaceId, id) as LetterJob | undefined;
+    if (before === undefined) this.#dropOld(workspaceId);
+    const moved = (before?.counts.moved ?? 0) + counts.moved;
+    const all: LetterJob = {
+      ...(before ?? job),
+      ...commonScope(before ?? job, job),
+      seen: moved,
+      total: moved,
+      counts: { ...(before ?? job).counts, moved },
+      requeued: (before?.requeued ?? 0) + requeued,
+    };
+    this.put(all);
+    this.#running.put(["", id], workspaceId);
+    this.endMoving(all, now);
+  }
+
+  /** Notes that all letters of a job were requeued. The job ends when all have their outcomes. */
+  endMoving(job: LetterJob, now: number): void {
+    const { workspaceId, id } = job;
+    this.put({ ...job, state: "running", movedAt: now });
+    if (pendingLetters(job) === 0) this.end(workspaceId, id, { state: "done", endedAt: now });
+  }
+
+  /** Counts the outcomes of letters that a job requeued. */
+  settleLetters(id: string, { workspaceId, counts, failures }: JobOutcomes, now: number): void {
+    const job = this.get(workspaceId, id);
+    if (job === undefined || job.kind === "events") return;
+    const settled: LetterJob = {
+      ...job,
+      counts: {
+        delivered: job.counts.delivered + counts.delivered,
+        dropped: job.counts.dropped + counts.dropped,
+        failed: job.counts.failed + counts.failed,
+        discarded: job.counts.discarded + counts.discarded,
+        moved: job.counts.moved,
+      },
+      failures: addFailures(job.failures ?? [], failures),
+    };
+    this.put(settled);
+    const isDone = isMoved(settled) && pendingLetters(settled) === 0;
+    if (isDone) this.end(workspaceId, id, { state: "done", endedAt: now });
+  }
+
   #stored([, id]: PairKey, workspaceId: string): ReplayJob[] {
     const job = this.get(workspaceId, id);
     return job === undefined ? [] : [job];
@@ -126,11 +183,25 @@ export class JobTables {
 
   /** Deletes the oldest ended jobs of a workspace, so that one more job stays within the limit. */
   #dropOld(workspaceId: string): void {
-    const ended = this.list(workspaceId).filter(({ state }) => state !== "running");
-    for (const { id } of ended.slice(REPLAYS_KEPT_OF_WORKSPACE_MAX - 1)) {
-      this.#jobs.remove([workspaceId, id]);
+    const ended = this.list(workspaceId).filter((job) => job.state !== "running" || isMoved(job));
+    for (const job of ended.slice(REPLAYS_KEPT_OF_WORKSPACE_MAX - 1)) {
+      this.#jobs.remove([workspaceId, job.id]);
+      this.#running.remove([destinationOf(job), job.id]);
     }
   }
+}
+
+/** Whether all letters of a job were requeued, so that it only waits for their outcomes. */
+function isMoved(job: ReplayJob): boolean {
+  return job.kind !== "events" && job.movedAt !== undefined;
+}
+
+/** Returns the destination and the reason of two records, as far as they have the same. */
+function commonScope(one: LetterJob, other: LetterJob) {
+  return {
+    destinationId: one.destinationId === other.destinationId ? one.destinationId : undefined,
+    reason: one.reason === other.reason ? one.reason : undefined,
+  };
 }
 
 function destinationOf(job: ReplayJob): string {

@@ -17,6 +17,19 @@ export interface LedgerOwner {
   commits: number;
 }
 
+/** Callbacks to a node that has claimed a shared ledger, a partition's store of progress. */
+export interface ClaimListener {
+  /**
+   * Called once, when another node has claimed the ledger, so that this node cannot write to it.
+   */
+  onLost(): void;
+  /**
+   * Called when other nodes may have requeued letters of these destinations, or begun or ended
+   * jobs.
+   */
+  onReplaysChanged(destinationIds: Set<string>): void;
+}
+
 /**
  * Thrown when another node has claimed the ledger (a partition's store of delivery progress), so
  * that this node may not write any more.
@@ -59,6 +72,12 @@ export class LedgerClaims {
     const owner = this.owner();
     if (owner?.claim !== claim) throw new ClaimLostError(owner);
     return owner;
+  }
+
+  /** Applies a change of the node that has this claim. Throws when it is not the latest. */
+  run(claim: string, apply: () => void): void {
+    this.expect(claim);
+    apply();
   }
 
   /**

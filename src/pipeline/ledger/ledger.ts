@@ -3,41 +3,30 @@ import type { Logger } from "../../observe/log.ts";
 import { openStore } from "../../store/lmdb/lmdb-store.ts";
 import type { ChangeOptions, Store } from "../../store/store.ts";
 import type { Table } from "../../store/table.ts";
-import type { LetterOwner, RequeuedLetter, StoredLetter } from "../model/dead-letter.ts";
+import type { LetterOwner, NewLetter, RequeuedLetter } from "../model/dead-letter.ts";
 import type { LaneRecord } from "../model/lane-record.ts";
-import type { JobProgress } from "../model/replay-job.ts";
+import type { JobProgress, LetterJob } from "../model/replay-job.ts";
 import { type CommitSource, GroupCommit } from "./group-commit.ts";
 import { JobTables, RUNNING } from "./job-tables.ts";
-import { LedgerClaims, type LedgerOwner, OWNERS } from "./ledger-claim.ts";
+import { type ClaimListener, LedgerClaims, type LedgerOwner, OWNERS } from "./ledger-claim.ts";
 import { type DropRange, LetterTables } from "./letter-tables.ts";
-import { type MovedLetters, moveLetters } from "./move-letters.ts";
+import { type MovedLetters, moveLetters, recordMoved } from "./move-letters.ts";
+import { RepetitionTable } from "./repetition-table.ts";
 import { type IdSet, REQUEUED, type RequeuedBounds, RequeuedLetters } from "./requeued-letters.ts";
+import { dropRequeued, type SettledLetter, settleRequeued } from "./settle-requeued.ts";
 
 /** Changes of the state of a lane (the delivery to one destination), made in one transaction. */
 export interface LaneChange {
   destinationId: string;
   record: LaneRecord;
-  deadLetters: readonly StoredLetter[];
-  /** Ids of requeued dead letters that have a final outcome. The ledger deletes these letters. */
-  settledRequeued: readonly string[];
+  deadLetters: readonly NewLetter[];
+  /** Requeued dead letters that have a final outcome. The ledger deletes them. */
+  settledRequeued: readonly SettledLetter[];
   /** New progress of the jobs that send logged events to the destination again. */
   jobs?: readonly JobProgress[];
 }
 
 export type LaneCommitSource = CommitSource<LaneChange>;
-
-/** Callbacks to a node that has claimed a shared ledger, a partition's store of progress. */
-export interface ClaimListener {
-  /**
-   * Called once, when another node has claimed the ledger, so that this node cannot write to it.
-   */
-  onLost(): void;
-  /**
-   * Called when other nodes may have requeued letters of these destinations, or begun or ended
-   * jobs.
-   */
-  onReplaysChanged(destinationIds: Set<string>): void;
-}
 
 type JobReads = "get" | "list" | "running" | "runningOf";
 type LetterReads = "get" | "scan" | "groups" | "counts" | "countOf" | "hasLetters";
@@ -46,19 +35,19 @@ type LetterReads = "get" | "scan" | "groups" | "counts" | "countOf" | "hasLetter
  * Largest number of tables in a ledger's store. A ledger that several nodes share has one more than
  * a local ledger, for its position in the log of changes.
  */
-export const LEDGER_TABLES_MAX = 16;
+export const LEDGER_TABLES_MAX = 20;
 
 /** Opens the ledger (the store of delivery progress) of a standalone server. */
 export function openLedger(directory: string, logger: Logger): Ledger {
-  const name = "The ledger";
-  const store = openStore({ path: directory, tablesMax: LEDGER_TABLES_MAX, name, logger });
-  return new Ledger(store, logger);
+  const options = { path: directory, tablesMax: LEDGER_TABLES_MAX, name: "The ledger", logger };
+  return new Ledger(openStore(options), logger);
 }
 
 /** Stores delivery progress: read positions, dead letters and replay jobs. Owns its database. */
 export class Ledger {
   readonly letters: Pick<LetterTables, LetterReads>;
   readonly jobs: Pick<JobTables, JobReads>;
+  readonly repetitions: RepetitionTable;
   /** Resolves once dead letters from earlier versions are counted and grouped, or that failed. */
   readonly counted: Promise<void>;
   readonly #store: Store;
@@ -82,12 +71,13 @@ export class Ledger {
       logger,
     });
     this.#claims = new LedgerClaims(store);
-    this.#lanes = this.#store.table("lanes");
+    this.#lanes = store.table("lanes");
     this.#requeued = new RequeuedLetters(store);
     this.#tables = new LetterTables(this.#store);
     this.letters = this.#tables;
     this.#jobs = new JobTables(this.#store);
     this.jobs = this.#jobs;
+    this.repetitions = new RepetitionTable(store, (apply) => this.#changeOwned(apply));
     // When counting fails, which the store reports, the next change counts first.
     const counting = this.#tables.isCounted ? Promise.resolve() : this.#change(() => {});
     this.counted = counting.then(() => this.#regroup()).catch(() => {});
@@ -155,12 +145,14 @@ export class Ledger {
   /**
    * Requeues dead letters, so that they are sent again. One call handles as many `ids` as fit into
    * one transaction. `done` is how many it handled. Also returns the destinations of the letters
-   * found.
+   * found. `record` is the replay that lists them.
    */
-  async requeue(workspaceId: string, ids: readonly string[], now: number) {
+  async requeue(workspaceId: string, ids: readonly string[], now: number, record?: LetterJob) {
     const { taken, done } = await this.#change(() => {
       const moved = this.#tables.take(workspaceId, ids);
-      for (const letter of moved.taken) this.#requeued.put({ letter, replayedAt: now });
+      const jobId = record?.id;
+      for (const letter of moved.taken) this.#requeued.put({ letter, replayedAt: now, jobId });
+      recordMoved(this.#jobs, { record, taken: moved.taken, now });
       return moved;
     });
     this.#requeued.added(taken);
@@ -189,8 +181,12 @@ export class Ledger {
   }
 
   /** Deletes as many dead letters as fit into one transaction. `done` is how many `ids` that were. */
-  async purge(workspaceId: string, ids: readonly string[]) {
-    const { taken, done } = await this.#change(() => this.#tables.take(workspaceId, ids));
+  async purge(workspaceId: string, ids: readonly string[], record?: LetterJob) {
+    const { taken, done } = await this.#change(() => {
+      const moved = this.#tables.take(workspaceId, ids);
+      recordMoved(this.#jobs, { record, taken: moved.taken, now: record?.createdAt ?? 0 });
+      return moved;
+    });
     return { purged: taken.length, done };
   }
 
@@ -204,14 +200,12 @@ export class Ledger {
    * dead and requeued letters. Resolves with the number of dead letters deleted.
    */
   async remove(destinationId: string, letters: boolean): Promise<number> {
-    await this.#change(() => {
-      // A node that was replaced may not have heard that the destination is connected again.
-      if (this.#claim !== undefined) this.#claims.expect(this.#claim.id);
-      this.#lanes.remove(destinationId);
-    });
+    // A node that was replaced may not have heard that the destination is connected again.
+    await this.#changeOwned(() => this.#lanes.remove(destinationId));
     this.#requeued.rescan(destinationId);
     if (!letters) return 0;
-    while ((await this.#change(() => this.#requeued.drop(destinationId))) > 0);
+    const drop = () => dropRequeued(this.#requeued, this.#jobs, destinationId);
+    while ((await this.#change(drop)) > 0);
     let dropped = 0;
     const counts = [...this.#tables.counts()].filter((it) => it.destinationId === destinationId);
     for (const of of counts) {
@@ -260,7 +254,7 @@ export class Ledger {
   #put({ destinationId, record, deadLetters, settledRequeued, jobs = [] }: LaneChange): void {
     this.#lanes.put(destinationId, record);
     for (const progress of jobs) this.#jobs.advance(progress);
-    for (const id of settledRequeued) this.#requeued.remove(destinationId, id);
+    settleRequeued(this.#requeued, this.#jobs, { destinationId, settled: settledRequeued });
     for (const letter of deadLetters) {
       assert(
         letter.destinationId === destinationId,
@@ -289,6 +283,12 @@ export class Ledger {
   async #regroup(): Promise<void> {
     if (this.#tables.groups.reached === undefined) return;
     while (!this.#closing && (await this.#change(() => this.#tables.regroup())));
+  }
+
+  /** Makes a change that only the ledger's owner may make. */
+  #changeOwned(apply: () => void): Promise<void> {
+    const { id } = this.#claim ?? {};
+    return this.#change(id === undefined ? apply : () => this.#claims.run(id, apply));
   }
 
   #change<T>(apply: () => T, options?: ChangeOptions): Promise<T> {

@@ -1,18 +1,29 @@
 import type { Store } from "../../store/store.ts";
 import type { Table } from "../../store/table.ts";
-import type { LetterGroup, LetterOwner } from "../model/dead-letter.ts";
+import type {
+  LetterGroup,
+  LetterGroupDetails,
+  LetterOwner,
+  LetterResponse,
+  NewLetter,
+  StoredLetter,
+} from "../model/dead-letter.ts";
+import { earlierGroupNameOf, type GroupedFacts, groupNameOf } from "./group-name.ts";
 import { keyRange, type PairKey } from "./letter-keys.ts";
+import { type KeptResponse, LetterResponses } from "./letter-responses.ts";
 
-type Letter = Pick<LetterGroup, "id" | "workspaceId" | "destinationId" | "stage" | "reason"> & {
-  createdAt: number;
-};
+type Letter = GroupedFacts &
+  Pick<NewLetter, "id" | "workspaceId" | "destinationId" | "createdAt" | "response">;
+
+/** A group as it is stored. */
+type GroupRow = Omit<LetterGroup, "id" | "destinationId"> & { responses?: readonly KeptResponse[] };
 
 /**
  * Largest number of dead letter groups of one destination, without the group for all other reasons.
  * There must be a limit, because user code can give a new reason for each event.
  */
 const GROUPS_OF_DESTINATION_MAX = 200;
-/** Number of leading characters of a dead letter's reason that are compared and shown. */
+/** Number of leading characters of a dead letter's reason that a group shows. */
 const REASON_CHARS_MAX = 300;
 const OTHER = "other";
 /** Key of the row that stores how far the dead letters of an earlier version have been grouped. */
@@ -25,43 +36,72 @@ const DONE = "done";
  */
 export class LetterGroups {
   /** [destination id, group name] → group. */
-  readonly #groups: Table<Omit<LetterGroup, "id" | "destinationId">, PairKey>;
+  readonly #groups: Table<GroupRow, PairKey>;
   /** [group id, letter id] → workspace id. A group id is `destination id.group name`. */
   readonly #letters: Table<string, PairKey>;
+  readonly #responses: LetterResponses;
 
   constructor(store: Store) {
+    this.#responses = new LetterResponses(store);
     this.#groups = store.table("letter-groups");
     this.#letters = store.table("letters-by-group");
   }
 
   /**
-   * Adds a dead letter to the group of its reason, unless it is in a group already. Call this and
+   * Adds a dead letter to the group of its failure, unless it is in a group already. Call this and
    * all methods that write only inside a transaction of the store.
    */
   add(letter: Letter): void {
-    const { id, workspaceId, destinationId, stage, createdAt } = letter;
+    const { id, workspaceId, destinationId, stage, createdAt, response } = letter;
     if (this.#nameOf(letter) !== undefined) return;
-    const name = this.#room(destinationId, nameFor(letter));
+    const name = this.#room(destinationId, groupNameOf(letter));
+    const group = { id: groupId(destinationId, name), destinationId };
     const known = this.#groups.get([destinationId, name]);
-    const reason = name === OTHER ? "Other reasons" : letter.reason.slice(0, REASON_CHARS_MAX);
+    const { responses = [], ...row } = known ?? newRow(letter, name);
+    const kept =
+      response === undefined
+        ? responses
+        : this.#responses.keep(group, responses, { response, at: createdAt });
     this.#groups.put([destinationId, name], {
-      ...(known ?? { workspaceId, stage, reason }),
-      count: (known?.count ?? 0) + 1,
+      ...row,
+      workspaceId,
+      stage,
+      count: row.count + 1,
       lastAt: createdAt,
+      ...(kept.length > 0 && { responses: kept }),
     });
-    this.#letters.put([groupId(destinationId, name), id], workspaceId);
+    this.#letters.put([group.id, id], workspaceId);
   }
 
   remove(letter: Letter): void {
     const { id, destinationId } = letter;
     const name = this.#nameOf(letter);
     if (name === undefined) return;
-    this.#letters.remove([groupId(destinationId, name), id]);
+    const group = { id: groupId(destinationId, name), destinationId };
+    this.#letters.remove([group.id, id]);
     const known = this.#groups.get([destinationId, name]);
     if (known === undefined) return;
     const count = known.count - 1;
     if (count > 0) this.#groups.put([destinationId, name], { ...known, count });
-    else this.#groups.remove([destinationId, name]);
+    else {
+      this.#groups.remove([destinationId, name]);
+      this.#responses.drop(group, known.responses ?? []);
+    }
+  }
+
+  /** Returns the id of the group of a dead letter, and the answer of its receiver. */
+  detailsOf(letter: StoredLetter): { groupId?: string; response?: LetterResponse } {
+    const { destinationId, status, code, responseId } = letter;
+    const name = this.#nameOf(letter);
+    if (name === undefined) return {};
+    const id = groupId(destinationId, name);
+    const own = responseId === undefined ? undefined : this.#responses.get(id, responseId);
+    if (own !== undefined) return { groupId: id, response: own };
+    if (status === undefined && code === undefined) return { groupId: id };
+    const facts = { ...(status !== undefined && { status }), ...(code !== undefined && { code }) };
+    const sample = this.#responsesOf(id, this.#groups.get([destinationId, name]))[0]?.response;
+    const isAlike = sample?.status === status && sample?.code === code;
+    return { groupId: id, response: isAlike ? { ...sample, isSample: true } : facts };
   }
 
   /**
@@ -81,14 +121,25 @@ export class LetterGroups {
   *of({ workspaceId, destinationId }: LetterOwner): Generator<LetterGroup> {
     for (const { key, value } of this.#groups.getRange(keyRange(destinationId))) {
       if (value.workspaceId !== workspaceId) continue;
-      yield { ...value, id: groupId(destinationId, key[1]), destinationId };
+      const { responses: _, ...row } = value;
+      yield { ...row, id: groupId(destinationId, key[1]), destinationId };
     }
   }
 
-  get(workspaceId: string, id: string): LetterGroup | undefined {
+  get(workspaceId: string, id: string): LetterGroupDetails | undefined {
     const [destinationId = "", name = ""] = id.split(".", 2);
     const known = this.#groups.get([destinationId, name]);
-    return known?.workspaceId === workspaceId ? { ...known, id, destinationId } : undefined;
+    if (known?.workspaceId !== workspaceId) return undefined;
+    return { ...known, id, destinationId, responses: this.#responsesOf(id, known) };
+  }
+
+  /** The answers that are kept of a group, latest first. */
+  #responsesOf(id: string, row: GroupRow | undefined): LetterGroupDetails["responses"] {
+    const kept = row?.responses ?? [];
+    return kept.toReversed().flatMap(({ at, id: responseId }) => {
+      const response = this.#responses.get(id, responseId);
+      return response === undefined ? [] : [{ at, response }];
+    });
   }
 
   /** Ids of a group's letters, oldest first, that sort after the id `after`. */
@@ -98,10 +149,26 @@ export class LetterGroups {
     }
   }
 
+  /** Ids of the letters of several groups, oldest first, that sort after the id `after`. */
+  *lettersOfAll(workspaceId: string, ids: readonly string[], after: string): Generator<string> {
+    const heads = [...new Set(ids)].flatMap((id) => {
+      const letters = this.lettersOf(workspaceId, id, after);
+      const { value } = letters.next();
+      return value === undefined ? [] : [{ letters, value }];
+    });
+    while (heads.length > 0) {
+      const first = heads.reduce((one, other) => (other.value < one.value ? other : one));
+      yield first.value;
+      const { value } = first.letters.next();
+      if (value === undefined) heads.splice(heads.indexOf(first), 1);
+      else first.value = value;
+    }
+  }
+
   /** Name of the group that holds a dead letter; undefined when no group does. */
   #nameOf(letter: Letter): string | undefined {
     const { id, destinationId } = letter;
-    return [nameFor(letter), OTHER].find((name) =>
+    return [groupNameOf(letter), OTHER, earlierGroupNameOf(letter)].find((name) =>
       this.#letters.doesExist([groupId(destinationId, name), id]),
     );
   }
@@ -121,14 +188,17 @@ function groupId(destinationId: string, name: string): string {
   return `${destinationId}.${name}`;
 }
 
-/**
- * Name of the group for a dead letter: a hash of its stage and reason. Long numbers and ids in the
- * reason are ignored, because they differ from event to event.
- */
-function nameFor({ stage, reason }: Letter): string {
-  const same = reason
-    .slice(0, REASON_CHARS_MAX)
-    .replace(/\b(?=\w*\d)[\w-]{16,}\b/g, "#")
-    .replace(/\d{4,}/g, "#");
-  return Bun.hash(`${stage} ${same}`).toString(36);
+function newRow({ workspaceId, stage, reason, createdAt, status, code }: Letter, name: string) {
+  const isOther = name === OTHER;
+  const row: GroupRow = {
+    workspaceId,
+    stage,
+    reason: isOther ? "Other reasons" : reason.slice(0, REASON_CHARS_MAX),
+    count: 0,
+    firstAt: createdAt,
+    lastAt: createdAt,
+  };
+  if (status !== undefined && !isOther) row.status = status;
+  if (code !== undefined && !isOther) row.code = code;
+  return row;
 }

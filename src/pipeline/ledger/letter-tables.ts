@@ -5,10 +5,12 @@ import type {
   LetterOwner,
   LetterScan,
   LetterScanResult,
+  NewLetter,
   StoredLetter,
 } from "../model/dead-letter.ts";
 import { LetterGroups } from "./letter-groups.ts";
 import { firstIdAt, firstKeys, keyRange, LAST_KEY, type PairKey } from "./letter-keys.ts";
+import { responseIdOf } from "./letter-responses.ts";
 
 /**
  * Largest number of characters of events in one page of dead letters. The event that crosses this
@@ -85,12 +87,15 @@ export class LetterTables {
    * Adds a dead letter unless it is stored already, as it may be when a commit seemed to fail but
    * was written.
    */
-  put(letter: StoredLetter): void {
-    const { id, workspaceId, destinationId } = letter;
+  put(letter: NewLetter): void {
+    const { response, ...row } = letter;
+    const { id, workspaceId, destinationId } = row;
     if (this.#letters.doesExist([workspaceId, id])) return;
-    this.#letters.put([workspaceId, id], letter);
+    const hasText = response?.body !== undefined || response?.headers !== undefined;
+    const stored = hasText ? { ...row, responseId: responseIdOf(response) } : row;
+    this.#letters.put([workspaceId, id], stored);
     this.#byDestination.put([destinationId, id], workspaceId);
-    this.groups.add(letter);
+    this.groups.add(hasText ? letter : row);
     this.#count(workspaceId, destinationId, 1);
   }
 
@@ -171,7 +176,8 @@ export class LetterTables {
   }
 
   #idsOf(workspaceId: string, filter: LetterFilter, after: string): Iterable<string> {
-    const { destinationId, groupId } = filter;
+    const { destinationId, groupId, groupIds } = filter;
+    if (groupIds !== undefined) return this.groups.lettersOfAll(workspaceId, groupIds, after);
     if (groupId !== undefined) return this.groups.lettersOf(workspaceId, groupId, after);
     if (destinationId === undefined) {
       return Iterator.from(this.#letters.getKeys(keyRange(workspaceId, after))).map(([, id]) => id);
@@ -213,7 +219,11 @@ export class LetterTables {
    * Number of letters in a workspace, or in the destination or the group that the filter names.
    * Ignores the filter's other fields.
    */
-  countOf(workspaceId: string, { destinationId, groupId }: LetterFilter = {}): number {
+  countOf(workspaceId: string, { destinationId, groupId, groupIds }: LetterFilter = {}): number {
+    if (groupIds !== undefined) {
+      const counts = groupIds.map((id) => this.groups.get(workspaceId, id)?.count ?? 0);
+      return counts.reduce((sum, count) => sum + count, 0);
+    }
     if (groupId !== undefined) return this.groups.get(workspaceId, groupId)?.count ?? 0;
     if (destinationId !== undefined) return this.#counts.get([workspaceId, destinationId]) ?? 0;
     let sum = 0;

@@ -1,4 +1,4 @@
-import type { RequeuedLetter } from "../model/dead-letter.ts";
+import type { RequeuedLetter, StoredLetter } from "../model/dead-letter.ts";
 import type { LetterJob } from "../model/replay-job.ts";
 import type { JobTables } from "./job-tables.ts";
 import type { LetterTables } from "./letter-tables.ts";
@@ -34,7 +34,8 @@ export function moveLetters(
   { workspaceId, id, count, now }: MoveStep,
 ): MovedLetters {
   const job = jobs.get(workspaceId, id);
-  if (job === undefined || job.kind === "events" || job.state !== "running") {
+  const isOver = job?.state !== "running" || job.kind === "events";
+  if (isOver || job.movedAt !== undefined) {
     return { seen: 0, requeued: [], isOver: true };
   }
   const scanned = letters.scan(workspaceId, job.filter, { ...job, count });
@@ -43,10 +44,47 @@ export function moveLetters(
   const reached = isCut ? scanned.ids[done - 1] : scanned.reached;
   const seen = isCut ? done : scanned.seen;
   const moved = job.counts.moved + taken.length;
-  const advanced: LetterJob = { ...job, seen: job.seen + seen, counts: { ...job.counts, moved } };
-  jobs.put({ ...advanced, after: reached ?? job.after });
-  if (reached === undefined) jobs.end(workspaceId, id, { state: "done", endedAt: now });
   const isPurge = job.kind === "purge";
-  const requeued = isPurge ? [] : taken.map((letter) => ({ letter, replayedAt: now }));
+  const counted = isPurge ? 0 : taken.length;
+  const advanced: LetterJob = {
+    ...job,
+    seen: job.seen + seen,
+    counts: { ...job.counts, moved },
+    requeued: (job.requeued ?? 0) + counted,
+    after: reached ?? job.after,
+  };
+  jobs.put(advanced);
+  if (reached === undefined) jobs.endMoving(advanced, now);
+  const requeued = isPurge ? [] : taken.map((letter) => ({ letter, replayedAt: now, jobId: id }));
   return { seen, requeued, isOver: reached === undefined };
 }
+
+/**
+ * Stores which dead letters a request requeued or deleted at once, as the replay `record`. Call only
+ * inside the transaction that does so. Without letters, nothing is stored.
+ */
+export function recordMoved(
+  jobs: JobTables,
+  {
+    record,
+    taken,
+    now,
+  }: { record: LetterJob | undefined; taken: readonly StoredLetter[]; now: number },
+): void {
+  const [first] = taken;
+  if (record === undefined || first === undefined) return;
+  const isSame = (key: "destinationId" | "reason") => taken.every((it) => it[key] === first[key]);
+  jobs.record(
+    {
+      ...record,
+      destinationId: isSame("destinationId") ? first.destinationId : undefined,
+      reason: isSame("reason") ? first.reason.slice(0, REASON_CHARS_MAX) : undefined,
+      counts: { ...record.counts, moved: taken.length },
+      requeued: record.kind === "purge" ? 0 : taken.length,
+    },
+    now,
+  );
+}
+
+/** Number of leading characters of the reason that the record of a replay shows. */
+const REASON_CHARS_MAX = 300;

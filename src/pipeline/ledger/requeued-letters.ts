@@ -19,7 +19,7 @@ export interface RequeuedBounds {
 
 /** Name of the table that holds the requeued dead letters. */
 export const REQUEUED = "replays";
-/** Largest number of requeued dead letters that one transaction removes. */
+/** Largest number of requeued dead letters that one transaction drops. */
 const DROP_LETTERS_MAX = 1_000;
 
 /** Dead letters that were requeued and wait in the store until they have been sent again. */
@@ -38,6 +38,10 @@ export class RequeuedLetters {
 
   destinations(): Set<string> {
     return firstKeys(this.#letters);
+  }
+
+  has(destinationId: string, id: string): boolean {
+    return this.#letters.doesExist([destinationId, id]);
   }
 
   /** Whether at least `count` letters of a destination are stored. */
@@ -71,8 +75,7 @@ export class RequeuedLetters {
   }
 
   /**
-   * Stores a requeued letter. Call only inside a transaction of the store, like `remove` and
-   * `drop`.
+   * Stores a requeued letter. Call only inside a transaction of the store, like `remove`.
    */
   put(requeued: RequeuedLetter): void {
     this.#letters.put([requeued.letter.destinationId, requeued.letter.id], requeued);
@@ -82,11 +85,10 @@ export class RequeuedLetters {
     this.#letters.remove([destinationId, id]);
   }
 
-  /** Removes up to `DROP_LETTERS_MAX` letters of a destination. Returns the number removed. */
-  drop(destinationId: string): number {
-    const keys = [...this.#letters.getKeys(keyRange(destinationId, "", DROP_LETTERS_MAX))];
-    for (const key of keys) this.#letters.remove(key);
-    return keys.length;
+  /** Returns up to `DROP_LETTERS_MAX` letters of a destination. */
+  some(destinationId: string): RequeuedLetter[] {
+    const range = keyRange(destinationId, "", DROP_LETTERS_MAX);
+    return [...this.#letters.getRange(range)].map(({ value }) => value);
   }
 
   /**

@@ -1,3 +1,6 @@
+import type { ShownAnswer } from "../../destinations/answers/receiver-answer.ts";
+import type { FailedAttempt } from "./attempt.ts";
+
 /** An event that could not be delivered. It is stored until it is replayed or deleted. */
 export interface DeadLetter {
   id: string;
@@ -12,6 +15,12 @@ export interface DeadLetter {
   line?: number;
   column?: number;
   attempts: number;
+  /** The first and the last of the attempts that failed. Absent in letters of earlier versions. */
+  failedAttempts?: FailedAttempt[];
+  /** Id of the group of the letters with the same failure. */
+  groupId?: string | undefined;
+  /** The answer of the receiver to the last attempt. Absent when it did not answer. */
+  response?: LetterResponse | undefined;
   /**
    * The event as it entered the failed stage: before user code for `transform`, after it for
    * `deliver`.
@@ -21,8 +30,19 @@ export interface DeadLetter {
   createdAt: number;
 }
 
+/** A receiver's answer, as a dead letter shows it. */
+export interface LetterResponse extends ShownAnswer {
+  /** Whether headers and text are those of another letter of the group, with the same status. */
+  isSample?: true;
+}
+
 /** A dead letter as the ledger stores it, with the additional data that a replay needs. */
-export interface StoredLetter extends Omit<DeadLetter, "event"> {
+export interface StoredLetter extends Omit<DeadLetter, "event" | "response" | "groupId"> {
+  /** HTTP status and error code of the receiver's answer to the last attempt. */
+  status?: number;
+  code?: string;
+  /** Id of the receiver's answer, if it has more than status and code. */
+  responseId?: string;
   /** JSON text of the event as it entered the stage that failed. */
   text: string;
   /** JSON text of the event as it was received; absent when it equals `text`. */
@@ -35,12 +55,22 @@ export interface StoredLetter extends Omit<DeadLetter, "event"> {
 }
 
 /**
+ * A dead letter that is about to be stored. The ledger stores few responses of a group, apart from
+ * its letters.
+ */
+export interface NewLetter extends StoredLetter {
+  response?: ShownAnswer;
+}
+
+/**
  * A dead letter that waits to be sent again. `replayedAt` is when that was requested, in
  * milliseconds since the epoch.
  */
 export interface RequeuedLetter {
   letter: StoredLetter;
   replayedAt: number;
+  /** Id of the replay that requeued the letter; absent when an earlier version did. */
+  jobId?: string | undefined;
 }
 
 /** The workspace and the destination to which dead letters belong. */
@@ -53,6 +83,8 @@ export interface LetterOwner {
 export interface LetterFilter {
   destinationId?: string;
   groupId?: string;
+  /** Ids of several groups; letters of any of them match. Not together with `groupId`. */
+  groupIds?: readonly string[];
   /** Text that the letter's reason contains, in upper or lower case. */
   reason?: string;
   /** Id of the transformation version that ran over the event. */
@@ -85,15 +117,27 @@ export interface LetterScanResult {
   reached: string | undefined;
 }
 
-/** Dead letters of one destination that have the same reason, apart from numbers and ids in it. */
+/**
+ * Dead letters of one destination with the same failure: the same stage, status, code and reason,
+ * apart from numbers, ids, quoted values and times in the reason.
+ */
 export interface LetterGroup extends LetterOwner {
   id: string;
   stage: "transform" | "deliver";
   /**
-   * The reason of the group's first letter. The other letters may have other numbers and ids in it.
+   * The reason of the group's first letter. Those of others may have other numbers and values.
    */
   reason: string;
   count: number;
+  /** Creation time of the first letter; absent in groups of earlier versions. */
+  firstAt?: number;
   /** Creation time of the letter added last, in milliseconds since the epoch. */
   lastAt: number;
+  status?: number;
+  code?: string;
+}
+
+/** A group of dead letters, with the receiver's answers that are kept of them, latest first. */
+export interface LetterGroupDetails extends LetterGroup {
+  responses: { at: number; response: ShownAnswer }[];
 }

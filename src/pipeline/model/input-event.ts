@@ -1,16 +1,7 @@
+import type { BuiltEvent } from "../../event/built-event.ts";
 import type { LogEnd } from "../../event/record.ts";
 
-/** The JSON event that is built from a log record, with the fields that the pipeline reads. */
-export interface BuiltEvent {
-  json: Uint8Array;
-  /** Key that identifies the user. Events with the same key are delivered in order. */
-  user: string;
-  /** Empty when the event has no userId. */
-  userId: string;
-  anonymousId: string;
-  /** Event name of a `track` event, page name of a `page` event; absent when it has none. */
-  name?: string | undefined;
-}
+export type { BuiltEvent } from "../../event/built-event.ts";
 
 /**
  * One received event, before user code has run over it. The deliveries to all destinations share

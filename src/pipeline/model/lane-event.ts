@@ -1,5 +1,6 @@
 import type { LiveProgram } from "../../catalog/live-view.ts";
-import type { StoredLetter } from "./dead-letter.ts";
+import type { FailedAttempt, FailureCause } from "./attempt.ts";
+import type { NewLetter, StoredLetter } from "./dead-letter.ts";
 import type { InputEvent } from "./input-event.ts";
 import type { Routes } from "./routes.ts";
 
@@ -15,7 +16,7 @@ export type LogOrigin =
  * Where an event in delivery comes from: a log record, or a requeued dead letter. Determines which
  * progress is stored when the event has its final outcome.
  */
-export type Origin = LogOrigin | { requeued: StoredLetter };
+export type Origin = LogOrigin | { requeued: StoredLetter; jobId?: string | undefined };
 
 /**
  * Approximate bytes that an event takes in memory besides its text. Without them, a batch of many
@@ -61,7 +62,7 @@ export interface LaneEvent {
    * when all outputs have a final outcome, in one transaction with the read position, so that a
    * crash cannot make them twice.
    */
-  deadLetters: StoredLetter[] | undefined;
+  deadLetters: NewLetter[] | undefined;
 }
 
 /** Creates the event that `read` describes, before user code has run over it. */
@@ -132,6 +133,8 @@ export interface Output {
   live: LiveProgram | undefined;
   byCode: boolean;
   attempts: number;
+  /** The first and the last of the attempts that failed; undefined while there are none. */
+  failedAttempts: FailedAttempt[] | undefined;
   /**
    * Time of `elapsed()` from which the output counts as tried in vain: its first failed attempt, or
    * when it began to wait behind a failing output of its user. Undefined before.
@@ -171,6 +174,7 @@ export function createOutput(laneEvent: LaneEvent, bytes: Uint8Array, live?: Liv
     live,
     byCode: live !== undefined,
     attempts: 0,
+    failedAttempts: undefined,
     failingSince: undefined,
     userQueue: undefined,
     failedAlone: undefined,
@@ -186,13 +190,12 @@ export type EventOutcome =
    * another requeued dead letter of the same original event is processed instead.
    */
   | { kind: "discarded" }
-  | {
+  | ({
       kind: "dead-letter";
       stage: "transform" | "deliver";
-      reason: string;
       line?: number | undefined;
       column?: number | undefined;
-    };
+    } & FailureCause);
 
 /** Approximate bytes that the outputs take in memory. */
 export function outputBytes(outputs: readonly Output[]): number {

@@ -1,15 +1,18 @@
+import type { ContentFilter } from "../../event/content-filter.ts";
 import type { Positions } from "../../log/positions.ts";
 import type { LetterFilter } from "./dead-letter.ts";
 import type { CursorRecord } from "./lane-record.ts";
 
 /** A filter of replayed events, in addition to their source and time of receipt. */
-export interface EventFilter {
+export interface EventFilter extends ContentFilter {
   /** Event type as in RudderStack: `page`, `track`, … */
   type?: string;
   /** Event name of a `track` event, page name of a `page` event. */
   event?: string;
   userId?: string;
   anonymousId?: string;
+  /** The messageIds of the events; those that the server made are UUIDs in lower case. */
+  messageIds?: readonly string[];
 }
 
 /** Numbers of a replay job's events, or of its dead letters, by outcome. */
@@ -18,7 +21,7 @@ export interface JobCounts {
   delivered: number;
   /** Number of events for which user code returned no event. */
   dropped: number;
-  /** Number of events that became dead letters. */
+  /** Number of events that became dead letters, or did so again. */
   failed: number;
   /**
    * Number of events that were discarded because their job was cancelled, or their destination
@@ -27,6 +30,20 @@ export interface JobCounts {
   discarded: number;
   /** Number of dead letters that were requeued for delivery, or deleted by a purge. */
   moved: number;
+}
+
+/** Number of a replay's events that became dead letters for one reason. */
+export interface JobFailure {
+  /** Id of the group of these dead letters; empty for all reasons that are not counted apart. */
+  groupId: string;
+  reason: string;
+  count: number;
+}
+
+/** The member or the token that began a replay. */
+export interface JobAuthor {
+  id: string;
+  name: string;
 }
 
 interface JobBase {
@@ -40,6 +57,10 @@ interface JobBase {
   createdAt: number;
   endedAt?: number;
   counts: JobCounts;
+  /** Reasons of the events in `counts.failed`; absent in jobs of earlier versions. */
+  failures?: JobFailure[];
+  /** Absent in jobs of earlier versions. */
+  startedBy?: JobAuthor;
 }
 
 /** A job that sends events of the log to one destination again. */
@@ -85,6 +106,19 @@ export interface EventJob extends JobBase {
 export interface LetterJob extends JobBase {
   kind: "dead-letters" | "purge";
   filter: LetterFilter;
+  /** Whether the letters were selected one by one, by their ids. */
+  isSelection?: true;
+  /** The destination of all its letters; absent when they have several. */
+  destinationId?: string | undefined;
+  /** The reason for which its letters were given up; absent when they have several. */
+  reason?: string | undefined;
+  /**
+   * Number of letters that were requeued and whose outcomes this job counts. Smaller than
+   * `counts.moved` if an earlier version requeued some.
+   */
+  requeued?: number;
+  /** Time at which all letters were requeued, in milliseconds since the epoch; absent before. */
+  movedAt?: number;
   /**
    * Id of the last dead letter that was scanned. The scan ends before the id `before`; letters
    * created after the job have higher ids.
@@ -99,6 +133,12 @@ export interface LetterJob extends JobBase {
   total: number;
 }
 
+/** Number of a job's requeued letters that have no outcome yet. */
+export function pendingLetters({ requeued = 0, counts }: LetterJob): number {
+  const { delivered, dropped, failed, discarded } = counts;
+  return Math.max(0, requeued - delivered - dropped - failed - discarded);
+}
+
 export type ReplayJob = EventJob | LetterJob;
 
 /**
@@ -106,7 +146,10 @@ export type ReplayJob = EventJob | LetterJob;
  * progress of the destination. All numbers are totals since the job began.
  */
 export interface JobProgress
-  extends Pick<EventJob, "id" | "workspaceId" | "logs" | "counts" | "reachedAt" | "missingBefore"> {
+  extends Pick<
+    EventJob,
+    "id" | "workspaceId" | "logs" | "counts" | "failures" | "reachedAt" | "missingBefore"
+  > {
   /** Time at which the job was complete, in milliseconds since the epoch; absent before. */
   doneAt?: number;
 }

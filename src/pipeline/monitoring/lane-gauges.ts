@@ -1,3 +1,5 @@
+import type { FailureCause } from "../model/attempt.ts";
+
 /**
  * Current state of a lane, which delivers one destination's events of one partition. Also merges
  * the states of a destination's lanes in several partitions.
@@ -14,13 +16,17 @@ export interface LaneLabels {
   kind: string;
 }
 
-/** Start and reason of a failure that has not ended yet. */
-export interface FailureState {
+/** Start and cause of a failure that has not ended yet. */
+export interface FailureState extends FailureCause {
   /** Start as a time of `clock.elapsed`, which is never set back; used to compute the duration. */
   since: number;
   /** Start in milliseconds since the Unix epoch, for display. */
   startedAt: number;
-  reason: string;
+}
+
+/** The cause of the last attempt that failed or was refused, and its time since the epoch. */
+export interface LastFailure extends FailureCause {
+  at: number;
 }
 
 export interface LaneGauges {
@@ -29,10 +35,14 @@ export interface LaneGauges {
   lagEvents(): number;
   lagSeconds(): number;
   isWaitingForSandbox(): boolean;
+  /** Ids of the connected sources. */
+  sourceIds(): Iterable<string>;
   /** Set from the first failed attempt until the receiver answers again; otherwise undefined. */
   failure: FailureState | undefined;
   /** Set while the receiver answers but refuses every event; otherwise undefined. */
   refusal: FailureState | undefined;
+  /** The last attempt that failed, also when later ones succeeded; undefined when none did. */
+  lastFailure: LastFailure | undefined;
 }
 
 /**
@@ -49,7 +59,13 @@ export function mergeGauges(lanes: readonly LaneGauges[]): LaneGauges | undefine
     isWaitingForSandbox: () => lanes.some((lane) => lane.isWaitingForSandbox()),
     failure: earliest(lanes.flatMap(({ failure }) => failure ?? [])),
     refusal: earliest(lanes.flatMap(({ refusal }) => refusal ?? [])),
+    lastFailure: latestFailure(lanes.flatMap(({ lastFailure }) => lastFailure ?? [])),
   };
+}
+
+/** The latest of several failures; undefined for none. */
+export function latestFailure<F extends { at: number }>(all: readonly F[]): F | undefined {
+  return all.toSorted((one, other) => other.at - one.at)[0];
 }
 
 function earliest(all: readonly FailureState[]): FailureState | undefined {

@@ -1,5 +1,14 @@
+import { type CounterIndex, CounterRing } from "../../figures/counter-ring.ts";
+import { minuteRing } from "../../figures/minute-counters.ts";
+import {
+  DELIVERED,
+  DROPPED,
+  FAILED,
+  latencyCounter,
+  RECEIVED,
+  RETRIED,
+} from "../../figures/row.ts";
 import { LANE_HISTORIES_MAX, LANE_HISTORY_CONNECTIONS_MAX } from "../../settings/limits.ts";
-import { type CounterIndex, CounterRing } from "./counter-ring.ts";
 
 /**
  * Counters that are kept per source: events received, and events by the outcome of their outputs.
@@ -12,31 +21,22 @@ export interface ConnectionRates extends Rates {
   sourceId: string;
 }
 
-/** Statistics of one minute of a destination. */
-export interface MinuteStats {
-  /** Start of the minute, in milliseconds since the Unix epoch. */
-  at: number;
-  delivered: number;
-  dropped: number;
-  /** Number of events that became dead letters. */
-  failed: number;
-  /** Number of failed attempts that were followed by another attempt. */
-  retried: number;
-  attempts: number;
-  /** Median duration of an attempt in milliseconds; absent when the minute has no attempts. */
-  p50Ms?: number;
-  p99Ms?: number;
+/** Counts of one lane in one minute. */
+export interface LaneMinute {
+  /** Counters in the order of a figure row. Those of received events are 0. */
+  counters: ArrayLike<number>;
+  /** Counters of each source whose events were counted. */
+  sources: [sourceId: string, counters: ArrayLike<number>][];
 }
 
-/** Raw counters of one minute, by counter index. Nodes of a cluster send them to each other. */
-export interface MinuteCounts {
-  /** Start of the minute, in milliseconds since the Unix epoch. */
-  at: number;
-  counts: number[];
-}
-
-const MINUTE_MS = 60_000;
-const MINUTES = 60;
+/** Time without events after which a history makes room for others. */
+const IDLE_MS = 3_600_000;
+const SWEEP_MS = 60_000;
+/**
+ * Number of failures that would be expected since the last one, by their share in the last minute,
+ * at which a destination counts as cured. It is wrong by chance about once in e³ = 20 times.
+ */
+const EXPECTED_FAILURES = 3;
 const RATE_SLOT_MS = 10_000;
 /**
  * Number of slots of 10 seconds in a rate: the one that is being filled, and a whole minute before.
@@ -44,28 +44,25 @@ const RATE_SLOT_MS = 10_000;
 const RATE_SLOTS = 7;
 
 const counterNames: readonly CounterName[] = ["received", "delivered", "dropped", "failed"];
-const counterIndex = (name: CounterName): CounterIndex => counterNames.indexOf(name);
+/** The same index in a rate and in a figure row. */
+const counterIndex = { received: RECEIVED, delivered: DELIVERED, dropped: DROPPED, failed: FAILED };
 
-const DELIVERED = 0;
-const DROPPED = 1;
-const FAILED = 2;
-const RETRIED = 3;
-const TIMES = 4;
-/**
- * Upper bounds of the histogram buckets for the duration of attempts. Each is 1.5 times the one
- * before.
- */
-const BUCKETS_MS = Array.from({ length: 28 }, (_, at) => 1.5 ** at);
+/** Counters of one source's events in a lane. */
+interface SourceCounters {
+  rates: CounterRing;
+  minutes: CounterRing;
+}
 
 /**
- * Recent activity of one lane, which delivers one destination's events. Has counters for each
- * minute of the last hour, and current rates for each connection. Its memory is allocated at the
- * first event, and only while `LaneHistories` has room.
+ * Recent activity of one lane, which delivers one destination's events. Has counters for the
+ * minutes that are not stored yet, and current rates for each connection. Its memory is allocated
+ * at the first event, and only while `LaneHistories` has room.
  */
 export class LaneHistory {
   readonly #histories: LaneHistories;
   #minutes: CounterRing | undefined;
-  readonly #rates = new Map<string, CounterRing>();
+  readonly #sources = new Map<string, SourceCounters>();
+  #deliveredSinceFailure = 0;
   /** Time of the last recorded event or attempt; 0 before the first. */
   lastAt = 0;
 
@@ -74,12 +71,12 @@ export class LaneHistory {
   }
 
   get connections(): number {
-    return this.#rates.size;
+    return this.#sources.size;
   }
 
   /** Counts events that were read; each source needs one call for a batch of its events. */
   recordReceived(sourceId: string, now: number, count = 1): void {
-    this.#ratesOf(sourceId, now)?.add(now, counterIndex("received"), count);
+    this.#count(sourceId, RECEIVED, now, count);
   }
 
   /** Counts events with the same final outcome. */
@@ -89,30 +86,37 @@ export class LaneHistory {
     now: number,
     count = 1,
   ): void {
-    const name = kind === "dead-letter" ? "failed" : kind;
-    const column = name === "delivered" ? DELIVERED : name === "dropped" ? DROPPED : FAILED;
-    this.#ratesOf(sourceId, now)?.add(now, counterIndex(name), count);
-    this.#open(now)?.add(now, column, count);
+    const column = kind === "delivered" ? DELIVERED : kind === "dropped" ? DROPPED : FAILED;
+    if (kind === "delivered") this.#deliveredSinceFailure += count;
+    else if (kind === "dead-letter") this.#deliveredSinceFailure = 0;
+    this.#count(sourceId, column, now, count);
+    this.#minutes?.add(now, column, count);
   }
 
   recordAttempt(isRetried: boolean, ms: number, now: number): void {
     const minutes = this.#open(now);
     if (isRetried) minutes?.add(now, RETRIED);
-    const bucket = BUCKETS_MS.findIndex((end) => ms <= end);
-    minutes?.add(now, TIMES + (bucket < 0 ? BUCKETS_MS.length - 1 : bucket));
+    minutes?.add(now, latencyCounter(ms));
   }
 
-  /** Returns the counters of those minutes of the last hour in which anything was counted. */
-  minutes(now: number): MinuteCounts[] {
-    return [...(this.#minutes?.rows(now) ?? [])].flatMap(({ at, counts }) =>
-      counts.some((count) => count > 0) ? [{ at, counts: [...counts] }] : [],
-    );
+  /**
+   * Returns what was counted in the minute that began at the time `at`. Undefined without events,
+   * and for a minute that was long ago.
+   */
+  minute(at: number): LaneMinute | undefined {
+    const counters = this.#minutes?.slot(at);
+    const sources = [...this.#sources].flatMap(([id, { minutes }]) => {
+      const counted = minutes.slot(at);
+      return counted === undefined ? [] : [[id, counted] satisfies [string, Uint32Array]];
+    });
+    if (counters === undefined && sources.length === 0) return undefined;
+    return { counters: counters ?? [], sources };
   }
 
   rates(now: number): ConnectionRates[] {
-    return [...this.#rates].map(([sourceId, slots]) => {
-      const { sums, ms } = slots.total(now);
-      const perSecond = (name: CounterName) => (1_000 * (sums[counterIndex(name)] ?? 0)) / ms;
+    return [...this.#sources].map(([sourceId, { rates }]) => {
+      const { sums, ms } = rates.total(now);
+      const perSecond = (name: CounterName) => (1_000 * (sums[counterIndex[name]] ?? 0)) / ms;
       return {
         sourceId,
         received: perSecond("received"),
@@ -123,29 +127,50 @@ export class LaneHistory {
     });
   }
 
+  /**
+   * Whether events still fail. False without a failure in the last minute. Also false after a number
+   * of deliveries in which several events would have failed, by the share of failures before.
+   */
+  isRejecting(now: number): boolean {
+    let delivered = 0;
+    let failed = 0;
+    for (const rates of this.rates(now)) {
+      delivered += rates.delivered;
+      failed += rates.failed;
+    }
+    if (failed === 0) return false;
+    return (this.#deliveredSinceFailure * failed) / (failed + delivered) < EXPECTED_FAILURES;
+  }
+
   /** Deletes all counters and frees their memory. */
   clear(): void {
     this.#histories.release(this);
     this.#minutes = undefined;
-    this.#rates.clear();
+    this.#sources.clear();
   }
 
   #open(now: number): CounterRing | undefined {
     this.lastAt = now;
     if (this.#minutes === undefined && this.#histories.admit(this, now)) {
-      this.#minutes = new CounterRing(MINUTES, MINUTE_MS, TIMES + BUCKETS_MS.length);
+      this.#minutes = minuteRing();
     }
     return this.#minutes;
   }
 
-  #ratesOf(sourceId: string, now: number): CounterRing | undefined {
-    if (this.#open(now) === undefined) return undefined;
-    const known = this.#rates.get(sourceId);
-    if (known !== undefined) return known;
+  #count(sourceId: string, column: CounterIndex, now: number, count: number): void {
+    if (this.#open(now) === undefined) return;
+    const counters = this.#sources.get(sourceId) ?? this.#openSource(sourceId);
+    counters?.rates.add(now, column, count);
+    counters?.minutes.add(now, column, count);
+  }
+
+  #openSource(sourceId: string): SourceCounters | undefined {
     if (!this.#histories.admitConnection()) return undefined;
-    const slots = new CounterRing(RATE_SLOTS, RATE_SLOT_MS, counterNames.length);
-    this.#rates.set(sourceId, slots);
-    return slots;
+    const width = counterNames.length;
+    const rates = new CounterRing(RATE_SLOTS, RATE_SLOT_MS, width);
+    const counters = { rates, minutes: minuteRing(width) };
+    this.#sources.set(sourceId, counters);
+    return counters;
   }
 }
 
@@ -168,8 +193,12 @@ export class LaneHistories {
     return history;
   }
 
-  minutes(destinationId: string, now: number): MinuteCounts[] {
-    return this.#all.get(destinationId)?.minutes(now) ?? [];
+  /** Returns what the lanes counted in the minute that began at the time `at`, by destination. */
+  *minute(at: number): Generator<[destinationId: string, counted: LaneMinute]> {
+    for (const [id, history] of this.#all) {
+      const counted = history.minute(at);
+      if (counted !== undefined) yield [id, counted];
+    }
   }
 
   forget(destinationId: string): void {
@@ -207,57 +236,10 @@ export class LaneHistories {
    * sweep frees nothing while all destinations are busy.
    */
   #sweep(now: number): void {
-    if (Math.abs(now - this.#sweptAt) < MINUTE_MS) return;
+    if (Math.abs(now - this.#sweptAt) < SWEEP_MS) return;
     this.#sweptAt = now;
     for (const history of this.#open) {
-      if (now - history.lastAt > MINUTES * MINUTE_MS) history.clear();
+      if (now - history.lastAt > IDLE_MS) history.clear();
     }
   }
-}
-
-/**
- * Adds up the minutes that all nodes have counted in the last hour. The oldest minute is first; the
- * last one is incomplete.
- */
-export function lastHour(counted: Iterable<MinuteCounts>, now: number): MinuteStats[] {
-  const newest = Math.floor(now / MINUTE_MS);
-  const sums = new Map<number, number[]>();
-  for (const { at, counts } of counted) {
-    // Another node's clock may be a little ahead.
-    const number = Math.floor(at / MINUTE_MS) - (at === (newest + 1) * MINUTE_MS ? 1 : 0);
-    const before = sums.get(number);
-    sums.set(number, before ? before.map((sum, index) => sum + (counts[index] ?? 0)) : counts);
-  }
-  return Array.from({ length: MINUTES }, (_, index) => {
-    const number = newest - MINUTES + 1 + index;
-    return minuteStats(number * MINUTE_MS, sums.get(number) ?? []);
-  });
-}
-
-function minuteStats(at: number, counts: readonly number[]): MinuteStats {
-  const times = counts.slice(TIMES);
-  const attempts = times.reduce((sum, count) => sum + count, 0);
-  return {
-    at,
-    delivered: counts[DELIVERED] ?? 0,
-    dropped: counts[DROPPED] ?? 0,
-    failed: counts[FAILED] ?? 0,
-    retried: counts[RETRIED] ?? 0,
-    attempts,
-    ...(attempts > 0 && { p50Ms: quantile(times, 0.5), p99Ms: quantile(times, 0.99) }),
-  };
-}
-
-/**
- * Estimates a quantile of the durations of delivery attempts from their histogram: the upper bound
- * of the bucket that holds it.
- */
-function quantile(times: readonly number[], fraction: number): number {
-  const rank = Math.ceil(fraction * times.reduce((sum, count) => sum + count, 0));
-  let seen = 0;
-  const bucket = times.findIndex((count) => {
-    seen += count;
-    return seen >= rank;
-  });
-  return Math.round(BUCKETS_MS[bucket] ?? 0);
 }

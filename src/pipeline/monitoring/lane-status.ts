@@ -1,6 +1,6 @@
 import type { Clock } from "../clock.ts";
 import { DOWN_MS_MIN } from "../limits.ts";
-import type { FailureState, LaneGauges } from "./lane-gauges.ts";
+import type { FailureState, LaneGauges, LastFailure } from "./lane-gauges.ts";
 import type { ConnectionRates } from "./lane-history.ts";
 import type { LaneMetrics } from "./metrics.ts";
 
@@ -17,6 +17,10 @@ export interface LaneStatus {
    * long. It is false while the receiver answers and refuses every event.
    */
   failure?: { since: number; reason: string; isDown: boolean };
+  /** The last attempt that failed or was refused, also when later ones succeeded. */
+  lastFailure?: LastFailure;
+  /** Whether some events fail although the receiver accepts others. */
+  isRejecting: boolean;
   rates: ConnectionRates[];
 }
 
@@ -25,14 +29,17 @@ export function laneStatus(
   { clock, metrics }: { clock: Clock; metrics: LaneMetrics },
 ): LaneStatus {
   const now = clock.now();
-  const { failure, refusal, labels } = lane;
+  const { failure, refusal, lastFailure, labels } = lane;
+  const history = metrics.histories.get(labels.destination);
   return {
     lagEvents: lane.lagEvents(),
     lagSeconds: lane.lagSeconds(),
     isWaiting: lane.isWaitingForSandbox(),
     ...(failure && { failure: toldOf(failure, clock.elapsed() - failure.since >= DOWN_MS_MIN) }),
     ...(!failure && refusal && { failure: toldOf(refusal, false) }),
-    rates: metrics.histories.get(labels.destination).rates(now),
+    ...(lastFailure && { lastFailure }),
+    isRejecting: history.isRejecting(now),
+    rates: history.rates(now),
   };
 }
 

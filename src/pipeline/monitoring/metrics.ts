@@ -1,14 +1,16 @@
 import { Counter, Gauge, Histogram } from "prom-client";
 import type { LiveProgram } from "../../catalog/live-view.ts";
 import type { DeliveryResult } from "../../destinations/destination.ts";
+import { MinuteCounters } from "../../figures/minute-counters.ts";
 import type { Metrics } from "../../observe/metrics.ts";
 import type { ProgramOutcome } from "../../sandbox/program.ts";
+import { FIGURE_COUNTERS_MAX } from "../../settings/limits.ts";
 import type { EventOutcome } from "../model/lane-event.ts";
 import type { LaneGauges, LaneLabels } from "./lane-gauges.ts";
 import { LaneHistories } from "./lane-history.ts";
 import { createLaneTotals, type LaneTotal } from "./lane-totals.ts";
 import { TenantLabels } from "./tenant-labels.ts";
-import { createTransformationMetrics } from "./transformation-metrics.ts";
+import { createTransformationMetrics, recordRunFigures } from "./transformation-metrics.ts";
 
 const labels = ["destination", "name", "kind"] as const;
 const outcomes: EventOutcome["kind"][] = ["delivered", "dropped", "discarded", "dead-letter"];
@@ -138,6 +140,14 @@ function createCounters(registry: Metrics, tenants: TenantLabels) {
         registers,
       }),
     ),
+    repeated: tenants.counter(
+      new Counter({
+        name: "pixelmill_repeated_events_total",
+        help: "Events that sources with `dedupSeconds` have sent again, and that are not delivered again",
+        labelNames: ["workspace"] as const,
+        registers,
+      }),
+    ),
     unreadable: new Counter({
       name: "pixelmill_log_unreadable_records_total",
       help: "Records of the event log that no event could be built of, per log",
@@ -155,6 +165,7 @@ export function createLaneMetrics(
 ) {
   createGauges(registry, sources, tenants);
   const metrics = createCounters(registry, tenants);
+  const runs = new MinuteCounters(FIGURE_COUNTERS_MAX);
   const code = createTransformationMetrics(registry, tenants);
   const histories = new LaneHistories();
 
@@ -167,6 +178,8 @@ export function createLaneMetrics(
   return {
     ...metrics,
     histories,
+    /** Figures of the runs of user code by transformation. */
+    runs,
     /** Records one batch of events over which the destination's published code has run. */
     recordRun(
       lane: LaneLabels,
@@ -175,7 +188,8 @@ export function createLaneMetrics(
       seconds: number,
     ): void {
       metrics.transformSeconds.observe({ kind: lane.kind }, seconds);
-      code.recordRun(live, made, seconds);
+      const counts = code.recordRun(live, made, seconds);
+      recordRunFigures(runs, live.transformation.id, counts, seconds);
     },
     renameLane(lane: LaneLabels, name: string): void {
       if (name === lane.name) return;

@@ -1,5 +1,7 @@
 import { Counter } from "prom-client";
 import type { LiveProgram } from "../../catalog/live-view.ts";
+import type { MinuteCounters } from "../../figures/minute-counters.ts";
+import { DELIVERED, DROPPED, FAILED, latencyCounter, RECEIVED } from "../../figures/row.ts";
 import type { Metrics } from "../../observe/metrics.ts";
 import type { ProgramOutcome } from "../../sandbox/program.ts";
 import type { TenantLabels } from "./tenant-labels.ts";
@@ -67,8 +69,11 @@ export function createTransformationMetrics(registry: Metrics, tenants: TenantLa
   }
 
   return {
-    /** Records one batch of events over which a published revision has run. */
-    recordRun(live: LiveProgram, made: readonly ProgramOutcome[], took: number): void {
+    /**
+     * Records one batch of events over which a published revision has run. Returns the numbers of
+     * events by outcome.
+     */
+    recordRun(live: LiveProgram, made: readonly ProgramOutcome[], took: number): RunCounts {
       const labels = show(live);
       const counts = { passed: 0, dropped: 0, failed: 0 };
       for (const outcome of made) counts[nameOf(outcome)] += 1;
@@ -76,8 +81,29 @@ export function createTransformationMetrics(registry: Metrics, tenants: TenantLa
         if (counts[outcome] > 0) events.inc({ ...labels, outcome }, counts[outcome]);
       }
       seconds.inc(labels, took);
+      return counts;
     },
   };
+}
+
+export type RunCounts = Record<(typeof outcomes)[number], number>;
+
+/** Counts one batch for the figures of a transformation. An event that passed counts as delivered. */
+export function recordRunFigures(
+  runs: MinuteCounters,
+  transformationId: string,
+  { passed, dropped, failed }: RunCounts,
+  seconds: number,
+): void {
+  const now = Date.now();
+  const add = (counter: number, by: number) => {
+    if (by > 0) runs.add(transformationId, now, counter, by);
+  };
+  add(RECEIVED, passed + dropped + failed);
+  add(DELIVERED, passed);
+  add(DROPPED, dropped);
+  add(FAILED, failed);
+  add(latencyCounter(1_000 * seconds), 1);
 }
 
 function nameOf(outcome: ProgramOutcome): (typeof outcomes)[number] {

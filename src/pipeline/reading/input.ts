@@ -1,4 +1,4 @@
-import type { LogEnd, PixelRecord } from "../../event/record.ts";
+import type { EventRecord, LogEnd } from "../../event/record.ts";
 import { uuidText } from "../../event/uuid.ts";
 import type { BuiltEvent, InputEvent } from "../model/input-event.ts";
 
@@ -11,7 +11,7 @@ const KEPT_EVENTS_BYTES_MAX = 8 << 20;
  * the records, since either can be hundreds of times larger than the other.
  */
 export class EventCache {
-  readonly #build: (record: PixelRecord) => BuiltEvent;
+  readonly #build: (record: EventRecord) => BuiltEvent;
   /**
    * The newer half of the inputs that keep their event; `#old` is the older half. When the newer
    * half is full, the older one drops its events.
@@ -20,15 +20,16 @@ export class EventCache {
   #old: RecordInput[] = [];
   #youngBytes = 0;
 
-  constructor(build: (record: PixelRecord) => BuiltEvent) {
+  constructor(build: (record: EventRecord) => BuiltEvent) {
     this.#build = build;
   }
 
   /** Builds the event of a record, which `input` keeps until the cache drops it. */
-  build(record: PixelRecord, input: RecordInput): BuiltEvent {
+  build(record: EventRecord, input: RecordInput): BuiltEvent {
     const event = this.#build(record);
     this.#young.push(input);
-    this.#youngBytes += event.json.length + record.query.length;
+    this.#youngBytes +=
+      event.json.length + (record.format === "json" ? record.json : record.query).length;
     if (this.#youngBytes < KEPT_EVENTS_BYTES_MAX / 2) return event;
     for (const old of this.#old) old.dropEvent();
     this.#old = this.#young;
@@ -44,11 +45,11 @@ export class RecordInput implements InputEvent {
   readonly sourceId: string;
   readonly receivedAt: number;
   readonly type: string;
-  readonly #record: PixelRecord;
+  readonly #record: EventRecord;
   readonly #events: EventCache;
   #event: BuiltEvent | undefined;
 
-  constructor(sequence: number, record: PixelRecord, events: EventCache) {
+  constructor(sequence: number, record: EventRecord, events: EventCache) {
     this.sequence = sequence;
     this.sourceId = record.sourceId;
     this.receivedAt = record.receivedAt;
@@ -62,7 +63,8 @@ export class RecordInput implements InputEvent {
   }
 
   get messageId(): string {
-    return uuidText(this.#record.messageId);
+    const { messageId } = this.#record;
+    return messageId === undefined ? (this.event.messageId ?? "") : uuidText(messageId);
   }
 
   /**

@@ -6,11 +6,14 @@ import type { LaneRecord } from "../model/lane-record.ts";
 
 /**
  * Returns for each log the highest position that a lane (the delivery to a destination), a
- * connection or a replay job refers to. A damaged or restored log may end below it. New records
+ * connection, a replay job or a repeated event refers to. A damaged or restored log may end below it. New records
  * must then be numbered from this position on, because lanes would skip lower numbers as already
  * read.
  */
-export function knownPositions(live: Live, ledger: Pick<Ledger, "lanes" | "jobs">): Positions {
+export function knownPositions(
+  live: Live,
+  ledger: Pick<Ledger, "lanes" | "jobs" | "repetitions">,
+): Positions {
   const known: Record<string, number> = {};
   const note = (positions: Positions) => {
     for (const [log, sequence] of Object.entries(positions)) {
@@ -19,6 +22,7 @@ export function knownPositions(live: Live, ledger: Pick<Ledger, "lanes" | "jobs"
   };
   for (const { connections } of live.lanes()) connections.flatMap(positionsOf).forEach(note);
   for (const record of ledger.lanes()) positionsOfLane(record).forEach(note);
+  note(ledger.repetitions.positions());
   for (const job of ledger.jobs.running()) if (job.kind === "events") note(job.ends);
   return known;
 }

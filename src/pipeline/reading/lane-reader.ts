@@ -238,6 +238,7 @@ export class LaneReader {
         }
         const connection = this.#routes.bySource.get(input.sourceId);
         if (connection === undefined || !wanted(cursor, connection, log, sequence)) continue;
+        if (this.#isRepeated(connection, log, sequence)) continue;
         isHeld = inOrder && this.#waits(input.after);
         if (isHeld) break;
         const size = this.#logs.sizeOf(log, input);
@@ -263,6 +264,12 @@ export class LaneReader {
       const end = Math.min(sequence, this.#logs.end(String(log)));
       return end > 0 && this.#cursor(String(log)).position < end;
     });
+  }
+
+  /** Whether a record repeats one that the connection delivers. */
+  #isRepeated(connection: Connection, log: string, sequence: number): boolean {
+    const previous = this.#logs.previousOf(log, sequence);
+    return previous !== undefined && covers(connection, previous.log, previous.sequence);
   }
 
   #held(log: string, sequence: number): LogChunk | undefined {

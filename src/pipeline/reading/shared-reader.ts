@@ -1,10 +1,12 @@
 import { assert } from "../../assert.ts";
-import type { PixelRecord } from "../../event/record.ts";
+import type { EventRecord } from "../../event/record.ts";
 import type { LogReader } from "../../log/event-log.ts";
 import type { Positions } from "../../log/positions.ts";
 import type { Logger } from "../../observe/log.ts";
 import type { BuiltEvent, LogInput } from "../model/input-event.ts";
 import type { LaneMetrics } from "../monitoring/metrics.ts";
+import type { Occurrence } from "../repetitions/recent-ids.ts";
+import type { Repetitions } from "../repetitions/repetitions.ts";
 import { EventCache, RecordInput } from "./input.ts";
 
 /** Largest size in bytes of one read from a log. */
@@ -30,11 +32,14 @@ export interface LogChunk {
 export interface SharedReaderParts {
   /** Log readers by name of the log's directory. More may be added later. */
   readers: ReadonlyMap<string, LogReader>;
-  decode(bytes: Uint8Array): PixelRecord;
-  eventOf(record: PixelRecord): BuiltEvent;
+  decode(bytes: Uint8Array): EventRecord;
+  eventOf(record: EventRecord): BuiltEvent;
   logger: Logger;
   metrics: Pick<LaneMetrics, "unreadable">;
 }
+
+/** Finds records whose messageId occurred before. */
+export type RepetitionSearch = Pick<Repetitions, "search" | "previousOf">;
 
 /**
  * The logs that the deliveries of one partition (the events of some users) read: a `SharedReader`
@@ -50,6 +55,7 @@ export type LogSet = Pick<
   | "countBetween"
   | "read"
   | "sizeOf"
+  | "previousOf"
 >;
 
 /**
@@ -81,8 +87,11 @@ export class SharedReader {
     return this.#announced.get(log) ?? 0;
   }
 
-  /** Returns a view that is restricted to these logs. It shares the caches of this reader. */
-  subset(readers: { keys(): Iterable<string> }): LogSet {
+  /**
+   * Returns a view that is restricted to these logs. It shares the caches of this reader. With
+   * `repetitions`, a read waits until its records were searched for them.
+   */
+  subset(readers: { keys(): Iterable<string> }, repetitions?: RepetitionSearch): LogSet {
     return {
       names: () => [...readers.keys()],
       setAnnouncedEnd: (log, sequence) => this.setAnnouncedEnd(log, sequence),
@@ -90,8 +99,13 @@ export class SharedReader {
       first: (log) => this.first(log),
       end: (log) => this.end(log),
       countBetween: (log, from, to) => this.countBetween(log, from, to),
-      read: (log, sequence) => this.read(log, sequence),
+      read: async (log, sequence) => {
+        const chunk = await this.read(log, sequence);
+        if (chunk !== undefined) await repetitions?.search(log, chunk);
+        return chunk;
+      },
       sizeOf: (log, input) => this.sizeOf(log, input),
+      previousOf: (log, sequence) => repetitions?.previousOf(log, sequence),
     };
   }
 
@@ -138,6 +152,14 @@ export class SharedReader {
   }
 
   /**
+   * Returns where the messageId of a record that was read occurred before. Undefined when the record
+   * is no known repetition, as here, where none are searched for.
+   */
+  previousOf(_log: string, _sequence: number): Occurrence | undefined {
+    return undefined;
+  }
+
+  /**
    * Length of the event's JSON in bytes. Undefined when no event can be built from the record,
    * which is also counted and logged.
    */
@@ -175,7 +197,10 @@ export class SharedReader {
 
   #decode(log: string, sequence: number, bytes: Uint8Array): LogInput | undefined {
     try {
-      return new RecordInput(sequence, this.#parts.decode(bytes), this.#events);
+      const record = this.#parts.decode(bytes);
+      // A record that was refused at its ingestion is kept for display, and is never delivered.
+      if (record.format === "json" && record.refused !== undefined) return undefined;
+      return new RecordInput(sequence, record, this.#events);
     } catch (error) {
       this.#unreadable(log, sequence, error);
       return undefined;

@@ -4,8 +4,10 @@ import type { Positions } from "../../log/positions.ts";
 import type { Logger } from "../../observe/log.ts";
 import { TRANSFORM_BATCH_EVENTS_MAX } from "../../settings/limits.ts";
 import { type Clock, Notifier } from "../clock.ts";
+import { addFailures, jobFailureOf } from "../ledger/job-failures.ts";
+import type { NewLetter } from "../model/dead-letter.ts";
 import type { LaneEvent } from "../model/lane-event.ts";
-import type { EventJob, JobCounts, JobProgress } from "../model/replay-job.ts";
+import type { EventJob, JobCounts, JobFailure, JobProgress } from "../model/replay-job.ts";
 import { LaneReader } from "../reading/lane-reader.ts";
 import type { LogSet } from "../reading/shared-reader.ts";
 import { replayRecord, replayRoutes } from "./job-routes.ts";
@@ -63,6 +65,7 @@ export class EventReplay {
   readonly #rate: ReplayRate;
   #isWaking = false;
   #counts: JobCounts;
+  #failures: JobFailure[];
   #reachedAt: number | undefined;
   /** JSON of the progress that `progress` returned last. */
   #lastProgress = "";
@@ -79,6 +82,7 @@ export class EventReplay {
     );
     this.#rate = new ReplayRate(clock);
     this.#counts = { ...job.counts };
+    this.#failures = job.failures ?? [];
     this.#reachedAt = job.reachedAt;
     this.#startReading();
   }
@@ -109,17 +113,13 @@ export class EventReplay {
     return events;
   }
 
-  /**
-   * Takes events that were being sent when the server crashed. Empty when all of them were taken.
-   */
+  /** Takes events that were being sent when the server crashed; none when all were taken. */
   async takeRecovered(count: number, bytes: number): Promise<LaneEvent[]> {
     while (this.#isRecovering && this.#ready.length === 0 && !this.#isRead) await this.#read.wait();
     return this.#isRecovering ? this.#shift(count, bytes) : [];
   }
 
-  /**
-   * Ends recovery after a crash, when all events from before it were taken: reads the whole range.
-   */
+  /** Ends recovery after a crash, when all events from before it were taken. */
   endRecovery(): void {
     if (!this.#isRecovering) return;
     this.#isRecovering = false;
@@ -129,13 +129,14 @@ export class EventReplay {
   }
 
   /** Counts an event's outcome and moves the read position, for the next call of `progress`. */
-  settle(log: string, sequence: number, outcome: keyof JobCounts): void {
+  settle(log: string, sequence: number, outcome: keyof JobCounts, letter?: NewLetter): void {
     this.#reader.settle(log, sequence);
     this.#counts[outcome] += 1;
+    if (letter) this.#failures = addFailures(this.#failures, [jobFailureOf(letter)]);
     this.#leaveFlight();
   }
 
-  /** Takes back an event that was not sent, because the destination was disabled. */
+  /** Takes back an event that was not sent: the destination was disabled. */
   putBack(event: LaneEvent): void {
     this.#ready.putBack(event);
     this.#leaveFlight();
@@ -155,6 +156,7 @@ export class EventReplay {
     const reached = this.#reachedAt;
     const missing = this.#range.missingBefore;
     const progress: JobProgress = { id, workspaceId, logs, counts: { ...this.#counts } };
+    if (this.#failures.length > 0) progress.failures = this.#failures;
     if (reached !== undefined) progress.reachedAt = reached;
     if (missing !== undefined) progress.missingBefore = missing;
     if (this.#isDone(logs)) progress.doneAt = this.#parts.clock.now();

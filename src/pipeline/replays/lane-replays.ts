@@ -111,7 +111,9 @@ export class LaneReplays {
       deadLetters !== undefined ? "failed" : isDelivered ? "delivered" : counts[outcome.kind];
     const { metrics, destination } = this.#parts;
     metrics.replayed.inc({ workspace: destination().workspaceId, outcome: count });
-    this.#replays.get(origin.replayId)?.settle(origin.log, origin.sequence, count);
+    this.#replays
+      .get(origin.replayId)
+      ?.settle(origin.log, origin.sequence, count, deadLetters?.[0]);
   }
 
   /** Returns the jobs whose progress has changed since the last call. */

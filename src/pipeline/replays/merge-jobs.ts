@@ -1,5 +1,6 @@
+import { addFailures } from "../ledger/job-failures.ts";
 import type { CursorRecord } from "../model/lane-record.ts";
-import type { EventJob, JobCounts, LetterJob, ReplayJob } from "../model/replay-job.ts";
+import type { EventJob, JobCounts, JobFailure, LetterJob, ReplayJob } from "../model/replay-job.ts";
 
 /**
  * Combines the copies of one replay job that the ledgers of several partitions hold. Each copy
@@ -12,7 +13,9 @@ export function mergeJobs(parts: readonly ReplayJob[]): ReplayJob | undefined {
   const worst = running ?? parts.find(({ state }) => state !== "done") ?? first;
   const { endedAt: _, ...rest } = worst;
   const ends = parts.flatMap(({ endedAt }) => endedAt ?? []);
+  const failures = parts.reduce<JobFailure[]>((all, it) => addFailures(all, it.failures ?? []), []);
   const together = {
+    ...(failures.length > 0 && { failures }),
     counts: sumOf(parts.map(({ counts }) => counts)),
     ...(running === undefined && ends.length > 0 && { endedAt: Math.max(...ends) }),
   };
@@ -22,10 +25,15 @@ export function mergeJobs(parts: readonly ReplayJob[]): ReplayJob | undefined {
   const letters = parts as readonly LetterJob[];
   const sum = (of: (job: LetterJob) => number) => letters.reduce((all, it) => all + of(it), 0);
   const rate = Math.round(sum((job) => job.rate));
+  const common = <K extends "destinationId" | "reason">(key: K) =>
+    letters.every((it) => it[key] === letters[0]?.[key]) ? letters[0]?.[key] : undefined;
   return {
     ...rest,
     ...together,
+    destinationId: common("destinationId"),
+    reason: common("reason"),
     rate,
+    requeued: sum(({ requeued = 0 }) => requeued),
     seen: sum(({ seen }) => seen),
     total: sum(({ total }) => total),
   };

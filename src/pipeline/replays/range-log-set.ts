@@ -1,8 +1,10 @@
+import { contentMatcher } from "../../event/content-filter.ts";
 import type { Positions } from "../../log/positions.ts";
 import type { Clock, Notifier } from "../clock.ts";
 import type { LogInput } from "../model/input-event.ts";
 import type { EventFilter, EventJob } from "../model/replay-job.ts";
 import type { LogChunk, LogSet } from "../reading/shared-reader.ts";
+import type { Occurrence } from "../repetitions/recent-ids.ts";
 
 export interface RangeLogSetParts {
   job: EventJob;
@@ -21,6 +23,8 @@ export interface RangeLogSetParts {
 export class RangeLogSet implements LogSet {
   readonly #parts: RangeLogSetParts;
   readonly #sources: ReadonlySet<string>;
+  readonly #messageIds: ReadonlySet<string> | undefined;
+  readonly #hasContent: ((json: Uint8Array) => boolean) | undefined;
   /**
    * Log positions at which reading ends during recovery: after the events that were being sent at
    * the crash. Undefined after recovery.
@@ -36,6 +40,9 @@ export class RangeLogSet implements LogSet {
   constructor(parts: RangeLogSetParts, bounds: Positions | undefined) {
     this.#parts = parts;
     this.#sources = new Set(parts.job.sources);
+    const { filter } = parts.job;
+    this.#messageIds = filter?.messageIds && new Set(filter.messageIds.flatMap(casesOf));
+    this.#hasContent = filter && contentMatcher(filter);
     this.#bounds = bounds;
     this.missingBefore = parts.job.missingBefore;
   }
@@ -84,6 +91,20 @@ export class RangeLogSet implements LogSet {
     return this.#parts.logs.sizeOf(log, input);
   }
 
+  /** An occurrence counts only when the replay sends it too. */
+  previousOf(log: string, sequence: number): Occurrence | undefined {
+    const { job, logs } = this.#parts;
+    const previous = logs.previousOf(log, sequence);
+    if (previous === undefined) return undefined;
+    const { receivedAt } = previous;
+    const isInRange =
+      receivedAt >= job.from &&
+      receivedAt < job.to &&
+      previous.sequence >= logs.first(previous.log) &&
+      previous.sequence < (job.ends[previous.log] ?? 0);
+    return isInRange ? previous : undefined;
+  }
+
   async read(log: string, sequence: number): Promise<LogChunk | undefined> {
     const { logs, clock, stopping } = this.#parts;
     const end = this.end(log);
@@ -124,18 +145,23 @@ export class RangeLogSet implements LogSet {
     if (input.receivedAt < from || input.receivedAt >= to) return false;
     if (filter === undefined || (filter.type ?? input.type) !== input.type)
       return filter === undefined;
-    if (!needsBuiltEvent(filter)) return true;
+    if (!needsBuiltEvent(filter) && this.#hasContent === undefined) return true;
     // From here on the event has to be built, which may show that it cannot be.
     if (this.sizeOf(log, input) === undefined) return false;
+    if (this.#messageIds?.has(input.messageId) === false) return false;
     const { name, userId, anonymousId } = input.event;
     return (
       (filter.event ?? name) === name &&
       (filter.userId ?? userId) === userId &&
-      (filter.anonymousId ?? anonymousId) === anonymousId
+      (filter.anonymousId ?? anonymousId) === anonymousId &&
+      (this.#hasContent?.(input.event.json) ?? true)
     );
   }
 }
 
-function needsBuiltEvent({ event, userId, anonymousId }: EventFilter): boolean {
-  return (event ?? userId ?? anonymousId) !== undefined;
+function needsBuiltEvent({ event, userId, anonymousId, messageIds }: EventFilter): boolean {
+  return (event ?? userId ?? anonymousId ?? messageIds) !== undefined;
 }
+
+/** A messageId as it was given, and in lower case, as those are that the server made. */
+const casesOf = (messageId: string): string[] => [messageId, messageId.toLowerCase()];

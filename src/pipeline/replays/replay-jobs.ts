@@ -7,8 +7,14 @@ import { REPLAY_RATE_DEFAULT, REPLAY_RATE_MAX } from "../../settings/limits.ts";
 import type { Clock } from "../clock.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import { firstIdAt } from "../ledger/letter-keys.ts";
-import type { LetterFilter } from "../model/dead-letter.ts";
-import { type EventJob, type LetterJob, noCounts, type ReplayJob } from "../model/replay-job.ts";
+import type { LetterFilter, LetterGroup } from "../model/dead-letter.ts";
+import {
+  type EventJob,
+  type JobAuthor,
+  type LetterJob,
+  noCounts,
+  type ReplayJob,
+} from "../model/replay-job.ts";
 import { endJob } from "./expire.ts";
 import { mergeJobs } from "./merge-jobs.ts";
 
@@ -22,6 +28,7 @@ export interface EventReplayRequest
   to?: number;
   /** Events per second; absent for the default rate. */
   rate?: number;
+  startedBy?: JobAuthor;
 }
 
 /** Request to requeue dead letters, or to delete them (purge). */
@@ -30,6 +37,9 @@ export interface LetterReplayRequest {
   filter: LetterFilter;
   /** Letters per second; absent for the default rate. Ignored for a purge. */
   rate?: number;
+  /** Only letters created before this time, in milliseconds since the epoch; absent for now. */
+  before?: number | undefined;
+  startedBy?: JobAuthor;
 }
 
 export interface ReplayJobs {
@@ -89,7 +99,13 @@ export function createReplayJobs(parts: ReplayJobsParts): ReplayJobs {
       return job;
     },
     async startLetters(workspaceId, request) {
-      const job = letterJob(workspaceId, request, parts.clock.now());
+      const created = createLetterJob(workspaceId, request, parts.clock.now());
+      const { groupId } = request.filter;
+      const [group] =
+        groupId === undefined
+          ? []
+          : ledgers().flatMap(({ letters }) => letters.groups.get(workspaceId, groupId) ?? []);
+      const job = { ...created, ...(group && scopeOf(group)) };
       const all = ledgers().map((ledger) => {
         return { ledger, total: ledger.letters.countOf(workspaceId, request.filter) };
       });
@@ -121,10 +137,20 @@ export function createReplayJobs(parts: ReplayJobsParts): ReplayJobs {
   };
 }
 
-function letterJob(workspaceId: string, request: LetterReplayRequest, now: number): LetterJob {
-  const { kind, filter, rate = REPLAY_RATE_DEFAULT } = request;
+const scopeOf = ({ destinationId, reason }: LetterGroup) => ({ destinationId, reason });
+
+/** Creates a job over the dead letters that match a filter, without storing it. */
+export function createLetterJob(
+  workspaceId: string,
+  request: LetterReplayRequest,
+  now: number,
+): LetterJob {
+  const { kind, filter, rate = REPLAY_RATE_DEFAULT, before = now, startedBy } = request;
+  const { destinationId } = filter;
   return {
     id: Bun.randomUUIDv7("hex", now),
+    ...(startedBy && { startedBy }),
+    ...(destinationId !== undefined && { destinationId }),
     workspaceId,
     kind,
     state: "running",
@@ -133,7 +159,7 @@ function letterJob(workspaceId: string, request: LetterReplayRequest, now: numbe
     createdAt: now,
     counts: noCounts,
     after: "",
-    before: firstIdAt(now),
+    before: firstIdAt(Math.min(before, now)),
     seen: 0,
     total: 0,
   };
@@ -145,7 +171,7 @@ async function eventJob(
   request: EventReplayRequest,
 ): Promise<EventJob> {
   const { live, clock } = parts;
-  const { destinationId, sourceId, from, filter, rate = REPLAY_RATE_DEFAULT } = request;
+  const { destinationId, sourceId, from, filter, rate = REPLAY_RATE_DEFAULT, startedBy } = request;
   const destination = live.destination(destinationId);
   if (destination?.workspaceId !== workspaceId) {
     throw new ApiError("missing", "Destination not found");
@@ -174,6 +200,7 @@ async function eventJob(
     starts,
     ends,
     createdAt: now,
+    ...(startedBy && { startedBy }),
     ...(sourceId !== undefined && { sourceId }),
     ...(filter !== undefined && { filter }),
     logs: Object.fromEntries(cursors),

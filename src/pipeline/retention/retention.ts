@@ -105,6 +105,10 @@ export class Retention {
     return new Map(cuts.map(({ name, parts, at }) => [name, parts[at]?.first ?? 0]));
   }
 
+  get isDiskNearlyFull(): boolean {
+    return this.#lacking() > 0;
+  }
+
   #cuts(below: ReadonlyMap<string, number>): Cut[] {
     return Array.from(this.#parts.readers, ([name, reader]) => {
       const times = this.#times.get(name) ?? new Map<number, number>();

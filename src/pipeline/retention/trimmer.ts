@@ -15,7 +15,12 @@ interface TrimParts {
     durableLow(log: string): number | undefined;
     checkpoint(trimEnds: ReadonlyMap<string, number>): void;
   };
-  retention: Pick<Retention, "trimmable">;
+  retention: Pick<Retention, "trimmable" | "isDiskNearlyFull">;
+  /**
+   * Returns the position in a log from which on records are kept, unless the disk is nearly full.
+   * Absent: all may be deleted that no delivery needs.
+   */
+  keptFrom?(log: string): Promise<number>;
   clock: Pick<Clock, "elapsed">;
   logger: Logger;
 }
@@ -26,7 +31,8 @@ interface TrimParts {
  * log had at the request, but its lane exists only a moment later. Records are therefore deleted
  * only when they are at least a minute old.
  */
-export function createTrimmer({ readers, lanes, retention, clock, logger }: TrimParts) {
+export function createTrimmer(parts: TrimParts) {
+  const { readers, lanes, retention, clock, logger } = parts;
   /** Earlier ends of each log, oldest first, with the times at which they were seen. */
   const seen = new Map<string, { at: number; end: number }[]>();
   const trimming = new Map<string, Promise<void>>();
@@ -60,6 +66,18 @@ export function createTrimmer({ readers, lanes, retention, clock, logger }: Trim
     return running;
   }
 
+  /** Lowers the positions, by log, to those from which on records are kept. */
+  async function lowerToKept(below: Map<string, number>): Promise<void> {
+    for (const [log, position] of below) {
+      try {
+        below.set(log, Math.min(position, (await parts.keptFrom?.(log)) ?? position));
+      } catch (error) {
+        logger.error({ log, err: error }, "cannot read from where on events are kept");
+        below.set(log, 0);
+      }
+    }
+  }
+
   return {
     /** Deletes from every log what retention need not keep. Resolves when all logs are done. */
     async run(): Promise<void> {
@@ -69,6 +87,7 @@ export function createTrimmer({ readers, lanes, retention, clock, logger }: Trim
       const below = new Map(
         Array.from(ends, ([log, end]) => [log, Math.min(end, lanes.durableLow(log) ?? end)]),
       );
+      if (!retention.isDiskNearlyFull) await lowerToKept(below);
       const trimmable = await retention.trimmable(below);
       if (stop.signal.aborted) return;
       await Promise.all(

@@ -27,6 +27,8 @@ export interface ScanHit {
 }
 
 export interface ReverseScanOptions {
+  /** Name of the log. */
+  log: string;
   reader: LogReader;
   /** Range of log positions. The scan goes from `high` down to `low`. */
   range: { low: number; high: number };
@@ -64,6 +66,10 @@ export class ReverseScan {
   constructor(options: ReverseScanOptions) {
     this.#options = options;
     this.#high = options.range.high;
+  }
+
+  get log(): string {
+    return this.#options.log;
   }
 
   get isDone(): boolean {

@@ -1,5 +1,6 @@
 import { TimeSlicer } from "../../concurrency/time-slicer.ts";
-import { eventOf, type PixelEvent } from "../../event/event.ts";
+import type { BuiltEvent } from "../../event/built-event.ts";
+import { eventOf, messageIdOf } from "../../event/event.ts";
 import { createFinder, type EventQuery } from "../../event/finder.ts";
 import { decodeRecord, timeOfRecord } from "../../event/record.ts";
 import type { LogReader } from "../../log/event-log.ts";
@@ -20,6 +21,8 @@ export interface SearchQuery extends EventQuery {
   isSource(sourceId: string): boolean;
   /** Maximum number of events to return. */
   limit: number;
+  /** Maximum bytes of records to scan. Absent: `SEARCH_BYTES_MAX`. */
+  scannedBytesMax?: number;
   /**
    * By log: the position at which an earlier search stopped, to continue from there. Absent for a
    * search from the logs' ends.
@@ -28,10 +31,15 @@ export interface SearchQuery extends EventQuery {
 }
 
 export interface FoundEvent {
+  /** Name of the log that has the event, and its sequence number there. */
+  log: string;
+  sequence: number;
   sourceId: string;
   receivedAt: number;
-  messageId: Uint8Array;
-  event: PixelEvent;
+  messageId: string;
+  event: BuiltEvent;
+  /** Why the event was refused at its ingestion; absent for other events. */
+  refused?: string;
 }
 
 export interface SearchResult {
@@ -83,7 +91,7 @@ export class Search {
         return { events: page.events, reachedAt: query.from };
       }
       if (page.isFull) by ??= "limit";
-      if (bound < Number.POSITIVE_INFINITY) by ??= this.#exhausted(logs, startedAt);
+      if (bound < Number.POSITIVE_INFINITY) by ??= this.#exhausted(logs, startedAt, query);
       if (by !== undefined) return stopped(by, logs, page, bound);
       await next?.step(signal);
     }
@@ -96,7 +104,7 @@ export class Search {
     const logs = new Map<string, ReverseScan>();
     for (const [name, reader] of this.#parts.readers) {
       const range = await rangeOf(name, reader, query);
-      logs.set(name, new ReverseScan({ reader, range, ...shared }));
+      logs.set(name, new ReverseScan({ log: name, reader, range, ...shared }));
     }
     return logs;
   }
@@ -104,10 +112,11 @@ export class Search {
   #exhausted(
     logs: ReadonlyMap<string, ReverseScan>,
     startedAt: number,
+    { scannedBytesMax = SEARCH_BYTES_MAX }: SearchQuery,
   ): SearchStopReason | undefined {
     let bytes = 0;
     for (const log of logs.values()) bytes += log.bytes;
-    if (bytes >= SEARCH_BYTES_MAX) return "bytes";
+    if (bytes >= scannedBytesMax) return "bytes";
     return this.#parts.clock.elapsed() - startedAt >= SEARCH_MS_MAX ? "time" : undefined;
   }
 }
@@ -141,8 +150,12 @@ function emit(
     const record = decodeRecord(hit.record);
     const event = eventOf(record);
     if (!page.hasRoom(event)) return "size";
-    const { sourceId, receivedAt, messageId } = record;
-    page.add({ sourceId, receivedAt, messageId, event });
+    const { sourceId, receivedAt } = record;
+    const messageId = messageIdOf(record, event);
+    const { log } = newest;
+    const refused = record.format === "json" ? record.refused : undefined;
+    const found = { log, sequence: hit.sequence, sourceId, receivedAt, messageId, event };
+    page.add({ ...found, ...(refused !== undefined && { refused }) });
     newest.take();
   }
 }
@@ -158,7 +171,7 @@ class Page {
     return this.events.length >= this.limit;
   }
 
-  hasRoom({ json }: PixelEvent): boolean {
+  hasRoom({ json }: BuiltEvent): boolean {
     return this.events.length === 0 || this.#bytes + json.length <= SEARCH_ANSWER_BYTES_MAX;
   }
 

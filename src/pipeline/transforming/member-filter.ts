@@ -1,15 +1,52 @@
-import { mayContainMembers, withoutMembers } from "../../destinations/formats/json-members.ts";
+import {
+  mayContainMembers,
+  readMembers,
+  tokenAt,
+  valueEnd,
+  withoutMembers,
+} from "../../destinations/formats/json-members.ts";
+
+const ESCAPE = Buffer.from("\\u");
+const { includes } = Buffer.prototype;
 
 /**
- * Creates a function that removes the members with these names from an event's JSON. Only user code
- * may set these members, so they must not come from a client. An event without such a member is
- * returned unchanged.
+ * Creates a function that removes the members with these names from an event's JSON, and from the
+ * objects in its `integrations`. Only user code may set these members, so they must not come from a
+ * client. An event without such a member is returned unchanged.
  */
 export function createMemberFilter(names: readonly string[]): (event: Uint8Array) => Uint8Array {
+  if (names.length === 0) return (event) => event;
   const taken = new Set(names);
-  const isConcerned = mayContainMembers(names);
+  const mayContain = mayContainMembers(names);
   return (event) => {
-    if (!isConcerned(event)) return event;
-    return Buffer.from(withoutMembers(Buffer.from(event).toString(), taken));
+    // An SDK may write letters of a name as escapes.
+    if (!mayContain(event) && !includes.call(event, ESCAPE)) return event;
+    return Buffer.from(withoutTaken(Buffer.from(event).toString(), taken));
   };
+}
+
+function withoutTaken(text: string, taken: ReadonlySet<string>): string {
+  const members: string[] = [];
+  readMembers(text, tokenAt(text, 0), (key, valueStart, start) => {
+    const end = valueEnd(text, valueStart);
+    if (key === "integrations") {
+      members.push(`"integrations":${withoutTakenBelow(text.slice(valueStart, end), taken)}`);
+    } else if (!taken.has(key)) members.push(text.slice(start, end));
+    return end;
+  });
+  return `{${members.join(",")}}`;
+}
+
+/** Removes the members from each object that is a member of the object `text`. */
+function withoutTakenBelow(text: string, taken: ReadonlySet<string>): string {
+  if (text[0] !== "{") return text;
+  const members: string[] = [];
+  readMembers(text, 0, (_, valueStart, start) => {
+    const end = valueEnd(text, valueStart);
+    const value = text.slice(valueStart, end);
+    const kept = value[0] === "{" ? withoutMembers(value, taken) : value;
+    members.push(text.slice(start, valueStart) + kept);
+    return end;
+  });
+  return `{${members.join(",")}}`;
 }

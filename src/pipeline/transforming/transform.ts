@@ -1,9 +1,10 @@
 import { assert, InvariantError } from "../../assert.ts";
 import type { Live, LiveProgram } from "../../catalog/live-view.ts";
 import type { Destination } from "../../catalog/model.ts";
+import { isChosen } from "../../event/destination-choice.ts";
 import type { Logger } from "../../observe/log.ts";
 import { programOf } from "../../publishing/guest-program.ts";
-import type { Program, ProgramOutcome } from "../../sandbox/program.ts";
+import type { LogLine, Program, ProgramOutcome } from "../../sandbox/program.ts";
 import { type Sandbox, SandboxUnavailable } from "../../sandbox/sandbox.ts";
 import { retryDelayMs } from "../delivering/retry.ts";
 import {
@@ -12,11 +13,13 @@ import {
   type LaneEvent,
   type Output,
 } from "../model/lane-event.ts";
+import type { CodeLogs } from "../monitoring/code-logs.ts";
 import { createMetadata } from "./metadata.ts";
 
 export interface TransformContext {
   live: Live;
   sandbox: Sandbox;
+  codeLogs: CodeLogs;
   logger: Logger;
   destination(): Destination;
   running(): boolean;
@@ -55,9 +58,12 @@ export async function transform(
   context: TransformContext,
   events: readonly LaneEvent[],
 ): Promise<(TransformResult | undefined)[] | undefined> {
-  const live = context.live.program(context.destination().id);
+  const destination = context.destination();
+  const live = context.live.program(destination.id);
   const seen = new Set<string>();
-  const results = events.map((event) => resultOfRequeued(event, live, seen));
+  const results = events.map(
+    (event) => resultOfUnwanted(event, destination) ?? resultOfRequeued(event, live, seen),
+  );
   const inputs = events.filter((_, index) => results[index] === undefined);
   const run = inputs.length === 0 ? undefined : await runLive(context, inputs);
   if (!context.running()) return undefined;
@@ -68,6 +74,22 @@ export async function transform(
     const outcome = run.outcomes[ran++];
     return outcome && resultOf(events[index]!, outcome, run.live);
   });
+}
+
+/**
+ * Result of an event that is not for this destination, by its own words or by the settings of its
+ * source; otherwise undefined.
+ */
+function resultOfUnwanted(
+  { origin, input }: LaneEvent,
+  destination: Destination,
+): TransformResult | undefined {
+  // A dead letter was for this destination.
+  if ("requeued" in origin) return undefined;
+  const { choice, isDropped } = input.event;
+  if (isDropped) return { outcome: { kind: "dropped" } };
+  if (choice === undefined || isChosen(choice, destination)) return undefined;
+  return { outcome: { kind: "dropped" } };
 }
 
 /**
@@ -121,12 +143,20 @@ async function runLive(context: TransformContext, events: readonly LaneEvent[]) 
       const json = events.map(({ input }) => context.removeOverrides(input.event.json));
       const metadataOf = createMetadata(destination, live, context.live.sourceById);
       const metadata = events.map(({ input }) => metadataOf(input));
+      const lines: LogLine[] = [];
+      const logSink = {
+        ...context.codeLogs.room(live.transformation.id),
+        take: (taken: LogLine[]) => void lines.push(...taken),
+      };
       const outcomes = await context.unlessStopped(
-        context.sandbox.run(sharedProgramOf(live), { events: json, metadata }),
+        context.sandbox.run(sharedProgramOf(live), { events: json, metadata }, logSink),
       );
       if (outcomes === undefined) return undefined;
       if (outcomes.length === 0) throw new Error("Expected an outcome, got none");
       assert(outcomes.length <= events.length, "A batch has no more outcomes than events");
+      // Events without an outcome run again, and write their lines again.
+      const ran = lines.filter(({ event = 0 }) => event < outcomes.length);
+      context.codeLogs.add(live, destination.id, ran, (at) => events[at]?.input.messageId);
       context.onRun(live, outcomes, (performance.now() - started) / 1_000);
       context.setWaiting(false);
       return { live, outcomes };

@@ -12,7 +12,13 @@ import {
   type ResolvedCode,
   resolveImports,
 } from "./resolve-imports.ts";
-import { suiteOf, testImporter, testLibrary, testTransformation } from "./test-code.ts";
+import {
+  suitesOf,
+  testImporter,
+  testLibrary,
+  testTransformation,
+  withTestCases,
+} from "./test-code.ts";
 import type { TestContext } from "./test-context.ts";
 import type { CodeTestReport, TestRunPlan } from "./test-run.ts";
 
@@ -52,6 +58,7 @@ export async function runTests(
   const others = importing("transformation").map(resolved);
   const used = [...libraries, ...transformations, ...others];
   const planned = new Map(plan.transformations.map((it) => [it.revision.versionId, it]));
+  const storedSuites = (revision: Revision) => suitesOf(catalog.code.history(revision).events);
   const testAsImporter = (code: ResolvedCode, suites: readonly TestSuite[]) =>
     testImporter(context, code, resolveImports(catalog, code, []), suites);
   const testRun = {
@@ -59,12 +66,11 @@ export async function runTests(
     transformations: [
       ...(await at(transformations, (code) => {
         const { suites = [], isImporter } = planned.get(code.revision.versionId) ?? {};
-        return isImporter
-          ? testAsImporter(code, suites)
-          : testTransformation(context, code, suites);
+        const all = withTestCases(catalog, code.revision, suites);
+        return isImporter ? testAsImporter(code, all) : testTransformation(context, code, all);
       })),
       ...(await at(others, (code) =>
-        testAsImporter(code, [suiteOf(catalog.code.history(code.revision).events)]),
+        testAsImporter(code, withTestCases(catalog, code.revision, storedSuites(code.revision))),
       )),
     ],
     seen: seenBy(used, plan),

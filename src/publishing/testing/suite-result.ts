@@ -1,8 +1,8 @@
-import { isDeepStrictEqual } from "node:util";
 import type { ProgramOutcome, UserError } from "../../sandbox/program.ts";
 import type { CheckReport } from "../../sandbox/sandbox.ts";
-import type { SuiteResult, TestSuite } from "../publisher.ts";
-import { truncateMessage } from "./test-failures.ts";
+import type { Difference, SuiteResult, TestSuite } from "../publisher.ts";
+import { differencesOf } from "./differences.ts";
+import { truncateMessage } from "./truncate-message.ts";
 
 /** Converts the report of a suite's run to the suite's result. Pure function. */
 export function toSuiteResult(suite: TestSuite, report: CheckReport): SuiteResult {
@@ -12,13 +12,17 @@ export function toSuiteResult(suite: TestSuite, report: CheckReport): SuiteResul
     const event = suite.input[eventIndex] ?? {};
     return error ? [{ ...toSuiteError(error), event, eventIndex }] : [];
   });
-  const { id, name, description } = suite;
+  const { id, name, description, expectedOutput } = suite;
+  const isError = report.error !== undefined || errors.length > 0;
+  const differences = isError ? [] : outputDifferences(suite, actualOutput);
   return {
     id,
     name,
     ...(description !== undefined && { description }),
-    status: report.error || errors.length > 0 ? "error" : compareOutput(actualOutput, suite),
+    status: isError ? "error" : differences.length > 0 ? "fail" : "pass",
     actualOutput,
+    ...(expectedOutput !== undefined && { expectedOutput }),
+    ...(differences.length > 0 && { differences }),
     errors,
     logs: report.logs.map(({ text }) => text),
   };
@@ -35,9 +39,10 @@ export function transformedEvents(outcomes: readonly ProgramOutcome[]): unknown[
   });
 }
 
-function compareOutput(actual: readonly unknown[], suite: TestSuite): "pass" | "fail" {
-  if (suite.expectedOutput === undefined) return "pass";
-  return isDeepStrictEqual(actual, suite.expectedOutput) ? "pass" : "fail";
+/** Returns the differences between a suite's expected and actual outputs; none when it has no expectation. */
+function outputDifferences(suite: TestSuite, actual: readonly unknown[]): Difference[] {
+  if (suite.expectedOutput === undefined) return [];
+  return differencesOf(suite.expectedOutput, actual);
 }
 
 export function outputsOf(outcome: ProgramOutcome): unknown[] {

@@ -1,5 +1,5 @@
 import type { Catalog } from "../../catalog/catalog.ts";
-import type { Revision } from "../../catalog/model.ts";
+import type { Revision, TestCase } from "../../catalog/model.ts";
 import {
   type Program,
   type ProgramBatch,
@@ -11,17 +11,49 @@ import { defaultEvents } from "../default-test-events.ts";
 import { guestLanguage, libraryCode, programOf } from "../guest-program.ts";
 import type { TestEvent, TestSuite } from "../publisher.ts";
 import type { ResolvedCode } from "./resolve-imports.ts";
+import { toSuiteResult } from "./suite-result.ts";
 import type { TestContext } from "./test-context.ts";
+import { failuresOfTransformation } from "./test-failures.ts";
 import { testMetadata } from "./test-metadata.ts";
 import type { LibraryTestReport, TransformationTestReport } from "./test-run.ts";
 
+/** Builds the test suite of a request's events; none when there are no events. */
+export function suitesOf(events: readonly TestEvent[] = []): TestSuite[] {
+  return events.length > 0 ? [eventSuite(events)] : [];
+}
+
 /**
- * Builds a test suite of `events`, or of the default events when there are none: without any event,
- * code would pass untested.
+ * Returns all suites with which a transformation is tested: `suites`, then the test cases that are
+ * stored with it. When there are neither, the default events: without any event, code would pass
+ * untested.
  */
-export function suiteOf(events: readonly TestEvent[] = []): TestSuite {
-  const input = [...(events.length > 0 ? events : defaultEvents)];
-  return { id: "events", name: "Test events", input };
+export function withTestCases(
+  { testCases }: Pick<Catalog, "testCases">,
+  { id }: Revision,
+  suites: readonly TestSuite[],
+): TestSuite[] {
+  const stored = testCases.of(id).map(toSuite);
+  const all = [...suites, ...stored];
+  return all.length > 0 ? all : [defaultSuite()];
+}
+
+export function defaultSuite(): TestSuite {
+  return eventSuite(defaultEvents);
+}
+
+function eventSuite(events: readonly TestEvent[]): TestSuite {
+  return { id: "events", name: "Test events", input: [...events] };
+}
+
+function toSuite({ id, name, description, input, expectedOutput }: TestCase): TestSuite {
+  return {
+    id,
+    name,
+    input,
+    isTestCase: true,
+    ...(description !== undefined && { description }),
+    ...(expectedOutput !== undefined && { expectedOutput }),
+  };
 }
 
 export async function testLibrary(
@@ -48,18 +80,17 @@ export async function testTransformation(
   if (unresolved) return { revision, imports, error: unresolved, runs: [] };
   const { catalog, sandbox, budget } = context;
   const program = testProgram(catalog, resolved);
-  const runs: TransformationTestReport["runs"] = [];
-  for (const suite of suites) {
-    const report = await sandbox.check(program, batchOf(revision, suite), budget);
-    if (report.error) return { revision, imports, error: report.error, runs: [] };
-    runs.push({ suite, report });
-  }
+  const batches = suites.map((suite) => batchOf(revision, suite));
+  const reports = await sandbox.checkAll(program, batches, budget);
+  const loadError = reports.find(({ error }) => error !== undefined)?.error;
+  if (loadError) return { revision, imports, error: loadError, runs: [] };
+  const runs = suites.map((suite, index) => ({ suite, report: reports[index]! }));
   return { revision, imports, runs, ...failed(resolved.error) };
 }
 
 /**
- * Tests published code with new libraries that it imports (`after`). A failure counts only if the code passes with the published libraries
- * (`before`), because code that was published with other events may never have supported the
+ * Tests published code with new libraries that it imports (`after`). A failure counts only if the
+ * code passes with the published libraries (`before`), because code that was published with other events may never have supported the
  * default ones.
  */
 export async function testImporter(
@@ -69,28 +100,26 @@ export async function testImporter(
   suites: readonly TestSuite[],
 ): Promise<TransformationTestReport> {
   const now = await testTransformation(context, after, suites);
-  const outcomes = outcomesOf(now);
-  if (now.error === undefined && !outcomes.some(isFailure)) return now;
+  if (failuresOfTransformation(now).length === 0) return now;
   const then = await testTransformation(context, before, suites);
   const { error: _, ...loaded } = now;
   if (then.error) return { ...loaded, runs: [] };
-  const known = outcomesOf(then).map(isFailure);
-  const runs = now.runs.map(({ suite, report }) => ({
-    suite,
-    report: { ...report, outcomes: report.outcomes.map((it, at) => (known[at] ? passed : it)) },
-  }));
-  return { ...now, runs };
+  return { ...now, runs: now.runs.map((run, index) => withoutKnown(run, then.runs[index])) };
+}
+
+type SuiteRun = TransformationTestReport["runs"][number];
+
+/** Returns a run of a suite without the failures that the same suite has in `before` too. */
+function withoutKnown({ suite, report }: SuiteRun, before: SuiteRun | undefined): SuiteRun {
+  if (before === undefined) return { suite, report };
+  const known = before.report.outcomes.map((outcome) => "error" in outcome);
+  const outcomes = report.outcomes.map((outcome, at) => (known[at] ? passed : outcome));
+  const { expectedOutput: _, ...anyOutput } = suite;
+  const isExpected = toSuiteResult(before.suite, before.report).status === "pass";
+  return { suite: isExpected ? suite : anyOutput, report: { ...report, outcomes } };
 }
 
 const passed: ProgramOutcome = { events: [] };
-
-function outcomesOf({ runs }: TransformationTestReport): ProgramOutcome[] {
-  return runs.flatMap(({ report }) => report.outcomes);
-}
-
-function isFailure(outcome: ProgramOutcome): boolean {
-  return "error" in outcome;
-}
 
 /** Returns an object with the field `error`; empty when there is no error. */
 function failed(error: UserError | undefined): { error?: UserError } {

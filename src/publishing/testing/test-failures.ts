@@ -1,45 +1,59 @@
 import type { Detail } from "../../errors.ts";
-import { GUEST_ERROR_CHARS_MAX } from "../../settings/limits.ts";
-import type { TestFailure } from "../publisher.ts";
-import type { CodeTestReport } from "./test-run.ts";
+import type { Difference, TestFailure, TestSuite } from "../publisher.ts";
+import { differenceText } from "./differences.ts";
+import { toSuiteResult } from "./suite-result.ts";
+import type { CodeTestReport, TransformationTestReport } from "./test-run.ts";
+import { truncateMessage } from "./truncate-message.ts";
 
 /** Returns the failures in a test report, each with its code, event and position. Pure function. */
 export function failuresOf(testRun: CodeTestReport): TestFailure[] {
   const libraries = testRun.libraries.flatMap(({ revision, error }): TestFailure[] =>
     error ? [{ kind: "library", revision, error }] : [],
   );
-  const transformations = testRun.transformations.flatMap(({ revision, error, runs }) => {
-    if (error) return [{ kind: "transformation" as const, revision, error }];
-    const outcomes = runs.flatMap(({ report }) => report.outcomes);
-    return outcomes.flatMap((outcome, event): TestFailure[] =>
-      "error" in outcome ? [{ kind: "transformation", revision, event, error: outcome.error }] : [],
+  return [...libraries, ...testRun.transformations.flatMap(failuresOfTransformation)];
+}
+
+/** Returns the failures of one transformation, in the order of its suites. Pure function. */
+export function failuresOfTransformation(tested: TransformationTestReport): TestFailure[] {
+  const { revision, error, runs } = tested;
+  const kind = "transformation";
+  if (error) return [{ kind, revision, error }];
+  return runs.flatMap(({ suite, report }): TestFailure[] => {
+    const errors = report.outcomes.flatMap((outcome, event) =>
+      "error" in outcome ? [{ kind, revision, suite, event, error: outcome.error } as const] : [],
     );
+    const { differences } = toSuiteResult(suite, report);
+    if (differences === undefined) return errors;
+    return [
+      { kind, revision, suite, error: { message: unexpected(suite, differences) }, differences },
+    ];
   });
-  return [...libraries, ...transformations];
+}
+
+function unexpected({ name }: TestSuite, [first]: readonly Difference[]): string {
+  const difference = first ? `: ${differenceText(first)}` : "";
+  return `"${name}" does not make the expected output${difference}`;
 }
 
 /**
  * Converts failures to details for the caller who sent the revision `versionId`. The path of a
- * failure in this revision points into the request (`/code`, `/events/0`). The message of a failure
- * in other code begins with the name of that code.
+ * failure in this revision points into the request (`/code`, `/events/0`). A failure in a stored
+ * test case has that test case's id. The message of a failure in other code begins with the name of
+ * that code.
  */
 export function detailsOf(failures: readonly TestFailure[], versionId: string): Detail[] {
-  return failures.map(({ revision, event, error }) => {
+  return failures.map(({ revision, suite, event, error, differences }) => {
     const own = revision.versionId === versionId;
+    const { isTestCase = false } = suite ?? {};
+    const named = isTestCase && differences === undefined ? `"${suite?.name}": ` : "";
+    const message = `${own ? "" : `${revision.name}: `}${named}${error.message}`;
     return {
-      path: own && event !== undefined ? `/events/${event}` : "/code",
-      message: truncateMessage(own ? error.message : `${revision.name}: ${error.message}`),
+      path: own && event !== undefined && !isTestCase ? `/events/${event}` : "/code",
+      message: truncateMessage(message),
+      ...(own && isTestCase && suite && { testCase: suite.id }),
+      ...(differences && { differences }),
       ...(error.line !== undefined && { line: error.line }),
       ...(error.column !== undefined && { column: error.column }),
     };
   });
-}
-
-/**
- * Cuts a message to `GUEST_ERROR_CHARS_MAX` UTF-16 units. The sandbox limits its own messages, but
- * the message about an import contains a name of any length.
- */
-export function truncateMessage(message: string): string {
-  if (message.length <= GUEST_ERROR_CHARS_MAX) return message;
-  return `${message.slice(0, GUEST_ERROR_CHARS_MAX - 1)}…`;
 }

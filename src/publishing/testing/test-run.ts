@@ -20,6 +20,7 @@ export interface TestRunPlan {
 
 export interface PlannedTransformation {
   revision: Revision;
+  /** Suites of the request. The test cases that are stored with the transformation run too. */
   suites: TestSuite[];
   /**
    * Whether the revision is live and is tested only because libraries that it imports change. Test

@@ -1,5 +1,13 @@
 import { GUEST_LOGS_CHARS_MAX, GUEST_LOGS_MAX } from "../../settings/limits.ts";
-import type { LogLine } from "../program.ts";
+import type { LogLine, LogSink } from "../program.ts";
+
+/** Maximum number of lines, and of UTF-16 units of all lines as JSON. */
+export type LogBounds = Pick<LogSink, "lines" | "chars">;
+
+/** Bounds of the lines in the result of a test run. */
+export const testLogs: LogBounds = { lines: GUEST_LOGS_MAX, chars: GUEST_LOGS_CHARS_MAX };
+/** Sink that takes no lines. */
+export const noLogs: LogSink = { lines: 0, chars: 0, take() {} };
 
 /**
  * Collects the lines that user code writes with `log(...)` for a batch, from all attempts to run
@@ -7,19 +15,19 @@ import type { LogLine } from "../program.ts";
  */
 export class BatchLogs {
   readonly lines: LogLine[] = [];
-  readonly #isKept: boolean;
+  readonly #bounds: LogBounds;
   #chars = 0;
 
-  constructor(isKept: boolean) {
-    this.#isKept = isKept;
+  constructor(bounds: LogBounds) {
+    this.#bounds = bounds;
   }
 
   get linesLeft(): number {
-    return this.#isKept ? GUEST_LOGS_MAX - this.lines.length : 0;
+    return this.#bounds.lines - this.lines.length;
   }
 
   get charsLeft(): number {
-    return Math.max(0, GUEST_LOGS_CHARS_MAX - this.#chars);
+    return Math.max(0, this.#bounds.chars - this.#chars);
   }
 
   /**
@@ -29,7 +37,7 @@ export class BatchLogs {
   add(lines: readonly LogLine[], events: readonly number[]): void {
     for (const line of lines) {
       this.#chars += line.text.length;
-      if (this.#chars > GUEST_LOGS_CHARS_MAX) return;
+      if (this.#chars > this.#bounds.chars) return;
       // All lines of an attempt at one event belong to that event.
       const event = events.length === 1 ? events[0] : events[line.event ?? -1];
       this.lines.push(event === undefined ? line : { ...line, event });

@@ -13,7 +13,7 @@ import type { RunStop } from "../protocol/guest-protocol.ts";
 import { parseRunReply, type RunReport } from "../protocol/reply-parser.ts";
 import type { TestBudget } from "../test-budget.ts";
 import { AttemptBudget } from "./attempt-budget.ts";
-import { BatchLogs } from "./batch-logs.ts";
+import { BatchLogs, type LogBounds } from "./batch-logs.ts";
 import { endError } from "./end-errors.ts";
 import { firstFrameOf } from "./frame-events.ts";
 import { isResponsive, loadProgram, type RunAccounting, unloadProgram } from "./load-program.ts";
@@ -43,8 +43,8 @@ export interface BatchRunResult {
 
 export interface BatchRunOptions {
   limits: SandboxLimits;
-  /** Whether the lines that user code writes with `log(...)` are kept. */
-  logs: boolean;
+  /** Bounds of the lines that user code writes with `log(...)`. */
+  logs: LogBounds;
   /**
    * Number of events in the batch that may use the whole CPU time before they are stopped. After
    * this number of timeouts, each further event gets a short CPU time.

@@ -53,6 +53,12 @@ export function unloadProgram(guest: Guest, program: Program, number: number): v
   guest.unloadedPrograms.push(number);
 }
 
+/** Unloads all programs of a guest process, so that the next load begins with fresh state. */
+export function unloadPrograms(guest: Guest): void {
+  guest.unloadedPrograms.push(...guest.programs.values());
+  guest.programs.clear();
+}
+
 /**
  * Sends a request that takes almost no time to a guest process. Returns whether the guest has
  * answered it.

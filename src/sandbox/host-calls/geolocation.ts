@@ -2,13 +2,16 @@ import { readFileSync } from "node:fs";
 import { type CityResponse, Reader } from "mmdb-lib";
 import { codeOf, messageOf, StartError } from "../../errors.ts";
 
+/** Returns a geolocation database's record of an IP address; null when it has none. */
+export type Geolocation = (ip: string) => object | null;
+
 /**
  * Opens a MaxMind-format file (GeoLite2, GeoIP2, DB-IP) and returns the function that answers
  * `geolocation(ip)` of user code: with the file's record of an address, or null when it has none.
  * The file is read once, so a new file takes effect after a restart. Throws `StartError` when it
  * cannot be read.
  */
-export function openGeolocation(path: string): (ip: string) => object | null {
+export function openGeolocation(path: string): Geolocation {
   let reader: Reader<CityResponse>;
   try {
     reader = new Reader<CityResponse>(readFileSync(path));

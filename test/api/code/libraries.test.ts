@@ -29,6 +29,8 @@ describe("libraries", () => {
       externalId: "words",
       imports: [],
       isPublished: true,
+      wasPublished: true,
+      publishedVersionId: expect.any(String),
       createdBy: expect.any(String),
       createdWith: expect.any(String),
     });

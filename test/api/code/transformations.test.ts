@@ -37,6 +37,7 @@ describe("POST /transformations", () => {
       workspaceId: api.workspaceId,
       imports: [],
       isPublished: false,
+      wasPublished: false,
       createdBy: expect.any(String),
       createdWith: expect.any(String),
     });
@@ -292,6 +293,7 @@ describe("versions", () => {
       workspaceId: api.workspaceId,
       imports: [],
       isPublished: false,
+      wasPublished: false,
       createdBy: expect.any(String),
       createdWith: expect.any(String),
     });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { routes } from "../../../src/api/route-table.ts";
 import { misfits } from "../_contract.ts";
-import { exampleOf, inOrder, makeThings, sendExample } from "../_examples.ts";
+import { exampleOf, inOrder, makeThings, ofProvider, sendExample } from "../_examples.ts";
 import { startApi, type TestApi } from "../_setup.ts";
 
 let api: TestApi;
@@ -28,9 +28,9 @@ describe("the OpenAPI document", () => {
     expect(served.length).toBeGreaterThan(60);
     expect(
       operations()
+        // Other tests hold those of the data plane against its listener.
+        .filter(({ operation }) => !/pixel|sdk/.test(operation.tags[0]))
         .map(({ key }) => key)
-        // The data plane's, which another test holds against its listener.
-        .filter((key) => !key.includes(" /pixel/"))
         .sort(),
     ).toEqual(served.sort());
   });
@@ -78,7 +78,7 @@ describe("the OpenAPI document", () => {
   test.each(routes.map((route) => [route.key, route] as const))(
     "the examples of %s fit its schemas",
     (_, { example, answer, body, status, media }) => {
-      if (status !== 204) expect(misfits(answer, example.answer)).toEqual([]);
+      if (status !== 204 && status !== 303) expect(misfits(answer, example.answer)).toEqual([]);
       if (body) expect(misfits(body, example.body)).toEqual([]);
       expect(media === undefined || typeof example.answer === "string").toBe(true);
     },
@@ -88,6 +88,7 @@ describe("the OpenAPI document", () => {
 test("every route accepts its example and answers as its schema says", async () => {
   const things = await makeThings(api);
   for (const route of inOrder) {
+    if (ofProvider.has(route.key)) continue;
     for (const path of [route.path, ...route.aliases]) {
       const { status, text } = await sendExample(api, exampleOf(route, things, path));
       const shown = status === route.status ? "" : text;

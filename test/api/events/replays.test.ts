@@ -104,7 +104,11 @@ describe("/v2/replays", () => {
     [{ rate: REPLAY_RATE_MAX + 1 }, 400, "at /rate"],
     [{ filter: { event: "" } }, 400, "at /filter/event"],
     [{ filter: { evnt: "Refund" } }, 400, 'Unknown key "evnt" at /filter, did you mean event?'],
-    [{ filter: { messageId: "m" } }, 400, "Unknown key at /filter, expected one of type"],
+    [
+      { filter: { messageId: "m" } },
+      400,
+      'Unknown key "messageId" at /filter, did you mean messageIds?',
+    ],
     [{ sourceid: "a" }, 400, 'Unknown key "sourceid", did you mean sourceId?'],
     [{ filter: { type: "x".repeat(5_000) } }, 400, "at /filter/type"],
     [{ sourceId: "unknown" }, 404, "Source not found"],

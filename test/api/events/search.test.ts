@@ -40,6 +40,27 @@ describe("GET /v2/events/search", () => {
     ]);
   });
 
+  test("finds events that were refused at ingestion, with the reason, and no outcome", async () => {
+    const refuse = (json: string, messageId?: Uint8Array) =>
+      api.append({
+        ...{ format: "json", type: "track", receivedAt: Date.now(), sourceId: source },
+        ...{ clientAddress: "", messageId, sentAt: undefined, json: Buffer.from(json) },
+        refused: "Expected an event type",
+      });
+    await refuse('{"messageId":"mine","type":"no","userId":"bad"}');
+    await refuse("[1]", new Uint8Array(16));
+    const { events } = await search({ refused: "true" });
+    expect(events).toMatchObject([
+      { event: { value: [1] }, refused: "Expected an event type", outcomes: [] },
+      { event: { type: "no", userId: "bad" }, messageId: "mine", outcomes: [] },
+    ]);
+    expect((await search({ messageId: "mine" })).events).toEqual([events[1]]);
+    expect((await search({ userId: "bad" })).events).toEqual([events[1]]);
+    const others = (await search({ refused: "false" })).events;
+    expect(others).toHaveLength(5);
+    expect(others.some((it: object) => "refused" in it)).toBe(false);
+  });
+
   test("finds nothing of another workspace", async () => {
     const other = await api.catalog.workspaces.create("Other");
     const token = await api.tokenWith(["events:read"], other.id);
@@ -76,7 +97,8 @@ describe("GET /v2/events/search", () => {
     ];
     const wrong = [
       ...[
-        "messageId=x",
+        "messageId=",
+        "refused=perhaps",
         "userId=",
         "limit=0",
         "limit=1000",
@@ -98,6 +120,7 @@ describe("GET /v2/events/search", () => {
       pipeline: {
         current: async () => {},
         search: () => new Promise((resolve) => waiting.push(resolve)),
+        outcomes: async () => [],
       } as unknown as ApiDeps["pipeline"],
     });
     const ask = () => held.send("GET", "/v2/events/search");
@@ -112,5 +135,93 @@ describe("GET /v2/events/search", () => {
     waiting[0]!({ events: [], reachedAt: undefined });
     expect((await again).status).toBe(200);
     await held.stop();
+  });
+});
+
+describe("a search by content and outcome", () => {
+  let refused: any;
+  let shop: string;
+  beforeAll(async () => {
+    // Refuses the events of one user.
+    const receiver = Bun.serve({
+      hostname: "127.0.0.1",
+      port: 0,
+      fetch: async (request) =>
+        new Response(null, { status: (await request.text()).includes("bad user") ? 400 : 200 }),
+    });
+    receiver.unref();
+    const config = { webhookUrl: receiver.url.href };
+    const make = async (path: string, body: object) =>
+      (await api.send("POST", path, { body })).body;
+    shop = (await make("/v2/sources", { name: "Shop" })).source.id;
+    await api.page(shop, "name=Early&userId=bob");
+    refused = (await make("/v2/destinations", { name: "D", type: "webhook", config })).destination;
+    await make("/v2/connections", { sourceId: shop, destinationId: refused.id });
+    await api.page(shop, "name=Fine&userId=bob&properties.plan=pro&properties.seats=5");
+    await api.page(shop, "name=Lost&userId=bad%20user&properties.plan=free");
+    const settled = async () => {
+      const { events } = await search({ sourceId: shop });
+      return events.every(({ outcomes }: any) => outcomes[0]?.outcome !== "in-flight");
+    };
+    while (!(await settled())) await Bun.sleep(10);
+  });
+  const names = async (query: Record<string, string>) =>
+    (await search({ sourceId: shop, ...query })).events.map(({ event }: any) => event.name);
+
+  test("tells what became of each event at each destination", async () => {
+    const { events } = await search({ sourceId: shop });
+    const outcomes = events.map((it: any) => [it.event.name, it.outcomes]);
+    const { deadLetters } = (await api.send("GET", "/v2/dead-letters")).body;
+    const { id, reason } = deadLetters.at(-1);
+    const destinationId = refused.id;
+    expect(outcomes).toEqual([
+      ["Lost", [{ destinationId, outcome: "dead-letter", deadLetterId: id, reason }]],
+      ["Fine", [{ destinationId, outcome: "settled" }]],
+      ["Early", [{ destinationId, outcome: "not-connected" }]],
+    ]);
+    expect(await names({ outcome: "dead-letter" })).toEqual(["Lost"]);
+    expect(await names({ outcome: "settled", destinationId })).toEqual(["Fine"]);
+    expect(await names({ outcome: "settled", destinationId: "another" })).toEqual([]);
+  });
+
+  test("finds events by the value of a property and by any text", async () => {
+    expect(await names({ property: "properties.plan=pro" })).toEqual(["Fine"]);
+    expect(await names({ property: "properties.seats=5" })).toEqual(["Fine"]);
+    expect(await names({ property: "properties.plan=" })).toEqual([]);
+    expect(await names({ property: "properties=5" })).toEqual([]);
+    expect(await names({ text: "BAD user" })).toEqual(["Lost"]);
+    expect(await names({ text: '"plan":"free"' })).toEqual([]);
+    expect(await names({ text: "bob", property: "name=Early" })).toEqual(["Early"]);
+    const { status } = await api.send("GET", "/v2/events/search?property=plan");
+    expect(status).toBe(400);
+  });
+
+  test("is exported as lines of JSON", async () => {
+    const path = `/v2/events/search/export?sourceId=${shop}&outcome=dead-letter`;
+    const { text, headers } = await api.send("GET", path);
+    expect(headers.get("content-type")).toContain("application/x-ndjson");
+    const lines = text
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(lines).toEqual((await search({ sourceId: shop, outcome: "dead-letter" })).events);
+  });
+
+  test("feeds a replay, by its events and by its filter", async () => {
+    const { events } = await search({ sourceId: shop });
+    const ids = events.map(({ messageId }: any) => messageId);
+    const replayed = async (filter: object) => {
+      const from = new Date(Date.now() - 3_600_000).toISOString();
+      const body = { destinationId: refused.id, from, filter };
+      const { replay } = (await api.send("POST", "/v2/replays", { body })).body;
+      const read = async () => (await api.send("GET", `/v2/replays/${replay.id}`)).body.replay;
+      let now = await read();
+      for (; now.state === "running"; now = await read()) await Bun.sleep(10);
+      return now.counts.done;
+    };
+    expect(await replayed({ messageIds: [ids[1].toUpperCase()] })).toBe(1);
+    expect(await replayed({ messageIds: ids.slice(1) })).toBe(2);
+    expect(await replayed({ property: "properties.plan=pro" })).toBe(1);
+    expect(await replayed({ text: "nowhere" })).toBe(0);
   });
 });

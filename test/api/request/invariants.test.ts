@@ -82,7 +82,7 @@ describe("a handler that breaks an invariant of responses rejects:", () => {
   };
 
   test("a status that is neither the route's nor an error's", async () => {
-    const invariant = "A route answers its own status or one of the table of errors";
+    const invariant = "A route answers its own status, 304 or one of the table of errors";
     await expect(answers(200, jsonResponse({}, 202))).rejects.toThrow(invariant);
     await expect(answers(200, jsonResponse({}, 302))).rejects.toThrow(invariant);
     expect((await answers(200, jsonResponse({}, 503))).status).toBe(503);

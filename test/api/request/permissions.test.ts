@@ -7,6 +7,7 @@ import {
   exampleOf,
   inOrder,
   makeThings,
+  ofProvider,
   type Request,
   sendExample,
   type Things,
@@ -41,6 +42,7 @@ const needs: Record<ClientKey | DocsKey, Permission[] | "open"> = {
   "GET /docs/guide/{page}/{subpage}": [],
   "POST /transformations": ["transformations:create-delete"],
   "GET /transformations": [],
+  "GET /v2/code": [],
   "GET /transformations/{id}": [],
   "POST /transformations/{id}": edit,
   "DELETE /transformations/{id}": ["transformations:create-delete"],
@@ -62,7 +64,12 @@ const needs: Record<ClientKey | DocsKey, Permission[] | "open"> = {
   "POST /transformations/publish": [...edit, ...libraries],
   "POST /transformations/libraries/test": [...edit, ...libraries],
   "POST /transformations/tests/run": edit,
+  "GET /v2/logs": events,
   "POST /v2/run": [...edit, ...libraries],
+  "GET /v2/transformations/{id}/test-cases": [],
+  "POST /v2/transformations/{id}/test-cases": edit,
+  "PUT /v2/transformations/{id}/test-cases/{caseId}": edit,
+  "DELETE /v2/transformations/{id}/test-cases/{caseId}": edit,
   "GET /v2/sources": admin,
   "POST /v2/sources": admin,
   "GET /v2/sources/{id}": admin,
@@ -83,6 +90,7 @@ const needs: Record<ClientKey | DocsKey, Permission[] | "open"> = {
   "PUT /v2/destinations/{id}": admin,
   "DELETE /v2/destinations/{id}": admin,
   "POST /v2/destinations/{id}/test": admin,
+  "POST /v2/destinations/test": admin,
   "GET /v2/destinations/{id}/transformation": [],
   "PUT /v2/destinations/{id}/transformation": connect,
   "DELETE /v2/destinations/{id}/transformation": connect,
@@ -103,17 +111,42 @@ const needs: Record<ClientKey | DocsKey, Permission[] | "open"> = {
   "POST /v2/session": "open",
   "GET /v2/session": [],
   "DELETE /v2/session": "open",
+  "GET /v2/sign-in": "open",
+  "GET /v2/session/oidc": "open",
+  "GET /v2/session/oidc/callback": "open",
+  "POST /v2/session/oidc/logout": "open",
   "GET /v2/credentials": admin,
   "POST /v2/credentials": admin,
   "DELETE /v2/credentials/{id}": admin,
   "GET /v2/dead-letters": events,
   "GET /v2/suspensions": events,
+  "GET /v2/metrics": ["events:read"],
+  "GET /v2/metrics/totals": ["events:read"],
+  "GET /v2/alerts": events,
+  "GET /v2/alerts/rules": admin,
+  "POST /v2/alerts/rules": admin,
+  "GET /v2/alerts/rules/{id}": admin,
+  "PUT /v2/alerts/rules/{id}": admin,
+  "DELETE /v2/alerts/rules/{id}": admin,
+  "GET /v2/alerts/receivers": admin,
+  "POST /v2/alerts/receivers": admin,
+  "GET /v2/alerts/receivers/{id}": admin,
+  "PUT /v2/alerts/receivers/{id}": admin,
+  "DELETE /v2/alerts/receivers/{id}": admin,
+  "POST /v2/alerts/receivers/{id}/test": admin,
   "GET /v2/overview": events,
+  "GET /v2/status/destinations": events,
+  "GET /v2/status/destinations/{id}": events,
+  "GET /v2/status/sources": events,
+  "GET /v2/status/connections": events,
+  "GET /v2/status/names": events,
   "GET /v2/system": admin,
   "GET /v2/cluster": admin,
   "GET /v2/destinations/{id}/history": events,
+  "GET /v2/destinations/{id}/failure": events,
   "GET /v2/dead-letters/{id}": events,
   "GET /v2/dead-letter-groups": events,
+  "GET /v2/dead-letter-groups/{id}": events,
   "POST /v2/dead-letters/replay": replay,
   "POST /v2/dead-letters/purge": replay,
   "GET /v2/replays": ["events:read"],
@@ -121,7 +154,11 @@ const needs: Record<ClientKey | DocsKey, Permission[] | "open"> = {
   "GET /v2/replays/{id}": ["events:read"],
   "POST /v2/replays/{id}/cancel": ["events:replay"],
   "GET /v2/events": events,
+  "GET /v2/events/recent": events,
   "GET /v2/events/search": events,
+  "GET /v2/events/search/export": events,
+  "GET /v2/audit": ["audit:read"],
+  "GET /v2/audit/export": ["audit:read"],
   "GET /v2/workspace": [],
   "GET /v2/destination-types": [],
   "GET /v2/accounts": [],
@@ -159,7 +196,11 @@ async function tokenWith(granted: readonly Permission[]): Promise<string> {
   return token;
 }
 
-const without = (...lacking: Permission[]) => permissions.filter((it) => !lacking.includes(it));
+/** All permissions but these, and but those that include one of these. */
+function without(...lacking: Permission[]): Permission[] {
+  const including = lacking.includes("audit:read") ? admin : [];
+  return permissions.filter((it) => ![...lacking, ...including].includes(it));
+}
 
 test("the table of permissions has every route", () => {
   expect(Object.keys(needs).sort()).toEqual(routes.map(({ key }) => key).sort());
@@ -304,13 +345,14 @@ describe("a token without a permission", () => {
 /** Everything of a workspace that its routes show; uses of tokens move by themselves. */
 async function view(token: string): Promise<unknown[]> {
   const seen: unknown[] = [];
-  for (const { method, path, media } of routes) {
+  for (const { method, path, media, status } of routes) {
+    if (status === 303) continue;
     if (method !== "GET" || path.includes("{") || media || !/^\/(v2|tr|li)/.test(path)) continue;
     // Figures move by themselves.
-    if (path === "/v2/system") continue;
+    if (path === "/v2/system" || path.startsWith("/v2/metrics")) continue;
     const { text } = await api.send("GET", path, { token });
     const body = JSON.parse(text, (key, value) =>
-      key === "rates" || key === "receivedPerSecond" ? undefined : value,
+      ["rates", "receivedPerSecond", "asOf"].includes(key) ? undefined : value,
     );
     for (const item of body.tokens ?? []) delete item.lastUsedAt;
     seen.push(body);
@@ -359,7 +401,9 @@ describe("another workspace", () => {
     const before = JSON.stringify([await view(api.token), await view(stranger)]);
     let mixed = 0;
     for (const { route, path } of cells(routes)) {
-      const sent = JSON.stringify(exampleOf(route, things, path));
+      const sent = JSON.stringify(exampleOf(route, things, path))
+        // The id of a group contains the id of its destination.
+        .replace(things.deadLetterGroup, "");
       const named = (Object.keys(things) as (keyof Things)[]).filter((it) =>
         sent.includes(things[it]),
       );
@@ -377,6 +421,7 @@ describe("another workspace", () => {
 
 test("a token with exactly the permissions of a route may use it", async () => {
   for (const { route, path } of cells(inOrder)) {
+    if (ofProvider.has(route.key)) continue;
     const needed = neededBy(route);
     const token = needed === "open" ? null : await tokenWith(needed);
     const { status, text } = await sendExample(api, exampleOf(route, things, path), { token });

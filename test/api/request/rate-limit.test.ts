@@ -85,6 +85,7 @@ test("large bodies are parsed in different iterations of the event loop, those o
     });
     const deps: RouteDeps = Object.assign(Object.create(null), {
       hosts: [],
+      clientOf: () => "",
       logger: { info() {} },
       starting: () => undefined,
       limiters,
@@ -137,6 +138,8 @@ test("a body of a route without code or events is small", async () => {
     "POST /transformations/tests/run",
     "POST /transformations/{id}",
     "POST /v2/run",
+    "POST /v2/transformations/{id}/test-cases",
+    "PUT /v2/transformations/{id}/test-cases/{caseId}",
   ]);
   await api.stop();
 });

@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { type TSchema, Type } from "@sinclair/typebox";
 import { FAULTS_WALKED_MAX, QUERY_PARAMETERS_MAX } from "../../../src/api/limits.ts";
 import { expectShape, readQuery } from "../../../src/api/request/validation.ts";
+import { routes } from "../../../src/api/route-table.ts";
 import { strict } from "../../../src/api/schema/common.ts";
 import { ApiError } from "../../../src/errors.ts";
 import { DETAILS_MAX } from "../../../src/settings/limits.ts";
@@ -83,4 +84,22 @@ test("a query with too many parameters is refused before they are compared", () 
   expect(refusalOf(() => readQuery(schema, query(QUERY_PARAMETERS_MAX))).message).toStartWith(
     "Expected the parameter page",
   );
+});
+
+test("every choice of every query parameter is taken, in any case", () => {
+  let choices = 0;
+  for (const { key, query } of routes) {
+    for (const [name, property] of Object.entries<TSchema>(query.properties)) {
+      for (const { const: choice } of property.anyOf ?? []) {
+        if (typeof choice !== "string") continue;
+        const schema = Type.Object({ [name]: property });
+        for (const sent of [choice, choice.toUpperCase(), choice.toLowerCase()]) {
+          const read = readQuery(schema, `/?${name}=${encodeURIComponent(sent)}`);
+          expect([key, name, read[name]]).toEqual([key, name, choice]);
+        }
+        choices++;
+      }
+    }
+  }
+  expect(choices).toBeGreaterThan(20);
 });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { CONNECTION_TESTS_OF_WORKSPACE_MAX } from "../../../src/settings/limits.ts";
 import { RawSink } from "../../egress/sink.ts";
 import { startApi, type TestApi } from "../_setup.ts";
@@ -31,7 +31,7 @@ test("a connection test answers each step with its time, and the message of the 
   const reached = [step("resolve"), step("connect")];
   expect(good.body).toEqual({ ok: true, steps: [...reached, step("write")] });
   const closed = await tried(await webhook(`${server.url.href}closed`));
-  const message = "The receiver answered 401";
+  const message = "HTTP 401 from receiver";
   const failed = { ...step("write"), ok: false, message };
   expect(closed.body).toEqual({ ok: false, steps: [...reached, failed] });
   expect(events.map(({ event }) => event)).toEqual(["Connection test", "Connection test"]);
@@ -73,4 +73,65 @@ test("a workspace has few tests at once, and each releases its permit", async ()
   expect([again.status, again.body.ok]).toEqual([200, false]);
   expect(again.body.steps.at(-1)).toMatchObject({ step: "write", ok: false });
   silent.close();
+});
+
+describe("settings that are not saved", () => {
+  const sent: (string | null)[] = [];
+  const server = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    fetch(request) {
+      sent.push(request.headers.get("x-api-key"));
+      return new Response();
+    },
+  });
+  const { url: webhookUrl } = server;
+  afterAll(() => server.stop(true));
+  const tryOut = (body: object) => api.send("POST", "/v2/destinations/test", { body });
+
+  test("are tried out, and nothing is stored", async () => {
+    const { total } = (await api.send("GET", "/v2/destinations")).body.paging;
+    const { status, body } = await tryOut({ type: "Webhook", config: { webhookUrl } });
+    expect([status, body.ok]).toEqual([200, true]);
+    expect((await api.send("GET", "/v2/destinations")).body.paging.total).toBe(total);
+  });
+
+  test("are refused like those of a new destination, each fault at its path", async () => {
+    for (const config of [{ webhookUrl: "no" }, { webhookUrl, batchSize: 0 }, { other: 1 }]) {
+      const body = { name: "Hook", type: "webhook", config };
+      const created = await api.send("POST", "/v2/destinations", { body });
+      const { status, body: answer } = await tryOut({ type: "webhook", config });
+      expect([status, answer]).toEqual([400, created.body]);
+      expect(answer.details[0].path).toMatch(/^\/config/);
+    }
+    const missing = await tryOut({ type: "s3", config: {} });
+    expect(missing.body.details.map(({ path }: { path: string }) => path)).toContain(
+      "/config/bucket",
+    );
+    expect((await tryOut({ type: "pigeon", config: {} })).body.details[0].path).toBe("/type");
+  });
+
+  test("use the stored secrets of a destination, and send them to no other host", async () => {
+    const headers = [{ from: "X-Api-Key", to: "stored" }];
+    const destinationId = await webhook(webhookUrl.href, { headers });
+    const blank = [{ from: "X-Api-Key", to: "" }];
+    const same = { type: "webhook", destinationId, config: { webhookUrl, headers: blank } };
+    sent.length = 0;
+    expect((await tryOut(same)).body.ok).toBe(true);
+    expect(sent).toEqual(["stored"]);
+    const moved = { webhookUrl: "http://127.0.0.1:9/", headers: blank };
+    const refused = await tryOut({ ...same, config: moved });
+    expect(refused.status).toBe(400);
+    expect(refused.body.details[0].path).toBe("/config/headers/0/to");
+    const otherType = await tryOut({ ...same, type: "file", config: { path: "a.jsonl" } });
+    expect(otherType.body.details[0].path).toBe("/type");
+    const unknown = await tryOut({ ...same, destinationId: "unknown" });
+    expect(unknown.status).toBe(404);
+    // A destination of another workspace is unknown.
+    const other = await api.catalog.workspaces.create("Other");
+    const token = await api.tokenWith(["workspace:admin"], other.id);
+    const foreign = await api.send("POST", "/v2/destinations/test", { body: same, token });
+    expect(foreign.status).toBe(404);
+    expect(sent).toHaveLength(1);
+  });
 });

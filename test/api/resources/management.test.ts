@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { DEDUP_SECONDS_MAX, SOURCE_ORIGINS_MAX } from "../../../src/settings/limits.ts";
 import { startApi, type TestApi } from "../_setup.ts";
 
 let api: TestApi;
@@ -22,6 +23,9 @@ describe("/v2/sources", () => {
       writeKey: expect.any(String),
       enabled: true,
       config: {},
+      settings: {
+        ...{ geoEnrichment: false, ip: "keep", bots: "keep", allowedOrigins: [], dedupSeconds: 0 },
+      },
       createdAt: expect.any(String),
       updatedAt: source.createdAt,
     });
@@ -41,6 +45,46 @@ describe("/v2/sources", () => {
     const deleted = await api.send("DELETE", `/v2/sources/${source.id}`);
     expect([deleted.status, deleted.text]).toEqual([204, ""]);
     expect((await api.send("DELETE", `/v2/sources/${source.id}`)).status).toBe(404);
+  });
+
+  test("have settings, of which a change leaves the others", async () => {
+    const settings = { ip: "truncate" as const, allowedOrigins: ["https://*.example.com"] };
+    const body = { name: "Settings", config: { bots: 1 }, settings };
+    const { source } = await api.client.call("POST /v2/sources", { body });
+    const all = { geoEnrichment: false, bots: "keep", dedupSeconds: 0 };
+    expect(source.settings as object).toEqual({ ...all, ...settings });
+    const params = { id: source.id };
+    const change = { settings: { bots: "drop" as const } };
+    const changed = await api.client.call("PUT /v2/sources/{id}", { params, body: change });
+    expect(changed.source.settings as object).toEqual({ ...all, ...settings, ...change.settings });
+    expect(changed.source.config).toEqual({ bots: 1 });
+    const named = await api.client.call("PUT /v2/sources/{id}", { params, body: { name: "N" } });
+    expect(named.source.settings).toEqual(changed.source.settings);
+  });
+
+  test.each([
+    [{ ip: "hide" }, "/settings/ip"],
+    [{ bots: true }, "/settings/bots"],
+    [{ geoEnrichment: "yes" }, "/settings/geoEnrichment"],
+    [{ allowedOrigins: ["example.com"] }, "/settings/allowedOrigins/0"],
+    [
+      { allowedOrigins: Array(SOURCE_ORIGINS_MAX + 1).fill("https://a.b") },
+      "/settings/allowedOrigins",
+    ],
+    [{ dedupSeconds: -1 }, "/settings/dedupSeconds"],
+    [{ dedupSeconds: 1.5 }, "/settings/dedupSeconds"],
+    [{ dedupSeconds: DEDUP_SECONDS_MAX + 1 }, "/settings/dedupSeconds"],
+    [{ dedup: 5 }, "/settings"],
+  ])("refuse the settings %j at %s", async (settings, path) => {
+    const refused = api.client.call("POST /v2/sources", {
+      body: { name: "S", settings: settings as never },
+    });
+    const error = (await refused.catch((thrown) => thrown)) as {
+      status: number;
+      details: object[];
+    };
+    expect(error).toMatchObject({ status: 400 });
+    expect(JSON.stringify(error.details)).toContain(`"${path}"`);
   });
 
   test("are listed in pages that name the next page", async () => {
@@ -63,6 +107,24 @@ describe("/v2/sources", () => {
 });
 
 describe("/v2/destinations", () => {
+  test("keep the consents that a destination needs until others are sent", async () => {
+    const create = (consentIds?: string[]) =>
+      api.client.call("POST /v2/destinations", {
+        body: { name: "Ads", type: "webhook", config: webhook, ...(consentIds && { consentIds }) },
+      });
+    expect((await create()).destination).not.toHaveProperty("consentIds");
+    const { destination } = await create(["ads", "c2"]);
+    expect(destination.consentIds).toEqual(["ads", "c2"]);
+    const params = { id: destination.id };
+    const change = (body: object) => api.client.call("PUT /v2/destinations/{id}", { params, body });
+    expect((await change({ name: "Two" })).destination.consentIds).toEqual(["ads", "c2"]);
+    expect((await change({ consentIds: [] })).destination.consentIds).toEqual([]);
+    const { status } = await api.send("PUT", `/v2/destinations/${destination.id}`, {
+      body: { consentIds: [""] },
+    });
+    expect(status).toBe(400);
+  });
+
   const put = (id: string, body: unknown) => api.send("PUT", `/v2/destinations/${id}`, { body });
   const stored = (id: string) => api.catalog.destinations.get(api.workspaceId, id).config;
 
@@ -81,6 +143,7 @@ describe("/v2/destinations", () => {
       type: "webhook",
       enabled: true,
       config: webhook,
+      secretsSet: ["/secret"],
       createdAt: expect.any(String),
       updatedAt: destination.createdAt,
     });

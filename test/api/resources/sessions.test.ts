@@ -49,7 +49,7 @@ test("a token signs a browser in with the token's permissions, and the browser s
   expect(body.session).toEqual({
     token: { id: expect.any(String), name: "test" },
     workspace: { id: api.workspaceId, name: "Acme" },
-    permissions: ["workspace:admin"],
+    permissions: ["workspace:admin", "audit:read"],
     expiresAt: expect.any(String),
   });
   expect((await api.send("GET", "/v2/session", browser(cookie))).body).toEqual(body);

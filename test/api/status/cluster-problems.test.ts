@@ -18,6 +18,7 @@ const cluster = fc
     runsAt: fc.array(fc.option(fc.constantFrom(...IDS)), { minLength: 4, maxLength: 4 }),
     listed: fc.option(fc.subarray(IDS)),
     answering: fc.subarray(IDS),
+    heard: fc.subarray(IDS),
     isBusWorking: fc.boolean(),
   })
   .map((it) => {
@@ -33,22 +34,27 @@ const cluster = fc
     return {
       runsAt,
       health,
+      heard: new Set(it.heard),
       isBusWorking: it.isBusWorking,
       problems: problemsOf({
         name: "p",
         members: it.listed?.map(member),
         partitions: PARTITIONS.map((partition) => ({ partition, node: it.owners[partition]! })),
         health,
+        heard: new Set(it.heard),
         unasked: it.isBusWorking ? undefined : "p.nodes is not written",
       }),
     };
   });
 
-test("no problem contradicts an answer, and none blames nodes while they cannot be asked", () => {
-  const property = fc.property(cluster, ({ runsAt, health, isBusWorking, problems }) => {
+test("no problem contradicts an answer or a message, and none blames nodes while they cannot be asked", () => {
+  const property = fc.property(cluster, ({ runsAt, health, heard, isBusWorking, problems }) => {
     for (const problem of problems) {
       const silent = /^Node (\w) does not answer$/.exec(problem)?.[1];
-      if (silent !== undefined) expect([isBusWorking, health.has(silent)]).toEqual([true, false]);
+      if (silent !== undefined) {
+        const isThere = health.has(silent) || heard.has(silent);
+        expect([isBusWorking, isThere]).toEqual([true, false]);
+      }
       const stopped = /^Partitions? ([\d, ]+) runs? at no node/.exec(problem)?.[1];
       for (const partition of stopped?.split(", ").map(Number) ?? []) {
         expect(isBusWorking).toBe(true);
@@ -67,13 +73,29 @@ test("a partition whose owner has gone and that no node runs is named with its l
     { partition: 0, node: "gone" },
     { partition: 1, node: "gone" },
   ];
-  expect(problemsOf({ name: "p", members, partitions, health, unasked: undefined })).toEqual([
-    "Partition 1 runs at no node: the last was gone",
-  ]);
+  const heard = new Set<string>();
+  expect(problemsOf({ name: "p", members, partitions, health, heard, unasked: undefined })).toEqual(
+    ["Partition 1 runs at no node: the last was gone"],
+  );
   expect(
-    problemsOf({ name: "p", members: undefined, partitions, health, unasked: "p.nodes is away" }),
+    problemsOf({
+      ...{ name: "p", members: undefined, partitions, health, heard },
+      unasked: "p.nodes is away",
+    }),
   ).toEqual([
     "The coordinator of the group p does not answer who its members are",
     "p.nodes is away",
+  ]);
+});
+
+test("a node whose answers come late and that is heard is not reported as silent", () => {
+  const members = ["a", "b", "c"].map((id) => {
+    return { id, version: "1", controlPlaneUrl: "", partitions: [] };
+  });
+  const health = new Map([["a", { troubles: [], warnings: [], running: [] }]]);
+  const facts = { name: "p", members, partitions: [], health, unasked: undefined };
+  expect(problemsOf({ ...facts, heard: new Set(["b"]) })).toEqual([
+    "Node c does not answer",
+    "The report of node b is missing here: an answer over the brokers takes too long",
   ]);
 });

@@ -12,7 +12,11 @@ describe("APIs of three nodes", () => {
   const log = new MemoryLog({ delayMs: () => Math.random() * 5 });
   let nodes: [TestApi, TestApi, TestApi];
   beforeAll(async () => {
-    nodes = await Promise.all([startApi({}, log), startApi({}, log), startApi({}, log)]);
+    nodes = await Promise.all([
+      startApi({}, { order: log }),
+      startApi({}, { order: log }),
+      startApi({}, { order: log }),
+    ]);
   });
   afterAll(() => Promise.all(nodes.map((node) => node.stop())));
 
@@ -78,7 +82,7 @@ describe("the state of lanes and guests", () => {
         const others = createNodeRpc({
           ...{ bus, node: expected[at]!, expected: () => expected, answerMsMax: 300_000 },
         });
-        return startApi({ others, suspensions: () => suspended[at]! }, log);
+        return startApi({ others, suspensions: () => suspended[at]! }, { order: log });
       }),
     );
   });

@@ -114,6 +114,40 @@ if (clickhouseMissing === undefined) {
 }
 
 describeReal("tables of ClickHouse", () => {
+  test("have a row for each user with the latest traits", async () => {
+    const config = configOf();
+    const open = opened(config);
+    const identify = (n: number, userId: string, traits: object) =>
+      outgoing({
+        ...{ type: "identify", messageId: `m${n}`, userId, traits },
+        receivedAt: `2026-01-02T03:04:0${n}.000Z`,
+      });
+    await open.deliver(
+      [identify(1, "u1", { plan: "free", city: "Bonn" }), identify(2, "u1", { plan: "pro" })],
+      signal,
+    );
+    await open.deliver(
+      [identify(4, "u2", { plan: "free" }), identify(5, "u1", { age: 5 })],
+      signal,
+    );
+    const [one, two] = await rowsOf(config.database, "users");
+    expect(one).toMatchObject({ id: "u1", plan: "pro", city: "Bonn", age: 5 });
+    expect(two).toMatchObject({ id: "u2", plan: "free" });
+    expect(await rowsOf(config.database, "users")).toHaveLength(2);
+  });
+
+  test("of users that somebody else made are left alone", async () => {
+    const config = configOf();
+    await server.ask(`create database ${config.database}`);
+    await server.ask(
+      `create table ${config.database}.users (id String, email String) engine = ReplacingMergeTree order by id`,
+    );
+    const event = outgoing({ type: "identify", messageId: "m", userId: "u", traits: { a: 1 } });
+    expect(await opened(config).deliver([event], signal)).toEqual({ kind: "delivered" });
+    expect(await rowsOf(config.database, "users")).toEqual([]);
+    expect(await rowsOf(config.database, "identifies")).toHaveLength(1);
+  });
+
   test("have RudderStack's columns and one for each property", async () => {
     const config = configOf();
     const event = {

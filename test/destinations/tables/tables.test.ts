@@ -30,6 +30,39 @@ const input = { messageId: "input", receivedAt: Date.parse("2026-01-01T00:00:00Z
 const raw = (value: unknown) => rawRow(outgoing(value, input), 0, "events");
 const rows = (value: unknown) => rowsOf(outgoing(value, input), 0, names, () => false);
 
+describe("rows of users", () => {
+  const identify = (over: object) => ({
+    ...{ type: "identify", messageId: "m1", userId: "u1", anonymousId: "a1", channel: "web" },
+    ...over,
+  });
+  const rowsWithUser = (value: unknown) =>
+    rowsOf(outgoing(value, input), 0, names, (table) => table === "users");
+
+  test("have the user's id, and traits of the event and of its context", () => {
+    const context = { traits: { plan: "pro", city: "Bonn" }, locale: "de" };
+    const [event, user, ...more] = rowsWithUser(identify({ traits: { plan: "pro" }, context }));
+    expect(more).toEqual([]);
+    expect(event!.cells).toMatchObject({ id: "m1", user_id: "u1", plan: "pro", city: "Bonn" });
+    expect({ ...user!.cells }).toEqual({
+      ...{ id: "u1", received_at: "2026-01-01T00:00:00.000Z", plan: "pro", city: "Bonn" },
+      ...{ context_locale: "de", context_traits_plan: "pro", context_traits_city: "Bonn" },
+    });
+    expect([user!.table, user!.isOwnOnly]).toEqual(["users", true]);
+  });
+
+  test("are made of identify events with a usable userId alone", () => {
+    expect(rowsWithUser(identify({ userId: "" }))).toHaveLength(1);
+    expect(rowsWithUser(identify({ userId: ["u"] }))).toHaveLength(1);
+    expect(rowsWithUser(identify({ userId: "\0" }))).toHaveLength(1);
+    expect(rowsWithUser(identify({ userId: "u".repeat(MESSAGE_ID_BYTES_MAX + 1) }))).toHaveLength(
+      1,
+    );
+    expect(rowsWithUser(identify({ userId: 5 }))[1]!.cells.id).toBe("5");
+    expect(rowsWithUser(identify({ type: "group", groupId: "g" }))).toHaveLength(1);
+    expect(rows(identify({}))).toHaveLength(1);
+  });
+});
+
 describe("names", () => {
   // From the comments and tests of RudderStack's own warehouse.
   test.each([
@@ -262,6 +295,26 @@ describe("tables", () => {
     });
   });
 
+  test("values whose keys give the same path are kept side by side", () => {
+    const columns: TableColumns = new Map();
+    const [record] = place(
+      columns,
+      page("m", { a: { b_c: 1 }, a_b: { c: 2 }, a_b_c: 3, aB_c: 4, "a b c": 5 }),
+    );
+    expect(record!.a_b_c).toBe(1);
+    const rest = JSON.parse(record![restColumn] as string);
+    expect(rest).toEqual({ a_b_c: 2, a_b_c__2: 3, aB_c: 4, "a b c": 5 });
+  });
+
+  test("a value that fits no column does not replace another one of its name", () => {
+    const columns: TableColumns = new Map();
+    place(columns, page("m", { m: 1 }));
+    for (let n = 0; columns.size < TABLE_COLUMNS_MAX; n++)
+      place(columns, page("m", { [`p${n}`]: 1 }));
+    const [record] = place(columns, page("m", { " m": "text", m: 0 }));
+    expect(JSON.parse(record![restColumn] as string)).toEqual({ m: 0, m__2: "text" });
+  });
+
   const value = fc.oneof(
     ...[
       fc.integer(),
@@ -290,7 +343,13 @@ describe("tables", () => {
           for (const [path, one] of Object.entries(properties)) {
             if (one === null || one === "" || typeof one === "object") continue;
             const name = names.column(path);
-            const there = [record[name], record[names.textColumn(name)], rest[path], rest[name]];
+            const there = [record[name], record[names.textColumn(name)]];
+            for (const [key, kept] of Object.entries(rest)) {
+              const isOfPath = [key, key.replace(/__\d+$/, "")].some((it) =>
+                [path, name].includes(it),
+              );
+              if (isOfPath) there.push(kept as string);
+            }
             expect(there.map(String)).toContain(String(fit(one, { type: "string", sqlType: "" })));
           }
         }

@@ -37,6 +37,14 @@ describe("Standard Webhooks", () => {
     expect(new Set([...all, of(["m", "a"], ["n", "b"])]).size).toBe(5);
   });
 
+  test("a messageId that an SDK chose makes an id that may stand in a header", () => {
+    const ids = ["a\r\nhost: evil", "ü", "a.1", "x".repeat(256), ""].map((messageId) =>
+      requestId([outgoing({}, { messageId })], Buffer.from("{}")),
+    );
+    for (const id of ids) expect(id).toMatch(/^msg_[0-9a-f]{64}$/);
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+
   const base64 = (bytes: number) => Buffer.alloc(bytes, 7).toString("base64");
   test.each([
     { secret: `whsec_${base64(24)}`, bytes: 24 },

@@ -58,8 +58,11 @@ function messagesTable(messages: Message[]): string {
 interface Operation {
   summary: string;
   description: string;
+  tags: string[];
   responses: Record<string, { description: string }>;
 }
+
+const isOfDataPlane = ({ tags }: Operation) => /pixel|sdk/.test(tags[0]!);
 
 export async function errorsPage(): Promise<string> {
   const { paths } = openApiDocument(routes, {
@@ -74,7 +77,7 @@ export async function errorsPage(): Promise<string> {
   );
   const meanings = new Map(
     operations
-      .filter(({ path }) => !path.startsWith("/pixel/"))
+      .filter(({ operation }) => !isOfDataPlane(operation))
       .flatMap(({ operation }) => Object.entries(operation.responses))
       .filter(([status]) => Number(status) >= 400)
       .map(([status, { description }]) => [status, description]),
@@ -83,10 +86,16 @@ export async function errorsPage(): Promise<string> {
   const perRoute = operations.map(({ path, method, operation }) => [
     `\`${method.toUpperCase()} ${path}\``,
     Object.keys(operation.responses).join(", "),
-    path.startsWith("/pixel/") ? "the write key" : operation.description.replace(/Needs /g, ""),
+    isOfDataPlane(operation) ? "the write key" : operation.description.replace(/Needs /g, ""),
   ]);
-  const pixel = operations.find(({ path }) => path === "/pixel/v1/track")!.operation;
-  const pixelCodes = Object.entries(pixel.responses).filter(([status]) => Number(status) >= 400);
+  const codesOf = (path: string) => {
+    const { responses } = operations.find((it) => it.path === path)!.operation;
+    const errors = Object.entries(responses).filter(([status]) => Number(status) >= 400);
+    return table(
+      ["status", "meaning"],
+      errors.map(([status, { description }]) => [status, description]),
+    );
+  };
 
   const files = await sourceFiles();
   const isDataPlane = ({ path }: SourceFile) => /^src\/(ingest|http)\//.test(path);
@@ -101,10 +110,14 @@ never repeats the input. The 429 of a rate and every 503 have \`Retry-After\`.
 
 ## The data plane
 
-${table(
-  ["status", "meaning"],
-  pixelCodes.map(([status, { description }]) => [status, description]),
-)}
+Bodies have \`code\` too, the status as a number.
+
+Pixels:
+
+${codesOf("/pixel/v1/track")}
+Events of SDKs:
+
+${codesOf("/v1/batch")}
 These messages have a fixed text, where \`…\` stands for a value; the other messages of 400 say which parameter is wrong:
 
 ${messagesTable(dataPlane)}

@@ -1,4 +1,5 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
+import { noLogs } from "../../../src/sandbox/batch/batch-logs.ts";
 import { BatchRun, type BatchRunOptions } from "../../../src/sandbox/batch/batch-run.ts";
 import { runBatch } from "../../../src/sandbox/batch/run-batch.ts";
 import { defaultLimits } from "../../../src/sandbox/limits.ts";
@@ -34,7 +35,7 @@ async function run(
   culpritsMax = GUEST_CULPRITS_MAX,
   more: Partial<BatchRunOptions> = {},
 ) {
-  const options = { limits: defaultLimits, logs: false, culpritsMax, bytesMax: 1 << 20 };
+  const options = { limits: defaultLimits, logs: noLogs, culpritsMax, bytesMax: 1 << 20 };
   const one = new BatchRun(program(""), batch(...events), {
     ...options,
     hostFunctions: {},

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { streamList } from "../../response/list-stream.ts";
-import { route } from "../../route.ts";
+import { type ResourceCall, route } from "../../route.ts";
 import {
   Code,
   Description,
@@ -11,12 +11,15 @@ import {
   Success,
 } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
+import { currentCode, revisionState, taggedCode } from "./current-code.ts";
 import { isPublish, PublishFlag } from "./publish-requests.ts";
 import {
   Library,
   LibraryVersion,
+  ListedLibrary,
   libraryAnswer,
   libraryVersionAnswer,
+  listed,
 } from "./revision-answers.ts";
 import { draftQuery, findCode, listCode, listQuery } from "./revision-queries.ts";
 import { versionsQuery, versionsRange } from "./version-list-query.ts";
@@ -44,6 +47,17 @@ const LibraryChange = Type.Object(
   { $id: "LibraryChange", description: "Language and name, when given, must be the library's" },
 );
 
+const current = currentCode("library");
+
+function currentRevision({
+  deps,
+  workspaceId,
+  params: { id, versionId },
+}: ResourceCall<"/{id}/{versionId}", unknown>) {
+  const revision = deps.catalog.code.revision(workspaceId, "library", id, versionId);
+  return revisionState(libraryVersionAnswer(deps, revision));
+}
+
 export const libraryRoutes = [
   route("POST /libraries", {
     summary: "Create a library, and publish it when asked to",
@@ -51,6 +65,7 @@ export const libraryRoutes = [
     needs: ["libraries:edit"],
     query: publishQuery,
     body: NewLibrary,
+    creates: true,
     hasLargeBody: true,
     answer: Library,
     example: {
@@ -68,7 +83,7 @@ export const libraryRoutes = [
         ...(body.externalId && { externalId: body.externalId }),
         caller: request.signal,
       });
-      return libraryAnswer(deps, found);
+      return taggedCode(deps, found.resource, libraryAnswer(deps, found));
     },
   }),
 
@@ -76,12 +91,12 @@ export const libraryRoutes = [
     summary: "List the published libraries, oldest first, or the drafts",
     needs: [],
     query: listQuery,
-    answer: Type.Object({ libraries: Type.Array(Library) }),
+    answer: Type.Object({ libraries: Type.Array(ListedLibrary) }),
     example: { answer: { libraries: [example.library] } },
     handle(call) {
       const { deps, workspaceId, query } = call;
       const found = listCode(deps.catalog.code, workspaceId, "library", query);
-      const answers = found.map((it) => libraryAnswer(deps, it));
+      const answers = found.map((it) => listed(libraryAnswer(deps, it), query.code ?? true));
       return streamList(call, "libraries", answers);
     },
   }),
@@ -91,10 +106,11 @@ export const libraryRoutes = [
     needs: [],
     query: draftQuery,
     answer: Library,
+    current,
     example: { params: { id: example.ids.library }, answer: example.library },
     handle({ deps, workspaceId, params, query }) {
       const found = findCode(deps.catalog.code, workspaceId, "library", params.id, query);
-      return libraryAnswer(deps, found);
+      return taggedCode(deps, found.resource, libraryAnswer(deps, found));
     },
   }),
 
@@ -106,6 +122,7 @@ export const libraryRoutes = [
     body: LibraryChange,
     hasLargeBody: true,
     answer: Library,
+    current,
     example: {
       params: { id: example.ids.library },
       body: { language: "javascript", code: example.library.code },
@@ -121,7 +138,7 @@ export const libraryRoutes = [
         ...(body.description !== undefined && { description: body.description }),
         caller: request.signal,
       });
-      return libraryAnswer(deps, found);
+      return taggedCode(deps, found.resource, libraryAnswer(deps, found));
     },
   }),
 
@@ -129,6 +146,7 @@ export const libraryRoutes = [
     summary: "Delete a library that no published transformation imports; its versions stay",
     needs: ["libraries:edit"],
     answer: Success,
+    current,
     example: { params: { id: example.ids.library }, answer: { success: true } },
     async handle({ deps, workspaceId, params }) {
       await deps.catalog.code.remove(workspaceId, "library", params.id);
@@ -162,11 +180,8 @@ export const libraryRoutes = [
       params: { id: example.ids.library, versionId: example.ids.libraryVersion },
       answer: example.libraryVersion,
     },
-    handle({ deps, workspaceId, params }) {
-      const { id, versionId } = params;
-      const revision = deps.catalog.code.revision(workspaceId, "library", id, versionId);
-      return libraryVersionAnswer(deps, revision);
-    },
+    current: (call) => [currentRevision(call)],
+    handle: (call) => currentRevision(call).now,
   }),
 
   route("PUT /libraries/{id}/external-id", {
@@ -174,6 +189,7 @@ export const libraryRoutes = [
     needs: ["libraries:edit"],
     body: Type.Object({ externalId: ExternalId }),
     answer: Library,
+    current,
     example: {
       params: { id: example.ids.library },
       body: { externalId: "text-tools" },
@@ -181,8 +197,10 @@ export const libraryRoutes = [
     },
     async handle({ deps, workspaceId, params, body }) {
       const { code } = deps.catalog;
-      await code.setExternalId(workspaceId, "library", params.id, body.externalId);
-      return libraryAnswer(deps, code.newestRevision(workspaceId, "library", params.id));
+      return code.setExternalId(workspaceId, "library", params.id, body.externalId, () => {
+        const found = code.newestRevision(workspaceId, "library", params.id);
+        return taggedCode(deps, found.resource, libraryAnswer(deps, found));
+      });
     },
   }),
 ] as const;

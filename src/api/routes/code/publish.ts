@@ -7,16 +7,17 @@ import type {
 import { PUBLISH_ITEMS_MAX } from "../../../settings/limits.ts";
 import { validationError } from "../../request/validation.ts";
 import { jsonResponse } from "../../response/errors.ts";
-import { type ConditionalPermission, route } from "../../route.ts";
+import { type ConditionalPermission, type ResourceCall, route } from "../../route.ts";
 import { Id, TestEvents } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
+import { namedCode } from "./current-code.ts";
 import { TestInput, testInputList } from "./publish-requests.ts";
 import { Warnings } from "./revision-answers.ts";
 import { TestReport, ValidationOutput } from "./test-reports.ts";
 
 /** Routes that publish several revisions at once, or run their tests without publishing them. */
 
-const TestSuite = Type.Object(
+export const TestSuite = Type.Object(
   {
     id: Type.Optional(Type.String({ description: "Its name, when absent" })),
     name: Type.String(),
@@ -93,6 +94,7 @@ export const publishRoutes = [
     hasLargeBody: true,
     answer: Published,
     refusal: Published,
+    current: namedResources,
     example: { body: exampleBody, answer: { published: true } },
     async handle({ deps, workspaceId, body, request }) {
       if (isEmpty(body) && body.commitId !== undefined) return { published: true };
@@ -111,6 +113,7 @@ export const publishRoutes = [
     body: Revisions,
     hasLargeBody: true,
     answer: Published,
+    current: namedResources,
     example: { body: exampleBody, answer: { published: true } },
     handle: ({ deps, workspaceId, body, request }): Promise<PublishResult> =>
       deps.publishing.publish(workspaceId, selection(body, request)),
@@ -119,6 +122,7 @@ export const publishRoutes = [
   route("POST /transformations/libraries/test", {
     summary: "Run revisions over test events without publishing them",
     aliases: ["/libraries/test"],
+    audit: "none",
     isLong: true,
     needs: [],
     alsoNeeds: editPermissions,
@@ -150,6 +154,7 @@ export const publishRoutes = [
 
   route("POST /transformations/tests/run", {
     summary: "Run test suites of input and expected output without publishing",
+    audit: "none",
     isLong: true,
     needs: [],
     alsoNeeds: editPermissions,
@@ -175,6 +180,16 @@ export const publishRoutes = [
       deps.publishing.runSuites(workspaceId, selection(body, request)),
   }),
 ] as const;
+
+/** Returns the current state of all code that a publish request names. */
+function namedResources({ deps, workspaceId, body }: ResourceCall<"/", Revisions>) {
+  if (isEmpty(body)) return [];
+  const { transformations, libraries } = items(body);
+  return namedCode(deps, workspaceId, [
+    ...transformations.map(({ versionId }) => ({ kind: "transformation" as const, versionId })),
+    ...libraries.map(({ versionId }) => ({ kind: "library" as const, versionId })),
+  ]);
+}
 
 /**
  * Whether a request has a list of transformations and a list of libraries, and both are empty, as
@@ -219,6 +234,7 @@ function selection(body: Revisions, { signal }: Request): CodeSelection {
   };
 }
 
-function named({ id, ...suite }: Static<typeof TestSuite>): SuiteInput {
+/** Returns a test suite with an id: its name, when the request has none. */
+export function named({ id, ...suite }: Static<typeof TestSuite>): SuiteInput {
   return { ...suite, id: id ?? suite.name };
 }

@@ -32,12 +32,17 @@ const revisionFields = {
   workspaceId: Type.String(),
   imports: Type.Array(Type.String(), { description: "What the code imports, in code order" }),
   isPublished: Type.Boolean({ description: "Whether this revision is the live one" }),
+  wasPublished: Type.Boolean({ description: "Whether this revision is the live one, or once was" }),
   createdBy: Type.Optional(
     Type.String({ description: "Id of the member, or of the service token, that made it" }),
   ),
   createdWith: Type.Optional(Type.String({ description: "Id of the token that made it" })),
   externalId: Type.Optional(Type.String({ description: "Set by PUT …/external-id" })),
 };
+
+const PublishedVersionId = Type.Optional(
+  Type.String({ description: "The revision that is live; absent when none is" }),
+);
 
 export const LinkedDestination = Type.Object(
   { id: Type.String(), name: Type.String(), enabled: Type.Boolean() },
@@ -52,10 +57,17 @@ export const TransformationVersion = Type.Object(
 export const Transformation = Type.Object(
   {
     ...TransformationVersion.properties,
+    publishedVersionId: PublishedVersionId,
     destinations: Type.Optional(Type.Array(LinkedDestination)),
     warnings: Warnings,
   },
   { $id: "Transformation" },
+);
+
+/** An item of a list, which may leave out the code. */
+export const ListedTransformation = Type.Object(
+  { ...Transformation.properties, code: Type.Optional(Type.String()) },
+  { $id: "ListedTransformation" },
 );
 
 export const LibraryVersion = Type.Object(
@@ -67,11 +79,23 @@ export const Library = Type.Object(
   {
     ...revisionFields,
     importName: Type.String({ description: "lodash camelCase of the name" }),
+    publishedVersionId: PublishedVersionId,
     workspace: Type.Object({ id: Type.String(), name: Type.String() }),
     warnings: Warnings,
   },
   { $id: "Library" },
 );
+
+export const ListedLibrary = Type.Object(
+  { ...Library.properties, code: Type.Optional(Type.String()) },
+  { $id: "ListedLibrary" },
+);
+
+/** Returns the item of a list for an answer, without its code unless `hasCode`. */
+export function listed<T extends { code: string }>(answer: T, hasCode: boolean) {
+  const { code, ...rest } = answer;
+  return hasCode ? answer : rest;
+}
 
 /**
  * Warnings from publishing a transformation or library. Absent unless this request has published
@@ -96,7 +120,7 @@ export function transformationAnswer(
   const { catalog } = deps;
   return {
     ...transformationVersionAnswer(deps, revision),
-    ...resourceTimes(catalog, found),
+    ...resourceFields(catalog, found),
     ...(options.destinations && {
       destinations: catalog.code
         .linkedDestinations(resource.workspaceId, resource.id)
@@ -122,7 +146,7 @@ export function libraryAnswer(
   const workspace = catalog.workspaces.get(resource.workspaceId);
   return {
     ...revisionAnswer(deps, revision),
-    ...resourceTimes(catalog, found),
+    ...resourceFields(catalog, found),
     importName: revision.importName ?? "",
     workspace: { id: resource.workspaceId, name: workspace?.name ?? "" },
     ...warningsAnswer(found),
@@ -155,6 +179,7 @@ function revisionAnswer({ catalog, python }: AnswerDeps, revision: Revision) {
     workspaceId,
     imports: published ?? revision.imports ?? importsOf(language, code),
     isPublished,
+    wasPublished: isPublished || catalog.code.history(revision).imports !== undefined,
     ...authorAnswer(revision),
     ...(externalId !== undefined && { externalId }),
   };
@@ -166,9 +191,13 @@ function authorAnswer({ createdBy }: Revision) {
   return { createdBy: memberId ?? tokenId, createdWith: tokenId };
 }
 
-function resourceTimes(catalog: Catalog, { resource, revision }: ResourceRevision) {
-  const { workspaceId, kind, id, newest } = resource;
+function resourceFields(catalog: Catalog, { resource, revision }: ResourceRevision) {
+  const { workspaceId, kind, id, newest, published } = resource;
   const latest =
     newest === revision.versionId ? revision : catalog.code.revision(workspaceId, kind, id, newest);
-  return { createdAt: isoTime(resource.createdAt), updatedAt: isoTime(latest.createdAt) };
+  return {
+    createdAt: isoTime(resource.createdAt),
+    updatedAt: isoTime(latest.createdAt),
+    ...(published !== undefined && { publishedVersionId: published }),
+  };
 }

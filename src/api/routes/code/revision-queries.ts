@@ -15,6 +15,7 @@ export const listQuery = {
   published: Type.Optional(
     Type.Boolean({ default: true, description: "False lists what is not published" }),
   ),
+  code: Type.Optional(Type.Boolean({ default: true, description: "False leaves out the code" })),
   ...hasExternalIdQuery,
 };
 

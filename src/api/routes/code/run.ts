@@ -1,9 +1,12 @@
 import { type Static, Type } from "@sinclair/typebox";
+import { TEST_CASES_MAX } from "../../../catalog/limits.ts";
 import { PUBLISH_ITEMS_MAX, TEST_EVENTS_MAX } from "../../../settings/limits.ts";
 import { validationError } from "../../request/validation.ts";
 import { type ConditionalPermission, route } from "../../route.ts";
 import { AnyObject, Code, Language, Name, strict, TestEvents } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
+import { named, TestSuite } from "./publish.ts";
+import { SuiteResult } from "./test-reports.ts";
 
 /** Routes that run code without saving it. */
 
@@ -21,6 +24,12 @@ const RunBody = Type.Object(
       }),
     ),
     events: Type.Optional(TestEvents),
+    testSuite: Type.Optional(
+      Type.Array(TestSuite, {
+        maxItems: TEST_CASES_MAX,
+        description: "Test cases, which run in addition to `events`",
+      }),
+    ),
     metadata: Type.Optional(
       Type.Array(AnyObject, {
         maxItems: TEST_EVENTS_MAX,
@@ -67,6 +76,9 @@ const RunReport = Type.Object(
         library,
       }),
     ),
+    testSuites: Type.Optional(
+      Type.Array(SuiteResult, { description: "One for each test case of the request" }),
+    ),
   },
   { $id: "RunReport" },
 );
@@ -87,6 +99,7 @@ const editPermissions: ConditionalPermission<{ body: RunBody }>[] = [
 export const runRoutes = [
   route("POST /v2/run", {
     summary: "Run code that is not saved over events, with the libraries and credentials there are",
+    audit: "none",
     isLong: true,
     needs: [],
     alsoNeeds: editPermissions,
@@ -110,7 +123,15 @@ export const runRoutes = [
       },
     },
     async handle({ deps, workspaceId, body, request }) {
-      const { language, name, code, libraries = [], events = [], metadata = [] } = body;
+      const {
+        language,
+        name,
+        code,
+        libraries = [],
+        events = [],
+        metadata = [],
+        testSuite = [],
+      } = body;
       if (code === undefined && libraries.length === 0) {
         const message = "Expected code, or libraries, got neither";
         throw validationError([{ path: "/code", message }]);
@@ -120,7 +141,13 @@ export const runRoutes = [
         libraries,
         caller: request.signal,
         ...(code !== undefined && {
-          transformation: { name: name?.trim() ?? UNNAMED, code, events, metadata },
+          transformation: {
+            name: name?.trim() ?? UNNAMED,
+            code,
+            events,
+            metadata,
+            testSuite: testSuite.map(named),
+          },
         }),
       });
     },

@@ -1,17 +1,29 @@
 import { Type } from "@sinclair/typebox";
+import { DIFFERENCES_MAX } from "../../../publishing/testing/differences.ts";
 import { AnyObject } from "../../schema/common.ts";
 
 /** Schemas for the reports of publish tests and test runs. rudder-cli reads this format. */
 
 const Status = Type.Union([Type.Literal("pass"), Type.Literal("fail"), Type.Literal("error")]);
 
-const SuiteResult = Type.Object(
+export const Differences = Type.Array(
+  Type.Object({
+    path: Type.String({ description: "JSON pointer into the list of outputs" }),
+    expected: Type.Optional(Type.String({ description: "JSON text; absent: nothing expected" })),
+    actual: Type.Optional(Type.String({ description: "JSON text; absent: nothing came" })),
+  }),
+  { description: `Where the outputs differ from the expected ones, the first ${DIFFERENCES_MAX}` },
+);
+
+export const SuiteResult = Type.Object(
   {
     id: Type.String(),
     name: Type.String(),
     description: Type.Optional(Type.String()),
     status: Status,
     actualOutput: Type.Array(Type.Unknown()),
+    expectedOutput: Type.Optional(Type.Array(Type.Unknown())),
+    differences: Type.Optional(Differences),
     errors: Type.Array(
       Type.Object({
         message: Type.String(),
@@ -71,6 +83,9 @@ const output = {
     transformedEvents: Type.Array(Type.Unknown()),
     logs: Type.Array(Type.String()),
   }),
+  testCases: Type.Optional(
+    Type.Array(SuiteResult, { description: "Test cases that are stored with the transformation" }),
+  ),
 };
 
 export const TestReport = Type.Object(
@@ -88,7 +103,10 @@ export const TestReport = Type.Object(
               ...output,
             }),
           },
-          { description: "Code that does not load, or any of whose events fails" },
+          {
+            description:
+              "Code that does not load, fails for an event, or makes other outputs than expected",
+          },
         ),
       ),
     }),

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import type { Permission } from "../../../catalog/model.ts";
 import { streamList } from "../../response/list-stream.ts";
-import { route } from "../../route.ts";
+import { type ResourceCall, route } from "../../route.ts";
 import {
   Code,
   Description,
@@ -13,6 +13,7 @@ import {
   Success,
 } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
+import { currentCode, revisionState, taggedTransformation } from "./current-code.ts";
 import {
   destinationIdsOf,
   destinationLists,
@@ -23,6 +24,8 @@ import {
   PublishFlag,
 } from "./publish-requests.ts";
 import {
+  ListedTransformation,
+  listed,
   Transformation,
   TransformationVersion,
   transformationAnswer,
@@ -68,6 +71,17 @@ const TransformationChange = Type.Object(
 
 const DestinationReference = Type.Object({ destinationId: Id }, { $id: "DestinationReference" });
 
+const current = currentCode("transformation");
+
+function currentRevision({
+  deps,
+  workspaceId,
+  params: { id, versionId },
+}: ResourceCall<"/{id}/{versionId}", unknown>) {
+  const revision = deps.catalog.code.revision(workspaceId, "transformation", id, versionId);
+  return revisionState(transformationVersionAnswer(deps, revision));
+}
+
 export const transformationRoutes = [
   route("POST /transformations", {
     summary: "Create a transformation, and publish it when asked to",
@@ -79,6 +93,7 @@ export const transformationRoutes = [
     ],
     query: publishQuery,
     body: NewTransformation,
+    creates: true,
     hasLargeBody: true,
     answer: Transformation,
     example: {
@@ -105,7 +120,7 @@ export const transformationRoutes = [
         ...(body.events && { events: eventList(body.events) }),
         caller: request.signal,
       });
-      return transformationAnswer(deps, found, { destinations: publish });
+      return taggedTransformation(deps, found, publish);
     },
   }),
 
@@ -113,12 +128,14 @@ export const transformationRoutes = [
     summary: "List the published transformations, oldest first, or the drafts",
     needs: [],
     query: listQuery,
-    answer: Type.Object({ transformations: Type.Array(Transformation) }),
+    answer: Type.Object({ transformations: Type.Array(ListedTransformation) }),
     example: { answer: { transformations: [example.transformation] } },
     handle(call) {
       const { deps, workspaceId, query } = call;
       const found = listCode(deps.catalog.code, workspaceId, "transformation", query);
-      const answers = found.map((it) => transformationAnswer(deps, it, { destinations: true }));
+      const answers = found.map((it) =>
+        listed(transformationAnswer(deps, it, { destinations: true }), query.code ?? true),
+      );
       return streamList(call, "transformations", answers);
     },
   }),
@@ -128,11 +145,12 @@ export const transformationRoutes = [
     needs: [],
     query: draftQuery,
     answer: Transformation,
+    current,
     example: { params: { id: example.ids.transformation }, answer: example.transformation },
     handle({ deps, workspaceId, params, query }) {
       const { code } = deps.catalog;
       const found = findCode(code, workspaceId, "transformation", params.id, query);
-      return transformationAnswer(deps, found, { destinations: true });
+      return taggedTransformation(deps, found, true);
     },
   }),
 
@@ -145,6 +163,7 @@ export const transformationRoutes = [
     body: TransformationChange,
     hasLargeBody: true,
     answer: Transformation,
+    current,
     example: {
       params: { id: example.ids.transformation },
       body: { code: example.transformation.code },
@@ -163,7 +182,7 @@ export const transformationRoutes = [
         ...(body.events && { events: eventList(body.events) }),
         caller: request.signal,
       });
-      return transformationAnswer(deps, found, { destinations: publish });
+      return taggedTransformation(deps, found, publish);
     },
   }),
 
@@ -171,6 +190,7 @@ export const transformationRoutes = [
     summary: "Delete a transformation and disconnect it; its revisions stay",
     needs: ["transformations:create-delete"],
     answer: Success,
+    current,
     example: { params: { id: example.ids.transformation }, answer: { success: true } },
     async handle({ deps, workspaceId, params }) {
       await deps.catalog.code.remove(workspaceId, "transformation", params.id);
@@ -205,11 +225,8 @@ export const transformationRoutes = [
       params: { id: example.ids.transformation, versionId: example.ids.transformationVersion },
       answer: example.transformationVersion,
     },
-    handle({ deps, workspaceId, params }) {
-      const { id, versionId } = params;
-      const revision = deps.catalog.code.revision(workspaceId, "transformation", id, versionId);
-      return transformationVersionAnswer(deps, revision);
-    },
+    current: (call) => [currentRevision(call)],
+    handle: (call) => currentRevision(call).now,
   }),
 
   route("POST /transformations/{id}/connectToDestination", {
@@ -217,6 +234,7 @@ export const transformationRoutes = [
     needs: connect,
     body: DestinationReference,
     answer: Transformation,
+    current,
     example: {
       params: { id: example.ids.transformation },
       body: { destinationId: example.ids.destination },
@@ -226,7 +244,7 @@ export const transformationRoutes = [
       const { code } = deps.catalog;
       return code.link(workspaceId, params.id, body.destinationId, () => {
         const found = code.publishedRevision(workspaceId, "transformation", params.id);
-        return transformationAnswer(deps, found, { destinations: true });
+        return taggedTransformation(deps, found, true);
       });
     },
   }),
@@ -236,6 +254,7 @@ export const transformationRoutes = [
     needs: connect,
     body: DestinationReference,
     answer: Transformation,
+    current,
     example: {
       params: { id: example.ids.transformation },
       body: { destinationId: example.ids.destination },
@@ -248,7 +267,7 @@ export const transformationRoutes = [
         const shown = found.resource.published
           ? code.publishedRevision(workspaceId, "transformation", params.id)
           : found;
-        return transformationAnswer(deps, shown, { destinations: true });
+        return taggedTransformation(deps, shown, true);
       });
     },
   }),
@@ -258,6 +277,7 @@ export const transformationRoutes = [
     needs: ["transformations:edit"],
     body: Type.Object({ externalId: ExternalId }),
     answer: Transformation,
+    current,
     example: {
       params: { id: example.ids.transformation },
       body: { externalId: "shout-titles" },
@@ -265,9 +285,11 @@ export const transformationRoutes = [
     },
     async handle({ deps, workspaceId, params, body }) {
       const { code } = deps.catalog;
-      await code.setExternalId(workspaceId, "transformation", params.id, body.externalId);
-      const found = code.newestRevision(workspaceId, "transformation", params.id);
-      return transformationAnswer(deps, found, { destinations: false });
+      const { externalId } = body;
+      return code.setExternalId(workspaceId, "transformation", params.id, externalId, () => {
+        const found = code.newestRevision(workspaceId, "transformation", params.id);
+        return taggedTransformation(deps, found, false);
+      });
     },
   }),
 ] as const;

@@ -1,124 +1,49 @@
-import { type Static, Type } from "@sinclair/typebox";
+import { Type } from "@sinclair/typebox";
 import { ApiError } from "../../../errors.ts";
-import type { DeadLetters } from "../../../pipeline/dead-letters/dead-letters.ts";
-import { firstIdAt } from "../../../pipeline/ledger/letter-keys.ts";
-import type {
-  LetterFilter,
-  LetterGroup,
-  DeadLetter as StoredDeadLetter,
-} from "../../../pipeline/model/dead-letter.ts";
+import type { LetterJob } from "../../../pipeline/model/replay-job.ts";
+import { createLetterJob } from "../../../pipeline/replays/replay-jobs.ts";
 import {
   DEAD_LETTER_GROUPS_MAX,
   DEAD_LETTERS_PAGE_MAX,
   PAGE_ITEMS_MAX,
-  REPLAY_FILTER_CHARS_MAX,
 } from "../../../settings/limits.ts";
-import { validationError } from "../../request/validation.ts";
 import { streamList } from "../../response/list-stream.ts";
-import { route } from "../../route.ts";
-import { enveloped, Id, isoTime, paged, strict, Time } from "../../schema/common.ts";
+import { type RequestContext, route } from "../../route.ts";
+import { enveloped, Id, isoTime, paged, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
-import { Rate, Replay, replayAnswer } from "./replays.ts";
-
-const DeadLetter = Type.Object(
-  {
-    id: Type.String(),
-    sourceId: Type.String(),
-    destinationId: Type.String(),
-    transformationVersionId: Type.Optional(Type.String()),
-    messageId: Type.String(),
-    stage: Type.Union([Type.Literal("transform"), Type.Literal("deliver")]),
-    reason: Type.String(),
-    line: Type.Optional(Type.Integer()),
-    column: Type.Optional(Type.Integer()),
-    attempts: Type.Integer(),
-    event: Type.Unknown({ description: "As it entered the stage that failed" }),
-    receivedAt: Time,
-    createdAt: Time,
-  },
-  { $id: "DeadLetter" },
-);
+import {
+  DeadLetter,
+  DeadLetterGroup,
+  DeadLetterGroupDetails,
+  deadLetterAnswer,
+  groupAnswer,
+  groupDetailsAnswer,
+} from "./letter-answers.ts";
+import {
+  allOf,
+  expectCount,
+  filterOf,
+  filterQuery,
+  LetterSelection,
+  restFields,
+  selected,
+} from "./letter-selection.ts";
+import { replayAuthor } from "./replay-author.ts";
+import { replayAnswer } from "./replays.ts";
 
 /** Maximum number of dead letters per read. Between reads, the event loop runs other requests. */
 const LETTERS_AT_ONCE = 10;
-
+const batchSize = (left: number) => Math.min(left, LETTERS_AT_ONCE);
 /** Number of reads without a matching dead letter after which a page ends, perhaps empty. */
 const FRUITLESS_READS_MAX = 5;
 
-const filter = {
-  destinationId: Type.Optional(Id),
-  groupId: Type.Optional({ ...Id, description: "Id of a group of dead letters" }),
-  reason: Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: REPLAY_FILTER_CHARS_MAX,
-      description: "A part of the reason, in any case",
-    }),
-  ),
-  transformationVersionId: Type.Optional({ ...Id, description: "Of the code that ran" }),
-  from: Type.Optional({ ...Time, description: "Given up from this time on" }),
-  to: Type.Optional({ ...Time, description: "Given up before" }),
-};
-const Filter = Type.Object(filter, { ...strict, description: "An empty one finds all" });
-
-function filterOf({ from, to, ...rest }: Static<typeof Filter>): LetterFilter {
-  return {
-    ...rest,
-    ...(from !== undefined && { from: Date.parse(from) }),
-    ...(to !== undefined && { to: Date.parse(to) }),
-  };
-}
-
-const LetterSelection = Type.Object(
-  {
-    ids: Type.Optional(Type.Array(Id, { minItems: 1, maxItems: DEAD_LETTERS_PAGE_MAX })),
-    filter: Type.Optional(Filter),
-    all: Type.Optional(
-      Type.Boolean({
-        description: "All that a filter finds now, however many: answers a `replay` that runs",
-      }),
-    ),
-    rate: Type.Optional({ ...Rate, description: "With `all`: dead letters replayed a second" }),
-    before: Type.Optional({
-      ...Time,
-      description: "Of a filter, those alone that were given up before; else all until now",
-    }),
-    count: Type.Optional(
-      Type.Integer({
-        minimum: 1,
-        maximum: DEAD_LETTERS_PAGE_MAX,
-        default: DEAD_LETTERS_PAGE_MAX,
-        description: "With a filter: how many of the oldest; `more` says whether some are left",
-      }),
-    ),
-  },
-  { ...strict, $id: "DeadLetterSelection", description: "Either `ids`, or a `filter`" },
-);
-type LetterSelection = Static<typeof LetterSelection>;
-
-/** Fields after the list. A client needs them to request the rest with the same filter. */
-const rest = {
-  more: Type.Optional(Type.Boolean({ description: "With a filter: whether it finds more" })),
-  before: Type.Optional({
+const AsOf = Type.Object({
+  asOf: {
     ...Time,
-    description: "To be sent with the next, so that what fails again is not meant again",
-  }),
-  replay: Type.Optional(Replay),
-};
-
-const DeadLetterGroup = Type.Object(
-  {
-    id: Type.String(),
-    destinationId: Type.String(),
-    stage: Type.Union([Type.Literal("transform"), Type.Literal("deliver")]),
-    reason: Type.String({
-      description: "Of the first of them; the others may differ in long numbers and ids",
-    }),
-    count: Type.Integer(),
-    lastAt: Time,
+    description: "Time of this answer: as `before` of a replay or purge, it leaves out newer ones",
   },
-  { $id: "DeadLetterGroup" },
-);
+});
+const asOf = example.deadLetterGroup.lastAt;
 
 export const deadLetterRoutes = [
   route("GET /v2/dead-letters", {
@@ -126,14 +51,14 @@ export const deadLetterRoutes = [
     aliases: ["/dead-letters"],
     needs: ["events:read"],
     query: {
-      ...filter,
+      ...filterQuery,
       after: Type.Optional({ ...Id, description: "Id of the last one seen" }),
       count: Type.Optional(
         Type.Integer({ minimum: 1, maximum: DEAD_LETTERS_PAGE_MAX, default: PAGE_ITEMS_MAX }),
       ),
     },
-    answer: paged("deadLetters", DeadLetter),
-    example: { answer: { deadLetters: [example.deadLetter], paging: { total: 1 } } },
+    answer: Type.Composite([paged("deadLetters", DeadLetter), AsOf]),
+    example: { answer: { deadLetters: [example.deadLetter], paging: { total: 1 }, asOf } },
     handle(call) {
       const { deps, workspaceId, query } = call;
       const { deadLetters } = deps.pipeline;
@@ -155,8 +80,9 @@ export const deadLetterRoutes = [
       }
       function rest() {
         const total = deadLetters.count(workspaceId, filterOf(criteria));
-        if (!goesOn || after === undefined) return { paging: { total } };
-        return { paging: { total, next: nextPage({ ...query, after }) } };
+        const asOf = isoTime(Date.now());
+        if (!goesOn || after === undefined) return { paging: { total }, asOf };
+        return { paging: { total, next: nextPage({ ...query, after }) }, asOf };
       }
       return streamList(call, "deadLetters", letters(), rest);
     },
@@ -182,119 +108,131 @@ export const deadLetterRoutes = [
     aliases: ["/dead-letter-groups"],
     needs: ["events:read"],
     query: { destinationId: Type.Optional(Id) },
-    answer: paged("deadLetterGroups", DeadLetterGroup),
-    example: { answer: { deadLetterGroups: [example.deadLetterGroup], paging: { total: 1 } } },
+    answer: Type.Composite([
+      paged("deadLetterGroups", DeadLetterGroup),
+      AsOf,
+      Type.Object({ letters: Type.Integer({ description: "Dead letters of all groups" }) }),
+    ]),
+    example: {
+      answer: {
+        deadLetterGroups: [example.deadLetterGroup],
+        paging: { total: 1 },
+        asOf,
+        letters: 1,
+      },
+    },
     handle({ deps, workspaceId, query }) {
-      const groups = deps.pipeline.deadLetters.groups(workspaceId, query.destinationId);
+      const { deadLetters } = deps.pipeline;
+      const groups = deadLetters.groups(workspaceId, query.destinationId);
       return {
         deadLetterGroups: groups.slice(0, DEAD_LETTER_GROUPS_MAX).map(groupAnswer),
         paging: { total: groups.length },
+        asOf: isoTime(Date.now()),
+        letters: deadLetters.count(workspaceId, query),
       };
+    },
+  }),
+
+  route("GET /v2/dead-letter-groups/{id}", {
+    summary: "Retrieve why events were not delivered, with a few of the receiver's answers",
+    needs: ["events:read"],
+    answer: enveloped("deadLetterGroup", DeadLetterGroupDetails),
+    example: {
+      params: { id: example.deadLetterGroup.id },
+      answer: {
+        deadLetterGroup: {
+          ...example.deadLetterGroup,
+          responses: [{ at: example.deadLetterGroup.lastAt, response: example.response }],
+        },
+      },
+    },
+    handle({ deps, workspaceId, params }) {
+      const group = deps.pipeline.deadLetters.group(workspaceId, params.id);
+      if (!group) throw new ApiError("missing", "Group of dead letters not found");
+      return { deadLetterGroup: groupDetailsAnswer(group) };
     },
   }),
 
   route("POST /v2/dead-letters/replay", {
     summary: "Send dead letters once more, through the code that is live now",
     needs: ["events:replay"],
+    audit: "dead-letter.replay",
     body: LetterSelection,
-    answer: Type.Object({ replayed: Type.Integer(), ...rest }),
+    answer: Type.Object({ replayed: Type.Integer(), ...restFields }),
     example: {
       body: { ids: [example.ids.deadLetter] },
       answer: { replayed: 1 },
     },
-    async handle({ deps, workspaceId, body }) {
-      const { deadLetters, replays } = deps.pipeline;
-      const all = allOf(body);
-      if (all !== undefined) {
-        const job = await replays.startLetters(workspaceId, { kind: "dead-letters", ...all });
-        return { replayed: 0, replay: replayAnswer(job) };
-      }
+    async handle(call) {
+      const { deps, workspaceId, body } = call;
+      const { deadLetters } = deps.pipeline;
+      const replay = await startedJob(call, "dead-letters");
+      if (replay !== undefined) return { replayed: 0, replay };
       const { ids, ...rest } = await selected(deadLetters, workspaceId, body);
-      return { ...(await deadLetters.replay(workspaceId, ids)), ...rest };
+      const record = selectionRecord(call, "dead-letters");
+      const { replayed } = await deadLetters.replay(workspaceId, ids, record);
+      return { replayed, ...recordAnswer(call, record), ...rest };
     },
   }),
 
   route("POST /v2/dead-letters/purge", {
     summary: "Delete dead letters for good",
     needs: ["events:replay"],
+    audit: "dead-letter.purge",
     body: LetterSelection,
-    answer: Type.Object({ purged: Type.Integer(), ...rest }),
+    answer: Type.Object({ purged: Type.Integer(), ...restFields }),
     example: {
       body: { ids: [example.ids.deadLetter] },
       answer: { purged: 1 },
     },
-    async handle({ deps, workspaceId, body }) {
-      const { deadLetters, replays } = deps.pipeline;
-      const all = allOf(body);
-      if (all !== undefined) {
-        const job = await replays.startLetters(workspaceId, { kind: "purge", ...all });
-        return { purged: 0, replay: replayAnswer(job) };
-      }
+    async handle(call) {
+      const { deps, workspaceId, body } = call;
+      const { deadLetters } = deps.pipeline;
+      const replay = await startedJob(call, "purge");
+      if (replay !== undefined) return { purged: 0, replay };
       const { ids, ...rest } = await selected(deadLetters, workspaceId, body);
-      return { ...(await deadLetters.purge(workspaceId, ids)), ...rest };
+      const record = selectionRecord(call, "purge");
+      const { purged } = await deadLetters.purge(workspaceId, ids, record);
+      return { purged, ...recordAnswer(call, record), ...rest };
     },
   }),
 ] as const;
 
-/**
- * Returns the filter and rate of a request with `all`, which applies to all dead letters that
- * match. Undefined for a request without `all`. Throws when `all` comes with ids or without a
- * filter.
- */
-function allOf({ ids, filter, all, rate }: LetterSelection) {
-  if (all !== true) return undefined;
-  if (ids !== undefined || filter === undefined) {
-    throw validationError([{ path: "/all", message: "Expected a filter beside all, and no ids" }]);
-  }
-  return { filter: filterOf(filter), ...(rate !== undefined && { rate }) };
-}
+type SelectionCall = Pick<
+  RequestContext<string, unknown, LetterSelection>,
+  "deps" | "workspaceId" | "principal" | "body"
+>;
 
 /**
- * Returns the ids of the dead letters that a request selects. `more` tells whether the request's
- * filter matches further dead letters. Throws unless the request has either ids or a filter.
+ * Checks the count that a request expects. Then starts the job of a request with `all`, and returns
+ * it; undefined for other requests.
  */
-async function selected(
-  deadLetters: DeadLetters,
-  workspaceId: string,
-  { ids, filter, before, count = DEAD_LETTERS_PAGE_MAX }: LetterSelection,
-): Promise<{ ids: string[]; more?: boolean; before?: string }> {
-  if ((ids === undefined) === (filter === undefined)) {
-    const got = ids === undefined ? "neither" : "both";
-    throw validationError([{ path: "", message: `Expected either ids or a filter, got ${got}` }]);
-  }
-  if (ids !== undefined) return { ids };
-  const until = before === undefined ? Date.now() : Date.parse(before);
-  const found: string[] = [];
-  let after: string | undefined = "";
-  while (after !== undefined && found.length <= count) {
-    const part = { after, before: firstIdAt(until), count: count + 1 - found.length };
-    const page = deadLetters.ids(workspaceId, filterOf(filter ?? {}), part);
-    found.push(...page.ids);
-    after = page.reached;
-    // Lets the event loop run other requests.
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-  return { ids: found.slice(0, count), more: found.length > count, before: isoTime(until) };
+async function startedJob({ deps, workspaceId, principal, body }: SelectionCall, kind: Kind) {
+  const { deadLetters, replays } = deps.pipeline;
+  await expectCount(deadLetters, workspaceId, body);
+  const all = allOf(body);
+  if (all === undefined) return undefined;
+  const startedBy = replayAuthor(deps, principal);
+  return replayAnswer(await replays.startLetters(workspaceId, { ...all, kind, startedBy }));
 }
 
-const batchSize = (left: number) => Math.min(left, LETTERS_AT_ONCE);
+type Kind = "dead-letters" | "purge";
 
-function groupAnswer(group: LetterGroup): Static<typeof DeadLetterGroup> {
-  const { workspaceId: _, lastAt, ...shown } = group;
-  return { ...shown, lastAt: isoTime(lastAt) };
+/** Creates the replay under which the dead letters of one request are listed. */
+function selectionRecord({ deps, workspaceId, principal, body }: SelectionCall, kind: Kind) {
+  const startedBy = replayAuthor(deps, principal);
+  const request = { kind, filter: filterOf(body.filter ?? {}), startedBy };
+  const job = createLetterJob(workspaceId, request, Date.now());
+  return body.ids === undefined ? job : { ...job, isSelection: true as const };
+}
+
+function recordAnswer({ deps, workspaceId }: SelectionCall, record: LetterJob) {
+  const stored = deps.pipeline.replays.get(workspaceId, record.id);
+  return stored === undefined ? {} : { replay: replayAnswer(stored) };
 }
 
 function nextPage(query: Record<string, string | number>): string {
   const sent = new URLSearchParams();
   for (const [key, value] of Object.entries(query)) sent.set(key, String(value));
   return `/dead-letters?${sent}`;
-}
-
-function deadLetterAnswer(deadLetter: StoredDeadLetter): Static<typeof DeadLetter> {
-  const { workspaceId: _, ...fields } = deadLetter;
-  return {
-    ...fields,
-    receivedAt: isoTime(deadLetter.receivedAt),
-    createdAt: isoTime(deadLetter.createdAt),
-  };
 }

@@ -1,15 +1,23 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { ApiError } from "../../../errors.ts";
-import type { ReplayJob } from "../../../pipeline/model/replay-job.ts";
+import { PROPERTY_PATTERN } from "../../../event/content-filter.ts";
+import {
+  type JobFailure,
+  type LetterJob,
+  pendingLetters,
+  type ReplayJob,
+} from "../../../pipeline/model/replay-job.ts";
 import { fractionDone } from "../../../pipeline/replays/progress.ts";
 import {
   REPLAY_FILTER_CHARS_MAX,
   REPLAY_RATE_DEFAULT,
   REPLAY_RATE_MAX,
+  SEARCH_EVENTS_MAX,
 } from "../../../settings/limits.ts";
 import { route } from "../../route.ts";
 import { enveloped, Id, isoTime, paged, strict, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
+import { replayAuthor } from "./replay-author.ts";
 
 export const Rate = Type.Integer({
   minimum: 1,
@@ -25,6 +33,19 @@ const EventFilter = Type.Object(
     event: Type.Optional({ ...FilterText, description: "Of a track event, or name of a page" }),
     userId: Type.Optional(FilterText),
     anonymousId: Type.Optional(FilterText),
+    property: Type.Optional({
+      ...FilterText,
+      pattern: PROPERTY_PATTERN,
+      description: "Path and value of a field, such as `properties.plan=pro`",
+    }),
+    text: Type.Optional({ ...FilterText, description: "Occurs in the event's JSON, in any case" }),
+    messageIds: Type.Optional(
+      Type.Array(FilterText, {
+        minItems: 1,
+        maxItems: SEARCH_EVENTS_MAX,
+        description: "Of the events to send, as a search answers them",
+      }),
+    ),
   },
   strict,
 );
@@ -58,7 +79,19 @@ export const Replay = Type.Object(
       Type.Literal("failed"),
     ]),
     error: Type.Optional(Type.String({ description: "Why it failed" })),
-    destinationId: Type.Optional(Type.String()),
+    startedBy: Type.Optional(
+      Type.Object(
+        { id: Type.String(), name: Type.String() },
+        { description: "The member, or the service token" },
+      ),
+    ),
+    destinationId: Type.Optional(
+      Type.String({ description: "Absent for dead letters of several destinations" }),
+    ),
+    reason: Type.Optional(
+      Type.String({ description: "For which all its dead letters had been given up" }),
+    ),
+    isSelection: Type.Optional(Type.Boolean({ description: "Dead letters selected by their ids" })),
     sourceId: Type.Optional(Type.String()),
     from: Type.Optional(Time),
     to: Type.Optional(Time),
@@ -70,11 +103,24 @@ export const Replay = Type.Object(
         done: Type.Integer(),
         delivered: Type.Integer(),
         dropped: Type.Integer({ description: "By code" }),
-        failed: Type.Integer({ description: "Became dead letters" }),
-        discarded: Type.Integer({ description: "On their way when it was cancelled" }),
+        failed: Type.Integer({ description: "Became dead letters, or dead letters again" }),
+        discarded: Type.Integer({
+          description: "Not sent: cancelled, destination gone, or sent with another dead letter",
+        }),
         moved: Type.Integer({ description: "Dead letters on their way again, or deleted" }),
+        pending: Type.Integer({ description: "Dead letters on their way, without an outcome yet" }),
       },
       { description: "Events, or dead letters" },
+    ),
+    failures: Type.Optional(
+      Type.Array(
+        Type.Object({
+          groupId: Type.Optional(Type.String({ description: "Id of their group of dead letters" })),
+          reason: Type.String(),
+          count: Type.Integer(),
+        }),
+        { description: "The reasons of those that failed, most frequent first" },
+      ),
     ),
     left: Type.Optional(Type.Integer({ description: "An estimate, once there is something done" })),
     perSecond: Type.Number({ description: "Done a second, over all of its time" }),
@@ -107,6 +153,7 @@ export const replayRoutes = [
   route("POST /v2/replays", {
     summary: "Send events of the log to a destination again, through the code that is live now",
     needs: ["events:replay"],
+    audit: "replay.start",
     body: NewReplay,
     answer: enveloped("replay", Replay),
     status: 201,
@@ -118,9 +165,11 @@ export const replayRoutes = [
       },
       answer,
     },
-    async handle({ deps, workspaceId, body: { from, to, ...selection } }) {
+    async handle({ deps, workspaceId, principal, body: { from, to, filter, ...selection } }) {
       const replay = await deps.pipeline.replays.start(workspaceId, {
         ...selection,
+        ...(filter && { filter }),
+        startedBy: replayAuthor(deps, principal),
         from: Date.parse(from),
         ...(to !== undefined && { to: Date.parse(to) }),
       });
@@ -140,6 +189,7 @@ export const replayRoutes = [
   route("POST /v2/replays/{id}/cancel", {
     summary: "End a replay; one that has ended stays as it is",
     needs: ["events:replay"],
+    audit: "replay.cancel",
     answer: enveloped("replay", Replay),
     example: { params, answer },
     handle: async ({ deps, workspaceId, params }) =>
@@ -153,10 +203,12 @@ function foundReplay(job: ReplayJob | undefined) {
 }
 
 export function replayAnswer(job: ReplayJob): Static<typeof Replay> {
-  const { id, kind, state, error, rate, counts, createdAt, endedAt } = job;
+  const { id, kind, rate, counts, startedBy, failures = [], createdAt, endedAt } = job;
   const { delivered, dropped, failed, discarded, moved } = counts;
-  const done = delivered + dropped + failed + discarded + moved;
-  const progress = state === "done" ? 1 : fractionDone(job);
+  const { state, error } = outcomeOf(job);
+  const done = kind === "events" ? delivered + dropped + failed + discarded : moved;
+  const pending = kind === "events" ? 0 : pendingLetters(job);
+  const progress = job.state === "done" ? 1 : fractionDone(job);
   const left =
     kind === "events" ? Math.round((done * (1 - progress)) / progress) : job.total - job.seen;
   const seconds = ((endedAt ?? Date.now()) - createdAt) / 1_000;
@@ -166,15 +218,41 @@ export function replayAnswer(job: ReplayJob): Static<typeof Replay> {
     state,
     rate,
     progress,
-    counts: { done, ...counts },
-    ...(job.kind === "events" && rangeAnswer(job)),
+    counts: { done, ...counts, pending },
+    ...(startedBy !== undefined && { startedBy }),
+    ...(job.kind === "events" ? rangeAnswer(job) : scopeAnswer(job)),
     ...(job.filter !== undefined && { filter: filterAnswer(job.filter) }),
+    ...(failures.length > 0 && { failures: failures.map(failureAnswer) }),
     ...(error !== undefined && { error }),
     ...(state === "running" && Number.isFinite(left) && { left }),
     perSecond: Math.round((done / Math.max(1, seconds)) * 10) / 10,
     createdAt: isoTime(createdAt),
     ...(endedAt !== undefined && { endedAt: isoTime(endedAt) }),
   };
+}
+
+/**
+ * Returns the state of a replay. One that was complete has failed when all of its events became
+ * dead letters.
+ */
+function outcomeOf({ state, error, counts }: ReplayJob): Pick<ReplayJob, "state" | "error"> {
+  const { delivered, dropped, failed } = counts;
+  if (state !== "done" || failed === 0 || delivered + dropped > 0) {
+    return { state, ...(error !== undefined && { error }) };
+  }
+  return { state: "failed", error: "No event was delivered: all became dead letters" };
+}
+
+function scopeAnswer({ destinationId, reason, isSelection }: LetterJob) {
+  return {
+    ...(destinationId !== undefined && { destinationId }),
+    ...(reason !== undefined && { reason }),
+    ...(isSelection !== undefined && { isSelection }),
+  };
+}
+
+function failureAnswer({ groupId, ...failure }: JobFailure) {
+  return groupId === "" ? failure : { groupId, ...failure };
 }
 
 function rangeAnswer(job: ReplayJob & { kind: "events" }) {

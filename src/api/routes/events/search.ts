@@ -1,8 +1,12 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { assert } from "../../../assert.ts";
 import { ApiError } from "../../../errors.ts";
-import { uuidBytes, uuidText } from "../../../event/uuid.ts";
+import { PROPERTY_PATTERN } from "../../../event/content-filter.ts";
 import type { Positions } from "../../../log/positions.ts";
+import {
+  type FoundOutcome,
+  OUTCOME_DESTINATIONS_MAX,
+} from "../../../pipeline/search/event-outcomes.ts";
 import type { FoundEvent, SearchResult } from "../../../pipeline/search/search.ts";
 import {
   SEARCH_CURSOR_CHARS_MAX,
@@ -20,14 +24,60 @@ const LIMIT_DEFAULT = 50;
 const text = (description: string) =>
   Type.Optional(Type.String({ minLength: 1, maxLength: SEARCH_TEXT_CHARS_MAX, description }));
 
-const searchQuery = {
+const outcomeNames = [
+  "settled",
+  "in-flight",
+  "dead-letter",
+  "repeated",
+  "not-connected",
+  "unknown",
+] as const;
+
+const EventOutcome = Type.Object(
+  {
+    destinationId: Type.String(),
+    outcome: Type.Union(
+      outcomeNames.map((name) => Type.Literal(name)),
+      {
+        description:
+          "`settled`: delivered, dropped by code, or a dead letter that was replayed or purged since. " +
+          "`repeated`: not delivered, because an earlier event has the same `messageId`; see `dedupSeconds` of " +
+          "the source. `not-connected`: received while the connection was paused, or before it was made. " +
+          "`unknown`: too many dead letters to look through",
+      },
+    ),
+    deadLetterId: Type.Optional(Type.String()),
+    reason: Type.Optional(Type.String({ description: "Why it is a dead letter, or repeated" })),
+  },
+  { $id: "EventOutcome" },
+);
+
+export const searchQuery = {
   from: Type.Optional({ ...Time, description: "Received then or later" }),
   to: Type.Optional({ ...Time, description: "Received before" }),
   sourceId: Type.Optional(Id),
-  messageId: text("A UUID"),
+  messageId: text("As the event has it"),
   userId: text("As the event has it"),
   anonymousId: text("As the event has it"),
   event: text("Name of a track event"),
+  property: Type.Optional(
+    Type.String({
+      pattern: PROPERTY_PATTERN,
+      maxLength: SEARCH_TEXT_CHARS_MAX,
+      description: "Path and value of a field, such as `properties.plan=pro`",
+    }),
+  ),
+  text: text("Occurs in the event's JSON, in any case"),
+  refused: Type.Optional(
+    Type.Boolean({ description: "Only events that were refused at ingestion, or only others" }),
+  ),
+  destinationId: Type.Optional({ ...Id, description: "Limits `outcomes` to this destination" }),
+  outcome: Type.Optional(
+    Type.Union(
+      outcomeNames.map((name) => Type.Literal(name)),
+      { description: "What became of the event at one of its destinations" },
+    ),
+  ),
   limit: Type.Optional(
     Type.Integer({ minimum: 1, maximum: SEARCH_EVENTS_MAX, default: LIMIT_DEFAULT }),
   ),
@@ -41,6 +91,7 @@ const searchQuery = {
 };
 const SearchQuery = Type.Object(searchQuery);
 type SearchQuery = Static<typeof SearchQuery>;
+export type SearchCall = RequestContext<string, SearchQuery, unknown>;
 
 const FoundEvents = Type.Object(
   {
@@ -50,6 +101,15 @@ const FoundEvents = Type.Object(
         messageId: Type.String(),
         receivedAt: Time,
         event: AnyObject,
+        refused: Type.Optional(
+          Type.String({
+            description:
+              "Why the event was refused at ingestion, so that it is not delivered. Its `event` is as it was sent; of one that is no object, an object with its `value`",
+          }),
+        ),
+        outcomes: Type.Array(EventOutcome, {
+          description: `At the destinations that the source is connected to, at most ${OUTCOME_DESTINATIONS_MAX}`,
+        }),
       }),
       { description: "The newest first" },
     ),
@@ -86,6 +146,7 @@ export const searchRoutes = [
             messageId: example.event.messageId,
             receivedAt: "2026-02-16T01:11:11.586Z",
             event: example.event,
+            outcomes: [{ destinationId: example.ids.destination, outcome: "settled" }],
           },
         ],
         stopped: "limit",
@@ -103,7 +164,7 @@ export const searchRoutes = [
         const isSource = ownSources(call);
         const result = await deps.pipeline.search({ ...wanted, isSource }, signal);
         assert(result.events.length <= wanted.limit, "A search finds at most its limit of events");
-        return searchAnswer(result, key);
+        return searchAnswer(result, await shownEvents(call, result.events), key);
       } catch (error) {
         throw signal.aborted ? new ApiError("unavailable", "The search was broken off") : error;
       }
@@ -115,7 +176,11 @@ export const searchRoutes = [
  * Returns a function that tells whether a source id belongs to the caller's workspace. When the
  * query names a source, the function accepts only this source.
  */
-function ownSources({ deps, workspaceId, query }: RequestContext<string, SearchQuery, unknown>) {
+export function ownSources({
+  deps,
+  workspaceId,
+  query,
+}: Pick<SearchCall, "deps" | "workspaceId"> & { query: Pick<SearchQuery, "sourceId"> }) {
   const known = new Map<string, boolean>();
   return (id: string): boolean => {
     const before = known.get(id);
@@ -128,39 +193,72 @@ function ownSources({ deps, workspaceId, query }: RequestContext<string, SearchQ
   };
 }
 
-function toSearch(query: SearchQuery, key: Uint8Array) {
+export function toSearch(query: SearchQuery, key: Uint8Array) {
   const { from, to, messageId, userId, anonymousId, event, limit, cursor } = query;
-  const id = messageId === undefined ? undefined : uuidBytes(messageId);
-  if (messageId !== undefined && id === undefined) {
-    throw validationError([{ path: "/messageId", message: "Expected a UUID, got another text" }]);
-  }
+  const { property, text, refused } = query;
   return {
     ...(from !== undefined && { from: Date.parse(from) }),
     ...(to !== undefined && { to: Date.parse(to) }),
-    ...(id !== undefined && { messageId: id }),
+    ...(messageId !== undefined && { messageId }),
     ...(userId !== undefined && { userId }),
     ...(anonymousId !== undefined && { anonymousId }),
     ...(event !== undefined && { event }),
+    ...(property !== undefined && { property }),
+    ...(text !== undefined && { text }),
+    ...(refused !== undefined && { isRefused: refused }),
     ...(cursor !== undefined && { rest: readCursor(cursor, key) }),
     limit: limit ?? LIMIT_DEFAULT,
   };
 }
 
-function searchAnswer({ events, stopped, reachedAt }: SearchResult, key: Uint8Array) {
+function searchAnswer(
+  { stopped, reachedAt }: SearchResult,
+  events: ReturnType<typeof eventAnswer>[],
+  key: Uint8Array,
+) {
   return {
-    events: events.map(eventAnswer),
+    events,
     ...(stopped !== undefined && { stopped: stopped.by, cursor: sealCursor(stopped.rest, key) }),
     ...(reachedAt !== undefined && { reachedAt: isoTime(reachedAt) }),
   };
 }
 
-function eventAnswer({ sourceId, messageId, receivedAt, event }: FoundEvent) {
+/** Returns found events with their outcomes, and without those of another outcome than asked for. */
+export async function shownEvents(
+  { deps, workspaceId, query }: Pick<SearchCall, "deps" | "workspaceId" | "query">,
+  events: readonly FoundEvent[],
+) {
+  const { destinationId, outcome: wanted } = query;
+  const outcomes = await deps.pipeline.outcomes(workspaceId, events);
+  return events
+    .map((event, index) => {
+      const all = outcomes[index] ?? [];
+      const own = all.filter(
+        (it) => destinationId === undefined || it.destinationId === destinationId,
+      );
+      return eventAnswer(event, own);
+    })
+    .filter((event) => wanted === undefined || event.outcomes.some((it) => it.outcome === wanted));
+}
+
+function eventAnswer(
+  { sourceId, messageId, receivedAt, event, refused }: FoundEvent,
+  outcomes: readonly FoundOutcome[],
+) {
   return {
+    outcomes: [...outcomes],
     sourceId,
-    messageId: uuidText(messageId),
+    messageId,
     receivedAt: isoTime(receivedAt),
-    event: JSON.parse(Buffer.from(event.json).toString()) as Record<string, unknown>,
+    event: objectOf(JSON.parse(Buffer.from(event.json).toString())),
+    ...(refused !== undefined && { refused }),
   };
+}
+
+/** Returns an event itself, or an object with the JSON value that was refused because it is none. */
+function objectOf(value: unknown): Record<string, unknown> {
+  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+  return isObject ? (value as Record<string, unknown>) : { value };
 }
 
 function readCursor(cursor: string, key: Uint8Array): Positions {

@@ -56,6 +56,7 @@ const connections = resource({
   schema: Connection,
   example: example.connection,
   answer: connectionAnswer,
+  find: ({ connections }, workspaceId, id) => connections.get(workspaceId, id),
 });
 
 export const connectionRoutes = [
@@ -72,7 +73,7 @@ export const connectionRoutes = [
       return deps.catalog.connections.create(workspaceId, body, await deps.pipeline.logEnds());
     },
   }),
-  connections.retrieve((catalog) => catalog.connections),
+  connections.retrieve(),
   connections.update({
     summary:
       "Enable or disable a connection, give it another source or destination, or restore one that " +

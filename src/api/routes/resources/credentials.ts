@@ -20,6 +20,7 @@ const credentials = resource({
   schema: Credential,
   example: example.credential,
   answer: credentialAnswer,
+  find: ({ credentials }, workspaceId, id) => credentials.get(workspaceId, id),
 });
 
 export const credentialRoutes = [

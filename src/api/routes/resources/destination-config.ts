@@ -11,8 +11,17 @@ import {
   audienceErrors,
   type DestinationConfig,
   retainSecrets,
+  secretPaths,
   secretsOf,
 } from "./stored-secrets.ts";
+
+/** Returns the kind of destination with this name, in any case. */
+export function kindOf({ kinds }: Pick<ApiDeps, "kinds">, type: string): DestinationKind {
+  const kind = kinds.get(type.toLowerCase());
+  if (kind) return kind;
+  const message = `Expected one of ${[...kinds.keys()].join(", ")}, got another type`;
+  throw validationError([{ path: "/type", message }]);
+}
 
 /**
  * Returns the config to store: validated, without nulls, and with the stored secrets that the
@@ -90,6 +99,11 @@ export function configAnswer(
     }
   }
   return shown;
+}
+
+/** Returns JSON pointers to the secrets that a stored config has. */
+export function secretsSet(kind: DestinationKind, config: DestinationConfig): string[] {
+  return secretPaths(formOf(kind, config), config);
 }
 
 /** Returns the config schema of a kind of destination, with its secrets marked as `writeOnly`. */

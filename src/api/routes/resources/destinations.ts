@@ -1,11 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Destination as StoredDestination } from "../../../catalog/model.ts";
-import type { DestinationKind } from "../../../destinations/destination.ts";
-import { testSteps } from "../../../destinations/test-steps.ts";
-import { CONNECTION_TEST_MS_MAX } from "../../../settings/limits.ts";
+import { CONSENT_IDS_MAX, ID_CHARS_MAX } from "../../../settings/limits.ts";
 import type { ApiDeps } from "../../deps.ts";
-import { validationError } from "../../request/validation.ts";
-import { route } from "../../route.ts";
 import {
   ExternalId,
   hasExternalIdQuery,
@@ -13,21 +9,34 @@ import {
   Name,
   nullable,
   pageQuery,
+  SecretsSet,
   Time,
 } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
-import { configAnswer, expectWhole, missingKeys, resolveConfig } from "./destination-config.ts";
+import {
+  configAnswer,
+  expectWhole,
+  kindOf,
+  resolveConfig,
+  secretsSet,
+} from "./destination-config.ts";
 import { resource } from "./resource.ts";
 
-const Config = Type.Record(Type.String(), Type.Unknown(), {
+export const Config = Type.Record(Type.String(), Type.Unknown(), {
   $id: "DestinationConfig",
   description:
-    "Settings of the type; secrets are write-only (`to` of a secret header is answered empty, and kept when it is sent so; secret parts of a URL are answered as `***`, and kept likewise), null removes a setting",
+    "Settings of the type; secrets are write-only (`to` of a secret header is answered empty, and kept when it is sent so; secret parts of a URL are answered as `***`, and kept likewise), null removes a setting or a secret",
 });
 
 const versionDescription =
   "Version of RudderStack's definition of the type, 1 unless a client sends another; has no effect";
 const Version = Type.Integer({ minimum: 0, maximum: 1_000_000, description: versionDescription });
+
+const ConsentIds = Type.Array(Type.String({ minLength: 1, maxLength: ID_CHARS_MAX }), {
+  maxItems: CONSENT_IDS_MAX,
+  description:
+    "Consents that the destination needs. It gets no event that lists one of them in `context.consentManagement.deniedConsentIds`",
+});
 
 const Destination = Type.Object(
   {
@@ -37,7 +46,9 @@ const Destination = Type.Object(
     type: Type.String({ description: "As it was written at creation" }),
     version: Type.Integer({ description: versionDescription }),
     enabled: Type.Boolean(),
+    consentIds: Type.Optional(ConsentIds),
     config: Config,
+    secretsSet: SecretsSet,
     externalId: Type.Optional(ExternalId),
     transformation: Type.Optional(Type.Object({ id: Type.String() })),
     createdAt: Time,
@@ -55,6 +66,7 @@ const NewDestination = Type.Object(
     version: Type.Optional(Version),
     config: Type.Optional(nullable(Config)),
     enabled: Type.Optional(Type.Boolean()),
+    consentIds: Type.Optional(ConsentIds),
     externalId: Type.Optional(ExternalId),
   },
   { $id: "NewDestination" },
@@ -66,6 +78,7 @@ const DestinationChange = Type.Object(
     version: Type.Optional(Version),
     config: Type.Optional(nullable(Config)),
     enabled: Type.Optional(Type.Boolean()),
+    consentIds: Type.Optional(ConsentIds),
   },
   {
     $id: "DestinationChange",
@@ -76,34 +89,13 @@ const DestinationChange = Type.Object(
   },
 );
 
-const ConnectionTest = Type.Object(
-  {
-    ok: Type.Boolean({ description: "Whether every step went well" }),
-    steps: Type.Array(
-      Type.Object({
-        step: Type.Union(testSteps.map((step) => Type.Literal(step))),
-        ok: Type.Boolean(),
-        message: Type.Optional(
-          Type.String({ description: "Why the step failed, or what else to know" }),
-        ),
-        durationMs: Type.Integer({ minimum: 0 }),
-      }),
-      { description: "In their order, up to the first that failed; a type has some of them" },
-    ),
-  },
-  {
-    $id: "ConnectionTest",
-    description:
-      "A webhook is sent one event, named Connection test; elsewhere what is written is taken away again",
-  },
-);
-
 const destinations = resource({
   singular: "destination",
   plural: "destinations",
   schema: Destination,
   example: example.destination,
   answer: destinationAnswer,
+  find: ({ destinations }, workspaceId, id) => destinations.get(workspaceId, id),
 });
 
 export const destinationRoutes = [
@@ -125,21 +117,23 @@ export const destinationRoutes = [
         // Clients written in Go send 0 when they have no version.
         ...(body.version && { version: body.version }),
         ...(body.enabled !== undefined && { enabled: body.enabled }),
+        ...(body.consentIds !== undefined && { consentIds: body.consentIds }),
         ...(body.externalId !== undefined && { externalId: body.externalId }),
       });
     },
   }),
-  destinations.retrieve((catalog) => catalog.destinations),
+  destinations.retrieve(),
   destinations.update({
     summary: "Change a destination",
     body: DestinationChange,
     example: { enabled: true },
     async update({ deps, workspaceId, params, body }) {
-      const { name, version, enabled, config } = body;
+      const { name, version, enabled, consentIds, config } = body;
       const change = {
         ...(version && { version }),
         ...(name !== undefined && { name: name.trim() }),
         ...(enabled !== undefined && { enabled }),
+        ...(consentIds !== undefined && { consentIds }),
         ...((config !== undefined || enabled === true) && {
           config: (before: StoredDestination) => {
             const kind = kindOf(deps, before.type);
@@ -161,63 +155,18 @@ export const destinationRoutes = [
     (catalog) => catalog.destinations,
   ),
 
-  route("POST /v2/destinations/{id}/test", {
-    summary: "Try out the settings of a destination, step by step",
-    isLong: true,
-    needs: ["workspace:admin"],
-    answer: ConnectionTest,
-    example: {
-      params: { id: example.ids.destination },
-      answer: {
-        ok: false,
-        steps: [
-          { step: "resolve", ok: true, durationMs: 4 },
-          { step: "connect", ok: true, durationMs: 21 },
-          { step: "tls", ok: true, durationMs: 33 },
-          { step: "write", ok: false, message: "The receiver answered 401", durationMs: 48 },
-        ],
-      },
-    },
-    async handle({ deps, workspaceId, params, closing }) {
-      const { type, config } = deps.catalog.destinations.get(workspaceId, params.id);
-      const [missing] = missingKeys(kindOf(deps, type), config);
-      if (missing !== undefined) {
-        const message = `${missing.path.slice(1)}: ${missing.message}`;
-        return { ok: false, steps: [{ step: testSteps[0], ok: false, message, durationMs: 0 }] };
-      }
-      using _permit = deps.limiters.connectionTests.acquire(workspaceId);
-      const late = new Error(`The test did not end within ${CONNECTION_TEST_MS_MAX} ms`);
-      const time = new AbortController();
-      const timer = setTimeout(() => time.abort(late), CONNECTION_TEST_MS_MAX);
-      try {
-        const signal = AbortSignal.any([time.signal, closing]);
-        const steps = await kindOf(deps, type).test(config, workspaceId, signal);
-        return { ok: steps.every(({ ok }) => ok), steps };
-      } finally {
-        clearTimeout(timer);
-      }
-    },
-  }),
-
   destinations.setExternalId("warehouse-hook", async ({ deps, workspaceId, params, body }) => {
     const logEnds = await deps.pipeline.logEnds();
     return deps.catalog.destinations.update(workspaceId, params.id, body, logEnds);
   }),
 ] as const;
 
-function kindOf({ kinds }: ApiDeps, type: string): DestinationKind {
-  const kind = kinds.get(type.toLowerCase());
-  if (kind) return kind;
-  const message = `Expected one of ${[...kinds.keys()].join(", ")}, got another type`;
-  throw validationError([{ path: "/type", message }]);
-}
-
 function destinationAnswer(
   destination: StoredDestination,
   { kinds, catalog, headers }: ApiDeps,
 ): Static<typeof Destination> {
   const { id, workspaceId, name, type, typeAs = type } = destination;
-  const { version = 1, enabled, externalId } = destination;
+  const { version = 1, enabled, consentIds, externalId } = destination;
   const transformationId = catalog.code.linkedTransformation(destination.workspaceId, id);
   const kind = kinds.get(type);
   return {
@@ -227,7 +176,9 @@ function destinationAnswer(
     type: typeAs,
     version,
     enabled,
+    ...(consentIds !== undefined && { consentIds: [...consentIds] }),
     config: kind === undefined ? {} : configAnswer(kind, destination.config, headers),
+    secretsSet: kind === undefined ? [] : secretsSet(kind, destination.config),
     ...(externalId !== undefined && { externalId }),
     ...(transformationId !== undefined && { transformation: { id: transformationId } }),
     createdAt: isoTime(destination.createdAt),

@@ -1,6 +1,7 @@
 import { Type } from "@sinclair/typebox";
+import { currentState, tagged } from "../../entity-tag.ts";
 import { pagingOf } from "../../response/paging.ts";
-import { route } from "../../route.ts";
+import { type ResourceCall, route } from "../../route.ts";
 import { ExternalId, hasExternalIdQuery, paged, pageQuery } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
 import {
@@ -20,6 +21,11 @@ import {
 const path = "/v2/event-stream-sources";
 const params = { id: example.ids.source };
 const answer = example.source;
+
+function current({ deps, workspaceId, params }: ResourceCall<"/{id}", unknown>) {
+  const source = sourceAnswer(deps.catalog.sources.get(workspaceId, params.id));
+  return [currentState("source", tagged(source), source)];
+}
 
 export const eventStreamSourceRoutes = [
   route(`GET ${path}`, {
@@ -43,15 +49,17 @@ export const eventStreamSourceRoutes = [
     answer: Source,
     status: 201,
     example: { body: { name: "Shop", type: "Javascript" }, answer },
-    handle: async (context) => sourceAnswer(await createSource(context)),
+    creates: true,
+    handle: async (context) => tagged(sourceAnswer(await createSource(context))),
   }),
   route(`GET ${path}/{id}`, {
     summary: "Retrieve a source, without an envelope",
     needs: ["workspace:admin"],
     answer: Source,
     example: { params, answer },
+    current,
     handle: ({ deps, workspaceId, params }) =>
-      sourceAnswer(deps.catalog.sources.get(workspaceId, params.id)),
+      tagged(sourceAnswer(deps.catalog.sources.get(workspaceId, params.id))),
   }),
   route(`PUT ${path}/{id}`, {
     summary: "Change a source, as rudder-cli does",
@@ -59,13 +67,15 @@ export const eventStreamSourceRoutes = [
     body: SourceChange,
     answer: Source,
     example: { params, body: { enabled: true }, answer },
-    handle: async (context) => sourceAnswer(await updateSource(context)),
+    current,
+    handle: async (context) => tagged(sourceAnswer(await updateSource(context))),
   }),
   route(`DELETE ${path}/{id}`, {
     summary: "Delete a source with its connections, as rudder-cli does",
     needs: ["workspace:admin"],
     answer: Type.Undefined(),
     status: 204,
+    current,
     example: { params: { id: example.ids.otherSource }, answer: undefined },
     async handle({ deps, workspaceId, params }) {
       await deps.catalog.sources.remove(workspaceId, params.id);
@@ -78,7 +88,8 @@ export const eventStreamSourceRoutes = [
     body: Type.Object({ externalId: ExternalId }),
     answer: Source,
     example: { params, body: { externalId: "shop" }, answer: { ...answer, externalId: "shop" } },
+    current,
     handle: async ({ deps, workspaceId, params, body }) =>
-      sourceAnswer(await deps.catalog.sources.update(workspaceId, params.id, body)),
+      tagged(sourceAnswer(await deps.catalog.sources.update(workspaceId, params.id, body))),
   }),
 ] as const;

@@ -1,7 +1,8 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Catalog } from "../../../catalog/catalog.ts";
 import { ApiError } from "../../../errors.ts";
-import { route } from "../../route.ts";
+import { currentState, tagged } from "../../entity-tag.ts";
+import { type ResourceCall, route } from "../../route.ts";
 import { Id, isoTime, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
 
@@ -23,13 +24,24 @@ const answer = {
   updatedAt: example.destination.updatedAt,
 };
 
+/** Returns the link of a destination. Empty while the destination has none. */
+function current({ deps, workspaceId, params }: ResourceCall<"/{id}", unknown>) {
+  const { catalog } = deps;
+  const { id } = catalog.destinations.get(workspaceId, params.id);
+  if (catalog.code.linkedTransformation(workspaceId, id) === undefined) return [];
+  const link = linkAnswer(catalog, workspaceId, id);
+  return [currentState("link", tagged(link), link)];
+}
+
 export const linkRoutes = [
   route("GET /v2/destinations/{id}/transformation", {
     summary: "Retrieve which transformation a destination is connected to",
     needs: [],
     answer: Link,
+    current,
     example: { params, answer },
-    handle: ({ deps, workspaceId, params }) => linkAnswer(deps.catalog, workspaceId, params.id),
+    handle: ({ deps, workspaceId, params }) =>
+      tagged(linkAnswer(deps.catalog, workspaceId, params.id)),
   }),
 
   route("PUT /v2/destinations/{id}/transformation", {
@@ -37,11 +49,12 @@ export const linkRoutes = [
     needs: ["transformations:connect", "destinations:connect"],
     body: Type.Object({ transformationId: Id }),
     answer: Link,
+    current,
     example: { params, body: { transformationId: example.ids.transformation }, answer },
     async handle({ deps, workspaceId, params, body }) {
       const { catalog } = deps;
       return catalog.code.link(workspaceId, body.transformationId, params.id, () =>
-        linkAnswer(catalog, workspaceId, params.id),
+        tagged(linkAnswer(catalog, workspaceId, params.id)),
       );
     },
   }),
@@ -51,6 +64,7 @@ export const linkRoutes = [
     needs: ["transformations:connect", "destinations:connect"],
     answer: Type.Undefined(),
     status: 204,
+    current,
     example: { params, answer: undefined },
     async handle({ deps, workspaceId, params }) {
       await deps.catalog.code.clearLink(workspaceId, params.id);

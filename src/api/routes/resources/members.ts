@@ -1,6 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { MemberInput } from "../../../catalog/management/resources.ts";
-import type { Member as StoredMember } from "../../../catalog/model.ts";
+import { type Member as StoredMember, workspaceRoles } from "../../../catalog/model.ts";
 import { EMAIL_CHARS_MAX } from "../../../settings/limits.ts";
 import { isoTime, Name, Permissions, pageQuery, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
@@ -9,6 +9,15 @@ import { resource } from "./resource.ts";
 const Role = Type.Union([Type.Literal("admin"), Type.Literal("member")], {
   description: "Legacy role: an admin with editTransformations holds the five of RudderStack",
 });
+const WorkspaceRole = Type.Union(
+  workspaceRoles.map((role) => Type.Literal(role)),
+  {
+    $id: "WorkspaceRole",
+    description:
+      "Named permissions: a viewer reads events, a developer also changes code, " +
+      "an operator also replays and purges, an admin has all permissions",
+  },
+);
 const Email = Type.String({ format: "email", maxLength: EMAIL_CHARS_MAX });
 
 const Member = Type.Object(
@@ -19,6 +28,13 @@ const Member = Type.Object(
     role: Role,
     editTransformations: Type.Boolean(),
     permissions: Permissions,
+    workspaceRole: Type.Optional(WorkspaceRole),
+    identity: Type.Optional(
+      Type.Object(
+        { issuer: Type.String(), subject: Type.String() },
+        { description: "Account at the OpenID provider; each sign-in sets name, email and role" },
+      ),
+    ),
     createdAt: Time,
     updatedAt: Time,
   },
@@ -29,6 +45,9 @@ const optionalFields = {
   role: Type.Optional(Role),
   editTransformations: Type.Optional(Type.Boolean()),
   permissions: Type.Optional(Permissions),
+  workspaceRole: Type.Optional(
+    Type.Union([WorkspaceRole, Type.Null()], { description: "Null takes the role away" }),
+  ),
 };
 const NewMember = Type.Object(
   { name: Name, email: Email, ...optionalFields },
@@ -45,6 +64,7 @@ const members = resource({
   schema: Member,
   example: example.member,
   answer: memberAnswer,
+  find: ({ members }, workspaceId, id) => members.get(workspaceId, id),
 });
 
 export const memberRoutes = [
@@ -58,7 +78,7 @@ export const memberRoutes = [
       return deps.catalog.members.create(workspaceId, input, principal);
     },
   }),
-  members.retrieve((catalog) => catalog.members),
+  members.retrieve(),
   members.update({
     summary: "Change a member; personal tokens follow at once",
     body: MemberChange,
@@ -82,7 +102,8 @@ function changedFields({ name, permissions }: Partial<MemberInput>) {
 }
 
 function memberAnswer(member: StoredMember): Static<typeof Member> {
-  const { id, name, email, role, editTransformations, permissions } = member;
+  const { id, name, email, role, editTransformations, permissions, workspaceRole, identity } =
+    member;
   return {
     id,
     name,
@@ -90,6 +111,8 @@ function memberAnswer(member: StoredMember): Static<typeof Member> {
     role,
     editTransformations,
     permissions,
+    ...(workspaceRole && { workspaceRole }),
+    ...(identity && { identity }),
     createdAt: isoTime(member.createdAt),
     updatedAt: isoTime(member.updatedAt),
   };

@@ -2,23 +2,40 @@ import { type Static, type TProperties, type TSchema, Type } from "@sinclair/typ
 import type { Catalog } from "../../../catalog/catalog.ts";
 import type { CatalogPage } from "../../../catalog/model.ts";
 import type { RouteDeps } from "../../deps.ts";
+import { type CurrentResource, currentState, tagged } from "../../entity-tag.ts";
 import { pagingOf } from "../../response/paging.ts";
-import { type RequestContext, type Route, type RouteKey, route } from "../../route.ts";
+import {
+  type RequestContext,
+  type ResourceCall,
+  type Route,
+  type RouteKey,
+  route,
+} from "../../route.ts";
 import { ExternalId, enveloped, paged, type pageQuery } from "../../schema/common.ts";
 
-interface ResourceOptions<Singular, Plural, Item extends TSchema, Stored> {
+interface ResourceOptions<Singular, Plural, Path, Item extends TSchema, Stored> {
   /** Name of one item and name of a list of items, as in paths and JSON. */
   singular: Singular;
   plural: Plural;
+  /** Path of the list below `/v2/`, when it is not `plural`. */
+  path?: Path;
   schema: Item;
   example: Static<Item> & { id: string };
   answer(stored: Stored, deps: RouteDeps): Static<Item>;
+  /**
+   * Returns the part of an item's answer from which its entity tag is computed. Absent when it is
+   * the whole answer.
+   */
+  state?(answer: Static<Item>): unknown;
+  /** Returns the item; throws `missing` when there is none. */
+  find(catalog: Catalog, workspaceId: string, id: string): Stored;
 }
 
 type Item<Name extends string, S extends TSchema> = ReturnType<typeof enveloped<Name, S>>;
 type List<Name extends string, S extends TSchema> = ReturnType<typeof paged<Name, S>>;
 /** Query schema of a route without query parameters. */
 type NoQuery = Record<never, never>;
+type ItemCall = ResourceCall<"/{id}", unknown>;
 /** Request context of a route on one item, with a body of the given schema. */
 type BodyContext<Body extends TSchema> = RequestContext<"/{id}", NoQuery, Static<Body>>;
 
@@ -39,6 +56,8 @@ function adminRoute<
     body?: TSchema;
     answer: TSchema;
     status?: 201 | 204;
+    creates?: boolean;
+    current?(call: ItemCall): readonly CurrentResource[];
     example: { params?: { id: string }; body?: unknown; answer: unknown };
     handle(
       context: RequestContext<"/{id}", { page?: number; hasExternalId?: boolean }, never>,
@@ -60,23 +79,36 @@ export function resource<
   const Plural extends string,
   S extends TSchema,
   Stored,
->({ singular, plural, schema, example, answer }: ResourceOptions<Singular, Plural, S, Stored>) {
+  const Path extends string = Plural,
+>(options: ResourceOptions<Singular, Plural, Path, S, Stored>) {
+  const { singular, plural, path = plural, schema, example, answer } = options;
+  const { state = (it) => it, find } = options;
   const item = enveloped(singular, schema);
   const params = { id: example.id };
   const itemExample = { [singular]: example };
-  const enclose = (stored: Stored, deps: RouteDeps) => ({ [singular]: answer(stored, deps) });
+  const enclose = (stored: Stored, deps: RouteDeps) => {
+    const shown = answer(stored, deps);
+    return tagged({ [singular]: shown } as { [K in Singular]: Static<S> }, state(shown));
+  };
+  const current = ({ deps, workspaceId, params: { id } }: ItemCall) => {
+    const now = enclose(find(deps.catalog, workspaceId, id), deps);
+    return [currentState(singular, now, now.answer[singular] as { updatedAt?: string })];
+  };
 
   return {
+    current,
+    enclose,
+
     list: <Query extends typeof pageQuery>(options: {
       summary?: string;
       query: Query;
       from(catalog: Catalog): {
         list(workspaceId: string, page: number, hasExternalId?: boolean): CatalogPage<Stored>;
       };
-    }): Route<`GET /v2/${Plural}`, Query, TSchema, List<Plural, S>> =>
-      adminRoute(`GET /v2/${plural}`, {
+    }): Route<`GET /v2/${Path}`, Query, TSchema, List<Plural, S>> =>
+      adminRoute(`GET /v2/${path}`, {
         summary: options.summary ?? `List ${plural}`,
-        aliases: [`/${plural}`],
+        aliases: [`/${path}`],
         query: options.query,
         answer: paged(plural, schema),
         example: { answer: { [plural]: [example], paging: { total: 1 } } },
@@ -84,7 +116,7 @@ export function resource<
           const found = options.from(deps.catalog).list(workspaceId, page, hasExternalId);
           return {
             [plural]: found.items.map((stored) => answer(stored, deps)),
-            paging: pagingOf(`/${plural}`, page, found, { hasExternalId }),
+            paging: pagingOf(`/${path}`, page, found, { hasExternalId }),
           };
         },
       }),
@@ -94,25 +126,25 @@ export function resource<
       body: Body;
       example: Static<Body>;
       create(context: Omit<BodyContext<Body>, "params">): Promise<Stored>;
-    }): Route<`POST /v2/${Plural}`, NoQuery, Body, Item<Singular, S>> =>
-      adminRoute(`POST /v2/${plural}`, {
+    }): Route<`POST /v2/${Path}`, NoQuery, Body, Item<Singular, S>> =>
+      adminRoute(`POST /v2/${path}`, {
         summary: options.summary,
         body: options.body,
         answer: item,
         status: 201,
+        creates: true,
         example: { body: options.example, answer: itemExample },
         handle: async (context) => enclose(await options.create(context), context.deps),
       }),
 
-    retrieve: (
-      from: (catalog: Catalog) => { get(workspaceId: string, id: string): Stored },
-    ): Route<`GET /v2/${Plural}/{id}`, NoQuery, TSchema, Item<Singular, S>> =>
-      adminRoute(`GET /v2/${plural}/{id}`, {
+    retrieve: (): Route<`GET /v2/${Path}/{id}`, NoQuery, TSchema, Item<Singular, S>> =>
+      adminRoute(`GET /v2/${path}/{id}`, {
         summary: `Retrieve a ${singular}`,
         answer: item,
+        current,
         example: { params, answer: itemExample },
         handle: ({ deps, workspaceId, params }) =>
-          enclose(from(deps.catalog).get(workspaceId, params.id), deps),
+          enclose(find(deps.catalog, workspaceId, params.id), deps),
       }),
 
     update: <Body extends TSchema>(options: {
@@ -120,11 +152,12 @@ export function resource<
       body: Body;
       example: Static<Body>;
       update(context: BodyContext<Body>): Promise<Stored>;
-    }): Route<`PUT /v2/${Plural}/{id}`, NoQuery, Body, Item<Singular, S>> =>
-      adminRoute(`PUT /v2/${plural}/{id}`, {
+    }): Route<`PUT /v2/${Path}/{id}`, NoQuery, Body, Item<Singular, S>> =>
+      adminRoute(`PUT /v2/${path}/{id}`, {
         summary: options.summary,
         body: options.body,
         answer: item,
+        current,
         example: { params, body: options.example, answer: itemExample },
         handle: async (context) => enclose(await options.update(context), context.deps),
       }),
@@ -132,11 +165,12 @@ export function resource<
     remove: (
       summary: string,
       from: (catalog: Catalog) => { remove(workspaceId: string, id: string): Promise<void> },
-    ): Route<`DELETE /v2/${Plural}/{id}`, NoQuery, TSchema, ReturnType<typeof Type.Undefined>> =>
-      adminRoute(`DELETE /v2/${plural}/{id}`, {
+    ): Route<`DELETE /v2/${Path}/{id}`, NoQuery, TSchema, ReturnType<typeof Type.Undefined>> =>
+      adminRoute(`DELETE /v2/${path}/{id}`, {
         summary,
         answer: Type.Undefined(),
         status: 204,
+        current,
         example: { params, answer: undefined },
         async handle({ deps, workspaceId, params }) {
           await from(deps.catalog).remove(workspaceId, params.id);
@@ -146,11 +180,12 @@ export function resource<
     setExternalId: (
       exampleId: string,
       update: (context: BodyContext<ExternalIdBody>) => Promise<Stored>,
-    ): Route<`PUT /v2/${Plural}/{id}/external-id`, NoQuery, ExternalIdBody, Item<Singular, S>> =>
-      adminRoute(`PUT /v2/${plural}/{id}/external-id`, {
+    ): Route<`PUT /v2/${Path}/{id}/external-id`, NoQuery, ExternalIdBody, Item<Singular, S>> =>
+      adminRoute(`PUT /v2/${path}/{id}/external-id`, {
         summary: `Set the id by which an external tool knows a ${singular}`,
         body: externalIdBody,
         answer: item,
+        current,
         example: {
           params,
           body: { externalId: exampleId },

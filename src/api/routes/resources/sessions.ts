@@ -2,6 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import type { Principal } from "../../../catalog/model.ts";
 import { ApiError } from "../../../errors.ts";
 import type { ApiDeps } from "../../deps.ts";
+import { noteRefusedToken } from "../../refused-tokens.ts";
 import { INVALID_TOKEN } from "../../request/authenticate.ts";
 import {
   expiredSessionCookie,
@@ -44,8 +45,10 @@ export const sessionRoutes = [
       const caller = deps.catalog.tokens.authenticate(token);
       // A valid token is never refused for the failures of others: behind a proxy that does not name
       // its clients, all have one address. A token has too many bits to be guessed.
-      if (caller === undefined) deps.limiters.failedSignIns(client());
-      else deps.limiters.countRequest(caller.workspaceId);
+      if (caller === undefined) {
+        noteRefusedToken(deps, { secret: token, client: client(), route: "POST /v2/session" });
+        deps.limiters.failedSignIns(client());
+      } else deps.limiters.countRequest(caller.workspaceId);
       const begun = caller && (await deps.catalog.sessions.begin(token));
       if (begun === undefined) throw new ApiError("unauthenticated", INVALID_TOKEN);
       const { principal, secret } = begun;

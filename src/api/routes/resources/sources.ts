@@ -1,5 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Source as StoredSource } from "../../../catalog/model.ts";
+import { botModes, ipModes, settingsOfSource } from "../../../catalog/source-settings.ts";
+import { DEDUP_SECONDS_MAX, SOURCE_ORIGINS_MAX } from "../../../settings/limits.ts";
 import type { RouteDeps } from "../../deps.ts";
 import { route } from "../../route.ts";
 import {
@@ -11,6 +13,7 @@ import {
   Name,
   nullable,
   pageQuery,
+  strict,
   Time,
 } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
@@ -25,6 +28,48 @@ const storedOnly = {
   transient: Type.Optional(Type.Boolean()),
 };
 
+const settings = {
+  geoEnrichment: Type.Boolean({
+    description:
+      "Whether events get the place of their IP address as `context.geo`: of `context.ip`, else of the " +
+      "request. It needs the server's setting `geolocation.database`",
+  }),
+  ip: Type.Union(
+    ipModes.map((mode) => Type.Literal(mode)),
+    {
+      description:
+        "What is recorded of the address that a request came from: all of it, the network (the first 24 bits " +
+        "of IPv4, the first 48 of IPv6), or nothing. The rest is never stored",
+    },
+  ),
+  bots: Type.Union(
+    botModes.map((mode) => Type.Literal(mode)),
+    {
+      description:
+        "What happens with events whose `context.userAgent` is a bot: nothing, they get `context.isBot` and " +
+        "`context.bot`, or they are not delivered",
+    },
+  ),
+  allowedOrigins: Type.Array(Type.String({ format: "origin" }), {
+    maxItems: SOURCE_ORIGINS_MAX,
+    description:
+      "Origins of web pages that may send events, such as `https://example.com` or " +
+      "`https://*.example.com`; empty for all. A request without the header `Origin` is accepted",
+  }),
+  dedupSeconds: Type.Integer({
+    minimum: 0,
+    maximum: DEDUP_SECONDS_MAX,
+    description:
+      "Seconds within which an event whose `messageId` the source has sent before is not delivered again; 0 " +
+      "for off. Pixels are never repeated events, because the server makes their ids",
+  }),
+};
+const Settings = Type.Object(settings);
+const SettingsChange = Type.Partial(Type.Object(settings, strict), {
+  ...strict,
+  description: "What is absent keeps its value, which is at first its default",
+});
+
 export const Source = Type.Object(
   {
     id: Type.String(),
@@ -35,6 +80,7 @@ export const Source = Type.Object(
     enabled: Type.Boolean(),
     config: AnyObject,
     ...storedOnly,
+    settings: Settings,
     externalId: Type.Optional(ExternalId),
     createdAt: Time,
     updatedAt: Time,
@@ -53,6 +99,7 @@ const changeableFields = {
   enabled: Type.Optional(Type.Boolean()),
   config: Type.Optional(nullable(AnyObject)),
   ...storedOnly,
+  settings: Type.Optional(SettingsChange),
 };
 export const NewSource = Type.Object(
   {
@@ -74,6 +121,7 @@ const sources = resource({
   schema: Source,
   example: example.source,
   answer: sourceAnswer,
+  find: ({ sources }, workspaceId, id) => sources.get(workspaceId, id),
 });
 
 export const sourceRoutes = [
@@ -87,7 +135,7 @@ export const sourceRoutes = [
     example: { name: "Shop", type: "http" },
     create: createSource,
   }),
-  sources.retrieve((catalog) => catalog.sources),
+  sources.retrieve(),
   sources.update({
     summary: "Change a source",
     body: SourceChange,
@@ -100,10 +148,11 @@ export const sourceRoutes = [
     summary: "Give a source a new write key; the old one stops at once",
     needs: ["workspace:admin"],
     answer: enveloped("source", Source),
+    current: sources.current,
     example: { params: { id: example.ids.source }, answer: { source: example.source } },
     async handle({ deps, workspaceId, params }) {
       const source = await deps.catalog.sources.rotateWriteKey(workspaceId, params.id);
-      return { source: sourceAnswer(source) };
+      return sources.enclose(source, deps);
     },
   }),
 
@@ -153,20 +202,24 @@ function changedFields({
   config,
   geoEnrichmentEnabled,
   transient,
+  settings,
 }: Static<typeof SourceChange>) {
   return {
     ...(enabled !== undefined && { enabled }),
     ...(config !== undefined && { config: config ?? {} }),
     ...(geoEnrichmentEnabled !== undefined && { geoEnrichmentEnabled }),
     ...(transient !== undefined && { transient }),
+    ...(settings !== undefined && { settings }),
   };
 }
 
 export function sourceAnswer(source: StoredSource): Static<typeof Source> {
   const { typeAs, ...shown } = source;
+  const all = settingsOfSource(source);
   return {
     ...shown,
     type: typeAs ?? source.type,
+    settings: { ...all, allowedOrigins: [...all.allowedOrigins] },
     createdAt: isoTime(source.createdAt),
     updatedAt: isoTime(source.updatedAt),
   };

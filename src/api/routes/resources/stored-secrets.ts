@@ -71,6 +71,27 @@ export function secretsOf({ secretKeys }: ConfigForm) {
 }
 
 /**
+ * Returns JSON pointers to the secrets that a config has. An empty text is no secret: some headers
+ * have an empty value.
+ */
+export function secretPaths(form: ConfigForm, config: DestinationConfig): string[] {
+  return secretsOf(form).flatMap(({ key, inner, secret: { isSecret = () => true } }) => {
+    const value = config[key];
+    if (inner === undefined) return isSet(value) ? [`/${key}`] : [];
+    if (!Array.isArray(value)) {
+      return isObject(value) && isSet(value[inner]) ? [`/${key}/${inner}`] : [];
+    }
+    return value.flatMap((item: unknown, index) =>
+      isObject(item) && isSet(item[inner]) && isSecret(item) ? [`/${key}/${index}/${inner}`] : [],
+    );
+  });
+}
+
+function isSet(value: unknown): boolean {
+  return value !== undefined && value !== null && value !== "";
+}
+
+/**
  * Returns the hosts that receive a secret. The list is empty when the config does not name them,
  * because the destination is disabled or the config is from an earlier version.
  */
@@ -135,7 +156,11 @@ function retainInList(
   });
 }
 
-/** Returns a text that is equal for items whose fields other than the secret are equal. */
+/**
+ * Returns a text that is equal for items whose fields other than the secret are equal, in any
+ * order.
+ */
 function identity(item: DestinationConfig, inner: string): string {
-  return JSON.stringify({ ...item, [inner]: undefined });
+  const others = Object.entries(item).filter(([key]) => key !== inner);
+  return JSON.stringify(others.sort(([one], [other]) => (one < other ? -1 : 1)));
 }

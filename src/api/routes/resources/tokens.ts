@@ -1,5 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Token as StoredToken } from "../../../catalog/model.ts";
+import { Tagged } from "../../entity-tag.ts";
 import { validationError } from "../../request/validation.ts";
 import { route } from "../../route.ts";
 import {
@@ -54,6 +55,9 @@ const tokens = resource({
   schema: Token,
   example: example.token,
   answer: tokenAnswer,
+  // A request with the token is no change of it.
+  state: ({ lastUsedAt: _, ...state }) => state,
+  find: ({ tokens }, workspaceId, id) => tokens.get(workspaceId, id),
 });
 
 export const tokenRoutes = [
@@ -69,6 +73,7 @@ export const tokenRoutes = [
     body: NewToken,
     answer: enveloped("token", CreatedToken),
     status: 201,
+    creates: true,
     example: {
       body: { name: example.token.name, permissions: ["transformations:edit"] },
       answer: { token: { ...example.token, secret: example.ids.secret } },
@@ -85,7 +90,8 @@ export const tokenRoutes = [
         ...(body.expiresAt !== undefined && { expiresAt: Date.parse(body.expiresAt) }),
       };
       const { token, secret } = await deps.catalog.tokens.create(workspaceId, input, principal);
-      return { token: { ...tokenAnswer(token), secret } };
+      const { answer, tag } = tokens.enclose(token, deps);
+      return new Tagged({ token: { ...answer.token, secret } }, tag);
     },
   }),
 

@@ -11,6 +11,8 @@ export interface ClusterFacts {
   partitions: ClusterFigures["partitions"];
   /** Health of the nodes that answered, this node included, by node id. */
   health: ReadonlyMap<string, NodeHealth>;
+  /** Ids of the nodes of which a message has arrived lately, whether they answered or not. */
+  heard: ReadonlySet<string>;
   /** Sentence about why nodes cannot be asked. Undefined while questions get through. */
   unasked: string | undefined;
 }
@@ -34,7 +36,8 @@ export async function clusterStatus(deps: StatusDeps & Pick<ApiDeps, "nodes">) {
   const { name, partitions } = figures;
   const unasked = others.trouble?.();
   const shown = (members ?? []).map((member) => nodeAnswer(member, health.get(member.id)));
-  const problems = problemsOf({ name, members, partitions, health, unasked });
+  const heard = others.heard?.() ?? new Set();
+  const problems = problemsOf({ name, members, partitions, health, heard, unasked });
   return { ...figures, nodes: shown, problems };
 }
 
@@ -48,11 +51,14 @@ function nodeAnswer({ refused = [], ...member }: ClusterNode, health: NodeHealth
 
 /**
  * Returns the problems of a cluster. Each names what the facts show to be at fault: a node counts
- * as silent only while questions get through, and a partition runs at no node only when every node
+ * as silent only while questions get through and nothing is heard of it, and a partition runs at no node only when every node
  * that could run it has said that it does not, or is gone.
  */
-export function problemsOf({ name, members, partitions, health, unasked }: ClusterFacts): string[] {
-  const silent = (members ?? []).filter(({ id }) => !health.has(id));
+export function problemsOf(facts: ClusterFacts): string[] {
+  const { name, members, partitions, health, heard, unasked } = facts;
+  const unanswered = (members ?? []).filter(({ id }) => !health.has(id));
+  const silent = unanswered.filter(({ id }) => !heard.has(id));
+  const late = unanswered.filter(({ id }) => heard.has(id));
   const canJudge = members !== undefined && unasked === undefined;
   return [
     ...(members === undefined
@@ -60,10 +66,19 @@ export function problemsOf({ name, members, partitions, health, unasked }: Clust
       : []),
     ...(unasked === undefined ? [] : [unasked]),
     ...(canJudge ? silent.map(({ id }) => `Node ${id} does not answer`) : []),
+    ...(canJudge && late.length > 0 ? [describeLate(late)] : []),
     ...(canJudge ? partitionsWithoutNode(partitions, members, health) : []),
     ...mixedVersions(members ?? []),
     ...mergeMessages(health, ({ troubles, warnings }) => [...troubles, ...warnings]),
   ];
+}
+
+/** Names nodes whose answers take too long, as when a broker is far from one of the nodes. */
+function describeLate(late: readonly ClusterNode[]): string {
+  const ids = late.map(({ id }) => id).join(", ");
+  const which =
+    late.length === 1 ? `The report of node ${ids} is` : `The reports of nodes ${ids} are`;
+  return `${which} missing here: an answer over the brokers takes too long`;
 }
 
 /** Returns a problem message about the partitions whose events no running node delivers. */

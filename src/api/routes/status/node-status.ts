@@ -1,10 +1,15 @@
-import type { MinuteCounts, Rates } from "../../../pipeline/monitoring/lane-history.ts";
+import type { NodeRow } from "../../../figures/figure-tables.ts";
+import type { Series } from "../../../figures/series.ts";
+import type { CodeLogFilter, CodeLogLine } from "../../../pipeline/monitoring/code-logs.ts";
+import type { LastFailure } from "../../../pipeline/monitoring/lane-gauges.ts";
+import type { Rates } from "../../../pipeline/monitoring/lane-history.ts";
 import type { LaneStatus } from "../../../pipeline/monitoring/lane-status.ts";
+import type { LatestOutcome, RecentFilter } from "../../../pipeline/recent/latest-outcomes.ts";
 import { SUSPENSIONS_SHOWN_MAX } from "../../../settings/limits.ts";
 import type { RevisionSuspension, RouteDeps } from "../../deps.ts";
 import { firstItems } from "./first-items.ts";
 
-export interface LaneSummary extends Omit<LaneStatus, "rates"> {
+export interface LaneSummary extends Omit<LaneStatus, "rates" | "lastFailure"> {
   rates: Rates;
 }
 
@@ -33,7 +38,8 @@ interface NodeAnswers<T> {
 
 export type StatusDeps = Pick<
   RouteDeps,
-  "catalog" | "pipeline" | "suspensions" | "ready" | "others" | "limiters"
+  | ("catalog" | "pipeline" | "figures" | "suspensions")
+  | ("ready" | "others" | "limiters" | "diskSpace")
 >;
 
 /** Maximum length of a failure reason in a response. The rest is cut off. */
@@ -49,18 +55,62 @@ export async function workspaceStatus(deps: StatusDeps, workspaceId: string) {
 
 export async function workspaceSuspensions(deps: StatusDeps, workspaceId: string) {
   const question = ["suspensions", workspaceId];
-  const { byNode, missingNodes } = await askAllNodes<RevisionSuspension[]>(
-    deps,
-    workspaceId,
-    question,
-  );
-  return { suspensions: latestSuspensions([...byNode.values()].flat()), missingNodes };
+  const answers = await askAllNodes<RevisionSuspension[]>(deps, workspaceId, question);
+  const suspensions = latestSuspensions([...answers.byNode.values()].flat());
+  return { suspensions, missingNodes: answers.missingNodes };
 }
 
-export async function countedMinutes(deps: StatusDeps, workspaceId: string, destinationId: string) {
-  const question = ["counted", destinationId];
-  const { byNode, missingNodes } = await askAllNodes<MinuteCounts[]>(deps, workspaceId, question);
-  return { counted: [...byNode.values()].flat(), missingNodes };
+/** Returns the rows of figures that the nodes have counted and not stored yet. */
+export async function unwrittenFigures(
+  deps: StatusDeps,
+  workspaceId: string,
+  series: readonly Series[],
+) {
+  const question = ["figures", ...series];
+  const { byNode, missingNodes } = await askAllNodes<NodeRow[]>(deps, workspaceId, question);
+  return { rows: [...byNode.values()].flat(), missingNodes };
+}
+
+type CodeLogQuestion = readonly ["logs", string, CodeLogFilter, number];
+
+/** Returns the latest matching lines of `log(...)` of live code on all nodes, newest first. */
+export async function latestCodeLogs(
+  deps: StatusDeps,
+  workspaceId: string,
+  filter: CodeLogFilter,
+  limit: number,
+): Promise<{ lines: CodeLogLine[]; missingNodes: string[] }> {
+  const question: CodeLogQuestion = ["logs", workspaceId, filter, limit];
+  const { byNode, missingNodes } = await askAllNodes<CodeLogLine[]>(deps, workspaceId, question);
+  const lines = [...byNode.values()].flat().sort((one, other) => (one.id < other.id ? 1 : -1));
+  return { lines: lines.slice(0, limit), missingNodes };
+}
+
+type OutcomeQuestion = readonly ["outcomes", string, RecentFilter, number];
+
+/** Returns the matching outcomes of the latest events of each node. */
+export async function latestOutcomes(
+  deps: StatusDeps,
+  workspaceId: string,
+  filter: RecentFilter,
+  eventsMax: number,
+): Promise<{ outcomes: LatestOutcome[]; missingNodes: string[] }> {
+  const question: OutcomeQuestion = ["outcomes", workspaceId, filter, eventsMax];
+  const { byNode, missingNodes } = await askAllNodes<LatestOutcome[]>(deps, workspaceId, question);
+  return { outcomes: [...byNode.values()].flat(), missingNodes };
+}
+
+/** Returns the last failure of each node that delivers events of a destination. */
+export async function lastFailures(deps: StatusDeps, workspaceId: string, destinationId: string) {
+  const question = ["failure", destinationId];
+  const answers = await askAllNodes<LastFailure | null>(deps, workspaceId, question);
+  const failures = [...answers.byNode.values()].filter((it) => it !== null);
+  return { failures, missingNodes: answers.missingNodes };
+}
+
+/** Returns the health of all nodes, by the id of the node. */
+export function nodesHealth(deps: StatusDeps, workspaceId: string) {
+  return askAllNodes<NodeHealth>(deps, workspaceId, ["health"]);
 }
 
 /**
@@ -68,7 +118,7 @@ export async function countedMinutes(deps: StatusDeps, workspaceId: string, dest
  * another node.
  */
 export function answerLocally(deps: StatusDeps, question: unknown): unknown {
-  const [kind, id] = question as [string, string];
+  const [kind, id, ...more] = question as [string, string, ...string[]];
   switch (kind) {
     case "activity":
       return localStatus(deps, id);
@@ -76,8 +126,18 @@ export function answerLocally(deps: StatusDeps, question: unknown): unknown {
       return localSuspensions(deps, id);
     case "health":
       return localHealth(deps);
-    case "counted":
-      return deps.pipeline.minuteCounts(id);
+    case "logs": {
+      const [, , filter, limit] = question as CodeLogQuestion;
+      return deps.pipeline.codeLogs(id, filter, limit);
+    }
+    case "outcomes": {
+      const [, , filter, eventsMax] = question as OutcomeQuestion;
+      return deps.pipeline.latestOutcomes(id, filter, eventsMax);
+    }
+    case "figures":
+      return deps.figures.unwritten([id, ...more]);
+    case "failure":
+      return deps.pipeline.status(id)?.lastFailure ?? null;
     default:
       throw new Error(`Expected a question that this version knows, got ${kind}`);
   }
@@ -126,15 +186,21 @@ function localStatus(deps: StatusDeps, workspaceId: string): WorkspaceStatus {
 export interface NodeHealth extends Pick<WorkspaceStatus, "troubles" | "warnings"> {
   /** Partitions whose events the node delivers. Absent in answers of older versions. */
   running?: number[];
+  /** Disk of the node's data directory. Absent in answers of older versions. */
+  disk?: { freeBytes: number; sizeBytes: number };
 }
 
 /** Returns the messages of this node's failing health checks, and its warnings. */
-function localHealth({ ready, others }: Pick<StatusDeps, "ready" | "others">): NodeHealth {
+function localHealth({
+  ready,
+  others,
+  diskSpace,
+}: Pick<StatusDeps, "ready" | "others" | "diskSpace">): NodeHealth {
   const { checks, warnings } = ready();
   const failing = Object.entries(checks).filter(([, { ok }]) => !ok);
   const troubles = failing.map(([name, { message }]) => `${name}: ${message ?? "not ready"}`);
   const running = others?.running?.();
-  return { troubles, warnings, ...(running && { running }) };
+  return { troubles, warnings, ...(running && { running }), disk: diskSpace() };
 }
 
 function localSuspensions(deps: StatusDeps, workspaceId: string): RevisionSuspension[] {
@@ -142,7 +208,7 @@ function localSuspensions(deps: StatusDeps, workspaceId: string): RevisionSuspen
   return shown.map((it) => ({ ...it, reason: it.reason.slice(0, REASON_CHARS_MAX) }));
 }
 
-function laneSummary({ rates, failure, ...status }: LaneStatus): LaneSummary {
+function laneSummary({ rates, failure, lastFailure: _, ...status }: LaneStatus): LaneSummary {
   const reason = failure?.reason.slice(0, REASON_CHARS_MAX) ?? "";
   return { ...status, ...(failure && { failure: { ...failure, reason } }), rates: sumRates(rates) };
 }
@@ -201,6 +267,7 @@ function mergeLanes(lanes: readonly LaneSummary[]): LaneSummary {
     lagEvents: lanes.reduce((sum, { lagEvents }) => sum + lagEvents, 0),
     lagSeconds: Math.max(...lanes.map(({ lagSeconds }) => lagSeconds)),
     isWaiting: lanes.some(({ isWaiting }) => isWaiting),
+    isRejecting: lanes.some(({ isRejecting }) => isRejecting === true),
     ...(failure && { failure }),
     rates: sumRates(lanes.map(({ rates }) => rates)),
   };

@@ -1,57 +1,39 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { lastHour } from "../../../pipeline/monitoring/lane-history.ts";
 import { OVERVIEW_ITEMS_MAX } from "../../../settings/limits.ts";
 import { route } from "../../route.ts";
-import { isoTime, MissingNodes, Time } from "../../schema/common.ts";
+import { MissingNodes, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
-import { countedMinutes } from "./node-status.ts";
-import { destinationStates, workspaceOverview } from "./workspace-overview.ts";
-
-const Rates = Type.Object(
-  {
-    received: Type.Number(),
-    delivered: Type.Number(),
-    dropped: Type.Number({ description: "By code" }),
-    failed: Type.Number({ description: "Became dead letters" }),
-  },
-  {
-    $id: "Rates",
-    description: "Events per second over the last minute; outputs of code count each",
-  },
-);
+import { lastHour } from "./figure-answers.ts";
+import { problemKinds } from "./problems.ts";
+import {
+  ConnectionStatus,
+  DestinationStatus,
+  exampleConnection,
+  exampleDestination,
+  exampleRates,
+  exampleSource,
+  Rates,
+  SourceStatus,
+} from "./status-schema.ts";
+import { workspaceOverview } from "./workspace-overview.ts";
 
 const Problem = Type.Object(
   {
-    kind: Type.Union(
-      [
-        "not-ready",
-        "warning",
-        "node-missing",
-        "destination-down",
-        "destination-failing",
-        "suspended",
-        "dead-letters",
-      ].map((it) => Type.Literal(it)),
-    ),
+    kind: Type.Union(problemKinds.map((kind) => Type.Literal(kind))),
     message: Type.String(),
     destinationId: Type.Optional(Type.String()),
     transformationId: Type.Optional(Type.String()),
+    sourceId: Type.Optional(Type.String()),
+    receiverId: Type.Optional(Type.String({ description: "Receiver of alerts that fails" })),
     count: Type.Optional(Type.Integer()),
     since: Type.Optional(Time),
   },
-  { $id: "Problem", description: "What needs a person" },
+  { $id: "Problem", description: "What needs a person; `count` is the number of dead letters" },
 );
 
 const Overview = Type.Object(
   {
-    sources: Type.Array(
-      Type.Object({
-        id: Type.String(),
-        name: Type.String(),
-        enabled: Type.Boolean(),
-        receivedPerSecond: Type.Number({ description: "By the connected destinations" }),
-      }),
-    ),
+    sources: Type.Array(SourceStatus),
     transformations: Type.Array(
       Type.Object({
         id: Type.String(),
@@ -62,43 +44,25 @@ const Overview = Type.Object(
       }),
       { description: "Those that a destination has" },
     ),
-    destinations: Type.Array(
-      Type.Object({
-        id: Type.String(),
-        name: Type.String(),
-        type: Type.String(),
-        enabled: Type.Boolean(),
-        transformationId: Type.Optional(Type.String()),
-        state: Type.Union(destinationStates.map((it) => Type.Literal(it))),
-        since: Type.Optional({ ...Time, description: "Nothing got through since then" }),
-        reason: Type.Optional(
-          Type.String({ description: "Of the last failed or refused attempt" }),
-        ),
-        lagEvents: Type.Integer({ description: "Events that have not settled" }),
-        lagSeconds: Type.Number({ description: "Age of the oldest of them" }),
-        rates: Rates,
-        deadLetters: Type.Integer(),
-      }),
-    ),
-    connections: Type.Array(
-      Type.Object({
-        id: Type.String(),
-        sourceId: Type.String(),
-        destinationId: Type.String(),
-        enabled: Type.Boolean(),
-        rates: Rates,
-      }),
-    ),
+    destinations: Type.Array(DestinationStatus),
+    connections: Type.Array(ConnectionStatus),
     totals: Type.Object({
       sources: Type.Integer(),
       destinations: Type.Integer(),
       connections: Type.Integer(),
       deadLetters: Type.Integer(),
+      problems: Type.Integer(),
+      rates: Rates,
+      lagEvents: Type.Integer(),
+      lagSeconds: Type.Number({ description: "Age of the oldest event that has not settled" }),
     }),
-    problems: Type.Array(Problem),
+    problems: Type.Array(Problem, { description: "Worst first" }),
     missingNodes: MissingNodes,
   },
-  { $id: "Overview", description: `The first ${OVERVIEW_ITEMS_MAX} of each kind` },
+  {
+    $id: "Overview",
+    description: `The most urgent ${OVERVIEW_ITEMS_MAX} of each kind; totals are of the whole workspace`,
+  },
 );
 
 const Minute = Type.Object(
@@ -115,8 +79,7 @@ const Minute = Type.Object(
   { $id: "Minute" },
 );
 
-const exampleRates = { received: 12.5, delivered: 12, dropped: 0.5, failed: 0 };
-const { id, name } = example.destination;
+const { id } = example.destination;
 
 export const overviewRoutes = [
   route("GET /v2/overview", {
@@ -126,7 +89,7 @@ export const overviewRoutes = [
     answer: Overview,
     example: {
       answer: {
-        sources: [{ id: example.ids.source, name: "Shop", enabled: true, receivedPerSecond: 12.5 }],
+        sources: [exampleSource],
         transformations: [
           {
             id: example.ids.transformation,
@@ -135,30 +98,18 @@ export const overviewRoutes = [
             language: "javascript",
           },
         ],
-        destinations: [
-          {
-            id,
-            name,
-            type: "webhook",
-            enabled: true,
-            transformationId: example.ids.transformation,
-            state: "ok",
-            lagEvents: 3,
-            lagSeconds: 0.2,
-            rates: exampleRates,
-            deadLetters: 1,
-          },
-        ],
-        connections: [
-          {
-            id: example.ids.connection,
-            sourceId: example.ids.source,
-            destinationId: id,
-            enabled: true,
-            rates: exampleRates,
-          },
-        ],
-        totals: { sources: 1, destinations: 1, connections: 1, deadLetters: 1 },
+        destinations: [exampleDestination],
+        connections: [exampleConnection],
+        totals: {
+          sources: 1,
+          destinations: 1,
+          connections: 1,
+          deadLetters: 1,
+          problems: 1,
+          rates: exampleRates,
+          lagEvents: 3,
+          lagSeconds: 0.2,
+        },
         problems: [
           {
             kind: "dead-letters",
@@ -174,7 +125,7 @@ export const overviewRoutes = [
   }),
 
   route("GET /v2/destinations/{id}/history", {
-    summary: "Tell what a destination did in each minute of the last hour, as far as remembered",
+    summary: "Tell what a destination did in each minute of the last hour",
     needs: ["events:read"],
     answersFigures: true,
     answer: Type.Object({
@@ -199,13 +150,8 @@ export const overviewRoutes = [
       },
     },
     async handle({ deps, workspaceId, params: { id } }) {
-      const { id: destinationId } = deps.catalog.destinations.get(workspaceId, id);
-      const { counted, missingNodes } = await countedMinutes(deps, workspaceId, destinationId);
-      const minutes = lastHour(counted, Date.now());
-      return {
-        minutes: minutes.map(({ at, ...counts }) => ({ at: isoTime(at), ...counts })),
-        ...(missingNodes.length > 0 && { missingNodes }),
-      };
+      const { minutes, missingNodes } = await lastHour(deps, workspaceId, id);
+      return { minutes, ...(missingNodes.length > 0 && { missingNodes }) };
     },
   }),
 ] as const;

@@ -1,5 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
+import { commonTexts } from "../../texts/common.ts";
+import { withCode } from "../inline-code.tsx";
 
 interface FieldProps {
   label: string;
@@ -25,12 +27,12 @@ export function Field(
     <div class="field">
       <label for={id}>
         {label}
-        {optional && <span class="quiet"> (optional)</span>}
+        {optional && <span class="quiet"> {commonTexts.optional}</span>}
       </label>
       {children({ id, "aria-describedby": `${id}-more`, "aria-invalid": error ? true : undefined })}
       <div id={`${id}-more`}>
-        {error && <p class="wrong">{error}</p>}
-        {hint && <p class="hint">{hint}</p>}
+        {error && <p class="wrong">{withCode(error)}</p>}
+        {hint && <p class="hint">{withCode(hint)}</p>}
       </div>
     </div>
   );
@@ -39,7 +41,7 @@ export function Field(
 interface TextProps extends FieldProps {
   value: string;
   onInput: (value: string) => void;
-  type?: "text" | "password" | "email" | "url" | "number" | "datetime-local";
+  type?: "text" | "password" | "email" | "url" | "number";
   placeholder?: string;
   required?: boolean;
   code?: boolean;
@@ -96,6 +98,56 @@ export function TextAreaField(props: FieldProps & TextAreaProps) {
       )}
     </Field>
   );
+}
+
+/**
+ * Date and time of day. The browser's own control for both has a clock of 12 hours in some
+ * languages. The value is local time such as `2026-02-16T21:30`, or empty without a date.
+ */
+export function DateTimeField(
+  props: FieldProps & { value: string; onInput: (value: string) => void; required?: boolean },
+) {
+  const { label, value, onInput, required } = props;
+  const [day = "", time = ""] = value.split("T");
+  return (
+    <Field {...props}>
+      {(attributes) => (
+        <span class="date-time">
+          <input
+            {...attributes}
+            type="date"
+            value={day}
+            required={required}
+            onInput={({ currentTarget }) => {
+              onInput(currentTarget.value && `${currentTarget.value}T${time || MIDNIGHT}`);
+            }}
+          />
+          <input
+            type="text"
+            inputMode="numeric"
+            aria-label={commonTexts.timeOf(label)}
+            value={time.slice(0, MIDNIGHT.length)}
+            placeholder={MIDNIGHT}
+            disabled={day === ""}
+            onChange={({ currentTarget }) => {
+              const typed = timeOfDay(currentTarget.value) ?? time.slice(0, MIDNIGHT.length);
+              currentTarget.value = typed;
+              onInput(`${day}T${typed || MIDNIGHT}`);
+            }}
+          />
+        </span>
+      )}
+    </Field>
+  );
+}
+
+const MIDNIGHT = "00:00";
+
+/** Reads a time on a clock of 24 hours, such as `9:30`, `0930` or `21`. */
+function timeOfDay(text: string): string | undefined {
+  const [, hour = "", minute = "00"] = /^\s*(\d{1,2})(?:[:.]?(\d{2}))?\s*$/.exec(text) ?? [];
+  if (hour === "" || Number(hour) > 23 || Number(minute) > 59) return undefined;
+  return `${hour.padStart(2, "0")}:${minute}`;
 }
 
 interface TextAreaProps {

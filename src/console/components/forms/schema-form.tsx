@@ -1,25 +1,11 @@
+import { commonTexts } from "../../texts/common.ts";
 import { Button } from "../button.tsx";
+import { withCode } from "../inline-code.tsx";
+import { Advanced } from "./advanced.tsx";
 import { Checkbox, SelectField, TextAreaField, TextField } from "./fields.tsx";
-
-/** The part of JSON Schema that the config schemas of destinations use. */
-export interface JsonSchema {
-  type?: string;
-  title?: string;
-  description?: string;
-  properties?: Record<string, JsonSchema>;
-  required?: readonly string[];
-  items?: JsonSchema;
-  anyOf?: readonly JsonSchema[];
-  enum?: readonly unknown[];
-  const?: unknown;
-  default?: unknown;
-  writeOnly?: boolean;
-  minimum?: number;
-  maximum?: number;
-  maxLength?: number;
-  maxItems?: number;
-  contentMediaType?: string;
-}
+import { choicesOf, type JsonSchema, kindOf, labelOf } from "./json-schema.ts";
+import { SecretField } from "./secret-field.tsx";
+import { hasSecret, STORED_SECRET, storedItemsOf } from "./stored-values.ts";
 
 export type FormValues = Record<string, unknown>;
 
@@ -35,35 +21,50 @@ interface FormProps {
   /** JSON pointer to the object that the form edits. */
   path: string;
   /**
-   * Whether the server has stored secrets for this object. An empty secret field then keeps the
-   * stored secret.
+   * The stored values of the object, with `STORED_SECRET` in place of each secret. Undefined when
+   * the object is not stored. A blank field of a stored secret keeps the secret.
    */
-  hasStoredSecrets: boolean;
+  stored: FormValues | undefined;
+  /** Whether the form creates an item, so that the browser asks for every required secret. */
+  isNew: boolean;
+  /** Whether the optional properties that few people set are folded. */
+  foldsAdvanced?: boolean;
 }
 
 /**
  * Form fields for the properties of an object. A property without a type gets no field and keeps
  * its value.
  */
-export function SchemaForm({ schema, values, onChange, ...more }: FormProps) {
+export function SchemaForm(props: FormProps) {
+  const { schema, values, stored, onChange, foldsAdvanced = false, ...more } = props;
   const required = new Set(schema.required);
   const entries = Object.entries(schema.properties ?? {})
     .filter(([, property]) => kindOf(property) !== undefined)
     .sort(([one], [other]) => Number(required.has(other)) - Number(required.has(one)));
+  const isFolded = ([key, property]: [string, JsonSchema]) =>
+    foldsAdvanced && !required.has(key) && property["x-essential"] !== true;
+  const folded = entries.filter(isFolded);
+  const fieldOf = ([key, property]: [string, JsonSchema]) => (
+    <Property
+      key={key}
+      {...more}
+      name={key}
+      schema={property}
+      required={required.has(key)}
+      path={`${more.path}/${key}`}
+      value={values[key]}
+      stored={stored?.[key]}
+      onChange={(value) => onChange(withValue(values, key, value))}
+    />
+  );
   return (
     <>
-      {entries.map(([key, property]) => (
-        <Property
-          key={key}
-          {...more}
-          name={key}
-          schema={property}
-          required={required.has(key)}
-          path={`${more.path}/${key}`}
-          value={values[key]}
-          onChange={(value) => onChange(withValue(values, key, value))}
-        />
-      ))}
+      {entries.filter((entry) => !isFolded(entry)).map(fieldOf)}
+      {folded.length > 0 && (
+        <Advanced isOpen={folded.some(([key]) => values[key] !== undefined)}>
+          {folded.map(fieldOf)}
+        </Advanced>
+      )}
     </>
   );
 }
@@ -74,54 +75,17 @@ function withValue(values: FormValues, key: string, value: unknown): FormValues 
   return value === undefined || value === "" ? rest : { ...rest, [key]: value };
 }
 
-type ControlKind =
-  | "choice"
-  | "text"
-  | "code"
-  | "secret"
-  | "number"
-  | "checkbox"
-  | "list"
-  | "lines"
-  | "object"
-  | "json";
-
-function kindOf(schema: JsonSchema): ControlKind | undefined {
-  if (choicesOf(schema) !== undefined) return "choice";
-  switch (schema.type) {
-    case "string":
-      if (schema.contentMediaType !== undefined) return "code";
-      return schema.writeOnly ? "secret" : "text";
-    case "integer":
-    case "number":
-      return "number";
-    case "boolean":
-      return "checkbox";
-    case "object":
-      return schema.properties ? "object" : "json";
-    case "array":
-      if (schema.items?.type === "object" && schema.items.properties) return "list";
-      return schema.items?.type === "string" ? "lines" : "json";
-    default:
-      return schema.anyOf === undefined ? undefined : "json";
-  }
-}
-
-function choicesOf({ anyOf, enum: values }: JsonSchema): readonly string[] | undefined {
-  const choices = values ?? anyOf?.map((schema) => schema.const);
-  return choices?.every((choice) => typeof choice === "string") ? choices : undefined;
-}
-
-interface PropertyProps extends Pick<FormProps, "errorAt" | "path" | "hasStoredSecrets"> {
+interface PropertyProps extends Pick<FormProps, "errorAt" | "path" | "isNew"> {
   name: string;
   schema: JsonSchema;
   required: boolean;
   value: unknown;
+  stored: unknown;
   onChange: (value: unknown) => void;
 }
 
 function Property(props: PropertyProps) {
-  const { name, schema, required, value, onChange, errorAt, path, hasStoredSecrets } = props;
+  const { name, schema, required, value, stored, onChange, errorAt, path, isNew } = props;
   const field = {
     label: schema.title ?? labelOf(name),
     optional: !required,
@@ -132,7 +96,7 @@ function Property(props: PropertyProps) {
   switch (kindOf(schema)) {
     case "choice": {
       const choices = (choicesOf(schema) ?? []).map((choice) => ({ value: choice, text: choice }));
-      const none = { value: "", text: `Default${defaultOf(schema)}` };
+      const none = { value: "", text: commonTexts.defaultOption(schema.default) };
       const options = required ? choices : [none, ...choices];
       return <SelectField {...field} value={text} options={options} onChange={onChange} />;
     }
@@ -142,16 +106,12 @@ function Property(props: PropertyProps) {
       return <TextAreaField {...field} code value={text} onInput={onChange} />;
     case "secret":
       return (
-        <TextField
+        <SecretField
           {...field}
-          type="password"
-          autoComplete="new-password"
-          required={required && !hasStoredSecrets}
-          placeholder={
-            hasStoredSecrets ? "Leave blank to keep the current value, for the same host" : ""
-          }
-          value={text}
-          onInput={onChange}
+          required={required && isNew}
+          isSet={isNew ? undefined : stored === STORED_SECRET}
+          value={value === null ? null : text}
+          onChange={onChange}
         />
       );
     case "number":
@@ -171,7 +131,7 @@ function Property(props: PropertyProps) {
       return (
         <Checkbox on={value === true} onChange={onChange}>
           {field.label}
-          {schema.description && <span class="quiet small"> {schema.description}</span>}
+          {schema.description && <span class="quiet small"> {withCode(schema.description)}</span>}
         </Checkbox>
       );
     case "list":
@@ -180,7 +140,7 @@ function Property(props: PropertyProps) {
       return (
         <TextAreaField
           {...field}
-          hint={`${schema.description ?? ""} One per line`.trim()}
+          hint={commonTexts.onePerLine(schema.description)}
           value={Array.isArray(value) ? value.join("\n") : ""}
           onInput={(typed) => onChange(typed === "" ? undefined : typed.split("\n"))}
         />
@@ -189,15 +149,27 @@ function Property(props: PropertyProps) {
       return (
         <fieldset class="group">
           <legend>{field.label}</legend>
-          {schema.description && <p class="quiet small">{schema.description}</p>}
+          {schema.description && <p class="quiet small">{withCode(schema.description)}</p>}
           <SchemaForm
             schema={required || value !== undefined ? schema : { ...schema, required: [] }}
             values={(value ?? {}) as FormValues}
             path={path}
             errorAt={errorAt}
-            hasStoredSecrets={hasStoredSecrets}
+            stored={value === undefined ? undefined : (stored as FormValues | undefined)}
+            isNew={isNew}
             onChange={(inner) => onChange(Object.keys(inner).length > 0 ? inner : undefined)}
           />
+          {!required && value !== undefined && hasSecret(schema) && (
+            <div>
+              <Button
+                compact
+                label={commonTexts.removeNamed(field.label)}
+                onClick={() => onChange(undefined)}
+              >
+                {commonTexts.remove}
+              </Button>
+            </div>
+          )}
         </fieldset>
       );
     default:
@@ -214,13 +186,14 @@ function Property(props: PropertyProps) {
 
 /** Editor for a list of objects, such as the headers of a webhook. */
 function ObjectList(props: PropertyProps & { label: string; error: string | undefined }) {
-  const { label, schema, value, onChange, path, errorAt, hasStoredSecrets, error } = props;
+  const { label, schema, value, onChange, path, errorAt, isNew, error } = props;
   const items = Array.isArray(value) ? (value as FormValues[]) : [];
+  const stored = storedItemsOf(items, props.stored, schema.items ?? {});
   const set = (next: FormValues[]) => onChange(next.length > 0 ? next : undefined);
   return (
     <fieldset class="group">
       <legend>{label}</legend>
-      {schema.description && <p class="quiet small">{schema.description}</p>}
+      {schema.description && <p class="quiet small">{withCode(schema.description)}</p>}
       {items.map((item, index) => (
         <div class="item" key={index}>
           <SchemaForm
@@ -228,42 +201,26 @@ function ObjectList(props: PropertyProps & { label: string; error: string | unde
             values={item}
             path={`${path}/${index}`}
             errorAt={errorAt}
-            hasStoredSecrets={hasStoredSecrets}
+            stored={stored[index]}
+            isNew={isNew}
             onChange={(inner) => set(items.with(index, inner))}
           />
           <Button
             kind="plain"
             icon="bin"
-            label={`Remove ${label.toLowerCase()} ${index + 1}`}
+            label={commonTexts.removeItem(label, index + 1)}
             onClick={() => set(items.toSpliced(index, 1))}
           />
         </div>
       ))}
-      {error && <p class="wrong">{error}</p>}
+      {error && <p class="wrong">{withCode(error)}</p>}
       <div>
         <Button compact icon="plus" onClick={() => set([...items, {}])}>
-          Add
+          {commonTexts.add}
         </Button>
       </div>
     </fieldset>
   );
-}
-
-const acronyms: Record<string, string> = { url: "URL", id: "ID", ms: "(ms)", tls: "TLS", ca: "CA" };
-
-/** Makes a label from a property name: `webhookUrl` becomes “Webhook URL”. */
-function labelOf(name: string): string {
-  const words = name
-    .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
-    .toLowerCase()
-    .split(/[\s_-]+/)
-    .map((word) => acronyms[word] ?? word)
-    .join(" ");
-  return words.charAt(0).toUpperCase() + words.slice(1);
-}
-
-function defaultOf({ default: value }: JsonSchema): string {
-  return value === undefined ? "" : ` (${String(value)})`;
 }
 
 const formatJson = (value: unknown) =>

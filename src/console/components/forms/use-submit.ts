@@ -1,21 +1,26 @@
 import { useState } from "preact/hooks";
 
 /**
- * State of a form's submission. It ignores a second submit while `send` is pending, and keeps the
- * error of `send` until the next submit.
+ * State of a form's submission. It ignores a second submit while one is pending, and keeps the
+ * error until the next submit. `run` does something else with the form's values, with the same
+ * error.
  */
 export function useSubmit(send: () => Promise<unknown>) {
   const [error, setError] = useState<unknown>();
   const [busy, setBusy] = useState(false);
 
+  async function run(action: () => Promise<unknown>) {
+    setError(undefined);
+    await action().catch(setError);
+  }
+
   async function submit(event: Event) {
     event.preventDefault();
     if (busy) return;
     setBusy(true);
-    setError(undefined);
-    await send().catch(setError);
+    await run(send);
     setBusy(false);
   }
 
-  return { submit, busy, error, clearError: () => setError(undefined) };
+  return { submit, run, busy, error, clearError: () => setError(undefined) };
 }

@@ -1,0 +1,201 @@
+import { Counter, Gauge } from "prom-client";
+import type { Alert, AlertReceiver, NotificationResult } from "../catalog/alerts/model.ts";
+import type { Catalog } from "../catalog/catalog.ts";
+import { atMost, FairSemaphore } from "../concurrency/fair-semaphore.ts";
+import { ApiError } from "../errors.ts";
+import type { Logger } from "../observe/log.ts";
+import type { Metrics } from "../observe/metrics.ts";
+import { ALERT_EVALUATION_MS, ALERT_NOTIFICATIONS_PER_HOUR_MAX } from "../settings/limits.ts";
+import { EvaluatorLease } from "./evaluator-lease.ts";
+import type { AlertFacts } from "./facts.ts";
+import { NotificationSender } from "./notification-sender.ts";
+import { alertMessage } from "./receivers/message.ts";
+import type { SendNotification } from "./receivers/send.ts";
+import { isEmpty, RuleEvaluator } from "./rule-evaluator.ts";
+
+/** Number of workspaces whose facts are collected at the same time. */
+const EVALUATIONS_MAX = 16;
+
+/** Time for which a server that stops waits for answers to notifications. */
+const CLOSE_MS_MAX = 2_000;
+
+export interface AlertingParts {
+  catalog: Pick<Catalog, "alerts" | "workspaces" | "current">;
+  send: SendNotification;
+  /** URL of the console for links, without a slash at its end. */
+  consoleUrl(): string;
+  /** Whether other nodes of a cluster share the catalog. */
+  isShared: boolean;
+  /** Whether the operator has set a mail server. */
+  hasMailServer: boolean;
+  logger: Logger;
+  metrics: Metrics;
+  /** Milliseconds on a clock that is never set. Replaced in tests, as `now` is. */
+  elapsed?(): number;
+  now?(): number;
+}
+
+/** Evaluates alert rules and sends notifications to receivers. */
+export interface Alerting {
+  hasMailServer: boolean;
+  /** Evaluates the rules again and again until `close` is called. Called once. */
+  start(facts: (workspaceId: string) => Promise<AlertFacts>): void;
+  /** Evaluates all rules once and sends due notifications, if this process holds the lease. */
+  evaluate(facts: (workspaceId: string) => Promise<AlertFacts>): Promise<void>;
+  /** Sends a test notification to a receiver. Rejects when the hourly budget is used up. */
+  test(receiver: AlertReceiver, signal: AbortSignal): Promise<NotificationResult>;
+  close(): Promise<void>;
+}
+
+/** Creates the part of the server that evaluates alert rules and sends notifications. */
+export function createAlerting(parts: AlertingParts): Alerting {
+  const { catalog, send, consoleUrl, logger } = parts;
+  const { alerts } = catalog;
+  const elapsed = parts.elapsed ?? (() => performance.now());
+  /** Aborted when nothing new begins; `cutting` when what is in progress is cut off, too. */
+  const closing = new AbortController();
+  const cutting = new AbortController();
+  const lease = new EvaluatorLease(alerts, parts.isShared);
+  const evaluator = new RuleEvaluator(alerts, elapsed);
+  const workspaceName = (id: string) => catalog.workspaces.get(id)?.name ?? id;
+  const attempts = registerMetrics(parts, lease);
+  const sender = new NotificationSender({
+    alerts,
+    send,
+    workspaceName,
+    consoleUrl,
+    onAttempt: ({ kind }) => attempts.inc({ result: kind === "sent" ? "sent" : "failed" }),
+    elapsed,
+    now: parts.now ?? Date.now,
+  });
+  const signals = { closing: closing.signal, cutting: cutting.signal };
+  const evaluations = new FairSemaphore(EVALUATIONS_MAX, atMost(EVALUATIONS_MAX));
+  const loops: Promise<void>[] = [];
+
+  /** Runs `work` again and again, with a pause after each run, until the service is closed. */
+  async function repeat(work: () => Promise<void>): Promise<void> {
+    while (!closing.signal.aborted) {
+      await work().catch(warn);
+      await pause(ALERT_EVALUATION_MS, closing.signal);
+    }
+  }
+
+  async function evaluateWorkspace(
+    workspaceId: string,
+    facts: (workspaceId: string) => Promise<AlertFacts>,
+  ): Promise<void> {
+    using _permit = await evaluations.acquire("all", closing.signal);
+    const change = evaluator.evaluate(workspaceId, await facts(workspaceId));
+    if (!isEmpty(change)) await alerts.record(lease.id, workspaceId, change);
+    // A slow receiver does not delay the next evaluation.
+    sender.sendDue(workspaceId, lease.id, signals).catch(warn);
+  }
+
+  const warn = (error: unknown) => {
+    if (!closing.signal.aborted) logger.warn({ err: error }, "alerts not evaluated or sent");
+  };
+
+  async function keepLease(): Promise<void> {
+    if (alerts.workspaces().length === 0) return;
+    // A view that is out of date would show a renewed lease as not renewed.
+    await catalog.current();
+    await lease.renewOrTake();
+  }
+
+  async function evaluateAll(facts: (workspaceId: string) => Promise<AlertFacts>): Promise<void> {
+    if (!lease.isHeld) return;
+    await Promise.all(alerts.workspaces().map((id) => evaluateWorkspace(id, facts).catch(warn)));
+  }
+
+  return {
+    hasMailServer: parts.hasMailServer,
+    async evaluate(facts) {
+      await keepLease();
+      await evaluateAll(facts);
+    },
+    start(facts) {
+      // The lease has a loop of its own: an evaluation of many workspaces may take long.
+      loops.push(
+        repeat(keepLease),
+        repeat(() => evaluateAll(facts)),
+      );
+    },
+    async test(receiver, signal) {
+      if (!sender.takeFromBudget(receiver.workspaceId)) {
+        const limit = `${ALERT_NOTIFICATIONS_PER_HOUR_MAX} notifications of a workspace in an hour`;
+        throw new ApiError("too-many", `Expected at most ${limit}, tests included, got one more`);
+      }
+      const context = {
+        receiverId: receiver.id,
+        consoleUrl: consoleUrl(),
+        workspace: { id: receiver.workspaceId, name: workspaceName(receiver.workspaceId) },
+      };
+      const either = AbortSignal.any([signal, closing.signal]);
+      const send = (phase: "test" | "end") =>
+        parts.send(receiver, alertMessage(testAlert(receiver), { ...context, phase }), either);
+      let result = await send("test");
+      // A test leaves no open incident in PagerDuty.
+      if (result.kind === "sent" && receiver.type === "pagerduty") result = await send("end");
+      await alerts.receivers.note(receiver.id, result);
+      return result;
+    },
+    async close() {
+      closing.abort();
+      const late = setTimeout(() => cutting.abort(), CLOSE_MS_MAX);
+      await Promise.all([...loops, sender.idle()]);
+      clearTimeout(late);
+      await lease.release().catch((error: unknown) => {
+        logger.warn({ err: error }, "lease of the alert evaluator not released");
+      });
+    },
+  };
+}
+
+/** Resolves after `ms` milliseconds, or when the signal is aborted. */
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const end = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", end);
+      resolve();
+    };
+    const timer = setTimeout(end, ms);
+    signal.addEventListener("abort", end);
+  });
+}
+
+/** Returns the alert that a test notification is about. */
+function testAlert({ id, workspaceId, name }: AlertReceiver): Alert {
+  return {
+    id: `test-${id}`,
+    workspaceId,
+    ruleId: "test",
+    ruleName: "Test",
+    kind: "destination-failing",
+    subject: { type: "server", id: "server", name },
+    message: "This is a test notification. Nothing is wrong",
+    createdAt: Date.now(),
+    notifications: [],
+  };
+}
+
+function registerMetrics({ catalog, metrics }: AlertingParts, lease: EvaluatorLease) {
+  const registers = [metrics];
+  new Gauge({
+    name: "pixelmill_alerts_open",
+    help: "Alerts that are open, of all workspaces; 0 at nodes that do not evaluate the alerts",
+    registers,
+    collect() {
+      const { alerts } = catalog;
+      const workspaces = lease.isHeld ? alerts.workspaces() : [];
+      this.set(workspaces.reduce((sum, id) => sum + alerts.open(id).length, 0));
+    },
+  });
+  return new Counter({
+    name: "pixelmill_alert_notifications_total",
+    help: "Attempts to send a notification of an alert, by result: sent or failed",
+    labelNames: ["result"] as const,
+    registers,
+  });
+}

@@ -1,0 +1,202 @@
+import type { AlertMark, AlertRule, AlertSubject } from "../catalog/alerts/model.ts";
+import { ALERT_MESSAGE_CHARS_MAX } from "../settings/limits.ts";
+import type { AlertFacts, DestinationFacts, DiskFacts, SourceFacts } from "./facts.ts";
+
+/** The condition of a rule for one item (the subject), at one moment. */
+export interface Condition {
+  subject: AlertSubject;
+  /** Undefined when the facts do not show whether the condition holds. */
+  holds: boolean | undefined;
+  /** Text of an alert that begins now. */
+  message: string;
+}
+
+/** Values that a rule remembers about its items, beside the facts. */
+export interface RuleMemory {
+  /**
+   * Remembered values by the id of the item: the number of dead letters up to which no alert begins; 1 for a
+   * source that has sent events.
+   */
+  marks: ReadonlyMap<string, number>;
+  /** Ids of the items with an open alert of the rule. */
+  open: ReadonlySet<string>;
+  /** Dead letters at the last evaluation, by the id of the destination. */
+  lastCounts: Map<string, number>;
+}
+
+interface Evaluation {
+  conditions: Condition[];
+  marks: AlertMark[];
+}
+
+/** Compares the facts with a rule. Returns a condition for each item that the rule evaluates. */
+export function evaluateRule(rule: AlertRule, facts: AlertFacts, memory: RuleMemory): Evaluation {
+  const isMeant = ({ id }: { id: string }) =>
+    rule.subjectIds.length === 0 || rule.subjectIds.includes(id);
+  const destinations = facts.destinations.filter(isMeant);
+  // A problem that a node reports is certain. That there is none is certain once all have answered.
+  const certain = (holds: boolean) => holds || (facts.isComplete ? false : undefined);
+  const { threshold = 0 } = rule;
+  switch (rule.kind) {
+    case "destination-down":
+    case "destination-failing": {
+      const states = rule.kind === "destination-down" ? ["down"] : ["down", "failing"];
+      return only(
+        destinations.map((it) =>
+          ofDestination(
+            it,
+            certain(states.includes(it.state)),
+            `is ${it.state}: ${it.reason ?? "no reason is known"}`,
+          ),
+        ),
+      );
+    }
+    case "lag":
+      return only(
+        destinations.map((it) =>
+          ofDestination(
+            it,
+            certain(it.lagSeconds >= threshold),
+            `lags ${duration(it.lagSeconds)} behind: ${counted(it.lagEvents, "event")} not delivered`,
+          ),
+        ),
+      );
+    case "dead-letters":
+      return evaluateDeadLetters(rule, destinations, memory);
+    case "code-suspended":
+      return only(
+        facts.transformations.filter(isMeant).map(({ id, name, suspended }) => ({
+          subject: { type: "transformation", id, name },
+          holds: certain(suspended !== undefined),
+          message: text(`${name} is suspended, because it only fails: ${suspended?.reason ?? ""}`),
+        })),
+      );
+    case "source-silent":
+      return evaluateSources(rule, facts.sources.filter(isMeant), facts.isComplete, memory);
+    case "server-not-ready":
+      return ofServer("is not ready", facts.server?.troubles, certain);
+    case "server-warning":
+      return ofServer("has warnings", facts.server?.warnings, certain);
+    case "nodes-missing":
+      return evaluateNodes(threshold, facts);
+    case "disk":
+      return only((facts.server?.disks ?? []).map((disk) => ofDisk(disk, threshold)));
+  }
+}
+
+const only = (conditions: Condition[]): Evaluation => ({ conditions, marks: [] });
+
+function ofDestination(
+  { id, name }: DestinationFacts,
+  holds: boolean | undefined,
+  message: string,
+): Condition {
+  return { subject: { type: "destination", id, name }, holds, message: text(`${name} ${message}`) };
+}
+
+/**
+ * Evaluates the growth of dead letters. A rule remembers the number up to which no alert begins. An
+ * alert begins at `threshold` more, and ends when the number no longer grows.
+ */
+function evaluateDeadLetters(
+  { id: ruleId, threshold = 1 }: AlertRule,
+  destinations: readonly DestinationFacts[],
+  { marks, open, lastCounts }: RuleMemory,
+): Evaluation {
+  const changed: AlertMark[] = [];
+  const conditions = destinations.map((destination) => {
+    const { id, deadLetters: count } = destination;
+    const mark = marks.get(id) ?? 0;
+    const last = lastCounts.get(id) ?? count;
+    lastCounts.set(id, count);
+    const isOpen = open.has(id);
+    // Replays and purges take dead letters away. The next ones count from there on.
+    if (isOpen ? count !== mark : count < mark) {
+      changed.push({ ruleId, subjectId: id, ...(count > 0 && { value: count }) });
+    }
+    const growth = count - mark;
+    const more = isOpen ? "" : `${counted(growth, "new dead letter")}, `;
+    const message = `has ${more}${count} in all`;
+    return ofDestination(destination, isOpen ? count > last : growth >= threshold, message);
+  });
+  const known = new Set(destinations.map(({ id }) => id));
+  const gone = [...marks.keys()].filter((id) => !known.has(id));
+  return { conditions, marks: [...changed, ...gone.map((subjectId) => ({ ruleId, subjectId }))] };
+}
+
+/** Evaluates whether sources that have sent events send none. */
+function evaluateSources(
+  { id: ruleId, forSeconds }: AlertRule,
+  sources: readonly SourceFacts[],
+  isComplete: boolean,
+  { marks }: RuleMemory,
+): Evaluation {
+  const heard = sources.filter((it) => it.receivedPerSecond > 0 && !marks.has(it.id));
+  const evaluated = sources.filter(({ id, enabled }) => enabled && marks.has(id));
+  const known = new Set(sources.map(({ id }) => id));
+  const gone = [...marks.keys()].filter((id) => !known.has(id));
+  return {
+    conditions: evaluated.map(({ id, name, receivedPerSecond, isObserved }) => ({
+      subject: { type: "source", id, name },
+      holds: receivedPerSecond > 0 ? false : isComplete && isObserved ? true : undefined,
+      message: text(`${name} has sent no events for ${duration(forSeconds)}`),
+    })),
+    marks: [
+      ...heard.map(({ id: subjectId }) => ({ ruleId, subjectId, value: 1 })),
+      ...gone.map((subjectId) => ({ ruleId, subjectId })),
+    ],
+  };
+}
+
+function ofServer(
+  state: string,
+  messages: readonly string[] | undefined,
+  certain: (holds: boolean) => boolean | undefined,
+): Evaluation {
+  if (messages === undefined) return only([]);
+  const message = text(`The server ${state}: ${messages.join("; ")}`);
+  const subject = { type: "server", id: "server", name: "Server" } as const;
+  return only([{ subject, holds: certain(messages.length > 0), message }]);
+}
+
+function evaluateNodes(expected: number, { server }: AlertFacts): Evaluation {
+  if (server === undefined) return only([]);
+  const { nodes, missingNodes } = server;
+  const missing = missingNodes.length > 0 ? `; ${missingNodes.join(", ")} do not answer` : "";
+  return only([
+    {
+      subject: { type: "server", id: "server", name: "Cluster" },
+      holds: nodes === undefined ? undefined : nodes < expected,
+      message: text(`${nodes ?? 0} of ${expected} nodes answer${missing}`),
+    },
+  ]);
+}
+
+function ofDisk({ node, freeBytes, sizeBytes }: DiskFacts, percentMin: number): Condition {
+  const percent = sizeBytes > 0 ? (100 * freeBytes) / sizeBytes : 100;
+  const name = node === "" ? "Server" : node;
+  const free = `${(freeBytes / 1e9).toFixed(1)} GB`;
+  return {
+    subject: { type: "node", id: node === "" ? "server" : node, name },
+    holds: percent < percentMin,
+    message: text(
+      `The disk of ${node === "" ? "the server" : node} has ${free} (${Math.floor(percent)} %) left`,
+    ),
+  };
+}
+
+function text(message: string): string {
+  const { length } = message;
+  return length > ALERT_MESSAGE_CHARS_MAX
+    ? `${message.slice(0, ALERT_MESSAGE_CHARS_MAX - 1)}…`
+    : message;
+}
+
+const counted = (count: number, noun: string) => `${count} ${noun}${count === 1 ? "" : "s"}`;
+
+/** Writes a time such as `90 s`, `15 min` or `3 h`. */
+export function duration(seconds: number): string {
+  if (seconds < 120) return `${Math.round(seconds)} s`;
+  if (seconds < 7_200) return `${Math.round(seconds / 60)} min`;
+  return `${Math.round(seconds / 3_600)} h`;
+}

@@ -1,0 +1,54 @@
+import type { Alerts } from "../catalog/alerts/alert-store.ts";
+import type { LeaseRow } from "../catalog/alerts/tables.ts";
+
+/** Number of checks without a renewal after which another node takes the lease. */
+const CHECKS_WITHOUT_RENEWAL_MAX = 4;
+
+/**
+ * The lease of the alert evaluator. One process of a cluster holds it: only this process evaluates
+ * the rules and sends notifications. The ordered log of the catalog decides which one it is.
+ */
+export class EvaluatorLease {
+  /** Id of this process. */
+  readonly id = crypto.randomUUID();
+  readonly #alerts: Alerts;
+  readonly #isShared: boolean;
+  /** The lease at the last check, and the number of checks that have found it not renewed. */
+  #seen: LeaseRow | undefined;
+  #checksWithoutRenewal = 0;
+
+  /** `isShared` tells that other nodes have the same catalog and may hold the lease. */
+  constructor(alerts: Alerts, isShared: boolean) {
+    this.#alerts = alerts;
+    this.#isShared = isShared;
+  }
+
+  get isHeld(): boolean {
+    return this.#alerts.lease()?.holder === this.id;
+  }
+
+  /**
+   * Renews the lease if this process holds it. Takes the lease if no process holds it, or if its
+   * holder no longer renews it. Counts checks instead of time, so that a pause of this process does
+   * not make the holder look dead.
+   */
+  async renewOrTake(): Promise<void> {
+    const lease = this.#alerts.lease();
+    if (lease?.holder === this.id) {
+      if (this.#isShared) await this.#alerts.renewLease(this.id);
+      return;
+    }
+    const isRenewed =
+      lease?.holder !== this.#seen?.holder || lease?.renewals !== this.#seen?.renewals;
+    this.#checksWithoutRenewal = isRenewed ? 0 : this.#checksWithoutRenewal + 1;
+    this.#seen = lease;
+    const isDead = this.#checksWithoutRenewal >= CHECKS_WITHOUT_RENEWAL_MAX;
+    if (lease === undefined || !this.#isShared || isDead) {
+      await this.#alerts.takeLease(this.id, lease);
+    }
+  }
+
+  async release(): Promise<void> {
+    if (this.isHeld) await this.#alerts.releaseLease(this.id);
+  }
+}

@@ -1,0 +1,211 @@
+import type { Alerts } from "../catalog/alerts/alert-store.ts";
+import type {
+  Alert,
+  AlertNotification,
+  AlertReceiver,
+  NotificationKey,
+  NotificationResult,
+} from "../catalog/alerts/model.ts";
+import { backoffMs } from "../concurrency/backoff.ts";
+import { TokenBuckets } from "../concurrency/rate-limiter.ts";
+import { ALERT_NOTIFICATIONS_PER_HOUR_MAX, ALERT_RETRY_MS_MAX } from "../settings/limits.ts";
+import { isQuiet } from "./quiet-hours.ts";
+import { alertMessage } from "./receivers/message.ts";
+import type { SendNotification } from "./receivers/send.ts";
+
+const RETRY_MS_MIN = 5_000;
+/** Number of notifications of a workspace that are sent at the same time. */
+const BATCH_MAX = 20;
+
+export interface SenderContext {
+  alerts: Alerts;
+  send: SendNotification;
+  workspaceName(id: string): string;
+  consoleUrl(): string;
+  /** Called after each attempt. */
+  onAttempt(result: NotificationResult): void;
+  /** Milliseconds on a clock that is never set. */
+  elapsed(): number;
+  now(): number;
+}
+
+export interface SendSignals {
+  /** Aborted when no further notifications are begun. */
+  closing: AbortSignal;
+  /** Aborted when requests in progress are cut off. */
+  cutting: AbortSignal;
+}
+
+interface Due {
+  key: NotificationKey;
+  alert: Alert;
+  notification: AlertNotification;
+  receiver: AlertReceiver;
+}
+
+interface Settled {
+  key: NotificationKey;
+  result: NotificationResult;
+}
+
+/**
+ * Sends the notifications that wait. The evaluator's claim on a notification is stored before each
+ * attempt, so that a replaced evaluator sends nothing. A notification whose result could not be stored
+ * is not sent again by this process.
+ */
+export class NotificationSender {
+  readonly #parts: SenderContext;
+  readonly #budget: TokenBuckets;
+  /** Time on the clock `elapsed` before which a notification is not tried again. */
+  readonly #retryAt = new Map<string, number>();
+  /** Results that are not stored yet. */
+  readonly #unstored = new Map<string, Settled>();
+  readonly #busy = new Map<string, Promise<void>>();
+
+  constructor(parts: SenderContext) {
+    this.#parts = parts;
+    // A full bucket and what flows into it within an hour are the limit together.
+    const half = ALERT_NOTIFICATIONS_PER_HOUR_MAX / 2;
+    this.#budget = new TokenBuckets({
+      perSecond: half / 3_600,
+      burst: half,
+      now: () => parts.elapsed(),
+    });
+  }
+
+  /** Takes one notification from the hourly budget of a workspace. Returns whether there was one. */
+  takeFromBudget(workspaceId: string): boolean {
+    if (this.#budget.waitSeconds(workspaceId) > 0) return false;
+    this.#budget.take(workspaceId);
+    return true;
+  }
+
+  /** Sends the due notifications of a workspace, unless that is in progress. */
+  sendDue(workspaceId: string, holder: string, signals: SendSignals): Promise<void> {
+    const running = this.#busy.get(workspaceId);
+    if (running !== undefined) return running;
+    const work = this.#sendAll(workspaceId, holder, signals).finally(() =>
+      this.#busy.delete(workspaceId),
+    );
+    this.#busy.set(workspaceId, work);
+    return work;
+  }
+
+  /** Resolves when nothing is being sent. */
+  async idle(): Promise<void> {
+    await Promise.allSettled(this.#busy.values());
+  }
+
+  async #sendAll(
+    workspaceId: string,
+    holder: string,
+    { closing, cutting }: SendSignals,
+  ): Promise<void> {
+    while (!closing.aborted) {
+      await this.#storeResults(holder);
+      const { due, dropped } = this.#due(workspaceId);
+      if (dropped.length > 0) await this.#parts.alerts.settle(holder, dropped);
+      if (due.length === 0) return;
+      const keys = due.map(({ key }) => key);
+      const claimed = new Set((await this.#parts.alerts.claim(holder, keys)).map(textOf));
+      const sent = due.filter(({ key }) => claimed.has(textOf(key)));
+      await Promise.all(sent.map((it) => this.#send(it, cutting)));
+      await this.#storeResults(holder);
+    }
+  }
+
+  async #send({ key, alert, notification, receiver }: Due, signal: AbortSignal): Promise<void> {
+    const { send, workspaceName, consoleUrl, onAttempt, elapsed } = this.#parts;
+    const { workspaceId } = alert;
+    const message = alertMessage(alert, {
+      phase: key.phase,
+      receiverId: receiver.id,
+      consoleUrl: consoleUrl(),
+      workspace: { id: workspaceId, name: workspaceName(workspaceId) },
+    });
+    const result = await send(receiver, message, signal);
+    // The server stops: whether the receiver has the notification is unknown.
+    if (signal.aborted && result.kind !== "sent") return;
+    onAttempt(result);
+    const text = textOf(key);
+    this.#unstored.set(text, { key, result });
+    if (result.kind === "retry") {
+      const delay = backoffMs(notification.attempts + 1, RETRY_MS_MIN, ALERT_RETRY_MS_MAX);
+      this.#retryAt.set(text, elapsed() + delay);
+    } else {
+      this.#retryAt.delete(text);
+    }
+  }
+
+  async #storeResults(holder: string): Promise<void> {
+    const results = [...this.#unstored.values()];
+    if (results.length === 0) return;
+    await this.#parts.alerts.settle(holder, results);
+    for (const { key } of results) this.#unstored.delete(textOf(key));
+  }
+
+  /** Returns the notifications to send now, oldest alerts first, and those to drop. */
+  #due(workspaceId: string): { due: Due[]; dropped: Settled[] } {
+    const due: Due[] = [];
+    const dropped: Settled[] = [];
+    for (const alert of this.#parts.alerts.pending(workspaceId)) {
+      for (const notification of alert.notifications) {
+        if (notification.state !== "pending") continue;
+        const { receiverId, phase } = notification;
+        const key = { alertId: alert.id, receiverId, phase };
+        if (this.#unstored.has(textOf(key))) continue;
+        const receiver = this.#receiver(workspaceId, receiverId);
+        const reason = dropReason(alert, notification, receiver);
+        if (receiver === undefined || reason !== undefined) {
+          dropped.push({ key, result: { kind: "dropped", reason: reason ?? "" } });
+        } else if (due.length < BATCH_MAX && this.#isDue(alert, key, receiver)) {
+          due.push({ key, alert, notification, receiver });
+        }
+      }
+    }
+    return { due, dropped };
+  }
+
+  #isDue(alert: Alert, key: NotificationKey, receiver: AlertReceiver): boolean {
+    const { elapsed, now } = this.#parts;
+    if ((this.#retryAt.get(textOf(key)) ?? 0) > elapsed()) return false;
+    const isEnd = key.phase === "end";
+    const isBeginPending = beginningOf(alert, receiver.id)?.state === "pending";
+    if (isEnd && isBeginPending) return false;
+    const quietHours = this.#quietHours(alert);
+    // An incident in PagerDuty escalates until it is resolved, so its end does not wait.
+    const isUrgent = isEnd && receiver.type === "pagerduty";
+    if (quietHours && !isUrgent && isQuiet(quietHours, now())) return false;
+    return this.takeFromBudget(alert.workspaceId);
+  }
+
+  #receiver(workspaceId: string, id: string): AlertReceiver | undefined {
+    const all = this.#parts.alerts.receivers.list(workspaceId, 1).items;
+    return all.find((receiver) => receiver.id === id && receiver.enabled);
+  }
+
+  #quietHours({ workspaceId, ruleId }: Alert) {
+    const rules = this.#parts.alerts.rules.list(workspaceId, 1).items;
+    return rules.find(({ id }) => id === ruleId)?.quietHours;
+  }
+}
+
+/** Returns why a notification is never sent. Undefined when it is to be sent. */
+function dropReason(
+  alert: Alert,
+  { phase, receiverId }: AlertNotification,
+  receiver: AlertReceiver | undefined,
+): string | undefined {
+  if (receiver === undefined) return "The receiver was removed or disabled";
+  const begin = beginningOf(alert, receiverId)?.state;
+  if (phase === "end" && (begin === "failed" || begin === "dropped")) {
+    return "The receiver did not get the beginning";
+  }
+  return undefined;
+}
+
+const beginningOf = ({ notifications }: Alert, receiverId: string) =>
+  notifications.find((it) => it.phase === "begin" && it.receiverId === receiverId);
+
+const textOf = ({ alertId, receiverId, phase }: NotificationKey) =>
+  `${alertId} ${receiverId} ${phase}`;

@@ -1,0 +1,33 @@
+import type { QuietHours } from "../catalog/alerts/model.ts";
+
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+/** Whether a time zone with this name is known. */
+export function isTimeZone(name: string): boolean {
+  try {
+    formatOf(name);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Whether the time `now` (milliseconds since the epoch) is in the quiet hours. */
+export function isQuiet({ from, to, timeZone }: QuietHours, now: number): boolean {
+  const time = formatOf(timeZone).format(now);
+  return from <= to ? from <= time && time < to : from <= time || time < to;
+}
+
+/** Returns the format of a time of day such as `07:00`, which sorts by time. */
+function formatOf(timeZone: string): Intl.DateTimeFormat {
+  const known = formats.get(timeZone);
+  if (known !== undefined) return known;
+  const made = new Intl.DateTimeFormat("en-GB", {
+    timeZone,
+    hour: "2-digit",
+    minute: "2-digit",
+    hourCycle: "h23",
+  });
+  formats.set(timeZone, made);
+  return made;
+}

@@ -1,0 +1,131 @@
+import type { Socket } from "node:net";
+import type { Transporter } from "nodemailer";
+import type { AlertReceiver, NotificationResult } from "../../catalog/alerts/model.ts";
+import type { Egress } from "../../egress/egress.ts";
+import { messageOf } from "../../errors.ts";
+import { ALERT_SEND_MS_MAX } from "../../settings/limits.ts";
+import type { AlertMessage } from "./message.ts";
+
+/** The operator's mail server, over which alerts are sent by e-mail. */
+export interface MailServer {
+  host: string;
+  port: number;
+  /** How the connection is encrypted: from its beginning, after STARTTLS, or not at all. */
+  tls: "implicit" | "starttls" | "none";
+  user?: string;
+  password?: string;
+  from: string;
+  /** Certificate authorities (PEM) to trust instead of the default ones. */
+  ca?: string;
+}
+
+/** Sends a notification by e-mail over the operator's mail server. Never rejects. */
+export async function sendByEmail(
+  egress: Egress,
+  server: MailServer,
+  receiver: AlertReceiver,
+  message: AlertMessage,
+  signal: AbortSignal,
+): Promise<NotificationResult> {
+  const { from } = server;
+  const domain = from.slice(from.lastIndexOf("@") + 1);
+  const id = (key: string) => `<${key}@${domain}>`;
+  const connection = { egress, server, workspaceId: receiver.workspaceId, signal };
+  const reason = await withTransport(connection, async (transport) => {
+    const { rejected } = await transport.sendMail({
+      from,
+      to: (receiver.to ?? []).map((address) => ({ name: "", address })),
+      subject: message.title,
+      text: `${message.text}\n\n${message.url}\n`,
+      messageId: id(message.id),
+      ...(message.phase === "end" && { references: id(beginningOf(message)) }),
+      headers: { "Auto-Submitted": "auto-generated" },
+    });
+    const isRefused = (rejected ?? []).length > 0;
+    return isRefused ? "The mail server refused an address of the receiver" : undefined;
+  });
+  return reason === undefined ? { kind: "sent" } : { kind: "retry", reason };
+}
+
+/**
+ * Signs in to the mail server and sends nothing. Resolves with a sentence when that fails, otherwise
+ * with undefined.
+ */
+export async function verifyMailServer(
+  egress: Egress,
+  server: MailServer,
+): Promise<string | undefined> {
+  const { signal } = new AbortController();
+  return await withTransport({ egress, server, workspaceId: "", signal }, async (transport) => {
+    await transport.verify();
+    return undefined;
+  });
+}
+
+interface MailConnection {
+  egress: Egress;
+  server: MailServer;
+  workspaceId: string;
+  signal: AbortSignal;
+}
+
+/**
+ * Connects to the mail server and runs `work`. Resolves with the sentence that `work` returned, or
+ * with one about a failure. Never rejects.
+ */
+async function withTransport(
+  { egress, server, workspaceId, signal }: MailConnection,
+  work: (transport: Transporter) => Promise<string | undefined>,
+): Promise<string | undefined> {
+  const { host, port, tls, user, password, ca } = server;
+  const late = AbortSignal.any([signal, AbortSignal.timeout(ALERT_SEND_MS_MAX)]);
+  let socket: Socket | undefined;
+  const stop = () => socket?.destroy(new Error("The mail server did not answer in time"));
+  try {
+    const connection = await egress.connect({
+      workspaceId,
+      host,
+      port,
+      ...(tls === "implicit" && { tls: { ca } }),
+      timeoutMs: ALERT_SEND_MS_MAX,
+      signal: late,
+    });
+    socket = connection;
+    late.addEventListener("abort", stop);
+    if (late.aborted) stop();
+    const { createTransport } = await import("nodemailer");
+    const transport = createTransport({
+      host,
+      port,
+      connection,
+      secured: tls === "implicit",
+      requireTLS: tls === "starttls",
+      ignoreTLS: tls === "none",
+      tls: { servername: host, ...(ca !== undefined && { ca }) },
+      ...(user !== undefined && password !== undefined && { auth: { user, pass: password } }),
+      disableFileAccess: true,
+      disableUrlAccess: true,
+      greetingTimeout: ALERT_SEND_MS_MAX,
+      socketTimeout: ALERT_SEND_MS_MAX,
+    });
+    return await work(transport);
+  } catch (error) {
+    return mailReason(error, late);
+  } finally {
+    late.removeEventListener("abort", stop);
+    socket?.destroy();
+  }
+}
+
+function beginningOf({ id }: AlertMessage): string {
+  return id.replace("-end-", "-begin-");
+}
+
+/** Returns a sentence about a failed mail. It has no text of the mail server, which may be long. */
+function mailReason(error: unknown, late: AbortSignal): string {
+  const { code, responseCode } = error as { code?: string; responseCode?: number };
+  if (late.aborted) return "The mail server did not answer in time";
+  if (code === "EAUTH") return "The mail server refused the user or the password (smtp.user)";
+  if (responseCode !== undefined) return `The mail server answered ${responseCode}`;
+  return messageOf(error);
+}

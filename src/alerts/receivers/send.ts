@@ -1,0 +1,32 @@
+import type { AlertReceiver, NotificationResult } from "../../catalog/alerts/model.ts";
+import type { Egress } from "../../egress/egress.ts";
+import { type MailServer, sendByEmail } from "./email.ts";
+import { sendByHttp } from "./http.ts";
+import type { AlertMessage } from "./message.ts";
+
+export interface SenderParts {
+  /** Way to receivers, whose addresses users enter. */
+  egress: Egress;
+  /** Way to the mail server, whose address the operator sets. */
+  mailEgress: Egress;
+  /** Absent when the operator has set no mail server. */
+  mailServer?: MailServer;
+}
+
+export type SendNotification = (
+  receiver: AlertReceiver,
+  message: AlertMessage,
+  signal: AbortSignal,
+) => Promise<NotificationResult>;
+
+export const NO_MAIL_SERVER =
+  "Expected a mail server in the setting smtp.server for receivers of the type email, got none";
+
+/** Creates the function that makes one attempt to send a notification. It never rejects. */
+export function createSender({ egress, mailEgress, mailServer }: SenderParts): SendNotification {
+  return async (receiver, message, signal) => {
+    if (receiver.type !== "email") return await sendByHttp(egress, receiver, message, signal);
+    if (mailServer === undefined) return { kind: "retry", reason: NO_MAIL_SERVER };
+    return await sendByEmail(mailEgress, mailServer, receiver, message, signal);
+  };
+}

@@ -1,0 +1,99 @@
+import type { Alerts } from "../catalog/alerts/alert-store.ts";
+import {
+  type Alert,
+  type AlertChange,
+  type AlertRule,
+  isServerAlertKind,
+} from "../catalog/alerts/model.ts";
+import { ALERT_EVALUATION_MS } from "../settings/limits.ts";
+import { type Condition, evaluateRule } from "./conditions.ts";
+import type { AlertFacts } from "./facts.ts";
+import { Holds } from "./holds.ts";
+
+/** Pauses of this process count as at most this time in which a condition held. */
+const STEP_MS_MAX = 2 * ALERT_EVALUATION_MS;
+
+/**
+ * Evaluates the rules of workspaces by facts, again and again. Remembers for how long conditions have
+ * held; after a restart these times begin again.
+ */
+export class RuleEvaluator {
+  readonly #alerts: Alerts;
+  readonly #holds: Holds;
+  /** Dead letters at the last evaluation, by the id of the rule. */
+  readonly #counts = new Map<string, Map<string, number>>();
+
+  constructor(alerts: Alerts, elapsed: () => number) {
+    this.#alerts = alerts;
+    this.#holds = new Holds(STEP_MS_MAX, elapsed);
+  }
+
+  /** Returns the alerts of a workspace that begin and end at this evaluation, and the values that rules remember. */
+  evaluate(workspaceId: string, facts: AlertFacts): AlertChange {
+    const rules = this.#alerts.rules.list(workspaceId, 1).items.filter(({ enabled }) => enabled);
+    const open = Map.groupBy(this.#alerts.open(workspaceId), ({ ruleId }) => ruleId);
+    const change: AlertChange = { begun: [], ended: [], marks: [] };
+    const seen = new Set<string>();
+    for (const rule of rules) {
+      if (isServerAlertKind(rule.kind) && facts.server === undefined) continue;
+      const { conditions, marks } = this.#evaluate(rule, facts, open.get(rule.id) ?? []);
+      change.marks.push(...marks);
+      const { isComplete } = facts;
+      this.#decide(rule, conditions, { open: open.get(rule.id) ?? [], change, seen, isComplete });
+      open.delete(rule.id);
+    }
+    // These are no longer evaluated: their rules are disabled or removed.
+    for (const alert of [...open.values()].flat()) change.ended.push(alert.id);
+    this.#holds.keepOnly(`${workspaceId} `, (key) => seen.has(key));
+    return change;
+  }
+
+  #evaluate(rule: AlertRule, facts: AlertFacts, open: readonly Alert[]) {
+    const lastCounts = this.#counts.get(rule.id) ?? new Map<string, number>();
+    if (rule.kind === "dead-letters") this.#counts.set(rule.id, lastCounts);
+    return evaluateRule(rule, facts, {
+      marks: this.#alerts.marks(rule.workspaceId, rule.id),
+      open: new Set(open.map(({ subject }) => subject.id)),
+      lastCounts,
+    });
+  }
+
+  #decide(
+    rule: AlertRule,
+    conditions: readonly Condition[],
+    {
+      open,
+      change,
+      seen,
+      isComplete,
+    }: {
+      open: readonly Alert[];
+      change: AlertChange;
+      seen: Set<string>;
+      isComplete: boolean;
+    },
+  ): void {
+    const alerts = new Map(open.map((alert) => [alert.subject.id, alert]));
+    for (const { subject, holds, message } of conditions) {
+      const alert = alerts.get(subject.id);
+      alerts.delete(subject.id);
+      const phase = alert === undefined ? "begin" : "end";
+      const key = `${rule.workspaceId} ${rule.id} ${phase} ${subject.id}`;
+      seen.add(key);
+      // An open alert ends once the condition has not held for a time.
+      const wanted = alert === undefined || holds === undefined ? holds : !holds;
+      const seconds = alert === undefined ? rule.forSeconds : rule.clearSeconds;
+      if (!this.#holds.hasHeld(key, wanted, seconds * 1_000)) continue;
+      if (alert !== undefined) change.ended.push(alert.id);
+      else change.begun.push({ ruleId: rule.id, subject, message });
+    }
+    // The facts no longer name these items, because they were removed.
+    if (!isComplete) return;
+    for (const alert of alerts.values()) change.ended.push(alert.id);
+  }
+}
+
+/** Whether a change has nothing to store. */
+export function isEmpty({ begun, ended, marks }: AlertChange): boolean {
+  return begun.length + ended.length + marks.length === 0;
+}

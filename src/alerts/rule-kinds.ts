@@ -1,0 +1,130 @@
+import {
+  type AlertKind,
+  type AlertRuleInput,
+  alertKinds,
+  isServerAlertKind,
+} from "../catalog/alerts/model.ts";
+
+/** Defaults and bounds of all alert rules of one kind. */
+export interface RuleKind {
+  /** Name of a rule whose creator gave it none. */
+  name: string;
+  /** Default values of a rule. */
+  forSeconds: number;
+  clearSeconds: number;
+  /** Threshold with its unit and bounds. Absent when the kind has none. */
+  threshold?: { unit: string; fallback: number; min: number; max: number };
+  /** Whether a workspace's first receiver also creates a rule of this kind. */
+  isFirstRule: boolean;
+  /** Severity in PagerDuty. */
+  severity: "critical" | "error" | "warning";
+}
+
+const DAY_SECONDS = 86_400;
+
+export const ruleKinds: Readonly<Record<AlertKind, RuleKind>> = {
+  "destination-down": {
+    name: "Destination down",
+    forSeconds: 60,
+    clearSeconds: 60,
+    // Covered by `destination-failing`. Both would send two alerts for one outage.
+    isFirstRule: false,
+    severity: "critical",
+  },
+  "destination-failing": {
+    name: "Destination failing or down",
+    forSeconds: 120,
+    clearSeconds: 120,
+    isFirstRule: true,
+    severity: "error",
+  },
+  "dead-letters": {
+    name: "Dead letters growing",
+    forSeconds: 0,
+    clearSeconds: 900,
+    threshold: { unit: "dead letters", fallback: 10, min: 1, max: 1_000_000_000 },
+    isFirstRule: true,
+    severity: "error",
+  },
+  lag: {
+    name: "Delivery lag",
+    forSeconds: 60,
+    clearSeconds: 300,
+    threshold: { unit: "seconds", fallback: 900, min: 1, max: 30 * DAY_SECONDS },
+    isFirstRule: true,
+    severity: "warning",
+  },
+  "code-suspended": {
+    name: "Transformation suspended",
+    forSeconds: 30,
+    // Suspended code is tried again and again, so that it is not suspended for moments.
+    clearSeconds: 600,
+    isFirstRule: true,
+    severity: "error",
+  },
+  "source-silent": {
+    name: "Source silent",
+    forSeconds: 3_600,
+    clearSeconds: 0,
+    isFirstRule: true,
+    severity: "warning",
+  },
+  "server-not-ready": {
+    name: "Server not ready",
+    forSeconds: 30,
+    clearSeconds: 60,
+    isFirstRule: true,
+    severity: "critical",
+  },
+  "server-warning": {
+    name: "Server warnings",
+    forSeconds: 300,
+    clearSeconds: 300,
+    isFirstRule: true,
+    severity: "warning",
+  },
+  "nodes-missing": {
+    name: "Nodes missing",
+    forSeconds: 60,
+    clearSeconds: 60,
+    threshold: { unit: "nodes", fallback: 2, min: 2, max: 1_000 },
+    isFirstRule: true,
+    severity: "error",
+  },
+  disk: {
+    name: "Disk nearly full",
+    forSeconds: 60,
+    clearSeconds: 300,
+    threshold: { unit: "percent free", fallback: 10, min: 1, max: 99 },
+    isFirstRule: true,
+    severity: "error",
+  },
+};
+
+/** Returns a rule of a kind with its default values. */
+export function defaultRule(kind: AlertKind): AlertRuleInput {
+  const { name, forSeconds, clearSeconds, threshold } = ruleKinds[kind];
+  return {
+    name,
+    kind,
+    enabled: true,
+    ...(threshold && { threshold: threshold.fallback }),
+    forSeconds,
+    clearSeconds,
+    subjectIds: [],
+    receiverIds: [],
+  };
+}
+
+/**
+ * Returns the rules that a workspace's first receiver creates. `nodes` is the number of nodes of
+ * the cluster; a standalone server gets no rule about nodes.
+ */
+export function firstRules(isOperators: boolean, nodes: number): AlertRuleInput[] {
+  return alertKinds
+    .filter((kind) => ruleKinds[kind].isFirstRule && (isOperators || !isServerAlertKind(kind)))
+    .filter((kind) => kind !== "nodes-missing" || nodes > 1)
+    .map((kind) =>
+      kind === "nodes-missing" ? { ...defaultRule(kind), threshold: nodes } : defaultRule(kind),
+    );
+}

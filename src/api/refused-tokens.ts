@@ -1,0 +1,88 @@
+import type { RefusedRequests } from "../catalog/audit/audit.ts";
+import { AUDIT_REFUSALS_PER_MINUTE_MAX } from "../catalog/audit/limits.ts";
+import type { Catalog } from "../catalog/catalog.ts";
+import type { Logger } from "../observe/log.ts";
+
+/** Time in milliseconds whose refused requests are stored together. */
+const COLLECTED_MS = 60_000;
+/**
+ * Maximum number of combinations of address, token and reason that are counted apart in one minute.
+ * Requests of further ones are counted together.
+ */
+const COUNTED_APART_MAX = 1_000;
+
+type Refused = Omit<RefusedRequests, "requests" | "addresses">;
+
+/**
+ * Counts the requests that were refused because of their token, by address and minute. Whoever
+ * sends thousands of refused requests a second causes a few audit entries in a minute.
+ */
+export class RefusedTokens {
+  readonly #store: (refused: readonly RefusedRequests[]) => Promise<void>;
+  readonly #logger: Logger;
+  readonly #counts = new Map<string, RefusedRequests>();
+  #uncounted = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(store: (refused: readonly RefusedRequests[]) => Promise<void>, logger: Logger) {
+    this.#store = store;
+    this.#logger = logger;
+  }
+
+  note(refused: Refused): void {
+    const { workspaceId, tokenId = "", client = "", reason } = refused;
+    const key = JSON.stringify([workspaceId, tokenId, client, reason]);
+    const counted = this.#counts.get(key);
+    if (counted !== undefined) counted.requests += 1;
+    else if (this.#counts.size < COUNTED_APART_MAX)
+      this.#counts.set(key, { ...refused, requests: 1 });
+    else this.#uncounted += 1;
+    this.#timer ??= setTimeout(() => this.flush(), COLLECTED_MS);
+    this.#timer.unref();
+  }
+
+  /** Stores what was counted. Never rejects: a request is refused whether this is stored or not. */
+  async flush(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const refused = summarize([...this.#counts.values()], this.#uncounted);
+    this.#counts.clear();
+    this.#uncounted = 0;
+    try {
+      await this.#store(refused);
+    } catch (error) {
+      this.#logger.warn({ err: error }, "refused tokens not recorded");
+    }
+  }
+}
+
+/**
+ * Returns an entry for each of those who were refused most often, and one for all others of a
+ * workspace.
+ */
+function summarize(counts: readonly RefusedRequests[], uncounted: number): RefusedRequests[] {
+  const sorted = counts.toSorted((a, b) => b.requests - a.requests);
+  const named = sorted.slice(0, AUDIT_REFUSALS_PER_MINUTE_MAX);
+  const others = new Map<string, RefusedRequests>();
+  for (const { workspaceId, requests } of sorted.slice(AUDIT_REFUSALS_PER_MINUTE_MAX)) {
+    const { requests: before = 0, addresses = 0 } = others.get(workspaceId) ?? {};
+    const sum = { requests: before + requests, addresses: addresses + 1 };
+    others.set(workspaceId, { workspaceId, reason: "Several reasons", ...sum });
+  }
+  if (uncounted > 0) {
+    const { requests = 0, addresses = 0 } = others.get("") ?? {};
+    const sum = { requests: requests + uncounted, addresses: addresses + 1 };
+    others.set("", { workspaceId: "", reason: "Several reasons", ...sum });
+  }
+  return [...named, ...others.values()];
+}
+
+/** Counts a request whose token is unknown or has expired. */
+export function noteRefusedToken(
+  { catalog, refusedTokens }: { catalog: Pick<Catalog, "tokens">; refusedTokens: RefusedTokens },
+  { secret, ...request }: { secret: string; client: string; route: string },
+): void {
+  const expired = catalog.tokens.expired(secret);
+  const token = expired ?? { workspaceId: "" };
+  refusedTokens.note({ ...token, ...request, reason: expired ? "Expired token" : "Unknown token" });
+}

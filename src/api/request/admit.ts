@@ -1,0 +1,71 @@
+import type { Server } from "bun";
+import { assert } from "../../assert.ts";
+import type { Principal } from "../../catalog/model.ts";
+import { ApiError } from "../../errors.ts";
+import type { RouteDeps } from "../deps.ts";
+import { noteRefusedToken } from "../refused-tokens.ts";
+import type { Route } from "../route.ts";
+import { anonymousPrincipal, authenticate, permit, sentToken } from "./authenticate.ts";
+import { refuseCrossSite } from "./cross-site.ts";
+
+/**
+ * A request as the web framework's router passes it on. A path parameter that cannot be decoded is
+ * null.
+ */
+export interface IncomingRequest {
+  request: Request;
+  params?: Record<string, string | null>;
+  server: Server<unknown> | null;
+}
+
+/** Finds the caller of a request. Throws when it may not call the route, whatever it sends. */
+export function admit(route: Route, deps: RouteDeps, incoming: IncomingRequest): Principal {
+  const { headers } = incoming.request;
+  refuseCrossSite(route, headers, deps.hosts);
+  if (route.needs === "open") return anonymousPrincipal;
+  const principal = authenticateNoted(route, deps, incoming);
+  assert(principal.workspaceId !== "", "A token belongs to a workspace");
+  deps.limiters.countRequest(principal.workspaceId);
+  try {
+    permit(principal, route.needs);
+  } catch (error) {
+    noteLacking(route, deps, incoming, principal, error);
+    throw error;
+  }
+  return principal;
+}
+
+/** Finds the caller of a request. Counts a request whose token is refused for the audit log. */
+function authenticateNoted(route: Route, deps: RouteDeps, incoming: IncomingRequest): Principal {
+  const { headers } = incoming.request;
+  try {
+    return authenticate(deps.catalog, headers);
+  } catch (error) {
+    const secret = sentToken(headers);
+    if (secret !== undefined) {
+      const client = clientOf(deps, incoming);
+      noteRefusedToken(deps, { secret, client, route: route.key });
+    }
+    throw error;
+  }
+}
+
+/** Counts a request for the audit log whose token lacks a permission. */
+export function noteLacking(
+  route: Route,
+  deps: RouteDeps,
+  incoming: IncomingRequest,
+  { workspaceId, tokenId }: Principal,
+  error: unknown,
+): void {
+  if (tokenId === "" || !(error instanceof ApiError) || error.refusal !== "forbidden") return;
+  const client = clientOf(deps, incoming);
+  const reason = error.message;
+  deps.refusedTokens.note({ workspaceId, tokenId, client, route: route.key, reason });
+}
+
+/** Returns the address of the client that sent a request; empty when it is unknown. */
+export function clientOf(deps: RouteDeps, { request, server }: IncomingRequest): string {
+  const peer = server?.requestIP(request)?.address ?? "";
+  return deps.clientOf(peer, request.headers.get("x-forwarded-for") ?? "");
+}

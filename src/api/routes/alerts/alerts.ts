@@ -1,0 +1,79 @@
+import { type Static, Type } from "@sinclair/typebox";
+import type { Alert as StoredAlert } from "../../../catalog/alerts/model.ts";
+import { pagingOf } from "../../response/paging.ts";
+import { route } from "../../route.ts";
+import { isoTime, paged, pageQuery, Time } from "../../schema/common.ts";
+import * as example from "../../schema/examples.ts";
+import { AlertKindSchema } from "./rules.ts";
+
+const State = Type.Union([Type.Literal("open"), Type.Literal("ended")]);
+
+const Alert = Type.Object(
+  {
+    id: Type.String(),
+    state: State,
+    kind: AlertKindSchema,
+    rule: Type.Object({ id: Type.String(), name: Type.String() }),
+    subject: Type.Object(
+      {
+        type: Type.Union(
+          ["destination", "transformation", "source", "server", "node"].map((it) =>
+            Type.Literal(it),
+          ),
+        ),
+        id: Type.String(),
+        name: Type.String(),
+      },
+      { description: "What the alert is about" },
+    ),
+    message: Type.String(),
+    beganAt: Time,
+    endedAt: Type.Optional(Time),
+    notifications: Type.Array(
+      Type.Object({
+        receiverId: Type.String(),
+        phase: Type.Union([Type.Literal("begin"), Type.Literal("end")]),
+        state: Type.Union(
+          ["pending", "sent", "failed", "dropped"].map((it) => Type.Literal(it)),
+          { description: "dropped: the alert ended first, or the receiver was removed" },
+        ),
+        attempts: Type.Integer(),
+        reason: Type.Optional(Type.String({ description: "Why the last attempt failed" })),
+      }),
+    ),
+  },
+  { $id: "Alert" },
+);
+
+export const alertRoutes = [
+  route("GET /v2/alerts", {
+    summary: "List alerts, newest first: those that are open, and a bounded number that have ended",
+    needs: ["events:read"],
+    answersFigures: true,
+    query: { ...pageQuery, state: Type.Optional(State) },
+    answer: paged("alerts", Alert),
+    example: { answer: { alerts: [example.alert], paging: { total: 1 } } },
+    handle({ deps, workspaceId, query: { page = 1, state } }) {
+      const found = deps.catalog.alerts.list(workspaceId, page, state);
+      return {
+        alerts: found.items.map(alertAnswer),
+        paging: pagingOf("/alerts", page, found, { state }),
+      };
+    },
+  }),
+] as const;
+
+function alertAnswer(alert: StoredAlert): Static<typeof Alert> {
+  const { id, kind, ruleId, ruleName, subject, message, createdAt, endedAt } = alert;
+  return {
+    id,
+    state: endedAt === undefined ? "open" : "ended",
+    kind,
+    rule: { id: ruleId, name: ruleName },
+    subject,
+    message,
+    beganAt: isoTime(createdAt),
+    ...(endedAt !== undefined && { endedAt: isoTime(endedAt) }),
+    notifications: alert.notifications.map(({ claim: _, ...shown }) => shown),
+  };
+}

@@ -1,0 +1,269 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { PAGERDUTY_URL } from "../../../alerts/receivers/http.ts";
+import { NO_MAIL_SERVER } from "../../../alerts/receivers/send.ts";
+import { firstRules } from "../../../alerts/rule-kinds.ts";
+import {
+  type AlertReceiverInput,
+  type ReceiverType,
+  receiverTypes,
+  type AlertReceiver as StoredReceiver,
+} from "../../../catalog/alerts/model.ts";
+import { checkedUrl } from "../../../egress/egress.ts";
+import { type Detail, messageOf } from "../../../errors.ts";
+import {
+  ALERT_ADDRESSES_MAX,
+  ALERT_SECRET_CHARS_MAX,
+  EMAIL_CHARS_MAX,
+} from "../../../settings/limits.ts";
+import type { RouteDeps } from "../../deps.ts";
+import { route } from "../../route.ts";
+import {
+  isoTime,
+  Name,
+  nullable,
+  pageQuery,
+  SecretsSet,
+  strict,
+  Time,
+} from "../../schema/common.ts";
+import * as example from "../../schema/examples.ts";
+import { resource } from "../resources/resource.ts";
+import { isOperators } from "../status/alert-facts.ts";
+import { expectNone } from "./rules.ts";
+
+const ReceiverTypeSchema = Type.Union(receiverTypes.map((type) => Type.Literal(type)));
+const Addresses = Type.Array(Type.String({ format: "email", maxLength: EMAIL_CHARS_MAX }), {
+  minItems: 1,
+  maxItems: ALERT_ADDRESSES_MAX,
+  description: "Addresses of a receiver of the type email",
+});
+
+const AlertReceiver = Type.Object(
+  {
+    id: Type.String(),
+    name: Type.String(),
+    type: ReceiverTypeSchema,
+    enabled: Type.Boolean(),
+    host: Type.Optional(Type.String({ description: "Host of the URL, which is write-only" })),
+    to: Type.Optional(Type.Array(Type.String())),
+    secretsSet: SecretsSet,
+    sentAt: Type.Optional({ ...Time, description: "Time of the last accepted notification" }),
+    failingSince: Type.Optional({ ...Time, description: "No notification was accepted since" }),
+    reason: Type.Optional(Type.String({ description: "Why the last attempt failed" })),
+    createdAt: Time,
+    updatedAt: Time,
+  },
+  { $id: "AlertReceiver", description: "URL, routing key and authorization are write-only" },
+);
+
+const secret = (description: string) =>
+  Type.String({ minLength: 1, maxLength: ALERT_SECRET_CHARS_MAX, writeOnly: true, description });
+const secrets = {
+  url: secret(
+    `Slack's webhook, a webhook, or another address of PagerDuty's Events API than ${PAGERDUTY_URL}`,
+  ),
+  routingKey: secret("Integration key of PagerDuty's Events API v2"),
+  authorization: secret("Value of the header Authorization that a webhook gets"),
+};
+const secretKeys = [
+  "url",
+  "routingKey",
+  "authorization",
+] as const satisfies (keyof typeof secrets)[];
+const NewAlertReceiver = Type.Object(
+  {
+    name: Name,
+    type: ReceiverTypeSchema,
+    enabled: Type.Optional(Type.Boolean()),
+    url: Type.Optional(secrets.url),
+    routingKey: Type.Optional(secrets.routingKey),
+    authorization: Type.Optional(secrets.authorization),
+    to: Type.Optional(Addresses),
+  },
+  {
+    ...strict,
+    $id: "NewAlertReceiver",
+    description:
+      "slack and webhook have a url, pagerduty a routingKey, email addresses in `to`. A workspace's first receiver also creates rules with default values",
+  },
+);
+const AlertReceiverChange = Type.Object(
+  {
+    name: Type.Optional(Name),
+    enabled: Type.Optional(Type.Boolean()),
+    url: Type.Optional(nullable(secrets.url)),
+    routingKey: Type.Optional(nullable(secrets.routingKey)),
+    authorization: Type.Optional(nullable(secrets.authorization)),
+    to: Type.Optional(Addresses),
+  },
+  {
+    ...strict,
+    $id: "AlertReceiverChange",
+    description:
+      "What is absent keeps its value; null removes a secret. A URL of another host needs the other secrets again",
+  },
+);
+
+/** Settings that a receiver of a type has. Those that end with `?` are optional. */
+const settingsOf: Record<ReceiverType, readonly string[]> = {
+  slack: ["url"],
+  pagerduty: ["routingKey", "url?"],
+  webhook: ["url", "authorization?"],
+  email: ["to"],
+};
+
+const receivers = resource({
+  singular: "receiver",
+  plural: "receivers",
+  path: "alerts/receivers",
+  schema: AlertReceiver,
+  example: example.alertReceiver,
+  answer: receiverAnswer,
+  // The result of a notification is no change of the receiver.
+  state: ({ sentAt: _, failingSince: _f, reason: _r, ...settings }) => settings,
+  find: (catalog, workspaceId, id) => catalog.alerts.receivers.get(workspaceId, id),
+});
+
+export const alertReceiverRoutes = [
+  receivers.list({
+    summary: "List the receivers of alerts, with the result of the last notification",
+    query: pageQuery,
+    from: (catalog) => catalog.alerts.receivers,
+  }),
+  receivers.create({
+    summary: "Create a receiver of alerts",
+    body: NewAlertReceiver,
+    example: {
+      name: example.alertReceiver.name,
+      type: "slack",
+      url: "https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXXXXXX",
+    },
+    async create({ deps, workspaceId, body }) {
+      const { name, enabled = true, ...rest } = body;
+      const input = validReceiver({ ...rest, name: name.trim(), enabled }, deps);
+      const nodes = (await deps.nodes?.())?.nodes?.length ?? 1;
+      const rules = firstRules(isOperators(deps, workspaceId), nodes);
+      return deps.catalog.alerts.receivers.create(workspaceId, input, rules);
+    },
+  }),
+  receivers.retrieve(),
+  receivers.update({
+    summary: "Change a receiver of alerts",
+    body: AlertReceiverChange,
+    example: { enabled: false },
+    update: ({ deps, workspaceId, params, body }) =>
+      deps.catalog.alerts.receivers.update(workspaceId, params.id, (before) =>
+        validReceiver(changed(before, body), deps),
+      ),
+  }),
+  receivers.remove(
+    "Delete a receiver of alerts; what waits to be sent to it is dropped",
+    (catalog) => catalog.alerts.receivers,
+  ),
+
+  route("POST /v2/alerts/receivers/{id}/test", {
+    summary: "Send a test notification to a receiver of alerts",
+    audit: "none",
+    isLong: true,
+    needs: ["workspace:admin"],
+    answer: Type.Object(
+      {
+        ok: Type.Boolean({ description: "Whether the receiver accepted it" }),
+        message: Type.Optional(Type.String({ description: "Why it did not" })),
+      },
+      { $id: "AlertTest" },
+    ),
+    example: {
+      params: { id: example.alertReceiver.id },
+      answer: { ok: false, message: "HTTP 404 from receiver" },
+    },
+    async handle({ deps, workspaceId, params, closing }) {
+      const receiver = deps.catalog.alerts.receivers.get(workspaceId, params.id);
+      using _permit = deps.limiters.connectionTests.acquire(workspaceId);
+      const result = await deps.alerts.test(receiver, closing);
+      return result.kind === "sent" ? { ok: true } : { ok: false, message: result.reason };
+    },
+  }),
+] as const;
+
+/** Returns a receiver with the changes of a request. Throws when a secret would go elsewhere. */
+function changed(
+  before: StoredReceiver,
+  change: Static<typeof AlertReceiverChange>,
+): AlertReceiverInput {
+  const { id: _, workspaceId: _w, createdAt: _c, updatedAt: _u, ...input } = before;
+  const all = { ...input, ...change, name: change.name?.trim() ?? before.name };
+  const after = Object.fromEntries(
+    Object.entries(all).filter(([, value]) => value !== null),
+  ) as unknown as AlertReceiverInput;
+  const isMoved = hostOf(after) !== hostOf(before);
+  const faults = (["routingKey", "authorization"] as const)
+    .filter((key) => isMoved && before[key] !== undefined && change[key] === undefined)
+    .map((key): Detail => {
+      const message = "Expected the secret again, since the stored one is for another host";
+      return { path: `/${key}`, message };
+    });
+  expectNone(faults);
+  return after;
+}
+
+/** Checks that a receiver has the settings of its type. Throws when it does not. */
+function validReceiver(input: AlertReceiverInput, { alerts }: RouteDeps): AlertReceiverInput {
+  const { type, url } = input;
+  const known = settingsOf[type];
+  const faults: Detail[] = [];
+  for (const key of ["url", "routingKey", "authorization", "to"] as const) {
+    const isGiven = input[key] !== undefined;
+    if (known.includes(key) && !isGiven) {
+      faults.push({ path: `/${key}`, message: `Expected a value for the type ${type}, got none` });
+    } else if (isGiven && !known.includes(key) && !known.includes(`${key}?`)) {
+      faults.push({ path: `/${key}`, message: `Expected none for the type ${type}, got one` });
+    }
+  }
+  if (url !== undefined) faults.push(...urlFaults(url));
+  if (input.authorization !== undefined && /[^\t\x20-\x7e]/.test(input.authorization)) {
+    faults.push({ path: "/authorization", message: "Expected printable ASCII characters only" });
+  }
+  if (type === "email" && !alerts.hasMailServer) {
+    faults.push({ path: "/type", message: NO_MAIL_SERVER });
+  }
+  expectNone(faults);
+  return input;
+}
+
+function urlFaults(url: string): Detail[] {
+  try {
+    checkedUrl(url);
+    return [];
+  } catch (error) {
+    return [{ path: "/url", message: messageOf(error) }];
+  }
+}
+
+function hostOf({ type, url }: Pick<StoredReceiver, "type" | "url">): string | undefined {
+  if (type === "email") return undefined;
+  return URL.parse(url ?? PAGERDUTY_URL)?.host;
+}
+
+function receiverAnswer(
+  receiver: StoredReceiver,
+  { catalog }: RouteDeps,
+): Static<typeof AlertReceiver> {
+  const { id, name, type, enabled, to, createdAt, updatedAt } = receiver;
+  const { sentAt, failingSince, reason } = catalog.alerts.receivers.state(id);
+  const host = hostOf(receiver);
+  return {
+    id,
+    name,
+    type,
+    enabled,
+    ...(host !== undefined && { host }),
+    ...(to !== undefined && { to }),
+    secretsSet: secretKeys.filter((key) => receiver[key] !== undefined).map((key) => `/${key}`),
+    ...(sentAt !== undefined && { sentAt: isoTime(sentAt) }),
+    ...(failingSince !== undefined && { failingSince: isoTime(failingSince) }),
+    ...(reason !== undefined && { reason }),
+    createdAt: isoTime(createdAt),
+    updatedAt: isoTime(updatedAt),
+  };
+}

@@ -1,0 +1,203 @@
+import { type Static, Type } from "@sinclair/typebox";
+import { isTimeZone } from "../../../alerts/quiet-hours.ts";
+import { defaultRule, ruleKinds } from "../../../alerts/rule-kinds.ts";
+import {
+  type AlertRuleInput,
+  alertKinds,
+  isServerAlertKind,
+  type AlertRule as StoredRule,
+} from "../../../catalog/alerts/model.ts";
+import type { Detail } from "../../../errors.ts";
+import {
+  ALERT_HOLD_SECONDS_MAX,
+  ALERT_RECEIVERS_OF_WORKSPACE_MAX,
+  ALERT_SUBJECTS_MAX,
+} from "../../../settings/limits.ts";
+import { validationError } from "../../request/validation.ts";
+import { Id, isoTime, Name, nullable, pageQuery, strict, Time } from "../../schema/common.ts";
+import * as example from "../../schema/examples.ts";
+import { resource } from "../resources/resource.ts";
+import { isOperators } from "../status/alert-facts.ts";
+
+export const AlertKindSchema = Type.Union(
+  alertKinds.map((kind) => Type.Literal(kind)),
+  {
+    description:
+      "What the rule evaluates; the last four kinds holder the whole server, and only the first workspace has them",
+  },
+);
+
+const TimeOfDay = Type.String({
+  pattern: "^([01][0-9]|2[0-3]):[0-5][0-9]$",
+  description: "Such as 22:00",
+});
+const QuietHours = Type.Object(
+  {
+    from: TimeOfDay,
+    to: TimeOfDay,
+    timeZone: Type.String({ maxLength: 100, description: "IANA name, such as Europe/Berlin" }),
+  },
+  {
+    ...strict,
+    $id: "QuietHours",
+    description:
+      "Each day's period in which notifications wait; it may go past midnight. The end of an alert is sent to PagerDuty at once",
+  },
+);
+const thresholds = alertKinds
+  .flatMap((kind) => {
+    const { threshold } = ruleKinds[kind];
+    return threshold ? `${kind}: ${threshold.unit}, default ${threshold.fallback}` : [];
+  })
+  .join("; ");
+const Threshold = Type.Integer({ minimum: 1, description: `Unit by kind: ${thresholds}` });
+const HoldSeconds = (description: string) =>
+  Type.Integer({ minimum: 0, maximum: ALERT_HOLD_SECONDS_MAX, description });
+const fields = {
+  forSeconds: HoldSeconds("Time for which the condition holds before an alert begins"),
+  clearSeconds: HoldSeconds("Time for which the condition does not hold before an alert ends"),
+  subjectIds: Type.Array(Id, {
+    maxItems: ALERT_SUBJECTS_MAX,
+    description: "Destinations, transformations or sources that the rule evaluates; empty for all",
+  }),
+  receiverIds: Type.Array(Id, {
+    maxItems: ALERT_RECEIVERS_OF_WORKSPACE_MAX,
+    description: "Receivers of the alerts; empty for all",
+  }),
+};
+
+const AlertRule = Type.Object(
+  {
+    id: Type.String(),
+    name: Type.String(),
+    kind: AlertKindSchema,
+    enabled: Type.Boolean(),
+    threshold: Type.Optional(Threshold),
+    ...fields,
+    quietHours: Type.Optional(QuietHours),
+    createdAt: Time,
+    updatedAt: Time,
+  },
+  { $id: "AlertRule" },
+);
+
+const changeable = {
+  name: Type.Optional(Name),
+  enabled: Type.Optional(Type.Boolean()),
+  threshold: Type.Optional(Threshold),
+  forSeconds: Type.Optional(fields.forSeconds),
+  clearSeconds: Type.Optional(fields.clearSeconds),
+  subjectIds: Type.Optional(fields.subjectIds),
+  receiverIds: Type.Optional(fields.receiverIds),
+  quietHours: Type.Optional(nullable(QuietHours)),
+};
+const NewAlertRule = Type.Object(
+  { kind: AlertKindSchema, ...changeable },
+  {
+    ...strict,
+    $id: "NewAlertRule",
+    description: "What is absent gets the default value of the kind",
+  },
+);
+const AlertRuleChange = Type.Object(changeable, {
+  ...strict,
+  $id: "AlertRuleChange",
+  description: "What is absent keeps its value; null removes the quiet hours",
+});
+
+const rules = resource({
+  singular: "rule",
+  plural: "rules",
+  path: "alerts/rules",
+  schema: AlertRule,
+  example: example.alertRule,
+  answer: ruleAnswer,
+  find: (catalog, workspaceId, id) => catalog.alerts.rules.get(workspaceId, id),
+});
+
+export const alertRuleRoutes = [
+  rules.list({
+    summary: "List the rules by which alerts begin and end",
+    query: pageQuery,
+    from: (catalog) => catalog.alerts.rules,
+  }),
+  rules.create({
+    summary: "Create a rule by which alerts begin and end",
+    body: NewAlertRule,
+    example: { kind: "lag", threshold: 600 },
+    create({ deps, workspaceId, body: { kind, ...change } }) {
+      if (isServerAlertKind(kind) && !isOperators(deps, workspaceId)) {
+        const message =
+          "Expected a kind about the workspace, got one about the server, which only the first workspace has";
+        throw validationError([{ path: "/kind", message }]);
+      }
+      return deps.catalog.alerts.rules.create(workspaceId, changed(defaultRule(kind), change));
+    },
+  }),
+  rules.retrieve(),
+  rules.update({
+    summary: "Change a rule by which alerts begin and end",
+    body: AlertRuleChange,
+    example: { enabled: false },
+    update: ({ deps, workspaceId, params, body }) =>
+      deps.catalog.alerts.rules.update(workspaceId, params.id, (before) =>
+        changed(inputOf(before), body),
+      ),
+  }),
+  rules.remove("Delete a rule; its open alerts end", (catalog) => catalog.alerts.rules),
+] as const;
+
+function inputOf(rule: StoredRule): AlertRuleInput {
+  const { id: _, workspaceId: _w, createdAt: _c, updatedAt: _u, ...input } = rule;
+  return input;
+}
+
+/** Returns a rule with the changes of a request. Throws when it would not be valid. */
+function changed(before: AlertRuleInput, change: Static<typeof AlertRuleChange>): AlertRuleInput {
+  const { quietHours: _, ...kept } = before;
+  const quietHours = change.quietHours === undefined ? before.quietHours : change.quietHours;
+  const after: AlertRuleInput = {
+    ...kept,
+    name: change.name?.trim() ?? before.name,
+    enabled: change.enabled ?? before.enabled,
+    ...(change.threshold !== undefined && { threshold: change.threshold }),
+    forSeconds: change.forSeconds ?? before.forSeconds,
+    clearSeconds: change.clearSeconds ?? before.clearSeconds,
+    subjectIds: change.subjectIds ?? before.subjectIds,
+    receiverIds: change.receiverIds ?? before.receiverIds,
+    ...(quietHours && { quietHours }),
+  };
+  expectNone(faultsOf(after));
+  return after;
+}
+
+/** Throws when there are faults. */
+export function expectNone([first, ...others]: readonly Detail[]): void {
+  if (first !== undefined) throw validationError([first, ...others]);
+}
+
+function faultsOf({ kind, threshold, quietHours }: AlertRuleInput): Detail[] {
+  const faults: Detail[] = [];
+  const unit = ruleKinds[kind].threshold;
+  if (threshold !== undefined && unit === undefined) {
+    faults.push({ path: "/threshold", message: `Expected none for the kind ${kind}, got one` });
+  }
+  if (threshold !== undefined && unit && (threshold < unit.min || threshold > unit.max)) {
+    const message = `Expected ${unit.min} to ${unit.max} ${unit.unit}, got another number`;
+    faults.push({ path: "/threshold", message });
+  }
+  if (quietHours !== undefined && !isTimeZone(quietHours.timeZone)) {
+    const message = "Expected an IANA time zone such as Europe/Berlin, got another text";
+    faults.push({ path: "/quietHours/timeZone", message });
+  }
+  if (quietHours !== undefined && quietHours.from === quietHours.to) {
+    const message = "Expected another time than the beginning, got the same";
+    faults.push({ path: "/quietHours/to", message });
+  }
+  return faults;
+}
+
+function ruleAnswer(rule: StoredRule): Static<typeof AlertRule> {
+  const { workspaceId: _, createdAt, updatedAt, ...shown } = rule;
+  return { ...shown, createdAt: isoTime(createdAt), updatedAt: isoTime(updatedAt) };
+}

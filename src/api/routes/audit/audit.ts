@@ -1,0 +1,197 @@
+import { type Static, Type } from "@sinclair/typebox";
+import type { AuditEntry, AuditFilter } from "../../../catalog/audit/audit-entry.ts";
+import { AUDIT_PAGE_MAX } from "../../../catalog/audit/limits.ts";
+import { ApiError } from "../../../errors.ts";
+import { PAGE_ITEMS_MAX } from "../../../settings/limits.ts";
+import type { RouteDeps } from "../../deps.ts";
+import { responseHeaders } from "../../response/errors.ts";
+import { route } from "../../route.ts";
+import { Id, isoTime, Time } from "../../schema/common.ts";
+import * as example from "../../schema/examples.ts";
+
+const Named = (what: string) => Type.Optional(Type.String({ description: what }));
+
+const AuditEntrySchema = Type.Object(
+  {
+    id: Type.String(),
+    createdAt: Time,
+    action: Type.String({ description: "Such as `destination.update` or `token.refuse`" }),
+    actor: Type.Object(
+      {
+        tokenId: Type.Optional(Type.String()),
+        tokenName: Named("At that time"),
+        memberId: Named("Whose personal token it was"),
+        memberName: Named("At that time"),
+      },
+      { description: "Empty for the server itself" },
+    ),
+    client: Named("Address of the client; of IPv6 its network"),
+    request: Type.Optional(
+      Type.Object({
+        id: Type.String({ description: "The same in all entries of one request" }),
+        route: Type.String(),
+      }),
+    ),
+    resource: Type.Optional(
+      Type.Object({ type: Type.String(), id: Type.String(), name: Named("At that time") }),
+    ),
+    changes: Type.Array(
+      Type.Object({
+        path: Type.String(),
+        before: Type.Optional(Type.Unknown()),
+        after: Type.Optional(Type.Unknown()),
+        isSecret: Type.Optional(
+          Type.Boolean({ description: "It changed; its values are not recorded" }),
+        ),
+        isCut: Type.Optional(
+          Type.Boolean({ description: "A value is long: the beginning is recorded" }),
+        ),
+      }),
+      {
+        description: "Field by field; for an action outside the catalog its parameters and results",
+      },
+    ),
+    changesLeftOut: Type.Optional(Type.Integer({ description: "Further changed fields" })),
+    outcome: Type.Optional(
+      Type.Union([Type.Literal("done"), Type.Literal("failed"), Type.Literal("unknown")], {
+        description: "Of an action outside the catalog; `unknown` until it ends",
+      }),
+    ),
+    reason: Named("Why a token was refused, or an action failed"),
+    requests: Type.Optional(
+      Type.Integer({
+        description: "Refused requests of about a minute that this entry stands for",
+      }),
+    ),
+    addresses: Type.Optional(
+      Type.Integer({ description: "Of how many addresses, when they are not named" }),
+    ),
+  },
+  { $id: "AuditEntry" },
+);
+
+const filter = {
+  actor: Type.Optional({ ...Id, description: "Id of a token or a member" }),
+  action: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 100,
+      description: "Such as `source.update`, or `source` for all that happened to sources",
+    }),
+  ),
+  resource: Type.Optional({ ...Id, description: "Id of what was changed, or is connected to it" }),
+  from: Type.Optional({ ...Time, description: "At this time or later" }),
+  to: Type.Optional({ ...Time, description: "Before this time" }),
+};
+const Filter = Type.Object(filter);
+
+const AuditEntries = Type.Object(
+  {
+    entries: Type.Array(AuditEntrySchema, { description: "The newest first" }),
+    cursor: Type.Optional(
+      Type.String({
+        description: "Where to go on, also after an answer without entries; absent at the end",
+      }),
+    ),
+    keptSince: Type.Optional({
+      ...Time,
+      description: "All entries since then are kept; absent while there are none",
+    }),
+  },
+  { $id: "AuditEntries" },
+);
+
+export const auditRoutes = [
+  route("GET /v2/audit", {
+    summary: "Tell who changed what, and when, newest first",
+    needs: ["audit:read"],
+    query: {
+      ...filter,
+      count: Type.Optional(
+        Type.Integer({ minimum: 1, maximum: AUDIT_PAGE_MAX, default: PAGE_ITEMS_MAX }),
+      ),
+      cursor: Type.Optional({ ...Id, description: "Of an earlier answer" }),
+    },
+    answer: AuditEntries,
+    example: {
+      answer: {
+        entries: [
+          structuredClone(example.auditEntry) as unknown as Static<typeof AuditEntrySchema>,
+        ],
+        keptSince: example.auditEntry.createdAt,
+      },
+    },
+    handle({ deps, workspaceId, query: { count = PAGE_ITEMS_MAX, cursor: after, ...sent } }) {
+      const page = { count, ...(after !== undefined && { after }) };
+      const found = deps.catalog.audit.find(workspaceId, filterOf(sent), page);
+      const { entries, reached: cursor, keptSince } = found;
+      return {
+        entries: entries.map(entryAnswer),
+        ...(cursor !== undefined && { cursor }),
+        ...(keptSince !== undefined && { keptSince: isoTime(keptSince) }),
+      };
+    },
+  }),
+
+  route("GET /v2/audit/export", {
+    summary: "Export the entries of the audit log as lines of JSON, newest first",
+    needs: ["audit:read"],
+    query: filter,
+    answer: Type.String({ description: "One entry a line, as `GET /v2/audit` has them" }),
+    media: "application/x-ndjson",
+    example: { answer: `${JSON.stringify(example.auditEntry)}\n` },
+    handle: ({ deps, workspaceId, query }) => exportEntries(deps, workspaceId, filterOf(query)),
+  }),
+] as const;
+
+/** Responds with all entries that fit, a page at a time, as fast as the client reads. */
+function exportEntries(deps: RouteDeps, workspaceId: string, filter: AuditFilter): Response {
+  const resources = new DisposableStack();
+  resources.use(deps.limiters.longLists.acquire(workspaceId));
+  let after: string | undefined;
+  const stream = new ReadableStream<Uint8Array>(
+    {
+      pull(controller) {
+        try {
+          const page = { count: AUDIT_PAGE_MAX, ...(after !== undefined && { after }) };
+          const { entries, reached } = deps.catalog.audit.find(workspaceId, filter, page);
+          const lines = entries.map((entry) => `${JSON.stringify(entryAnswer(entry))}\n`);
+          // An empty part keeps the stream going where no entry of a page fits.
+          controller.enqueue(Buffer.from(lines.join("")));
+          after = reached;
+          if (reached !== undefined) return;
+          controller.close();
+        } catch (error) {
+          controller.error(error);
+        }
+        resources.dispose();
+      },
+      cancel: () => resources.dispose(),
+    },
+    { highWaterMark: 0 },
+  );
+  const headers = {
+    ...responseHeaders,
+    "Content-Type": "application/x-ndjson",
+    "Content-Disposition": 'attachment; filename="audit.jsonl"',
+  };
+  return new Response(stream, { headers });
+}
+
+function filterOf({ from, to, ...rest }: Static<typeof Filter>): AuditFilter {
+  if (from !== undefined && to !== undefined && Date.parse(from) >= Date.parse(to)) {
+    throw new ApiError("invalid", "Expected from to be before to", [
+      { path: "?from", message: "Expected a time before to" },
+    ]);
+  }
+  return {
+    ...rest,
+    ...(from !== undefined && { from: Date.parse(from) }),
+    ...(to !== undefined && { to: Date.parse(to) }),
+  };
+}
+
+function entryAnswer(entry: AuditEntry): Static<typeof AuditEntrySchema> {
+  const { workspaceId: _, at, concerns: __, ...shown } = entry;
+  return { ...shown, createdAt: isoTime(at) };
+}

@@ -1,0 +1,97 @@
+import { type Static, Type } from "@sinclair/typebox";
+import type { ResourceRevision } from "../../../catalog/code/code-store.ts";
+import {
+  matching,
+  pageOf,
+  type SortKeys,
+  searchedListQuery,
+  sortBy,
+  sortRows,
+} from "../../request/list-query.ts";
+import { route } from "../../route.ts";
+import { Id, isoTime, Language, Time } from "../../schema/common.ts";
+import * as example from "../../schema/examples.ts";
+import { LinkedDestination } from "./revision-answers.ts";
+
+const CodeRow = Type.Object(
+  {
+    id: Id,
+    versionId: Type.String({ description: "The live revision, or the newest one of a draft" }),
+    name: Type.String(),
+    description: Type.String(),
+    language: Language,
+    isPublished: Type.Boolean(),
+    updatedAt: Time,
+    importName: Type.Optional(Type.String({ description: "Of a library" })),
+    destinations: Type.Optional(
+      Type.Array(LinkedDestination, { description: "Of a transformation" }),
+    ),
+  },
+  { $id: "CodeRow" },
+);
+
+const sorts = ["name", "language", "updatedAt"] as const;
+const keys: SortKeys<Static<typeof CodeRow>> = {
+  name: ({ name }) => name,
+  language: ({ language }) => language,
+  updatedAt: ({ updatedAt }) => Date.parse(updatedAt),
+};
+
+const { id, versionId, name, description, language, updatedAt, destinations } =
+  example.transformation;
+const exampleRow = { id, versionId, name, description, language, updatedAt, destinations };
+
+/** Route of the list of code that the console shows: without code, searched, sorted and paged. */
+export const codeListRoutes = [
+  route("GET /v2/code", {
+    summary: "List transformations or libraries, published or not, without their code",
+    needs: [],
+    query: {
+      kind: Type.Optional(
+        Type.Union([Type.Literal("transformation"), Type.Literal("library")], {
+          default: "transformation",
+        }),
+      ),
+      ...searchedListQuery,
+      sort: sortBy(sorts, "published ones first, the oldest first"),
+    },
+    answer: Type.Object({
+      code: Type.Array(CodeRow),
+      total: Type.Integer({ description: "Number of rows that match, on all pages" }),
+    }),
+    example: {
+      answer: {
+        code: [{ ...exampleRow, isPublished: true }],
+        total: 1,
+      },
+    },
+    async handle({ deps: { catalog, limiters }, workspaceId, query, request }) {
+      const { kind = "transformation", text, sort } = query;
+      const matches = matching(text);
+      const rows: Static<typeof CodeRow>[] = [];
+      const add = (isPublished: boolean) => (found: ResourceRevision) => {
+        if (matches(found.revision)) rows.push(rowOf(found, isPublished));
+      };
+      const { listSlices } = limiters;
+      const published = catalog.code.listPublished(workspaceId, kind);
+      await listSlices.each(published, add(true), request.signal);
+      const drafts = catalog.code.listDrafts(workspaceId, kind);
+      await listSlices.each(drafts, add(false), request.signal);
+      sortRows(rows, sort, keys);
+      const destinationsOf = (id: string) =>
+        catalog.code
+          .linkedDestinations(workspaceId, id)
+          .map(({ id, name, enabled }) => ({ id, name, enabled }));
+      const code = pageOf(rows, query).map((row) =>
+        kind === "transformation" ? { ...row, destinations: destinationsOf(row.id) } : row,
+      );
+      return { code, total: rows.length };
+    },
+  }),
+] as const;
+
+function rowOf({ revision }: ResourceRevision, isPublished: boolean): Static<typeof CodeRow> {
+  const { id, versionId, name, description, language, createdAt, importName } = revision;
+  const row = { id, versionId, name, description, language, isPublished };
+  return { ...row, updatedAt: isoTime(createdAt), ...(importName !== undefined && { importName }) };
+}

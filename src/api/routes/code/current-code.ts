@@ -1,0 +1,137 @@
+import type { CodeKind, Resource, Revision } from "../../../catalog/model.ts";
+import { ApiError } from "../../../errors.ts";
+import type { ApiDeps } from "../../deps.ts";
+import {
+  type CurrentResource,
+  currentState,
+  hashOfState,
+  Tagged,
+  tagged,
+} from "../../entity-tag.ts";
+import type { ResourceCall } from "../../route.ts";
+import { isoTime } from "../../schema/common.ts";
+import { libraryAnswer, transformationAnswer } from "./revision-answers.ts";
+
+type CodeDeps = Pick<ApiDeps, "catalog" | "python">;
+
+/**
+ * Returns an answer about a transformation or library with its entity tag. The tag begins with the
+ * versionId of the newest revision. It is the same whichever revision the answer shows, and changes
+ * with the newest and the published revision, the external id and the linked destinations.
+ */
+export function taggedCode<T>({ catalog }: CodeDeps, resource: Resource, answer: T): Tagged<T> {
+  const { workspaceId, kind, id, newest, published, externalId } = resource;
+  const destinations =
+    kind === "library"
+      ? []
+      : catalog.code
+          .linkedDestinations(workspaceId, id)
+          .map(({ id, name, enabled }) => [id, name, enabled]);
+  return new Tagged(answer, `${newest}.${hashOfState([published, externalId, destinations])}`);
+}
+
+/** Returns the answer about a transformation, with its linked destinations if `hasLinks`. */
+export function taggedTransformation(
+  deps: CodeDeps,
+  found: Parameters<typeof transformationAnswer>[1],
+  hasLinks: boolean,
+) {
+  const answer = transformationAnswer(deps, found, { destinations: hasLinks });
+  return taggedCode(deps, found.resource, answer);
+}
+
+/**
+ * Returns the current state of one revision. Its code never changes, so that its entity tag needs
+ * no hash of it.
+ */
+export function revisionState<T extends { code: string }>(answer: T) {
+  return currentState("revision", tagged(answer, { ...answer, code: "" }), {});
+}
+
+/** Returns the function that reads the current state of the code that a request's path names. */
+export function currentCode(kind: CodeKind) {
+  return ({ deps, workspaceId, params }: ResourceCall<"/{id}", unknown>): CurrentResource[] => [
+    codeState(deps, workspaceId, kind, params.id),
+  ];
+}
+
+/**
+ * Returns the current state of the code whose revisions a publish request names. Empty when some of
+ * it was deleted, since publishing then creates it again.
+ */
+export function namedCode(
+  deps: CodeDeps,
+  workspaceId: string,
+  named: { kind: CodeKind; versionId: string }[],
+): CurrentResource[] {
+  const { code } = deps.catalog;
+  const revisions = named.map(({ kind, versionId }) =>
+    code.revisionByVersion(workspaceId, kind, versionId),
+  );
+  const isDeleted = ({ kind, id }: Revision) => code.resource(workspaceId, kind, id).deleted;
+  if (revisions.some(isDeleted)) return [];
+  return revisions.map(({ kind, id }) => codeState(deps, workspaceId, kind, id));
+}
+
+function codeState(
+  deps: CodeDeps,
+  workspaceId: string,
+  kind: CodeKind,
+  id: string,
+): CurrentResource {
+  const found = deps.catalog.code.newestRevision(workspaceId, kind, id);
+  const { resource, revision } = found;
+  return {
+    now: taggedCode(deps, resource, answerOf(deps, kind, found)),
+    changeSince(tags) {
+      if (tags.some((tag) => tag.startsWith(`${resource.newest}.`))) {
+        return `the published revision or the destinations of the ${kind} have changed`;
+      }
+      const author = authorName(deps, revision);
+      return `${author} saved another revision at ${isoTime(revision.createdAt)}`;
+    },
+    earlier(tags) {
+      const [known] = tags.flatMap((tag) => revisionOfTag(deps, resource, tag));
+      return known && answerOf(deps, kind, { resource, revision: known });
+    },
+  };
+}
+
+function answerOf(
+  deps: CodeDeps,
+  kind: CodeKind,
+  found: { resource: Resource; revision: Revision },
+) {
+  return kind === "library"
+    ? libraryAnswer(deps, found)
+    : transformationAnswer(deps, found, { destinations: true });
+}
+
+/** Returns the revision of a resource that was the newest one in the state that a tag names. */
+function revisionOfTag({ catalog }: CodeDeps, resource: Resource, tag: string): Revision[] {
+  const { workspaceId, kind, id } = resource;
+  const [versionId = ""] = tag.split(".", 1);
+  try {
+    return [catalog.code.revision(workspaceId, kind, id, versionId)];
+  } catch (error) {
+    if (error instanceof ApiError && error.refusal === "missing") return [];
+    throw error;
+  }
+}
+
+/** Returns the name of the member or of the token that sent a revision, for an error message. */
+function authorName({ catalog }: CodeDeps, { workspaceId, createdBy }: Revision): string {
+  const unknown = "somebody";
+  if (createdBy === undefined) return unknown;
+  const { memberId, tokenId } = createdBy;
+  try {
+    const { name } =
+      memberId === undefined
+        ? catalog.tokens.get(workspaceId, tokenId)
+        : catalog.members.get(workspaceId, memberId);
+    return name.replace(/\p{C}/gu, "") || unknown;
+  } catch (error) {
+    if (error instanceof ApiError && error.refusal === "missing") return unknown;
+    throw error;
+  }
+}

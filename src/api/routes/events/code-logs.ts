@@ -1,0 +1,80 @@
+import { Type } from "@sinclair/typebox";
+import { route } from "../../route.ts";
+import { Id, isoTime, MissingNodes, Time } from "../../schema/common.ts";
+import * as example from "../../schema/examples.ts";
+import { latestCodeLogs } from "../status/node-status.ts";
+
+/** Number of lines in the response to a request without `limit`. */
+const LINES_DEFAULT = 100;
+/** Maximum number of lines in a response. */
+const LINES_MAX = 500;
+/** Maximum length of the text that lines must contain. */
+const TEXT_CHARS_MAX = 255;
+
+const CodeLogLine = Type.Object(
+  {
+    id: Type.String({ description: "For `after` and `before`; sorts by time" }),
+    at: Time,
+    text: Type.String(),
+    transformationId: Type.String(),
+    transformationVersionId: Type.String(),
+    destinationId: Type.String(),
+    messageId: Type.Optional(
+      Type.String({
+        description:
+          "Absent where the event is not known: after an `await`, or in `transformBatch`",
+      }),
+    ),
+    line: Type.Optional(Type.Integer({ description: "Line of the code, from 1 on" })),
+    library: Type.Optional(
+      Type.String({ description: "importName of the library that logged; else it is the code" }),
+    ),
+  },
+  { $id: "CodeLogLine" },
+);
+
+export const codeLogRoutes = [
+  route("GET /v2/logs", {
+    summary: "List the latest lines that live code wrote with `log(…)`, newest first",
+    needs: ["events:read"],
+    answersFigures: true,
+    query: {
+      transformationId: Type.Optional(Id),
+      transformationVersionId: Type.Optional(Id),
+      destinationId: Type.Optional(Id),
+      messageId: Type.Optional(Id),
+      text: Type.Optional(
+        Type.String({ maxLength: TEXT_CHARS_MAX, description: "Part of the line, in any case" }),
+      ),
+      after: Type.Optional({ ...Id, description: "Id of a line: lists later lines alone" }),
+      before: Type.Optional({ ...Id, description: "Id of a line: lists earlier lines alone" }),
+      limit: Type.Optional(
+        Type.Integer({ minimum: 1, maximum: LINES_MAX, default: LINES_DEFAULT }),
+      ),
+    },
+    answer: Type.Object({ lines: Type.Array(CodeLogLine), missingNodes: MissingNodes }),
+    example: {
+      answer: {
+        lines: [
+          {
+            id: example.ids.logLine,
+            at: "2026-02-16T01:11:11.586Z",
+            text: "Log: Home",
+            transformationId: example.ids.transformation,
+            transformationVersionId: example.ids.transformationVersion,
+            destinationId: example.ids.destination,
+            messageId: example.event.messageId,
+            line: 3,
+          },
+        ],
+      },
+    },
+    async handle({ deps, workspaceId, query: { limit = LINES_DEFAULT, ...filter } }) {
+      const { lines, missingNodes } = await latestCodeLogs(deps, workspaceId, filter, limit);
+      return {
+        lines: lines.map(({ at, ...line }) => ({ ...line, at: isoTime(at) })),
+        ...(missingNodes.length > 0 && { missingNodes }),
+      };
+    },
+  }),
+] as const;

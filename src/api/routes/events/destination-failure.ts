@@ -1,0 +1,71 @@
+import { Type } from "@sinclair/typebox";
+import type { DeadLetters } from "../../../pipeline/dead-letters/dead-letters.ts";
+import { type LastFailure, latestFailure } from "../../../pipeline/monitoring/lane-gauges.ts";
+import { route } from "../../route.ts";
+import { isoTime, MissingNodes, Time } from "../../schema/common.ts";
+import * as example from "../../schema/examples.ts";
+import { lastFailures } from "../status/node-status.ts";
+import { ReceiverResponse } from "./letter-answers.ts";
+
+const Failure = Type.Object(
+  {
+    at: Time,
+    reason: Type.String(),
+    response: Type.Optional(ReceiverResponse),
+  },
+  { $id: "DestinationFailure" },
+);
+
+export const destinationFailureRoutes = [
+  route("GET /v2/destinations/{id}/failure", {
+    summary: "Tell why the last delivery to a destination failed, and what its receiver answered",
+    needs: ["events:read"],
+    answer: Type.Object({
+      failure: Type.Optional(Failure),
+      missingNodes: MissingNodes,
+    }),
+    example: {
+      params: { id: example.ids.destination },
+      answer: {
+        failure: {
+          at: example.deadLetterGroup.lastAt,
+          reason: example.deadLetterGroup.reason,
+          response: example.response,
+        },
+      },
+    },
+    async handle({ deps, workspaceId, params: { id } }) {
+      const { id: destinationId } = deps.catalog.destinations.get(workspaceId, id);
+      const { failures, missingNodes } = await lastFailures(deps, workspaceId, destinationId);
+      const stored = storedFailure(deps.pipeline.deadLetters, workspaceId, destinationId);
+      const failure = latestFailure([...failures, ...stored]);
+      return {
+        ...(failure && { failure: failureAnswer(failure) }),
+        ...(missingNodes.length > 0 && { missingNodes }),
+      };
+    },
+  }),
+] as const;
+
+/**
+ * Returns the failure of the destination's last dead letter that has not been replayed or deleted.
+ * After a restart it is all that is known.
+ */
+function storedFailure(
+  deadLetters: DeadLetters,
+  workspaceId: string,
+  destinationId: string,
+): LastFailure[] {
+  const groups = deadLetters
+    .groups(workspaceId, destinationId)
+    .filter(({ stage }) => stage === "deliver");
+  const latest = latestFailure(groups.map(({ id, lastAt }) => ({ id, at: lastAt })));
+  const group = latest && deadLetters.group(workspaceId, latest.id);
+  if (group === undefined) return [];
+  const { reason, lastAt: at, responses } = group;
+  return [{ at, reason, response: responses[0]?.response }];
+}
+
+function failureAnswer({ at, reason, response }: LastFailure) {
+  return { at: isoTime(at), reason, ...(response !== undefined && { response }) };
+}

@@ -1,0 +1,148 @@
+import { type Static, Type } from "@sinclair/typebox";
+import type { FailedAttempt } from "../../../pipeline/model/attempt.ts";
+import type {
+  LetterGroup,
+  LetterGroupDetails,
+  DeadLetter as ShownLetter,
+} from "../../../pipeline/model/dead-letter.ts";
+import { isoTime, Time } from "../../schema/common.ts";
+
+const responseFields = {
+  status: Type.Optional(Type.Integer({ description: "HTTP status" })),
+  code: Type.Optional(
+    Type.String({ description: "Error code of a database, a broker or an object store" }),
+  ),
+  headers: Type.Optional(
+    Type.Record(Type.String(), Type.String(), { description: "Some of the HTTP headers" }),
+  ),
+  body: Type.Optional(
+    Type.String({ description: "The beginning of the HTTP body, or the text of the error" }),
+  ),
+  isCut: Type.Optional(Type.Boolean({ description: "Whether the receiver sent more than `body`" })),
+};
+
+/** Schema of a receiver's answer. */
+export const ReceiverResponse = Type.Object(responseFields, {
+  $id: "ReceiverResponse",
+  description: "What the receiver answered, with secrets replaced by `***`",
+});
+
+const stage = Type.Union([Type.Literal("transform"), Type.Literal("deliver")]);
+
+export const DeadLetter = Type.Object(
+  {
+    id: Type.String(),
+    sourceId: Type.String(),
+    destinationId: Type.String(),
+    transformationVersionId: Type.Optional(Type.String()),
+    messageId: Type.String(),
+    stage,
+    reason: Type.String(),
+    line: Type.Optional(Type.Integer()),
+    column: Type.Optional(Type.Integer()),
+    attempts: Type.Integer(),
+    failedAttempts: Type.Optional(
+      Type.Array(
+        Type.Object({
+          at: Time,
+          durationMs: Type.Integer(),
+          status: Type.Optional(Type.Integer({ description: "HTTP status" })),
+          reason: Type.String(),
+        }),
+        { description: "The first and the last ones; `attempts` counts all" },
+      ),
+    ),
+    groupId: Type.Optional(Type.String({ description: "Id of its group of dead letters" })),
+    response: Type.Optional(
+      Type.Object(
+        {
+          ...responseFields,
+          isSample: Type.Optional(
+            Type.Boolean({
+              description:
+                "Whether headers and body came with another dead letter of the group, since only " +
+                "a few of a group are kept",
+            }),
+          ),
+        },
+        { description: "What the receiver answered to the last attempt" },
+      ),
+    ),
+    event: Type.Unknown({ description: "As it entered the stage that failed" }),
+    receivedAt: Time,
+    createdAt: Time,
+  },
+  { $id: "DeadLetter" },
+);
+
+const groupFields = {
+  id: Type.String(),
+  destinationId: Type.String(),
+  stage,
+  reason: Type.String({
+    description:
+      "Of the first of them; the others may have other numbers, ids, times and quoted values in it",
+  }),
+  status: Type.Optional(Type.Integer({ description: "HTTP status of the receiver" })),
+  code: Type.Optional(Type.String({ description: "Error code of the receiver" })),
+  count: Type.Integer(),
+  firstAt: Type.Optional({ ...Time, description: "When the first of them was given up" }),
+  lastAt: Time,
+};
+
+export const DeadLetterGroup = Type.Object(groupFields, { $id: "DeadLetterGroup" });
+
+export const DeadLetterGroupDetails = Type.Object(
+  {
+    ...groupFields,
+    responses: Type.Array(Type.Object({ at: Time, response: ReceiverResponse }), {
+      description: "A few of the receiver's answers, latest first",
+    }),
+  },
+  { $id: "DeadLetterGroupDetails" },
+);
+
+export function groupAnswer(group: LetterGroup): Static<typeof DeadLetterGroup> {
+  const { id, destinationId, stage, reason, status, code, count, firstAt, lastAt } = group;
+  return {
+    id,
+    destinationId,
+    stage,
+    reason,
+    ...(status !== undefined && { status }),
+    ...(code !== undefined && { code }),
+    count,
+    ...(firstAt !== undefined && { firstAt: isoTime(firstAt) }),
+    lastAt: isoTime(lastAt),
+  };
+}
+
+export function groupDetailsAnswer(
+  group: LetterGroupDetails,
+): Static<typeof DeadLetterGroupDetails> {
+  const responses = group.responses.map(({ at, response }) => ({ at: isoTime(at), response }));
+  return { ...groupAnswer(group), responses };
+}
+
+export function deadLetterAnswer(letter: ShownLetter): Static<typeof DeadLetter> {
+  const { workspaceId: _, failedAttempts, response, groupId, ...fields } = letter;
+  return {
+    ...fields,
+    ...(failedAttempts !== undefined && {
+      failedAttempts: failedAttempts.map((it) => attemptAnswer(it, letter.reason)),
+    }),
+    ...(groupId !== undefined && { groupId }),
+    ...(response !== undefined && { response }),
+    receivedAt: isoTime(letter.receivedAt),
+    createdAt: isoTime(letter.createdAt),
+  };
+}
+
+function attemptAnswer({ at, durationMs, status, reason }: FailedAttempt, letterReason: string) {
+  return {
+    at: isoTime(at),
+    durationMs,
+    ...(status !== undefined && { status }),
+    reason: reason ?? letterReason,
+  };
+}

@@ -1,0 +1,93 @@
+import { Type } from "@sinclair/typebox";
+import { SEARCH_EVENTS_MAX, SEARCH_EXPORT_EVENTS_MAX } from "../../../settings/limits.ts";
+import { responseHeaders } from "../../response/errors.ts";
+import { route } from "../../route.ts";
+import * as example from "../../schema/examples.ts";
+import { ownSources, type SearchCall, searchQuery, shownEvents, toSearch } from "./search.ts";
+import { sealCursor } from "./search-cursor.ts";
+
+/** Maximum number of searches that one export makes, each with its bounds of bytes and time. */
+const SEARCHES_OF_EXPORT_MAX = 100;
+
+const { limit: _, ...exportQuery } = searchQuery;
+
+export const searchExportRoutes = [
+  route("GET /v2/events/search/export", {
+    summary: `Export events that the server still holds as lines of JSON, newest first, at most ${SEARCH_EXPORT_EVENTS_MAX}`,
+    needs: ["events:read"],
+    query: exportQuery,
+    answer: Type.String({
+      description:
+        "One event a line, as `GET /v2/events/search` has them. After a bound, the last line is an " +
+        "object with `cursor` alone: where to go on",
+    }),
+    media: "application/x-ndjson",
+    example: {
+      answer: `${JSON.stringify({
+        sourceId: example.ids.source,
+        messageId: example.event.messageId,
+        receivedAt: "2026-02-16T01:11:11.586Z",
+        event: example.event,
+        outcomes: [],
+      })}\n`,
+    },
+    async handle(call) {
+      const { deps, workspaceId } = call;
+      const key = await deps.catalog.workspaces.cursorKey(workspaceId);
+      return exportEvents(call, key);
+    },
+  }),
+] as const;
+
+/** Responds with the events that searches find, one after another, as fast as the client reads. */
+function exportEvents(call: SearchCall, key: Uint8Array): Response {
+  const { deps, workspaceId, query, request, closing } = call;
+  const isSource = ownSources(call);
+  let wanted = { ...toSearch(query, key), limit: SEARCH_EVENTS_MAX, isSource };
+  const aborted = new AbortController();
+  const signal = AbortSignal.any([request.signal, closing, aborted.signal]);
+  const resources = new DisposableStack();
+  resources.use(deps.limiters.searches.acquire(workspaceId));
+  let searches = 0;
+  let count = 0;
+  const stream = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          const { events, stopped } = await deps.pipeline.search(wanted, signal);
+          const shown = await shownEvents(call, events);
+          searches += 1;
+          count += shown.length;
+          const isBounded = count >= SEARCH_EXPORT_EVENTS_MAX || searches >= SEARCHES_OF_EXPORT_MAX;
+          const lines: object[] = [...shown];
+          if (stopped !== undefined && isBounded) {
+            lines.push({ cursor: sealCursor(stopped.rest, key) });
+          }
+          controller.enqueue(
+            Buffer.from(lines.map((line) => `${JSON.stringify(line)}\n`).join("")),
+          );
+          if (stopped !== undefined && !isBounded) {
+            wanted = { ...wanted, rest: stopped.rest };
+            return;
+          }
+          controller.close();
+        } catch (error) {
+          // Aborts the response, so that the client sees that the export is incomplete.
+          controller.error(error);
+        }
+        resources.dispose();
+      },
+      cancel() {
+        aborted.abort();
+        resources.dispose();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  const headers = {
+    ...responseHeaders,
+    "Content-Type": "application/x-ndjson",
+    "Content-Disposition": 'attachment; filename="events.jsonl"',
+  };
+  return new Response(stream, { headers });
+}

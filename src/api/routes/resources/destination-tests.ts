@@ -1,0 +1,133 @@
+import { type Static, Type } from "@sinclair/typebox";
+import type { Destination } from "../../../catalog/model.ts";
+import { testSteps } from "../../../destinations/test-steps.ts";
+import { CONNECTION_TEST_MS_MAX } from "../../../settings/limits.ts";
+import type { RouteDeps } from "../../deps.ts";
+import { validationError } from "../../request/validation.ts";
+import { route } from "../../route.ts";
+import { nullable } from "../../schema/common.ts";
+import * as example from "../../schema/examples.ts";
+import { kindOf, missingKeys, resolveConfig } from "./destination-config.ts";
+import { Config } from "./destinations.ts";
+
+/** Routes that try out the settings of a destination: those that it has, and those of a form. */
+
+const ConnectionTest = Type.Object(
+  {
+    ok: Type.Boolean({ description: "Whether every step went well" }),
+    steps: Type.Array(
+      Type.Object({
+        step: Type.Union(testSteps.map((step) => Type.Literal(step))),
+        ok: Type.Boolean(),
+        message: Type.Optional(
+          Type.String({ description: "Why the step failed, or what else to know" }),
+        ),
+        durationMs: Type.Integer({ minimum: 0 }),
+      }),
+      { description: "In their order, up to the first that failed; a type has some of them" },
+    ),
+  },
+  {
+    $id: "ConnectionTest",
+    description:
+      "A webhook is sent one event, named Connection test; elsewhere what is written is taken away again",
+  },
+);
+
+const SettingsTest = Type.Object(
+  {
+    type: Type.String({ description: "As in `POST /v2/destinations`" }),
+    config: nullable(Config),
+    destinationId: Type.Optional(
+      Type.String({
+        description:
+          "A destination of that type, whose stored secrets stand for those that `config` leaves out, as in a change of it",
+      }),
+    ),
+  },
+  { $id: "SettingsTest" },
+);
+
+export const destinationTestRoutes = [
+  route("POST /v2/destinations/{id}/test", {
+    summary: "Try out the settings of a destination, step by step",
+    audit: "none",
+    isLong: true,
+    needs: ["workspace:admin"],
+    answer: ConnectionTest,
+    example: {
+      params: { id: example.ids.destination },
+      answer: {
+        ok: false,
+        steps: [
+          { step: "resolve", ok: true, durationMs: 4 },
+          { step: "connect", ok: true, durationMs: 21 },
+          { step: "tls", ok: true, durationMs: 33 },
+          { step: "write", ok: false, message: "HTTP 401 from receiver", durationMs: 48 },
+        ],
+      },
+    },
+    async handle({ deps, workspaceId, params, closing }) {
+      const destination = deps.catalog.destinations.get(workspaceId, params.id);
+      const [missing] = missingKeys(kindOf(deps, destination.type), destination.config);
+      if (missing !== undefined) {
+        const message = `${missing.path.slice(1)}: ${missing.message}`;
+        return { ok: false, steps: [{ step: testSteps[0], ok: false, message, durationMs: 0 }] };
+      }
+      return await runTest(deps, destination, closing);
+    },
+  }),
+
+  route("POST /v2/destinations/test", {
+    summary: "Try out settings before they are saved, step by step",
+    audit: "none",
+    isLong: true,
+    needs: ["workspace:admin"],
+    body: SettingsTest,
+    answer: ConnectionTest,
+    example: {
+      body: { type: "webhook", config: example.destination.config },
+      answer: {
+        ok: true,
+        steps: [
+          { step: "resolve", ok: true, durationMs: 4 },
+          { step: "connect", ok: true, durationMs: 21 },
+          { step: "write", ok: true, durationMs: 48 },
+        ],
+      },
+    },
+    async handle({ deps, workspaceId, body, closing }) {
+      const kind = kindOf(deps, body.type);
+      const { destinationId } = body;
+      const stored =
+        destinationId === undefined
+          ? undefined
+          : deps.catalog.destinations.get(workspaceId, destinationId);
+      if (stored !== undefined && stored.type !== kind.kind) {
+        const message = `Expected the type of the destination, ${stored.type}`;
+        throw validationError([{ path: "/type", message }]);
+      }
+      const config = resolveConfig(kind, body.config ?? {}, stored?.config ?? {}, true);
+      return await runTest(deps, { type: kind.kind, config, workspaceId }, closing);
+    },
+  }),
+] as const;
+
+/** Runs the steps of a test. A workspace has few tests at a time, and each has a deadline. */
+async function runTest(
+  deps: RouteDeps,
+  { type, config, workspaceId }: Pick<Destination, "type" | "config" | "workspaceId">,
+  closing: AbortSignal,
+): Promise<Static<typeof ConnectionTest>> {
+  using _permit = deps.limiters.connectionTests.acquire(workspaceId);
+  const late = new Error(`The test did not end within ${CONNECTION_TEST_MS_MAX} ms`);
+  const time = new AbortController();
+  const timer = setTimeout(() => time.abort(late), CONNECTION_TEST_MS_MAX);
+  try {
+    const signal = AbortSignal.any([time.signal, closing]);
+    const steps = await kindOf(deps, type).test(config, workspaceId, signal);
+    return { ok: steps.every(({ ok }) => ok), steps };
+  } finally {
+    clearTimeout(timer);
+  }
+}

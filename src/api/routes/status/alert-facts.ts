@@ -1,0 +1,67 @@
+import type { AlertFacts, ServerFacts, SourceFacts } from "../../../alerts/facts.ts";
+import { nodesHealth, type StatusDeps } from "./node-status.ts";
+import { type WorkspaceState, workspaceState } from "./workspace-state.ts";
+
+/**
+ * States of a destination in which it does not read events, or in which it is unknown whether it
+ * does.
+ */
+const notReading = new Set<string>(["paused", "unconnected", "unknown"]);
+/** Lag in seconds above which a destination shows the events of its sources too late. */
+const READING_LAG_SECONDS_MAX = 60;
+
+/**
+ * Returns the facts that a workspace's alert rules evaluate, from the same state as the console
+ * shows. Only the operator's workspace gets facts about the whole server.
+ */
+export async function alertFacts(deps: StatusDeps, workspaceId: string): Promise<AlertFacts> {
+  const state = await workspaceState(deps, workspaceId);
+  const server = isOperators(deps, workspaceId) && (await serverFacts(deps, workspaceId, state));
+  return {
+    isComplete: state.missingNodes.length === 0,
+    destinations: state.destinations,
+    transformations: state.code,
+    sources: state.sources.map((source) => sourceFacts(source, state)),
+    ...(server && { server }),
+  };
+}
+
+/**
+ * Whether a workspace is the operator's: the first one, whose admin token the server prints or the
+ * setting `admin.token` sets.
+ */
+export function isOperators({ catalog }: Pick<StatusDeps, "catalog">, workspaceId: string) {
+  return catalog.workspaces.list()[0]?.id === workspaceId;
+}
+
+function sourceFacts(
+  { id, name, enabled, receivedPerSecond }: WorkspaceState["sources"][number],
+  { connections, destinations }: WorkspaceState,
+): SourceFacts {
+  const connected = new Set(
+    connections.filter((it) => it.enabled && it.sourceId === id).map((it) => it.destinationId),
+  );
+  const isObserved = destinations.some(
+    ({ id: destinationId, state, lagSeconds }) =>
+      connected.has(destinationId) &&
+      !notReading.has(state) &&
+      lagSeconds <= READING_LAG_SECONDS_MAX,
+  );
+  return { id, name, enabled, receivedPerSecond, isObserved };
+}
+
+async function serverFacts(
+  deps: StatusDeps,
+  workspaceId: string,
+  { troubles, warnings }: WorkspaceState,
+): Promise<ServerFacts> {
+  const { byNode, missingNodes } = await nodesHealth(deps, workspaceId);
+  const isAskable = deps.others?.trouble?.() === undefined;
+  return {
+    troubles,
+    warnings,
+    ...(isAskable && { nodes: byNode.size }),
+    missingNodes,
+    disks: [...byNode].flatMap(([node, { disk }]) => (disk ? [{ node, ...disk }] : [])),
+  };
+}

@@ -1,0 +1,205 @@
+import { TimeSlicer } from "../../../concurrency/time-slicer.ts";
+import { ApiError } from "../../../errors.ts";
+import { HOUR_MS, type NodeRow } from "../../../figures/figure-tables.ts";
+import {
+  type FigurePoint,
+  type FigureRange,
+  oldestMinute,
+  readPoints,
+  readTotals,
+} from "../../../figures/figures.ts";
+import { MINUTE_MS } from "../../../figures/minute-counters.ts";
+import {
+  DELIVERED,
+  DROPPED,
+  FAILED,
+  type FigureRow,
+  LAG_EVENTS,
+  LAG_SECONDS,
+  latencies,
+  latencyQuantile,
+  RECEIVED,
+  REPEATED,
+  RETRIED,
+} from "../../../figures/row.ts";
+import {
+  connectionSeries,
+  type Series,
+  type SeriesKind,
+  seriesOf,
+} from "../../../figures/series.ts";
+import { FIGURE_DAYS_MAX, METRIC_POINTS_MAX } from "../../../settings/limits.ts";
+import { validationError } from "../../request/validation.ts";
+import { isoTime } from "../../schema/common.ts";
+import { type StatusDeps, unwrittenFigures } from "./node-status.ts";
+
+const DAY_SECONDS = 86_400;
+/** Steps that a request without `step` gets: the first with few enough points. */
+const STEPS = [60, 300, 900, 3_600, 7_200, 14_400, DAY_SECONDS];
+
+/** Times and step of a request for figures. */
+interface Query {
+  from?: string;
+  to?: string;
+  step?: number;
+}
+
+/** Returns the range of a request, with whole steps. Throws when it has too many points. */
+export function rangeOf(query: Query, now: number): FigureRange {
+  const to = query.to === undefined ? now : Date.parse(query.to);
+  const from = query.from === undefined ? to - HOUR_MS : Date.parse(query.from);
+  if (from >= to) refuse("?from", "Expected `from` to be before `to`");
+  const oldest = now - (FIGURE_DAYS_MAX + 1) * DAY_SECONDS * 1_000;
+  if (from < oldest) refuse("?from", `Expected a time in the last ${FIGURE_DAYS_MAX} days`);
+  const hasMinutes = from >= oldestMinute(now);
+  const fits = (step: number) => (to - from) / (1_000 * step) <= METRIC_POINTS_MAX - 2;
+  const shortest = STEPS.find((step) => fits(step) && (hasMinutes || step >= 3_600));
+  const step = query.step ?? shortest ?? DAY_SECONDS;
+  if (!fits(step)) refuse("?step", `Expected at most ${METRIC_POINTS_MAX} points, got more`);
+  if (!hasMinutes && step % 3_600 !== 0) {
+    refuse("?step", "Expected whole hours for figures older than 24 hours, got minutes");
+  }
+  const stepMs = step * 1_000;
+  return { from: Math.floor(from / stepMs) * stepMs, to: Math.ceil(to / stepMs) * stepMs, stepMs };
+}
+
+function refuse(path: string, message: string): never {
+  throw validationError([{ path, message }]);
+}
+
+/** Returns the series of an item of the workspace. Throws when there is no such item. */
+export function ownSeries(
+  deps: StatusDeps,
+  workspaceId: string,
+  kind: SeriesKind,
+  id?: string,
+): Series {
+  if (kind === "workspace") return seriesOf(kind, workspaceId);
+  if (id === undefined) refuse("?id", `Expected the id of a ${kind}, got nothing`);
+  const { catalog } = deps;
+  switch (kind) {
+    case "source":
+      return seriesOf(kind, catalog.sources.get(workspaceId, id).id);
+    case "destination":
+      return seriesOf(kind, catalog.destinations.get(workspaceId, id).id);
+    case "connection":
+      return connectionSeries(catalog.connections.get(workspaceId, id));
+    case "transformation":
+      return seriesOf(kind, catalog.code.resource(workspaceId, kind, id).id);
+  }
+}
+
+export function knownSeries(
+  deps: StatusDeps,
+  workspaceId: string,
+  kind: SeriesKind,
+  id: string,
+): Series | undefined {
+  try {
+    return ownSeries(deps, workspaceId, kind, id);
+  } catch (error) {
+    if (error instanceof ApiError && error.refusal === "missing") return undefined;
+    throw error;
+  }
+}
+
+/** Returns one list for each figure, with null for the points in which nothing was recorded. */
+export function columnsOf(series: Series, points: readonly FigurePoint[]) {
+  const column = (value: (row: FigureRow) => number | undefined) =>
+    points.map(({ recordedSeconds, row }) => (recordedSeconds > 0 ? (value(row) ?? null) : null));
+  const counts = (index: number) => column((row) => row[index] ?? 0);
+  return {
+    recordedSeconds: points.map(({ recordedSeconds }) => recordedSeconds),
+    received: counts(RECEIVED),
+    delivered: counts(DELIVERED),
+    dropped: counts(DROPPED),
+    failed: counts(FAILED),
+    retried: column((row) => retriedOf(series, row)),
+    repeated: column((row) => repeatedOf(series, row)),
+    attempts: column(latencies),
+    p50Ms: column((row) => latencyQuantile(row, 0.5)),
+    p99Ms: column((row) => latencyQuantile(row, 0.99)),
+    lagEvents: counts(LAG_EVENTS),
+    lagSeconds: counts(LAG_SECONDS),
+  };
+}
+
+/** Returns the sums of a series over the last minute, 24 hours and 30 days. */
+export function totalsOf(deps: StatusDeps, series: Series, unwritten: readonly NodeRow[]) {
+  const now = Date.now();
+  const totals = readTotals(deps.figures.tables(), series, now, unwritten);
+  const { minute, day, month, lastReceivedAt } = totals;
+  return {
+    minute: sumsOf(series, minute),
+    day: sumsOf(series, day),
+    month: sumsOf(series, month),
+    ...(lastReceivedAt !== undefined && { lastReceivedAt: isoTime(lastReceivedAt) }),
+    lagEvents: minute[LAG_EVENTS] ?? 0,
+    lagSeconds: minute[LAG_SECONDS] ?? 0,
+  };
+}
+
+/**
+ * Returns for each source when its last event was received, by the id of the source. Sources without
+ * an event in the last 30 days are left out.
+ */
+export async function lastReceivedTimes(
+  deps: StatusDeps,
+  workspaceId: string,
+  sources: readonly { id: string }[],
+  signal: AbortSignal,
+): Promise<Map<string, { lastReceivedAt: string }>> {
+  const of = sources.map(({ id }) => ({ id, series: seriesOf("source", id) }));
+  const all = of.map(({ series }) => series);
+  const { rows } = await unwrittenFigures(deps, workspaceId, all);
+  const bySeries = Map.groupBy(rows, ({ series }) => series);
+  const found = new Map<string, { lastReceivedAt: string }>();
+  // Each takes up to 1 ms.
+  await new TimeSlicer().each(
+    of,
+    ({ id, series }) => {
+      const { lastReceivedAt } = totalsOf(deps, series, bySeries.get(series) ?? []);
+      if (lastReceivedAt !== undefined) found.set(id, { lastReceivedAt });
+    },
+    signal,
+  );
+  return found;
+}
+
+const isOfSource = (series: Series) => series.startsWith(seriesOf("source", ""));
+const retriedOf = (series: Series, row: FigureRow) =>
+  isOfSource(series) ? 0 : (row[RETRIED] ?? 0);
+const repeatedOf = (series: Series, row: FigureRow) =>
+  isOfSource(series) ? (row[REPEATED] ?? 0) : 0;
+
+const sumsOf = (series: Series, row: FigureRow) => ({
+  received: row[RECEIVED] ?? 0,
+  delivered: row[DELIVERED] ?? 0,
+  dropped: row[DROPPED] ?? 0,
+  failed: row[FAILED] ?? 0,
+  retried: retriedOf(series, row),
+  repeated: repeatedOf(series, row),
+});
+
+/** Returns the figures of a destination for each minute of the last hour, for `/history`. */
+export async function lastHour(deps: StatusDeps, workspaceId: string, destinationId: string) {
+  const series = ownSeries(deps, workspaceId, "destination", destinationId);
+  const { rows, missingNodes } = await unwrittenFigures(deps, workspaceId, [series]);
+  const now = Date.now();
+  const to = Math.floor(now / MINUTE_MS) * MINUTE_MS + MINUTE_MS;
+  const range = { from: to - HOUR_MS, to, stepMs: MINUTE_MS };
+  const points = readPoints(deps.figures.tables(), series, range, rows);
+  const minutes = points.map(({ at, row }) => ({
+    at: isoTime(at),
+    delivered: row[DELIVERED] ?? 0,
+    dropped: row[DROPPED] ?? 0,
+    failed: row[FAILED] ?? 0,
+    retried: row[RETRIED] ?? 0,
+    attempts: latencies(row),
+    ...(latencies(row) > 0 && {
+      p50Ms: latencyQuantile(row, 0.5)!,
+      p99Ms: latencyQuantile(row, 0.99)!,
+    }),
+  }));
+  return { minutes, missingNodes };
+}

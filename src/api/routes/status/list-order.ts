@@ -1,0 +1,52 @@
+import type { SortKeys } from "../../request/list-query.ts";
+import {
+  type ConnectionState,
+  type DestinationState,
+  destinationStates,
+  type SourceState,
+} from "./workspace-state.ts";
+
+/** Orders of lists with state: what needs somebody first, or by a column on request. */
+
+export function urgentDestinationFirst(one: DestinationState, other: DestinationState): number {
+  return (
+    destinationStates.indexOf(one.state) - destinationStates.indexOf(other.state) ||
+    (one.since ?? "").localeCompare(other.since ?? "") ||
+    other.rates.failed - one.rates.failed ||
+    other.rates.received - one.rates.received ||
+    one.name.localeCompare(other.name)
+  );
+}
+
+export function busiestFirst(one: SourceState, other: SourceState): number {
+  return other.receivedPerSecond - one.receivedPerSecond || one.name.localeCompare(other.name);
+}
+
+/** Returns a comparison of connections: those of the most urgent destinations come first. */
+export function urgentConnectionFirst(destinations: readonly DestinationState[]) {
+  const urgencyOf = new Map(
+    destinations.map(({ id, state }) => [id, destinationStates.indexOf(state)]),
+  );
+  const urgency = ({ destinationId }: ConnectionState) =>
+    urgencyOf.get(destinationId) ?? destinationStates.length;
+  return (one: ConnectionState, other: ConnectionState) =>
+    Number(other.enabled) - Number(one.enabled) ||
+    urgency(one) - urgency(other) ||
+    other.rates.failed - one.rates.failed ||
+    other.rates.received - one.rates.received;
+}
+
+export const destinationSorts = ["name", "type", "delivered", "pending", "deadLetters"] as const;
+export const destinationKeys: SortKeys<DestinationState> = {
+  name: ({ name }) => name,
+  type: ({ type }) => type,
+  delivered: ({ rates }) => rates.delivered,
+  pending: ({ lagEvents }) => lagEvents,
+  deadLetters: ({ deadLetters }) => deadLetters,
+};
+
+export const sourceSorts = ["name", "received"] as const;
+export const sourceKeys: SortKeys<SourceState> = {
+  name: ({ name }) => name,
+  received: ({ receivedPerSecond }) => receivedPerSecond,
+};

@@ -1,0 +1,105 @@
+import type { DestinationState, LinkedTransformation } from "./workspace-state.ts";
+
+/** Kinds of problems, worst first. The overview lists problems in this order. */
+export const problemKinds = [
+  "not-ready",
+  "node-missing",
+  "destination-down",
+  "suspended",
+  "destination-failing",
+  "alert",
+  "alert-receiver",
+  "dead-letters",
+  "warning",
+] as const;
+
+/** A problem of a workspace, or of its server, that needs a person. */
+export interface OverviewProblem {
+  kind: (typeof problemKinds)[number];
+  message: string;
+  destinationId?: string;
+  transformationId?: string;
+  sourceId?: string;
+  /** Receiver of alerts that fails. */
+  receiverId?: string;
+  /** Number of the destination's dead letters. */
+  count?: number;
+  since?: string;
+}
+
+interface ProblemSources {
+  troubles: readonly string[];
+  warnings: readonly string[];
+  missingNodes: readonly string[];
+  destinations: readonly DestinationState[];
+  code: readonly LinkedTransformation[];
+}
+
+/**
+ * Returns all problems of a workspace, worst first: by kind, then the oldest, then by the number of
+ * dead letters. A trouble has one row: a destination has at most one problem, an alert about a
+ * destination that fails adds none, and dead letters of suspended code count at the code.
+ */
+export function problemsOf(
+  state: ProblemSources,
+  alerts: readonly OverviewProblem[],
+): OverviewProblem[] {
+  const { troubles, warnings, missingNodes, destinations, code } = state;
+  const suspended = new Set(code.flatMap((it) => (it.suspended ? [it.id] : [])));
+  const isOfSuspended = ({ state, transformationId = "" }: DestinationState) =>
+    state === "suspended" && suspended.has(transformationId);
+  const own = destinations
+    .filter((it) => !isOfSuspended(it))
+    .flatMap((it) => {
+      return destinationProblem(it) ?? [];
+    });
+  const failing = new Set(
+    own.filter(({ kind }) => kind !== "dead-letters").map((it) => it.destinationId),
+  );
+  const problems: OverviewProblem[] = [
+    ...troubles.map((message) => ({ kind: "not-ready" as const, message })),
+    ...missingNodes.map((id) => ({ kind: "node-missing" as const, message: missing(id) })),
+    ...own,
+    ...code.flatMap((it) => suspensionProblem(it, destinations.filter(isOfSuspended)) ?? []),
+    ...alerts.filter((it) => it.destinationId === undefined || !failing.has(it.destinationId)),
+    ...warnings.map((message) => ({ kind: "warning" as const, message })),
+  ];
+  return problems.sort(worstFirst);
+}
+
+const missing = (id: string) => `Node ${id} does not answer: what it does is not in these figures`;
+
+function worstFirst(one: OverviewProblem, other: OverviewProblem): number {
+  return (
+    problemKinds.indexOf(one.kind) - problemKinds.indexOf(other.kind) ||
+    Number(one.since === undefined) - Number(other.since === undefined) ||
+    (one.since ?? "").localeCompare(other.since ?? "") ||
+    (other.count ?? 0) - (one.count ?? 0)
+  );
+}
+
+/** `destinations` are those that suspended code stops. */
+function suspensionProblem(
+  { id, name, suspended }: LinkedTransformation,
+  destinations: readonly DestinationState[],
+) {
+  if (suspended === undefined) return undefined;
+  const message = `${name} is suspended, every batch failed: ${suspended.reason}`;
+  const count = destinations
+    .filter(({ transformationId }) => transformationId === id)
+    .reduce((sum, { deadLetters }) => sum + deadLetters, 0);
+  const problem = { kind: "suspended" as const, message, transformationId: id };
+  return count > 0 ? { ...problem, count } : problem;
+}
+
+function destinationProblem(destination: DestinationState): OverviewProblem | undefined {
+  const { id: destinationId, name, state, since, reason, deadLetters } = destination;
+  const count = deadLetters > 0 && { count: deadLetters };
+  if ((state === "down" || state === "failing") && since !== undefined) {
+    const message = `${name}: ${reason ?? state}`;
+    return { kind: `destination-${state}`, message, destinationId, since, ...count };
+  }
+  if (deadLetters === 0) return undefined;
+  const message = `${name} has ${deadLetters} dead letter${deadLetters === 1 ? "" : "s"}`;
+  return { kind: "dead-letters", message, destinationId, count: deadLetters };
+}

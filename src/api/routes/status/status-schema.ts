@@ -1,0 +1,134 @@
+import { Type } from "@sinclair/typebox";
+import { Time } from "../../schema/common.ts";
+import * as example from "../../schema/examples.ts";
+import { destinationStates } from "./workspace-state.ts";
+
+/** Schemas and examples of the state of sources, destinations and connections. */
+
+export const Rates = Type.Object(
+  {
+    received: Type.Number(),
+    delivered: Type.Number(),
+    dropped: Type.Number({ description: "By code" }),
+    failed: Type.Number({ description: "Became dead letters" }),
+  },
+  {
+    $id: "Rates",
+    description: "Events per second over the last minute; outputs of code count each",
+  },
+);
+
+export const SourceStatus = Type.Object(
+  {
+    id: Type.String(),
+    name: Type.String(),
+    enabled: Type.Boolean(),
+    receivedPerSecond: Type.Number({ description: "By the connected destinations" }),
+  },
+  { $id: "SourceStatus" },
+);
+
+export const DestinationState = Type.Union(destinationStates.map((it) => Type.Literal(it)));
+
+export const DestinationStatus = Type.Object(
+  {
+    id: Type.String(),
+    name: Type.String(),
+    type: Type.String(),
+    enabled: Type.Boolean(),
+    transformationId: Type.Optional(Type.String()),
+    state: DestinationState,
+    since: Type.Optional({ ...Time, description: "No successful delivery since then" }),
+    reason: Type.Optional(Type.String({ description: "Of the last failed or refused attempt" })),
+    lagEvents: Type.Integer({ description: "Events that have not settled" }),
+    lagSeconds: Type.Number({ description: "Age of the oldest of them" }),
+    rates: Rates,
+    rejecting: Type.Boolean({
+      description: "Some events fail although others are accepted; false once that has ended",
+    }),
+    deadLetters: Type.Integer(),
+  },
+  { $id: "DestinationStatus" },
+);
+
+export const ConnectionStatus = Type.Object(
+  {
+    id: Type.String(),
+    sourceId: Type.String(),
+    destinationId: Type.String(),
+    enabled: Type.Boolean(),
+    rates: Rates,
+  },
+  { $id: "ConnectionStatus" },
+);
+
+export const DestinationRow = Type.Object(
+  {
+    ...DestinationStatus.properties,
+    transformationName: Type.Optional(Type.String()),
+    lastError: Type.Optional(
+      Type.Object(
+        { reason: Type.String(), at: Time },
+        { description: "The failure that lasts, or the latest reason of its dead letters" },
+      ),
+    ),
+  },
+  { $id: "DestinationRow" },
+);
+
+export const ConnectionRow = Type.Object(
+  {
+    ...ConnectionStatus.properties,
+    sourceName: Type.String(),
+    destinationName: Type.String(),
+    destinationState: DestinationState,
+    rejecting: Type.Boolean({ description: "The destination rejects some of its events" }),
+    lagEvents: Type.Integer({ description: "Of the destination" }),
+    lagSeconds: Type.Number(),
+  },
+  { $id: "ConnectionRow" },
+);
+
+export const SourceRow = Type.Object(
+  {
+    ...SourceStatus.properties,
+    lastReceivedAt: Type.Optional({
+      ...Time,
+      description: "Start of the last minute, or of the last hour after a day, with an event",
+    }),
+  },
+  { $id: "SourceRow" },
+);
+
+export const Named = Type.Object({ id: Type.String(), name: Type.String() });
+
+export const exampleRates = { received: 12.5, delivered: 12, dropped: 0.5, failed: 0 };
+
+export const exampleSource = {
+  id: example.ids.source,
+  name: "Shop",
+  enabled: true,
+  receivedPerSecond: 12.5,
+};
+
+export const exampleDestination = {
+  id: example.destination.id,
+  name: example.destination.name,
+  type: "webhook",
+  enabled: true,
+  transformationId: example.ids.transformation,
+  state: "ok" as const,
+  lagEvents: 3,
+  lagSeconds: 0.2,
+  rates: exampleRates,
+  rejecting: false,
+  deadLetters: 1,
+};
+
+export const exampleConnection = {
+  id: example.ids.connection,
+  sourceId: example.ids.source,
+  destinationId: example.destination.id,
+  enabled: true,
+  rates: exampleRates,
+};

@@ -1,0 +1,226 @@
+import { createRemoteJWKSet, customFetch as jwksFetch, jwtVerify } from "jose";
+import * as client from "openid-client";
+import type { Identity, WorkspaceRole } from "../../catalog/model.ts";
+import { messageOf } from "../../errors.ts";
+import { PROVIDER_ANSWER_MS_MAX } from "../limits.ts";
+import { boundedFetch } from "./bounded-fetch.ts";
+
+/** Settings of single sign-on with OpenID Connect. */
+export interface OpenIdSettings {
+  /** URL of the provider, as its tokens name it (`iss`). */
+  issuer: string;
+  clientId: string;
+  /** Absent for a public client, which proves itself by PKCE alone. */
+  clientSecret?: string;
+  scopes: readonly string[];
+  /** Claim that has the names of the account's groups. */
+  groupsClaim: string;
+  /** Roles that groups give. The group `*` is everybody's. */
+  roles: readonly { group: string; role: WorkspaceRole }[];
+  /** URL of the console, which the provider sends browsers back to. */
+  consoleUrl: string;
+  /** PEM text of the authorities that the provider's certificate is signed by. */
+  ca?: string;
+}
+
+/** Values of a sign-in that the browser keeps in a cookie until the provider sends it back. */
+export interface PendingSignIn {
+  state: string;
+  nonce: string;
+  /** PKCE code verifier: proves that the browser that comes back is the one that was sent. */
+  verifier: string;
+}
+
+/** An account as the provider describes it, and the role that its groups give. */
+export interface SignedInAccount {
+  identity: Identity;
+  name: string;
+  /** Undefined when the provider sends no email address. */
+  email: string | undefined;
+  isEmailVerified: boolean;
+  groups: string[];
+  /** Id of the session at the provider (`sid`). Undefined when the provider sends none. */
+  providerSession: string | undefined;
+}
+
+/** Path of the control plane that the provider sends browsers back to. */
+export const CALLBACK_PATH = "/v2/session/oidc/callback";
+
+/** Event that a logout token must name (OpenID Connect Back-Channel Logout 1.0, section 2.4). */
+const LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout";
+const LOGOUT_TOKEN_AGE_MAX = "10 minutes";
+/** Time in seconds by which the clocks of provider and server may differ. */
+const CLOCK_TOLERANCE_SECONDS = 60;
+/** Time in milliseconds for which the provider's metadata are reused. */
+const METADATA_MS_MAX = 3_600_000;
+
+/**
+ * An OpenID provider: sends browsers to it, and reads what it answers. The metadata of the provider
+ * are read at the first sign-in, so that the server starts without the provider.
+ */
+export class OpenIdProvider {
+  readonly settings: OpenIdSettings;
+  readonly #fetch: client.CustomFetch;
+  #discovered: { at: number; configuration: Promise<Discovered> } | undefined;
+
+  constructor(settings: OpenIdSettings) {
+    this.settings = settings;
+    this.#fetch = boundedFetch(settings.ca);
+  }
+
+  /** Returns the URL at which the user signs in, and the values that the browser keeps meanwhile. */
+  async begin(): Promise<{ url: URL; pending: PendingSignIn }> {
+    const { configuration } = await this.#discover();
+    const verifier = client.randomPKCECodeVerifier();
+    const pending = { state: client.randomState(), nonce: client.randomNonce(), verifier };
+    const url = client.buildAuthorizationUrl(configuration, {
+      redirect_uri: this.#redirectUri().href,
+      scope: this.settings.scopes.join(" "),
+      state: pending.state,
+      nonce: pending.nonce,
+      code_challenge: await client.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: "S256",
+    });
+    return { url, pending };
+  }
+
+  /**
+   * Exchanges the code that the provider sent for the account's claims. `search` is the query of
+   * the browser's request. Rejects when the provider's answer is not that of this sign-in.
+   */
+  async finish(search: string, pending: PendingSignIn): Promise<SignedInAccount> {
+    const { configuration } = await this.#discover();
+    const url = this.#redirectUri();
+    url.search = search;
+    const tokens = await client.authorizationCodeGrant(configuration, url, {
+      pkceCodeVerifier: pending.verifier,
+      expectedState: pending.state,
+      expectedNonce: pending.nonce,
+      idTokenExpected: true,
+    });
+    const idToken = tokens.claims();
+    if (idToken === undefined) throw new Error("The provider sent no ID token");
+    const claims: Record<string, unknown> = { ...idToken };
+    const isComplete = "email" in claims && this.settings.groupsClaim in claims;
+    if (!isComplete && configuration.serverMetadata().userinfo_endpoint !== undefined) {
+      const more = await client.fetchUserInfo(configuration, tokens.access_token, idToken.sub);
+      for (const [name, value] of Object.entries(more)) claims[name] ??= value;
+    }
+    return accountOf(claims, this.settings.groupsClaim);
+  }
+
+  /**
+   * Verifies a logout token, by which the provider says that an account or one of its sessions
+   * signed out (OpenID Connect Back-Channel Logout 1.0). Rejects when it is not the provider's.
+   */
+  async readLogoutToken(
+    token: string,
+  ): Promise<{ issuer: string; subject?: string; providerSession?: string }> {
+    const { configuration, keys } = await this.#discover();
+    const { issuer } = configuration.serverMetadata();
+    const { payload } = await jwtVerify(token, keys, {
+      issuer,
+      audience: this.settings.clientId,
+      maxTokenAge: LOGOUT_TOKEN_AGE_MAX,
+      clockTolerance: CLOCK_TOLERANCE_SECONDS,
+      requiredClaims: ["jti", "events"],
+      // Signatures that anyone with the client's secret can make are not the provider's.
+      algorithms: asymmetricAlgorithms,
+    });
+    const { events, nonce, sub, sid } = payload;
+    const names = typeof events === "object" && events !== null ? Object.keys(events) : [];
+    if (!names.includes(LOGOUT_EVENT) || nonce !== undefined) {
+      throw new Error("Expected a logout token, got another one");
+    }
+    const subject = typeof sub === "string" ? sub : undefined;
+    const providerSession = typeof sid === "string" ? sid : undefined;
+    if (subject === undefined && providerSession === undefined) {
+      throw new Error("Expected sub or sid in the logout token, got neither");
+    }
+    return {
+      issuer,
+      ...(subject !== undefined && { subject }),
+      ...(providerSession !== undefined && { providerSession }),
+    };
+  }
+
+  #redirectUri(): URL {
+    return new URL(CALLBACK_PATH, this.settings.consoleUrl);
+  }
+
+  /** Reads the provider's metadata, once for all sign-ins of an hour. */
+  #discover(): Promise<Discovered> {
+    const now = performance.now();
+    if (this.#discovered && now - this.#discovered.at < METADATA_MS_MAX) {
+      return this.#discovered.configuration;
+    }
+    const discovered = { at: now, configuration: this.#readMetadata() };
+    this.#discovered = discovered;
+    discovered.configuration.catch(() => {
+      if (this.#discovered === discovered) this.#discovered = undefined;
+    });
+    return discovered.configuration;
+  }
+
+  async #readMetadata(): Promise<Discovered> {
+    const { issuer, clientId, clientSecret } = this.settings;
+    const isPlain = issuer.startsWith("http:");
+    const configuration = await client.discovery(
+      new URL(issuer),
+      clientId,
+      { [client.clockTolerance]: CLOCK_TOLERANCE_SECONDS },
+      clientSecret === undefined ? client.None() : client.ClientSecretBasic(clientSecret),
+      {
+        [client.customFetch]: this.#fetch,
+        timeout: PROVIDER_ANSWER_MS_MAX / 1_000,
+        execute: isPlain ? [client.allowInsecureRequests] : [],
+      },
+    );
+    // Also checks signatures of ID tokens that come straight from the provider.
+    client.enableNonRepudiationChecks(configuration);
+    const { jwks_uri } = configuration.serverMetadata();
+    if (jwks_uri === undefined) throw new Error("The provider's metadata have no jwks_uri");
+    const keys = createRemoteJWKSet(new URL(jwks_uri), { [jwksFetch]: this.#fetch as never });
+    return { configuration, keys };
+  }
+}
+
+interface Discovered {
+  configuration: client.Configuration;
+  keys: ReturnType<typeof createRemoteJWKSet>;
+}
+
+const asymmetricAlgorithms = [
+  ...["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"],
+  ...["ES256", "ES384", "ES512", "EdDSA", "Ed25519"],
+];
+
+function accountOf(claims: Record<string, unknown>, groupsClaim: string): SignedInAccount {
+  const text = (name: string) => {
+    const value = claims[name];
+    return typeof value === "string" && value.trim() !== "" ? value.trim() : undefined;
+  };
+  const email = text("email");
+  const subject = String(claims.sub);
+  const groups = [claims[groupsClaim] ?? []].flat();
+  return {
+    identity: { issuer: String(claims.iss), subject },
+    name: text("name") ?? text("preferred_username") ?? email ?? subject,
+    email,
+    isEmailVerified: claims.email_verified === true,
+    groups: groups.filter((it) => typeof it === "string"),
+    providerSession: text("sid"),
+  };
+}
+
+/**
+ * Returns a sentence about why a sign-in failed, for the log. It has no text of the account and no
+ * secret.
+ */
+export function reasonOf(error: unknown): string {
+  if (error instanceof client.AuthorizationResponseError)
+    return `The provider answered ${error.error}`;
+  if (error instanceof client.ResponseBodyError) return `The provider answered ${error.error}`;
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : undefined;
+  return cause ? `${messageOf(error)}: ${messageOf(cause)}` : messageOf(error);
+}

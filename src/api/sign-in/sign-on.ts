@@ -1,0 +1,72 @@
+import { readFileSync } from "node:fs";
+import type { WorkspaceRole } from "../../catalog/model.ts";
+import { messageOf, StartError } from "../../errors.ts";
+import type { Config } from "../../settings/reader.ts";
+import { OpenIdProvider } from "./openid-provider.ts";
+
+/** Single sign-on: the provider, and what its accounts get here. */
+export interface SignOn {
+  provider: OpenIdProvider;
+  /** Name of the provider on the console's button. */
+  name: string;
+  /** Workspace whose members the accounts become. Undefined for the oldest one. */
+  workspaceId: string | undefined;
+  /** Time in seconds after which a user must sign in again. */
+  sessionSeconds: number;
+}
+
+/**
+ * Returns single sign-on as the settings describe it. Undefined when they name no OpenID provider.
+ * Throws `StartError` when the settings contradict each other.
+ */
+export function openSignOn(config: Config): SignOn | undefined {
+  const issuer = config["oidc.issuer"];
+  const clientId = config["oidc.client.id"];
+  const clientSecret = config["oidc.client.secret"];
+  const path = config["oidc.ca"];
+  if (issuer === undefined) {
+    if (clientId === undefined && clientSecret === undefined) return undefined;
+    throw new StartError("Settings oidc.client.id and oidc.client.secret need oidc.issuer");
+  }
+  const consoleUrl = config["admin.url"];
+  if (clientId === undefined || consoleUrl === undefined) {
+    throw new StartError("Setting oidc.issuer needs oidc.client.id and admin.url");
+  }
+  const roles = config["oidc.roles"].map(groupRole);
+  if (roles.length === 0) {
+    throw new StartError(
+      "Setting oidc.issuer needs oidc.roles: an account without a role may not sign in",
+    );
+  }
+  const ca = path === undefined ? undefined : readAuthorities(path);
+  const provider = new OpenIdProvider({
+    issuer,
+    clientId,
+    ...(clientSecret !== undefined && { clientSecret }),
+    scopes: config["oidc.scopes"],
+    groupsClaim: config["oidc.groups.claim"],
+    roles,
+    consoleUrl,
+    ...(ca !== undefined && { ca }),
+  });
+  return {
+    provider,
+    name: config["oidc.name"],
+    workspaceId: config["oidc.workspace"],
+    sessionSeconds: config["oidc.session"],
+  };
+}
+
+/** Parses `GROUP=ROLE`. The name of a group may have equals signs itself. */
+function groupRole(text: string): { group: string; role: WorkspaceRole } {
+  const equals = text.lastIndexOf("=");
+  return { group: text.slice(0, equals), role: text.slice(equals + 1) as WorkspaceRole };
+}
+
+function readAuthorities(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    throw new StartError(`Cannot read oidc.ca ${path}: ${messageOf(error)}`);
+  }
+}

@@ -1,0 +1,19 @@
+import type { Catalog } from "../catalog/catalog.ts";
+import type { Logger } from "../observe/log.ts";
+
+/** Time in milliseconds between two deletions of old entries of the audit log. */
+const PAUSE_MS = 3_600_000;
+
+/**
+ * Deletes entries of the audit log beyond its bounds, hourly. In a cluster every node does; one that
+ * finds nothing to delete writes nothing. Returns a function that ends this.
+ */
+export function startAuditRetention({ audit }: Pick<Catalog, "audit">, logger: Logger): () => void {
+  const timer = setInterval(() => {
+    audit.trim().catch((error: unknown) => {
+      logger.warn({ err: error }, "old audit entries not deleted");
+    });
+  }, PAUSE_MS);
+  timer.unref();
+  return () => clearInterval(timer);
+}

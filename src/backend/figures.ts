@@ -1,0 +1,70 @@
+import { messageOf } from "../errors.ts";
+import { FigureRecorder } from "../figures/figure-recorder.ts";
+import { FigureTables } from "../figures/figure-tables.ts";
+import type { Logger } from "../observe/log.ts";
+import type { Pipeline } from "../pipeline/pipeline.ts";
+import type { Store } from "../store/store.ts";
+import type { FigureStorage, StartContext } from "./backend.ts";
+
+/** Pause in milliseconds before the store of figures is opened again after a failure. */
+const RETRY_MS = 30_000;
+
+/**
+ * Opens the store of figures in the background, because a server delivers without it, and returns a
+ * function that begins to record. Recording ends, and the store is closed, with the stack of the
+ * server: after the pipeline, which must be opened later.
+ */
+export function openFigures(
+  { logger, stack }: Pick<StartContext, "logger" | "stack">,
+  storage: FigureStorage,
+): (pipeline: Pick<Pipeline, "figures">) => FigureRecorder {
+  let recorder: FigureRecorder | undefined;
+  const tables = openInBackground(storage, logger, stack);
+  stack.defer(() => recorder?.close());
+  return ({ figures }) => {
+    recorder = new FigureRecorder({
+      tables,
+      collect: figures.minute,
+      collectLag: figures.lag,
+      share: storage.share,
+      now: Date.now,
+      logger,
+    });
+    recorder.start();
+    return recorder;
+  };
+}
+
+function openInBackground(
+  { open }: FigureStorage,
+  logger: Logger,
+  stack: AsyncDisposableStack,
+): () => FigureTables | undefined {
+  let store: Store | undefined;
+  let tables: FigureTables | undefined;
+  let isClosed = false;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+
+  async function tryToOpen(): Promise<void> {
+    try {
+      store = await open();
+      tables = new FigureTables(store);
+    } catch (error) {
+      logger.warn({ reason: messageOf(error) }, "figures cannot be opened; retrying");
+      if (!isClosed) timer = setTimeout(retry, RETRY_MS);
+    }
+  }
+
+  function retry(): void {
+    opening = tryToOpen();
+  }
+
+  let opening = tryToOpen();
+  stack.defer(async () => {
+    isClosed = true;
+    clearTimeout(timer);
+    await opening;
+    await store?.close();
+  });
+  return () => tables;
+}

@@ -1,0 +1,43 @@
+import { readFileSync } from "node:fs";
+import type { MailServer } from "../alerts/receivers/email.ts";
+import { messageOf, StartError } from "../errors.ts";
+import type { Config } from "../settings/reader.ts";
+
+/**
+ * Returns the mail server from the settings. Undefined when there is none. Throws `StartError` when
+ * the settings contradict each other.
+ */
+export function mailServerOf(config: Config): MailServer | undefined {
+  const address = config["smtp.server"];
+  const from = config["smtp.from"];
+  const user = config["smtp.user"];
+  const password = config["smtp.password"];
+  const path = config["smtp.ca"];
+  if (address === undefined) {
+    if ([from, user, password, path].every((value) => value === undefined)) return undefined;
+    throw new StartError(
+      "Settings smtp.from, smtp.user, smtp.password and smtp.ca need smtp.server",
+    );
+  }
+  if (from === undefined) throw new StartError("Setting smtp.server needs smtp.from");
+  if ((user === undefined) !== (password === undefined)) {
+    throw new StartError("Settings smtp.user and smtp.password need each other");
+  }
+  const colon = address.lastIndexOf(":");
+  return {
+    host: address.slice(0, colon).replace(/^\[|\]$/g, ""),
+    port: Number(address.slice(colon + 1)),
+    tls: config["smtp.tls"],
+    ...(user !== undefined && password !== undefined && { user, password }),
+    from,
+    ...(path !== undefined && { ca: readAuthorities(path) }),
+  };
+}
+
+function readAuthorities(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    throw new StartError(`Cannot read smtp.ca ${path}: ${messageOf(error)}`);
+  }
+}

@@ -1,0 +1,28 @@
+import { openOrderedTopic } from "../cluster/ordered-log/ordered-topic.ts";
+import { FIGURE_TABLES_MAX } from "../figures/figure-tables.ts";
+import { clusterDirectory } from "../first-start/data-directory.ts";
+import type { KafkaClients } from "../kafka/client.ts";
+import { openView } from "../store/lmdb/view.ts";
+import { openOrderedStore } from "../store/ordered/ordered-store.ts";
+import type { FigureStorage, StartContext } from "./backend.ts";
+
+/** Returns the storage of the figures that all nodes of the cluster add to. */
+export function sharedFigures(
+  { config, logger }: StartContext,
+  clients: KafkaClients,
+  share: () => number,
+): FigureStorage {
+  return {
+    share,
+    async open() {
+      const name = "The figures";
+      const topic = `${config["cluster.name"]}.figures`;
+      const replicas = config["cluster.replicas"];
+      const options = { clients, logger, partitions: 1, replicas, name: topic };
+      const [log] = await openOrderedTopic(options);
+      const path = clusterDirectory(config, "figures/figures.mdb");
+      const local = openView({ path, tablesMax: FIGURE_TABLES_MAX, name, logger });
+      return openOrderedStore({ local, log: log!, name, logger });
+    },
+  };
+}

@@ -1,0 +1,272 @@
+import { ApiError } from "../../errors.ts";
+import {
+  ALERT_ATTEMPTS_MAX,
+  ALERT_RECEIVERS_OF_WORKSPACE_MAX,
+  ALERT_RULES_OF_WORKSPACE_MAX,
+  ALERTS_KEPT_OF_WORKSPACE_MAX,
+  ALERTS_OPEN_OF_WORKSPACE_MAX,
+  PAGE_ITEMS_MAX,
+} from "../../settings/limits.ts";
+import { newId } from "../ids.ts";
+import { changeTime } from "../management/change-time.ts";
+import type { CatalogStore } from "../store.ts";
+import type { Alerts } from "./alert-store.ts";
+import type {
+  Alert,
+  AlertChange,
+  AlertNotification,
+  AlertReceiver,
+  AlertRule,
+  AlertRuleInput,
+  NotificationKey,
+  NotificationResult,
+} from "./model.ts";
+import type { AlertTables } from "./tables.ts";
+
+/** Opens the part of the catalog with alert rules, receivers and alerts. */
+export function openAlerts(store: CatalogStore, tables: AlertTables): Alerts {
+  const { rules, receivers, receiverStates } = tables;
+
+  function putRule(workspaceId: string, input: AlertRuleInput): AlertRule {
+    const now = Date.now();
+    const rule = { id: newId(now), workspaceId, ...input, createdAt: now, updatedAt: now };
+    for (const id of input.receiverIds) receivers.get(workspaceId, id);
+    rules.put(rule);
+    return rule;
+  }
+
+  /** Throws unless this process holds the lease, so that a replaced evaluator changes nothing. */
+  function expectLease(holder: string): void {
+    if (tables.lease()?.holder !== holder) {
+      throw new ApiError("conflict", "Another node evaluates the alert rules now");
+    }
+  }
+
+  function receiversOf(rule: AlertRule): string[] {
+    const all = receivers.list(rule.workspaceId, 1).items.filter(({ enabled }) => enabled);
+    const chosen =
+      rule.receiverIds.length === 0 ? all : all.filter(({ id }) => rule.receiverIds.includes(id));
+    return chosen.map(({ id }) => id);
+  }
+
+  function begin(workspaceId: string, { ruleId, subject, message }: AlertChange["begun"][number]) {
+    const rule = rules.find(ruleId);
+    if (rule?.workspaceId !== workspaceId || !rule.enabled) return;
+    if (tables.openOf(workspaceId, ruleId, subject.id) !== undefined) return;
+    const now = Date.now();
+    tables.put({
+      id: newId(now),
+      workspaceId,
+      ruleId,
+      ruleName: rule.name,
+      kind: rule.kind,
+      subject,
+      message,
+      createdAt: now,
+      notifications: receiversOf(rule).map((receiverId) => notification(receiverId, "begin")),
+    });
+  }
+
+  function end(workspaceId: string, id: string): void {
+    const alert = tables.find(id);
+    if (alert?.workspaceId !== workspaceId || alert.endedAt !== undefined) return;
+    tables.put({ ...alert, endedAt: Date.now(), notifications: atEnd(alert.notifications) });
+  }
+
+  function noteState(receiverId: string, result: NotificationResult): void {
+    if (result.kind === "dropped" || receivers.find(receiverId) === undefined) return;
+    const now = Date.now();
+    const { sentAt, failingSince = now } = receiverStates.get(receiverId) ?? {};
+    receiverStates.put(
+      receiverId,
+      result.kind === "sent"
+        ? { sentAt: now }
+        : { ...(sentAt !== undefined && { sentAt }), failingSince, reason: result.reason },
+    );
+  }
+
+  return {
+    rules: {
+      create: (workspaceId, input) =>
+        store.change(() => {
+          expectRoom("rules", rules.count(workspaceId), ALERT_RULES_OF_WORKSPACE_MAX);
+          return putRule(workspaceId, input);
+        }),
+      update: (workspaceId, id, change) =>
+        store.change(() => {
+          const before = rules.get(workspaceId, id);
+          const { createdAt } = before;
+          const after = {
+            id,
+            workspaceId,
+            ...change(before),
+            createdAt,
+            updatedAt: changeTime(before),
+          };
+          for (const receiverId of after.receiverIds) receivers.get(workspaceId, receiverId);
+          rules.put(after);
+          return after;
+        }),
+      remove: (workspaceId, id) =>
+        store.change(() => {
+          const rule = rules.get(workspaceId, id);
+          rules.remove(rule);
+          tables.removeMarks(workspaceId, id);
+        }),
+      get: rules.get,
+      list: rules.list,
+    },
+    receivers: {
+      create: (workspaceId, input, firstRules) =>
+        store.change(() => {
+          const count = receivers.count(workspaceId);
+          expectRoom("receivers", count, ALERT_RECEIVERS_OF_WORKSPACE_MAX);
+          const now = Date.now();
+          const made = { id: newId(now), workspaceId, ...input, createdAt: now, updatedAt: now };
+          const receiver: AlertReceiver = made;
+          receivers.put(receiver);
+          if (count === 0 && rules.count(workspaceId) === 0) {
+            for (const rule of firstRules) putRule(workspaceId, rule);
+          }
+          return receiver;
+        }),
+      update: (workspaceId, id, change) =>
+        store.change(() => {
+          const before = receivers.get(workspaceId, id);
+          const { createdAt } = before;
+          const after = {
+            id,
+            workspaceId,
+            ...change(before),
+            createdAt,
+            updatedAt: changeTime(before),
+          };
+          receivers.put(after);
+          return after;
+        }),
+      remove: (workspaceId, id) =>
+        store.change(() => {
+          receivers.remove(receivers.get(workspaceId, id));
+          receiverStates.remove(id);
+          for (const rule of rules.list(workspaceId, 1).items) {
+            if (!rule.receiverIds.includes(id)) continue;
+            const receiverIds = rule.receiverIds.filter((it) => it !== id);
+            // A rule without receivers would send to all of them.
+            const isLast = receiverIds.length === 0;
+            rules.put({ ...rule, receiverIds, ...(isLast && { enabled: false }) });
+          }
+        }),
+      get: receivers.get,
+      list: receivers.list,
+      state: (id) => receiverStates.get(id) ?? {},
+      note: (id, result) => store.change(() => noteState(id, result)),
+    },
+    list(workspaceId, page, state) {
+      const all = tables.all(workspaceId).filter(({ endedAt }) => {
+        return state === undefined || (state === "open") === (endedAt === undefined);
+      });
+      const start = (page - 1) * PAGE_ITEMS_MAX;
+      return { items: all.slice(start, start + PAGE_ITEMS_MAX), total: all.length };
+    },
+    open: tables.open,
+    pending: tables.pending,
+    marks: tables.marks,
+    workspaces: () => [
+      ...new Set([...receivers.all().map((it) => it.workspaceId), ...tables.active()]),
+    ],
+    lease: tables.lease,
+    takeLease: (holder, seen) =>
+      store.change(() => {
+        const lease = tables.lease();
+        if (lease?.holder !== seen?.holder || lease?.renewals !== seen?.renewals) return;
+        tables.setLease({ holder, renewals: 0 });
+      }),
+    renewLease: (holder) =>
+      store.change(() => {
+        const lease = tables.lease();
+        if (lease?.holder === holder) tables.setLease({ holder, renewals: lease.renewals + 1 });
+      }),
+    releaseLease: (holder) =>
+      store.change(() => {
+        if (tables.lease()?.holder === holder) tables.setLease(undefined);
+      }),
+    record: (holder, workspaceId, { begun, ended, marks }) =>
+      store.change(() => {
+        expectLease(holder);
+        for (const id of ended) end(workspaceId, id);
+        const room = ALERTS_OPEN_OF_WORKSPACE_MAX - tables.open(workspaceId).length;
+        for (const alert of begun.slice(0, Math.max(0, room))) begin(workspaceId, alert);
+        for (const mark of marks) {
+          if (rules.find(mark.ruleId) !== undefined) tables.setMark(workspaceId, mark);
+        }
+        tables.trim(workspaceId, ALERTS_KEPT_OF_WORKSPACE_MAX);
+      }),
+    claim: (holder, keys) =>
+      store.change(() => {
+        expectLease(holder);
+        return keys.filter((key) =>
+          changeNotification(tables, key, (it) => ({
+            ...it,
+            attempts: it.attempts + 1,
+            claim: holder,
+          })),
+        );
+      }),
+    settle: (holder, results) =>
+      store.change(() => {
+        expectLease(holder);
+        for (const { key, result } of results) {
+          changeNotification(tables, key, (it) => settled(it, result));
+          noteState(key.receiverId, result);
+        }
+      }),
+  };
+}
+
+function notification(receiverId: string, phase: "begin" | "end"): AlertNotification {
+  return { receiverId, phase, state: "pending", attempts: 0 };
+}
+
+/**
+ * Returns the notifications of an alert that ends. A beginning that no attempt was made to send is
+ * dropped. A receiver that got the beginning, or may have got it, gets the end.
+ */
+function atEnd(notifications: readonly AlertNotification[]): AlertNotification[] {
+  const before = notifications.map(
+    (it): AlertNotification =>
+      it.state === "pending" && it.attempts === 0 ? { ...it, state: "dropped" } : it,
+  );
+  const reached = before.filter(({ state }) => state === "pending" || state === "sent");
+  return [...before, ...reached.map(({ receiverId }) => notification(receiverId, "end"))];
+}
+
+function settled(before: AlertNotification, result: NotificationResult): AlertNotification {
+  if (result.kind === "sent") {
+    const { reason: _, ...rest } = before;
+    return { ...rest, state: "sent" };
+  }
+  const { kind, reason } = result;
+  if (kind === "retry" && before.attempts < ALERT_ATTEMPTS_MAX) return { ...before, reason };
+  return { ...before, state: kind === "dropped" ? "dropped" : "failed", reason };
+}
+
+/** Changes a notification that waits to be sent. Returns false when there is none. */
+function changeNotification(
+  tables: AlertTables,
+  { alertId, receiverId, phase }: NotificationKey,
+  change: (before: AlertNotification) => AlertNotification,
+): boolean {
+  const alert = tables.find(alertId);
+  const isMeant = (it: AlertNotification) =>
+    it.receiverId === receiverId && it.phase === phase && it.state === "pending";
+  if (!alert?.notifications.some(isMeant)) return false;
+  const notifications = alert.notifications.map((it) => (isMeant(it) ? change(it) : it));
+  const next: Alert = { ...alert, notifications };
+  tables.put(next);
+  return true;
+}
+
+function expectRoom(items: string, count: number, max: number): void {
+  if (count < max) return;
+  throw new ApiError("conflict", `Expected at most ${max} ${items} for alerts, got one more`);
+}

@@ -1,0 +1,111 @@
+import { type CatalogStore, LAST } from "../store.ts";
+import { workspaceTable } from "../tables/workspace-table.ts";
+import type { Alert, AlertMark, AlertReceiver, AlertRule, ReceiverState } from "./model.ts";
+
+type SubjectKey = [workspaceId: string, ruleId: string, subjectId: string];
+type AlertKey = [workspaceId: string, alertId: string];
+
+/** The lease of the alert evaluator of a cluster. */
+export interface LeaseRow {
+  /** Id of the process that holds the lease. */
+  holder: string;
+  /** Number of renewals. It grows while the holder works. */
+  renewals: number;
+}
+
+/** Tables of alert rules, receivers, alerts and what rules remember. */
+export type AlertTables = ReturnType<typeof openAlertTables>;
+
+export function openAlertTables(store: CatalogStore) {
+  const alerts = store.table<Alert, string>("alerts");
+  const order = store.table<true, AlertKey>("alerts-order");
+  const open = store.table<string, SubjectKey>("alerts-open");
+  const pending = store.table<true, AlertKey>("alerts-pending");
+  const marks = store.table<number, SubjectKey>("alert-marks");
+  const leases = store.table<LeaseRow, string>("alert-evaluator-lease");
+
+  const found = (ids: readonly string[]) =>
+    ids.map((id) => alerts.get(id)).filter((alert) => alert !== undefined);
+  const alertsOf = (workspaceId: string): { start: AlertKey; end: AlertKey } => ({
+    start: [workspaceId, ""],
+    end: [workspaceId, LAST],
+  });
+
+  function remove({ workspaceId, id }: Alert): void {
+    alerts.remove(id);
+    order.remove([workspaceId, id]);
+    pending.remove([workspaceId, id]);
+  }
+
+  return {
+    rules: workspaceTable<AlertRule>(store, "alert-rules", "Rule"),
+    receivers: workspaceTable<AlertReceiver>(store, "alert-receivers", "Receiver"),
+    receiverStates: store.table<ReceiverState, string>("alert-receiver-states"),
+    find: (id: string): Alert | undefined => alerts.get(id),
+    /** Returns the alerts of a workspace, newest first. */
+    all: (workspaceId: string): Alert[] =>
+      found([...order.getKeys(alertsOf(workspaceId))].map(([, id]) => id)).reverse(),
+    /** Returns the open alerts of a workspace, oldest first. */
+    open: (workspaceId: string): Alert[] =>
+      found([...open.getRange(subjectRange(workspaceId))].map(({ value }) => value)).sort(byId),
+    openOf: (workspaceId: string, ruleId: string, subjectId: string): string | undefined =>
+      open.get([workspaceId, ruleId, subjectId]),
+    /** Returns the alerts of a workspace that have notifications to send, oldest first. */
+    pending: (workspaceId: string): Alert[] =>
+      found([...pending.getKeys(alertsOf(workspaceId))].map(([, id]) => id)),
+    /** Returns the ids of the workspaces that have open alerts or notifications to send. */
+    active: (): string[] => [
+      ...[...open.getKeys({})].map(([workspaceId]) => workspaceId),
+      ...[...pending.getKeys({})].map(([workspaceId]) => workspaceId),
+    ],
+    put(alert: Alert): void {
+      const { id, workspaceId, ruleId, subject, endedAt, notifications } = alert;
+      alerts.put(id, alert);
+      order.put([workspaceId, id], true);
+      const key: SubjectKey = [workspaceId, ruleId, subject.id];
+      if (endedAt === undefined) open.put(key, id);
+      else if (open.get(key) === id) open.remove(key);
+      if (notifications.some(({ state }) => state === "pending")) {
+        pending.put([workspaceId, id], true);
+      } else {
+        pending.remove([workspaceId, id]);
+      }
+    },
+    /** Removes the oldest ended alerts of a workspace above the maximum number. */
+    trim(workspaceId: string, max: number): void {
+      const keys = [...order.getKeys(alertsOf(workspaceId))];
+      for (const [, id] of keys.slice(0, Math.max(0, keys.length - max))) {
+        const alert = alerts.get(id);
+        if (alert?.endedAt !== undefined) remove(alert);
+      }
+    },
+    marks: (workspaceId: string, ruleId: string): ReadonlyMap<string, number> =>
+      new Map(
+        [...marks.getRange(subjectRange(workspaceId, ruleId))].map(({ key, value }) => [
+          key[2],
+          value,
+        ]),
+      ),
+    setMark(workspaceId: string, { ruleId, subjectId, value }: AlertMark): void {
+      const key: SubjectKey = [workspaceId, ruleId, subjectId];
+      if (value === undefined) marks.remove(key);
+      else marks.put(key, value);
+    },
+    removeMarks(workspaceId: string, ruleId: string): void {
+      const keys = [...marks.getKeys(subjectRange(workspaceId, ruleId))];
+      for (const key of keys) marks.remove(key);
+    },
+    lease: (): LeaseRow | undefined => leases.get("lease"),
+    setLease(lease: LeaseRow | undefined): void {
+      if (lease === undefined) leases.remove("lease");
+      else leases.put("lease", lease);
+    },
+  };
+}
+
+const byId = (one: Alert, other: Alert) => (one.id < other.id ? -1 : 1);
+
+function subjectRange(workspaceId: string, ruleId = ""): { start: SubjectKey; end: SubjectKey } {
+  const last = ruleId === "" ? LAST : ruleId;
+  return { start: [workspaceId, ruleId, ""], end: [workspaceId, last, LAST] };
+}

@@ -1,0 +1,279 @@
+import { encodeValue } from "../../store/row-write.ts";
+import type { Store } from "../../store/store.ts";
+import { firstIdAt, isId } from "../ids.ts";
+import { LAST } from "../store.ts";
+import type { AuditEntry, AuditFilter } from "./audit-entry.ts";
+import {
+  AUDIT_BYTES_MAX,
+  AUDIT_ENTRIES_SCANNED_MAX,
+  AUDIT_REFUSALS_BYTES_MAX,
+  AUDIT_WORKSPACE_BYTES_MAX,
+} from "./limits.ts";
+
+/** Bounds of the audit log. */
+export interface AuditBounds {
+  /** Age in milliseconds above which entries are deleted; 0 is no bound. */
+  ageMs: number;
+  workspaceBytes: number;
+  bytes: number;
+  refusalsBytes: number;
+}
+
+/** Bounds of a process that does not know the settings: it deletes nothing for its age. */
+export const AUDIT_BOUNDS: AuditBounds = {
+  ageMs: 0,
+  workspaceBytes: AUDIT_WORKSPACE_BYTES_MAX,
+  bytes: AUDIT_BYTES_MAX,
+  refusalsBytes: AUDIT_REFUSALS_BYTES_MAX,
+};
+
+/**
+ * Entries that are counted and deleted together: a workspace's, or those of tokens that the
+ * workspace refused.
+ */
+type Division = string;
+interface DivisionSize {
+  bytes: number;
+  /** Time since which the division has all of its entries. */
+  since: number;
+}
+
+type EntryKey = [division: Division, id: string];
+/** Id of an item that the entry concerns, or of the token or member that acted. */
+type IndexKey = [itemId: string, id: string];
+
+/** Estimated bytes of an entry's keys, and of each of its rows in the index. */
+const KEY_BYTES = 64;
+const INDEX_BYTES = 96;
+/** Number of old entries that the addition of one entry may delete. */
+const DELETED_PER_ADDED_MAX = 4;
+/** Number of entries that are read at once. Between reads no cursor is open. */
+const READ_AT_ONCE_MAX = 100;
+/** Key of the size of all divisions together. */
+const ALL = "all";
+const REFUSED = " refused";
+
+export interface FoundEntries {
+  /** Entries, newest first. */
+  entries: AuditEntry[];
+  /** Id of the last entry that was looked at. Absent when there are no older ones. */
+  reached?: string;
+  /** Time since which all entries are kept. Absent while there are none. */
+  keptSince?: number;
+}
+
+/** Tables of the audit log. All of its methods that write are called inside a transaction. */
+export class AuditTables {
+  readonly #entries;
+  readonly #byItem;
+  readonly #sizes;
+  readonly #bounds: AuditBounds;
+
+  constructor(store: Store, bounds: AuditBounds) {
+    this.#entries = store.table<AuditEntry, EntryKey>("audit-entries");
+    this.#byItem = store.table<Division, IndexKey>("audit-entries-by-item");
+    this.#sizes = store.table<DivisionSize, string>("audit-sizes");
+    this.#bounds = bounds;
+  }
+
+  /** Stores an entry, and deletes a few of the oldest ones if there are too many. */
+  add(entry: AuditEntry): void {
+    const division = divisionOf(entry);
+    this.#put(division, entry);
+    for (let left = DELETED_PER_ADDED_MAX; left > 0; left--) {
+      if (!this.#deleteOldest(division, entry.at)) break;
+    }
+  }
+
+  /** Replaces an entry that was stored with the outcome `unknown`, unless it was deleted. */
+  replace(entry: AuditEntry): void {
+    const division = divisionOf(entry);
+    const before = this.#entries.get([division, entry.id]);
+    if (before === undefined) return;
+    this.#remove(division, before);
+    this.#put(division, entry);
+  }
+
+  /** Whether entries are older or more than the bounds allow. */
+  isOverBounds(now: number): boolean {
+    return this.#divisions().some((division) => this.#overfull(division, now) !== undefined);
+  }
+
+  /** Deletes the oldest entries beyond the bounds, at most `count`. Returns how many it deleted. */
+  trim(now: number, count: number): number {
+    let deleted = 0;
+    for (const division of this.#divisions()) {
+      while (deleted < count && this.#deleteOldest(division, now)) deleted++;
+    }
+    return deleted;
+  }
+
+  /**
+   * Finds a workspace's entries, newest first, at most `count`. Goes on after the entry `after` of
+   * an earlier answer. `others` adds refused tokens that no workspace knows.
+   */
+  find(
+    workspaceId: string,
+    filter: AuditFilter,
+    { after, count, others }: { after?: string; count: number; others: boolean },
+  ): FoundEntries {
+    const divisions = [workspaceId, workspaceId + REFUSED, ...(others ? [REFUSED] : [])];
+    const oldestKept = this.#bounds.ageMs > 0 ? Date.now() - this.#bounds.ageMs : 0;
+    const sinces = divisions.flatMap((division) => this.#sizes.get(division)?.since ?? []);
+    const keptSince = Math.max(oldestKept, ...sinces);
+    const kept = sinces.length === 0 ? {} : { keptSince };
+    const entries: AuditEntry[] = [];
+    let scanned = 0;
+    let reached = after;
+    const item = filter.resource ?? filter.actor;
+    const end = filter.to === undefined ? LAST : firstIdAt(filter.to);
+    const start = after !== undefined && after < end ? after : end;
+    for (const entry of this.#newestFirst(divisions, item, start)) {
+      if (entry.at < Math.max(oldestKept, filter.from ?? 0)) break;
+      if (scanned === AUDIT_ENTRIES_SCANNED_MAX || entries.length === count) {
+        return { entries, reached: reached!, ...kept };
+      }
+      scanned += 1;
+      reached = entry.id;
+      if (matches(entry, filter)) entries.push(entry);
+    }
+    return { entries, ...kept };
+  }
+
+  *#newestFirst(
+    divisions: readonly Division[],
+    item: string | undefined,
+    before: string,
+  ): Generator<AuditEntry> {
+    const ranges =
+      item === undefined
+        ? divisions.map((division) => this.#entriesBefore(division, before))
+        : [this.#entriesOf(item, new Set(divisions), before)];
+    const heads = ranges.map((range) => ({ range, next: range.next() }));
+    for (;;) {
+      const left = heads.filter(({ next }) => !next.done);
+      if (left.length === 0) return;
+      const newest = left.reduce((a, b) => (a.next.value!.id > b.next.value!.id ? a : b));
+      yield newest.next.value!;
+      newest.next = newest.range.next();
+    }
+  }
+
+  *#entriesBefore(division: Division, before: string): Generator<AuditEntry, undefined> {
+    for (let at = before; ; ) {
+      const part = [...this.#entries.getRange(newestBefore(division, at))];
+      const found = part.filter(({ key }) => key[1] !== at).map(({ value }) => value);
+      if (found.length === 0) return undefined;
+      yield* found;
+      at = found.at(-1)!.id;
+    }
+  }
+
+  *#entriesOf(
+    item: string,
+    divisions: ReadonlySet<Division>,
+    before: string,
+  ): Generator<AuditEntry, undefined> {
+    for (let at = before; ; ) {
+      const part = [...this.#byItem.getRange(newestBefore(item, at))];
+      const found = part.filter(({ key }) => key[1] !== at);
+      if (found.length === 0) return undefined;
+      for (const { key, value } of found) {
+        const entry = divisions.has(value) ? this.#entries.get([value, key[1]]) : undefined;
+        if (entry !== undefined) yield entry;
+      }
+      at = found.at(-1)!.key[1];
+    }
+  }
+
+  /** Deletes the oldest entry of a division that is beyond a bound. Returns whether there was one. */
+  #deleteOldest(division: Division, now: number): boolean {
+    const overfull = this.#overfull(division, now);
+    const entry = overfull === undefined ? undefined : this.#oldest(overfull);
+    if (overfull === undefined || entry === undefined) return false;
+    this.#remove(overfull, entry);
+    const size = this.#sizes.get(overfull);
+    if (size !== undefined) this.#sizes.put(overfull, { ...size, since: entry.at + 1 });
+    return true;
+  }
+
+  /** Returns the division whose oldest entry is to be deleted: this one, or the largest of all. */
+  #overfull(division: Division, now: number): Division | undefined {
+    const { ageMs, bytes, workspaceBytes, refusalsBytes } = this.#bounds;
+    const max = division.endsWith(REFUSED) ? refusalsBytes : workspaceBytes;
+    if ((this.#sizes.get(division)?.bytes ?? 0) > max) return division;
+    const oldest = ageMs > 0 ? this.#oldest(division) : undefined;
+    if (oldest !== undefined && oldest.at < now - ageMs) return division;
+    if ((this.#sizes.get(ALL)?.bytes ?? 0) <= bytes) return undefined;
+    const sized = this.#divisions().map((it) => [it, this.#sizes.get(it)?.bytes ?? 0] as const);
+    return sized.reduce((a, b) => (b[1] > a[1] ? b : a), [division, 0] as const)[0];
+  }
+
+  #oldest(division: Division): AuditEntry | undefined {
+    const [start, end]: EntryKey[] = [
+      [division, ""],
+      [division, LAST],
+    ];
+    const [first] = [...this.#entries.getRange({ start: start!, end: end!, limit: 1 })];
+    return first?.value;
+  }
+
+  #divisions(): Division[] {
+    return [...this.#sizes.getKeys()].filter((division) => division !== ALL);
+  }
+
+  #put(division: Division, entry: AuditEntry): void {
+    this.#entries.put([division, entry.id], entry);
+    for (const id of itemsOf(entry)) this.#byItem.put([id, entry.id], division);
+    this.#resize(division, bytesOf(entry), entry.at);
+  }
+
+  #remove(division: Division, entry: AuditEntry): void {
+    this.#entries.remove([division, entry.id]);
+    for (const id of itemsOf(entry)) this.#byItem.remove([id, entry.id]);
+    this.#resize(division, -bytesOf(entry), entry.at);
+  }
+
+  #resize(division: Division, bytes: number, at: number): void {
+    for (const key of [division, ALL]) {
+      const { bytes: before, since } = this.#sizes.get(key) ?? { bytes: 0, since: at };
+      this.#sizes.put(key, { bytes: before + bytes, since });
+    }
+  }
+}
+
+/** Range of the keys that begin with `first`, from the second part `before` on, backwards. */
+function newestBefore(first: string, before: string) {
+  const [start, end]: EntryKey[] = [
+    [first, before],
+    [first, ""],
+  ];
+  return { start: start!, end: end!, reverse: true, limit: READ_AT_ONCE_MAX };
+}
+
+/** Entries of refused tokens have a division of their own, so that they displace no others. */
+function divisionOf({ workspaceId, requests }: AuditEntry): Division {
+  return requests === undefined ? workspaceId : workspaceId + REFUSED;
+}
+
+/** Returns the ids by which an entry is found: of its items, its token and its member. */
+function itemsOf({ resource, concerns = [], actor }: AuditEntry): Set<string> {
+  const ids = [resource?.id, ...concerns, actor.tokenId, actor.memberId];
+  return new Set(ids.filter((id) => id !== undefined && isId(id)) as string[]);
+}
+
+function bytesOf(entry: AuditEntry): number {
+  return encodeValue(entry).length + KEY_BYTES + itemsOf(entry).size * INDEX_BYTES;
+}
+
+function matches(
+  entry: AuditEntry,
+  { actor, action, resource, from = 0, to = Infinity }: AuditFilter,
+): boolean {
+  const { tokenId, memberId } = entry.actor;
+  if (entry.at < from || entry.at >= to) return false;
+  if (actor !== undefined && actor !== tokenId && actor !== memberId) return false;
+  const items = [entry.resource?.id, ...(entry.concerns ?? [])];
+  if (resource !== undefined && !items.includes(resource)) return false;
+  return action === undefined || entry.action === action || entry.action.startsWith(`${action}.`);
+}

@@ -1,0 +1,139 @@
+import { newId } from "../ids.ts";
+import type { Workspace } from "../model.ts";
+import type { CatalogStore } from "../store.ts";
+import type { AuditEntry, AuditFilter } from "./audit-entry.ts";
+import type { AuditTables, FoundEntries } from "./audit-log.ts";
+import { currentCaller } from "./caller.ts";
+import { type Fields, fieldChanges } from "./field-changes.ts";
+import { callerFields } from "./recorded-store.ts";
+import type { ReadRow, ShowConfig } from "./recorded-tables.ts";
+
+/** An action outside the catalog, such as a replay, as it is recorded before it begins. */
+export interface AuditedAction {
+  workspaceId: string;
+  action: string;
+  resource?: AuditEntry["resource"];
+  concerns?: readonly string[];
+  /** Parameters of the action. */
+  parameters: Fields;
+}
+
+/** Requests that were refused because of their token, from one address in one minute. */
+export interface RefusedRequests {
+  /** Workspace of the token. Empty for an unknown token. */
+  workspaceId: string;
+  /** Id of the token, if it is known and was refused because it lacks a permission or expired. */
+  tokenId?: string;
+  client?: string;
+  route?: string;
+  reason: string;
+  requests: number;
+  /** Number of addresses, when the entry stands for several that are not named. */
+  addresses?: number;
+}
+
+/** The audit log: who did what in a workspace. Changes of the catalog record themselves. */
+export interface AuditLog {
+  /**
+   * Finds a workspace's entries, newest first, at most `count`. `after` is `reached` of an earlier
+   * answer. Looks through a limited number of entries, so that it may find fewer, and none.
+   */
+  find(
+    workspaceId: string,
+    filter: AuditFilter,
+    page: { after?: string; count: number },
+  ): FoundEntries;
+  /** Stores that an action outside the catalog begins. The outcome of the entry is `unknown`. */
+  begin(action: AuditedAction): Promise<AuditEntry>;
+  /** Stores the outcome of an action that has begun. `results` are fields of its answer. */
+  conclude(
+    entry: AuditEntry,
+    end: { outcome: "done" | "failed"; reason?: string; results?: Fields },
+  ): Promise<void>;
+  addRefused(refused: readonly RefusedRequests[]): Promise<void>;
+  /** Deletes entries beyond the bounds, a limited number in each transaction. */
+  trim(): Promise<void>;
+  /**
+   * Sets the function that returns a destination's config without secrets. Until it is set, entries
+   * name the changed parts of a config, without values.
+   */
+  showConfigsWith(show: ShowConfig): void;
+}
+
+/** Number of old entries that one transaction deletes at most, so that others wait little. */
+const TRIMMED_AT_ONCE_MAX = 500;
+
+export function openAuditLog(
+  store: CatalogStore,
+  tables: AuditTables,
+  showConfigsWith: AuditLog["showConfigsWith"],
+): AuditLog {
+  const workspaces = store.table<Workspace, string>("workspaces");
+  const read: ReadRow = (table, key) => store.table<never, string>(table).get(key);
+
+  /** Whether this is the workspace of the operator, the first one. */
+  function isFirst(workspaceId: string): boolean {
+    const [first] = [...workspaces.getKeys({ limit: 1 })];
+    return first === workspaceId;
+  }
+
+  return {
+    find: (workspaceId, filter, page) =>
+      tables.find(workspaceId, filter, { ...page, others: isFirst(workspaceId) }),
+    async begin({ workspaceId, action, resource, concerns = [], parameters }) {
+      const caller = currentCaller();
+      const now = Date.now();
+      const entry: AuditEntry = {
+        id: newId(now),
+        workspaceId,
+        at: now,
+        action,
+        ...callerFields(caller, read),
+        ...(resource && { resource }),
+        ...(concerns.length > 0 && { concerns }),
+        ...fieldChanges(undefined, { fields: parameters }),
+        outcome: "unknown",
+      };
+      await store.change(() => tables.add(entry));
+      return entry;
+    },
+    async conclude(entry, { outcome, reason, results }) {
+      const { changes } = fieldChanges(undefined, { fields: results ?? {} });
+      await store.change(() =>
+        tables.replace({
+          ...entry,
+          changes: [...entry.changes, ...changes],
+          outcome,
+          ...(reason !== undefined && { reason }),
+        }),
+      );
+    },
+    async addRefused(refused) {
+      if (refused.length === 0) return;
+      await store.change(() => {
+        for (const { workspaceId, tokenId, client, route, ...rest } of refused) {
+          const now = Date.now();
+          const caller = { ...(tokenId && { tokenId }), route: "", requestId: "" };
+          tables.add({
+            id: newId(now),
+            workspaceId,
+            at: now,
+            action: "token.refuse",
+            actor: callerFields(caller, read).actor,
+            ...(client !== undefined && { client }),
+            ...(route !== undefined && { request: { id: newId(now), route } }),
+            changes: [],
+            ...rest,
+          });
+        }
+      });
+    },
+    async trim() {
+      for (let isOver = tables.isOverBounds(Date.now()); isOver; ) {
+        const deleted = await store.change(() => tables.trim(Date.now(), TRIMMED_AT_ONCE_MAX));
+        isOver = deleted > 0;
+      }
+    },
+    showConfigsWith,
+  };
+}

@@ -1,0 +1,82 @@
+import type { FieldChange } from "./audit-entry.ts";
+import { AUDIT_CHANGES_MAX, AUDIT_VALUE_CHARS_MAX } from "./limits.ts";
+
+/** Fields by path, such as `config.url`. */
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** Maximum depth of objects that have a field for each of their members. */
+const LEVELS_MAX = 4;
+
+/** Fields of an item that may be recorded, and texts that differ when its secrets differ. */
+export interface ComparableItem {
+  fields: Fields;
+  secrets?: Readonly<Record<string, string>>;
+}
+
+/**
+ * Compares an item before and after a change, field by field. Undefined stands for an item that did
+ * not exist. A secret is compared and its values are left out.
+ */
+export function fieldChanges(
+  before: ComparableItem | undefined,
+  after: ComparableItem | undefined,
+): { changes: FieldChange[]; changesLeftOut?: number } {
+  const [old, now] = [flat(before?.fields), flat(after?.fields)];
+  const changes: FieldChange[] = [];
+  for (const path of new Set([...old.keys(), ...now.keys()])) {
+    const [was, is] = [old.get(path), now.get(path)];
+    if (JSON.stringify(was) !== JSON.stringify(is)) changes.push(changeOf(path, was, is));
+  }
+  for (const path of secretsThatDiffer(before?.secrets ?? {}, after?.secrets ?? {})) {
+    if (!changes.some((change) => isWithin(change.path, path))) {
+      changes.push({ path, isSecret: true });
+    }
+  }
+  const left = changes.length - AUDIT_CHANGES_MAX;
+  if (left <= 0) return { changes };
+  return { changes: changes.slice(0, AUDIT_CHANGES_MAX), changesLeftOut: left };
+}
+
+/** Returns the fields of an object by path. A list counts as one value. */
+export function flat(fields: Fields = {}): Map<string, unknown> {
+  const found = new Map<string, unknown>();
+  function visit(value: unknown, path: string, levels: number): void {
+    if (value === undefined) return;
+    const members = isPlainObject(value) && levels < LEVELS_MAX ? Object.entries(value) : [];
+    if (members.length === 0) found.set(path, value);
+    for (const [name, member] of members) visit(member, `${path}.${name}`, levels + 1);
+  }
+  for (const [name, value] of Object.entries(fields)) visit(value, name, 1);
+  return found;
+}
+
+const isWithin = (path: string, whole: string) => path === whole || path.startsWith(`${whole}.`);
+
+function secretsThatDiffer(
+  before: Readonly<Record<string, string>>,
+  after: Readonly<Record<string, string>>,
+): string[] {
+  const paths = new Set([...Object.keys(before), ...Object.keys(after)]);
+  return [...paths].filter((path) => before[path] !== after[path]);
+}
+
+function changeOf(path: string, before: unknown, after: unknown): FieldChange {
+  const [was, is] = [bounded(before), bounded(after)];
+  return {
+    path: path.slice(0, AUDIT_VALUE_CHARS_MAX),
+    ...(before !== undefined && { before: was.value }),
+    ...(after !== undefined && { after: is.value }),
+    ...((was.isCut || is.isCut) && { isCut: true as const }),
+  };
+}
+
+function bounded(value: unknown): { value: unknown; isCut: boolean } {
+  const text = JSON.stringify(value) ?? "";
+  if (text.length <= AUDIT_VALUE_CHARS_MAX) return { value, isCut: false };
+  const shown = typeof value === "string" ? value : text;
+  return { value: shown.slice(0, AUDIT_VALUE_CHARS_MAX).toWellFormed(), isCut: true };
+}
+
+function isPlainObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

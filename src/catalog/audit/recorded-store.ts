@@ -1,0 +1,140 @@
+import type { Key } from "lmdb";
+import type { Table } from "../../store/table.ts";
+import { newId } from "../ids.ts";
+import type { Member, Token } from "../model.ts";
+import type { CatalogStore } from "../store.ts";
+import type { AuditActor, AuditEntry } from "./audit-entry.ts";
+import { type Caller, currentCaller } from "./caller.ts";
+import { fieldChanges } from "./field-changes.ts";
+import {
+  type ReadRow,
+  type RecordedItem,
+  recordedTable,
+  type ShowConfig,
+  verbOf,
+} from "./recorded-tables.ts";
+
+/** First write to a row in a transaction, with the row as it was before. */
+interface FirstWrite {
+  table: string;
+  key: Key;
+  before: unknown;
+}
+
+interface AuditWriter {
+  /** Stores an entry. Only called inside a transaction. */
+  add(entry: AuditEntry): void;
+  showConfig: ShowConfig;
+}
+
+/**
+ * Wraps the store of the catalog so that each transaction also stores audit entries of the rows
+ * that it writes. The rules of the catalog write only through the wrapped store, so that no change
+ * can be made without its entry.
+ */
+export function recordChanges(store: CatalogStore, audit: AuditWriter): CatalogStore {
+  /** Rows that the transaction in progress has written, by table and key. */
+  let writes: Map<string, FirstWrite> | undefined;
+
+  function noteWrite(table: string, key: Key, rows: Table<unknown, Key>): void {
+    const id = `${table} ${String(key)}`;
+    if (writes === undefined || writes.has(id)) return;
+    writes.set(id, { table, key, before: rows.get(key) });
+  }
+
+  function table<V, K extends Key>(name: string): Table<V, K> {
+    const rows = store.table<V, K>(name);
+    if (recordedTable(name) === undefined) return rows;
+    return {
+      ...rows,
+      put(key, value) {
+        noteWrite(name, key, rows as unknown as Table<unknown, Key>);
+        rows.put(key, value);
+      },
+      remove(key) {
+        noteWrite(name, key, rows as unknown as Table<unknown, Key>);
+        rows.remove(key);
+      },
+    };
+  }
+
+  const stored = <T>(name: string, key: Key) => store.table<T, Key>(name).get(key);
+  const read: ReadRow = <T>(name: string, key: string) =>
+    stored<T>(name, key) ?? (writes?.get(`${name} ${key}`)?.before as T | undefined);
+
+  function addEntries(caller: Caller | undefined): void {
+    const context = { read, showConfig: audit.showConfig };
+    for (const { table, key, before } of writes?.values() ?? []) {
+      const after = stored<unknown>(table, key);
+      const { describe, verb } = recordedTable(table)!;
+      const old = before === undefined ? undefined : describe(before, key, context);
+      const now = after === undefined ? undefined : describe(after, key, context);
+      const item = now ?? old;
+      if (item === undefined) continue;
+      const found = fieldChanges(old, now);
+      // Rows also change for reasons of the server, such as the window of a connection whose
+      // destination was disabled.
+      if (found.changes.length === 0 && old?.version === now?.version) continue;
+      const action = `${item.type}.${verb?.(before, after) ?? verbOf(item.type, before, after)}`;
+      audit.add({ ...entryOf(item, caller, read), action, ...found });
+    }
+  }
+
+  return {
+    ...store,
+    table,
+    change(apply, options) {
+      const caller = currentCaller();
+      return store.change(() => {
+        writes = new Map();
+        try {
+          const result = apply();
+          addEntries(caller);
+          return result;
+        } finally {
+          writes = undefined;
+        }
+      }, options);
+    },
+  };
+}
+
+function entryOf(item: RecordedItem, caller: Caller | undefined, read: ReadRow) {
+  const { type, id, name, workspaceId, concerns = [] } = item;
+  const now = Date.now();
+  return {
+    id: newId(now),
+    workspaceId,
+    at: now,
+    ...callerFields(caller, read, item.tokenId),
+    resource: { type, id, name },
+    ...(concerns.length > 0 && { concerns }),
+  };
+}
+
+/** Returns the fields of an entry that say who acts, from where, and by which request. */
+export function callerFields(
+  caller: Caller | undefined,
+  read: ReadRow,
+  tokenOfItem?: string,
+): Pick<AuditEntry, "actor" | "client" | "request"> {
+  if (caller === undefined) return { actor: {} };
+  const { tokenId = tokenOfItem, client, requestId: id, route } = caller;
+  return {
+    actor: tokenId === undefined ? {} : actorOf(tokenId, read),
+    ...(client !== undefined && { client }),
+    request: { id, route },
+  };
+}
+
+function actorOf(tokenId: string, read: ReadRow): AuditActor {
+  const token = read<Token>("tokens", tokenId);
+  const { memberId } = token ?? {};
+  const member = memberId === undefined ? undefined : read<Member>("members", memberId);
+  return {
+    tokenId,
+    ...(token && { tokenName: token.name }),
+    ...(memberId !== undefined && { memberId }),
+    ...(member && { memberName: member.name }),
+  };
+}

@@ -1,0 +1,224 @@
+import type { Key } from "lmdb";
+import type { AlertReceiver, AlertRule } from "../alerts/model.ts";
+import { timeOf } from "../ids.ts";
+import type {
+  Connection,
+  Credential,
+  Destination,
+  Member,
+  Resource,
+  Revision,
+  Source,
+  TestCase,
+  Token,
+  Workspace,
+} from "../model.ts";
+import type { StoredSession } from "../tables/tables.ts";
+import type { ComparableItem } from "./field-changes.ts";
+
+/** A row as the audit log describes it. */
+export interface RecordedItem extends ComparableItem {
+  type: string;
+  id: string;
+  name: string;
+  workspaceId: string;
+  /** Ids of other items that the entry concerns, such as both ends of a connection. */
+  concerns?: readonly string[];
+  /** Token that acts when the request has none: that of a session which begins. */
+  tokenId?: string;
+  /** Text that differs after each change by a caller, even to the same values. */
+  version?: string;
+}
+
+/** Reads rows of the transaction in progress. A row that it removes is read as it was before. */
+export type ReadRow = <T>(table: string, key: string) => T | undefined;
+
+/** Returns a destination's config without secrets. */
+export type ShowConfig = (type: string, config: Record<string, unknown>) => Record<string, unknown>;
+
+interface Context {
+  read: ReadRow;
+  showConfig: ShowConfig;
+}
+
+interface RecordedTable<T> {
+  /** Describes a row. Undefined for a row that the audit log leaves out. */
+  describe(row: T, key: Key, context: Context): RecordedItem | undefined;
+  /** Returns what happened to the item, such as `update`. */
+  verb?(before: T | undefined, after: T | undefined): string;
+}
+
+/** Tables whose writes the audit log records, each with the form in which it shows their rows. */
+const recorded = {
+  workspaces: table<Workspace>((row) => {
+    return item("workspace", { ...row, workspaceId: row.id }, { name: row.name });
+  }),
+  members: table<Member>((row) => {
+    const { name, email, role, editTransformations, permissions, workspaceRole, identity } = row;
+    const granted = { role, editTransformations, permissions, workspaceRole };
+    const fields = { name, email, ...granted, identity };
+    return { ...item("member", row, fields), version: String(row.updatedAt) };
+  }),
+  tokens: table<Token>((row) => {
+    const { name, permissions, memberId, expiresAt } = row;
+    const fields = { name, permissions, memberId, expiresAt: iso(expiresAt) };
+    return { ...item("token", row, fields), ...(memberId && { concerns: [memberId] }) };
+  }),
+  credentials: table<Credential>((row) => ({
+    ...item("credential", row, { name: row.name }),
+    secrets: { value: String(row.updatedAt) },
+  })),
+  sources: table<Source>((row) => {
+    const { name, type, typeAs, enabled, config, externalId } = row;
+    const { geoEnrichmentEnabled, transient, settings } = row;
+    const shown = { name, type: typeAs ?? type, enabled, config, externalId };
+    return {
+      ...item("source", row, { ...shown, geoEnrichmentEnabled, transient, settings }),
+      secrets: { writeKey: row.writeKey },
+      version: String(row.updatedAt),
+    };
+  }),
+  destinations: table<Destination>((row, _, { showConfig }) => {
+    const { name, type, typeAs, version, enabled, externalId } = row;
+    const config = showConfig(type, row.config);
+    const hidden = Object.entries(row.config).flatMap(([key, value]): [string, string][] => {
+      const text = JSON.stringify(value);
+      return text === JSON.stringify(config[key]) ? [] : [[`config.${key}`, text]];
+    });
+    const fields = { name, type: typeAs ?? type, version, enabled, config, externalId };
+    return {
+      ...item("destination", row, fields),
+      secrets: Object.fromEntries(hidden),
+      version: String(row.updatedAt),
+    };
+  }),
+  connections: table<Connection>((row, _, { read }) => {
+    const { sourceId, destinationId, enabled, externalId } = row;
+    const source = read<Source>("sources", sourceId)?.name ?? sourceId;
+    const destination = read<Destination>("destinations", destinationId)?.name ?? destinationId;
+    const named = { ...row, name: `${source} → ${destination}` };
+    return {
+      ...item("connection", named, { sourceId, destinationId, enabled, externalId }),
+      concerns: [sourceId, destinationId],
+      version: String(row.updatedAt),
+    };
+  }),
+  resources: {
+    describe(row: Resource, _: Key, { read }: Context) {
+      const { language, newest, published, externalId } = row;
+      const revision = read<Revision>("revisions", newest);
+      const { name = row.id, description } = revision ?? {};
+      const fields = { name, description, language, revision: newest, published, externalId };
+      return item(row.kind, { ...row, name }, row.deleted ? { externalId } : fields);
+    },
+    verb(before?: Resource, after?: Resource) {
+      if (after?.deleted && !before?.deleted) return "delete";
+      const published = after?.published;
+      if (published === undefined || published === before?.published) {
+        return before === undefined ? "create" : "update";
+      }
+      return isEarlier(published, before?.published) ? "roll-back" : "publish";
+    },
+  },
+  "test-cases": table<TestCase>(({ id, name, description, versionId }, key, { read }) => {
+    const [transformationId] = key as [transformationId: string, id: string];
+    const transformation = read<Resource>("resources", transformationId);
+    if (transformation === undefined) return undefined;
+    const { workspaceId } = transformation;
+    return {
+      ...item("test-case", { id, name, workspaceId }, { name, description, versionId }),
+      concerns: [transformationId],
+    };
+  }),
+  links: table<{ transformationId: string }>(({ transformationId }, key, { read }) => {
+    const destinationId = String(key);
+    const destination = read<Destination>("destinations", destinationId);
+    if (destination === undefined) return undefined;
+    return {
+      ...item("link", destination, { transformationId, destinationId }),
+      concerns: [transformationId],
+    };
+  }),
+  "alert-rules": table<AlertRule>((row) => {
+    const { id: _, workspaceId: _w, createdAt: _c, updatedAt, quietHours, ...fields } = row;
+    return {
+      ...item("alert-rule", row, { ...fields, quietHours: quietHours && { ...quietHours } }),
+      version: String(updatedAt),
+    };
+  }),
+  "alert-receivers": table<AlertReceiver>((row) => {
+    const { name, type, enabled, to, url = "", routingKey = "", authorization = "" } = row;
+    const host = URL.parse(url)?.host;
+    return {
+      ...item("alert-receiver", row, { name, type, enabled, to, host }),
+      secrets: { url, routingKey, authorization },
+      version: String(row.updatedAt),
+    };
+  }),
+  sessions: table<StoredSession>(({ tokenId, expiresAt }, _, { read }) => {
+    const token = read<Token>("tokens", tokenId);
+    // The server deletes sessions that have ended by themselves.
+    if (token === undefined || expiresAt <= Date.now()) return undefined;
+    return { ...item("session", token, { expiresAt: iso(expiresAt) }), tokenId };
+  }),
+} as const;
+
+/**
+ * Tables whose writes the audit log leaves out: indexes and copies of recorded rows, and what the
+ * server notes for itself. A table that stands in neither list cannot be opened.
+ */
+const unrecorded = new Set([
+  ...["members", "tokens", "credentials", "sources", "destinations", "connections"].map(
+    (name) => `${name}-order`,
+  ),
+  ...["sources", "destinations", "connections", "resources"].map((name) => `${name}-by-mark`),
+  ...["tokens-by-hash", "tokens-by-member", "token-uses", "sessions-by-token"],
+  ...["members-by-identity", "sessions-by-provider"],
+  ...["credentials-by-name", "credential-values", "credential-stamps", "external-ids"],
+  ...["sources-by-write-key", "connection-pairs", "connections-by-destination"],
+  ...["topology-changes", "removed-connections", "epochs", "upgrades"],
+  ...["drafts-by-workspace", "publications", "published-by-workspace", "links-by-transformation"],
+  ...["revisions", "revisions-by-resource", "revision-counts", "pasts"],
+  ...["libraries-by-import-name", "importers-by-import-name"],
+  ...["alert-rules-order", "alert-receivers-order", "alert-receiver-states", "alert-marks"],
+  ...["alerts", "alerts-order", "alerts-open", "alerts-pending", "alert-evaluator-lease"],
+]);
+
+/** Returns how the audit log records a table; undefined for a table that it leaves out. */
+export function recordedTable(name: string): RecordedTable<unknown> | undefined {
+  if (unrecorded.has(name)) return undefined;
+  const found = (recorded as Record<string, unknown>)[name];
+  if (found === undefined) {
+    throw new Error(
+      `Expected the table ${name} in src/catalog/audit/recorded-tables.ts, as recorded or not`,
+    );
+  }
+  return found as RecordedTable<unknown>;
+}
+
+/** Returns what a write did to an item, unless its table knows more. */
+export function verbOf(type: string, before: unknown, after: unknown): string {
+  if (before !== undefined && after !== undefined) return "update";
+  if (type === "session") return after === undefined ? "end" : "begin";
+  return after === undefined ? "delete" : "create";
+}
+
+function table<T>(describe: RecordedTable<T>["describe"]): RecordedTable<T> {
+  return { describe };
+}
+
+function item(
+  type: string,
+  { id, name, workspaceId }: Pick<RecordedItem, "id" | "name" | "workspaceId">,
+  fields: RecordedItem["fields"],
+): RecordedItem {
+  return { type, id, name, workspaceId, fields };
+}
+
+const iso = (time: number | undefined) =>
+  time === undefined ? undefined : new Date(time).toISOString();
+
+/** Whether a revision was made before another one. */
+function isEarlier(versionId: string, other: string | undefined): boolean {
+  return other !== undefined && timeOf(versionId) < timeOf(other);
+}

@@ -1,0 +1,141 @@
+import { ApiError } from "../../errors.ts";
+import { isId, newId } from "../ids.ts";
+import { TEST_CASES_BYTES_MAX, TEST_CASES_MAX } from "../limits.ts";
+import type { Author, TestCase } from "../model.ts";
+import { parseName } from "../name.ts";
+import { type CatalogStore, LAST } from "../store.ts";
+import type { CodeTables } from "../tables/code-tables.ts";
+
+export interface TestCaseInput extends Pick<TestCase, "name" | "input" | "createdBy"> {
+  description?: string;
+  expectedOutput?: TestCase["expectedOutput"];
+}
+
+/**
+ * Storage of the test cases of transformations. All members of the workspace share them. They
+ * belong to the transformation and not to one revision, so that a new revision is tested with all
+ * of them, and a deleted transformation that is published again still has them.
+ */
+export interface TestCases {
+  /** Returns the test cases of a transformation, oldest first. Throws `missing` when it is unknown. */
+  list(workspaceId: string, transformationId: string): TestCase[];
+  /** Throws `missing` when the transformation has no such test case. */
+  get(workspaceId: string, transformationId: string, id: string): TestCase;
+  /**
+   * Adds a test case. Rejects with `conflict` when the transformation has as many as it may have,
+   * or when they would be too large together.
+   */
+  add(workspaceId: string, transformationId: string, input: TestCaseInput): Promise<TestCase>;
+  /**
+   * Replaces a test case, which gets a new versionId. `expect` runs inside the transaction with the
+   * test case that is replaced; when it throws, nothing changes.
+   */
+  replace(
+    workspaceId: string,
+    transformationId: string,
+    id: string,
+    input: TestCaseInput,
+    expect?: (before: TestCase) => void,
+  ): Promise<TestCase>;
+  remove(
+    workspaceId: string,
+    transformationId: string,
+    id: string,
+    expect?: (before: TestCase) => void,
+  ): Promise<void>;
+  /** Returns the test cases of a transformation that may not be stored yet. */
+  of(transformationId: string): TestCase[];
+}
+
+export function openTestCases(store: CatalogStore, tables: CodeTables): TestCases {
+  const cases = store.table<TestCase, [transformationId: string, id: string]>("test-cases");
+
+  function of(transformationId: string): TestCase[] {
+    if (!isId(transformationId)) return [];
+    const range = { start: [transformationId, ""], end: [transformationId, LAST] };
+    return [...cases.getRange(range as never)].map(({ value }) => value);
+  }
+
+  function get(workspaceId: string, transformationId: string, id: string): TestCase {
+    expectTransformation(workspaceId, transformationId);
+    const found = isId(id) ? cases.get([transformationId, id]) : undefined;
+    if (found === undefined) throw new ApiError("missing", "Test case not found");
+    return found;
+  }
+
+  function expectTransformation(workspaceId: string, transformationId: string): void {
+    if (tables.resourceOf(workspaceId, "transformation", transformationId).deleted) {
+      throw new ApiError("missing", "Transformation not found");
+    }
+  }
+
+  /** Throws unless the test case fits beside the other ones of its transformation. */
+  function put(transformationId: string, testCase: TestCase): TestCase {
+    const others = of(transformationId).filter(({ id }) => id !== testCase.id);
+    if (others.length >= TEST_CASES_MAX) {
+      const message = `Expected at most ${TEST_CASES_MAX} test cases of a transformation, got one more`;
+      throw new ApiError("conflict", message);
+    }
+    const bytes = [...others, testCase].reduce((sum, it) => sum + sizeOf(it), 0);
+    if (bytes > TEST_CASES_BYTES_MAX) {
+      const message = `Expected test cases of at most ${TEST_CASES_BYTES_MAX} bytes of a transformation, got ${bytes} bytes`;
+      throw new ApiError("conflict", message);
+    }
+    cases.put([transformationId, testCase.id], testCase);
+    return testCase;
+  }
+
+  return {
+    of,
+    get,
+    list(workspaceId, transformationId) {
+      expectTransformation(workspaceId, transformationId);
+      return of(transformationId);
+    },
+    add(workspaceId, transformationId, input) {
+      return store.change(() => {
+        expectTransformation(workspaceId, transformationId);
+        const now = Date.now();
+        const id = newId(now);
+        const times = { createdAt: now, updatedAt: now };
+        return put(transformationId, { ...fields(input), ...times, id, versionId: id });
+      });
+    },
+    replace(workspaceId, transformationId, id, input, expect) {
+      return store.change(() => {
+        const before = get(workspaceId, transformationId, id);
+        expect?.(before);
+        const now = Date.now();
+        const { createdAt } = before;
+        const times = { createdAt, updatedAt: now };
+        return put(transformationId, { ...fields(input), ...times, id, versionId: newId(now) });
+      });
+    },
+    remove(workspaceId, transformationId, id, expect) {
+      return store.change(() => {
+        const before = get(workspaceId, transformationId, id);
+        expect?.(before);
+        cases.remove([transformationId, id]);
+      });
+    },
+  };
+}
+
+function fields(input: TestCaseInput) {
+  const { name, description, input: events, expectedOutput, createdBy } = input;
+  return {
+    name: parseName(name),
+    ...(description !== undefined && description !== "" && { description }),
+    input: events,
+    ...(expectedOutput !== undefined && { expectedOutput }),
+    ...(createdBy && { createdBy: authorOf(createdBy) }),
+  };
+}
+
+function authorOf({ tokenId, memberId }: Author): Author {
+  return { tokenId, ...(memberId !== undefined && { memberId }) };
+}
+
+function sizeOf({ name, description, input, expectedOutput }: TestCase): number {
+  return Buffer.byteLength(JSON.stringify([name, description, input, expectedOutput]));
+}

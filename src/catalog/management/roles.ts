@@ -1,0 +1,44 @@
+import {
+  type Member,
+  type Permission,
+  permissions,
+  type WorkspaceRole,
+  workspaceRoles,
+} from "../model.ts";
+
+const viewer: readonly Permission[] = ["events:read"];
+
+/** Permissions for the Transformations API, which a member with the legacy role `admin` may have. */
+const transformationsApi: readonly Permission[] = [
+  "transformations:create-delete",
+  "transformations:connect",
+  "transformations:edit",
+  "libraries:edit",
+  "destinations:connect",
+];
+
+const developer: readonly Permission[] = [...viewer, ...transformationsApi];
+
+/** Permissions of each role. A role includes the permissions of the roles before it. */
+export const rolePermissions: Readonly<Record<WorkspaceRole, readonly Permission[]>> = {
+  viewer,
+  developer,
+  operator: [...developer, "events:replay"],
+  admin: permissions,
+};
+
+/**
+ * Returns the permissions that a member has: its own, those of its workspace role, and those of its
+ * legacy role.
+ */
+export function permissionsOf(member: Member): Set<Permission> {
+  const { role, editTransformations, workspaceRole } = member;
+  const legacy = role === "admin" && editTransformations ? transformationsApi : [];
+  const named = workspaceRole === undefined ? [] : rolePermissions[workspaceRole];
+  return new Set([...member.permissions, ...legacy, ...named]);
+}
+
+/** Returns the role with the most permissions among the given ones. Undefined for none. */
+export function highestRole(roles: readonly WorkspaceRole[]): WorkspaceRole | undefined {
+  return workspaceRoles.findLast((role) => roles.includes(role));
+}

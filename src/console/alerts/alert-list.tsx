@@ -1,0 +1,101 @@
+import { useState } from "preact/hooks";
+import type { AnswerOf } from "../../api/client.ts";
+import { ErrorNotice } from "../components/error-notice.tsx";
+import { EmptyState, Panel } from "../components/layout.tsx";
+import { Name } from "../components/name.tsx";
+import { type Column, Pagination, Table } from "../components/table.tsx";
+import { Time } from "../components/time.tsx";
+import { client } from "../data/session.ts";
+import { useResource } from "../data/use-resource.ts";
+import { hrefTo } from "../router.ts";
+import { alertsTexts } from "../texts/alerts.ts";
+import { commonTexts } from "../texts/common.ts";
+
+type Alert = AnswerOf<"GET /v2/alerts">["alerts"][number];
+
+const PAGE_ITEMS = 100;
+const RELOAD_MS = 10_000;
+
+/** List of open and past alerts, newest first. */
+export function AlertList() {
+  const [page, setPage] = useState(1);
+  const { value, error, reload } = useResource(
+    () => client.call("GET /v2/alerts", { query: { page } }),
+    ["alerts", page],
+    RELOAD_MS,
+  );
+  return (
+    <>
+      <ErrorNotice error={error} retry={reload} />
+      <Panel flush>
+        <Table
+          label={commonTexts.alerts}
+          columns={columns}
+          rows={value?.alerts}
+          keyOf={({ id }) => id}
+          empty={
+            <EmptyState icon="alert" title={alertsTexts.noAlerts}>
+              {alertsTexts.noAlertsExplained}
+            </EmptyState>
+          }
+        />
+        <Pagination
+          page={page}
+          pageItems={PAGE_ITEMS}
+          total={value?.paging.total}
+          onChange={setPage}
+        />
+      </Panel>
+    </>
+  );
+}
+
+const columns: Column<Alert>[] = [
+  {
+    title: commonTexts.state,
+    kind: "narrow",
+    cell: ({ state }) => (
+      <span class={state === "open" ? "badge bad" : "badge"}>
+        {state === "open" ? alertsTexts.open : alertsTexts.ended}
+      </span>
+    ),
+  },
+  {
+    title: alertsTexts.alert,
+    kind: "name",
+    cell: (alert) => <a href={subjectHref(alert)}>{alert.message}</a>,
+  },
+  {
+    title: alertsTexts.rule,
+    cell: ({ rule }) => (
+      <span class="cut">
+        <Name>{rule.name}</Name>
+      </span>
+    ),
+  },
+  { title: alertsTexts.began, kind: "narrow", cell: ({ beganAt }) => <Time at={beganAt} /> },
+  {
+    title: alertsTexts.endedAt,
+    kind: "narrow",
+    cell: ({ endedAt }) => endedAt && <Time at={endedAt} />,
+  },
+  {
+    title: alertsTexts.notified,
+    kind: "narrow",
+    cell: ({ notifications }) => {
+      const sent = notifications.filter(({ state }) => state === "sent").length;
+      const failed = notifications.find(({ state }) => state === "failed");
+      const text = alertsTexts.notifications(sent, notifications.length);
+      if (failed === undefined) return text;
+      return <span title={failed.reason}>{`${text}, ${alertsTexts.notificationFailed}`}</span>;
+    },
+  },
+];
+
+function subjectHref({ kind, subject: { type, id } }: Alert): string {
+  if (kind === "dead-letters") return hrefTo("dead-letters", { destinationId: id });
+  if (type === "destination" || type === "source" || type === "transformation") {
+    return hrefTo(`${type}s`, id);
+  }
+  return hrefTo("system");
+}

@@ -1,0 +1,164 @@
+import { useState } from "preact/hooks";
+import type { AnswerOf, InputOf } from "../../api/client.ts";
+import { Button } from "../components/button.tsx";
+import { Checkbox, SelectField, TextField } from "../components/forms/fields.tsx";
+import { Form } from "../components/forms/form.tsx";
+import { SecretField } from "../components/forms/secret-field.tsx";
+import { Name } from "../components/name.tsx";
+import type { Column } from "../components/table.tsx";
+import { Time } from "../components/time.tsx";
+import { showError, showToast } from "../components/toasts.ts";
+import { client } from "../data/session.ts";
+import { type FormContext, PagedList } from "../settings/paged-list.tsx";
+import { alertsTexts } from "../texts/alerts.ts";
+import { commonTexts } from "../texts/common.ts";
+
+type Receiver = AnswerOf<"GET /v2/alerts/receivers">["receivers"][number];
+type ReceiverType = Receiver["type"];
+
+/** List of the receivers of alerts, with a button that sends a test. */
+export function ReceiverList() {
+  return (
+    <PagedList
+      title={alertsTexts.receivers}
+      load={async (page) => {
+        const query = { page };
+        const { receivers, paging } = await client.call("GET /v2/alerts/receivers", { query });
+        return { items: receivers, total: paging.total };
+      }}
+      columns={columnsOf}
+      empty={{ title: alertsTexts.noReceivers, text: alertsTexts.receiversExplained }}
+      add={alertsTexts.newReceiver}
+      form={(context) => <ReceiverForm {...context} />}
+      deletion={{
+        noun: alertsTexts.receiverNoun,
+        consequence: () => alertsTexts.receiverDeleteConsequence,
+        remove: (params) => client.call("DELETE /v2/alerts/receivers/{id}", { params }),
+      }}
+    />
+  );
+}
+
+function columnsOf(edit: (receiver: Receiver) => void): Column<Receiver>[] {
+  return [
+    {
+      title: commonTexts.name,
+      kind: "name",
+      cell: (receiver) => (
+        <button type="button" class="link cut" onClick={() => edit(receiver)}>
+          <Name>{receiver.name}</Name>
+        </button>
+      ),
+    },
+    { title: alertsTexts.type, kind: "narrow", cell: ({ type }) => alertsTexts.types[type] },
+    {
+      title: alertsTexts.address,
+      cell: ({ host, to }) => <span class="cut">{host ?? to?.join(", ")}</span>,
+    },
+    {
+      title: alertsTexts.lastResult,
+      cell: ({ enabled, sentAt, failingSince, reason }) => {
+        if (!enabled) return alertsTexts.disabled;
+        if (failingSince !== undefined) return <span class="bad">{reason}</span>;
+        return sentAt === undefined ? alertsTexts.neverNotified : <Time at={sentAt} />;
+      },
+    },
+    {
+      title: alertsTexts.sendTest,
+      kind: "narrow",
+      cell: (receiver) => (
+        <Button compact needs="workspace:admin" onClick={() => sendTest(receiver)}>
+          {alertsTexts.sendTest}
+        </Button>
+      ),
+    },
+  ];
+}
+
+async function sendTest({ id, name }: Receiver): Promise<void> {
+  const answer = await client.call("POST /v2/alerts/receivers/{id}/test", { params: { id } });
+  if (answer.ok) showToast(alertsTexts.testSent(name));
+  else showError(new Error(alertsTexts.testFailed(name, answer.message ?? "")));
+}
+
+function ReceiverForm({ item: receiver, close, reload }: FormContext<Receiver>) {
+  const [type, setType] = useState<ReceiverType>(receiver?.type ?? "slack");
+  const [name, setName] = useState(receiver?.name ?? "");
+  const [enabled, setEnabled] = useState(receiver?.enabled ?? true);
+  const [secret, setSecret] = useState<string | null>("");
+  const [authorization, setAuthorization] = useState<string | null>("");
+  const [to, setTo] = useState(receiver?.to?.join(", ") ?? "");
+  const isNew = receiver === undefined;
+  const secretKey = type === "pagerduty" ? "routingKey" : "url";
+  const isSet = (key: string) => receiver?.secretsSet.includes(`/${key}`);
+  return (
+    <Form
+      action={isNew ? alertsTexts.addReceiver : alertsTexts.saveReceiver}
+      onCancel={close}
+      onSubmit={async () => {
+        const body = {
+          name,
+          enabled,
+          ...(type !== "email" && secret !== "" && { [secretKey]: secret }),
+          ...(type === "webhook" && authorization !== "" && { authorization }),
+          ...(type === "email" && { to: addressesOf(to) }),
+        };
+        if (isNew) {
+          const created = { type, ...body } as InputOf<"POST /v2/alerts/receivers">[0]["body"];
+          await client.call("POST /v2/alerts/receivers", { body: created });
+        } else {
+          const params = { id: receiver.id };
+          await client.call("PUT /v2/alerts/receivers/{id}", { params, body });
+        }
+        await reload();
+        close();
+      }}
+    >
+      <TextField label={commonTexts.name} value={name} onInput={setName} required autoFocus />
+      {isNew && (
+        <SelectField
+          label={alertsTexts.type}
+          value={type}
+          options={Object.entries(alertsTexts.types).map(([value, text]) => ({ value, text }))}
+          onChange={(value) => setType(value as ReceiverType)}
+        />
+      )}
+      {type === "email" ? (
+        <TextField
+          label={alertsTexts.addresses}
+          value={to}
+          onInput={setTo}
+          hint={alertsTexts.addressesHint}
+          required
+        />
+      ) : (
+        <SecretField
+          label={type === "pagerduty" ? alertsTexts.routingKey : alertsTexts.url}
+          value={secret}
+          onChange={setSecret}
+          isSet={isSet(secretKey)}
+          required={isNew}
+        />
+      )}
+      {type === "webhook" && (
+        <SecretField
+          label={alertsTexts.authorization}
+          value={authorization}
+          onChange={setAuthorization}
+          isSet={isSet("authorization")}
+          required={false}
+          optional
+        />
+      )}
+      <Checkbox on={enabled} onChange={setEnabled}>
+        {alertsTexts.enabled}
+      </Checkbox>
+    </Form>
+  );
+}
+
+const addressesOf = (text: string) =>
+  text
+    .split(",")
+    .map((address) => address.trim())
+    .filter(Boolean);

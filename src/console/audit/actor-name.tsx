@@ -1,0 +1,19 @@
+import { Name } from "../components/name.tsx";
+import { auditTexts } from "../texts/audit.ts";
+import type { AuditEntry } from "./use-audit.ts";
+
+/** Name of the member or token that acted, as it was at that time. */
+export function ActorName({ entry }: { entry: Pick<AuditEntry, "actor" | "requests"> }) {
+  const { memberName, tokenName, tokenId } = entry.actor;
+  const token = tokenName ?? tokenId;
+  if (memberName === undefined && token === undefined) {
+    const text = entry.requests === undefined ? auditTexts.server : auditTexts.unknownCaller;
+    return <span class="quiet">{text}</span>;
+  }
+  return (
+    <bdi>
+      <Name>{memberName ?? token}</Name>
+      {memberName !== undefined && token !== undefined && <span class="quiet"> ({token})</span>}
+    </bdi>
+  );
+}

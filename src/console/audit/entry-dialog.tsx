@@ -1,0 +1,88 @@
+import type { ComponentChildren } from "preact";
+import { Button } from "../components/button.tsx";
+import { Dialog } from "../components/dialog.tsx";
+import { FactList } from "../components/layout.tsx";
+import { type Column, Table } from "../components/table.tsx";
+import { Time } from "../components/time.tsx";
+import { auditTexts } from "../texts/audit.ts";
+import { commonTexts } from "../texts/common.ts";
+import { ActorName } from "./actor-name.tsx";
+import type { AuditEntry } from "./use-audit.ts";
+
+type FieldChange = AuditEntry["changes"][number];
+
+/** Dialog that shows one entry: who, when, from where, and each changed field before and after. */
+export function EntryDialog({ entry, onClose }: { entry: AuditEntry; onClose: () => void }) {
+  const { action, resource, changes, changesLeftOut, outcome } = entry;
+  const name = resource?.name ?? resource?.id;
+  return (
+    <Dialog title={auditTexts.entryTitle(action, name)} onClose={onClose} broad>
+      <FactList facts={factsOf(entry)} />
+      {changes.length === 0 ? (
+        entry.requests === undefined && <p class="quiet">{auditTexts.noChanges}</p>
+      ) : (
+        <Table
+          label={outcome === undefined ? auditTexts.changes : auditTexts.parameters}
+          columns={columns}
+          rows={changes}
+          keyOf={({ path }) => path}
+          empty=""
+        />
+      )}
+      {changesLeftOut !== undefined && (
+        <p class="quiet">{auditTexts.changesLeftOut(changesLeftOut)}</p>
+      )}
+      <div class="ends">
+        <Button onClick={onClose}>{commonTexts.close}</Button>
+      </div>
+    </Dialog>
+  );
+}
+
+function factsOf(entry: AuditEntry): (readonly [string, ComponentChildren])[] {
+  const { createdAt, actor, client, request, resource, outcome, reason, requests } = entry;
+  const { tokenId, memberId } = actor;
+  const facts: (readonly [string, ComponentChildren] | undefined)[] = [
+    [auditTexts.time, <Time key="time" at={createdAt} />],
+    [auditTexts.who, <ActorName key="who" entry={entry} />],
+    memberId === undefined ? undefined : [auditTexts.member, <code key="member">{memberId}</code>],
+    tokenId === undefined ? undefined : [auditTexts.token, <code key="token">{tokenId}</code>],
+    client === undefined ? undefined : [auditTexts.address, client],
+    request && [auditTexts.request, <code key="request">{request.route}</code>],
+    resource && [auditTexts.id, <code key="id">{resource.id}</code>],
+    outcome && [auditTexts.outcome, auditTexts.outcomes[outcome]],
+    reason === undefined ? undefined : [auditTexts.reason, reason],
+    requests === undefined
+      ? undefined
+      : [auditTexts.changes, auditTexts.requests(requests, entry.addresses)],
+  ];
+  return facts.filter((fact) => fact !== undefined);
+}
+
+const columns: readonly Column<FieldChange>[] = [
+  { title: auditTexts.field, cell: ({ path }) => <code>{path}</code> },
+  {
+    title: auditTexts.valueBefore,
+    cell: (change) => <Value change={change} of="before" />,
+  },
+  {
+    title: auditTexts.valueAfter,
+    cell: (change) => <Value change={change} of="after" />,
+  },
+];
+
+function Value({ change, of }: { change: FieldChange; of: "before" | "after" }) {
+  if (change.isSecret) {
+    return of === "after" ? <span class="quiet">{auditTexts.secretChanged}</span> : null;
+  }
+  const value = change[of];
+  if (value === undefined) return <span class="quiet">–</span>;
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  const Tag = of === "before" ? "del" : "ins";
+  return (
+    <Tag class="changed">
+      <bdi>{text}</bdi>
+      {change.isCut && <span class="quiet"> … {auditTexts.cut}</span>}
+    </Tag>
+  );
+}

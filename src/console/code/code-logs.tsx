@@ -1,0 +1,122 @@
+import { useState } from "preact/hooks";
+import type { AnswerOf } from "../../api/client.ts";
+import type { CodeContext } from "../code-kinds/code-kind.ts";
+import { Button } from "../components/button.tsx";
+import { ErrorNotice } from "../components/error-notice.tsx";
+import { TextField } from "../components/forms/fields.tsx";
+import { EmptyState, Panel } from "../components/layout.tsx";
+import { Name } from "../components/name.tsx";
+import { PermissionRequired } from "../components/permission-required.tsx";
+import { type Column, Table } from "../components/table.tsx";
+import { Time } from "../components/time.tsx";
+import { client, missingPermission } from "../data/session.ts";
+import { type NameLookup, useNames } from "../data/use-names.ts";
+import { useResource } from "../data/use-resource.ts";
+import { hrefTo } from "../router.ts";
+import { withoutPrefix } from "../testing/run-report.ts";
+import { codeLogTexts } from "../texts/code.ts";
+
+type CodeLogLine = AnswerOf<"GET /v2/logs">["lines"][number];
+
+/** Milliseconds between two requests for the latest lines. */
+const REFRESH_MS = 2_000;
+const LINES_MAX = 200;
+
+/** Lines that the published code of a transformation wrote with `log(...)`, newest first. */
+export function CodeLogs({ newest }: CodeContext) {
+  if (missingPermission("events:read") !== undefined) {
+    return <PermissionRequired permission="events:read" />;
+  }
+  return <LogTable transformationId={newest.id} />;
+}
+
+function LogTable({ transformationId }: { transformationId: string }) {
+  const names = useNames();
+  const [text, setText] = useState("");
+  const [isPaused, setPaused] = useState(false);
+  const query = { transformationId, limit: LINES_MAX, ...(text !== "" && { text }) };
+  const { value, error, reload } = useResource(
+    () => client.call("GET /v2/logs", { query }),
+    [query],
+    isPaused ? undefined : REFRESH_MS,
+  );
+  const { lines, missingNodes = [] } = value ?? {};
+  return (
+    <>
+      <div class="row">
+        <TextField label={codeLogTexts.filter} value={text} onInput={setText} maxLength={255} />
+        <Button
+          icon={isPaused ? "play" : "pause"}
+          pressed={isPaused}
+          onClick={() => setPaused(!isPaused)}
+        >
+          {isPaused ? codeLogTexts.resume : codeLogTexts.pause}
+        </Button>
+      </div>
+      <ErrorNotice error={error} retry={reload} />
+      {missingNodes.length > 0 && (
+        <p class="notice warn">{codeLogTexts.missing(missingNodes.join(", "))}</p>
+      )}
+      {(value !== undefined || error === undefined) && (
+        <Panel flush>
+          <Table
+            label={codeLogTexts.logs}
+            columns={columnsOf(names)}
+            rows={lines}
+            keyOf={({ id }) => id}
+            empty={
+              <EmptyState icon="tail" title={codeLogTexts.none}>
+                {codeLogTexts.noneHint}
+              </EmptyState>
+            }
+          />
+        </Panel>
+      )}
+    </>
+  );
+}
+
+function columnsOf(names: NameLookup): Column<CodeLogLine>[] {
+  return [
+    { title: codeLogTexts.time, kind: "narrow", cell: ({ at }) => <Time at={at} /> },
+    {
+      title: codeLogTexts.message,
+      kind: "name",
+      cell: ({ text }) => (
+        <pre class="log-line">
+          <bdi>{withoutPrefix(text)}</bdi>
+        </pre>
+      ),
+    },
+    {
+      title: codeLogTexts.line,
+      kind: "narrow",
+      cell: ({ line, library }) => codeLogTexts.place(line, library),
+    },
+    {
+      title: codeLogTexts.destination,
+      cell: ({ destinationId }) => (
+        <a href={hrefTo("destinations", destinationId)}>
+          <Name>{names.destination(destinationId)}</Name>
+        </a>
+      ),
+    },
+    {
+      title: codeLogTexts.event,
+      cell: ({ messageId }) =>
+        messageId === undefined ? (
+          <span class="quiet">{codeLogTexts.unknownEvent}</span>
+        ) : (
+          <a href={hrefTo("search", { by: "messageId", text: messageId })}>
+            <code class="small cut">{messageId}</code>
+          </a>
+        ),
+    },
+    {
+      title: codeLogTexts.revision,
+      cell: ({ transformationVersionId }) => (
+        <code class="small cut">{transformationVersionId}</code>
+      ),
+    },
+  ];
+}

@@ -1,0 +1,98 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import { session } from "../../data/session.ts";
+
+/**
+ * Functions that keep unsaved texts in the browser's local storage. A reload of the page does not
+ * lose the texts. Their keys consist of the workspace id and the name.
+ */
+
+/** How long the user pauses before a text is written: writing costs time by the text's length. */
+const WRITE_DELAY_MS = 300;
+
+/** Texts that are not written to local storage yet, by key. */
+const unwritten = new Map<string, string>();
+let writing: ReturnType<typeof setTimeout> | undefined;
+
+export function saveText(name: string, text: string): void {
+  unwritten.set(keyOf(name), text);
+  clearTimeout(writing);
+  writing = setTimeout(writeAll, WRITE_DELAY_MS);
+}
+
+function writeAll(): void {
+  for (const [key, text] of unwritten) {
+    try {
+      localStorage.setItem(key, text);
+    } catch {
+      // Local storage is full or disabled. The text is lost when the tab is closed or reloaded.
+    }
+  }
+  unwritten.clear();
+}
+
+// A page that is hidden may be closed without another event.
+document.addEventListener("visibilitychange", writeAll);
+addEventListener("pagehide", writeAll);
+
+function readText(name: string): string | undefined {
+  const key = keyOf(name);
+  try {
+    return unwritten.get(key) ?? localStorage.getItem(key) ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export function discardText(name: string): void {
+  unwritten.delete(keyOf(name));
+  try {
+    localStorage.removeItem(keyOf(name));
+  } catch {
+    // Local storage is disabled and holds no text.
+  }
+}
+
+function keyOf(name: string): string {
+  return ["pixelmill", session.value?.workspace.id, name].join(" ");
+}
+
+/** Returns the name under which a text of a transformation or library is kept. */
+export const textName = (text: "code" | "base" | "events" | "trial", id: string) => `${text} ${id}`;
+
+/**
+ * Component state for a text that the user edits. While the text differs from the saved text, it
+ * survives a reload of the page.
+ */
+export function useUnsavedText(name: string, saved: string): [string, (text: string) => void] {
+  const [text, setText] = useState(() => readText(name) ?? saved);
+  const before = useRef(saved);
+  useEffect(() => {
+    // A text that the user has not edited follows the saved text, such as after a rollback.
+    if (text === before.current) setText(saved);
+    before.current = saved;
+  }, [saved]);
+  const set = (next: string) => {
+    setText(next);
+    if (next === saved) discardText(name);
+    else saveText(name, next);
+  };
+  return [text, set];
+}
+
+/**
+ * Component state for the id of the revision that an edited text is based on. While the text is
+ * edited, it stays what it was when the user began, also after a reload of the page.
+ */
+export function useTextBase(
+  name: string,
+  versionId: string,
+  isEdited: boolean,
+): [string, (versionId: string) => void] {
+  const [base, setBase] = useState(() => readText(name) ?? versionId);
+  useEffect(() => {
+    if (isEdited) return saveText(name, base);
+    discardText(name);
+    setBase(versionId);
+  }, [name, versionId, isEdited, base]);
+  return [base, setBase];
+}

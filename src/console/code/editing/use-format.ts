@@ -1,0 +1,54 @@
+import { useRef, useState } from "preact/hooks";
+import { isPython, type Language } from "../../code-kinds/code-kind.ts";
+import { showError, showToast } from "../../components/toasts.ts";
+import type { Annotation } from "../../editor/annotations.ts";
+import { codeTexts } from "../../texts/code.ts";
+
+/** An edited text that can be formatted. */
+interface Formatting {
+  /** Replaces the text, and forgets the syntax error of the previous text. */
+  setText: (text: string) => void;
+  /** Formats the text. Undefined for a language without a formatter. */
+  format: (() => Promise<void>) | undefined;
+  /** The syntax error that prevented the last formatting, as annotations of the text. */
+  formatErrors: readonly Annotation[];
+}
+
+const noErrors: readonly Annotation[] = [];
+
+/** Component state for formatting a text that the user edits. The formatter is loaded on first use. */
+export function useFormat(
+  language: Language,
+  text: string,
+  setText: (text: string) => void,
+  showLine: (line: number) => void,
+): Formatting {
+  const [formatErrors, setFormatErrors] = useState(noErrors);
+  /** The text after the user's last key, which the next render passes as `text`. */
+  const latest = useRef(text);
+  latest.current = text;
+  function replace(next: string) {
+    latest.current = next;
+    setFormatErrors(noErrors);
+    setText(next);
+  }
+  async function format() {
+    const { formatJavaScript } = await import("../../editor/format-code.ts");
+    for (;;) {
+      const before = latest.current;
+      const formatted = await formatJavaScript(before);
+      // The user typed meanwhile.
+      if (latest.current !== before) continue;
+      if (typeof formatted === "string") return replace(formatted);
+      const { line, column, message } = formatted;
+      setFormatErrors([{ kind: "error", line, column, text: message }]);
+      showToast(codeTexts.notFormatted(line, column, message));
+      return showLine(line);
+    }
+  }
+  return {
+    setText: replace,
+    format: isPython(language) ? undefined : () => format().catch(showError),
+    formatErrors,
+  };
+}

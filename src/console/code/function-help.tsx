@@ -1,0 +1,62 @@
+import { editorLanguage, type Language } from "../code-kinds/code-kind.ts";
+import { Dialog } from "../components/dialog.tsx";
+import { codeTexts } from "../texts/code.ts";
+import {
+  entryFunctions,
+  metadataFunction,
+  metadataKeys,
+  providedFunctions,
+  type UserCodeFunction,
+} from "../texts/user-code-functions.ts";
+
+/** Dialog that lists what code of a language exports and may call. */
+export function FunctionHelp(props: { language: Language; onClose: () => void }) {
+  const { language, onClose } = props;
+  return (
+    <Dialog title={codeTexts.functions} onClose={onClose} broad>
+      <h3>{codeTexts.entryFunctions}</h3>
+      <FunctionList functions={entryFunctions} language={language} />
+      <h3>{codeTexts.providedFunctions}</h3>
+      <FunctionList functions={[metadataFunction, ...providedFunctions]} language={language} />
+      <h3>{codeTexts.metadataKeys}</h3>
+      <p>
+        {metadataKeys.map((key) => (
+          <>
+            <code>{key}</code>{" "}
+          </>
+        ))}
+      </p>
+      <p>
+        <a href="/docs/guide/user-code" target="_blank" rel="noreferrer">
+          {codeTexts.userCodeGuide}
+        </a>
+      </p>
+    </Dialog>
+  );
+}
+
+function FunctionList(props: { functions: readonly UserCodeFunction[]; language: Language }) {
+  const language = editorLanguage(props.language);
+  return (
+    <dl class="functions">
+      {props.functions.map(({ name, signatures, meaning }) => {
+        const signature = signatures[language];
+        return (
+          signature && (
+            <div key={name}>
+              <dt>
+                <code>{signature}</code>
+              </dt>
+              <dd>{withCode(meaning)}</dd>
+            </div>
+          )
+        );
+      })}
+    </dl>
+  );
+}
+
+/** Shows the parts of a text between backticks as code. */
+function withCode(text: string) {
+  return text.split("`").map((part, index) => (index % 2 === 1 ? <code>{part}</code> : part));
+}

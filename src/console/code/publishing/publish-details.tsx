@@ -1,0 +1,33 @@
+import { type CodeContext, editorLanguage, libraries } from "../../code-kinds/code-kind.ts";
+import { Diff } from "../../editor/diff.tsx";
+import { isolated } from "../../format.ts";
+import { codeTexts } from "../../texts/code.ts";
+import { commonTexts } from "../../texts/common.ts";
+
+/** Shows the difference of code to the live code, and the destinations that it reaches. */
+export function PublishDetails(props: { context: CodeContext; code: string }) {
+  const { context, code } = props;
+  const { kind, newest, published } = context;
+  const destinations = published?.destinations?.map(({ name }) => isolated(name)).join(", ");
+  return (
+    <>
+      {kind !== libraries && (
+        <p>
+          {commonTexts.destinations}: <strong>{destinations || commonTexts.none}</strong>
+        </p>
+      )}
+      {published === undefined && <p class="quiet">{codeTexts.nothingLive}</p>}
+      {published?.code === code && <p class="quiet">{codeTexts.noDifferences}</p>}
+      {published !== undefined && published.code !== code && (
+        <>
+          <p class="quiet">{codeTexts.diffToLive}</p>
+          <Diff
+            before={{ label: codeTexts.liveCode, text: published.code }}
+            after={{ label: codeTexts.publishedCode, text: code }}
+            language={editorLanguage(newest.language)}
+          />
+        </>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,67 @@
+import { useState } from "preact/hooks";
+import type { CodeContext, Revision } from "../../code-kinds/code-kind.ts";
+import { changedState } from "../../data/save.ts";
+import type { MergeRequest } from "./merge-dialog.tsx";
+
+interface MergedText {
+  code: string;
+  isChanged: boolean;
+  setCode: (code: string) => void;
+  /** Revision that the edited code is based on. */
+  baseVersionId: string;
+  setBaseVersionId: (versionId: string) => void;
+}
+
+/**
+ * State of a merge of the edited code with a revision that others saved meanwhile. The user merges
+ * before the code is saved or published.
+ */
+export function useMerge(context: CodeContext, text: MergedText) {
+  const { kind, newest, newestVersionId, reload } = context;
+  const [request, setRequest] = useState<MergeRequest>();
+  const isOutdated = text.isChanged && text.baseVersionId !== newest.versionId;
+
+  async function open(): Promise<void> {
+    const base = await kind.getRevision(newest.id, text.baseVersionId);
+    setRequest({ base: base.code, yours: text.code, theirs: newest });
+  }
+
+  return {
+    mergeRequest: request,
+    /** Whether the edited code is based on an older revision than the one to merge it with. */
+    isOutdated,
+    openMerge: open,
+    closeMerge: () => setRequest(undefined),
+    useMerged(code: string) {
+      if (request === undefined) return;
+      text.setBaseVersionId(request.theirs.versionId);
+      text.setCode(code);
+      setRequest(undefined);
+    },
+    /**
+     * Calls `save`, unless the code has to be merged first. When others saved a revision meanwhile,
+     * opens the merge. Resolves with true when `save` was successful.
+     */
+    async saveOrMerge(save: () => Promise<unknown>): Promise<boolean> {
+      if (isOutdated) {
+        await open();
+        return false;
+      }
+      try {
+        await save();
+        return true;
+      } catch (error) {
+        const changed = changedState(error);
+        if (changed === undefined) throw error;
+        await reload();
+        const theirs = changed.current as Revision | undefined;
+        if (!text.isChanged || theirs === undefined || theirs.versionId === newestVersionId) {
+          throw error;
+        }
+        const base = (changed.base as Revision | undefined)?.code ?? newest.code;
+        setRequest({ base, yours: text.code, theirs });
+        return false;
+      }
+    },
+  };
+}

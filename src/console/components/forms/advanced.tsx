@@ -1,0 +1,31 @@
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { commonTexts } from "../../texts/common.ts";
+
+/**
+ * Folds the fields of a form that few people need. It opens when one of them gets an error, from
+ * the server or from the browser's own validation.
+ */
+export function Advanced(props: {
+  /** Whether the fields are shown at first, since one of them has a value. */
+  isOpen: boolean;
+  children: ComponentChildren;
+}) {
+  const details = useRef<HTMLDetailsElement>(null);
+  const [isOpenAtFirst] = useState(props.isOpen);
+  const errors = useRef(0);
+  const open = () => {
+    if (details.current) details.current.open = true;
+  };
+  useEffect(() => {
+    const now = details.current?.querySelectorAll(".wrong").length ?? 0;
+    if (now > errors.current) open();
+    errors.current = now;
+  });
+  return (
+    <details ref={details} class="advanced" open={isOpenAtFirst} onInvalidCapture={open}>
+      <summary>{commonTexts.advanced}</summary>
+      <div class="form">{props.children}</div>
+    </details>
+  );
+}

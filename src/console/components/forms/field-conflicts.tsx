@@ -1,0 +1,60 @@
+import { useEffect, useRef } from "preact/hooks";
+import type { SaveConflict } from "../../data/save.ts";
+import { conflictTexts } from "../../texts/conflicts.ts";
+
+/**
+ * Shows each field that the user and somebody else changed, with both values. The user chooses one
+ * value for each.
+ */
+export function FieldConflicts(props: {
+  conflict: SaveConflict;
+  /** Returns the label of a field. */
+  labelOf: (key: string) => string;
+  /** Keys of the fields for which the user takes the value of the others. */
+  takenFromOthers: ReadonlySet<string>;
+  onChoose: (key: string, takesTheirs: boolean) => void;
+}) {
+  const { conflict, labelOf, takenFromOthers, onChoose } = props;
+  const notice = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    notice.current?.focus();
+    notice.current?.scrollIntoView({ block: "nearest" });
+  }, [conflict]);
+  return (
+    <div class="notice warn conflicts" role="alert" tabIndex={-1} ref={notice}>
+      <p>
+        <strong>{conflictTexts.title}</strong>
+      </p>
+      <p>{conflictTexts.explain}</p>
+      {conflict.fields.map(({ key, base, theirs, yours }) => (
+        <fieldset key={key}>
+          <legend>{labelOf(key)}</legend>
+          <p class="quiet">
+            {conflictTexts.before}: <code>{textOf(base)}</code>
+          </p>
+          {[
+            { isTheirs: false, label: conflictTexts.yours, value: yours },
+            { isTheirs: true, label: conflictTexts.theirs, value: theirs },
+          ].map(({ isTheirs, label, value }) => (
+            <label key={label} class="checkbox">
+              <input
+                type="radio"
+                name={`conflict ${key}`}
+                checked={takenFromOthers.has(key) === isTheirs}
+                onChange={() => onChoose(key, isTheirs)}
+              />
+              <span>
+                {label}: <code>{textOf(value)}</code>
+              </span>
+            </label>
+          ))}
+        </fieldset>
+      ))}
+    </div>
+  );
+}
+
+function textOf(value: unknown): string {
+  if (value === undefined || value === null || value === "") return conflictTexts.empty;
+  return typeof value === "string" ? value : JSON.stringify(value);
+}

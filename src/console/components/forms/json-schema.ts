@@ -1,0 +1,76 @@
+/** The schemas of forms: their properties, the control of each, and its label. */
+
+/** The part of JSON Schema that the config schemas of destinations use. */
+export interface JsonSchema {
+  type?: string;
+  title?: string;
+  description?: string;
+  properties?: Record<string, JsonSchema>;
+  required?: readonly string[];
+  items?: JsonSchema;
+  anyOf?: readonly JsonSchema[];
+  enum?: readonly unknown[];
+  const?: unknown;
+  default?: unknown;
+  writeOnly?: boolean;
+  minimum?: number;
+  maximum?: number;
+  maxLength?: number;
+  maxItems?: number;
+  contentMediaType?: string;
+  /** Whether most people set this optional property, so that a form does not fold it. */
+  "x-essential"?: boolean;
+}
+
+type ControlKind =
+  | "choice"
+  | "text"
+  | "code"
+  | "secret"
+  | "number"
+  | "checkbox"
+  | "list"
+  | "lines"
+  | "object"
+  | "json";
+
+/** Returns the kind of control for a value. Undefined for a schema without a type. */
+export function kindOf(schema: JsonSchema): ControlKind | undefined {
+  if (choicesOf(schema) !== undefined) return "choice";
+  switch (schema.type) {
+    case "string":
+      if (schema.contentMediaType !== undefined) return "code";
+      return schema.writeOnly ? "secret" : "text";
+    case "integer":
+    case "number":
+      return "number";
+    case "boolean":
+      return "checkbox";
+    case "object":
+      return schema.properties ? "object" : "json";
+    case "array":
+      if (schema.items?.type === "object" && schema.items.properties) return "list";
+      return schema.items?.type === "string" ? "lines" : "json";
+    default:
+      return schema.anyOf === undefined ? undefined : "json";
+  }
+}
+
+/** Returns the texts among which the user chooses. Undefined for other values. */
+export function choicesOf({ anyOf, enum: values }: JsonSchema): readonly string[] | undefined {
+  const choices = values ?? anyOf?.map((schema) => schema.const);
+  return choices?.every((choice) => typeof choice === "string") ? choices : undefined;
+}
+
+const acronyms: Record<string, string> = { url: "URL", id: "ID", ms: "(ms)", tls: "TLS", ca: "CA" };
+
+/** Makes a label from a property name: `webhookUrl` becomes “Webhook URL”. */
+export function labelOf(name: string): string {
+  const words = name
+    .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
+    .toLowerCase()
+    .split(/[\s_-]+/)
+    .map((word) => acronyms[word] ?? word)
+    .join(" ");
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}

@@ -1,0 +1,59 @@
+import { commonTexts } from "../../texts/common.ts";
+import { Button } from "../button.tsx";
+import { withCode } from "../inline-code.tsx";
+import { TextField } from "./fields.tsx";
+
+/**
+ * Field for a secret, which answers of the API do not show. It says whether the secret is set. A
+ * blank field keeps the stored secret. A button removes an optional one, as the value null.
+ */
+export function SecretField(props: {
+  label: string;
+  hint?: string | undefined;
+  error?: string | undefined;
+  optional?: boolean;
+  required: boolean;
+  /** Whether the server has stored the secret; undefined in a form that creates an item. */
+  isSet: boolean | undefined;
+  /** The typed secret; null when the stored secret is to be removed. */
+  value: string | null;
+  onChange: (value: string | null) => void;
+}) {
+  const { isSet, value, onChange, hint, ...field } = props;
+  const { label, optional } = field;
+  const isRemoved = value === null;
+  // A typed text, or a shown value that is no secret, is seen to be there.
+  const hasStatus = isSet === true || (isSet === false && !value);
+  return (
+    <div class="secret">
+      <TextField
+        {...field}
+        hint={
+          <>
+            {hasStatus && <b>{statusOf(isSet, isRemoved)}</b>}
+            {hasStatus && hint !== undefined && <br />}
+            {withCode(hint)}
+          </>
+        }
+        type="password"
+        autoComplete="new-password"
+        value={value ?? ""}
+        onInput={onChange}
+      />
+      {isSet && optional && (
+        <Button
+          compact
+          label={isRemoved ? commonTexts.keepNamed(label) : commonTexts.removeNamed(label)}
+          onClick={() => onChange(isRemoved ? "" : null)}
+        >
+          {isRemoved ? commonTexts.keep : commonTexts.remove}
+        </Button>
+      )}
+    </div>
+  );
+}
+
+function statusOf(isSet: boolean, isRemoved: boolean): string {
+  if (!isSet) return commonTexts.secretNotSet;
+  return isRemoved ? commonTexts.secretRemoved : commonTexts.secretSet;
+}

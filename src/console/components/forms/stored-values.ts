@@ -1,0 +1,54 @@
+type Values = Record<string, unknown>;
+
+/** The part of JSON Schema that says which values are secrets. */
+interface SecretSchema {
+  writeOnly?: boolean;
+  properties?: Record<string, SecretSchema>;
+  items?: SecretSchema;
+}
+
+/** Stands for a stored secret, which answers of the API do not show. */
+export const STORED_SECRET = Symbol();
+
+/** Whether a value has a part that answers of the API never show. */
+export function hasSecret({ writeOnly, properties = {}, items }: SecretSchema): boolean {
+  if (writeOnly || (items && hasSecret(items))) return true;
+  return Object.values(properties).some(hasSecret);
+}
+
+/**
+ * Returns a copy of the values that the API answered, with `STORED_SECRET` at each of the JSON
+ * pointers to stored secrets.
+ */
+export function storedValues(values: Values, secretsSet: readonly string[]): Values {
+  const stored = structuredClone(values);
+  for (const pointer of secretsSet) {
+    const keys = pointer.split("/").slice(1);
+    const last = keys.pop() ?? "";
+    const holder = keys.reduce<unknown>((it, key) => (it as Values | undefined)?.[key], stored);
+    if (holder !== undefined) (holder as Values)[last] = STORED_SECRET;
+  }
+  return stored;
+}
+
+/**
+ * Returns for each item of a list the stored item whose secrets it keeps: one whose other fields
+ * are equal. Each stored item is returned at most once.
+ */
+export function storedItemsOf(
+  items: readonly Values[],
+  stored: unknown,
+  schema: SecretSchema,
+): (Values | undefined)[] {
+  const left = Array.isArray(stored) ? [...(stored as Values[])] : [];
+  return items.map((item) => {
+    const index = left.findIndex((it) => identity(it, schema) === identity(item, schema));
+    return index < 0 ? undefined : left.splice(index, 1)[0];
+  });
+}
+
+/** Returns a text that is equal for items whose fields other than the secrets are equal. */
+function identity(item: Values, { properties = {} }: SecretSchema): string {
+  const others = Object.entries(item).filter(([key]) => !properties[key]?.writeOnly);
+  return JSON.stringify(others.sort(([one], [other]) => (one < other ? -1 : 1)));
+}

@@ -1,0 +1,83 @@
+import { useState } from "preact/hooks";
+import { SaveConflict, saveValues, type Values } from "../../data/save.ts";
+import { conflictTexts } from "../../texts/conflicts.ts";
+import { showToast } from "../toasts.ts";
+
+/**
+ * State of a form whose item others may change meanwhile. `save` sends the values with the header
+ * ETag of the state that the form shows. After a conflict, the next `save` sends the values that
+ * the user chose.
+ */
+export function useSave(item: {
+  base: Values;
+  tag: string | undefined;
+  send: (values: Values, tag: string | undefined) => Promise<unknown>;
+  valuesOf: (current: never) => Values;
+  labelOf: (key: string) => string;
+  isSecret?: (key: string) => boolean;
+}) {
+  const [conflict, setConflict] = useState<SaveConflict>();
+  const [takenFromOthers, setTaken] = useState<ReadonlySet<string>>(new Set());
+
+  /** Resolves with false when the user has to choose between values first. */
+  async function save(yours: Values): Promise<boolean> {
+    const { send, valuesOf, labelOf, isSecret } = item;
+    // Once the user has seen the values of others, these are what the next save starts from.
+    const seen = conflict && {
+      base: conflict.theirs,
+      tag: conflict.tag,
+      yours: chosenValues(item.base, yours, conflict, takenFromOthers),
+    };
+    try {
+      const others = await saveValues({
+        base: item.base,
+        tag: item.tag,
+        yours,
+        ...seen,
+        send,
+        valuesOf,
+        isSecret,
+      });
+      setConflict(undefined);
+      if (others.length > 0) showToast(conflictTexts.alsoChanged(others.map(labelOf)));
+      return true;
+    } catch (error) {
+      if (!(error instanceof SaveConflict)) throw error;
+      setTaken(new Set());
+      setConflict(error);
+      return false;
+    }
+  }
+
+  return {
+    save,
+    conflict: conflict && {
+      conflict,
+      labelOf: item.labelOf,
+      takenFromOthers,
+      onChoose(key: string, takesTheirs: boolean) {
+        const next = new Set(takenFromOthers);
+        if (takesTheirs) next.add(key);
+        else next.delete(key);
+        setTaken(next);
+      },
+    },
+  };
+}
+
+/** Returns the user's values, with those of others where the user has not changed or chose them. */
+function chosenValues(
+  base: Values,
+  yours: Values,
+  { theirs }: SaveConflict,
+  takenFromOthers: ReadonlySet<string>,
+): Values {
+  const keys = new Set([...Object.keys(yours), ...Object.keys(theirs)]);
+  const chosen: Values = {};
+  for (const key of keys) {
+    const isUnchanged = JSON.stringify(yours[key]) === JSON.stringify(base[key]);
+    const value = isUnchanged || takenFromOthers.has(key) ? theirs[key] : yours[key];
+    if (value !== undefined) chosen[key] = value;
+  }
+  return chosen;
+}

@@ -1,0 +1,15 @@
+import type { ComponentChildren } from "preact";
+
+/** Shows a text in which names of the API stand between backticks, with these names as code. */
+export function InlineCode({ text }: { text: string }) {
+  const parts = text.split("`");
+  // A backtick without its partner is not markup.
+  if (parts.length % 2 === 0) return <>{text}</>;
+  return (
+    <>{parts.map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part))}</>
+  );
+}
+
+/** Shows a text as `InlineCode` does. Other content stays what it is. */
+export const withCode = (content: ComponentChildren) =>
+  typeof content === "string" ? <InlineCode text={content} /> : content;

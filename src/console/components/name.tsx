@@ -1,0 +1,11 @@
+/**
+ * Name that a user gave, on at most two lines, with the whole name on hover. Its direction affects
+ * no text beside it.
+ */
+export function Name({ children: name }: { children: string | undefined }) {
+  return (
+    <bdi class="given" title={name}>
+      {name}
+    </bdi>
+  );
+}

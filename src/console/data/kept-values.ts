@@ -1,0 +1,47 @@
+import { useEffect, useState } from "preact/hooks";
+import type { Values } from "./save.ts";
+import { onSignOut, session } from "./session.ts";
+
+/** Values of a form, and the stored state that they change. */
+export interface EditedValues {
+  values: Values;
+  /** Values and header ETag of the item when the user began to edit. */
+  base: Values;
+  tag: string | undefined;
+}
+
+/**
+ * Values that were typed into forms and not saved, by workspace and form. They survive a change of
+ * the screen and the end of a session. They are kept in memory alone, since they may be secrets.
+ */
+const keptValues = new Map<string, EditedValues>();
+
+onSignOut.add(() => keptValues.clear());
+
+/**
+ * Component state for the values of a form. Values that the user has edited are still there when
+ * the form is shown again. Others follow the stored item.
+ */
+export function useKeptValues(name: string, stored: Omit<EditedValues, "values">) {
+  const key = [session.value?.workspace.id, name].join(" ");
+  const [edited, setEdited] = useState(() => keptValues.get(key));
+  const shown = edited ?? { ...stored, values: stored.base };
+  useEffect(() => {
+    setEdited(keptValues.get(key));
+  }, [key]);
+
+  return {
+    ...shown,
+    isEdited: edited !== undefined,
+    edit(values: Values) {
+      const { base, tag } = shown;
+      const next = { base, tag, values };
+      keptValues.set(key, next);
+      setEdited(next);
+    },
+    discard() {
+      keptValues.delete(key);
+      setEdited(undefined);
+    },
+  };
+}

@@ -1,0 +1,15 @@
+import type { AnswerOf } from "../../api/client.ts";
+import { client, missingPermission } from "./session.ts";
+
+/** An event of the last time, before user code and at its destinations. */
+export type RecentEvent = AnswerOf<"GET /v2/events/recent">["events"][number];
+
+/**
+ * Loads the latest events as the server received them, the newest first, at most `limit`. Empty when
+ * the user may not read events.
+ */
+export async function recentRealEvents(limit: number): Promise<unknown[]> {
+  if (missingPermission("events:read") !== undefined) return [];
+  const { events } = await client.call("GET /v2/events/recent", { query: { limit } });
+  return events.map(({ received }) => received).filter((event) => event !== undefined);
+}

@@ -1,0 +1,45 @@
+import { ClampedText } from "../components/clamped-text.tsx";
+import { Panel } from "../components/layout.tsx";
+import { type Column, Table } from "../components/table.tsx";
+import { Time } from "../components/time.tsx";
+import type { DeadLetter } from "../data/model.ts";
+import { formatDuration } from "../format.ts";
+import { commonTexts } from "../texts/common.ts";
+import { deadLetterTexts } from "../texts/dead-letters.ts";
+
+type FailedAttempt = NonNullable<DeadLetter["failedAttempts"]>[number];
+
+const columns: Column<FailedAttempt>[] = [
+  { title: deadLetterTexts.attemptedAt, kind: "narrow", cell: ({ at }) => <Time at={at} exact /> },
+  {
+    title: deadLetterTexts.duration,
+    kind: "number narrow",
+    cell: ({ durationMs }) => formatDuration(durationMs / 1_000),
+  },
+  {
+    title: deadLetterTexts.httpStatus,
+    kind: "number narrow",
+    cell: ({ status }) => status ?? commonTexts.noFigure,
+  },
+  { title: commonTexts.reason, cell: ({ reason }) => <ClampedText text={reason} /> },
+];
+
+/** Lists the first and the last attempts to deliver an event, with their times and reasons. */
+export function AttemptList({ letter }: { letter: DeadLetter }) {
+  const { attempts, failedAttempts = [] } = letter;
+  if (failedAttempts.length === 0) return null;
+  return (
+    <Panel title={deadLetterTexts.attempts} flush>
+      <Table
+        label={deadLetterTexts.attempts}
+        columns={columns}
+        rows={failedAttempts}
+        keyOf={({ at, reason }) => at + reason}
+        empty={null}
+      />
+      {attempts > failedAttempts.length && (
+        <p class="inside hint">{deadLetterTexts.attemptsShown(failedAttempts.length, attempts)}</p>
+      )}
+    </Panel>
+  );
+}

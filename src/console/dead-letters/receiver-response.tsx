@@ -1,0 +1,24 @@
+import { CodeBlock } from "../components/code-block.tsx";
+import { FactList } from "../components/layout.tsx";
+import type { ReceiverResponse } from "../data/model.ts";
+import { deadLetterTexts } from "../texts/dead-letters.ts";
+
+/** Shows what a receiver answered to a failed delivery: status or error code, headers and body. */
+export function ResponseDetails({ response }: { response: ReceiverResponse }) {
+  const { status, code, headers = {}, body, isCut, isSample } = response;
+  const facts: [string, string][] = Object.entries(headers);
+  if (code !== undefined) facts.unshift([deadLetterTexts.errorCode, code]);
+  if (status !== undefined) facts.unshift([deadLetterTexts.httpStatus, String(status)]);
+  return (
+    <>
+      {isSample && <p class="notice">{deadLetterTexts.responseIsSample}</p>}
+      {facts.length > 0 && <FactList facts={facts} />}
+      {body ? (
+        <CodeBlock text={body} name={deadLetterTexts.responseNoun} wrap />
+      ) : (
+        <p class="hint">{deadLetterTexts.emptyResponse}</p>
+      )}
+      {isCut && <p class="hint">{deadLetterTexts.responseIsCut}</p>}
+    </>
+  );
+}

@@ -1,0 +1,58 @@
+import { type JsonSchema, labelOf } from "../components/forms/json-schema.ts";
+import type { Destination } from "../data/model.ts";
+import { destinationTexts } from "../texts/destinations.ts";
+
+type Values = Record<string, unknown>;
+
+/** Stands in answers of the API for the secret part of a text, such as a URL. */
+const MASK = "***";
+
+/**
+ * Returns the settings of a destination for a copy of it, without secrets. `secrets` has JSON
+ * pointers to those that the copy lacks: the hidden values, and texts with hidden parts.
+ */
+export function copiedSettings({ config, secretsSet }: Pick<Destination, "config" | "secretsSet">) {
+  const copy = structuredClone(config);
+  const secrets = [...new Set([...secretsSet, ...maskedTexts(copy)])];
+  for (const pointer of secrets) {
+    const { holder, key } = holderOf(copy, pointer);
+    if (holder !== undefined) delete holder[key];
+  }
+  return { config: copy, secrets };
+}
+
+/** Whether the form has no value for a secret. A list item that was removed misses nothing. */
+export function isMissing(config: Values, pointer: string): boolean {
+  const { holder, key } = holderOf(config, pointer);
+  if (holder === undefined) return false;
+  return holder[key] === undefined || holder[key] === "" || holder[key] === null;
+}
+
+/** Names a secret by the labels of its fields, such as “Headers: X-Api-Key”. */
+export function secretLabel(schema: JsonSchema, config: Values, pointer: string): string {
+  const [key = "", inner = "", last] = pointer.split("/").slice(1);
+  const property = schema.properties?.[key];
+  const label = property?.title ?? labelOf(key);
+  if (inner === "") return label;
+  if (last === undefined) return destinationTexts.secretOf(label, labelOf(inner));
+  const { from } = (config[key] as Values[])[Number(inner)] ?? {};
+  return destinationTexts.secretOf(label, typeof from === "string" ? from : labelOf(last));
+}
+
+/** Returns the object with the value at a JSON pointer, and the value's key in it. */
+function holderOf(config: Values, pointer: string): { holder: Values | undefined; key: string } {
+  const keys = pointer.split("/").slice(1);
+  const key = keys.pop() ?? "";
+  const holder = keys.reduce<Values | undefined>(
+    (it, at) => it?.[at] as Values | undefined,
+    config,
+  );
+  return { holder, key };
+}
+
+/** Returns JSON pointers to the texts in which the API hides a part. */
+function maskedTexts(value: unknown, path = ""): string[] {
+  if (typeof value === "string") return value.includes(MASK) ? [path] : [];
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) => maskedTexts(inner, `${path}/${key}`));
+}

@@ -1,0 +1,104 @@
+import { Button } from "../components/button.tsx";
+import { ClampedText } from "../components/clamped-text.tsx";
+import { Icon } from "../components/icon.tsx";
+import { Time } from "../components/time.tsx";
+import type { DestinationRow, ReceiverResponse } from "../data/model.ts";
+import { ResponseDetails } from "../dead-letters/receiver-response.tsx";
+import { hrefTo } from "../router.ts";
+import { deadLetterTexts } from "../texts/dead-letters.ts";
+import { destinationTexts } from "../texts/destinations.ts";
+import { DestinationStateBadge } from "./destination-state.tsx";
+
+const troubled = new Set<DestinationRow["state"]>(["down", "failing", "suspended"]);
+
+/**
+ * Panel that says first what is wrong with a destination and what to do: the reason, what the
+ * receiver answered, since when and how many events failed; advice, and links to the settings, to a
+ * test and to a replay. Nothing is shown for a destination without failure.
+ */
+export function Trouble(props: {
+  state: DestinationRow;
+  /** Answer of the receiver to the latest failed delivery. */
+  response: ReceiverResponse | undefined;
+  onTest: () => void;
+}) {
+  const { state, response, onTest } = props;
+  const { id, deadLetters, lastError, transformationId } = state;
+  const isTroubled = troubled.has(state.state);
+  if (!isTroubled && deadLetters === 0) return null;
+  return (
+    <section
+      class={isTroubled ? "error trouble" : "notice trouble"}
+      aria-label={destinationTexts.trouble}
+    >
+      <div class="row">
+        <span class={isTroubled ? "bad" : "warn"}>
+          <Icon name="alert" />
+        </span>
+        <DestinationStateBadge state={state.state} isRejecting={state.rejecting} />
+        {lastError && (
+          <span class="quiet small">
+            {isTroubled && state.since
+              ? destinationTexts.noSuccessSince(<Time at={state.since} />)
+              : destinationTexts.lastFailed(<Time at={lastError.at} />)}
+          </span>
+        )}
+      </div>
+      {lastError && (
+        <p class="cause">
+          <ClampedText text={destinationTexts.cause(lastError.reason, firstLine(response?.body))} />
+        </p>
+      )}
+      <p class="advice">{adviceFor(state, response)}</p>
+      {response && (
+        <details>
+          <summary>{deadLetterTexts.latestResponse}</summary>
+          <div class="stack close">
+            <ResponseDetails response={response} />
+          </div>
+        </details>
+      )}
+      {deadLetters > 0 && <p>{destinationTexts.failedEvents(deadLetters)}</p>}
+      <div class="row">
+        {state.state === "suspended" && transformationId !== undefined ? (
+          <a class="button" href={hrefTo("transformations", transformationId)}>
+            {destinationTexts.openTransformation}
+          </a>
+        ) : (
+          <a class="button" href={hrefTo("destinations", id, { tab: "settings" })}>
+            {destinationTexts.editSettings}
+          </a>
+        )}
+        <Button needs="workspace:admin" onClick={onTest}>
+          {destinationTexts.test}
+        </Button>
+        {deadLetters > 0 && (
+          <a class="button" href={hrefTo("dead-letters", { destinationId: id, all: "1" })}>
+            {destinationTexts.reviewAndReplay(deadLetters)}
+          </a>
+        )}
+      </div>
+    </section>
+  );
+}
+
+/** Returns the first line of a response's body that is not blank. */
+function firstLine(body = ""): string | undefined {
+  return body
+    .split("\n")
+    .map((line) => line.trim())
+    .find((line) => line !== "");
+}
+
+/** Says what to do about a failure, by the HTTP status that the receiver answered. */
+function adviceFor({ state }: DestinationRow, response: ReceiverResponse | undefined): string {
+  const { advice } = destinationTexts;
+  if (state === "suspended") return advice.suspended;
+  const status = response?.status;
+  if (status === undefined) return response === undefined ? advice.unreachable : advice.other;
+  if (status >= 500) return advice.receiverFails;
+  if (status === 401 || status === 403) return advice.credentials;
+  if (status === 404 || status === 405 || status === 410) return advice.address;
+  if (status === 408 || status === 429) return advice.busy;
+  return status >= 400 ? advice.content : advice.other;
+}

@@ -1,0 +1,61 @@
+import { Chunk } from "@codemirror/merge";
+import { Text } from "@codemirror/state";
+
+/**
+ * Merges two texts that were made from one. Lines that only one side has changed get that side's
+ * text. Where both have changed the same or adjacent lines to different texts, the user's text is
+ * taken, and `overlaps` counts the place.
+ */
+export function mergeTexts(
+  base: string,
+  yours: string,
+  theirs: string,
+): { text: string; overlaps: number } {
+  // With a line break at the end, every chunk ends inside its text.
+  const [original, own, other] = [base, yours, theirs].map((text) => `${text}\n`) as [
+    string,
+    string,
+    string,
+  ];
+  const ownChunks = chunksOf(original, own);
+  const otherChunks = chunksOf(original, other);
+  let [text, at, overlaps] = ["", 0, 0];
+  while (ownChunks.length > 0 || otherChunks.length > 0) {
+    const from = Math.min(ownChunks[0]?.fromA ?? Infinity, otherChunks[0]?.fromA ?? Infinity);
+    const [ownPart, otherPart]: Chunk[][] = [[], []];
+    let to = from;
+    for (let grew = true; grew; ) {
+      grew = false;
+      for (const [chunks, part] of [
+        [ownChunks, ownPart!],
+        [otherChunks, otherPart!],
+      ] as const) {
+        const [next] = chunks;
+        if (next === undefined || next.fromA > to) continue;
+        part.push(chunks.shift()!);
+        to = Math.max(to, next.toA);
+        grew = true;
+      }
+    }
+    const ownText = regionOf(own, ownPart!, from, to);
+    const otherText = regionOf(other, otherPart!, from, to);
+    text += original.slice(at, from) + (ownText ?? otherText ?? "");
+    if (ownText !== undefined && otherText !== undefined && ownText !== otherText) overlaps++;
+    at = to;
+  }
+  return { text: (text + original.slice(at)).slice(0, -1), overlaps };
+}
+
+function chunksOf(a: string, b: string): Chunk[] {
+  return [...Chunk.build(Text.of(a.split("\n")), Text.of(b.split("\n")))];
+}
+
+/**
+ * Returns the text of one side for a region of the original. Undefined when the side has not
+ * changed the region.
+ */
+function regionOf(side: string, chunks: Chunk[], from: number, to: number): string | undefined {
+  const [first, last] = [chunks[0], chunks.at(-1)];
+  if (first === undefined || last === undefined) return undefined;
+  return side.slice(first.fromB - (first.fromA - from), last.toB + (to - last.toA));
+}

@@ -1,0 +1,28 @@
+import type { AnswerOf } from "../../api/client.ts";
+
+export type Metrics = AnswerOf<"GET /v2/metrics">;
+type Column =
+  | ("received" | "delivered" | "dropped" | "failed" | "retried" | "repeated")
+  | ("p50Ms" | "p99Ms" | "lagSeconds");
+
+/** Share of a point for which figures must have been recorded. A point with less is a gap. */
+const RECORDED_SHARE_MIN = 0.1;
+
+/** Start times of the points, in seconds since the epoch. */
+export function pointTimes({ from, stepSeconds, recordedSeconds }: Metrics): number[] {
+  const first = Date.parse(from) / 1_000;
+  return recordedSeconds.map((_, index) => first + index * stepSeconds);
+}
+
+/**
+ * Events per minute of each point, over the time that was recorded: the last point is still under
+ * way, and a restart may have cut another. Null for a gap.
+ */
+export function perMinute(metrics: Metrics, column: Column): (number | null)[] {
+  const { recordedSeconds, stepSeconds } = metrics;
+  return metrics[column].map((count, index) => {
+    const seconds = recordedSeconds[index] ?? 0;
+    if (count === null || seconds < RECORDED_SHARE_MIN * stepSeconds) return null;
+    return (60 * count) / seconds;
+  });
+}

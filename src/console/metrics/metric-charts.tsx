@@ -1,0 +1,107 @@
+import { useMemo, useState } from "preact/hooks";
+import { Chart } from "../components/chart.tsx";
+import { ErrorNotice } from "../components/error-notice.tsx";
+import { Panel } from "../components/layout.tsx";
+import { client } from "../data/session.ts";
+import { useResource } from "../data/use-resource.ts";
+import { formatCompact, formatDuration } from "../format.ts";
+import { commonTexts } from "../texts/common.ts";
+import { metricTexts } from "../texts/metrics.ts";
+import { type Metrics, perMinute, pointTimes } from "./chart-values.ts";
+
+type MetricsKind = "workspace" | "source" | "transformation" | "destination";
+
+const ranges = [
+  { name: "1h", text: metricTexts.lastHour, hours: 1, pollMs: 5_000 },
+  { name: "24h", text: metricTexts.lastDay, hours: 24, pollMs: 30_000 },
+  { name: "7d", text: metricTexts.lastWeek, hours: 168, pollMs: 60_000 },
+  { name: "30d", text: metricTexts.lastMonth, hours: 720, pollMs: 60_000 },
+];
+
+/** Charts of one thing's figures over a range that the user selects. */
+export function MetricCharts({ kind, id }: { kind: MetricsKind; id?: string }) {
+  const [selected, select] = useState("1h");
+  const range = ranges.find(({ name }) => name === selected) ?? ranges[0]!;
+  const { value, error, reload } = useResource(
+    () => {
+      const from = new Date(Date.now() - range.hours * 3_600_000).toISOString();
+      return client.call("GET /v2/metrics", { query: { kind, from, ...(id && { id }) } });
+    },
+    [kind, id, range.name],
+    range.pollMs,
+  );
+  const missing = value?.missingNodes ?? [];
+  return (
+    <div class="stack">
+      <div class="row">
+        <select
+          aria-label={metricTexts.range}
+          value={selected}
+          onChange={({ currentTarget }) => select(currentTarget.value)}
+        >
+          {ranges.map(({ name, text }) => (
+            <option key={name} value={name}>
+              {text}
+            </option>
+          ))}
+        </select>
+        {value && <span class="quiet">{metricTexts.pointsExplained(value.stepSeconds)}</span>}
+      </div>
+      <ErrorNotice error={error} retry={reload} />
+      {missing.length > 0 && <p class="notice">{metricTexts.incomplete(missing)}</p>}
+      <Charts kind={kind} metrics={value} />
+    </div>
+  );
+}
+
+function Charts({ kind, metrics }: { kind: MetricsKind; metrics: Metrics | undefined }) {
+  const { times, charts } = useMemo(() => {
+    return { times: metrics && pointTimes(metrics), charts: chartsOf(kind, metrics) };
+  }, [kind, metrics]);
+  return (
+    <div class="columns even">
+      {charts.map(({ title, series, format }) => (
+        <Panel key={title} title={title}>
+          <Chart label={title} times={times} series={series} format={format} />
+        </Panel>
+      ))}
+    </div>
+  );
+}
+
+/** Returns the charts of a kind, without values while they are loading. */
+function chartsOf(kind: MetricsKind, metrics: Metrics | undefined) {
+  const rate = (column: Parameters<typeof perMinute>[1]) =>
+    metrics === undefined ? [] : perMinute(metrics, column);
+  const line = (label: string, colour: string, values: (number | null)[]) => {
+    return { label, colour, values };
+  };
+  const passed = kind === "transformation" ? metricTexts.passed : commonTexts.delivered;
+  const counts = {
+    title: metricTexts.eventsPerMinute,
+    series: [
+      line(commonTexts.received, "--accent", rate("received")),
+      line(passed, "--good", rate("delivered")),
+      line(commonTexts.dropped, "--quiet", rate("dropped")),
+      line(commonTexts.failed, "--bad", rate("failed")),
+      ...(kind === "source" ? [line(metricTexts.repeated, "--warn", rate("repeated"))] : []),
+      ...(kind === "destination" ? [line(metricTexts.retried, "--warn", rate("retried"))] : []),
+    ],
+    format: (value: number) => formatCompact(Math.round(value * 10) / 10),
+  };
+  const latency = {
+    title: kind === "destination" ? metricTexts.deliveryLatency : metricTexts.batchTime,
+    series: [
+      line(metricTexts.median, "--accent", metrics?.p50Ms ?? []),
+      line(metricTexts.p99, "--quiet", metrics?.p99Ms ?? []),
+    ],
+    format: (value: number) => formatDuration(value / 1_000),
+  };
+  const lag = {
+    title: metricTexts.oldestPending,
+    series: [line(metricTexts.oldest, "--warn", metrics?.lagSeconds ?? [])],
+    format: (value: number) => (value === 0 ? "0 s" : formatDuration(value)),
+  };
+  if (kind === "transformation") return [counts, latency];
+  return kind === "destination" ? [counts, latency, lag] : [counts, lag];
+}

@@ -1,0 +1,48 @@
+/** How an event differs from the event that was received. */
+export interface EventChanges {
+  /** Numbers of the lines, from 0 on, that are new or other in the indented JSON of the event. */
+  lines: ReadonlySet<number>;
+  /** Paths of fields that the event no longer has, such as `context.ip`. */
+  removed: readonly string[];
+}
+
+/** Compares an event with the one that was received, by the lines of `JSON.stringify(…, null, 2)`. */
+export function changesOf(received: unknown, event: unknown): EventChanges {
+  const lines = new Set<number>();
+  const removed: string[] = [];
+
+  /** Compares the value that begins in `line`. Returns the line after it. */
+  function compare(before: unknown, after: unknown, line: number, path: string): number {
+    const members = membersOf(after);
+    const known = membersOf(before);
+    if (members === undefined || known === undefined || isList(before) !== isList(after)) {
+      const end = line + lineCount(after);
+      if (JSON.stringify(before) !== JSON.stringify(after)) {
+        for (let changed = line; changed < end; changed++) lines.add(changed);
+      }
+      return end;
+    }
+    const own = new Map(members);
+    for (const [key] of known) if (!own.has(key)) removed.push(path + key);
+    if (members.length === 0) return line + 1;
+    const values = new Map(known);
+    let next = line + 1;
+    for (const [key, value] of members) {
+      next = compare(values.get(key), value, next, `${path}${key}.`);
+    }
+    return next + 1;
+  }
+
+  compare(received, event, 0, "");
+  return { lines, removed };
+}
+
+const isList = (value: unknown) => Array.isArray(value);
+
+function membersOf(value: unknown): [key: string, value: unknown][] | undefined {
+  return typeof value === "object" && value !== null ? Object.entries(value) : undefined;
+}
+
+function lineCount(value: unknown): number {
+  return JSON.stringify(value, null, 2)?.split("\n").length ?? 1;
+}

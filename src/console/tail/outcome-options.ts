@@ -1,0 +1,12 @@
+import { commonTexts } from "../texts/common.ts";
+import { tailTexts } from "../texts/tail.ts";
+
+/** Outcomes by which the events of a table can be filtered. */
+export const outcomeOptions = [
+  { value: "delivered", text: commonTexts.delivered },
+  { value: "dropped", text: commonTexts.droppedByTransformation },
+  { value: "dead-letter", text: commonTexts.deadLetters },
+  { value: "in-flight", text: tailTexts.outcomeNames["in-flight"] },
+  { value: "repeated", text: tailTexts.outcomeNames.repeated },
+  { value: "not-connected", text: tailTexts.outcomeNames["not-connected"] },
+] as const;

@@ -1,0 +1,114 @@
+import { useRef, useState } from "preact/hooks";
+import { Button } from "../components/button.tsx";
+import { ErrorNotice } from "../components/error-notice.tsx";
+import { FilterSelect } from "../components/filter-select.tsx";
+import { EmptyState, Panel, Skeleton } from "../components/layout.tsx";
+import { client, missingPermission } from "../data/session.ts";
+import { useNames } from "../data/use-names.ts";
+import { useResource } from "../data/use-resource.ts";
+import { hrefTo } from "../router.ts";
+import { commonTexts } from "../texts/common.ts";
+import { tailTexts } from "../texts/tail.ts";
+import { tailEventOf } from "./event-buffer.ts";
+import { EventDialog } from "./event-dialog.tsx";
+import { outcomeOptions } from "./outcome-options.ts";
+import { noHolds, TailTable } from "./tail-table.tsx";
+
+const POLL_MS = 10_000;
+/** Number of rows until the user asks for all. */
+const ROWS_FIRST = 5;
+
+type Outcome = (typeof outcomeOptions)[number]["value"];
+
+/**
+ * Panel with the latest events of a source or a destination, and what became of them. Its rows stand
+ * still under the pointer. Nothing is shown without the permission to read events.
+ */
+export function RecentEvents({ of }: { of: { sourceId: string } | { destinationId: string } }) {
+  if (missingPermission("events:read") !== undefined) return null;
+  return <RecentEventsPanel key={JSON.stringify(of)} of={of} />;
+}
+
+function RecentEventsPanel({ of }: { of: { sourceId: string } | { destinationId: string } }) {
+  const names = useNames();
+  const [outcome, setOutcome] = useState<Outcome | "">("");
+  const [isWhole, setWhole] = useState(false);
+  const [openId, setOpenId] = useState<string>();
+  const [holds, setHolds] = useState(noHolds);
+  const { value, error, reload } = useResource(
+    async () => {
+      const query = { ...of, ...(outcome && { outcome }) };
+      const { events, missingNodes } = await client.call("GET /v2/events/recent", { query });
+      return { events: events.map(tailEventOf), missingNodes, outcome };
+    },
+    [of, outcome],
+    POLL_MS,
+  );
+  const held = useRef(value);
+  const isHeld = openId !== undefined || holds.pointer || holds.focus;
+  if (!isHeld || held.current?.outcome !== outcome) held.current = value;
+  const { events, missingNodes = [] } = held.current ?? {};
+  const openEvent = events?.find(({ messageId }) => messageId === openId);
+  return (
+    <Panel
+      title={tailTexts.recentEvents}
+      flush
+      actions={
+        <>
+          <FilterSelect
+            label={tailTexts.outcome}
+            all={tailTexts.allOutcomes}
+            value={outcome}
+            options={outcomeOptions}
+            onChange={(chosen) => setOutcome(chosen as Outcome | "")}
+          />
+          <a href={hrefTo("events", of)}>{commonTexts.liveTail}</a>
+        </>
+      }
+    >
+      <ErrorNotice error={error} retry={reload} />
+      {missingNodes.length > 0 && <p class="notice">{tailTexts.missingNodes(missingNodes)}</p>}
+      {events === undefined ? (
+        error === undefined && <Skeleton />
+      ) : events.length === 0 ? (
+        <NoRecentEvents isFiltered={outcome !== ""} />
+      ) : (
+        <TailTable
+          label={tailTexts.recentEvents}
+          events={isWhole ? events : events.slice(0, ROWS_FIRST)}
+          names={names}
+          open={setOpenId}
+          of={"sourceId" in of ? "source" : "destination"}
+          hold={(change) => setHolds((before) => ({ ...before, ...change }))}
+        />
+      )}
+      {!isWhole && events !== undefined && events.length > ROWS_FIRST && (
+        <p class="pages">
+          <Button compact onClick={() => setWhole(true)}>
+            {tailTexts.showAll(events.length)}
+          </Button>
+        </p>
+      )}
+      {openEvent && (
+        <EventDialog event={openEvent} names={names} onClose={() => setOpenId(undefined)} />
+      )}
+    </Panel>
+  );
+}
+
+function NoRecentEvents({ isFiltered }: { isFiltered: boolean }) {
+  if (isFiltered) return <p class="inside quiet">{tailTexts.noRecentMatches}</p>;
+  return (
+    <EmptyState
+      icon="tail"
+      title={tailTexts.noRecentEvents}
+      action={
+        <a class="button" href={hrefTo("search")}>
+          {commonTexts.eventSearch}
+        </a>
+      }
+    >
+      {tailTexts.noRecentEventsHint}
+    </EmptyState>
+  );
+}

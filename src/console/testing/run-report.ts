@@ -1,0 +1,116 @@
+import type { AnswerOf } from "../../api/client.ts";
+import { type CodeKindInfo, libraries, type Revision } from "../code-kinds/code-kind.ts";
+import { client } from "../data/session.ts";
+import type { Annotation } from "../editor/annotations.ts";
+import { codeTexts } from "../texts/code.ts";
+import { commonTexts } from "../texts/common.ts";
+import type { TestCase } from "./use-test-cases.ts";
+
+export type TestRunReport = AnswerOf<"POST /v2/run">;
+export type EventResult = TestRunReport["results"][number];
+type Events = Record<string, unknown>[];
+
+interface TestRun {
+  kind: CodeKindInfo;
+  newest: Revision;
+  /** Code that the user edits. */
+  code: string;
+  /**
+   * Code of a transformation that calls the edited library, to test it. A run of a transformation
+   * does not use this code.
+   */
+  trial: string;
+  events: Events;
+  testCases: readonly TestCase[];
+}
+
+export function runCode({
+  kind,
+  newest,
+  code,
+  trial,
+  events,
+  testCases,
+}: TestRun): Promise<TestRunReport> {
+  const { name, language } = newest;
+  const body =
+    kind === libraries
+      ? { language, libraries: [{ name, code }], name: "try", code: trial, events }
+      : { language, name, code, events, testSuite: testCases.map(toSuite) };
+  return client.call("POST /v2/run", { body });
+}
+
+const toSuite = ({ id, name, input, expectedOutput }: TestCase) => ({
+  id,
+  name,
+  input,
+  ...(expectedOutput && { expectedOutput }),
+});
+
+/**
+ * Parses the text of the test events: one event object, or an array of them. An empty text is an
+ * empty array. Throws when the text is anything else.
+ */
+export function parseEvents(text: string): Events {
+  if (text.trim() === "") return [];
+  const value: unknown = JSON.parse(text);
+  const list = Array.isArray(value) ? value : [value];
+  for (const [index, event] of list.entries()) {
+    if (typeof event !== "object" || event === null || Array.isArray(event)) {
+      const actual =
+        event === null ? "null" : Array.isArray(event) ? codeTexts.anArray : typeof event;
+      throw new Error(codeTexts.expectedObject(index + 1, actual));
+    }
+  }
+  return list;
+}
+
+/**
+ * Returns errors and log lines of a run, as annotations of the code of the library `library`.
+ * Without `library`, returns those of the transformation itself.
+ */
+export function annotationsOf(report: TestRunReport | undefined, library?: string): Annotation[] {
+  if (report === undefined) return [];
+  const errors = [report.error, ...report.results.map(({ error }) => error)];
+  const isHere = (it: { library?: string }) => it.library === library;
+  return [
+    ...errors
+      .filter((error) => error !== undefined)
+      .filter(isHere)
+      .map(({ message, line = 1, column }) => {
+        return { kind: "error" as const, text: firstLine(message), line, column };
+      }),
+    ...report.logs.filter(isHere).flatMap(({ text, line }) => {
+      return line === undefined ? [] : [{ kind: "log" as const, text: withoutPrefix(text), line }];
+    }),
+  ];
+}
+
+const firstLine = (message: string) => message.split("\n", 1)[0] ?? "";
+/** Removes the prefix `Log: `, with which the sandbox marks log lines. */
+export const withoutPrefix = (text: string) => text.replace(/^Log: ?/, "");
+
+/** Returns text and colour of the badge that shows the result for one event. */
+export function outcomeOf({ outputs, error }: EventResult) {
+  if (error !== undefined) return { text: commonTexts.failed, tone: "bad" as const };
+  const [first, ...more] = outputs ?? [];
+  if (first === undefined) return { text: commonTexts.dropped, tone: "warn" as const };
+  return {
+    text: more.length > 0 ? codeTexts.outputs(more.length + 1) : codeTexts.passed,
+    tone: "good" as const,
+  };
+}
+
+export const isFailed = ({ error, results, testSuites = [] }: TestRunReport) =>
+  error !== undefined ||
+  results.some((it) => it.error !== undefined) ||
+  testSuites.some(({ status }) => status !== "pass");
+
+/**
+ * Returns a warning when the code drops every test event, else undefined. The server gives a
+ * similar warning on publishing.
+ */
+export function warningOf({ results }: TestRunReport): string | undefined {
+  const isDropped = results.length > 0 && results.every(({ outputs }) => outputs?.length === 0);
+  return isDropped ? codeTexts.allDropped : undefined;
+}

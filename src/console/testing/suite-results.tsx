@@ -1,0 +1,98 @@
+import { useState } from "preact/hooks";
+import { CodeBlock } from "../components/code-block.tsx";
+import { Badge } from "../components/layout.tsx";
+import { Name } from "../components/name.tsx";
+import { Diff } from "../editor/diff.tsx";
+import { testCaseTexts } from "../texts/test-cases.ts";
+import type { TestRunReport } from "./run-report.ts";
+
+export type SuiteResult = NonNullable<TestRunReport["testSuites"]>[number];
+
+/** Returns text and colour of the badge that shows the result of a test case. */
+export function suiteBadge(result: SuiteResult | undefined) {
+  switch (result?.status) {
+    case "pass":
+      return { text: testCaseTexts.passed, tone: "good" as const };
+    case "fail":
+      return { text: testCaseTexts.failed, tone: "bad" as const };
+    case "error":
+      return { text: testCaseTexts.error, tone: "bad" as const };
+    default:
+      return { text: testCaseTexts.notRun };
+  }
+}
+
+/** Shows the results of test cases: the first one that failed is open, with its differences. */
+export function SuiteResults({ results }: { results: readonly SuiteResult[] }) {
+  const [chosen, setChosen] = useState<string>();
+  const failed = results.find(({ status }) => status !== "pass");
+  const selected = results.find(({ id }) => id === chosen) ?? failed ?? results[0];
+  const passed = results.filter(({ status }) => status === "pass").length;
+  return (
+    <section class="stack close" aria-label={testCaseTexts.testCases}>
+      <h3>{testCaseTexts.summary(passed, results.length)}</h3>
+      <ol class="events">
+        {results.map((result) => {
+          const { text, tone } = suiteBadge(result);
+          return (
+            <li key={result.id}>
+              <button
+                type="button"
+                aria-pressed={result === selected}
+                onClick={() => setChosen(result.id)}
+              >
+                <span class="cut">
+                  <Name>{result.name}</Name>
+                </span>
+                <Badge {...(tone && { tone })}>{text}</Badge>
+              </button>
+            </li>
+          );
+        })}
+      </ol>
+      {selected && <SuiteDetails key={selected.id} result={selected} />}
+    </section>
+  );
+}
+
+function SuiteDetails({ result }: { result: SuiteResult }) {
+  const { status, errors, actualOutput, expectedOutput } = result;
+  if (status === "error") {
+    return (
+      <>
+        {errors.map(({ message, eventIndex }) => (
+          <div key={eventIndex} class="error" role="alert">
+            <pre>{message}</pre>
+          </div>
+        ))}
+      </>
+    );
+  }
+  if (expectedOutput === undefined) {
+    return <CodeBlock text={pretty(actualOutput)} name={testCaseTexts.actualSide} />;
+  }
+  if (status === "pass") return <p class="quiet">{testCaseTexts.asExpected}</p>;
+  return (
+    <Diff
+      before={{ label: testCaseTexts.expectedSide, text: pretty(expectedOutput) }}
+      after={{ label: testCaseTexts.actualSide, text: pretty(actualOutput) }}
+      language="json"
+    />
+  );
+}
+
+const pretty = (value: unknown) => JSON.stringify(sortKeys(value), null, 2);
+
+/**
+ * Sorts the keys of objects, so that the comparison of two events shows no difference for a key in
+ * another place.
+ */
+export function sortKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sortKeys);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .sort(([one], [other]) => (one < other ? -1 : 1))
+      .map(([key, item]) => [key, sortKeys(item)]),
+  );
+}

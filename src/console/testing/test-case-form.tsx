@@ -1,0 +1,117 @@
+import { useState } from "preact/hooks";
+import { Button } from "../components/button.tsx";
+import { Dialog } from "../components/dialog.tsx";
+import { errorMessage } from "../components/error-notice.tsx";
+import { TextField } from "../components/forms/fields.tsx";
+import { Form } from "../components/forms/form.tsx";
+import { CodeEditor } from "../editor/code-editor.tsx";
+import { commonTexts } from "../texts/common.ts";
+import { testCaseTexts } from "../texts/test-cases.ts";
+import { parseEvents } from "./run-report.ts";
+import type { TestCase, TestCaseInput } from "./use-test-cases.ts";
+
+type JsonObject = Record<string, unknown>;
+
+/** Dialog in which the user writes a test case. */
+export function TestCaseForm(props: {
+  /** Test case to change, or the content with which a new one begins. */
+  testCase: Partial<TestCase>;
+  /** Runs the code in the editor on events. Rejects when an event fails. */
+  outputsOf: (input: JsonObject[]) => Promise<unknown[]>;
+  onSave: (input: TestCaseInput) => Promise<unknown>;
+  onClose: () => void;
+}) {
+  const { testCase, outputsOf, onSave, onClose } = props;
+  const [name, setName] = useState(testCase.name ?? "");
+  const [input, setInput] = useState(() => eventsText(testCase.input ?? []));
+  const [expected, setExpected] = useState(() => jsonText(testCase.expectedOutput));
+  const [error, setError] = useState<string>();
+
+  /** Calls `use` with the parsed input, and shows the error when the text is no valid input. */
+  async function withInput(use: (events: JsonObject[]) => Promise<unknown>) {
+    try {
+      setError(undefined);
+      const events = parseEvents(input);
+      if (events.length === 0) throw new Error(testCaseTexts.noInput);
+      await use(events);
+    } catch (thrown) {
+      setError(errorMessage(thrown));
+    }
+  }
+
+  return (
+    <Dialog
+      title={testCase.id ? testCaseTexts.editTitle : testCaseTexts.addTitle}
+      onClose={onClose}
+      broad
+    >
+      <Form
+        action={testCaseTexts.save}
+        needs="transformations:edit"
+        onCancel={onClose}
+        onSubmit={() =>
+          withInput(async (events) => {
+            const expectedOutput = parseOutputs(expected);
+            await onSave({ name, input: events, ...(expectedOutput && { expectedOutput }) });
+          })
+        }
+      >
+        <TextField label={commonTexts.name} value={name} onInput={setName} required autoFocus />
+        <div class="columns even">
+          <section class="stack close" aria-label={testCaseTexts.input}>
+            <h3>{testCaseTexts.input}</h3>
+            <CodeEditor
+              label={testCaseTexts.inputEvents}
+              language="json"
+              value={input}
+              onChange={setInput}
+            />
+            <p class="quiet small">{testCaseTexts.inputHint}</p>
+          </section>
+          <section class="stack close" aria-label={testCaseTexts.expectedSide}>
+            <h3 class="row">
+              {testCaseTexts.expectedSide}
+              <Button
+                compact
+                kind="plain"
+                needs="transformations:edit"
+                onClick={() =>
+                  withInput(async (events) => setExpected(jsonText(await outputsOf(events))))
+                }
+              >
+                {testCaseTexts.fillFromRun}
+              </Button>
+            </h3>
+            <CodeEditor
+              label={testCaseTexts.expectedOutput}
+              language="json"
+              value={expected}
+              onChange={setExpected}
+            />
+            <p class="quiet small">{testCaseTexts.expectedHint}</p>
+          </section>
+        </div>
+        {error && (
+          <p class="wrong bad" role="alert">
+            {error}
+          </p>
+        )}
+      </Form>
+    </Dialog>
+  );
+}
+
+/** Parses the expected outputs: an array of objects. A blank text is undefined. */
+function parseOutputs(text: string): JsonObject[] | undefined {
+  if (text.trim() === "") return undefined;
+  if (!text.trim().startsWith("[")) throw new Error(testCaseTexts.expectedAnArray);
+  return parseEvents(text);
+}
+
+function eventsText(events: readonly unknown[]): string {
+  return events.length === 0 ? "" : jsonText(events.length === 1 ? events[0] : events);
+}
+
+function jsonText(value: unknown): string {
+  return value === undefined ? "" : JSON.stringify(value, null, 2);
+}

@@ -1,0 +1,59 @@
+import type { ComponentChildren } from "preact";
+import { isolated, pluralize } from "../format.ts";
+
+/** Texts of the audit log. */
+export const auditTexts = {
+  who: "Who",
+  action: "Action",
+  resource: "Resource",
+  address: "Address",
+  changes: "Changes",
+  time: "Time",
+  server: "Server",
+  unknownCaller: "Unknown",
+  allActions: "All actions",
+  actorId: "Token or member id",
+  resourceId: "Resource id",
+  since: "From",
+  before: "To",
+  apply: "Apply filters",
+  export: "Export JSONL",
+  loadOlder: "Load older",
+  noEntries: "No entries",
+  noEntriesHint: "Changes, replays, purges, sign-ins and refused tokens are recorded here.",
+  noEntriesYet: "No entries yet",
+  noEntriesYetHint: "Older entries have not been searched.",
+  field: "Field",
+  valueBefore: "Before",
+  valueAfter: "After",
+  secretChanged: "Changed; secrets are not recorded",
+  cut: "cut",
+  noChanges: "No field changed.",
+  parameters: "Parameters and results",
+  request: "Request",
+  reason: "Reason",
+  outcome: "Outcome",
+  member: "Member",
+  token: "Token",
+  id: "Id",
+  outcomes: {
+    done: "Done",
+    failed: "Failed",
+    unknown: "Unknown",
+  } satisfies Record<string, string>,
+  fieldCount: (count: number) => pluralize(count, "field"),
+  changesLeftOut: (count: number) => `${pluralize(count, "further field")} not recorded.`,
+  requests: (count: number, addresses: number | undefined) =>
+    addresses === undefined
+      ? pluralize(count, "request")
+      : `${pluralize(count, "request")} from ${pluralize(addresses, "address", "addresses")}`,
+  filterBy: (name: string) => `Show only entries of ${isolated(name)}`,
+  entryTitle: (action: string, name: string | undefined) =>
+    name === undefined ? action : `${action}: ${isolated(name)}`,
+  keptSince: (count: number, isComplete: boolean, time: ComponentChildren) => [
+    isComplete
+      ? `${pluralize(count, "entry", "entries")}, end of results`
+      : pluralize(count, "entry", "entries"),
+    time && [". Entries are kept since ", time],
+  ],
+};

@@ -1,0 +1,29 @@
+/** Texts for changes that others made meanwhile. */
+export const conflictTexts = {
+  title: "Changed by others meanwhile",
+  explain:
+    "The fields below were changed here and by somebody else. Choose a value for each, and save again.",
+  unsavedChanges: "Unsaved changes",
+  discardChanges: "Discard changes",
+  before: "Before",
+  theirs: "Theirs",
+  yours: "Yours",
+  empty: "(empty)",
+  alsoChanged: (names: readonly string[]) =>
+    `Saved together with changes by others: ${names.join(", ")}`,
+  reviewAgain: "It was changed by others meanwhile. Check the current state, then try again.",
+  mergeTitle: "Merge changes",
+  mergeExplain:
+    "The result is on the right. It has the changes of both sides, and yours where both changed the same lines.",
+  overlaps: (count: number) =>
+    count === 1 ? "1 place was changed by both." : `${count} places were changed by both.`,
+  noOverlaps: "No place was changed by both.",
+  compareWith: "Compare the result with",
+  result: "Result",
+  resultOfMerge: "Result of the merge",
+  useResult: "Use the result",
+  takeChange: "Take this change",
+  takeTheirs: "Take all of theirs",
+  olderBase: "Your unsaved code is based on an older revision than the one that is stored now.",
+  merge: "Merge…",
+};

@@ -1,0 +1,80 @@
+import { formatCount, pluralize } from "../format.ts";
+
+/** Texts of the screens of dead letters. */
+export const deadLetterTexts = {
+  purge: "Purge",
+  searchReasons: "Search reasons",
+  reasons: "Reasons",
+  noDeadLetters: "No dead letters",
+  deadLettersExplained:
+    "An event that cannot be delivered, or that fails in the transformation, is kept here with its reason until you replay or purge it.",
+  response: "Response of the receiver",
+  latestResponse: "Latest response of the receiver",
+  responseNoun: "response",
+  httpStatus: "HTTP status",
+  errorCode: "Error code",
+  responseIsSample:
+    "Headers and body came with another dead letter of this reason, since only a few of them are kept.",
+  responseIsCut: "The receiver sent more than this beginning.",
+  emptyResponse: "The response has no body.",
+  attemptedAt: "Time",
+  duration: "Duration",
+  attemptsShown: (shown: number, all: number) =>
+    `The first and last ${formatCount(shown)} of ${formatCount(all)} attempts`,
+  otherResponses: (count: number) => pluralize(count, "other response"),
+  noReasonGiven: "No reason given",
+  failedIn: "Failed in",
+  latest: "Latest",
+  allDeadLetters: "All dead letters",
+  allReasons: "All reasons",
+  noLettersHint: "They were replayed or purged.",
+  clearSelection: "Clear selection",
+  selectPage: "Select page",
+  attempts: "Attempts",
+  failedAt: "Failed at",
+  deadLetter: "Dead letter",
+  failureReason: "Failure reason",
+  reasonNoun: "reason",
+  eventToDeliver: "Event to deliver",
+  messageIdNoun: "message id",
+  openInEditor: "Open in editor",
+  eventRequeued: "Event requeued",
+  replay: "Replay",
+  purgeOneQuestion: "Purge this dead letter?",
+  purgeOneConsequence: "The event will be deleted. This can't be undone.",
+  deadLetterDeleted: "Dead letter deleted",
+  finished: {
+    replay: (count: number) => `${pluralize(count, "dead letter")} requeued`,
+    purge: (count: number) => `${pluralize(count, "dead letter")} deleted`,
+  },
+  started: { replay: "Replay started", purge: "Purge started" },
+  all: (count: number) => `all ${formatCount(count)}`,
+  selected: (count: number) => `${formatCount(count)} selected`,
+  replayOf: (letters: string) => `Replay ${letters}`,
+  purgeOf: (letters: string) => `Purge ${letters}`,
+  bulkActions: { replay: "Replay", purge: "Purge" },
+  bulkQuestion: {
+    replay: (count: number) => `Replay ${pluralize(count, "dead letter")}?`,
+    purge: (count: number) => `Purge ${pluralize(count, "dead letter")}?`,
+  },
+  bulkConsequence: {
+    replay: (count: number) =>
+      `${pluralize(count, "event")} will be sent again, through the transformation that is live now.`,
+    purge: (count: number) => `${pluralize(count, "event")} will be deleted. This can't be undone.`,
+  },
+  /** Notice in a confirmation that is asked again, since there are more dead letters than shown. */
+  countChanged: (shown: number, now: number) =>
+    `Nothing was changed: there were ${formatCount(shown)} dead letters in the list, and there are ${formatCount(now)} now.`,
+  more: (count: number) => `and ${formatCount(count)} more`,
+  matching: (count: number) => `${formatCount(count)} matching`,
+  tooManyReasons: (found: number, max: number) =>
+    `${formatCount(found)} reasons match, and ${formatCount(max)} can be replayed or purged at a time. Enter more of the reason, or select a destination.`,
+  listAll: (count: number) => `List all ${formatCount(count)}`,
+  stages: { transform: "transformation", deliver: "delivery" },
+  select: (event: string) => `Select ${event}`,
+  order: (count: number) => `${pluralize(count, "event")}, oldest first`,
+  codePosition: (line: number, column: number | undefined) =>
+    column === undefined
+      ? `Line ${line} of the code.`
+      : `Line ${line}, column ${column} of the code.`,
+};

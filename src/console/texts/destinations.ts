@@ -1,0 +1,83 @@
+import type { ComponentChildren } from "preact";
+import { formatCount, isolated, pluralize } from "../format.ts";
+
+/** Texts of the screens of destinations. */
+export const destinationTexts = {
+  connectionTestHint:
+    "Sends an event named “Connection test” with the saved settings, and shows each step.",
+  type: "Type",
+  anyHealth: "Any health",
+  deliveredRate: "Delivered, last minute",
+  lastError: "Last error",
+  endpoint: "Endpoint",
+  transformation: "Transformation",
+  open: "Open",
+  destinationNoun: "destination",
+  destinationExplained:
+    "A destination receives the events of its connected sources: a webhook, a database, Kafka, an object store or a file.",
+  health: "Health",
+  deleteConsequence:
+    "Its connections and its dead letters are deleted, and its pending events are not delivered. Its transformation is kept.",
+  pausedEffect: "Paused: new events are skipped",
+  saveSettings: "Save settings",
+  settingsSaved: "Settings saved; they apply from the next delivery",
+  healthy: "Healthy",
+  down: "Down",
+  waitingForSandbox: "Waiting for sandbox",
+  unknown: "Unknown",
+  codeSuspended: "Code suspended",
+  partiallyRejecting: "Partially rejecting",
+  openInTheEditor: "Open in the editor",
+  passThrough: "None (pass-through)",
+  remove: "Remove",
+  apply: "Apply",
+  createDestination: "Create destination",
+  testSettings: "Test settings",
+  duplicate: "Duplicate",
+  /** Name of a copy, for the field in which it can be changed. */
+  copyOf: (original: string) => `Copy of ${original}`,
+  copyExplained: (name: string) =>
+    `The settings of ${isolated(name)} are copied. Its connections and its transformation are not.`,
+  secretsToEnter: "Secrets are never copied. Enter again:",
+  /** Names a secret by the setting that it belongs to. */
+  secretOf: (setting: string, name: string) => `${setting}: ${isolated(name)}`,
+  nameExample: "Warehouse",
+  last: "Last",
+  errors: "Errors",
+  errorsHidden: "Errors hidden",
+  noFailedEvents: "No failed events",
+  noErrorsHint:
+    "Events that fail in the transformation or cannot be delivered become dead letters.",
+  figuresRequire: (permission: string) => `Figures require ${permission}.`,
+  figuresIncomplete: (nodes: readonly string[]) =>
+    `Figures are incomplete: no answer from ${nodes.join(", ")}.`,
+  noSuccessSince: (time: ComponentChildren) => ["No successful delivery; began ", time],
+  lastFailed: (time: ComponentChildren) => ["Last failed event ", time],
+  /** Accessible name of the panel that says what is wrong with a destination. */
+  trouble: "What is wrong",
+  /** Why the last delivery failed, with the first line of the receiver's answer. */
+  cause: (reason: string, answer: string | undefined) =>
+    answer === undefined || reason.includes(answer) ? reason : `${reason}: ${answer}`,
+  /** Advice about a failure, by the answer of the receiver. */
+  advice: {
+    suspended:
+      "Every batch fails in the transformation. Correct and publish it; delivery then continues.",
+    unreachable: "Check the address in the settings and that the receiver runs, then test.",
+    receiverFails:
+      "The receiver itself fails. Events are kept and sent again until it recovers; nothing is to change here.",
+    credentials:
+      "The receiver refuses the credentials: enter them again in the settings, then test.",
+    address: "The receiver does not know this address: correct the URL in the settings, then test.",
+    busy: "The receiver asks for fewer events. They are kept and sent again; nothing is to change here.",
+    content:
+      "The receiver refuses what these events contain. Change them in the transformation or the template, then replay the dead letters.",
+    other: "Run a test: its steps show where delivery fails.",
+  },
+  failedEvents: (count: number) => `${pluralize(count, "failed event")} kept as dead letters`,
+  openTransformation: "Open transformation",
+  editSettings: "Edit settings",
+  test: "Test",
+  reviewAndReplay: (count: number) => `Replay ${formatCount(count)}`,
+  actions: "Actions",
+  lettersRequire: (permission: string) => `Dead letters require ${permission}.`,
+};

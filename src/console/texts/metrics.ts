@@ -1,0 +1,28 @@
+import { formatDuration, isolated } from "../format.ts";
+
+/** Texts of charts of figures by time. */
+export const metricTexts = {
+  range: "Range of the charts",
+  metrics: "Metrics",
+  lastHour: "Last hour",
+  lastDay: "Last 24 hours",
+  lastWeek: "Last 7 days",
+  lastMonth: "Last 30 days",
+  eventsPerMinute: "Events per minute",
+  deliveryLatency: "Delivery latency per attempt",
+  batchTime: "Run time per batch",
+  oldestPending: "Age of the oldest pending event",
+  passed: "Passed",
+  retried: "Retried attempts",
+  repeated: "Sent again",
+  median: "Median",
+  p99: "p99",
+  oldest: "Oldest pending",
+  /** Says what a point of the charts stands for, and what a gap means. */
+  pointsExplained: (seconds: number) =>
+    `One point per ${formatDuration(seconds)}. A gap is a time in which nothing was recorded.`,
+  incomplete: (nodes: readonly string[]) =>
+    `The latest minutes are incomplete: no answer from ${nodes.join(", ")}.`,
+  /** Label of a current rate. */
+  lastMinute: (name: string) => `${isolated(name)}, last minute`,
+};

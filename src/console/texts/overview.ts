@@ -1,0 +1,49 @@
+import type { ComponentChildren } from "preact";
+import { formatCompact, formatCount, formatDuration, formatRate, pluralize } from "../format.ts";
+
+/** Texts of the overview. */
+export const overviewTexts = {
+  connections: "Connections",
+  noConnectionsYet: "No connections yet",
+  noConnectionsHint: "A connected destination receives the events of the source from that moment.",
+  noTransformation: "No transformation",
+  noIssues: "No issues",
+  issues: "Issues",
+  eventFlow: "Event flow",
+  stepSource: "Create a source",
+  stepSourceHint: "Your pages send its write key with each event.",
+  stepDestination: "Create a destination",
+  stepDestinationHint:
+    "It receives the events: a webhook, a database, Kafka, an object store or a file.",
+  stepTestEvent: "Connect them, and send a test event",
+  stepTestEventHint: "The page of the source shows its delivery.",
+  stepTransformation: "Write a transformation",
+  stepTransformationHint: "JavaScript or Python that changes, drops or adds events.",
+  firstSteps: "First steps",
+  pendingFor: (events: number, seconds: number) =>
+    `${formatCompact(events)} pending, ${formatDuration(seconds)}`,
+  failedRate: (perSecond: number) => `${formatRate(perSecond)} failed`,
+  since: (time: ComponentChildren) => ["began ", time],
+  showMore: (count: number) => `Show ${formatCount(count)} more`,
+  issuesNotShown: (count: number) => `${formatCount(count)} more in the list of destinations`,
+  deadLetters: (count: number) => pluralize(count, "dead letter"),
+  /** Labels of the button of a problem, by the kind of the problem. */
+  actions: {
+    "not-ready": "System",
+    "node-missing": "System",
+    warning: "System",
+    "destination-down": "Fix",
+    "destination-failing": "Fix",
+    suspended: "Open code",
+    alert: "Open",
+    "alert-receiver": "System",
+    "dead-letters": "Review",
+  },
+  searchConnections: "Search connections",
+  rates: "Events per second, last minute",
+  moreNodes: (count: number) => `${formatCount(count)} more`,
+  graphCut: (shown: number, total: number) =>
+    `The ${formatCount(shown)} most urgent or busiest of ${formatCount(total)} destinations`,
+  figuresRequire: (permission: string) =>
+    `Figures require ${permission}. The sidebar lists the other screens.`,
+};

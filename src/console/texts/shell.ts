@@ -1,0 +1,41 @@
+import type { ComponentChildren } from "preact";
+
+/** Texts of the frame around the screens: sidebar, palette, sign-in, unknown pages. */
+export const shellTexts = {
+  productName: "pixelmill",
+  skipToContent: "Skip to content",
+  notFound: "Not found",
+  pageNotFound: "Page not found",
+  pageNotFoundHint: "The address may be misspelt, or belong to an older version.",
+  paletteLabel: "Search screens, actions and items by name",
+  palettePlaceholder: "Search screens, sources, destinations, transformations…",
+  closeMenu: "Close menu",
+  openMenu: "Open menu",
+  screens: "Screens",
+  paletteShortcut: "Ctrl K",
+  apiReference: "API reference",
+  signOut: "Sign out",
+  signIn: "Sign in",
+  signInWith: (provider: string) => `Sign in with ${provider}`,
+  orWithToken: "or with a token",
+  signInFailures: {
+    expired: "The sign-in took too long or began in another browser. Try again.",
+    denied: "The provider refused the sign-in. Try again, or ask its administrator for access.",
+    "no-role":
+      "Your account has no role here. Ask an administrator to add you to a group with one.",
+    "no-email":
+      "The provider sends no email address for your account. Ask its administrator to add one.",
+    failed:
+      "The sign-in failed. Try again; if it fails again, an operator finds the reason in the server's log.",
+    unreachable: "The provider does not answer. Try again, or sign in with a token.",
+    busy: "The server takes no sign-in at the moment. Try again in a minute.",
+  } as Record<string, string>,
+  sessionEnded: "Your session has ended. Sign in again to continue.",
+  tokenPlaceholder: "pm_…",
+  tokenCommand: "pixelmill token create",
+  whereTokensComeFrom: (command: ComponentChildren) => [
+    "Printed on first start; ",
+    command,
+    " creates another.",
+  ],
+};

@@ -1,0 +1,83 @@
+import type { ComponentChildren } from "preact";
+import { formatCompact, formatCount, isolated, pluralize } from "../format.ts";
+
+/** Texts of the live tail. */
+export const tailTexts = {
+  receivedEarlier: "The event as received is no longer in memory",
+  receivedEventNoun: "received event",
+  eventAt: (destination: string) => `event at ${isolated(destination)}`,
+  /** Name of a destination that received several events for one. */
+  numberedOutcome: (destination: string, number: number) => `${isolated(destination)}, ${number}`,
+  savedAsTestEvent: "Saved as a test event; the editor lists it",
+  useAsTestEvent: "Use as test event",
+  resume: "Resume",
+  pause: "Pause",
+  ended: "The tail ended; reconnecting",
+  searchEvents: "Search events",
+  outcome: "Outcome",
+  allOutcomes: "All outcomes",
+  connecting: "Connecting",
+  noDestination: "No destination",
+  pausedWith: (events: number) => `Paused, ${formatCompact(events)} new`,
+  notConnectedHint: "The tail reconnects by itself. No event is lost for its destinations.",
+  changes: (changed: number, removed: readonly string[]) =>
+    [
+      changed > 0 && `${pluralize(changed, "line")} changed`,
+      removed.length > 0 && `removed: ${removed.join(", ")}`,
+    ]
+      .filter(Boolean)
+      .join("; "),
+  unchanged: "Unchanged",
+  noMatches: "No matches",
+  noMatchesHint: "New events that match appear here.",
+  waitingForEvents: "Waiting for events",
+  sendTestEvent: "Send a test event from a source",
+  waitingHint: "Events appear here when they are received, delivered, dropped or failed.",
+  from: (source: ComponentChildren) => ["From ", source],
+  shown: (events: number, buffered: number) =>
+    `The latest ${formatCount(events)} of ${formatCount(buffered)} buffered`,
+  skipped: (events: number) => `${formatCompact(events)} skipped`,
+  outcomes: {
+    delivered: (destination: string) => isolated(destination),
+    dropped: (destination: string) => `${isolated(destination)} dropped`,
+    "dead-letter": (destination: string) => `${isolated(destination)} failed`,
+    "in-flight": (destination: string) => `${isolated(destination)} in flight`,
+    repeated: (destination: string) => `${isolated(destination)} got it before`,
+    "not-connected": (destination: string) => `${isolated(destination)} not connected`,
+    settled: (destination: string) => `${isolated(destination)} delivered or dropped`,
+    unknown: (destination: string) => `${isolated(destination)} unknown`,
+  },
+  outcomeNames: {
+    delivered: "Delivered",
+    dropped: "Dropped by transformation",
+    "dead-letter": "Failed",
+    "in-flight": "In flight",
+    repeated: "Sent again",
+    "not-connected": "Not connected",
+    settled: "Delivered or dropped",
+    unknown: "Unknown",
+  },
+  /** Explanations of outcomes for which there is no event to show. */
+  explanations: {
+    delivered: "Delivered. The event is too long to be kept in memory.",
+    dropped: "Dropped by the transformation.",
+    "dead-letter": "Failed, and kept as a dead letter.",
+    "in-flight": "Waiting to be delivered, or being retried.",
+    repeated:
+      "The source sent an event with the same messageId before, so it is not delivered again.",
+    "not-connected": "Received while the connection was paused, or before it was created.",
+    settled: "Delivered, or dropped by the transformation. The event is no longer in memory.",
+    unknown: "There are too many dead letters to look through.",
+  },
+  refused: "Refused at ingestion",
+  refusedExplained: (reason: string) => `Refused at ingestion, so it is not delivered: ${reason}`,
+  openDeadLetter: "Open the dead letter",
+  recentEvents: "Recent events",
+  noRecentEvents: "No recent events",
+  noRecentEventsHint: "Events appear here when they arrive. Older ones may be in the event search.",
+  noRecentMatches: "No recent event has this outcome",
+  showAll: (events: number) => `Show all ${formatCount(events)}`,
+  showEvents: (name: string) => `Events of the connection with ${isolated(name)}`,
+  missingNodes: (nodes: readonly string[]) =>
+    `Events are missing: no answer from ${nodes.join(", ")}.`,
+};

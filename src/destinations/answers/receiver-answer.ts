@@ -1,0 +1,126 @@
+import type { EgressResponse } from "../../egress/egress.ts";
+import {
+  ANSWER_BODY_BYTES_MAX,
+  ANSWER_HEADER_CHARS_MAX,
+  ANSWER_REASON_CHARS_MAX,
+} from "../limits.ts";
+import type { SecretMask } from "./secret-mask.ts";
+
+type Mask = Pick<SecretMask, "mask">;
+
+/**
+ * The answer of a receiver to a delivery that failed, as it came. It may repeat secrets of the
+ * request, so it is never stored, logged or shown: `shownAnswer` makes the text that is.
+ */
+export interface ReceiverAnswer {
+  /** HTTP status. */
+  status?: number | undefined;
+  /** Error code of a database, a broker or an object store. */
+  code?: string | undefined;
+  /** HTTP headers by name in lower case. */
+  headers?: Readonly<Record<string, string>> | undefined;
+  /** HTTP body, or the text of an error. */
+  body?: Uint8Array | string | undefined;
+  /** Secrets of the request that are not in the destination's config, such as an access token. */
+  sent?: readonly string[] | undefined;
+}
+
+/** An answer of a receiver that may be stored and shown: short, masked, and harmless as text. */
+export interface ShownAnswer {
+  status?: number;
+  code?: string;
+  headers?: Record<string, string>;
+  body?: string;
+  /** Whether the receiver's text was longer than `body`. */
+  isCut?: true;
+}
+
+/**
+ * Names of the headers that are kept: those that say what was refused and by whom, when to try
+ * again, and by which id the receiver's operator finds the request.
+ */
+const shownHeaders = [
+  "content-type",
+  "server",
+  "via",
+  "allow",
+  "location",
+  "retry-after",
+  "www-authenticate",
+  "x-request-id",
+  "request-id",
+  "x-correlation-id",
+  "x-amzn-requestid",
+  "x-amz-request-id",
+  "x-amz-bucket-region",
+  "x-clickhouse-exception-code",
+  "cf-ray",
+];
+
+/** Returns the answer of an HTTP receiver. `sent` are secrets of the request beside the config's. */
+export function answerOf(
+  { status, headers, body }: EgressResponse,
+  sent?: readonly string[],
+): ReceiverAnswer {
+  return { status, headers, body, ...(sent !== undefined && { sent }) };
+}
+
+/** Makes the text of an answer that is stored and shown. */
+export function shownAnswer(answer: ReceiverAnswer, mask: Mask): ShownAnswer {
+  const { status, code, headers = {}, body = "" } = answer;
+  const shown: ShownAnswer = {};
+  if (status !== undefined) shown.status = status;
+  if (code !== undefined) shown.code = shownText(code, mask, ANSWER_HEADER_CHARS_MAX);
+  const kept = shownHeaders.flatMap((name) => {
+    const value = headers[name];
+    return value ? [[name, shownText(value, mask, ANSWER_HEADER_CHARS_MAX)] as const] : [];
+  });
+  if (kept.length > 0) shown.headers = Object.fromEntries(kept);
+  // Pixelmill does not ask for compression, and does not expand what an attacker compressed.
+  const isCompressed = /\S/.test((headers["content-encoding"] ?? "").replace(/^identity$/i, ""));
+  if (body.length === 0 || isCompressed) return shown;
+  const { text, isCut } = boundedText(body, mask);
+  shown.body = text;
+  if (isCut) shown.isCut = true;
+  return shown;
+}
+
+/** Returns the reason of a failure without the secrets that a receiver's text in it repeats. */
+export function shownReason(reason: string, mask: Mask): string {
+  return shownText(reason, mask, ANSWER_REASON_CHARS_MAX);
+}
+
+/**
+ * Characters after the end of what is shown that are searched for secrets too, so that the end
+ * shows no beginning of one.
+ */
+const BEHIND_CHARS = 64;
+
+function shownText(text: string, mask: Mask, charsMax: number): string {
+  return harmless(mask.mask(text.slice(0, charsMax + BEHIND_CHARS))).slice(0, charsMax);
+}
+
+/** Returns the first `ANSWER_BODY_BYTES_MAX` bytes of a body as text. */
+function boundedText(body: Uint8Array | string, mask: Mask) {
+  const bytes = typeof body === "string" ? Buffer.from(body) : body;
+  const searched = bytes.subarray(0, ANSWER_BODY_BYTES_MAX + BEHIND_CHARS);
+  // Replaced bytes and masked secrets can be longer or shorter than they were.
+  const text = harmless(mask.mask(new TextDecoder().decode(searched)));
+  const isCut =
+    bytes.length > ANSWER_BODY_BYTES_MAX || Buffer.byteLength(text) > ANSWER_BODY_BYTES_MAX;
+  if (!isCut) return { text, isCut };
+  const cut = Buffer.from(text).subarray(0, ANSWER_BODY_BYTES_MAX).toString();
+  // The last character may have been cut in two.
+  return { text: cut.replace(/\ufffd$/, ""), isCut };
+}
+
+/**
+ * Replaces characters that change how other text is read: control characters, and those that turn
+ * the direction of a line or have no width.
+ */
+function harmless(text: string): string {
+  return text
+    .replaceAll("\r\n", "\n")
+    .toWellFormed()
+    .replace(/[^\P{Cc}\n\t]|[\p{Bidi_Control}\u200b-\u200d\u2028\u2029\u2060\ufeff]/gu, "\ufffd");
+}

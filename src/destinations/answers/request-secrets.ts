@@ -1,0 +1,125 @@
+/** The keys of a config that are secret, as a kind of destination declares them. */
+interface SecretKeys {
+  secretKeys: readonly { path: string; isSecret?(item: Record<string, unknown>): boolean }[];
+  maskedKeys?: readonly { path: string }[];
+}
+
+/** A kind of destination, or another form of its config that `formOf` returns. */
+interface SecretForms extends SecretKeys {
+  formOf?(config: Record<string, unknown>): SecretKeys | undefined;
+}
+
+/** Names of request headers, in lower case, whose values are no secrets. */
+const openHeaders = new Set([
+  "accept",
+  "accept-charset",
+  "accept-encoding",
+  "accept-language",
+  "cache-control",
+  "content-encoding",
+  "content-length",
+  "content-type",
+  "date",
+  "host",
+  "user-agent",
+  "webhook-id",
+  "webhook-timestamp",
+  "x-amz-content-sha256",
+  "x-amz-date",
+  "x-clickhouse-user",
+]);
+
+/** Number of characters from which on a part of a URL's path may be a secret. */
+const PATH_TOKEN_CHARS_MIN = 16;
+
+/**
+ * Returns the parts of a request that its receiver must not make readable by repeating them: the
+ * values of its headers, and the secret parts of its URL.
+ */
+export function secretsOfRequest({
+  headers,
+  url,
+}: {
+  headers: Readonly<Record<string, string>>;
+  url: string;
+}): string[] {
+  const values = Object.entries(headers).filter(([name]) => !openHeaders.has(name.toLowerCase()));
+  return [...values.flatMap(([, value]) => formsOfHeader(value)), ...secretsOfUrl(url)];
+}
+
+/**
+ * Returns the secrets of a config: the values of its secret keys, and the secret parts of its
+ * masked URLs.
+ */
+export function secretsOfConfig(kind: SecretForms, config: Record<string, unknown>): string[] {
+  const { secretKeys, maskedKeys = [] } = kind.formOf?.(config) ?? kind;
+  const secrets = secretKeys.flatMap(({ path, isSecret }) => {
+    const [key = "", inner] = path.split(".", 2);
+    const items = [config[key]].flat().filter((item) => {
+      return inner === undefined || (isRecord(item) && (isSecret?.(item) ?? true));
+    });
+    return items.flatMap((item) =>
+      textsOf(inner === undefined ? item : Reflect.get(item as object, inner)),
+    );
+  });
+  const urls = maskedKeys.flatMap(({ path }) => {
+    const [key = "", inner] = path.split(".", 2);
+    const value = config[key];
+    return textsOf(inner !== undefined && isRecord(value) ? value[inner] : value);
+  });
+  return [...secrets.flatMap(formsOfHeader), ...urls.flatMap(secretsOfUrl)];
+}
+
+/**
+ * Returns the secret parts of a URL: user and password, the values of its query, and parts of its
+ * path that may be tokens because they are long or have digits among their letters.
+ */
+function secretsOfUrl(text: string): string[] {
+  const url = URL.parse(text);
+  if (url === null) return [];
+  const parts = url.pathname.split("/").filter(isToken);
+  const query = [...url.searchParams.values()].filter((value) => value.length > 3);
+  const raw = url.search
+    .slice(1)
+    .split("&")
+    .flatMap((pair) => pair.split("=", 2)[1] ?? []);
+  const given = [
+    url.username,
+    url.password,
+    ...parts,
+    ...query,
+    ...raw.filter((it) => it.length > 3),
+  ];
+  return given.flatMap((part) => (part === "" ? [] : [part, decoded(part)]));
+}
+
+function isToken(part: string): boolean {
+  return part.length >= PATH_TOKEN_CHARS_MIN || (part.length >= 8 && /\d/.test(part));
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+/**
+ * Returns a header's value, the credentials after its scheme (`Bearer …`), and the user and the
+ * password of `Basic …`.
+ */
+function formsOfHeader(value: string): string[] {
+  const [, scheme = "", credentials = ""] = /^([\w-]+) +(\S.*)$/.exec(value) ?? [];
+  if (credentials === "") return [value];
+  if (scheme.toLowerCase() !== "basic") return [value, credentials];
+  const pair = Buffer.from(credentials, "base64").toString();
+  const password = pair.slice(pair.indexOf(":") + 1);
+  return [value, credentials, pair, password];
+}
+
+const textsOf = (value: unknown) => (typeof value === "string" && value !== "" ? [value] : []);
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}

@@ -1,0 +1,47 @@
+/** Conditions on the content of an event, which need the whole event. */
+export interface ContentFilter {
+  /** Path of a field and its value, such as `properties.plan=pro`. Names are separated by dots. */
+  property?: string;
+  /** Text that occurs in the event's JSON, in any case. */
+  text?: string;
+}
+
+/** Regular expression of the condition `property`. */
+export const PROPERTY_PATTERN = "^[^=]+=";
+
+/** Splits `properties.plan=pro` into path and value. Undefined when there is no path. */
+export function parseProperty(property: string): { path: string[]; value: string } | undefined {
+  const equals = property.indexOf("=");
+  if (equals <= 0) return undefined;
+  return { path: property.slice(0, equals).split("."), value: property.slice(equals + 1) };
+}
+
+/**
+ * Returns a function that tells whether an event, as JSON in UTF-8, meets the filter. Undefined for
+ * a filter without conditions.
+ */
+export function contentMatcher({
+  property,
+  text,
+}: ContentFilter): ((json: Uint8Array) => boolean) | undefined {
+  if (property === undefined && text === undefined) return undefined;
+  const wanted = property === undefined ? undefined : parseProperty(property);
+  // In JSON, quotes, backslashes and control characters are escaped.
+  const needle = text === undefined ? "" : JSON.stringify(text).slice(1, -1).toLowerCase();
+  return (json) => {
+    const whole = Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString();
+    if (needle !== "" && !whole.toLowerCase().includes(needle)) return false;
+    if (property === undefined) return true;
+    return wanted !== undefined && textAt(JSON.parse(whole), wanted.path) === wanted.value;
+  };
+}
+
+/** Returns the text of the scalar at a path; undefined when there is none. */
+function textAt(event: unknown, path: readonly string[]): string | undefined {
+  let value = event;
+  for (const name of path) {
+    if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return;
+    value = (value as Record<string, unknown>)[name];
+  }
+  return typeof value === "object" && value !== null ? undefined : String(value);
+}

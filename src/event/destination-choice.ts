@@ -1,0 +1,51 @@
+/** The members of an event that choose the destinations which get it. */
+export interface DestinationChoice {
+  /** The member `integrations`: for names or kinds of destinations, and `All`, whether they get it. */
+  integrations: Readonly<Record<string, unknown>>;
+  /** Ids of the consents that the user denied. */
+  deniedConsentIds: readonly unknown[];
+}
+
+const none: readonly unknown[] = [];
+
+/**
+ * Returns the choice in an event's members `integrations` and `context.consentManagement`; undefined
+ * when all destinations get the event.
+ */
+export function choiceOf(integrations: unknown, consent: unknown): DestinationChoice | undefined {
+  const wanted = isObject(integrations) ? integrations : {};
+  const denied = isObject(consent) ? consent.deniedConsentIds : undefined;
+  const deniedConsentIds: readonly unknown[] = Array.isArray(denied) ? denied : none;
+  const excludes = Object.values(wanted).includes(false);
+  if (!excludes && deniedConsentIds.length === 0) return undefined;
+  return { integrations: wanted, deniedConsentIds };
+}
+
+/** A destination as events name it. */
+export interface ChosenDestination {
+  id: string;
+  name: string;
+  type: string;
+  /** Ids of the consents that the destination needs. */
+  consentIds?: readonly string[] | undefined;
+}
+
+/**
+ * Whether the event may go to this destination. Its name counts before its kind, and this before
+ * `All`; without any of them it may. Upper and lower case are equal.
+ */
+export function isChosen(
+  { integrations, deniedConsentIds }: DestinationChoice,
+  { id, name, type, consentIds = [] }: ChosenDestination,
+): boolean {
+  if (consentIds.some((consent) => deniedConsentIds.includes(consent))) return false;
+  const byName = new Map(
+    Object.entries(integrations).map(([key, value]) => [key.toLowerCase(), value]),
+  );
+  const said = [id, name, type, "All"].map((key) => byName.get(key.toLowerCase()));
+  return (said.find((value) => value !== undefined && value !== null) ?? true) !== false;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

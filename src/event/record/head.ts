@@ -1,0 +1,17 @@
+/**
+ * Offset of a record's time of receipt (f64, little endian) in every version of the encoding. Every
+ * executable thereby finds the time of records that later versions wrote, and deletes none early.
+ */
+export const TIME_AT = 8;
+
+export function asBuffer(bytes: Uint8Array): Buffer {
+  if (bytes instanceof Buffer) return bytes;
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
+
+/** Returns a copy of the messageId at `offset`. A loop over 16 bytes is faster than a view's copy. */
+export function idAt(buffer: Buffer, offset: number): Uint8Array {
+  const id = new Uint8Array(16);
+  for (let i = 0; i < 16; i++) id[i] = buffer[offset + i]!;
+  return id;
+}

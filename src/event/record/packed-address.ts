@@ -1,0 +1,32 @@
+import ipaddr from "ipaddr.js";
+
+/** Bytes of addresses that are no IP address in its usual form: none are packed. */
+const none = new Uint8Array(0);
+
+/** The address that was packed or unpacked last, and its bytes. Events of one batch have the same. */
+let lastText = "";
+let lastBytes = none;
+
+/**
+ * Returns the 4 bytes of an IPv4 address or the 16 of an IPv6 address. Undefined for a text that
+ * `unpackAddress` would not give back, which is stored as it is.
+ */
+export function packAddress(text: string): Uint8Array | undefined {
+  if (text === lastText) return lastBytes;
+  if (!ipaddr.isValid(text)) return undefined;
+  const bytes = Uint8Array.from(ipaddr.parse(text).toByteArray());
+  if (ipaddr.fromByteArray([...bytes]).toString() !== text) return undefined;
+  lastText = text;
+  lastBytes = bytes;
+  return bytes;
+}
+
+/** Returns the text of an address of 4 or 16 bytes. */
+export function unpackAddress(bytes: Uint8Array): string {
+  let isEqual = bytes.length === lastBytes.length;
+  for (let i = 0; isEqual && i < bytes.length; i++) isEqual = bytes[i] === lastBytes[i];
+  if (isEqual) return lastText;
+  lastText = ipaddr.fromByteArray([...bytes]).toString();
+  lastBytes = Uint8Array.from(bytes);
+  return lastText;
+}

@@ -1,0 +1,135 @@
+import type { RecordCodec } from "../../log/event-log.ts";
+import { asBuffer, idAt, TIME_AT } from "./head.ts";
+import { decodeEnds, encodeEnds, endOfEnds, endsBytes, type LogEnd } from "./log-ends.ts";
+
+/**
+ * A pixel request (an event sent as a GET request) as it is stored in the event log. The event that
+ * is delivered is built from this record.
+ */
+export interface PixelRecord {
+  /** Absent, which tells it from a `JsonRecord`. */
+  format?: undefined;
+  type: "page" | "track";
+  /** Time of receipt, in milliseconds since the epoch. */
+  receivedAt: number;
+  sourceId: string;
+  /** The client's IP address as text; empty when addresses are not recorded. */
+  clientAddress: string;
+  /** The event's messageId: 16 random bytes of a version 4 UUID. */
+  messageId: Uint8Array;
+  /** The query string as the client sent it, without the `?`. ASCII characters only. */
+  query: string;
+  /**
+   * Ends of the other event logs when the pixel arrived; absent when there are no other logs. They
+   * order events across logs: the client may have sent this pixel after it got the response to a
+   * pixel whose record is below these ends.
+   */
+  after?: readonly LogEnd[] | undefined;
+}
+
+/**
+ * Version of the encoding of a record. Numbers are little endian:
+ *
+ * version u8, type u8, lengths of sourceId u8, clientAddress u8 and query u32,
+ * receivedAt f64, messageId (16 bytes), then the three texts with one byte per character
+ *
+ * Version 2 adds the ends of other logs: their count u8, then for each its log number u16 and
+ * sequence number f64.
+ */
+const VERSION = 1;
+const VERSION_WITH_ENDS = 2;
+export const PIXEL_HEAD_BYTES = 32;
+const TEXT_CHARS_MAX = 255;
+const types = ["page", "track"] as const;
+
+export const pixelRecordCodec: RecordCodec<PixelRecord> = {
+  bytesMax(record) {
+    const { sourceId, clientAddress, query, after } = record;
+    const texts = sourceId.length + clientAddress.length + query.length;
+    return PIXEL_HEAD_BYTES + texts + endsBytes(after);
+  },
+  encode(record, into, offset) {
+    const { sourceId, clientAddress, messageId, query, after } = record;
+    if (sourceId.length > TEXT_CHARS_MAX || clientAddress.length > TEXT_CHARS_MAX) {
+      throw new RangeError(
+        `Expected a source id and an address of at most ${TEXT_CHARS_MAX} bytes`,
+      );
+    }
+    into[offset] = after === undefined ? VERSION : VERSION_WITH_ENDS;
+    into[offset + 1] = record.type === "page" ? 0 : 1;
+    into[offset + 2] = sourceId.length;
+    into[offset + 3] = clientAddress.length;
+    into.writeUInt32LE(query.length, offset + 4);
+    into.writeDoubleLE(record.receivedAt, offset + TIME_AT);
+    for (let i = 0; i < 16; i++) into[offset + 16 + i] = messageId[i]!;
+    let at = offset + PIXEL_HEAD_BYTES;
+    at += into.write(sourceId, at, "latin1");
+    at += into.write(clientAddress, at, "latin1");
+    at += into.write(query, at, "latin1");
+    return after === undefined ? at : encodeEnds(after, into, at);
+  },
+};
+
+/** Decodes a record that `pixelRecordCodec` encoded. The result shares no memory with `bytes`. */
+export function decodePixelRecord(bytes: Uint8Array): PixelRecord {
+  const buffer = asBuffer(bytes);
+  if (buffer.length < PIXEL_HEAD_BYTES) {
+    throw new RangeError(
+      `Expected a record of at least ${PIXEL_HEAD_BYTES} bytes, got ${buffer.length}`,
+    );
+  }
+  const hasEnds = buffer[0] === VERSION_WITH_ENDS;
+  if (buffer[0] !== VERSION && !hasEnds) {
+    throw new RangeError(
+      `Expected a record of version ${VERSION} or ${VERSION_WITH_ENDS}, got ${buffer[0]}`,
+    );
+  }
+  const type = types[buffer[1]!];
+  if (type === undefined) throw new RangeError(`Expected record type 0 or 1, got ${buffer[1]}`);
+  const addressStart = PIXEL_HEAD_BYTES + buffer[2]!;
+  const queryStart = addressStart + buffer[3]!;
+  const queryEnd = queryStart + buffer.readUInt32LE(4);
+  const end = hasEnds ? endOfEnds(buffer, queryEnd) : queryEnd;
+  if (buffer.length !== end) {
+    throw new RangeError(`Expected a record of ${end} bytes, got ${buffer.length}`);
+  }
+  lastSourceId = textAt(buffer, PIXEL_HEAD_BYTES, addressStart, lastSourceId);
+  return {
+    type,
+    receivedAt: buffer.readDoubleLE(TIME_AT),
+    sourceId: lastSourceId,
+    clientAddress: buffer.toString("latin1", addressStart, queryStart),
+    messageId: idAt(buffer, 16),
+    query: buffer.toString("latin1", queryStart, queryEnd),
+    after: hasEnds ? decodeEnds(buffer, queryEnd, end) : undefined,
+  };
+}
+
+/**
+ * The source id of the record that was decoded last. Neighbouring records mostly have the same, and
+ * a string that is used again need not be made and hashed again.
+ */
+let lastSourceId = "";
+
+/** Returns the text between two offsets of `buffer`, which is `known` itself if it is equal. */
+function textAt(buffer: Buffer, start: number, end: number, known: string): string {
+  let isEqual = known.length === end - start;
+  for (let at = start; isEqual && at < end; at++) {
+    isEqual = buffer[at] === known.charCodeAt(at - start);
+  }
+  return isEqual ? known : buffer.toString("latin1", start, end);
+}
+
+/** Returns the source id of an encoded record. */
+export function sourceOfPixelRecord(buffer: Buffer): string {
+  return buffer.toString("latin1", PIXEL_HEAD_BYTES, PIXEL_HEAD_BYTES + (buffer[2] ?? 0));
+}
+
+/** Returns the messageId and the query of an encoded record, as views into it. */
+export function pixelRecordParts(buffer: Buffer): { messageId: Buffer; query: Buffer } {
+  const queryStart = PIXEL_HEAD_BYTES + buffer[2]! + buffer[3]!;
+  return {
+    messageId: buffer.subarray(16, PIXEL_HEAD_BYTES),
+    query: buffer.subarray(queryStart, queryStart + buffer.readUInt32LE(4)),
+  };
+}

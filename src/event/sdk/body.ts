@@ -1,0 +1,154 @@
+import { isUtf8 } from "node:buffer";
+import { SDK_BATCH_EVENTS_BYTES_MAX, SDK_BATCH_EVENTS_MAX } from "../../settings/limits.ts";
+import { BRACE_OPEN, BRACKET_CLOSE, BRACKET_OPEN, COMMA, QUOTE } from "../text/bytes.ts";
+import type { Span } from "../text/span.ts";
+import { clearEvents, eventCount, inherit, scanEvent, singleWriteKey } from "./event-facts.ts";
+import { timeAt } from "./iso-time.ts";
+import {
+  firstMember,
+  loadText,
+  NOT_JSON,
+  nextMember,
+  OBJECT_END,
+  scanned,
+  skipValue,
+  stringText,
+  tokenAt,
+} from "./json-scanner.ts";
+import { ABSENT, memberNames } from "./member-names.ts";
+
+export { eventAt, type SdkEventFacts } from "./event-facts.ts";
+
+/** The contents of the body of an SDK request. All offsets are offsets in `bytes`. */
+export interface SdkBody {
+  /**
+   * The body as well-formed UTF-8, until the next body is scanned: a copy in which invalid sequences
+   * are U+FFFD.
+   */
+  bytes: Buffer;
+  /** Number of events. `eventAt` has the facts of each, until the next body is scanned. */
+  events: number;
+  /** The write key of the batch, or of the single event; undefined when it is no string. */
+  writeKey: string | undefined;
+  /** The `sentAt` of the batch, in milliseconds since the epoch. */
+  sentAt: number | undefined;
+  /** The object `context` of the batch, for events that have none. */
+  context: Span | undefined;
+  /** The object `integrations` of the batch, for events that have none. */
+  integrations: Span | undefined;
+}
+
+/** Why a body is refused: the status of the response and a sentence for the client. */
+export interface BodyProblem {
+  status: 400 | 413;
+  problem: string;
+}
+
+const BATCH_MEMBERS = ["batch", "writeKey", "sentAt", "context", "integrations"];
+const BATCH = 0;
+const WRITE_KEY = 1;
+const SENT_AT = 2;
+const CONTEXT = 3;
+const INTEGRATIONS = 4;
+const batchMember = memberNames(BATCH_MEMBERS);
+const starts = new Int32Array(BATCH_MEMBERS.length);
+const ends = new Int32Array(BATCH_MEMBERS.length);
+
+const notJson: BodyProblem = { status: 400, problem: "Expected a body that is valid JSON" };
+const noBatch: BodyProblem = {
+  status: 400,
+  problem: 'Expected a JSON object with an array "batch" of events',
+};
+const tooMany: BodyProblem = {
+  status: 413,
+  problem: `Expected at most ${SDK_BATCH_EVENTS_MAX} events in a batch`,
+};
+const tooLarge: BodyProblem = {
+  status: 413,
+  problem: `Expected events of at most ${SDK_BATCH_EVENTS_BYTES_MAX} bytes in all, with the context of their batch`,
+};
+/** Result of a scan of a batch that has more than `SDK_BATCH_EVENTS_MAX` events. */
+const TOO_MANY = -3;
+
+/**
+ * Scans the body of an SDK request: one event, or an object with an array `batch` of events. What
+ * `JSON.parse` refuses is refused; invalid UTF-8 in a string becomes U+FFFD. Each event is judged by
+ * itself: a bad one has a problem among its facts.
+ */
+export function scanBody(body: Buffer, isBatch: boolean): SdkBody | BodyProblem {
+  const utf8 = isUtf8(body) ? body : Buffer.from(body.toString("utf8"));
+  const bytes = loadText(utf8);
+  clearEvents();
+  starts.fill(ABSENT);
+  const start = tokenAt(bytes, 0);
+  const end = isBatch ? scanBatch(bytes, start) : scanEvent(bytes, start, false);
+  if (end === TOO_MANY) return tooMany;
+  if (end < 0 || tokenAt(bytes, end) !== utf8.length) return notJson;
+  if (isBatch && (starts[BATCH] === ABSENT || bytes[starts[BATCH]!] !== BRACKET_OPEN)) {
+    return noBatch;
+  }
+  const context = objectSpan(bytes, CONTEXT);
+  const integrations = objectSpan(bytes, INTEGRATIONS);
+  if (inherit(lengthOf(context), lengthOf(integrations)) > SDK_BATCH_EVENTS_BYTES_MAX) {
+    return tooLarge;
+  }
+  return {
+    bytes: bytes.subarray(0, utf8.length),
+    events: eventCount(),
+    writeKey: isBatch ? stringMember(bytes, WRITE_KEY) : singleWriteKey(bytes),
+    sentAt: timeAt(bytes, starts[SENT_AT]!, ends[SENT_AT]!),
+    context,
+    integrations,
+  };
+}
+
+/** Returns the offset after the batch that begins at `start`, and notes its events and members. */
+function scanBatch(bytes: Buffer, start: number): number {
+  if (bytes[start] !== BRACE_OPEN) return skipValue(bytes, start);
+  let at = firstMember(bytes, start);
+  while (at >= 0) {
+    const member = batchMember(bytes);
+    const isEvents = member === BATCH && bytes[at] === BRACKET_OPEN;
+    // The last of several members `batch` counts, as for JSON.parse.
+    if (member === BATCH) clearEvents();
+    const valueEnd = isEvents ? scanEvents(bytes, at) : skipValue(bytes, at);
+    if (valueEnd < 0) return valueEnd;
+    if (member >= 0) {
+      starts[member] = at;
+      ends[member] = valueEnd;
+    }
+    at = nextMember(bytes, valueEnd);
+  }
+  return at === OBJECT_END ? scanned.objectEnd : NOT_JSON;
+}
+
+/** Returns the offset after the array of events that begins at `start`. */
+function scanEvents(bytes: Buffer, start: number): number {
+  let at = tokenAt(bytes, start + 1);
+  if (bytes[at] === BRACKET_CLOSE) return at + 1;
+  for (;;) {
+    if (eventCount() === SDK_BATCH_EVENTS_MAX) return TOO_MANY;
+    at = scanEvent(bytes, at, true);
+    if (at < 0) return NOT_JSON;
+    at = tokenAt(bytes, at);
+    if (bytes[at] === BRACKET_CLOSE) return at + 1;
+    if (bytes[at] !== COMMA) return NOT_JSON;
+    at = tokenAt(bytes, at + 1);
+  }
+}
+
+function objectSpan(bytes: Buffer, member: number): Span | undefined {
+  const start = starts[member]!;
+  if (start === ABSENT || bytes[start] !== BRACE_OPEN) return undefined;
+  return { start, end: ends[member]! };
+}
+
+function lengthOf(span: Span | undefined): number {
+  return span === undefined ? 0 : span.end - span.start;
+}
+
+function stringMember(bytes: Buffer, member: number): string | undefined {
+  const start = starts[member]!;
+  if (start === ABSENT || bytes[start] !== QUOTE) return undefined;
+  return stringText(bytes, start, ends[member]!);
+}

@@ -1,0 +1,225 @@
+import {
+  SDK_BATCH_EVENTS_MAX,
+  SDK_EVENT_BYTES_MAX,
+  SDK_EVENT_LEVELS_MAX,
+  SDK_MESSAGE_ID_BYTES_MAX,
+} from "../../settings/limits.ts";
+import { type EventType, eventTypes } from "../record/event-type.ts";
+import { BRACE_OPEN, LETTER_N, QUOTE } from "../text/bytes.ts";
+import { idHash, isId } from "./id-text.ts";
+import { scanned, skipValue, stringText } from "./json-scanner.ts";
+import { ABSENT, memberSpans } from "./member-names.ts";
+
+/** Facts of an event in the body of an SDK request. */
+export interface SdkEventFacts {
+  /** Where the event's JSON starts and ends in the `bytes` of the body. */
+  start: number;
+  end: number;
+  /** Why the event is refused, as a sentence; undefined when it is good. */
+  problem: string | undefined;
+  /** Whether the value, an object or not, has more levels than an event may have. */
+  isTooDeep: boolean;
+  /** The event's own type; undefined when it has none that is known. */
+  type: EventType | undefined;
+  /** Whether the event has a usable `messageId`: a string of a limited size that is not blank. */
+  hasMessageId: boolean;
+  /** Whether the event has a `sentAt`, `context` or `integrations` that is not null. */
+  hasSentAt: boolean;
+  hasContext: boolean;
+  hasIntegrations: boolean;
+  /** Hash of the event's user, computed by `userHash`; 0 when the event has no user. */
+  user: number;
+}
+
+const EVENT_MEMBERS = [
+  ...["type", "messageId", "userId", "anonymousId"],
+  ...["sentAt", "context", "integrations", "writeKey"],
+];
+const TYPE = 0;
+const MESSAGE_ID = 1;
+const USER_ID = 2;
+const ANONYMOUS_ID = 3;
+const SENT_AT = 4;
+const CONTEXT = 5;
+const INTEGRATIONS = 6;
+const WRITE_KEY = 7;
+const members = memberSpans(EVENT_MEMBERS);
+const { starts, ends } = members;
+
+/** Reasons for which an event is refused; the facts of an event hold an index into this list. */
+const problems = [
+  undefined,
+  "Expected the event to be a JSON object",
+  `Expected an event with at most ${SDK_EVENT_LEVELS_MAX} levels`,
+  `Expected an event of at most ${SDK_EVENT_BYTES_MAX} bytes, with the context of its batch`,
+  "Request neither has anonymousId nor userId",
+  `Expected an event type, one of ${eventTypes.join(", ")}`,
+];
+const NOT_OBJECT = 1;
+const TOO_DEEP = 2;
+const TOO_LARGE = 3;
+const NO_ID = 4;
+const NO_TYPE = 5;
+
+/** Facts of the events of the body that was scanned last: for each event `FIELDS` numbers. */
+const FIELDS = 5;
+const START = 0;
+const END = 1;
+const PROBLEM = 2;
+const FLAGS = 3;
+const USER = 4;
+let table = new Int32Array(FIELDS * 128);
+let count = 0;
+
+/** Bits of an event's flags. The lowest bits are the index of its type plus 1, or 0. */
+const TYPE_BITS = 7;
+const HAS_MESSAGE_ID = 8;
+const HAS_SENT_AT = 16;
+const HAS_CONTEXT = 32;
+const HAS_INTEGRATIONS = 64;
+const IS_TOO_DEEP = 128;
+
+export function clearEvents(): void {
+  count = 0;
+  starts.fill(ABSENT);
+}
+
+/** Number of events of the body that was scanned last. */
+export function eventCount(): number {
+  return count;
+}
+
+/**
+ * Returns the offset after the event that begins at `start`, or `NOT_JSON`, and notes its facts. An
+ * event of a batch must have a type.
+ */
+export function scanEvent(bytes: Buffer, start: number, isInBatch: boolean): number {
+  const isObject = bytes[start] === BRACE_OPEN;
+  scanned.levels = 0;
+  const end = isObject ? members.find(bytes, start) : skipValue(bytes, start);
+  if (end < 0) return end;
+  if (FIELDS * (count + 1) > table.length) grow();
+  const at = FIELDS * count;
+  count++;
+  table[at + START] = start;
+  table[at + END] = end;
+  // The members of an object were searched one by one, so it is one more level.
+  const isTooDeep = scanned.levels + (isObject ? 1 : 0) > SDK_EVENT_LEVELS_MAX;
+  table[at + FLAGS] = isTooDeep ? IS_TOO_DEEP : 0;
+  table[at + USER] = 0;
+  table[at + PROBLEM] = isObject ? judge(bytes, at, isInBatch) : NOT_OBJECT;
+  return end;
+}
+
+/** Notes what the members of the event say, and returns its problem. */
+function judge(bytes: Buffer, at: number, isInBatch: boolean): number {
+  const type = typeIndex(bytes) + 1;
+  let flags = type | table[at + FLAGS]!;
+  if (hasMessageId(bytes)) flags |= HAS_MESSAGE_ID;
+  if (isGiven(bytes, SENT_AT)) flags |= HAS_SENT_AT;
+  if (isGiven(bytes, CONTEXT)) flags |= HAS_CONTEXT;
+  if (isGiven(bytes, INTEGRATIONS)) flags |= HAS_INTEGRATIONS;
+  table[at + FLAGS] = flags;
+  if ((flags & IS_TOO_DEEP) !== 0) return TOO_DEEP;
+  if (table[at + END]! - table[at + START]! > SDK_EVENT_BYTES_MAX) return TOO_LARGE;
+  const id = isId(bytes, starts[USER_ID]!, ends[USER_ID]!) ? USER_ID : ANONYMOUS_ID;
+  if (id === ANONYMOUS_ID && !isId(bytes, starts[id]!, ends[id]!)) return NO_ID;
+  table[at + USER] = idHash(bytes, starts[id]!, ends[id]!);
+  return isInBatch && type === 0 ? NO_TYPE : 0;
+}
+
+function grow(): void {
+  const larger = new Int32Array(Math.min(2 * table.length, FIELDS * SDK_BATCH_EVENTS_MAX));
+  larger.set(table);
+  table = larger;
+}
+
+function isGiven(bytes: Buffer, member: number): boolean {
+  const start = starts[member]!;
+  return start !== ABSENT && bytes[start] !== LETTER_N;
+}
+
+/** Whether the event has a messageId of its own: a string of a limited size that is not blank. */
+function hasMessageId(bytes: Buffer): boolean {
+  const start = starts[MESSAGE_ID]!;
+  const end = ends[MESSAGE_ID]!;
+  if (start === ABSENT || bytes[start] !== QUOTE) return false;
+  return end - start - 2 <= SDK_MESSAGE_ID_BYTES_MAX && isId(bytes, start, end);
+}
+
+const typeTexts = eventTypes.map((type) => Buffer.from(`"${type}"`));
+
+/** Returns the index in `eventTypes` of the event's type, in any case; -1 for no known type. */
+function typeIndex(bytes: Buffer): number {
+  const start = starts[TYPE]!;
+  if (start === ABSENT || bytes[start] !== QUOTE) return -1;
+  for (let index = 0; index < typeTexts.length; index++) {
+    if (isAt(typeTexts[index]!, bytes, start)) return index;
+  }
+  const text = stringText(bytes, start, ends[TYPE]!).trim().toLowerCase();
+  return (eventTypes as readonly string[]).indexOf(text);
+}
+
+function isAt(text: Buffer, bytes: Buffer, start: number): boolean {
+  for (let i = 1; i < text.length; i++) if (bytes[start + i] !== text[i]) return false;
+  return true;
+}
+
+/**
+ * Adds what events inherit from their batch to their sizes: refuses those that become too large, and
+ * returns the size of all others. The sizes are those of the batch's `context` and `integrations`.
+ */
+export function inherit(contextBytes: number, integrationsBytes: number): number {
+  let total = 0;
+  for (let at = 0; at < FIELDS * count; at += FIELDS) {
+    const flags = table[at + FLAGS]!;
+    let bytes = table[at + END]! - table[at + START]!;
+    if (table[at + PROBLEM] === 0) {
+      if ((flags & HAS_CONTEXT) === 0) bytes += contextBytes;
+      if ((flags & HAS_INTEGRATIONS) === 0) bytes += integrationsBytes;
+      if (bytes > SDK_EVENT_BYTES_MAX) table[at + PROBLEM] = TOO_LARGE;
+      else total += bytes;
+    }
+  }
+  return total;
+}
+
+/** Returns the write key in the single event that was scanned last; undefined when it is no string. */
+export function singleWriteKey(bytes: Buffer): string | undefined {
+  const start = starts[WRITE_KEY]!;
+  if (start === ABSENT || bytes[start] !== QUOTE) return undefined;
+  return stringText(bytes, start, ends[WRITE_KEY]!);
+}
+
+const facts: SdkEventFacts = {
+  start: 0,
+  end: 0,
+  problem: undefined,
+  isTooDeep: false,
+  type: undefined,
+  hasMessageId: false,
+  hasSentAt: false,
+  hasContext: false,
+  hasIntegrations: false,
+  user: 0,
+};
+
+/**
+ * Returns the facts of an event of the body that was scanned last. It is always the same object, so
+ * that a batch takes no memory per event: the next call overwrites it.
+ */
+export function eventAt(index: number): Readonly<SdkEventFacts> {
+  const at = FIELDS * index;
+  const flags = table[at + FLAGS]!;
+  facts.start = table[at + START]!;
+  facts.end = table[at + END]!;
+  facts.problem = problems[table[at + PROBLEM]!];
+  facts.type = eventTypes[(flags & TYPE_BITS) - 1];
+  facts.isTooDeep = (flags & IS_TOO_DEEP) !== 0;
+  facts.hasMessageId = (flags & HAS_MESSAGE_ID) !== 0;
+  facts.hasSentAt = (flags & HAS_SENT_AT) !== 0;
+  facts.hasContext = (flags & HAS_CONTEXT) !== 0;
+  facts.hasIntegrations = (flags & HAS_INTEGRATIONS) !== 0;
+  facts.user = table[at + USER]! >>> 0;
+  return facts;
+}

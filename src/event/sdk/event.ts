@@ -1,0 +1,234 @@
+import type { BuiltEvent } from "../built-event.ts";
+import { choiceOf, type DestinationChoice } from "../destination-choice.ts";
+import { asBuffer } from "../record/head.ts";
+import type { JsonRecord } from "../record/json-record.ts";
+import { BRACE_CLOSE, BRACE_OPEN, COMMA, QUOTE, writeAscii } from "../text/bytes.ts";
+import { writeIsoTime } from "../time.ts";
+import { uuidText } from "../uuid.ts";
+import {
+  ANONYMOUS_ID,
+  CONTEXT,
+  EVENT_NAME,
+  FIRST_OWNED,
+  INTEGRATIONS,
+  MESSAGE_ID,
+  members,
+  USER_ID,
+} from "./event-members.ts";
+import { type EventTimes, timesOf } from "./event-times.ts";
+import { idHash, idText, isId } from "./id-text.ts";
+import { loadText, skipValue, stringText } from "./json-scanner.ts";
+import { withoutLineBreaks } from "./line-breaks.ts";
+import { outline, outlineOf } from "./outline.ts";
+import { parsedEvent } from "./parsed-event.ts";
+
+/**
+ * Builds the event that an SDK sent as JSON: with the type of the record, a messageId, times by the
+ * server's clock, and the client's address. All other members are as they were sent.
+ */
+export function eventOfJson(record: JsonRecord): BuiltEvent {
+  const json = withoutLineBreaks(asBuffer(record.json));
+  if (json[0] !== BRACE_OPEN || record.refused !== undefined) return eventAsSent(json, record);
+  const isOutlined = outlineOf(json);
+  if (!isOutlined) members.find(loadText(json), 0);
+  const messageId =
+    record.messageId === undefined ? textOf(json, MESSAGE_ID) : uuidText(record.messageId);
+  const times = timesOf(json, record.receivedAt, record.sentAt);
+  const built = isOutlined
+    ? writtenEvent(json, record, times)
+    : parsedEvent(json, record, messageId, times);
+  return builtEvent(json, record, built, messageId, choiceIn(json, isOutlined));
+}
+
+/** Returns the event of a refused record, which is any JSON value, without changes. */
+function eventAsSent(json: Buffer, record: JsonRecord): BuiltEvent {
+  members.starts.fill(-1);
+  if (json[0] === BRACE_OPEN) members.find(loadText(json), 0);
+  const messageId =
+    record.messageId === undefined ? textOf(json, MESSAGE_ID) : uuidText(record.messageId);
+  return builtEvent(json, record, Uint8Array.from(json), messageId, undefined);
+}
+
+/** Returns the hash of the user of a record's event; 0 when the event has no user. */
+export function userHashOfJson(record: JsonRecord): number {
+  const json = asBuffer(record.json);
+  if (json[0] !== BRACE_OPEN) return 0;
+  members.find(loadText(json), 0);
+  const { starts, ends } = members;
+  const id = isId(json, starts[USER_ID]!, ends[USER_ID]!) ? USER_ID : ANONYMOUS_ID;
+  return isId(json, starts[id]!, ends[id]!) ? idHash(json, starts[id]!, ends[id]!) : 0;
+}
+
+function builtEvent(
+  sent: Buffer,
+  { type }: JsonRecord,
+  json: Uint8Array,
+  messageId: string,
+  choice: DestinationChoice | undefined,
+): BuiltEvent {
+  const { starts, ends } = members;
+  const userId = idText(sent, starts[USER_ID]!, ends[USER_ID]!);
+  const anonymousId = idText(sent, starts[ANONYMOUS_ID]!, ends[ANONYMOUS_ID]!);
+  const user = userId.trim() === "" ? anonymousId : userId;
+  const name = type === "track" ? textOf(sent, EVENT_NAME) : "";
+  return { json, user, userId, anonymousId, name, messageId, choice };
+}
+
+/** Returns the text of a member that is a string; empty for another value. */
+function textOf(json: Buffer, member: number): string {
+  const start = members.starts[member]!;
+  return start >= 0 && json[start] === QUOTE ? stringText(json, start, members.ends[member]!) : "";
+}
+
+const ALL = Buffer.from('{"All":true}');
+
+function choiceIn(json: Buffer, isOutlined: boolean): DestinationChoice | undefined {
+  const consentStart = isOutlined ? outline.consentStart : members.starts[CONTEXT]!;
+  const isAll = members.starts[INTEGRATIONS]! < 0 || spanIs(json, INTEGRATIONS, ALL);
+  if (isAll && consentStart < 0) return undefined;
+  const integrations = isAll ? undefined : valueAt(json, members.starts[INTEGRATIONS]!);
+  const value = consentStart < 0 ? undefined : valueAt(json, consentStart);
+  const consent = isOutlined
+    ? value
+    : (value as Partial<Record<string, unknown>> | null | undefined)?.consentManagement;
+  return choiceOf(integrations, consent);
+}
+
+function valueAt(json: Buffer, start: number): unknown {
+  return JSON.parse(json.toString("utf8", start, skipValue(loadText(json), start)));
+}
+
+function spanIs(json: Buffer, member: number, value: Buffer): boolean {
+  const start = members.starts[member]!;
+  return json.compare(value, 0, value.length, start, members.ends[member]!) === 0;
+}
+
+/** Working memory for the JSON of one event; it grows with the largest event. */
+let scratch = Buffer.allocUnsafeSlow(64 << 10);
+let plainScratch = plainOf(scratch);
+/** Upper bound, in bytes of JSON, of what the server adds to an event. */
+const FRAME_BYTES = 1_024;
+
+const fragment = (text: string) => Buffer.from(text);
+const HEADS = {
+  page: fragment('{"type":"page","messageId":'),
+  track: fragment('{"type":"track","messageId":'),
+  identify: fragment('{"type":"identify","messageId":'),
+  screen: fragment('{"type":"screen","messageId":'),
+  group: fragment('{"type":"group","messageId":'),
+  alias: fragment('{"type":"alias","messageId":'),
+};
+const CONTEXT_FIELD = fragment('"context":');
+const IP_FIELD = fragment('"ip":"');
+const INTEGRATIONS_FIELD = fragment(',"integrations":');
+const ORIGINAL_TIMESTAMP_FIELD = fragment(',"originalTimestamp":"');
+const SENT_AT_FIELD = fragment('","sentAt":"');
+const RECEIVED_AT_FIELD = fragment('","receivedAt":"');
+const TIMESTAMP_FIELD = fragment('","timestamp":"');
+const REQUEST_IP_FIELD = fragment('","request_ip":"');
+
+/** Writes the event whose outline was found last. The result shares no memory with other events. */
+function writtenEvent(json: Buffer, record: JsonRecord, times: EventTimes): Uint8Array {
+  const bytesMax = json.length + FRAME_BYTES;
+  if (scratch.length < bytesMax) {
+    scratch = Buffer.allocUnsafeSlow(2 * bytesMax);
+    plainScratch = plainOf(scratch);
+  }
+  let out = put(HEADS[record.type], 0);
+  if (record.messageId !== undefined) out = putText(uuidText(record.messageId), out);
+  else out = putMember(json, MESSAGE_ID, out);
+  scratch[out++] = COMMA;
+  out = putOthers(json, out);
+  out = putContext(json, record.clientAddress, put(CONTEXT_FIELD, out));
+  out = put(INTEGRATIONS_FIELD, out);
+  out = isObjectAt(json, INTEGRATIONS) ? putMember(json, INTEGRATIONS, out) : put(ALL, out);
+  out = writeIsoTime(times.originalTimestamp, scratch, put(ORIGINAL_TIMESTAMP_FIELD, out));
+  out = writeIsoTime(times.sentAt, scratch, put(SENT_AT_FIELD, out));
+  out = writeIsoTime(times.receivedAt, scratch, put(RECEIVED_AT_FIELD, out));
+  out = writeIsoTime(times.timestamp, scratch, put(TIMESTAMP_FIELD, out));
+  if (record.clientAddress !== "") {
+    out = writeAscii(record.clientAddress, scratch, put(REQUEST_IP_FIELD, out));
+  }
+  scratch[out++] = QUOTE;
+  scratch[out++] = BRACE_CLOSE;
+  return plainScratch.slice(0, out);
+}
+
+/** Returns the same bytes as a plain array, whose `slice` copies. That of a Buffer does not. */
+function plainOf(buffer: Buffer): Uint8Array {
+  return new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.byteLength);
+}
+
+/** Writes the members that the server does not own, each followed by a comma. */
+function putOthers(json: Buffer, start: number): number {
+  let out = start;
+  const { names, starts, valueEnds } = outline;
+  for (let member = 0; member < outline.members; ) {
+    if (names[member]! >= FIRST_OWNED) {
+      member++;
+      continue;
+    }
+    const first = member;
+    while (member < outline.members && names[member]! < FIRST_OWNED) member++;
+    out = copy(json, starts[first]!, valueEnds[member - 1]!, out);
+    scratch[out++] = COMMA;
+  }
+  return out;
+}
+
+/** Writes the member `context`, with the client's address unless the SDK gave one. */
+function putContext(json: Buffer, address: string, start: number): number {
+  let out = start;
+  if (isObjectAt(json, CONTEXT)) {
+    out = putMember(json, CONTEXT, start);
+    if (address === "" || outline.hasIp) return out;
+    // The closing brace makes room for the address.
+    out--;
+    if (!isEmptyAt(json, CONTEXT)) scratch[out++] = COMMA;
+  } else {
+    scratch[out++] = BRACE_OPEN;
+    if (address === "") {
+      scratch[out] = BRACE_CLOSE;
+      return out + 1;
+    }
+  }
+  out = writeAscii(address, scratch, put(IP_FIELD, out));
+  scratch[out++] = QUOTE;
+  scratch[out] = BRACE_CLOSE;
+  return out + 1;
+}
+
+function isObjectAt(json: Buffer, member: number): boolean {
+  const start = members.starts[member]!;
+  return start >= 0 && json[start] === BRACE_OPEN;
+}
+
+/** Whether the object that is this member's value has no members. */
+function isEmptyAt(json: Buffer, member: number): boolean {
+  for (let at = members.starts[member]! + 1; ; at++) {
+    if (json[at] === QUOTE) return false;
+    if (json[at] === BRACE_CLOSE) return true;
+  }
+}
+
+function put(bytes: Buffer, out: number): number {
+  scratch.set(bytes, out);
+  return out + bytes.length;
+}
+
+function putMember(json: Buffer, member: number, out: number): number {
+  return copy(json, members.starts[member]!, members.ends[member]!, out);
+}
+
+function putText(text: string, out: number): number {
+  scratch[out] = QUOTE;
+  const end = writeAscii(text, scratch, out + 1);
+  scratch[end] = QUOTE;
+  return end + 1;
+}
+
+function copy(json: Buffer, start: number, end: number, out: number): number {
+  if (end - start > 48) return out + json.copy(scratch, out, start, end);
+  for (let at = start; at < end; at++) scratch[out + at - start] = json[at]!;
+  return out + end - start;
+}

@@ -1,0 +1,47 @@
+import { BACKSLASH, MINUS, NINE, QUOTE, SPACE, ZERO } from "../text/bytes.ts";
+import { userHash } from "../user-hash.ts";
+import { stringText } from "./json-scanner.ts";
+
+/**
+ * Returns the text of an id, given as a JSON value between two offsets: of a string its text, of a
+ * number or boolean the text that JavaScript writes for it. Integers keep all their digits. Returns
+ * an empty text for a value that is no scalar, and for null.
+ */
+export function idText(bytes: Buffer, start: number, end: number): string {
+  if (start < 0) return "";
+  const first = bytes[start]!;
+  if (first === QUOTE) return stringText(bytes, start, end);
+  const text = bytes.toString("latin1", start, end);
+  if (first === MINUS || (first >= ZERO && first <= NINE)) {
+    return /^(?:0|-?[1-9][0-9]*)$/.test(text) ? text : String(Number(text));
+  }
+  return text === "true" || text === "false" ? text : "";
+}
+
+/** Whether the JSON value between two offsets is an id: a scalar whose text is not blank. */
+export function isId(bytes: Buffer, start: number, end: number): boolean {
+  if (start < 0) return false;
+  const isString = bytes[start] === QUOTE;
+  const first = bytes[isString ? start + 1 : start]!;
+  if (isString && first > SPACE && first < 0x80 && first !== QUOTE && first !== BACKSLASH) {
+    return true;
+  }
+  return idText(bytes, start, end).trim() !== "";
+}
+
+/**
+ * Returns the user hash of an id, which is equal to that of a pixel whose parameter has the same
+ * text.
+ */
+export function idHash(bytes: Buffer, start: number, end: number): number {
+  if (bytes[start] === QUOTE && !hasBackslash(bytes, start, end)) {
+    return userHash(bytes, start + 1, end - 1);
+  }
+  const text = Buffer.from(JSON.stringify(idText(bytes, start, end)));
+  return userHash(text, 1, text.length - 1);
+}
+
+function hasBackslash(bytes: Buffer, start: number, end: number): boolean {
+  for (let at = start; at < end; at++) if (bytes[at] === BACKSLASH) return true;
+  return false;
+}

@@ -1,0 +1,23 @@
+import { BACKSLASH, QUOTE, SPACE } from "../text/bytes.ts";
+
+const LINE_FEED = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
+
+/**
+ * Returns valid JSON without line breaks, since destinations write an event on a line: the bytes
+ * themselves when they have none, otherwise a copy without any white space between tokens.
+ */
+export function withoutLineBreaks(json: Buffer): Buffer {
+  if (!json.includes(LINE_FEED) && !json.includes(CARRIAGE_RETURN)) return json;
+  const short = Buffer.allocUnsafe(json.length);
+  let out = 0;
+  let isInString = false;
+  for (let at = 0; at < json.length; at++) {
+    const byte = json[at]!;
+    if (!isInString && byte <= SPACE) continue;
+    short[out++] = byte;
+    if (byte === QUOTE) isInString = !isInString;
+    else if (byte === BACKSLASH) short[out++] = json[++at]!;
+  }
+  return short.subarray(0, out);
+}

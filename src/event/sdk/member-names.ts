@@ -1,0 +1,89 @@
+import {
+  firstMember,
+  NOT_JSON,
+  nextMember,
+  OBJECT_END,
+  scanned,
+  skipValue,
+  stringText,
+} from "./json-scanner.ts";
+
+/** The result of a lookup of a name that is not in the table. */
+export const OTHER_NAME = -1;
+
+/**
+ * Returns a function that tells which of `names` the member has that the scanner found last
+ * (`scanned.nameStart`): its index in `names`, or `OTHER_NAME`. A name may be written with escapes.
+ */
+export function memberNames(names: readonly string[]): (bytes: Buffer) => number {
+  const texts = names.map((name) => Buffer.from(name));
+  /** For each hash of a name, the first name with this hash; `next` has the one after it. */
+  const first = new Int8Array(256).fill(OTHER_NAME);
+  const next = new Int8Array(names.length).fill(OTHER_NAME);
+  for (const [index, text] of texts.entries()) {
+    const hash = hashOf(text, 0, text.length);
+    next[index] = first[hash]!;
+    first[hash] = index;
+  }
+  return (bytes) => {
+    const start = scanned.nameStart + 1;
+    const length = scanned.nameEnd - 1 - start;
+    if (scanned.isEscaped) return names.indexOf(stringText(bytes, start - 1, start + length + 1));
+    if (length === 0) return OTHER_NAME;
+    let index = first[hashOf(bytes, start, length)]!;
+    while (index >= 0 && !isAt(texts[index]!, bytes, start, length)) index = next[index]!;
+    return index;
+  };
+}
+
+function hashOf(bytes: Buffer, start: number, length: number): number {
+  return (bytes[start]! + 3 * bytes[start + length - 1]! + 7 * length) & 0xff;
+}
+
+function isAt(name: Buffer, bytes: Buffer, start: number, length: number): boolean {
+  if (name.length !== length) return false;
+  for (let i = 0; i < length; i++) if (bytes[start + i] !== name[i]) return false;
+  return true;
+}
+
+/** Finds members of JSON objects by their names, without allocating memory. */
+export interface MemberSpans {
+  /**
+   * For each name, the offset of its value in the object that `find` passed last; `ABSENT` when the
+   * object has no such member. Of equal names the last counts, as for `JSON.parse`.
+   */
+  starts: Int32Array;
+  ends: Int32Array;
+  /**
+   * Returns the offset after the object whose opening brace is at `start` in a text of `loadText`,
+   * or `NOT_JSON`. Sets `starts` and `ends`, which the next call overwrites.
+   */
+  find(bytes: Buffer, start: number): number;
+}
+
+export const ABSENT = -1;
+
+export function memberSpans(names: readonly string[]): MemberSpans {
+  const indexOf = memberNames(names);
+  const starts = new Int32Array(names.length);
+  const ends = new Int32Array(names.length);
+  return {
+    starts,
+    ends,
+    find(bytes, start) {
+      starts.fill(ABSENT);
+      let at = firstMember(bytes, start);
+      while (at >= 0) {
+        const index = indexOf(bytes);
+        const valueEnd = skipValue(bytes, at);
+        if (valueEnd < 0) return NOT_JSON;
+        if (index !== OTHER_NAME) {
+          starts[index] = at;
+          ends[index] = valueEnd;
+        }
+        at = nextMember(bytes, valueEnd);
+      }
+      return at === OBJECT_END ? scanned.objectEnd : NOT_JSON;
+    },
+  };
+}

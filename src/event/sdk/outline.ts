@@ -1,0 +1,222 @@
+import {
+  BACKSLASH,
+  BRACE_CLOSE,
+  BRACE_OPEN,
+  BRACKET_CLOSE,
+  BRACKET_OPEN,
+  COLON,
+  COMMA,
+  QUOTE,
+  SPACE,
+} from "../text/bytes.ts";
+import { mix } from "../text/span.ts";
+import { CONTEXT, memberIndexOf, members } from "./event-members.ts";
+import { scanned, stringText } from "./json-scanner.ts";
+import { ABSENT, memberNames, OTHER_NAME } from "./member-names.ts";
+
+/**
+ * The outline of an event: where the members of its JSON object begin and end. It is found in one
+ * pass over the bytes, which also looks for what `JSON.parse` would change: names that occur twice
+ * in one object. Allocates no memory, except for names that are written with escapes.
+ */
+
+const contextIndexOf = memberNames(["ip", "consentManagement"]);
+
+/** Largest number of members in the event, and of names in all its objects, of an outline. */
+const MEMBERS_MAX = 4_096;
+const SLOT_BITS = 17;
+const NAMES_MAX = 1 << (SLOT_BITS - 1);
+const LEVELS_MAX = 512;
+
+/** The outline that `outlineOf` found last. */
+export const outline = {
+  /** Number of members; each is one entry of the arrays. */
+  members: 0,
+  /** For each member, the number of its name (`event-members.ts`), or `OTHER_NAME`. */
+  names: new Int32Array(MEMBERS_MAX),
+  /** For each member, the offsets of the quote before its name, of its value, and after this. */
+  starts: new Int32Array(MEMBERS_MAX),
+  valueStarts: new Int32Array(MEMBERS_MAX),
+  valueEnds: new Int32Array(MEMBERS_MAX),
+  /** Whether the object `context` has a member `ip`, and where its consentManagement begins. */
+  hasIp: false,
+  consentStart: -1,
+};
+
+/**
+ * Hash table of the names seen, each with the number of its object. Object numbers ascend from event
+ * to event, so that the names of earlier events need not be cleared.
+ */
+const slotHashes = new Int32Array(1 << SLOT_BITS);
+const slotObjects = new Int32Array(1 << SLOT_BITS);
+let objects = 0;
+let firstObject = 0;
+let namesSeen = 0;
+const SEED = (Math.random() * 0x1_0000_0000) | 0;
+
+/** For each open level of nesting, the number of its object; 0 for an array. */
+const open = new Int32Array(LEVELS_MAX);
+
+/**
+ * Finds the outline of a valid JSON object. Returns false when it must be read by `JSON.parse`: an
+ * object has a name twice, or there are more members, names or levels than an outline holds.
+ */
+export function outlineOf(json: Buffer): boolean {
+  load(json);
+  outline.members = 0;
+  members.starts.fill(ABSENT);
+  outline.hasIp = false;
+  outline.consentStart = -1;
+  namesSeen = 0;
+  if (objects > 0x7000_0000) {
+    objects = 0;
+    slotObjects.fill(0);
+  }
+  firstObject = objects + 1;
+  let level = 0;
+  let at = 0;
+  const end = json.length;
+  while (at < end) {
+    const byte = bytes[at++]!;
+    if (byte === QUOTE) {
+      const start = at - 1;
+      let hasEscape = false;
+      at = plainEnd(at);
+      let inside = bytes[at++]!;
+      while (inside !== QUOTE) {
+        if (inside === BACKSLASH) {
+          hasEscape = true;
+          at++;
+        }
+        inside = bytes[at++]!;
+        if (at > end) return false;
+      }
+      if (at > end) return false;
+      // Only a name has a colon behind it.
+      let next = at;
+      while (bytes[next]! <= SPACE) next++;
+      if (bytes[next] !== COLON) continue;
+      if (!addName(start, at, open[level]!, hasEscape)) return false;
+      if (level <= 2) {
+        scanned.nameStart = start;
+        scanned.nameEnd = at;
+        scanned.isEscaped = hasEscape;
+        do next++;
+        while (bytes[next]! <= SPACE);
+        if (level === 1 && !addMember(start, next)) return false;
+        if (level === 2 && outline.names[outline.members - 1] === CONTEXT) noteContext(next);
+        at = next;
+      } else at = next + 1;
+    } else if (byte === BRACE_OPEN || byte === BRACKET_OPEN) {
+      if (++level >= LEVELS_MAX) return false;
+      open[level] = byte === BRACE_OPEN ? ++objects : 0;
+    } else if (byte === BRACE_CLOSE || byte === BRACKET_CLOSE) {
+      if (level === 1) endMember(at - 1);
+      level--;
+    } else if (byte === COMMA && level === 1) endMember(at - 1);
+  }
+  for (let member = 0; member < outline.members; member++) trimValue(member);
+  return true;
+}
+
+/** The JSON of the event, followed by a few other bytes, so that four can be read at every offset. */
+let bytes = Buffer.alloc(64 << 10);
+let words = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+
+function load(json: Buffer): void {
+  if (bytes.length < json.length + 8) {
+    bytes = Buffer.alloc(2 * json.length + 8);
+    words = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  }
+  json.copy(bytes, 0);
+  bytes.fill(0, json.length, json.length + 8);
+}
+
+const QUOTES = 0x22222222;
+const BACKSLASHES = 0x5c5c5c5c;
+const ONES = 0x01010101;
+const HIGH_BITS = 0x80808080 | 0;
+
+/**
+ * Returns an offset at or after `start`, before which no quote and no backslash is, and at most four
+ * bytes before the next. Tests four bytes at a time: a byte of `x` is zero where one is.
+ */
+function plainEnd(start: number): number {
+  let at = start;
+  for (;;) {
+    const word = words.getInt32(at, true);
+    const x = word ^ QUOTES;
+    const y = word ^ BACKSLASHES;
+    if ((((((x - ONES) | 0) & ~x) | (((y - ONES) | 0) & ~y)) & HIGH_BITS) !== 0) return at;
+    at += 4;
+  }
+}
+
+/** Notes a name of an object. Returns false when the object has had it before. */
+function addName(start: number, end: number, object: number, hasEscape: boolean): boolean {
+  if (++namesSeen > NAMES_MAX) return false;
+  const hash = hasEscape ? hashOfEscaped(start, end) : hashOf(start + 1, end - 1);
+  let slot = mix(hash ^ Math.imul(object, 0x9e3779b1)) >>> (32 - SLOT_BITS);
+  while (slotObjects[slot]! >= firstObject) {
+    // Two names with one hash are rare. Then the event is read by `JSON.parse` without need.
+    if (slotObjects[slot] === object && slotHashes[slot] === hash) return false;
+    slot = (slot + 1) & ((1 << SLOT_BITS) - 1);
+  }
+  slotObjects[slot] = object;
+  slotHashes[slot] = hash;
+  return true;
+}
+
+/** Hashes the bytes between two offsets, four at a time. */
+function hashOf(start: number, end: number): number {
+  const length = end - start;
+  let hash = SEED ^ length;
+  let at = start;
+  for (; at + 4 <= end; at += 4) hash = mix(hash ^ words.getInt32(at, true));
+  const rest = end - at;
+  return rest === 0 ? hash : mix(hash ^ (words.getInt32(at, true) & ((1 << (rest << 3)) - 1)));
+}
+
+function hashOfEscaped(start: number, end: number): number {
+  const text = Buffer.from(stringText(bytes, start, end));
+  let hash = SEED ^ text.length;
+  for (let at = 0; at < text.length; at += 4) {
+    let word = 0;
+    for (let i = 3; i >= 0; i--) word = (word << 8) | (text[at + i] ?? 0);
+    hash = mix(hash ^ word);
+  }
+  return hash;
+}
+
+function addMember(start: number, valueStart: number): boolean {
+  const member = outline.members;
+  if (member === MEMBERS_MAX) return false;
+  const name = memberIndexOf(bytes);
+  outline.members++;
+  outline.names[member] = name;
+  outline.starts[member] = start;
+  outline.valueStarts[member] = valueStart;
+  return true;
+}
+
+function noteContext(valueStart: number): void {
+  const name = contextIndexOf(bytes);
+  if (name === 0) outline.hasIp = true;
+  else if (name === 1) outline.consentStart = valueStart;
+}
+
+/** Notes that the value of the last member ends at or before `at`. */
+function endMember(at: number): void {
+  if (outline.members > 0) outline.valueEnds[outline.members - 1] = at;
+}
+
+/** Takes white space off the end of a member's value, and notes where the value is. */
+function trimValue(member: number): void {
+  let end = outline.valueEnds[member]!;
+  while (bytes[end - 1]! <= SPACE) end--;
+  outline.valueEnds[member] = end;
+  const name = outline.names[member]!;
+  if (name === OTHER_NAME) return;
+  members.starts[name] = outline.valueStarts[member]!;
+  members.ends[name] = end;
+}

@@ -1,0 +1,46 @@
+import type { JsonRecord } from "../record/json-record.ts";
+import type { EventTimes } from "./event-times.ts";
+
+/** Names of members that the server writes itself or leaves out. */
+const OWNED = new Set([
+  ...["type", "messageId", "originalTimestamp", "sentAt", "receivedAt", "timestamp"],
+  ...["request_ip", "writeKey", "context", "integrations"],
+]);
+
+/**
+ * Returns the JSON of an event by way of `JSON.parse`, for which the last of equal names counts.
+ * Numbers become what JavaScript makes of them.
+ */
+export function parsedEvent(
+  json: Buffer,
+  { type, clientAddress }: JsonRecord,
+  messageId: string,
+  times: EventTimes,
+): Uint8Array {
+  const sent: Record<string, unknown> = JSON.parse(json.toString());
+  const event: [string, unknown][] = [
+    ["type", type],
+    ["messageId", messageId],
+    ...Object.entries(sent).filter(([name]) => !OWNED.has(name)),
+    ["context", contextOf(sent.context, clientAddress)],
+    ["integrations", isObject(sent.integrations) ? sent.integrations : { All: true }],
+    ["originalTimestamp", isoText(times.originalTimestamp)],
+    ["sentAt", isoText(times.sentAt)],
+    ["receivedAt", isoText(times.receivedAt)],
+    ["timestamp", isoText(times.timestamp)],
+  ];
+  if (clientAddress !== "") event.push(["request_ip", clientAddress]);
+  // `Object.fromEntries` makes `__proto__` a member like any other.
+  return new TextEncoder().encode(JSON.stringify(Object.fromEntries(event)));
+}
+
+function contextOf(context: unknown, address: string): Record<string, unknown> {
+  const given = isObject(context) ? context : {};
+  return address === "" || Object.hasOwn(given, "ip") ? given : { ...given, ip: address };
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+const isoText = (time: number): string => new Date(time).toISOString();

@@ -1,0 +1,80 @@
+/** Index of one counter in the row of counters that each time slot has. */
+export type CounterIndex = number;
+
+/**
+ * Ring buffer of counters over time slots of equal length. The newest slot overwrites the oldest.
+ */
+export class CounterRing {
+  readonly #count: number;
+  readonly #ms: number;
+  readonly #width: number;
+  readonly #counts: Uint32Array;
+  /** Number of the newest slot, counted in slot lengths since the Unix epoch. */
+  #newest = 0;
+
+  constructor(count: number, ms: number, width: number) {
+    this.#count = count;
+    this.#ms = ms;
+    this.#width = width;
+    this.#counts = new Uint32Array(count * width);
+  }
+
+  add(now: number, index: CounterIndex, by = 1): void {
+    this.#advance(now);
+    const at = (this.#newest % this.#count) * this.#width + index;
+    this.#counts[at] = (this.#counts[at] ?? 0) + by;
+  }
+
+  /**
+   * Yields the slots, oldest first, with the start time and the counts of each. The last slot is
+   * still being filled.
+   */
+  *rows(now: number): Generator<{ at: number; counts: Uint32Array }> {
+    this.#advance(now);
+    for (let number = this.#newest - this.#count + 1; number <= this.#newest; number += 1) {
+      const start = (number % this.#count) * this.#width;
+      yield { at: number * this.#ms, counts: this.#counts.subarray(start, start + this.#width) };
+    }
+  }
+
+  /**
+   * Returns the counts of the slot that began at the time `at`. Undefined when the slot was
+   * overwritten, lies ahead, or counted nothing.
+   */
+  slot(at: number): Uint32Array | undefined {
+    const number = Math.floor(at / this.#ms);
+    if (number > this.#newest || number <= this.#newest - this.#count) return undefined;
+    const start = (number % this.#count) * this.#width;
+    const counts = this.#counts.subarray(start, start + this.#width);
+    return counts.some((count) => count > 0) ? counts : undefined;
+  }
+
+  /** Sums each counter over all slots. `ms` is the time that the slots cover. */
+  total(now: number): { sums: number[]; ms: number } {
+    const sums = new Array<number>(this.#width).fill(0);
+    let start = now;
+    for (const { at, counts } of this.rows(now)) {
+      start = Math.min(start, at);
+      for (const [index, count] of counts.entries()) sums[index] = (sums[index] ?? 0) + count;
+    }
+    return { sums, ms: Math.max(1, now - start) };
+  }
+
+  /**
+   * Makes the slot of the time `now` the newest one, clearing slots on the way. If the clock was
+   * set back a little, keeps counting in the newest slot; if it was set back far, clears the ring.
+   */
+  #advance(now: number): void {
+    const number = Math.floor(now / this.#ms);
+    const passed = number - this.#newest;
+    if (passed <= 0 && passed > -this.#count) return;
+    if (passed < 0 || passed >= this.#count) this.#counts.fill(0);
+    else {
+      for (let next = this.#newest + 1; next <= number; next += 1) {
+        const start = (next % this.#count) * this.#width;
+        this.#counts.fill(0, start, start + this.#width);
+      }
+    }
+    this.#newest = number;
+  }
+}

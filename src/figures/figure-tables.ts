@@ -1,0 +1,232 @@
+import { FIGURE_DAYS_MAX, FIGURE_MINUTES_HOURS_MAX } from "../settings/limits.ts";
+import type { Store } from "../store/store.ts";
+import type { Table } from "../store/table.ts";
+import { MINUTE_MS } from "./minute-counters.ts";
+import { type FigureRow, mergeNodes, mergeTimes } from "./row.ts";
+import type { Series } from "./series.ts";
+
+export const HOUR_MS = 3_600_000;
+export const DAY_MS = 86_400_000;
+
+/** Largest number of tables in the store of figures, with those that views add. */
+export const FIGURE_TABLES_MAX = 8;
+
+/** Age of an hour's end at which its minutes are packed, when no node writes to them any more. */
+const PACK_AFTER_MS = 600_000;
+/** Number of rows that one transaction writes. */
+const ROWS_AT_ONCE = 500;
+/** Number of series whose rows one transaction packs or deletes. */
+const SERIES_AT_ONCE = 25;
+/** Number of series of each table that one call of `tidy` looks at. */
+const TIDY_SERIES_MAX = 1_000;
+
+/** Row of one minute of an hour, or one hour of a day, with its number there before the row. */
+type PackedRow = readonly [number: number, ...FigureRow];
+type PackedTable = Table<PackedRow[], [Series, number]>;
+
+/** Rows of one node about one minute that it has not stored yet. */
+export interface NodeRow {
+  series: Series;
+  /** Start of the minute, in milliseconds since the epoch. */
+  at: number;
+  /** Id of the process that counted. Each start of a node has another one. */
+  recorder: string;
+  row: FigureRow;
+}
+
+/**
+ * Stored figures, in a store of their own: in a cluster an ordered log that no start waits for, so
+ * that their size slows neither the catalog nor a partition that moves. A node adds one row for each series and minute. Later the rows of an hour are
+ * packed into one row with the minutes of the hour, and its sum becomes a part of the row of its
+ * day. The minutes are kept for a day, the hours for a month.
+ */
+export class FigureTables {
+  readonly #store: Store;
+  readonly #minutes: Table<FigureRow, [Series, number, string]>;
+  readonly #hours: PackedTable;
+  readonly #days: PackedTable;
+  /** Series after which the next call of `tidy` goes on, by table. */
+  readonly #tidied = { minutes: "", hours: "", days: "" };
+
+  constructor(store: Store) {
+    this.#store = store;
+    this.#minutes = store.table("minutes");
+    this.#hours = store.table("hours");
+    this.#days = store.table("days");
+  }
+
+  /**
+   * Writes rows. A repeated write of the same rows changes nothing, so that one whose outcome is
+   * unknown can be repeated.
+   */
+  async write(rows: readonly NodeRow[]): Promise<void> {
+    for (let from = 0; from < rows.length; from += ROWS_AT_ONCE) {
+      const portion = rows.slice(from, from + ROWS_AT_ONCE);
+      const put = () => {
+        for (const { series, at, recorder, row } of portion) {
+          this.#minutes.put([series, at, recorder], row);
+        }
+      };
+      await this.#store.change(put, { allowStale: true });
+    }
+  }
+
+  /**
+   * Reads the rows of each minute from `from` to before `to`, by the start of the minute. Rows in
+   * `unwritten` are newer than stored rows of the same recorder and minute.
+   */
+  minutes(
+    series: Series,
+    from: number,
+    to: number,
+    unwritten: readonly NodeRow[],
+  ): Map<number, FigureRow> {
+    const found = this.#unpacked(series, from, to, unwritten);
+    const first = Math.floor(from / HOUR_MS) * HOUR_MS;
+    for (const { key, value } of this.#hours.getRange({
+      start: [series, first],
+      end: [series, to],
+    })) {
+      for (const packed of value) {
+        const at = key[1] + packed[0] * MINUTE_MS;
+        if (at >= from && at < to) mergeInto(found, at, packed.slice(1), mergeNodes);
+      }
+    }
+    return found;
+  }
+
+  /** Reads the rows of each hour from `from` to before `to`, by the start of the hour. */
+  hours(
+    series: Series,
+    from: number,
+    to: number,
+    unwritten: readonly NodeRow[],
+  ): Map<number, FigureRow> {
+    const found = new Map<number, FigureRow>();
+    for (const [at, row] of this.#unpacked(series, from, to, unwritten)) {
+      mergeInto(found, Math.floor(at / HOUR_MS) * HOUR_MS, row, mergeTimes);
+    }
+    const first = Math.floor(from / DAY_MS) * DAY_MS;
+    for (const { key, value } of this.#days.getRange({
+      start: [series, first],
+      end: [series, to],
+    })) {
+      for (const packed of value) {
+        const at = key[1] + packed[0] * HOUR_MS;
+        if (at >= from && at < to) mergeInto(found, at, packed.slice(1), mergeTimes);
+      }
+    }
+    return found;
+  }
+
+  /**
+   * Packs the rows of past hours, and deletes rows that are too old, of some series. Each call goes
+   * on with the series after those of the last one.
+   */
+  async tidy(now: number): Promise<void> {
+    const packable = Math.floor((now - PACK_AFTER_MS) / HOUR_MS) * HOUR_MS;
+    await this.#tidy("minutes", this.#minutes, packable, (series) => this.#pack(series, packable));
+    const bounds = {
+      hours: now - (FIGURE_MINUTES_HOURS_MAX + 1) * HOUR_MS,
+      days: now - (FIGURE_DAYS_MAX + 1) * DAY_MS,
+    };
+    for (const name of ["hours", "days"] as const) {
+      const table = name === "hours" ? this.#hours : this.#days;
+      await this.#tidy(name, table, bounds[name], (series) => {
+        for (const key of [...table.getKeys({ start: [series], end: [series, bounds[name]] })]) {
+          table.remove(key);
+        }
+      });
+    }
+  }
+
+  /** Calls `change` in transactions for the next series that have a row before `until`. */
+  async #tidy(
+    name: "minutes" | "hours" | "days",
+    table: Pick<Table<unknown, [Series, ...(number | string)[]]>, "getKeys">,
+    until: number,
+    change: (series: Series) => void,
+  ): Promise<void> {
+    let due: Series[] = [];
+    const changeDue = async () => {
+      const some = due;
+      due = [];
+      if (some.length === 0) return;
+      await this.#store.change(() => some.forEach(change), { allowStale: true });
+    };
+    for (let count = 0; count < TIDY_SERIES_MAX; count += 1) {
+      const [first] = table.getKeys({ start: [after(this.#tidied[name])], limit: 1 });
+      if (first === undefined) {
+        this.#tidied[name] = "";
+        break;
+      }
+      const [series, at] = first as [Series, number];
+      this.#tidied[name] = series;
+      if (at < until) due.push(series);
+      if (due.length >= SERIES_AT_ONCE) await changeDue();
+    }
+    await changeDue();
+  }
+
+  /** Moves the rows of a series before `until` into the rows of their hours and days. */
+  #pack(series: Series, until: number): void {
+    const range = { start: [series, 0, ""], end: [series, until, ""] } as const;
+    const rows = [...this.#minutes.getRange({ start: [...range.start], end: [...range.end] })];
+    const byHour = Map.groupBy(rows, ({ key }) => Math.floor(key[1] / HOUR_MS) * HOUR_MS);
+    for (const [hour, added] of byHour) {
+      const minutes = new Map<number, FigureRow>();
+      for (const [minute, ...row] of this.#hours.get([series, hour]) ?? []) {
+        minutes.set(minute, row);
+      }
+      for (const { key, value } of added) {
+        mergeInto(minutes, (key[1] - hour) / MINUTE_MS, value, mergeNodes);
+        this.#minutes.remove(key);
+      }
+      this.#hours.put([series, hour], packed(minutes));
+      const day = Math.floor(hour / DAY_MS) * DAY_MS;
+      const hours = new Map<number, FigureRow>();
+      for (const [number, ...row] of this.#days.get([series, day]) ?? []) hours.set(number, row);
+      hours.set((hour - day) / HOUR_MS, [...minutes.values()].reduce(mergeTimes));
+      this.#days.put([series, day], packed(hours));
+    }
+  }
+
+  /** Rows of minutes that are not packed yet, or not even written. */
+  #unpacked(
+    series: Series,
+    from: number,
+    to: number,
+    unwritten: readonly NodeRow[],
+  ): Map<number, FigureRow> {
+    const byRecorder = new Map<string, { at: number; row: FigureRow }>();
+    const range = { start: [series, from, ""], end: [series, to, ""] } as const;
+    for (const { key, value } of this.#minutes.getRange({
+      start: [...range.start],
+      end: [...range.end],
+    })) {
+      byRecorder.set(`${key[1]} ${key[2]}`, { at: key[1], row: value });
+    }
+    for (const { series: of, at, recorder, row } of unwritten) {
+      if (of === series && at >= from && at < to) byRecorder.set(`${at} ${recorder}`, { at, row });
+    }
+    const found = new Map<number, FigureRow>();
+    for (const { at, row } of byRecorder.values()) mergeInto(found, at, row, mergeNodes);
+    return found;
+  }
+}
+
+/** Sorts after all keys of a series, and before the next series: ids are letters and digits. */
+const after = (series: Series) => (series === "" ? "" : `${series} `);
+
+const packed = (rows: ReadonlyMap<number, FigureRow>): PackedRow[] =>
+  [...rows].sort(([one], [other]) => one - other).map(([number, row]) => [number, ...row]);
+
+function mergeInto(
+  rows: Map<number, FigureRow>,
+  at: number,
+  row: FigureRow,
+  merge: (one: FigureRow, other: FigureRow) => FigureRow,
+): void {
+  const known = rows.get(at);
+  rows.set(at, known === undefined ? row : merge(known, row));
+}

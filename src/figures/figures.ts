@@ -1,0 +1,138 @@
+import { FIGURE_DAYS_MAX, FIGURE_MINUTES_HOURS_MAX } from "../settings/limits.ts";
+import { DAY_MS, type FigureTables, HOUR_MS, type NodeRow } from "./figure-tables.ts";
+import { MINUTE_MS } from "./minute-counters.ts";
+import { COUNTS, type FigureRow, mergeTimes, RECEIVED } from "./row.ts";
+import { RECORDED, type Series } from "./series.ts";
+
+/** Figures of one step of a chart. */
+export interface FigurePoint {
+  /** Start of the step, in milliseconds since the epoch. */
+  at: number;
+  /** Seconds of the step in which figures were recorded; 0 for a gap. */
+  recordedSeconds: number;
+  row: FigureRow;
+}
+
+export interface FigureRange {
+  /** First step, in milliseconds since the epoch: a multiple of `stepMs`. */
+  from: number;
+  /** End of the last step. */
+  to: number;
+  /** Length of a step: a multiple of a minute, or of an hour where minutes are not kept. */
+  stepMs: number;
+}
+
+/** Sums of one series over the latest time. */
+export interface FigureTotals {
+  /** The last whole minute. */
+  minute: FigureRow;
+  /** Counts of the last 24 hours, by whole hours: this hour and the 24 before it. */
+  day: FigureRow;
+  /** Counts of the last 30 days, by whole hours. */
+  month: FigureRow;
+  /**
+   * Start of the last minute, or of the last hour after a day, in which something was received.
+   * Undefined without any.
+   */
+  lastReceivedAt: number | undefined;
+}
+
+/** Start of the oldest minute that is stored at the time `now`. */
+export const oldestMinute = (now: number) => now - FIGURE_MINUTES_HOURS_MAX * HOUR_MS - HOUR_MS;
+
+/**
+ * Reads the points of a series. `unwritten` has the rows of all nodes that are not stored yet.
+ * `tables` is undefined while the store cannot be opened.
+ */
+export function readPoints(
+  tables: FigureTables | undefined,
+  series: Series,
+  { from, to, stepMs }: FigureRange,
+  unwritten: readonly NodeRow[],
+): FigurePoint[] {
+  const isByHour = stepMs % HOUR_MS === 0;
+  const read = (of: Series) => {
+    if (tables === undefined) return unwrittenRows(of, from, to, unwritten);
+    return isByHour
+      ? tables.hours(of, from, to, unwritten)
+      : tables.minutes(of, from, to, unwritten);
+  };
+  const rows = bySteps(read(series), from, stepMs);
+  const recorded = bySteps(read(RECORDED), from, stepMs);
+  return Array.from({ length: Math.ceil((to - from) / stepMs) }, (_, index) => {
+    const seconds = recorded.get(index)?.[0] ?? 0;
+    return {
+      at: from + index * stepMs,
+      recordedSeconds: Math.min(stepMs / 1_000, Math.round(10 * seconds) / 10),
+      row: rows.get(index) ?? [],
+    };
+  });
+}
+
+/** Sums up the latest time of a series. */
+export function readTotals(
+  tables: FigureTables | undefined,
+  series: Series,
+  now: number,
+  unwritten: readonly NodeRow[],
+): FigureTotals {
+  const hour = Math.floor(now / HOUR_MS) * HOUR_MS;
+  const minute = Math.floor(now / MINUTE_MS) * MINUTE_MS - MINUTE_MS;
+  const first = hour - FIGURE_DAYS_MAX * DAY_MS;
+  const to = hour + HOUR_MS;
+  const hours =
+    tables?.hours(series, first, to, unwritten) ?? unwrittenRows(series, first, to, unwritten);
+  const recent = (from: number) =>
+    tables?.minutes(series, from, to, unwritten) ?? unwrittenRows(series, from, to, unwritten);
+  const isOfDay = ([at]: [number, FigureRow]) => at >= hour - DAY_MS;
+  const lastHour = lastReceived(hours);
+  const isRecent = lastHour !== undefined && lastHour >= oldestMinute(now) + HOUR_MS;
+  return {
+    minute: recent(minute).get(minute) ?? [],
+    day: sumCounts(hours.entries().filter(isOfDay)),
+    month: sumCounts(hours),
+    lastReceivedAt: (isRecent ? lastReceived(recent(lastHour)) : undefined) ?? lastHour,
+  };
+}
+
+/** Adds up the counts of rows, without lag and latencies. */
+function sumCounts(rows: Iterable<[number, FigureRow]>): FigureRow {
+  const sums = new Array<number>(COUNTS).fill(0);
+  for (const [, row] of rows) {
+    for (let index = 0; index < COUNTS; index += 1) sums[index]! += row[index] ?? 0;
+  }
+  return sums;
+}
+
+function lastReceived(rows: ReadonlyMap<number, FigureRow>): number | undefined {
+  const received = [...rows].filter(([, row]) => (row[RECEIVED] ?? 0) > 0).map(([at]) => at);
+  return received.length === 0 ? undefined : Math.max(...received);
+}
+
+function bySteps(
+  rows: ReadonlyMap<number, FigureRow>,
+  from: number,
+  stepMs: number,
+): Map<number, FigureRow> {
+  const steps = new Map<number, FigureRow>();
+  for (const [at, row] of rows) {
+    const step = Math.floor((at - from) / stepMs);
+    steps.set(step, mergeTimes(steps.get(step) ?? [], row));
+  }
+  return steps;
+}
+
+/** Rows by minute of what no node has stored yet. */
+function unwrittenRows(
+  series: Series,
+  from: number,
+  to: number,
+  unwritten: readonly NodeRow[],
+): Map<number, FigureRow> {
+  const rows = new Map<number, FigureRow>();
+  for (const { series: of, at, row } of unwritten) {
+    if (of !== series || at < from || at >= to) continue;
+    rows.set(at, mergeTimes(rows.get(at) ?? [], row));
+  }
+  return rows;
+}

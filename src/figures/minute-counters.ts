@@ -1,0 +1,57 @@
+import { CounterRing } from "./counter-ring.ts";
+import { COUNTERS, type FigureRow, rowOf } from "./row.ts";
+
+export const MINUTE_MS = 60_000;
+/**
+ * Number of minutes that counters in memory cover: the current one, and those that may wait until
+ * they can be stored.
+ */
+export const COUNTED_MINUTES = 5;
+
+/** Creates the counters of one series for the latest minutes. */
+export function minuteRing(counters = COUNTERS): CounterRing {
+  return new CounterRing(COUNTED_MINUTES, MINUTE_MS, counters);
+}
+
+/**
+ * Counters of the latest minutes by id, such as events received by source. Bounded: ids that
+ * counted nothing in these minutes are forgotten when there is no room for another.
+ */
+export class MinuteCounters {
+  readonly #rings = new Map<string, { ring: CounterRing; at: number }>();
+  readonly #countMax: number;
+  #sweptAt = Number.NEGATIVE_INFINITY;
+
+  constructor(countMax: number) {
+    this.#countMax = countMax;
+  }
+
+  /** Adds to one counter of an id; see `rowOf` for the order of the counters. */
+  add(id: string, now: number, counter: number, by: number): void {
+    let counted = this.#rings.get(id);
+    if (counted === undefined) {
+      if (this.#rings.size >= this.#countMax) this.#sweep(now);
+      if (this.#rings.size >= this.#countMax) return;
+      counted = { ring: minuteRing(), at: now };
+      this.#rings.set(id, counted);
+    }
+    counted.at = now;
+    counted.ring.add(now, counter, by);
+  }
+
+  /** Returns the rows of the minute that began at the time `at`, by id. */
+  *rows(at: number): Generator<[id: string, row: FigureRow]> {
+    for (const [id, { ring }] of this.#rings) {
+      const counters = ring.slot(at);
+      if (counters !== undefined) yield [id, rowOf(counters)];
+    }
+  }
+
+  #sweep(now: number): void {
+    if (Math.abs(now - this.#sweptAt) < MINUTE_MS) return;
+    this.#sweptAt = now;
+    for (const [id, { at }] of this.#rings) {
+      if (now - at > COUNTED_MINUTES * MINUTE_MS) this.#rings.delete(id);
+    }
+  }
+}

@@ -1,0 +1,133 @@
+/**
+ * Figures of one thing (a destination, a source and so on) over one span of time: its counts, its
+ * lag, and the histogram of its latencies as pairs of a bucket's number and its count. A plain list
+ * of numbers, because tables hold millions of rows. Columns that are missing at the end are 0.
+ */
+export type FigureRow = readonly number[];
+
+/** Index of a column of a row. */
+export const RECEIVED = 0;
+export const DELIVERED = 1;
+export const DROPPED = 2;
+export const FAILED = 3;
+export const RETRIED = 4;
+/** In rows of sources, which have no attempts: events that were sent again and not delivered again. */
+export const REPEATED = 4;
+export const LAG_EVENTS = 5;
+export const LAG_SECONDS = 6;
+/** Index of the first pair of the histogram. */
+const HISTOGRAM = 7;
+
+/** Number of counts at the beginning of a row, and of a counter ring for rows. */
+export const COUNTS = 5;
+
+/**
+ * Upper bounds of the histogram's buckets in milliseconds. Each is 1.5 times the one before. All
+ * rows have the same buckets, so that a quantile of merged rows is as exact as that of one row.
+ */
+export const BUCKETS_MS = Array.from({ length: 28 }, (_, at) => 1.5 ** at);
+
+/** Number of counters for a row with a histogram: the counts, then one for each bucket. */
+export const COUNTERS = COUNTS + BUCKETS_MS.length;
+
+/** Index of the counter for a latency. */
+export function latencyCounter(ms: number): number {
+  const bucket = BUCKETS_MS.findIndex((end) => ms <= end);
+  return COUNTS + (bucket < 0 ? BUCKETS_MS.length - 1 : bucket);
+}
+
+/** Makes a row of counters: the counts, and the buckets if there are any. */
+export function rowOf(counters: ArrayLike<number>, lag = NO_LAG): FigureRow {
+  const row = Array.from({ length: COUNTS }, (_, index) => counters[index] ?? 0);
+  row.push(lag.events, lag.seconds);
+  for (let index = COUNTS; index < counters.length; index += 1) {
+    const count = counters[index]!;
+    if (count > 0) row.push(index - COUNTS, count);
+  }
+  return withoutTrailingZeros(row);
+}
+
+/** Events of a lane that are not settled, and the age in seconds of the oldest. */
+export interface Lag {
+  events: number;
+  seconds: number;
+}
+
+const NO_LAG: Lag = { events: 0, seconds: 0 };
+
+/** Merges what several nodes counted in the same minute: each has the lag of other partitions. */
+export function mergeNodes(one: FigureRow, other: FigureRow): FigureRow {
+  return merge(one, other, (a, b) => a + b);
+}
+
+/** Merges rows of several minutes or hours: the lag is the highest of them. */
+export function mergeTimes(one: FigureRow, other: FigureRow): FigureRow {
+  return merge(one, other, Math.max);
+}
+
+function merge(
+  one: FigureRow,
+  other: FigureRow,
+  lagEvents: (a: number, b: number) => number,
+): FigureRow {
+  const merged: number[] = [];
+  for (let index = 0; index < COUNTS; index += 1) {
+    merged.push((one[index] ?? 0) + (other[index] ?? 0));
+  }
+  merged.push(lagEvents(one[LAG_EVENTS] ?? 0, other[LAG_EVENTS] ?? 0));
+  merged.push(Math.max(one[LAG_SECONDS] ?? 0, other[LAG_SECONDS] ?? 0));
+  mergeHistograms(merged, one, other);
+  return withoutTrailingZeros(merged);
+}
+
+/** Adds the pairs of both rows, which ascend, to `merged`. */
+function mergeHistograms(merged: number[], one: FigureRow, other: FigureRow): void {
+  for (let a = HISTOGRAM, b = HISTOGRAM; a < one.length || b < other.length; ) {
+    const bucketOfOne = one[a] ?? Number.POSITIVE_INFINITY;
+    const bucketOfOther = other[b] ?? Number.POSITIVE_INFINITY;
+    const bucket = Math.min(bucketOfOne, bucketOfOther);
+    let count = 0;
+    if (bucketOfOne === bucket) {
+      count += one[a + 1] ?? 0;
+      a += 2;
+    }
+    if (bucketOfOther === bucket) {
+      count += other[b + 1] ?? 0;
+      b += 2;
+    }
+    merged.push(bucket, count);
+  }
+}
+
+function* histogramOf(row: FigureRow): Generator<[bucket: number, count: number]> {
+  for (let index = HISTOGRAM; index + 1 < row.length; index += 2) {
+    yield [row[index]!, row[index + 1]!];
+  }
+}
+
+/** A row without histogram may end early. The pairs of a histogram never have a count of 0. */
+function withoutTrailingZeros(row: number[]): number[] {
+  if (row.length > HISTOGRAM) return row;
+  while (row.at(-1) === 0) row.pop();
+  return row;
+}
+
+/** Number of latencies in a row's histogram, such as the attempts of a destination. */
+export function latencies(row: FigureRow): number {
+  return histogramOf(row).reduce((sum, [, count]) => sum + count, 0);
+}
+
+/**
+ * Estimates a quantile of the latencies in a row: the upper bound of its bucket in milliseconds.
+ * Undefined for a row without latencies.
+ */
+export function latencyQuantile(row: FigureRow, fraction: number): number | undefined {
+  const rank = Math.ceil(fraction * latencies(row));
+  if (rank === 0) return undefined;
+  let seen = 0;
+  for (const [bucket, count] of histogramOf(row)) {
+    seen += count;
+    if (seen >= rank) return Math.round(BUCKETS_MS[bucket] ?? BUCKETS_MS.at(-1)!);
+  }
+  return undefined;
+}

@@ -1,0 +1,44 @@
+import { assert } from "../assert.ts";
+import {
+  HTTP_HEAD_BYTES_MAX,
+  HTTP_WAITING_BYTES_MAX,
+  HTTP_WAITING_BYTES_PER_NETWORK_MAX,
+} from "../settings/limits.ts";
+
+/**
+ * Number of buffered bytes of all connections above which no connection may buffer more than
+ * `HTTP_HEAD_BYTES_MAX`. The rest is kept for small requests, such as pixels, so that large bodies
+ * do not refuse them.
+ */
+const LARGE_REQUESTS_BYTES_MAX = 0.75 * HTTP_WAITING_BYTES_MAX;
+
+/** Counts the received bytes that connections keep in memory, in all and by client network. */
+export class BufferedBytes {
+  #all = 0;
+  readonly #networks = new Map<string, number>();
+
+  get all(): number {
+    return this.#all;
+  }
+
+  /**
+   * Adds a number of bytes, which is negative when a connection keeps fewer than before. `network`
+   * is undefined for a trusted proxy, which has requests of many clients.
+   */
+  add(network: string | undefined, bytes: number): void {
+    this.#all += bytes;
+    assert(this.#all >= 0, "Connections buffer no less than 0 bytes");
+    if (network === undefined) return;
+    const own = (this.#networks.get(network) ?? 0) + bytes;
+    if (own > 0) this.#networks.set(network, own);
+    else this.#networks.delete(network);
+  }
+
+  /** Whether a connection of this network that keeps `bytes` must give them up. */
+  isOver(network: string | undefined, bytes: number): boolean {
+    if (this.#all > HTTP_WAITING_BYTES_MAX) return true;
+    if (bytes > HTTP_HEAD_BYTES_MAX && this.#all > LARGE_REQUESTS_BYTES_MAX) return true;
+    const own = network === undefined ? 0 : (this.#networks.get(network) ?? 0);
+    return own > HTTP_WAITING_BYTES_PER_NETWORK_MAX;
+  }
+}

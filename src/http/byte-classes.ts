@@ -1,0 +1,34 @@
+/** The bytes that the parts of an HTTP head may contain. */
+
+/**
+ * Bit in `classes` for bytes that a token, such as a method or a header name, may contain. The next
+ * constants are bits for other parts of a head.
+ */
+export const TOKEN = 1;
+export const TARGET = 2;
+export const VALUE = 4;
+export const HOST = 8;
+export const METHOD = 16;
+export const classes = new Uint8Array(256);
+const mark = (kind: number, pattern: RegExp) => {
+  for (let byte = 0; byte < 256; byte++) {
+    if (pattern.test(String.fromCharCode(byte))) classes[byte]! |= kind;
+  }
+};
+// All registered methods consist of capital letters and hyphens (RFC 9110 §16.1).
+mark(METHOD, /[A-Z-]/);
+mark(TOKEN, /[!#$%&'*+.^_`|~0-9A-Za-z-]/);
+// A URL must not contain UTF-8 bytes, but browsers and scripts send them in query strings.
+mark(TARGET, /[\x21-\x7e\x80-\xff]/);
+mark(VALUE, /[\t\x20-\x7e\x80-\xff]/);
+mark(HOST, /[A-Za-z0-9._~%:[\]-]/);
+
+/** Whether a request's head can begin with this byte. */
+export function canBeginHead(byte: number): boolean {
+  return (classes[byte]! & METHOD) !== 0;
+}
+
+/** Whether a header's value may contain this byte. */
+export function isValueByte(byte: number): boolean {
+  return (classes[byte]! & VALUE) !== 0;
+}

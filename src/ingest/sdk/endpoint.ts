@@ -1,0 +1,174 @@
+import type { Source } from "../../catalog/model.ts";
+import type { TokenBuckets } from "../../concurrency/rate-limiter.ts";
+import {
+  type BodyProblem,
+  eventAt,
+  type SdkBody,
+  type SdkEventFacts,
+  scanBody,
+} from "../../event/sdk/body.ts";
+import type { HttpExchange } from "../../http/exchange.ts";
+import type { HttpResponse } from "../../http/response.ts";
+import { SDK_EVENT_BYTES_MAX } from "../../settings/limits.ts";
+import type { ClientAddresses } from "../client-address.ts";
+import type { IngestLog } from "../log/ingest-log.ts";
+import { createMessageId } from "../message-id.ts";
+import { allowsOrigin, recordedAddress } from "../source-rules.ts";
+import { bodyContent, type ContentProblem } from "./body-content.ts";
+import { inheritedMembers, withMembers } from "./inherited-members.ts";
+import type { SdkEndpoint } from "./paths.ts";
+import { basicUser, queryWriteKey } from "./write-key.ts";
+
+export interface SdkEndpointOptions {
+  /** Returns the source with a write key, whether or not it is enabled; undefined for none. */
+  source(writeKey: string): Source | undefined;
+  log: Pick<IngestLog, "append" | "otherLogs">;
+  clients: ClientAddresses;
+  /** Whether the client's IP address is recorded. */
+  recordClientAddress: boolean;
+  /** Limits the events per second of each source, by its id. */
+  rate: TokenBuckets;
+  /** Returns the response to a request that is refused. */
+  refuse(
+    origin: string | undefined,
+    status: number,
+    message: string,
+    headers?: Record<string, string>,
+  ): HttpResponse;
+  /** Responds to the request with status 200 when `stored` resolves, with 503 when it rejects. */
+  respondWhenStored(stored: Promise<void>, exchange: HttpExchange, taken: TakenEvents): void;
+}
+
+/** The events of one request that were appended to the log. */
+export interface TakenEvents {
+  sourceId: string;
+  /** Origin of the page that sent them; undefined when no browser did. */
+  origin: string | undefined;
+  /** Number of events that are delivered. */
+  good: number;
+  /** Number of events that are kept as refused. */
+  refused: number;
+}
+
+/**
+ * Seconds after which an SDK should send its events again when its source is disabled. The status
+ * is 503, because SDKs keep their events after it, and mobile SDKs repeat a request every second
+ * after 404.
+ */
+const DISABLED_RETRY_SECONDS = 300;
+/** Bytes that are kept of a refused event that is larger or deeper than an event may be. */
+const REFUSED_BYTES_KEPT = 4_096;
+
+/**
+ * Returns the function that handles requests with events of SDKs. It appends a record for each
+ * event to the event log. A bad event is stored as refused, and does not affect the others. It
+ * returns the response to a request that is refused as a whole; undefined when the records are
+ * being written and the response follows later.
+ */
+export function createSdkEndpoint(
+  options: SdkEndpointOptions,
+): (endpoint: SdkEndpoint, exchange: HttpExchange) => HttpResponse | undefined {
+  const { source: sourceOf, rate, respondWhenStored } = options;
+
+  /** Returns the source of a request with this write key, or the response to a refused one. */
+  function admit(origin: string | undefined, writeKey: string): Source | HttpResponse {
+    const source = sourceOf(writeKey);
+    const refuse = options.refuse.bind(options, origin);
+    if (source === undefined) return refuse(401, "Invalid write key");
+    if (!source.enabled) {
+      return refuse(503, "Source is disabled", { "Retry-After": String(DISABLED_RETRY_SECONDS) });
+    }
+    if (!allowsOrigin(source, origin))
+      return refuse(403, "Expected an origin that the source allows");
+    const waitSeconds = rate.waitSeconds(source.id);
+    if (waitSeconds > 0) {
+      return refuse(429, "Expected fewer events of this write key, got more than its rate allows", {
+        "Retry-After": String(waitSeconds),
+      });
+    }
+    return source;
+  }
+
+  return (endpoint, exchange) => {
+    const origin = exchange.header("origin");
+    const refuse = options.refuse.bind(options, origin);
+    const sentKey = (endpoint.isBeacon && queryWriteKey(exchange)) || basicUser(exchange);
+    const known = sentKey === undefined ? undefined : admit(origin, sentKey);
+    if (known !== undefined && !isSource(known)) return known;
+    const content = bodyContent(exchange);
+    if (!isBytes(content)) return refuse(content.status, content.problem);
+    const body = scanBody(content, endpoint.type === undefined);
+    if (isProblem(body)) return refuse(body.status, body.problem);
+    if (sentKey === undefined && !body.writeKey) {
+      return refuse(401, "Failed to read writeKey from header, query or body");
+    }
+    const source = known ?? admit(origin, body.writeKey!);
+    if (!isSource(source)) return source;
+    rate.take(source.id, body.events);
+    const { stored, refused } = append(options, body, { endpoint, exchange, source });
+    const good = body.events - refused;
+    respondWhenStored(stored, exchange, { sourceId: source.id, origin, good, refused });
+    return undefined;
+  };
+}
+
+interface Sent {
+  endpoint: SdkEndpoint;
+  exchange: HttpExchange;
+  source: Source;
+}
+
+/**
+ * Appends the events of a request to the log. `stored` resolves when all of them are durable;
+ * `refused` is the number of those that are kept as refused.
+ */
+function append(
+  { log, clients, recordClientAddress }: SdkEndpointOptions,
+  body: SdkBody,
+  { endpoint, exchange, source }: Sent,
+): { stored: Promise<void>; refused: number } {
+  const { bytes } = body;
+  const receivedAt = Date.now();
+  const clientAddress = recordClientAddress ? recordedAddress(source, clients.of(exchange)) : "";
+  const after = log.otherLogs?.();
+  const inherited = inheritedMembers(body);
+  const flushes = new Set<Promise<void>>();
+  let refused = 0;
+  for (let index = 0; index < body.events; index++) {
+    const event = eventAt(index);
+    const { problem } = event;
+    const own = bytes.subarray(event.start, event.end);
+    if (problem !== undefined) refused++;
+    const flush = log.append(
+      {
+        format: "json",
+        type: endpoint.type ?? event.type ?? "track",
+        receivedAt,
+        sourceId: source.id,
+        clientAddress,
+        messageId: event.hasMessageId ? undefined : createMessageId(),
+        sentAt: event.hasSentAt ? undefined : body.sentAt,
+        json: problem === undefined ? withMembers(own, inherited(event)) : kept(own, event),
+        after,
+        refused: problem,
+      },
+      event.user,
+    );
+    flushes.add(flush);
+  }
+  const stored = flushes.size === 1 ? [...flushes][0]! : Promise.all(flushes).then(() => {});
+  return { stored, refused };
+}
+
+/**
+ * Returns what is stored of a refused event: its JSON, or as text the beginning of one that is so
+ * large or deep that its readers could fail to parse it.
+ */
+function kept(json: Buffer, { isTooDeep }: Pick<SdkEventFacts, "isTooDeep">): Buffer {
+  if (json.length <= SDK_EVENT_BYTES_MAX && !isTooDeep) return json;
+  return Buffer.from(JSON.stringify(json.toString("utf8", 0, REFUSED_BYTES_KEPT)));
+}
+
+const isBytes = (value: Buffer | ContentProblem): value is Buffer => !("problem" in value);
+const isSource = (value: Source | HttpResponse): value is Source => "workspaceId" in value;
+const isProblem = (value: SdkBody | BodyProblem): value is BodyProblem => "problem" in value;

@@ -1,0 +1,92 @@
+import type { HttpExchange } from "../../http/exchange.ts";
+import { HttpResponse } from "../../http/response.ts";
+import { errorBody, NO_STORE } from "../responses.ts";
+import type { SdkAnswer } from "./source-config.ts";
+
+/** Largest number of origins whose responses are kept. More clear them all. */
+const ORIGINS_REMEMBERED_MAX = 1_000;
+/** An origin as browsers send it. Other values are not repeated in a response. */
+const ORIGIN = /^[\x21-\x7e]{1,512}$/;
+/** Names of headers, in the list that a browser sends in a preflight request. */
+const HEADER_NAMES = /^[A-Za-z0-9!#$%&'*+.^_`|~, -]{1,4096}$/;
+/** Seconds for which a browser may reuse the response to a preflight request. */
+const PREFLIGHT_SECONDS = "900";
+
+/** Whether an origin is repeated in a response: a client may send any text of any length. */
+function isRepeated(origin: string | undefined): origin is string {
+  return origin !== undefined && ORIGIN.test(origin);
+}
+
+/**
+ * Returns the headers by which a browser lets a page of this origin read a response. Beacons send
+ * cookies, and then a browser accepts only the page's origin, not `*`.
+ */
+function corsHeaders(origin: string | undefined): Record<string, string> {
+  const exposed = { "Access-Control-Expose-Headers": "Retry-After", Vary: "Origin" };
+  if (!isRepeated(origin)) {
+    return { "Access-Control-Allow-Origin": "*", ...exposed };
+  }
+  return {
+    "Access-Control-Allow-Origin": origin,
+    "Access-Control-Allow-Credentials": "true",
+    ...exposed,
+  };
+}
+
+/** Creates a response to an SDK in a page of this origin. `body` is JSON text. */
+export function sdkResponse(
+  origin: string | undefined,
+  { status, body }: SdkAnswer,
+  headers?: Record<string, string>,
+): HttpResponse {
+  const type = "application/json";
+  return new HttpResponse(
+    status,
+    { "Content-Type": type, "Cache-Control": NO_STORE, ...corsHeaders(origin), ...headers },
+    body,
+  );
+}
+
+/** Creates a response to an SDK that says in one sentence why its request is refused. */
+export function sdkErrorResponse(
+  origin: string | undefined,
+  status: number,
+  message: string,
+  headers?: Record<string, string>,
+): HttpResponse {
+  return sdkResponse(origin, { status, body: errorBody(status, message) }, headers);
+}
+
+/** The answer to a request whose events are durable. Segment's SDK for Java expects this body. */
+const success: SdkAnswer = { status: 200, body: JSON.stringify({ success: true }) };
+
+/** Responses to requests whose events are durable, by origin. */
+const successes = new Map<string | undefined, HttpResponse>();
+
+/** Returns the response to a request whose events are durable. */
+export function successResponse(sent: string | undefined): HttpResponse {
+  const origin = isRepeated(sent) ? sent : undefined;
+  const known = successes.get(origin);
+  if (known !== undefined) return known;
+  if (successes.size >= ORIGINS_REMEMBERED_MAX) successes.clear();
+  const response = sdkResponse(origin, success);
+  successes.set(origin, response);
+  return response;
+}
+
+/** Creates the response to a CORS preflight request for a path of SDKs. */
+export function sdkPreflightResponse(
+  request: Pick<HttpExchange, "header">,
+  methods: string,
+): HttpResponse {
+  const wanted = request.header("access-control-request-headers") ?? "";
+  const cors = corsHeaders(request.header("origin"));
+  return new HttpResponse(204, {
+    Allow: methods,
+    ...cors,
+    Vary: "Origin, Access-Control-Request-Method, Access-Control-Request-Headers",
+    "Access-Control-Allow-Methods": methods,
+    ...(HEADER_NAMES.test(wanted) && { "Access-Control-Allow-Headers": wanted }),
+    "Access-Control-Max-Age": PREFLIGHT_SECONDS,
+  });
+}

@@ -1,0 +1,72 @@
+import type { HttpExchange } from "../../http/exchange.ts";
+import type { HttpResponse } from "../../http/response.ts";
+import { createSdkEndpoint, type SdkEndpointOptions } from "./endpoint.ts";
+import { sdkEndpoints } from "./paths.ts";
+import { sdkPreflightResponse, sdkResponse, successResponse } from "./responses.ts";
+import { createSourceConfig, type SourceConfigOptions } from "./source-config.ts";
+import { basicUser, queryWriteKey } from "./write-key.ts";
+
+/** Paths to which SDKs send figures about themselves. The figures are not stored. */
+const FIGURE_PATHS = ["/v1/m", "/v1/m/", "/rsaMetrics", "/rsaMetrics/"];
+/** Paths at which RudderStack's SDKs ask for their configuration. */
+const CONFIG_PATHS = ["/sourceConfig", "/sourceConfig/"];
+/** Path at which Segment's SDKs ask for their settings. It has the write key. */
+const SETTINGS_PATH = /^\/v1\/projects\/([^/]+)\/settings\/?$/;
+
+const SENDING_METHODS = "POST, OPTIONS";
+const READING_METHODS = "GET, HEAD, OPTIONS";
+
+/** Answers a request of an SDK. Undefined when the response follows later. */
+export type SdkHandler = (exchange: HttpExchange) => HttpResponse | undefined;
+
+/**
+ * Returns the function that finds the handler of a path to which SDKs send requests; undefined for
+ * other paths.
+ */
+export function createSdkRoutes(
+  options: SdkEndpointOptions & SourceConfigOptions,
+): (path: string) => SdkHandler | undefined {
+  const takeEvents = createSdkEndpoint(options);
+  const config = createSourceConfig(options);
+
+  /** Returns a handler that calls `handle` for one of these methods. */
+  const forMethods = (methods: string, handle: SdkHandler): SdkHandler => {
+    const allowed = methods.split(", ");
+    const expected = allowed.slice(0, -1).join(" or ");
+    return (exchange) => {
+      if (exchange.method === "OPTIONS") return sdkPreflightResponse(exchange, methods);
+      if (allowed.includes(exchange.method)) return handle(exchange);
+      return options.refuse(exchange.header("origin"), 405, `Expected the method ${expected}`, {
+        Allow: methods,
+      });
+    };
+  };
+
+  const handlers = new Map<string, SdkHandler>();
+  const add = (paths: Iterable<string>, handler: SdkHandler) => {
+    for (const path of paths) handlers.set(path, handler);
+  };
+  for (const [path, endpoint] of sdkEndpoints) {
+    add(
+      [path],
+      forMethods(SENDING_METHODS, (exchange) => takeEvents(endpoint, exchange)),
+    );
+  }
+  add(
+    FIGURE_PATHS,
+    forMethods(SENDING_METHODS, (exchange) => successResponse(exchange.header("origin"))),
+  );
+  add(
+    CONFIG_PATHS,
+    forMethods(READING_METHODS, (exchange) => {
+      const writeKey = basicUser(exchange) ?? queryWriteKey(exchange);
+      return sdkResponse(exchange.header("origin"), config.rudderStack(writeKey));
+    }),
+  );
+  const settings = forMethods(READING_METHODS, (exchange) => {
+    const [, writeKey = ""] = SETTINGS_PATH.exec(exchange.path) ?? [];
+    return sdkResponse(exchange.header("origin"), config.segment(writeKey));
+  });
+
+  return (path) => handlers.get(path) ?? (SETTINGS_PATH.test(path) ? settings : undefined);
+}

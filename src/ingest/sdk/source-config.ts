@@ -1,0 +1,99 @@
+import type { Source } from "../../catalog/model.ts";
+import { errorBody } from "../responses.ts";
+
+/** A response to an SDK: its status, and JSON text. */
+export interface SdkAnswer {
+  status: number;
+  body: string;
+}
+
+export interface SourceConfigOptions {
+  /** Returns the source with a write key, whether or not it is enabled; undefined for none. */
+  source(writeKey: string): Source | undefined;
+  /** URL under which browsers reach the data plane; undefined when it is not set. */
+  publicUrl?: string | undefined;
+}
+
+/** Answers the questions that SDKs ask before they send events. */
+export interface SourceConfig {
+  /**
+   * Answers `/sourceConfig` of RudderStack's SDKs. `writeKey` is undefined when the request has
+   * none.
+   */
+  rudderStack(writeKey: string | undefined): SdkAnswer;
+  /** Answers `/v1/projects/{writeKey}/settings` of Segment's SDKs. */
+  segment(writeKey: string): SdkAnswer;
+}
+
+/**
+ * Creates the answers to SDKs that ask for their configuration. No answer lists destinations,
+ * because the server alone delivers to them.
+ *
+ * The answer for a disabled source is 404 in both. An answer with `enabled: false` would make mobile
+ * SDKs delete the events that they have stored.
+ */
+export function createSourceConfig({ source, publicUrl }: SourceConfigOptions): SourceConfig {
+  return {
+    rudderStack(writeKey) {
+      if (writeKey === undefined || writeKey === "") {
+        return refusal(401, "Failed to read writeKey from header");
+      }
+      const found = source(writeKey);
+      // RudderStack's mobile SDKs stop for good after 400, and after this text.
+      if (found === undefined) return refusal(400, "Invalid write key");
+      return found.enabled ? answer(rudderStackConfig(found)) : disabled;
+    },
+    segment(writeKey) {
+      const found = source(writeKey);
+      if (found === undefined) return refusal(404, "Invalid write key");
+      return found.enabled ? answer(segmentSettings(found, publicUrl)) : disabled;
+    },
+  };
+}
+
+/**
+ * The members that the strictest decoders need, which are those of the Swift and Kotlin SDKs.
+ * `dataplanes` is left out, because it replaces the address that an application has set.
+ */
+function rudderStackConfig({ id, name, writeKey, workspaceId, updatedAt }: Source) {
+  return {
+    source: {
+      id,
+      name,
+      writeKey,
+      workspaceId,
+      enabled: true,
+      updatedAt: new Date(updatedAt).toISOString(),
+      config: { statsCollection: { errors: { enabled: false }, metrics: { enabled: false } } },
+      destinations: [],
+    },
+  };
+}
+
+/**
+ * The settings with which Segment's SDKs start. `apiKey` becomes the write key that they send, and
+ * `apiHost` the address they send to, unless the application has set one.
+ */
+function segmentSettings({ writeKey }: Source, publicUrl: string | undefined) {
+  const { protocol, host, pathname } = publicUrl === undefined ? NO_URL : new URL(publicUrl);
+  const address = host !== "" && {
+    apiHost: `${host}${pathname.replace(/\/$/, "")}/v1`,
+    protocol: protocol.slice(0, -1),
+  };
+  return {
+    integrations: { "Segment.io": { apiKey: writeKey, ...address } },
+    plan: {},
+    // A rate of 0 stops the SDK from sending figures about itself.
+    metrics: { sampleRate: 0 },
+  };
+}
+
+const NO_URL = { protocol: "", host: "", pathname: "" };
+
+const answer = (value: object): SdkAnswer => ({ status: 200, body: JSON.stringify(value) });
+
+function refusal(status: number, message: string): SdkAnswer {
+  return { status, body: errorBody(status, message) };
+}
+
+const disabled = refusal(404, "Source is disabled");

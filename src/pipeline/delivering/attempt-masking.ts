@@ -1,0 +1,80 @@
+import { shownAnswer, shownReason } from "../../destinations/answers/receiver-answer.ts";
+import { secretsOfConfig } from "../../destinations/answers/request-secrets.ts";
+import { SecretMask } from "../../destinations/answers/secret-mask.ts";
+import type { DeliveryResult, DestinationKind } from "../../destinations/destination.ts";
+import type { AttemptResult, FailedAttempt } from "../model/attempt.ts";
+
+type Credentials = Readonly<Record<string, string>>;
+
+export interface AttemptMaskingParts {
+  kind: DestinationKind;
+  config: Record<string, unknown>;
+  /**
+   * Returns the credentials that user code may send to the destination; undefined without code. The
+   * same object as long as they are unchanged.
+   */
+  credentials(): Credentials | undefined;
+}
+
+/**
+ * Removes secrets from the results of a destination's deliveries: a receiver may repeat what it was
+ * sent. Hides the secrets of the config, the workspace's credentials, and those of each request.
+ */
+export class AttemptMasking {
+  readonly #parts: AttemptMaskingParts;
+  #credentials: Credentials | undefined;
+  #mask: SecretMask | undefined;
+  /** The last mask of a request's own secrets: most requests of a destination have the same. */
+  #sent: { key: string; mask: SecretMask } | undefined;
+
+  constructor(parts: AttemptMaskingParts) {
+    this.#parts = parts;
+  }
+
+  /** Returns the result of an attempt that began at `at` and took `durationMs`, without secrets. */
+  shown(result: DeliveryResult, at: number, durationMs: number): AttemptResult {
+    const attempt: FailedAttempt = { at, durationMs: Math.round(durationMs) };
+    if (result.kind === "delivered") {
+      if (result.refused === undefined) return result;
+      const mask = this.#maskOf(undefined);
+      const refused = [...result.refused].map(([index, reason]): [number, string] => {
+        return [index, mask(reason)];
+      });
+      return { ...result, refused: new Map(refused), attempt };
+    }
+    const { answer, ...rest } = result;
+    const mask = this.#maskOf(answer?.sent);
+    attempt.reason = mask(result.reason);
+    const shown = { ...rest, reason: attempt.reason, attempt };
+    if (answer === undefined) return shown;
+    if (answer.status !== undefined) attempt.status = answer.status;
+    return { ...shown, response: shownAnswer(answer, { mask: mask.text }) };
+  }
+
+  #maskOf(sent: readonly string[] | undefined) {
+    const common = this.#common();
+    const own = sent === undefined || sent.length === 0 ? undefined : this.#own(sent);
+    const text = (value: string) => common.mask(own?.mask(value) ?? value);
+    const reason = (value: string) => shownReason(value, { mask: text });
+    return Object.assign(reason, { text });
+  }
+
+  #common(): SecretMask {
+    const { kind, config, credentials } = this.#parts;
+    const current = credentials();
+    if (this.#mask !== undefined && (current === undefined || current === this.#credentials)) {
+      return this.#mask;
+    }
+    // Events that were made with the credentials of before may still be on their way.
+    const values = [this.#credentials, current].flatMap((it) => Object.values(it ?? {}));
+    this.#mask = new SecretMask([...secretsOfConfig(kind, config), ...values]);
+    this.#credentials = current;
+    return this.#mask;
+  }
+
+  #own(sent: readonly string[]): SecretMask {
+    const key = sent.join("\n");
+    if (this.#sent?.key !== key) this.#sent = { key, mask: new SecretMask(sent) };
+    return this.#sent.mask;
+  }
+}

@@ -1,0 +1,41 @@
+import { isbot } from "isbot";
+
+/**
+ * Number of user agents whose result is cached. When another one would exceed this number, the cache
+ * is cleared.
+ */
+const USER_AGENTS_REMEMBERED_MAX = 4_096;
+
+/**
+ * Maximum number of characters of a user agent that are examined. Clients send any text, and no
+ * real user agent is longer.
+ */
+const USER_AGENT_CHARS_MAX = 1_024;
+
+const BOT_NAME_CHARS_MAX = 100;
+
+const known = new Map<string, string | undefined>();
+
+/**
+ * Returns the name of the bot that a user agent belongs to, such as `Googlebot`; undefined when it
+ * is none. An empty user agent is none.
+ */
+export function botName(userAgent: string): string | undefined {
+  if (userAgent === "") return undefined;
+  const text = userAgent.slice(0, USER_AGENT_CHARS_MAX);
+  if (known.has(text)) return known.get(text);
+  const name = isbot(text) ? nameIn(text) : undefined;
+  if (known.size >= USER_AGENTS_REMEMBERED_MAX) known.clear();
+  known.set(text, name);
+  return name;
+}
+
+/**
+ * Returns the word by which a bot names itself in its user agent, such as `bingbot`: one that says
+ * so, else the first word. The list of bots tells only that the whole text belongs to a bot.
+ */
+function nameIn(text: string): string {
+  const words = text.match(/[A-Za-z][\w-]*/g) ?? [];
+  const name = words.find((word) => /bot|crawl|spider/i.test(word)) ?? words[0] ?? "";
+  return name.slice(0, BOT_NAME_CHARS_MAX);
+}

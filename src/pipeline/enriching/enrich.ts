@@ -1,0 +1,115 @@
+import type { Live } from "../../catalog/live-view.ts";
+import { type SourceSettings, settingsOfSource } from "../../catalog/source-settings.ts";
+import { loadText, stringText } from "../../event/sdk/json-scanner.ts";
+import { ABSENT, memberSpans } from "../../event/sdk/member-names.ts";
+import type { BuiltEvent } from "../model/input-event.ts";
+import { botName } from "./bots.ts";
+
+export interface EnrichingParts<Record> {
+  /** Builds the event of a record, without additions. */
+  eventOf(record: Record): BuiltEvent;
+  live: Pick<Live, "sourceById" | "topology">;
+  /** Returns the place of an IP address as JSON text; undefined for an unknown one. */
+  place?: ((ip: string) => string | undefined) | undefined;
+}
+
+/**
+ * Returns a function that builds the event of a record, and adds to its context what the settings
+ * of its source ask for: `geo`, the place of the IP address, and `isBot` and `bot` for events of
+ * bots. A member that the event has itself stays as it is.
+ */
+export function createEnrichedEvents<Record extends { sourceId: string }>(
+  parts: EnrichingParts<Record>,
+): (record: Record) => BuiltEvent {
+  const { eventOf, live, place } = parts;
+  /** Settings by source; undefined for a source whose events stay as they are. */
+  const settings = new Map<string, SourceSettings | undefined>();
+  let topology: number | undefined;
+
+  function settingsOf(sourceId: string): SourceSettings | undefined {
+    const now = live.topology();
+    if (now !== topology) settings.clear();
+    topology = now;
+    if (settings.has(sourceId)) return settings.get(sourceId);
+    const all = settingsOfSource(live.sourceById(sourceId) ?? {});
+    const found = all.geoEnrichment || all.bots !== "keep" ? all : undefined;
+    settings.set(sourceId, found);
+    return found;
+  }
+
+  return (record) => {
+    const event = eventOf(record);
+    const found = settingsOf(record.sourceId);
+    if (found === undefined) return event;
+    return enriched(event, found.bots, found.geoEnrichment ? place : undefined);
+  };
+}
+
+const inEvent = memberSpans(["context", "request_ip"]);
+const CONTEXT = 0;
+const REQUEST_IP = 1;
+const inContext = memberSpans(["ip", "userAgent", "geo", "isBot", "bot"]);
+const IP = 0;
+const USER_AGENT = 1;
+const GEO = 2;
+const IS_BOT = 3;
+const BOT = 4;
+
+const QUOTE = 0x22;
+const BRACE_OPEN = 0x7b;
+
+function enriched(
+  event: BuiltEvent,
+  bots: SourceSettings["bots"],
+  place: ((ip: string) => string | undefined) | undefined,
+): BuiltEvent {
+  const json = asBuffer(event.json);
+  const text = loadText(json);
+  if (inEvent.find(text, 0) < 0) return event;
+  const context = inEvent.starts[CONTEXT]!;
+  const contextEnd = inEvent.ends[CONTEXT]!;
+  const isObject = context !== ABSENT && json[context] === BRACE_OPEN;
+  // A context that is no object has no place for members.
+  if (context !== ABSENT && !isObject) return event;
+  if (isObject) inContext.find(text, context);
+  else inContext.starts.fill(ABSENT);
+  const has = (member: number) => inContext.starts[member] !== ABSENT;
+
+  const added: string[] = [];
+  const bot = bots === "keep" ? undefined : botName(textOf(json, inContext, USER_AGENT));
+  if (bot !== undefined && bots === "drop") return { ...event, isDropped: true };
+  if (bot !== undefined && !has(IS_BOT)) added.push('"isBot":true');
+  if (bot !== undefined && !has(BOT)) added.push(`"bot":${JSON.stringify({ name: bot })}`);
+  if (place !== undefined && !has(GEO)) {
+    const ip = textOf(json, inContext, IP) || textOf(json, inEvent, REQUEST_IP);
+    const geo = ip === "" ? undefined : place(ip);
+    if (geo !== undefined) added.push(`"geo":${geo}`);
+  }
+  if (added.length === 0) return event;
+
+  const members = added.join(",");
+  if (!isObject)
+    return { ...event, json: inserted(json, json.length - 1, `"context":{${members}}`) };
+  return { ...event, json: inserted(json, contextEnd - 1, members) };
+}
+
+/** Returns a member's value if it is a string, else an empty text. */
+function textOf(json: Buffer, spans: typeof inEvent, member: number): string {
+  const start = spans.starts[member]!;
+  return start === ABSENT || json[start] !== QUOTE
+    ? ""
+    : stringText(json, start, spans.ends[member]!);
+}
+
+/** Returns a copy of the JSON with members added to the object whose closing brace is at `at`. */
+function inserted(json: Buffer, at: number, members: string): Uint8Array {
+  let before = at - 1;
+  while (json[before] === 0x20) before--;
+  const text = json[before] === BRACE_OPEN ? members : `,${members}`;
+  return Buffer.concat([json.subarray(0, at), Buffer.from(text), json.subarray(at)]);
+}
+
+function asBuffer(bytes: Uint8Array): Buffer {
+  if (bytes instanceof Buffer) return bytes;
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}

@@ -1,0 +1,49 @@
+import { isIP } from "node:net";
+
+/** Number of addresses whose place is cached. When another one would exceed it, all are dropped. */
+const ADDRESSES_REMEMBERED_MAX = 4_096;
+
+/** The parts of a record of a MaxMind-format file of cities that are used. All may be absent. */
+interface CityRecord {
+  city?: { names?: { en?: unknown } };
+  country?: { iso_code?: unknown };
+  subdivisions?: readonly { names?: { en?: unknown } }[];
+  postal?: { code?: unknown };
+  location?: { latitude?: unknown; longitude?: unknown; time_zone?: unknown };
+}
+
+/**
+ * Returns a function that finds the place of an IP address, as the JSON text of `context.geo`;
+ * undefined when the text is no address, or `lookup` knows none.
+ */
+export function createPlaces(
+  lookup: (ip: string) => object | null,
+): (ip: string) => string | undefined {
+  const known = new Map<string, string | undefined>();
+  return (ip) => {
+    if (isIP(ip) === 0) return undefined;
+    if (known.has(ip)) return known.get(ip);
+    const record = lookup(ip);
+    const text = record === null ? undefined : JSON.stringify(placeOf(ip, record));
+    if (known.size >= ADDRESSES_REMEMBERED_MAX) known.clear();
+    known.set(ip, text);
+    return text;
+  };
+}
+
+function placeOf(ip: string, { city, country, subdivisions, postal, location }: CityRecord) {
+  const { latitude, longitude } = location ?? {};
+  const isLocated = typeof latitude === "number" && typeof longitude === "number";
+  return {
+    ip,
+    city: textOf(city?.names?.en),
+    country: textOf(country?.iso_code),
+    region: textOf(subdivisions?.[0]?.names?.en),
+    postal: textOf(postal?.code),
+    // RudderStack writes six digits.
+    location: isLocated ? `${latitude.toFixed(6)},${longitude.toFixed(6)}` : "",
+    timezone: textOf(location?.time_zone),
+  };
+}
+
+const textOf = (value: unknown) => (typeof value === "string" ? value : "");

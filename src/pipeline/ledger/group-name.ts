@@ -1,0 +1,67 @@
+import type { StoredLetter } from "../model/dead-letter.ts";
+
+/** The fields of a dead letter that decide to which group it belongs. */
+export type GroupedFacts = Pick<StoredLetter, "stage" | "reason" | "status" | "code">;
+
+/** Number of leading characters of a reason that are compared. */
+const COMPARED_CHARS_MAX = 300;
+
+/**
+ * Parts of a reason that differ from event to event although the failure is the same, in the order
+ * in which they are replaced.
+ */
+const variableParts: readonly RegExp[] = [
+  // Quoted values. A single quote within a word is an apostrophe.
+  /"[^"]*(?:"|$)|`[^`]*(?:`|$)|“[^”]*(?:”|$)|‘[^’]*(?:’|$)|«[^»]*(?:»|$)/g,
+  /(?<![\p{L}\p{N}])'[^']*(?:'(?!\p{L})|$)/gu,
+  // Addresses of mail and of hosts with a port.
+  /[\w.+-]+@[\w.-]+/g,
+  // Words with digits: numbers with their unit, times, UUIDs, hashes, addresses.
+  /[\p{L}_-]*\p{N}[\p{L}\p{N}_-]*(?:[.:,+/][\p{L}\p{N}_-]*\p{N}[\p{L}\p{N}_-]*)*%?/gu,
+  // Long words of letters in both cases, as random ids are.
+  /\b(?=\w*[a-z]\w*[A-Z]\w*[a-z]\w*[A-Z])\w{24,}\b/g,
+];
+
+/**
+ * Short numbers that say what went wrong, and are not variable: the status or the code of an
+ * answer. They are kept as letters, so that the patterns above leave them.
+ */
+const codes = /\b(HTTP|status|status code|answered|responded with|error|code)([ :]+)(\d{1,3})\b/gi;
+const digits = "abcdefghij";
+
+/** A variable part, and a list of several. */
+const PLACE = "#";
+const places =
+  /#(?:\s?(?:ms|s|min|h|d|seconds?|minutes?|hours?|days?|bytes?|KB|MB|GB|KiB|MiB)\b)?/g;
+const lists = /#(?:\s*[,;:]?\s*#)+/g;
+
+/**
+ * Returns the text of a reason without what differs from event to event: numbers, ids, quoted
+ * values and times.
+ */
+export function reasonTemplate(reason: string): string {
+  const bounded = reason.slice(0, COMPARED_CHARS_MAX);
+  const kept = bounded.replace(codes, (_, word: string, gap: string, code: string) => {
+    return `${word}${gap}${code.replace(/\d/g, (digit) => digits[Number(digit)]!)}`;
+  });
+  const replaced = variableParts.reduce((text, part) => text.replace(part, PLACE), kept);
+  return replaced.replace(places, PLACE).replace(lists, PLACE).trim();
+}
+
+/** Returns the name of the group of a dead letter: a hash of what is equal for one failure. */
+export function groupNameOf({ stage, reason, status, code }: GroupedFacts): string {
+  const facts = [stage, status ?? "", code ?? "", reasonTemplate(reason)];
+  return Bun.hash(facts.join("\n")).toString(36);
+}
+
+/**
+ * Returns the name of the group in which an earlier version put a dead letter: a hash of its stage
+ * and its reason without long numbers and ids.
+ */
+export function earlierGroupNameOf({ stage, reason }: GroupedFacts): string {
+  const same = reason
+    .slice(0, COMPARED_CHARS_MAX)
+    .replace(/\b(?=\w*\d)[\w-]{16,}\b/g, "#")
+    .replace(/\d{4,}/g, "#");
+  return Bun.hash(`${stage} ${same}`).toString(36);
+}

@@ -1,0 +1,40 @@
+import type { StoredLetter } from "../model/dead-letter.ts";
+import type { JobCounts, JobFailure } from "../model/replay-job.ts";
+import { groupNameOf } from "./group-name.ts";
+
+/** Number of reasons that a replay counts apart. Further ones are counted together. */
+const JOB_FAILURES_MAX = 20;
+/** Number of leading characters of a reason that a replay shows. */
+const REASON_CHARS_MAX = 300;
+const OTHER = "";
+
+/** Returns the failure of a replayed event that became this dead letter. */
+export function jobFailureOf(letter: StoredLetter): JobFailure {
+  const groupId = `${letter.destinationId}.${groupNameOf(letter)}`;
+  return { groupId, reason: letter.reason.slice(0, REASON_CHARS_MAX), count: 1 };
+}
+
+/** Adds failures to those of a replay. Both may have the same groups. */
+export function addFailures(
+  failures: readonly JobFailure[],
+  added: readonly JobFailure[],
+): JobFailure[] {
+  const sums = new Map(failures.map((failure) => [failure.groupId, { ...failure }]));
+  for (const failure of added) {
+    const isKnown = sums.has(failure.groupId);
+    const hasRoom = isKnown || sums.size < JOB_FAILURES_MAX;
+    const groupId = hasRoom ? failure.groupId : OTHER;
+    const before = sums.get(groupId);
+    const reason = hasRoom ? failure.reason : "Other reasons";
+    const count = (before?.count ?? 0) + failure.count;
+    sums.set(groupId, { ...(before ?? { groupId, reason }), count });
+  }
+  return [...sums.values()].sort((one, other) => other.count - one.count);
+}
+
+/** Outcomes of some letters of one replay. */
+export interface JobOutcomes {
+  workspaceId: string;
+  counts: JobCounts;
+  failures: JobFailure[];
+}

@@ -1,0 +1,97 @@
+import type { ShownAnswer } from "../../destinations/answers/receiver-answer.ts";
+import type { Store } from "../../store/store.ts";
+import type { Table } from "../../store/table.ts";
+import type { PairKey } from "./letter-keys.ts";
+
+/** A kept response, as the group of dead letters that it belongs to lists it. */
+export interface KeptResponse {
+  id: string;
+  /** Creation time of the dead letter that it came with, in milliseconds since the epoch. */
+  at: number;
+  bytes: number;
+}
+
+/** Number of different responses that a group of dead letters keeps. */
+const RESPONSES_OF_GROUP_MAX = 4;
+/**
+ * Time in milliseconds after which a new response replaces the oldest of a group that has all it
+ * may keep. Receivers that answer each event differently would otherwise make every dead letter
+ * write its response, which all nodes of a cluster read.
+ */
+const REPLACED_AFTER_MS = 60_000;
+/** Bytes of the responses that the dead letters of one destination keep, in one ledger. */
+export const RESPONSES_OF_DESTINATION_BYTES_MAX = 512 << 10;
+/** Bytes of the responses that all dead letters keep, in one ledger. */
+export const RESPONSES_BYTES_MAX = 64 << 20;
+/** Second part of the keys that hold sums of bytes; no group has this name. */
+const SUM = "";
+
+/**
+ * Answers of receivers to events that became dead letters: a few of each group, so that thousands of
+ * dead letters with one cause do not store thousands of responses.
+ */
+export class LetterResponses {
+  /** [group id, response id] → response. [destination id, ""] and ["", ""] → sum of bytes. */
+  readonly #responses: Table<ShownAnswer | number, PairKey>;
+
+  constructor(store: Store) {
+    this.#responses = store.table("letter-responses");
+  }
+
+  /**
+   * Keeps a response for a group, if it has room or its oldest one may be replaced. Returns the
+   * responses that the group keeps then. Call this and `drop` only inside a transaction.
+   */
+  keep(
+    group: { id: string; destinationId: string },
+    kept: readonly KeptResponse[],
+    { response, at }: { response: ShownAnswer; at: number },
+  ): readonly KeptResponse[] {
+    const id = responseIdOf(response);
+    if (kept.some((known) => known.id === id)) return kept;
+    const latest = Math.max(...kept.map((known) => known.at));
+    const isFull = kept.length >= RESPONSES_OF_GROUP_MAX;
+    if (isFull && at - latest < REPLACED_AFTER_MS) return kept;
+    const bytes = Buffer.byteLength(JSON.stringify(response));
+    const replaced = isFull ? kept.slice(0, 1) : [];
+    const added = bytes - (replaced[0]?.bytes ?? 0);
+    if (!this.#add(group.destinationId, added)) return kept;
+    for (const old of replaced) this.#responses.remove([group.id, old.id]);
+    this.#responses.put([group.id, id], response);
+    return [...kept.slice(replaced.length), { id, at, bytes }];
+  }
+
+  /** Removes the responses of a group that has no dead letters any more. */
+  drop(group: { id: string; destinationId: string }, kept: readonly KeptResponse[]): void {
+    if (kept.length === 0) return;
+    for (const { id } of kept) this.#responses.remove([group.id, id]);
+    this.#add(group.destinationId, -kept.reduce((sum, { bytes }) => sum + bytes, 0));
+  }
+
+  get(groupId: string, id: string): ShownAnswer | undefined {
+    const found = this.#responses.get([groupId, id]);
+    return typeof found === "object" ? found : undefined;
+  }
+
+  /** Adds to the sums of bytes. Returns false, and adds nothing, when a sum would be too high. */
+  #add(destinationId: string, bytes: number): boolean {
+    const own = this.#sum(destinationId) + bytes;
+    const all = this.#sum("") + bytes;
+    const isOver = own > RESPONSES_OF_DESTINATION_BYTES_MAX || all > RESPONSES_BYTES_MAX;
+    if (bytes > 0 && isOver) return false;
+    if (own > 0) this.#responses.put([destinationId, SUM], own);
+    else this.#responses.remove([destinationId, SUM]);
+    this.#responses.put(["", SUM], Math.max(0, all));
+    return true;
+  }
+
+  #sum(destinationId: string): number {
+    const sum = this.#responses.get([destinationId, SUM]);
+    return typeof sum === "number" ? sum : 0;
+  }
+}
+
+/** Returns the id of a response: equal responses have the same. */
+export function responseIdOf(response: ShownAnswer): string {
+  return Bun.hash(JSON.stringify(response)).toString(36);
+}

@@ -1,0 +1,72 @@
+import type { Store } from "../../store/store.ts";
+import type { Table } from "../../store/table.ts";
+
+/**
+ * An event whose messageId the same source had sent before: its sequence number in its log, and the
+ * log, sequence number and time of receipt of the occurrence before it.
+ */
+export type RepetitionRow = [
+  sequence: number,
+  previousLog: string,
+  previousSequence: number,
+  previousReceivedAt: number,
+];
+
+/** Repetitions found at once in one log. */
+export interface RepetitionLot {
+  log: string;
+  rows: RepetitionRow[];
+}
+
+/** Positions up to which the logs were searched for repetitions, by log. */
+export type SearchedPositions = Readonly<Record<string, number>>;
+
+/** Key of the positions; other keys begin with the name of a log, which is never empty. */
+type RowKey = [log: string, sequence: number];
+const POSITIONS: RowKey = ["", 0];
+type RowValue = RepetitionRow[] | SearchedPositions;
+
+/** The table of events that repeat earlier ones. Lanes pass over them. */
+export class RepetitionTable {
+  readonly #table: Table<RowValue, RowKey>;
+
+  readonly #change: (apply: () => void) => Promise<void>;
+
+  /** `change` runs a function in a transaction that only the owner of the ledger may make. */
+  constructor(store: Pick<Store, "table">, change: (apply: () => void) => Promise<void>) {
+    this.#table = store.table("repetitions");
+    this.#change = change;
+  }
+
+  positions(): SearchedPositions {
+    return (this.#table.get(POSITIONS) as SearchedPositions | undefined) ?? {};
+  }
+
+  /** All repetitions, by log and ascending. */
+  *lots(): Generator<RepetitionLot> {
+    for (const { key, value } of this.#table.getRange({})) {
+      if (key[0] !== "") yield { log: key[0], rows: value as RepetitionRow[] };
+    }
+  }
+
+  /** Returns the row of a record; undefined when it repeats no other. */
+  find(log: string, sequence: number): RepetitionRow | undefined {
+    const start: RowKey = [log, sequence];
+    const [found] = [...this.#table.getRange({ start, end: [log, -1], reverse: true, limit: 1 })];
+    const rows = found?.value as RepetitionRow[] | undefined;
+    return rows?.find((row) => row[0] === sequence);
+  }
+
+  /** Adds repetitions, removes the lots with these keys, and sets the positions. */
+  put(
+    lots: readonly RepetitionLot[],
+    removed: readonly RowKey[],
+    positions: SearchedPositions,
+  ): Promise<void> {
+    return this.#change(() => {
+      for (const { log, rows } of lots) this.#table.put([log, rows[0]![0]], rows);
+      for (const key of removed) this.#table.remove(key);
+      this.#table.put(POSITIONS, positions);
+    });
+  }
+}

@@ -1,0 +1,51 @@
+import type { ShownAnswer } from "../../destinations/answers/receiver-answer.ts";
+import type { FailureScope } from "../../destinations/destination.ts";
+
+/** Why events were not delivered, without secrets: this may be stored, logged and shown. */
+export interface FailureCause {
+  reason: string;
+  /** The answer of the receiver; absent when it did not answer. */
+  response?: ShownAnswer | undefined;
+}
+
+/** One attempt to deliver a batch that failed, or by which an event of the batch was refused. */
+export interface FailedAttempt {
+  /** Start of the attempt in milliseconds since the epoch. */
+  at: number;
+  durationMs: number;
+  /** Absent when the attempt delivered the batch, apart from refused events. */
+  reason?: string;
+  status?: number;
+}
+
+/** The result of one attempt: a `DeliveryResult` whose texts have no secrets any more. */
+export type AttemptResult =
+  | {
+      kind: "delivered";
+      refused?: ReadonlyMap<number, string>;
+      /** The attempt, for the events in `refused`; absent when there are none. */
+      attempt?: FailedAttempt;
+    }
+  | ({ kind: "rejected"; attempt?: FailedAttempt } & FailureCause)
+  | ({
+      kind: "retry";
+      scope?: FailureScope;
+      afterMs?: number;
+      delivered?: ReadonlySet<number>;
+      attempt?: FailedAttempt;
+    } & FailureCause);
+
+/** Number of failed attempts of an event that are kept: its first ones and its last ones. */
+export const FAILED_ATTEMPTS_MAX = 10;
+const FIRST_ATTEMPTS_KEPT = 2;
+
+/** Adds an attempt to the failed attempts of an event, and removes one in the middle if needed. */
+export function withAttempt(
+  attempts: FailedAttempt[] | undefined,
+  attempt: FailedAttempt,
+): FailedAttempt[] {
+  if (attempts === undefined) return [attempt];
+  attempts.push(attempt);
+  if (attempts.length > FAILED_ATTEMPTS_MAX) attempts.splice(FIRST_ATTEMPTS_KEPT, 1);
+  return attempts;
+}

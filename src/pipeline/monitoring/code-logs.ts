@@ -1,0 +1,180 @@
+import { newId } from "../../catalog/ids.ts";
+import type { LiveProgram } from "../../catalog/live-view.ts";
+import { TokenBuckets } from "../../concurrency/rate-limiter.ts";
+import type { LogLine } from "../../sandbox/program.ts";
+import {
+  CODE_LOG_BYTES_MAX,
+  CODE_LOG_LINES_MAX,
+  CODE_LOG_LINES_PER_SECOND_MAX,
+  CODE_LOGS_BYTES_MAX,
+  GUEST_LOG_CHARS_MAX,
+} from "../../settings/limits.ts";
+import type { Clock } from "../clock.ts";
+
+/** A line that published code wrote with `log(...)` while it ran over an event. */
+export interface CodeLogLine extends Omit<LogLine, "event"> {
+  /** Sorts by time. */
+  id: string;
+  /** When the batch of events had run, in milliseconds since the epoch. */
+  at: number;
+  transformationId: string;
+  transformationVersionId: string;
+  destinationId: string;
+  /**
+   * Id of the event; absent when it is unknown: after an `await`, or in `transformBatch` over
+   * several events.
+   */
+  messageId?: string;
+}
+
+/** Which lines a reader asks for. Each condition that is absent matches every line. */
+export interface CodeLogFilter {
+  transformationId?: string;
+  transformationVersionId?: string;
+  destinationId?: string;
+  messageId?: string;
+  /** Text that the line contains, in any case. */
+  text?: string;
+  /** Id of a line: only later lines match. */
+  after?: string;
+  /** Id of a line: only earlier lines match. */
+  before?: string;
+}
+
+/** Lines of one workspace, oldest first, and their size. */
+interface WorkspaceLines {
+  lines: CodeLogLine[];
+  bytes: number;
+}
+
+/**
+ * The latest lines that the published code of each workspace wrote with `log(...)` on this node, in
+ * memory. Lines beyond `CODE_LOG_LINES_PER_SECOND_MAX` of a transformation are not taken from the
+ * guest at all. Each workspace keeps a number of lines and of bytes; when all workspaces together
+ * have too many bytes, the one that logged longest ago loses its lines.
+ */
+export class CodeLogs {
+  readonly #byWorkspace = new Map<string, WorkspaceLines>();
+  readonly #rates: TokenBuckets;
+  readonly #now: () => number;
+  #bytes = 0;
+
+  constructor(clock: Pick<Clock, "now" | "elapsed">) {
+    this.#now = () => clock.now();
+    this.#rates = new TokenBuckets({
+      perSecond: CODE_LOG_LINES_PER_SECOND_MAX,
+      burst: CODE_LOG_LINES_PER_SECOND_MAX,
+      now: () => clock.elapsed(),
+    });
+  }
+
+  /**
+   * Returns how many lines a transformation may write now, and how many characters they may have
+   * together.
+   */
+  room(transformationId: string): { lines: number; chars: number } {
+    const lines = this.#rates.available(transformationId);
+    return { lines, chars: lines * GUEST_LOG_CHARS_MAX };
+  }
+
+  /** Adds the lines of one batch. `messageIdOf` returns the id of the event at an index. */
+  add(
+    { workspaceId, transformation, credentials }: LiveProgram,
+    destinationId: string,
+    lines: readonly LogLine[],
+    messageIdOf: (event: number) => string | undefined,
+  ): void {
+    // Other batches of the transformation may have used the room meanwhile.
+    const taken = lines.slice(0, this.#rates.available(transformation.id));
+    if (taken.length === 0) return;
+    this.#rates.take(transformation.id, taken.length);
+    const at = this.#now();
+    const kept = this.#byWorkspace.get(workspaceId) ?? { lines: [], bytes: 0 };
+    for (const { event, text, ...place } of taken) {
+      const messageId = event === undefined ? undefined : messageIdOf(event);
+      this.#push(kept, {
+        ...place,
+        id: newId(at),
+        at,
+        text: withoutSecrets(text, credentials),
+        transformationId: transformation.id,
+        transformationVersionId: transformation.versionId,
+        destinationId,
+        ...(messageId !== undefined && { messageId }),
+      });
+    }
+    // The workspace that logged last stands last in the map.
+    this.#byWorkspace.delete(workspaceId);
+    this.#byWorkspace.set(workspaceId, kept);
+    this.#dropOldest();
+  }
+
+  /** Returns the latest lines that match, at most `limit`, newest first. */
+  list(workspaceId: string, filter: CodeLogFilter, limit: number): CodeLogLine[] {
+    const { lines = [] } = this.#byWorkspace.get(workspaceId) ?? {};
+    const matches = matcherOf(filter);
+    const found: CodeLogLine[] = [];
+    for (let index = lines.length - 1; index >= 0 && found.length < limit; index--) {
+      const line = lines[index]!;
+      if (matches(line)) found.push(line);
+    }
+    return found;
+  }
+
+  #push(kept: WorkspaceLines, line: CodeLogLine): void {
+    kept.lines.push(line);
+    this.#count(kept, sizeOf(line));
+    while (kept.lines.length > CODE_LOG_LINES_MAX || kept.bytes > CODE_LOG_BYTES_MAX) {
+      this.#count(kept, -sizeOf(kept.lines.shift()!));
+    }
+  }
+
+  #count(kept: WorkspaceLines, bytes: number): void {
+    kept.bytes += bytes;
+    this.#bytes += bytes;
+  }
+
+  #dropOldest(): void {
+    for (const [workspaceId, { bytes }] of this.#byWorkspace) {
+      if (this.#bytes <= CODE_LOGS_BYTES_MAX) return;
+      this.#byWorkspace.delete(workspaceId);
+      this.#bytes -= bytes;
+    }
+  }
+}
+
+/** Approximate bytes that a line takes in memory besides its text. */
+const LINE_OVERHEAD_BYTES = 400;
+
+function sizeOf({ text }: CodeLogLine): number {
+  return Buffer.byteLength(text) + LINE_OVERHEAD_BYTES;
+}
+
+/** Shorter credentials are in too many texts that do not come from them. */
+const SECRET_CHARS_MIN = 4;
+
+/**
+ * Masks the workspace's credentials in a line, because tokens that may read events may not read
+ * credentials.
+ */
+function withoutSecrets(text: string, credentials: Readonly<Record<string, string>>): string {
+  return Object.values(credentials)
+    .filter((secret) => secret.length >= SECRET_CHARS_MIN)
+    .reduce((line, secret) => line.replaceAll(secret, "***"), text);
+}
+
+/** Returns whether a line matches a filter. Pure function. */
+export function matcherOf(filter: CodeLogFilter): (line: CodeLogLine) => boolean {
+  const { transformationId, transformationVersionId, destinationId, messageId } = filter;
+  const { text, after, before } = filter;
+  const lower = text?.toLowerCase();
+  return (line) =>
+    (transformationId === undefined || line.transformationId === transformationId) &&
+    (transformationVersionId === undefined ||
+      line.transformationVersionId === transformationVersionId) &&
+    (destinationId === undefined || line.destinationId === destinationId) &&
+    (messageId === undefined || line.messageId === messageId) &&
+    (lower === undefined || line.text.toLowerCase().includes(lower)) &&
+    (after === undefined || line.id > after) &&
+    (before === undefined || line.id < before);
+}

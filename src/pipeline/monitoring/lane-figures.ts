@@ -1,0 +1,80 @@
+import type { MinuteCounters } from "../../figures/minute-counters.ts";
+import {
+  DELIVERED,
+  DROPPED,
+  FAILED,
+  type FigureRow,
+  mergeNodes,
+  RECEIVED,
+  rowOf,
+} from "../../figures/row.ts";
+import { connectionSeries, type Series, seriesOf } from "../../figures/series.ts";
+import type { LaneGauges } from "./lane-gauges.ts";
+import type { LaneHistories } from "./lane-history.ts";
+
+export interface FigureSources {
+  histories: LaneHistories;
+  /** Runs of user code by transformation. */
+  runs: MinuteCounters;
+  /** Events that this node stored, and repeated events that it found, by source. */
+  received: MinuteCounters;
+  /** Returns the workspace of a destination. Undefined after it was deleted. */
+  workspaceOf(destinationId: string): string | undefined;
+  /** Returns the workspace of a source. Undefined after it was deleted. */
+  workspaceOfSource(sourceId: string): string | undefined;
+}
+
+/**
+ * Returns what this node counted in the minute that began at the time `at`, by series. A source and
+ * a workspace have the outcomes at all their destinations, and count each received event once.
+ */
+export function minuteFigures(sources: FigureSources, at: number): Map<Series, FigureRow> {
+  const { histories, runs, received } = sources;
+  const rows = new Map<Series, FigureRow>();
+  for (const [destinationId, { counters, sources: bySource }] of histories.minute(at)) {
+    const workspaceId = sources.workspaceOf(destinationId);
+    if (workspaceId === undefined) continue;
+    const row = rowOf(counters);
+    add(rows, seriesOf("destination", destinationId), row);
+    add(rows, seriesOf("workspace", workspaceId), row);
+    for (const [sourceId, counted] of bySource) {
+      const ofSource = rowOf(counted);
+      add(rows, seriesOf("destination", destinationId), [ofSource[RECEIVED] ?? 0]);
+      add(rows, seriesOf("source", sourceId), outcomesOf(ofSource));
+      add(rows, connectionSeries({ sourceId, destinationId }), ofSource);
+    }
+  }
+  for (const [sourceId, row] of received.rows(at)) {
+    const workspaceId = sources.workspaceOfSource(sourceId);
+    if (workspaceId === undefined) continue;
+    add(rows, seriesOf("source", sourceId), row);
+    add(rows, seriesOf("workspace", workspaceId), [row[RECEIVED] ?? 0]);
+  }
+  for (const [id, row] of runs.rows(at)) add(rows, seriesOf("transformation", id), row);
+  return rows;
+}
+
+/** Adds the lag of a lane to the rows of its destination, its workspace, and its sources. */
+export function addLag(rows: Map<Series, FigureRow>, lane: LaneGauges): void {
+  const events = lane.lagEvents();
+  if (events === 0) return;
+  const destinationId = lane.labels.destination;
+  const row = rowOf([], { events, seconds: Math.ceil(lane.lagSeconds()) });
+  add(rows, seriesOf("destination", destinationId), row);
+  add(rows, seriesOf("workspace", lane.workspace), row);
+  for (const sourceId of lane.sourceIds()) {
+    add(rows, seriesOf("source", sourceId), row);
+    add(rows, connectionSeries({ sourceId, destinationId }), row);
+  }
+}
+
+function add(rows: Map<Series, FigureRow>, series: Series, row: FigureRow): void {
+  const known = rows.get(series);
+  rows.set(series, known === undefined ? row : mergeNodes(known, row));
+}
+
+function outcomesOf(row: FigureRow): FigureRow {
+  const outcomes = [0, 0, 0, 0];
+  for (const column of [DELIVERED, DROPPED, FAILED]) outcomes[column] = row[column] ?? 0;
+  return outcomes;
+}

@@ -1,0 +1,62 @@
+import type { ShownAnswer } from "../../destinations/answers/receiver-answer.ts";
+import { RECENT_EVENTS_MAX } from "../../settings/limits.ts";
+import type { EventOutcome } from "../model/lane-event.ts";
+import type { Trimmable } from "./shared-bytes.ts";
+
+export type FinalOutcome = Exclude<EventOutcome["kind"], "discarded">;
+
+/** The final outcome of an event at a destination, as it is kept in memory. */
+export interface KeptOutcome {
+  sourceId: string;
+  messageId: string;
+  receivedAt: number;
+  /** Time of the outcome. */
+  at: number;
+  /** The event as the destination got it, as JSON. Undefined when it was too long. */
+  json: Uint8Array | undefined;
+  /** The event as it was received, as JSON. Undefined when user code did not make `json`. */
+  received: Uint8Array | undefined;
+  reason?: string;
+  response?: ShownAnswer;
+}
+
+/** Approximate bytes that an outcome takes in memory besides its events and its texts. */
+const OVERHEAD_BYTES = 600;
+
+/** The latest events with one outcome at one destination, oldest first. */
+export class OutcomeList implements Trimmable {
+  readonly #outcomes: KeptOutcome[] = [];
+  #bytes = 0;
+
+  constructor(
+    readonly outcome: FinalOutcome,
+    readonly destinationId: string,
+  ) {}
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get outcomes(): readonly KeptOutcome[] {
+    return this.#outcomes;
+  }
+
+  push(outcome: KeptOutcome): void {
+    this.#outcomes.push(outcome);
+    this.#bytes += sizeOf(outcome);
+    if (this.#outcomes.length > RECENT_EVENTS_MAX) this.#shift();
+  }
+
+  trimTo(bytesMax: number): void {
+    while (this.#bytes > bytesMax) this.#shift();
+  }
+
+  #shift(): void {
+    this.#bytes -= sizeOf(this.#outcomes.shift()!);
+  }
+}
+
+function sizeOf({ json, received, messageId, reason = "", response }: KeptOutcome): number {
+  const chars = messageId.length + reason.length + (response?.body?.length ?? 0);
+  return (json?.length ?? 0) + (received?.length ?? 0) + OVERHEAD_BYTES + 2 * chars;
+}

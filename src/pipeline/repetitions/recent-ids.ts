@@ -1,0 +1,198 @@
+/** A place in the event logs at which an event with some messageId is. */
+export interface Occurrence {
+  /** Name of the log, and sequence number of the record there. */
+  log: string;
+  sequence: number;
+  /** Time of receipt, in milliseconds since the epoch. */
+  receivedAt: number;
+}
+
+/** Number of ids that several `RecentIds` may keep together. */
+export interface IdBudget {
+  readonly countMax: number;
+  /** Number of ids for which memory is allocated. */
+  allocated: number;
+}
+
+const CAPACITY_MIN = 1 << 8;
+/** Number of 32-bit words of an id's hash. Two ids with one hash of 128 bits do not occur. */
+const HASH_WORDS = 4;
+const NONE = -1;
+
+const hash = new BigUint64Array(2);
+const hashWords = new Int32Array(hash.buffer);
+/** Differs for each process, so that no client can choose messageIds with equal hashes. */
+const seeds = crypto.getRandomValues(new BigUint64Array(2));
+
+/**
+ * The messageIds of one source that occurred last, and where each occurred last. Keeps 42 bytes for
+ * each id, in a ring that grows up to a bound; then the oldest ids are forgotten first.
+ */
+export class RecentIds {
+  readonly #countMax: number;
+  readonly #budget: IdBudget;
+  /** Names of logs; an id has the index of its log. */
+  readonly #logs: string[] = [];
+  #capacity = 0;
+  /** Slot of the oldest id, and number of slots in use from there on, in a ring. */
+  #first = 0;
+  #used = 0;
+  /** Number of slots in use whose id has not occurred again. */
+  #live = 0;
+  #hashes = new Int32Array(0);
+  #times = new Float64Array(0);
+  #sequences = new Float64Array(0);
+  #logIndexes = new Int16Array(0);
+  /** For each bucket of the hash table its first slot, and for each slot the next of its bucket. */
+  #buckets = new Int32Array(0);
+  #next = new Int32Array(0);
+
+  constructor(countMax: number, budget: IdBudget) {
+    this.#countMax = countMax;
+    this.#budget = budget;
+  }
+
+  /** Notes that an id occurs, and returns where it occurred last; undefined for an unknown id. */
+  note(id: string, at: Occurrence): Occurrence | undefined {
+    hash[0] = Bun.hash.wyhash(id, seeds[0]);
+    hash[1] = Bun.hash.wyhash(id, seeds[1]);
+    const known = this.#find();
+    const last = known === NONE ? undefined : this.#occurrence(known);
+    if (known !== NONE) this.#unlink(known);
+    this.#add(at);
+    return last;
+  }
+
+  /** Forgets ids, from the oldest on, until one occurred at `time` or later. */
+  forgetBefore(time: number): void {
+    while (this.#used > 0 && !(this.#times[this.#first]! >= time)) this.#forgetOldest();
+  }
+
+  /** Forgets all ids, and frees their memory. */
+  clear(): void {
+    this.#budget.allocated -= this.#capacity;
+    this.#capacity = 0;
+    this.#first = 0;
+    this.#used = 0;
+    this.#live = 0;
+    this.#allocate(0);
+  }
+
+  #find(): number {
+    if (this.#capacity === 0) return NONE;
+    let slot = this.#buckets[this.#bucketOf(hashWords[0]!)]!;
+    while (slot !== NONE && !this.#hasHash(slot)) slot = this.#next[slot]!;
+    return slot;
+  }
+
+  #hasHash(slot: number): boolean {
+    const at = slot * HASH_WORDS;
+    for (let i = 0; i < HASH_WORDS; i++) if (this.#hashes[at + i] !== hashWords[i]) return false;
+    return true;
+  }
+
+  #occurrence(slot: number): Occurrence {
+    const log = this.#logs[this.#logIndexes[slot]!]!;
+    return { log, sequence: this.#sequences[slot]!, receivedAt: this.#times[slot]! };
+  }
+
+  #add({ log, sequence, receivedAt }: Occurrence): void {
+    if (this.#used === this.#capacity && !this.#makeRoom()) this.#forgetOldest();
+    const slot = (this.#first + this.#used) % this.#capacity;
+    this.#used++;
+    this.#hashes.set(hashWords, slot * HASH_WORDS);
+    this.#times[slot] = receivedAt;
+    this.#sequences[slot] = sequence;
+    this.#logIndexes[slot] = this.#indexOf(log);
+    this.#link(slot);
+  }
+
+  #indexOf(log: string): number {
+    const index = this.#logs.indexOf(log);
+    return index >= 0 ? index : this.#logs.push(log) - 1;
+  }
+
+  #forgetOldest(): void {
+    // A slot whose id occurred again is unlinked already, and has no log.
+    if (this.#logIndexes[this.#first] !== NONE) this.#unlink(this.#first);
+    this.#first = (this.#first + 1) % this.#capacity;
+    this.#used--;
+  }
+
+  #bucketOf(word: number): number {
+    return (word >>> 0) % this.#capacity;
+  }
+
+  #link(slot: number): void {
+    const bucket = this.#bucketOf(this.#hashes[slot * HASH_WORDS]!);
+    this.#next[slot] = this.#buckets[bucket]!;
+    this.#buckets[bucket] = slot;
+    this.#live++;
+  }
+
+  #unlink(slot: number): void {
+    const bucket = this.#bucketOf(this.#hashes[slot * HASH_WORDS]!);
+    let at = this.#buckets[bucket]!;
+    if (at === slot) this.#buckets[bucket] = this.#next[slot]!;
+    else {
+      while (this.#next[at] !== slot) at = this.#next[at]!;
+      this.#next[at] = this.#next[slot]!;
+    }
+    this.#logIndexes[slot] = NONE;
+    this.#live--;
+  }
+
+  /**
+   * Removes the slots of ids that occurred again, and doubles the number of slots when there are
+   * few. Returns false when a bound does not allow more slots.
+   */
+  #makeRoom(): boolean {
+    const isHalfLive = 2 * this.#live >= this.#capacity;
+    const wanted = isHalfLive ? Math.max(CAPACITY_MIN, 2 * this.#capacity) : this.#capacity;
+    const capacity = Math.min(this.#countMax, wanted);
+    const more = capacity - this.#capacity;
+    const isOver = this.#budget.allocated + more > this.#budget.countMax;
+    // A source always has room for a few ids, so that others cannot take its setting away.
+    const mayGrow = more > 0 && (!isOver || this.#capacity === 0);
+    if (!mayGrow && this.#live === this.#capacity) return false;
+    this.#resize(mayGrow ? capacity : this.#capacity);
+    return true;
+  }
+
+  #resize(capacity: number): void {
+    this.#budget.allocated += capacity - this.#capacity;
+    const before = {
+      hashes: this.#hashes,
+      times: this.#times,
+      sequences: this.#sequences,
+      logIndexes: this.#logIndexes,
+    };
+    const slots = Array.from(
+      { length: this.#used },
+      (_, i) => (this.#first + i) % this.#capacity,
+    ).filter((slot) => before.logIndexes[slot] !== NONE);
+    this.#capacity = capacity;
+    this.#allocate(capacity);
+    this.#first = 0;
+    this.#used = 0;
+    this.#live = 0;
+    for (const from of slots) {
+      const slot = this.#used++;
+      const words = before.hashes.subarray(from * HASH_WORDS, (from + 1) * HASH_WORDS);
+      this.#hashes.set(words, slot * HASH_WORDS);
+      this.#times[slot] = before.times[from]!;
+      this.#sequences[slot] = before.sequences[from]!;
+      this.#logIndexes[slot] = before.logIndexes[from]!;
+      this.#link(slot);
+    }
+  }
+
+  #allocate(capacity: number): void {
+    this.#hashes = new Int32Array(capacity * HASH_WORDS);
+    this.#times = new Float64Array(capacity);
+    this.#sequences = new Float64Array(capacity);
+    this.#logIndexes = new Int16Array(capacity);
+    this.#buckets = new Int32Array(capacity).fill(NONE);
+    this.#next = new Int32Array(capacity);
+  }
+}

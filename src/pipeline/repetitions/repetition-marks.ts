@@ -1,0 +1,66 @@
+import type { RepetitionLot } from "../ledger/repetition-table.ts";
+import type { Occurrence } from "./recent-ids.ts";
+
+/** Returns the key of the row in which a lot is stored. */
+export function keyOfLot({ log, rows }: RepetitionLot): [log: string, sequence: number] {
+  return [log, rows[0]![0]];
+}
+
+/** The stored repetitions of a partition, each with the occurrence before it. */
+export class RepetitionMarks {
+  /** Log → occurrences before, by the sequence number of the repetition. */
+  readonly #byLog = new Map<string, Map<number, Occurrence>>();
+  /** The lots in the order in which they were found. */
+  #lots: RepetitionLot[] = [];
+  #count = 0;
+
+  get(log: string, sequence: number): Occurrence | undefined {
+    return this.#byLog.get(log)?.get(sequence);
+  }
+
+  add(lot: RepetitionLot): void {
+    const marks = this.#byLog.get(lot.log) ?? new Map<number, Occurrence>();
+    this.#byLog.set(lot.log, marks);
+    for (const [at, log, sequence, receivedAt] of lot.rows) {
+      marks.set(at, { log, sequence, receivedAt });
+    }
+    this.#lots.push(lot);
+    this.#count += lot.rows.length;
+  }
+
+  /** Whether a lot has only records that are before the first one of its log. */
+  hasBefore(firstOf: (log: string) => number): boolean {
+    return this.#lots.some((lot) => isBefore(lot, firstOf));
+  }
+
+  /**
+   * Returns the lots to remove when `added` are added: those of records that are not in the logs any
+   * more, and the oldest ones beyond `countMax` repetitions.
+   */
+  surplus(
+    added: readonly RepetitionLot[],
+    countMax: number,
+    firstOf: (log: string) => number,
+  ): RepetitionLot[] {
+    let excess = added.reduce((sum, { rows }) => sum + rows.length, this.#count) - countMax;
+    return this.#lots.filter((lot) => {
+      if (excess <= 0 && !isBefore(lot, firstOf)) return false;
+      excess -= lot.rows.length;
+      return true;
+    });
+  }
+
+  remove(lots: readonly RepetitionLot[]): void {
+    if (lots.length === 0) return;
+    const removed = new Set(lots);
+    for (const { log, rows } of lots) {
+      for (const [sequence] of rows) this.#byLog.get(log)?.delete(sequence);
+      this.#count -= rows.length;
+    }
+    this.#lots = this.#lots.filter((lot) => !removed.has(lot));
+  }
+}
+
+function isBefore({ log, rows }: RepetitionLot, firstOf: (log: string) => number): boolean {
+  return rows.at(-1)![0] < firstOf(log);
+}

@@ -1,0 +1,300 @@
+import type { Live } from "../../catalog/live-view.ts";
+import { settingsOfSource } from "../../catalog/source-settings.ts";
+import { KeyedMutex } from "../../concurrency/keyed-mutex.ts";
+import type { DurableRange, LogReader } from "../../log/event-log.ts";
+import { firstTime, positionAt, type TimeOf } from "../../log/time-search.ts";
+import {
+  DEDUP_IDS_OF_SOURCE_MAX,
+  DEDUP_MARKS_MAX,
+  DEDUP_READ_BYTES_MAX,
+} from "../../settings/limits.ts";
+import type { Clock } from "../clock.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import type { RepetitionLot, RepetitionRow } from "../ledger/repetition-table.ts";
+import { type IdBudget, type Occurrence, RecentIds } from "./recent-ids.ts";
+import { keyOfLot, RepetitionMarks } from "./repetition-marks.ts";
+import type { SentEvent } from "./sent-event.ts";
+import { SentEventReader } from "./sent-event-reader.ts";
+
+export interface RepetitionsParts {
+  /** Log name → reader, for all logs of the partition. */
+  readers: ReadonlyMap<string, LogReader>;
+  ledger: Pick<Ledger, "repetitions" | "lanes">;
+  live: Pick<Live, "sourceById" | "topology" | "longestDedupSeconds">;
+  clock: Pick<Clock, "now">;
+  timeOf: TimeOf;
+  /** Bound of the messageIds that the partitions of this node keep together. */
+  budget: IdBudget;
+  /** Called for each event that repeats an earlier one. */
+  onRepeated(sourceId: string): void;
+  readBytesMax?: number;
+  marksMax?: number;
+}
+
+const SEARCH = "search";
+
+/**
+ * Finds the events of one partition whose messageId the same source has sent before, within the
+ * window of its setting `dedupSeconds`. Lanes (deliveries) pass over such a repetition where they
+ * deliver the occurrence before it.
+ *
+ * The logs are searched once, in order, ahead of all lanes. What is found is stored in the ledger
+ * before a lane can read it, together with the positions that the search has reached. All lanes,
+ * replays, restarts and nodes therefore see the same. Where an id is unknown because of a bound, the
+ * event counts as new: it is rather delivered twice than lost.
+ */
+export class Repetitions {
+  readonly #parts: RepetitionsParts;
+  readonly #mutex = new KeyedMutex();
+  /** Windows in milliseconds by source id, as of the catalog's version `#topology`; 0 for none. */
+  readonly #windows = new Map<string, number>();
+  #topology: number | undefined;
+  readonly #ids = new Map<string, RecentIds>();
+  /** Log → position up to which it was searched. Has only logs whose search has begun. */
+  readonly #searched = new Map<string, number>();
+  /** Log → end of the last range of records that was announced. */
+  readonly #announced = new Map<string, number>();
+  /** The repetitions that are stored. */
+  readonly #marks = new RepetitionMarks();
+  /** The lots that were found and are not stored yet. */
+  #unstored: RepetitionLot[] = [];
+  readonly #events = new SentEventReader((sourceId) => this.#windowOf(sourceId) > 0);
+  /** Logs that are being searched, so that ends of damaged logs cannot cause a circle. */
+  readonly #active = new Set<string>();
+  #storedPositions = "";
+
+  constructor(parts: RepetitionsParts) {
+    this.#parts = parts;
+    for (const lot of parts.ledger.repetitions.lots()) this.#marks.add(lot);
+  }
+
+  /** Returns the occurrence that a record repeats; undefined when it is no known repetition. */
+  previousOf(log: string, sequence: number): Occurrence | undefined {
+    return this.#marks.get(log, sequence);
+  }
+
+  /**
+   * Searches a log up to the end of these records, which were read from it. Resolves once what was
+   * found is stored; rejects when it cannot be stored now.
+   */
+  async search(
+    log: string,
+    { from, next, sources }: { from: number; next: number; sources: ReadonlySet<string> },
+  ): Promise<void> {
+    this.#refreshWindows();
+    const isNeeded = sources.values().some((id) => this.#windowOf(id) > 0);
+    const searched = this.#searched.get(log);
+    if (!isNeeded) {
+      // The records need no search, so that it may go on behind them.
+      const isNext = searched !== undefined && from <= searched && searched < next;
+      if (isNext && !this.#active.has(log)) this.#searched.set(log, next);
+      return;
+    }
+    if (searched !== undefined && searched >= next && this.#unstored.length === 0) return;
+    await this.#mutex.run(SEARCH, async () => {
+      await this.#searchTo(log, next, from);
+      await this.#store();
+    });
+  }
+
+  /** Notes a range of new records. The search passes it when it has no source with the setting. */
+  wake({ log, end, sources }: DurableRange): void {
+    const before = this.#announced.get(log);
+    this.#announced.set(log, end);
+    if (before === undefined || this.#searched.get(log) !== before) return;
+    this.#refreshWindows();
+    if (this.#active.has(log) || sources.some((id) => this.#windowOf(id) > 0)) return;
+    this.#searched.set(log, end);
+  }
+
+  /**
+   * Stores the positions that the search has reached, so that a restart need not search much again.
+   * Forgets repetitions that are not in the logs any more.
+   */
+  async checkpoint(): Promise<void> {
+    if (this.#searched.size === 0) return;
+    await this.#mutex.run(SEARCH, async () => {
+      const positions = JSON.stringify([...this.#searched]);
+      const hasTrimmed = this.#marks.hasBefore((name) => this.#firstOf(name));
+      if (positions !== this.#storedPositions || hasTrimmed) await this.#store(true);
+    });
+  }
+
+  /**
+   * Returns the position from which on a log's records are needed to find the ids within the window
+   * after a restart. Infinity when no source has the setting.
+   */
+  async neededFrom(log: string): Promise<number> {
+    const { live, clock, timeOf, readBytesMax } = this.#parts;
+    const windowMs = live.longestDedupSeconds() * 1_000;
+    const reader = this.#parts.readers.get(log);
+    if (windowMs === 0 || reader === undefined) return Number.POSITIVE_INFINITY;
+    const since = await positionAt(reader, clock.now() - windowMs, timeOf);
+    return Math.max(since, earliest(reader, readBytesMax));
+  }
+
+  /** Frees the memory. */
+  close(): void {
+    for (const ids of this.#ids.values()) ids.clear();
+    this.#ids.clear();
+  }
+
+  /** Reads the settings of sources again when the catalog has changed. */
+  #refreshWindows(): void {
+    const topology = this.#parts.live.topology();
+    if (topology === this.#topology) return;
+    this.#topology = topology;
+    this.#windows.clear();
+    this.#events.forget();
+    for (const [id, ids] of this.#ids) {
+      if (this.#windowOf(id) > 0) continue;
+      ids.clear();
+      this.#ids.delete(id);
+    }
+  }
+
+  #windowOf(sourceId: string): number {
+    const known = this.#windows.get(sourceId);
+    if (known !== undefined) return known;
+    const { dedupSeconds } = settingsOfSource(this.#parts.live.sourceById(sourceId) ?? {});
+    this.#windows.set(sourceId, dedupSeconds * 1_000);
+    return dedupSeconds * 1_000;
+  }
+
+  /** Searches a log up to `end`; `from` is a position from which on a lane reads it. */
+  async #searchTo(log: string, end: number, from?: number): Promise<void> {
+    const reader = this.#parts.readers.get(log);
+    if (reader === undefined || this.#active.has(log)) return;
+    this.#active.add(log);
+    try {
+      let at = await this.#begin(log, reader, from);
+      while (at < end) {
+        const { events, next } = await this.#events.read(log, reader, at);
+        if (next <= at) return;
+        for (const event of events) {
+          const { sequence } = event;
+          if (sequence < at) continue;
+          if (sequence >= end) break;
+          // Stays if the read of another log fails.
+          this.#searched.set(log, sequence);
+          await this.#searchOthers(event);
+          this.#searched.set(log, sequence + 1);
+          this.#judge(log, event);
+        }
+        at = Math.min(next, end);
+        this.#searched.set(log, at);
+      }
+    } finally {
+      this.#active.delete(log);
+    }
+  }
+
+  /** Searches what other logs held when an event came, since these records are before it. */
+  async #searchOthers({ after = [] }: SentEvent): Promise<void> {
+    for (const { log, sequence } of after) {
+      const name = `${log}`;
+      const end = Math.min(sequence, this.#parts.readers.get(name)?.end() ?? 0);
+      if ((this.#searched.get(name) ?? 0) < end) await this.#searchTo(name, end);
+    }
+  }
+
+  #judge(log: string, event: SentEvent): void {
+    const { sequence } = event;
+    const last = this.#note(log, event);
+    if (last === undefined || (last.log === log && last.sequence >= sequence)) return;
+    const window = this.#windowOf(event.sourceId);
+    if (Math.abs(event.receivedAt - last.receivedAt) > window) return;
+    const row: RepetitionRow = [sequence, last.log, last.sequence, last.receivedAt];
+    const lot = this.#unstored.at(-1);
+    if (lot?.log === log && lot.rows.length < LOT_ROWS_MAX) lot.rows.push(row);
+    else this.#unstored.push({ log, rows: [row] });
+    this.#parts.onRepeated(event.sourceId);
+  }
+
+  #note(log: string, event: SentEvent): Occurrence | undefined {
+    const { sequence, sourceId, messageId, receivedAt } = event;
+    let ids = this.#ids.get(sourceId);
+    if (ids === undefined) {
+      ids = new RecentIds(DEDUP_IDS_OF_SOURCE_MAX, this.#parts.budget);
+      this.#ids.set(sourceId, ids);
+    }
+    ids.forgetBefore(receivedAt - this.#windowOf(sourceId));
+    const last = ids.note(messageId, { log, sequence, receivedAt });
+    // An occurrence in a log that was read further stays the last one.
+    if (last !== undefined && last.receivedAt > receivedAt) ids.note(messageId, last);
+    return last;
+  }
+
+  /** Returns the position from which a log is searched on. Reads the window before it at first. */
+  async #begin(log: string, reader: LogReader, from = reader.end()): Promise<number> {
+    const first = Math.max(reader.first(), earliest(reader, this.#parts.readBytesMax));
+    const searched = this.#searched.get(log);
+    if (searched !== undefined) return Math.max(searched, first);
+    const { clock, timeOf, ledger, live } = this.#parts;
+    const windowMs = live.longestDedupSeconds() * 1_000;
+    const stored = ledger.repetitions.positions()[log];
+    const isRecent = await positionAt(reader, clock.now() - windowMs, timeOf);
+    const at = Math.max(first, stored ?? Math.min(isRecent, from, this.#lowestCursor(log)));
+    const time = (await firstTime(reader, timeOf, at)) ?? clock.now();
+    const start = Math.max(first, await positionAt(reader, time - windowMs, timeOf));
+    await this.#readIds(log, reader, start, at);
+    this.#searched.set(log, at);
+    return at;
+  }
+
+  /** Returns the lowest position of a record that a lane has not settled. */
+  #lowestCursor(log: string): number {
+    let lowest = Number.POSITIVE_INFINITY;
+    for (const { logs } of this.#parts.ledger.lanes()) {
+      const cursor = logs[log];
+      if (cursor !== undefined) lowest = Math.min(lowest, cursor.next, ...cursor.pending);
+    }
+    return lowest;
+  }
+
+  /** Notes the ids of records that were searched before a restart. */
+  async #readIds(log: string, reader: LogReader, start: number, end: number): Promise<void> {
+    for (let at = start; at < end; ) {
+      const { events, next } = await this.#events.read(log, reader, at);
+      if (next <= at) return;
+      for (const event of events) {
+        if (event.sequence >= at && event.sequence < end) this.#note(log, event);
+      }
+      at = next;
+    }
+  }
+
+  /** Stores the lots that were found, and with `always` the positions alone too. */
+  async #store(always = false): Promise<void> {
+    const found = this.#unstored;
+    if (found.length === 0 && !always) return;
+    const { ledger, marksMax = DEDUP_MARKS_MAX } = this.#parts;
+    const removed = this.#marks.surplus(found, marksMax, (log) => this.#firstOf(log));
+    const positions = { ...ledger.repetitions.positions(), ...Object.fromEntries(this.#searched) };
+    const text = JSON.stringify([...this.#searched]);
+    await ledger.repetitions.put(found, removed.map(keyOfLot), positions);
+    this.#storedPositions = text;
+    this.#unstored = this.#unstored.slice(found.length);
+    this.#marks.remove(removed);
+    for (const lot of found) this.#marks.add(lot);
+  }
+
+  #firstOf(log: string): number {
+    return this.#parts.readers.get(log)?.first() ?? 0;
+  }
+}
+
+/** Largest number of repetitions in one row of the ledger. */
+const LOT_ROWS_MAX = 1_000;
+
+/** Returns the first of a log's last parts that have at most `bytesMax` bytes, at least of one. */
+function earliest(reader: LogReader, bytesMax = DEDUP_READ_BYTES_MAX): number {
+  let bytes = 0;
+  let first: number | undefined;
+  for (const part of reader.parts().toReversed()) {
+    bytes += part.bytes;
+    if (bytes > bytesMax && first !== undefined) return first;
+    if (part.bytes > 0) first = part.first;
+  }
+  return first ?? reader.first();
+}

@@ -1,0 +1,40 @@
+import type { LogReader } from "../../log/event-log.ts";
+import { type SentEvent, sentEvent } from "./sent-event.ts";
+
+/** Events of a log with positions from `from`, inclusive, to `next`, exclusive. */
+export interface ReadEvents {
+  from: number;
+  next: number;
+  events: readonly SentEvent[];
+}
+
+const READ_BYTES = 256 << 10;
+
+/** Reads the events of logs that may be sent again; see `sentEvent`. */
+export class SentEventReader {
+  readonly #isWanted: (sourceId: string) => boolean;
+  /** Log → events that were read last, since a search often goes on within them. */
+  readonly #last = new Map<string, ReadEvents>();
+
+  constructor(isWanted: (sourceId: string) => boolean) {
+    this.#isWanted = isWanted;
+  }
+
+  /** Returns events of a log that include those at `position` and some after it. */
+  async read(log: string, reader: LogReader, position: number): Promise<ReadEvents> {
+    const last = this.#last.get(log);
+    if (last !== undefined && last.from <= position && position < last.next) return last;
+    const { records, next } = await reader.read(position, READ_BYTES);
+    const events = records
+      .map(({ sequence, bytes }) => sentEvent(sequence, bytes, this.#isWanted))
+      .filter((event) => event !== undefined);
+    const read = { from: position, next, events };
+    this.#last.set(log, read);
+    return read;
+  }
+
+  /** Forgets what was read, after the sources that are wanted have changed. */
+  forget(): void {
+    this.#last.clear();
+  }
+}

@@ -1,0 +1,48 @@
+import {
+  decodeRecord,
+  isJson,
+  isRefusedRecord,
+  type LogEnd,
+  sourceOfRecord,
+} from "../../event/record.ts";
+import { loadText, stringText } from "../../event/sdk/json-scanner.ts";
+import { ABSENT, memberSpans } from "../../event/sdk/member-names.ts";
+
+/** An event with a messageId of its own. */
+export interface SentEvent {
+  /** Sequence number of its record in the log. */
+  sequence: number;
+  sourceId: string;
+  messageId: string;
+  receivedAt: number;
+  /** Ends of the other event logs when the event arrived; see `PixelRecord.after`. */
+  after?: readonly LogEnd[] | undefined;
+}
+
+const member = memberSpans(["messageId"]);
+
+/**
+ * Returns the event of an encoded record. Undefined when the event cannot be sent again: its
+ * messageId was made by the server, as that of every pixel, or it was refused, or `isWanted` returns
+ * false for its source.
+ */
+export function sentEvent(
+  sequence: number,
+  bytes: Uint8Array,
+  isWanted: (sourceId: string) => boolean,
+): SentEvent | undefined {
+  if (!isJson(bytes) || isRefusedRecord(bytes)) return undefined;
+  try {
+    if (!isWanted(sourceOfRecord(bytes))) return undefined;
+    const record = decodeRecord(bytes);
+    if (record.format !== "json" || record.messageId !== undefined) return undefined;
+    const text = loadText(record.json);
+    if (member.find(text, 0) < 0 || member.starts[0] === ABSENT) return undefined;
+    const messageId = stringText(text, member.starts[0]!, member.ends[0]!);
+    const { sourceId, receivedAt, after } = record;
+    return { sequence, sourceId, messageId, receivedAt, after };
+  } catch {
+    // The lanes report a record that cannot be decoded.
+    return undefined;
+  }
+}

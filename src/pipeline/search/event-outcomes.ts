@@ -1,0 +1,157 @@
+import type { Live } from "../../catalog/live-view.ts";
+import type { Connection } from "../../catalog/model.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+import { LAST_KEY } from "../ledger/letter-keys.ts";
+import type { RepetitionRow } from "../ledger/repetition-table.ts";
+import { covers } from "../model/routes.ts";
+import type { FoundEvent } from "./search.ts";
+
+/**
+ * Outcome of an event at a destination, as far as the ledgers tell. `settled` means delivered,
+ * dropped by code, or a dead letter that was replayed or purged since: no ledger keeps which.
+ * `repeated` means that the destination gets an earlier event with the same messageId. `unknown`
+ * means that there are too many dead letters to look through.
+ */
+export type OutcomeName =
+  | "settled"
+  | "in-flight"
+  | "dead-letter"
+  | "repeated"
+  | "not-connected"
+  | "unknown";
+
+export interface FoundOutcome {
+  destinationId: string;
+  outcome: OutcomeName;
+  deadLetterId?: string;
+  reason?: string;
+}
+
+interface OutcomeParts {
+  live: Pick<Live, "lanes">;
+  /** Ledgers of all partitions. */
+  ledgers(): readonly Ledger[];
+}
+
+type FoundLetter = { id: string; reason: string };
+
+/** Dead letters of one destination by messageId. */
+interface Letters {
+  byMessage: ReadonlyMap<string, FoundLetter>;
+  /** Whether all letters since the oldest event were looked through. */
+  isComplete: boolean;
+}
+
+/** Maximum number of dead letters that the outcomes of one answer look through. */
+export const OUTCOME_LETTERS_MAX = 1_000;
+/** Maximum number of destinations in the outcomes of one event. */
+export const OUTCOME_DESTINATIONS_MAX = 100;
+
+/**
+ * Returns what became of each event at the destinations that its source is connected to, in the
+ * order of the events.
+ */
+export async function eventOutcomes(
+  { live, ledgers }: OutcomeParts,
+  workspaceId: string,
+  events: readonly FoundEvent[],
+): Promise<FoundOutcome[][]> {
+  if (events.length === 0) return [];
+  const sources = new Set(events.map(({ sourceId }) => sourceId));
+  const routes = live
+    .lanes()
+    .filter(({ destination }) => destination.workspaceId === workspaceId)
+    .flatMap(({ connections }) => connections.filter(({ sourceId }) => sources.has(sourceId)));
+  const letters = new Map<string, Letters>();
+  const since = Math.min(...events.map(({ receivedAt }) => receivedAt));
+  let left = OUTCOME_LETTERS_MAX;
+  for (const destinationId of new Set(routes.map((route) => route.destinationId))) {
+    const found = findLetters(ledgers(), { workspaceId, destinationId, since, count: left });
+    letters.set(destinationId, found);
+    left -= found.byMessage.size;
+    // Lets the event loop run other requests.
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  return events.map((event) => {
+    const repetition = findRepetition(event, ledgers());
+    return routes
+      .filter(({ sourceId }) => sourceId === event.sourceId && event.refused === undefined)
+      .slice(0, OUTCOME_DESTINATIONS_MAX)
+      .map(
+        (route) =>
+          repeatedOutcome(event, route, repetition) ??
+          outcomeOf(event, route, ledgers(), letters.get(route.destinationId)!),
+      );
+  });
+}
+
+/** Returns the row of an event whose messageId occurred before; undefined for other events. */
+function findRepetition(
+  { log, sequence }: FoundEvent,
+  ledgers: readonly Ledger[],
+): RepetitionRow | undefined {
+  for (const { repetitions } of ledgers) {
+    const row = repetitions.find(log, sequence);
+    if (row !== undefined) return row;
+  }
+  return undefined;
+}
+
+function repeatedOutcome(
+  { log, sequence }: FoundEvent,
+  route: Connection,
+  repetition: RepetitionRow | undefined,
+): FoundOutcome | undefined {
+  if (repetition === undefined || !covers(route, log, sequence)) return undefined;
+  const [, previousLog, previousSequence, previousAt] = repetition;
+  if (!covers(route, previousLog, previousSequence)) return undefined;
+  const time = new Date(previousAt).toISOString();
+  const reason = `The source had sent an event with this messageId at ${time}`;
+  return { destinationId: route.destinationId, outcome: "repeated", reason };
+}
+
+function outcomeOf(
+  { log, sequence, messageId }: FoundEvent,
+  route: Connection,
+  ledgers: readonly Ledger[],
+  { byMessage, isComplete }: Letters,
+): FoundOutcome {
+  const { destinationId } = route;
+  const letter = byMessage.get(messageId);
+  if (letter !== undefined) {
+    const { id, reason } = letter;
+    return { destinationId, outcome: "dead-letter", deadLetterId: id, reason };
+  }
+  if (!covers(route, log, sequence)) return { destinationId, outcome: "not-connected" };
+  const cursor = ledgers
+    .values()
+    .map((ledger) => ledger.lane(destinationId)?.logs[log])
+    .find((found) => found !== undefined);
+  const isSettled =
+    cursor !== undefined && sequence < cursor.next && !cursor.pending.includes(sequence);
+  if (!isSettled) return { destinationId, outcome: "in-flight" };
+  return { destinationId, outcome: isComplete ? "settled" : "unknown" };
+}
+
+/** Reads the dead letters of a destination that were given up since a time, at most `count`. */
+function findLetters(
+  ledgers: readonly Ledger[],
+  of: { workspaceId: string; destinationId: string; since: number; count: number },
+): Letters {
+  const { workspaceId, destinationId, since, count } = of;
+  const byMessage = new Map<string, FoundLetter>();
+  let isComplete = true;
+  for (const { letters } of ledgers) {
+    if (!letters.hasLetters(destinationId)) continue;
+    const filter = { destinationId, from: since };
+    const left = Math.max(0, count - byMessage.size);
+    const page = { after: "", before: LAST_KEY, count: left };
+    const { ids, reached } = letters.scan(workspaceId, filter, page);
+    if (reached !== undefined || left === 0) isComplete = false;
+    for (const id of ids) {
+      const letter = letters.get(workspaceId, id);
+      if (letter) byMessage.set(letter.messageId, { id, reason: letter.reason });
+    }
+  }
+  return { byMessage, isComplete };
+}

@@ -1,0 +1,58 @@
+import type { Difference } from "../publisher.ts";
+
+/** Maximum number of differences that the result of one test suite names. */
+export const DIFFERENCES_MAX = 20;
+/** Maximum length of a value in a difference, in UTF-16 units of its JSON text. */
+const DIFFERENCE_CHARS_MAX = 256;
+
+/**
+ * Compares two JSON values and returns the first places where they differ, at most
+ * `DIFFERENCES_MAX`. The order of the keys of an object does not count. Pure function.
+ */
+export function differencesOf(expected: unknown, actual: unknown): Difference[] {
+  const found: Difference[] = [];
+  compare("", expected, actual, found);
+  return found;
+}
+
+function compare(path: string, expected: unknown, actual: unknown, found: Difference[]): void {
+  if (found.length >= DIFFERENCES_MAX || expected === actual) return;
+  if (!isContainer(expected) || !isContainer(actual))
+    return void found.push(at(path, expected, actual));
+  if (Array.isArray(expected) !== Array.isArray(actual)) {
+    return void found.push(at(path, expected, actual));
+  }
+  const keys = new Set([...Object.keys(expected), ...Object.keys(actual)]);
+  for (const key of keys) {
+    const below = `${path}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+    compare(below, ownValue(expected, key), ownValue(actual, key), found);
+  }
+}
+
+function isContainer(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}
+
+/** Returns the value of an object's own key, or undefined, which no JSON value is. */
+function ownValue(container: Record<string, unknown>, key: string): unknown {
+  return Object.hasOwn(container, key) ? container[key] : undefined;
+}
+
+function at(path: string, expected: unknown, actual: unknown): Difference {
+  return {
+    path: shortened(path),
+    ...(expected !== undefined && { expected: shortened(JSON.stringify(expected)) }),
+    ...(actual !== undefined && { actual: shortened(JSON.stringify(actual)) }),
+  };
+}
+
+function shortened(text: string): string {
+  if (text.length <= DIFFERENCE_CHARS_MAX) return text;
+  return `${text.slice(0, DIFFERENCE_CHARS_MAX - 1)}…`.toWellFormed();
+}
+
+/** Describes a difference in one sentence, for error messages. Pure function. */
+export function differenceText({ path, expected, actual }: Difference): string {
+  const place = path === "" ? "" : `at ${path} `;
+  return `${place}expected ${expected ?? "nothing"}, got ${actual ?? "nothing"}`;
+}

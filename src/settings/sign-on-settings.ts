@@ -1,0 +1,75 @@
+import { Type } from "@sinclair/typebox";
+import { SESSION_SECONDS_MAX } from "./limits.ts";
+
+/** Settings of single sign-on with OpenID Connect, as a part of `configSchema`. */
+export const signOnSettings = {
+  "oidc.issuer": Type.Optional(
+    Type.String({
+      pattern: "^https?://[^ ?#]+$",
+      title: "a URL that begins with http:// or https://",
+      description: "OpenID provider that people sign in at; needs `admin.url`",
+    }),
+  ),
+  "oidc.name": Type.String({
+    default: "single sign-on",
+    minLength: 1,
+    maxLength: 64,
+    description: "name of the provider on the console's button",
+  }),
+  "oidc.client.id": Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 512,
+      description: "id by which the provider knows this server",
+    }),
+  ),
+  "oidc.client.secret": Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 1_024,
+      writeOnly: true,
+      description: "secret of that id; none for a public client",
+    }),
+  ),
+  "oidc.ca": Type.Optional(
+    Type.String({
+      minLength: 1,
+      description: "PEM file of the authorities that the provider's certificate is signed by",
+    }),
+  ),
+  "oidc.scopes": Type.Array(Type.String({ pattern: "^[^ ]+$", title: "scopes" }), {
+    default: ["openid", "profile", "email"],
+    description: "scopes that the server asks for; some providers send groups only for another one",
+  }),
+  "oidc.groups.claim": Type.String({
+    default: "groups",
+    minLength: 1,
+    maxLength: 256,
+    description: "claim of the ID token or of UserInfo with the names of an account's groups",
+  }),
+  "oidc.roles": Type.Array(
+    Type.String({
+      pattern: "^.+=(viewer|developer|operator|admin)$",
+      title: "GROUP=ROLE, with the role viewer, developer, operator or admin",
+    }),
+    {
+      default: [],
+      description:
+        "roles of groups, such as `data-team=developer`; `*` is everybody's group. " +
+        "An account without a role may not sign in",
+    },
+  ),
+  "oidc.workspace": Type.Optional(
+    Type.String({
+      pattern: "^[0-9A-Za-z]{27}$",
+      title: "the id of a workspace",
+      description: "workspace of the accounts; the oldest one without it",
+    }),
+  ),
+  "oidc.session": Type.Integer({
+    default: 28_800,
+    minimum: 60,
+    maximum: SESSION_SECONDS_MAX,
+    description: "seconds after which people sign in at the provider again",
+  }),
+};

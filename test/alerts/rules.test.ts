@@ -1,0 +1,261 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
+import {
+  type AlertScene,
+  quietFacts,
+  startAlertScene,
+  startReceiver,
+  type TestFacts,
+  type TestReceiver,
+  until,
+} from "./_scene.ts";
+
+let scene: AlertScene;
+let receiver: TestReceiver;
+
+beforeAll(async () => {
+  receiver = startReceiver();
+  scene = await startAlertScene();
+  await scene.call("POST", "/v2/alerts/receivers", {
+    name: "On call",
+    type: "webhook",
+    url: receiver.url,
+  });
+});
+
+afterAll(async () => {
+  await scene.api.stop();
+  receiver.stop();
+});
+
+beforeEach(async () => {
+  Object.assign(scene.facts, quietFacts());
+  scene.api.readiness.checks = { log: { ok: true } };
+  scene.api.readiness.warnings = [];
+  const { rules } = await scene.call("GET", "/v2/alerts/rules");
+  for (const { id } of rules) await scene.call("DELETE", `/v2/alerts/rules/${id}`);
+  await scene.pass(10);
+  receiver.got.length = 0;
+});
+
+const failure = { since: Date.now(), reason: "HTTP 503 from receiver" };
+
+/** Trouble that each kind of rule reports, and what the alert says. */
+const troubles: {
+  kind: string;
+  threshold?: number;
+  begin(facts: TestFacts): void;
+  message: RegExp;
+  link: RegExp;
+}[] = [
+  {
+    kind: "destination-down",
+    begin(facts) {
+      facts.lane = { failure: { ...failure, isDown: true } };
+    },
+    message: /^Warehouse is down: HTTP 503 from receiver$/,
+    link: /\/#\/destinations\/\w+$/,
+  },
+  {
+    kind: "destination-failing",
+    begin(facts) {
+      facts.lane = { failure: { ...failure, isDown: false } };
+    },
+    message: /^Warehouse is failing: HTTP 503 from receiver$/,
+    link: /\/#\/destinations\/\w+$/,
+  },
+  {
+    kind: "dead-letters",
+    threshold: 5,
+    begin(facts) {
+      facts.deadLetters += 5;
+    },
+    message: /^Warehouse has 5 new dead letters, 5 in all$/,
+    link: /\/#\/dead-letters\?destinationId=\w+$/,
+  },
+  {
+    kind: "lag",
+    threshold: 60,
+    begin(facts) {
+      facts.lane = { lagSeconds: 90, lagEvents: 12 };
+    },
+    message: /^Warehouse lags 90 s behind: 12 events not delivered$/,
+    link: /\/#\/destinations\/\w+$/,
+  },
+  {
+    kind: "code-suspended",
+    begin(facts) {
+      facts.suspensions = [suspension()];
+    },
+    message: /^Enrich is suspended, because it only fails: TypeError: x$/,
+    link: /\/#\/transformations\/\w+$/,
+  },
+  {
+    kind: "source-silent",
+    begin(facts) {
+      facts.lane = { rates: [] };
+    },
+    message: /^Website has sent no events for 30 s$/,
+    link: /\/#\/sources\/\w+$/,
+  },
+  {
+    kind: "server-not-ready",
+    begin() {
+      scene.api.readiness.checks = { ingest: { ok: false, message: "The disk is full" } };
+    },
+    message: /^The server is not ready: ingest: The disk is full$/,
+    link: /\/#\/system$/,
+  },
+  {
+    kind: "server-warning",
+    begin() {
+      scene.api.readiness.warnings = ["Partition 3 has too few replicas"];
+    },
+    message: /^The server has warnings: Partition 3 has too few replicas$/,
+    link: /\/#\/system$/,
+  },
+  {
+    kind: "disk",
+    begin(facts) {
+      facts.disk = { freeBytes: 5e9, sizeBytes: 100e9 };
+    },
+    message: /^The disk of the server has 5.0 GB \(5 %\) left$/,
+    link: /\/#\/system$/,
+  },
+];
+
+function suspension() {
+  const { catalog, workspaceId } = scene.api;
+  const { revision } = catalog.code.publishedRevision(
+    workspaceId,
+    "transformation",
+    scene.ids.transformation,
+  );
+  const until = Date.now() + 60_000;
+  return {
+    transformationVersionId: revision.versionId,
+    name: "Enrich",
+    until,
+    reason: "TypeError: x",
+  };
+}
+
+const types = () => receiver.got.map(({ body }) => body.type);
+
+test.each(troubles)(
+  "a rule of the kind $kind tells the beginning and the end of its trouble once",
+  async ({ kind, threshold, begin, message, link }) => {
+    const body = { kind, forSeconds: 30, clearSeconds: 90, ...(threshold && { threshold }) };
+    const { rule } = await scene.call("POST", "/v2/alerts/rules", body);
+    await scene.pass(60);
+    expect(types()).toEqual([]);
+    begin(scene.facts);
+    await scene.pass(30);
+    // A dead letter stays, so its rule waits from the first evaluation on like the others.
+    expect(types()).toEqual([]);
+    await scene.pass(60);
+    await until(() => receiver.got.length > 0);
+    expect(types()).toEqual(["alert.began"]);
+    const began = receiver.got[0]!.body;
+    expect(began.alert.message).toMatch(message);
+    expect(began.url).toMatch(link);
+    expect(began.url).toStartWith("http://console.example/#/");
+    const open = await scene.call("GET", "/v2/alerts?state=open");
+    expect(open.alerts).toMatchObject([{ kind, state: "open", rule: { id: rule.id } }]);
+    expect(open.paging.total).toBe(1);
+
+    const { deadLetters } = scene.facts;
+    Object.assign(scene.facts, quietFacts(), { deadLetters });
+    scene.api.readiness.checks = { log: { ok: true } };
+    scene.api.readiness.warnings = [];
+    await scene.pass(200);
+    await until(() => receiver.got.length > 1);
+    expect(types()).toEqual(["alert.began", "alert.ended"]);
+    expect(receiver.got[1]!.body.dedupKey).toBe(began.dedupKey);
+    expect((await scene.call("GET", "/v2/alerts?state=open")).alerts).toEqual([]);
+    const newest = async () => (await scene.call("GET", "/v2/alerts?state=ended")).alerts[0];
+    await until(async () => !JSON.stringify(await newest()).includes("pending"));
+    expect((await newest()).notifications).toMatchObject([
+      { phase: "begin", state: "sent", attempts: 1 },
+      { phase: "end", state: "sent", attempts: 1 },
+    ]);
+  },
+);
+
+test("a trouble that ends within the rule's time is not told", async () => {
+  await scene.call("POST", "/v2/alerts/rules", { kind: "lag", threshold: 60, forSeconds: 60 });
+  for (let round = 0; round < 3; round += 1) {
+    scene.facts.lane = { lagSeconds: 90 };
+    await scene.pass(50);
+    scene.facts.lane = {};
+    await scene.pass(10);
+  }
+  expect((await scene.call("GET", "/v2/alerts?state=open")).alerts).toEqual([]);
+  expect(types()).toEqual([]);
+});
+
+test("new dead letters begin an alert again after the last one has ended", async () => {
+  const body = { kind: "dead-letters", threshold: 2, clearSeconds: 20 };
+  await scene.call("POST", "/v2/alerts/rules", body);
+  const rounds = async (count: number, letters: number) => {
+    scene.facts.deadLetters = letters;
+    await scene.pass(60);
+    await until(() => receiver.got.length === count);
+  };
+  await rounds(2, 2);
+  await rounds(2, 3);
+  await rounds(4, 5);
+  // A replay takes them away; the next ones count from there on.
+  await rounds(4, 0);
+  await rounds(6, 2);
+  expect(types()).toEqual([...Array(3).fill(["alert.began", "alert.ended"])].flat());
+});
+
+test("a disabled or deleted rule ends its alerts", async () => {
+  for (const end of [
+    (id: string) => scene.call("PUT", `/v2/alerts/rules/${id}`, { enabled: false }),
+    (id: string) => scene.call("DELETE", `/v2/alerts/rules/${id}`),
+  ]) {
+    receiver.got.length = 0;
+    const body = { kind: "lag", threshold: 60, forSeconds: 0 };
+    const { rule } = await scene.call("POST", "/v2/alerts/rules", body);
+    scene.facts.lane = { lagSeconds: 90 };
+    await scene.pass(10);
+    await until(() => receiver.got.length === 1);
+    await end(rule.id);
+    await scene.pass(10);
+    await until(() => receiver.got.length === 2);
+    expect(types()).toEqual(["alert.began", "alert.ended"]);
+  }
+});
+
+test("a rule for some items says nothing of others", async () => {
+  const subjectIds = ["01JD3Q60KS5PN8VA2JYQ7DTRF61"];
+  await scene.call("POST", "/v2/alerts/rules", { kind: "lag", forSeconds: 0, subjectIds });
+  scene.facts.lane = { lagSeconds: 9_000 };
+  await scene.pass(20);
+  expect((await scene.call("GET", "/v2/alerts?state=open")).alerts).toEqual([]);
+});
+
+test("the first receiver of a workspace creates default rules, and the first workspace's alone those about the server", async () => {
+  const { catalog } = scene.api;
+  const other = await catalog.workspaces.create("Other");
+  const token = await scene.api.tokenWith(["workspace:admin"], other.id);
+  const create = (path: string, body: unknown) => scene.api.send("POST", path, { body, token });
+  const body = { name: "Hook", type: "webhook", url: receiver.url };
+  expect((await create("/v2/alerts/receivers", body)).status).toBe(201);
+  const { rules } = (await scene.api.send("GET", "/v2/alerts/rules", { token })).body;
+  expect(rules.map(({ kind }: { kind: string }) => kind)).toEqual([
+    "destination-failing",
+    "dead-letters",
+    "lag",
+    "code-suspended",
+    "source-silent",
+  ]);
+  const refused = await create("/v2/alerts/rules", { kind: "disk" });
+  expect(refused.status).toBe(400);
+  expect(refused.body.message).toContain("Expected a kind about the workspace");
+  // Its trouble is not told to the other workspace.
+  scene.api.readiness.warnings = ["A secret of the operator"];
+  await scene.pass(600);
+  expect(JSON.stringify(receiver.got)).not.toContain("operator");
+});

@@ -1,0 +1,114 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { OVERVIEW_ITEMS_MAX } from "../../../src/settings/limits.ts";
+import { PATIENCE_MS } from "../../sandbox/support.ts";
+import type { TestApi } from "../_setup.ts";
+import { DESTINATIONS, DOWN, FAILING, startManyDestinations } from "./_many-destinations.ts";
+
+setDefaultTimeout(PATIENCE_MS);
+
+/** Bytes of an overview's answer, however many destinations a workspace has. */
+const OVERVIEW_BYTES_MAX = 50_000;
+
+let api: TestApi;
+let ids: string[];
+let token: string;
+beforeAll(async () => {
+  ({ api, ids } = await startManyDestinations());
+  token = await api.tokenWith(["events:read"]);
+});
+afterAll(() => api.stop());
+
+const get = async (path: string, as = token) => (await api.send("GET", path, { token: as })).body;
+
+describe("a workspace of 500 destinations", () => {
+  test("has the destination that is down first in the overview, before those that fail", async () => {
+    const { text, body } = await api.send("GET", "/v2/overview", { token });
+    expect(body.problems[0]).toMatchObject({ kind: "destination-down", destinationId: ids[DOWN] });
+    expect(body.problems[1]).toMatchObject({ kind: "destination-failing" });
+    expect(body.destinations[0].id).toBe(ids[DOWN]);
+    expect(body.totals).toMatchObject({
+      destinations: DESTINATIONS,
+      problems: FAILING + 1,
+      lagEvents: 3 * DESTINATIONS,
+    });
+    expect(body.problems).toHaveLength(OVERVIEW_ITEMS_MAX);
+    expect(text.length).toBeLessThan(OVERVIEW_BYTES_MAX);
+  });
+
+  test("lists every destination with state and last error, most urgent first, in pages", async () => {
+    const first = await get("/v2/status/destinations?count=100");
+    expect(first.total).toBe(DESTINATIONS);
+    expect(first.states).toEqual({ down: 1, failing: FAILING, ok: DESTINATIONS - FAILING - 1 });
+    expect(first.destinations[0]).toMatchObject({
+      id: ids[DOWN],
+      state: "down",
+      lastError: { reason: "No route", at: expect.any(String) },
+    });
+    const seen = new Set<string>();
+    for (let page = 1; page <= 5; page += 1) {
+      const { destinations } = await get(`/v2/status/destinations?count=100&page=${page}`);
+      for (const { id } of destinations) seen.add(id);
+    }
+    expect(seen.size).toBe(DESTINATIONS);
+  });
+
+  test("finds a destination by a part of its name, by its id and by its state", async () => {
+    const byName = await get("/v2/status/destinations?text=billing%20WEBHOOK%20499");
+    expect(byName.destinations.map(({ id }: { id: string }) => id)).toEqual([ids[499]]);
+    const byId = await get(`/v2/status/destinations?text=${ids[7]}`);
+    expect(byId.destinations.map(({ id }: { id: string }) => id)).toEqual([ids[7]]);
+    const failing = await get("/v2/status/destinations?state=failing&count=100");
+    expect([failing.total, failing.destinations.length]).toEqual([FAILING, FAILING]);
+  });
+
+  test("sorts destinations by a column in both directions, and refuses an unknown one", async () => {
+    const names = async (sort: string) => {
+      const { destinations } = await get(`/v2/status/destinations?sort=${sort}&count=3`);
+      return destinations.map(({ name }: { name: string }) => name);
+    };
+    expect(await names("name")).toEqual([0, 1, 2].map((n) => `Billing webhook ${n}`));
+    expect(await names("-name")).toEqual([499, 498, 497].map((n) => `Billing webhook ${n}`));
+    // Equal values keep the order of urgency.
+    expect((await names("type"))[0]).toBe(`Billing webhook ${DOWN}`);
+    const refused = await api.send("GET", "/v2/status/destinations?sort=secret", { token });
+    expect(refused.status).toBe(400);
+  });
+
+  test("lists connections, those of failing destinations first", async () => {
+    const { connections, total } = await get("/v2/status/connections");
+    expect(total).toBe(DESTINATIONS);
+    expect(connections[0]).toMatchObject({
+      sourceName: "Website",
+      destinationName: `Billing webhook ${DOWN}`,
+      destinationState: "down",
+    });
+  });
+});
+
+describe("a token with events:read alone", () => {
+  test("reads names and the state of one destination, and no config and no write key", async () => {
+    const one = await api.send("GET", `/v2/status/destinations/${ids[DOWN]}`, { token });
+    expect(one.body).toMatchObject({
+      destination: { name: `Billing webhook ${DOWN}`, state: "down" },
+      sources: [{ name: "Website" }],
+    });
+    const names = await api.send("GET", "/v2/status/names", { token });
+    expect([names.body.sources.length, names.body.destinations.length]).toEqual([1, DESTINATIONS]);
+    for (const path of ["destinations", `destinations/${ids[0]}`, "sources", "connections"]) {
+      const { text } = await api.send("GET", `/v2/status/${path}`, { token });
+      expect(text).not.toContain("webhookUrl");
+      expect(text).not.toContain("writeKey");
+    }
+    const unknown = await api.send("GET", "/v2/status/destinations/unknown", { token });
+    expect(unknown.status).toBe(404);
+  });
+
+  test("sees nothing of another workspace", async () => {
+    const other = await api.catalog.workspaces.create("Other");
+    const foreign = await api.tokenWith(["events:read"], other.id);
+    expect(await get("/v2/status/names", foreign)).toEqual({ sources: [], destinations: [] });
+    expect((await get("/v2/status/destinations", foreign)).total).toBe(0);
+    const answer = await api.send("GET", `/v2/status/destinations/${ids[0]}`, { token: foreign });
+    expect(answer.status).toBe(404);
+  });
+});

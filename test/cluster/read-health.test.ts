@@ -1,0 +1,48 @@
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { EntriesLost, ReadHealth } from "../../src/cluster/topics/read-health.ts";
+import { TopicRecreated } from "../../src/cluster/topics/topic-identity.ts";
+
+const failure = Object.assign(new Error("Connection closed"), { code: "PLT_KFK_NETWORK" });
+
+test("a partition is unreadable after four failures in a row, and readable after one success", () => {
+  const property = fc.property(fc.array(fc.boolean(), { maxLength: 40 }), (outcomes) => {
+    const health = new ReadHealth();
+    let [inRow, wasUnreadable] = [0, false];
+    for (const isSuccess of outcomes) {
+      inRow = isSuccess ? 0 : inRow + 1;
+      const isChanged = isSuccess ? health.succeeded() : health.failed(failure);
+      expect(health.isUnreadable).toBe(inRow >= 4);
+      expect(isChanged).toBe(health.isUnreadable !== wasUnreadable);
+      wasUnreadable = health.isUnreadable;
+    }
+  });
+  fc.assert(property);
+});
+
+test("a topic that was created again, or has lost entries, is unreadable at once", () => {
+  const errors = [
+    [new TopicRecreated("t"), "The topic t was deleted and created again"],
+    [new EntriesLost("Entry 3 is lost"), "Log 0 cannot be read: Entry 3 is lost"],
+  ] as const;
+  for (const [error, sentence] of errors) {
+    const health = new ReadHealth();
+    expect(health.failed(error)).toBe(true);
+    expect(health.cause).toBe(error.message);
+    expect(health.trouble("Log 0 cannot be read")).toBe(sentence);
+  }
+});
+
+test("the cause of a failed read is what the leader answered, or that it does not answer", () => {
+  const causeOf = (error: Error) => {
+    const health = new ReadHealth();
+    health.failed(error);
+    return health.cause;
+  };
+  expect(causeOf(failure)).toBe("its leader does not answer this node");
+  const refused = Object.assign(new Error("Refused"), {
+    ...{ code: "PLT_KFK_MULTIPLE", errors: [{ apiId: "KAFKA_STORAGE_ERROR" }] },
+  });
+  expect(causeOf(refused)).toBe("its leader answers KAFKA_STORAGE_ERROR");
+  expect(causeOf(new Error("A partition has no leader"))).toBe("A partition has no leader");
+});

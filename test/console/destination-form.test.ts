@@ -1,0 +1,266 @@
+import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
+import type { Browser, Locator, Page } from "playwright-core";
+import { chromiumMissing } from "../api/_chromium.ts";
+import type { TestApi } from "../api/_setup.ts";
+import { describeWith } from "../counterpart.ts";
+import { axeViolations, openPage, signIn, useConsole } from "./_browser.ts";
+
+setDefaultTimeout(300_000);
+
+/** Headers of the requests that the receiver got. */
+const requests: Headers[] = [];
+const receiver = Bun.serve({
+  hostname: "127.0.0.1",
+  port: 0,
+  async fetch(request) {
+    requests.push(request.headers);
+    await request.text();
+    if (!request.url.endsWith("/refused")) return new Response();
+    return new Response('\n{"error":"plan is unknown"}\nmore', { status: 422 });
+  },
+});
+let api: TestApi;
+let browser: Browser;
+useConsole((opened) => {
+  ({ api, browser } = opened);
+});
+afterAll(() => receiver.stop(true));
+
+interface ConfigSchema {
+  required?: string[];
+  properties?: Record<string, { writeOnly?: boolean; "x-essential"?: boolean }>;
+}
+
+const button = (page: Page, name: string) => page.getByRole("button", { name, exact: true });
+const field = (page: Page, name: string) => page.getByLabel(name, { exact: true });
+const advanced = (page: Page) => page.locator("details.advanced");
+const isOpen = async (page: Page) => (await advanced(page).getAttribute("open")) !== null;
+/** Resolves when an element has the focus. */
+const focus = (page: Page, element: Locator) => element.and(page.locator(":focus")).waitFor();
+
+async function createWebhook(name: string, config: Record<string, unknown> = {}) {
+  const { destination } = await api.client.call("POST /v2/destinations", {
+    body: { name, type: "webhook", config: { webhookUrl: receiver.url.href, ...config } },
+  });
+  return destination.id;
+}
+
+async function openSignedIn(hash: string) {
+  const opened = await openPage(browser);
+  await signIn(opened.page, api.url, api.token);
+  await opened.page.goto(`${api.url}/#/${hash}`);
+  return opened;
+}
+
+describeWith(chromiumMissing)("the form of a destination", () => {
+  test("folds no secret, since a copy of a destination asks for its secrets again", async () => {
+    const { destinationTypes } = await api.client.call("GET /v2/destination-types");
+    const folded = destinationTypes.flatMap(({ type, config }) => {
+      const { required = [], properties = {} } = config as ConfigSchema;
+      const secrets = Object.entries(properties).filter(([, property]) => property.writeOnly);
+      return secrets
+        .filter(([key, property]) => !required.includes(key) && !property["x-essential"])
+        .map(([key]) => `${type}.${key}`);
+    });
+    expect(folded).toEqual([]);
+  });
+
+  test("begins with the essential settings, and opens the others for a value or an error", async () => {
+    const { page, close } = await openSignedIn("destinations/new");
+    await field(page, "Webhook URL").waitFor();
+    expect(await isOpen(page)).toBe(false);
+    for (const label of ["Headers", "Secret (optional)"]) {
+      expect(await page.getByText(label).first().isVisible()).toBe(true);
+    }
+    for (const label of ["Batch size (optional)", "Timeout (ms) (optional)", "Token URL"]) {
+      expect(await field(page, label).isVisible()).toBe(false);
+    }
+    // An error that only the server finds.
+    await advanced(page).locator("summary").click();
+    await field(page, "Template (optional)").fill("{{");
+    await advanced(page).locator("summary").click();
+    await field(page, "Name").fill("Hook");
+    await field(page, "Webhook URL").fill(receiver.url.href);
+    await button(page, "Create destination").click();
+    await advanced(page).locator(".wrong").waitFor();
+    expect(await isOpen(page)).toBe(true);
+    // An error that the browser finds.
+    await field(page, "Template (optional)").fill("");
+    await field(page, "Batch size (optional)").fill("0");
+    await advanced(page).locator("summary").click();
+    await button(page, "Create destination").click();
+    await page.waitForFunction("document.querySelector('details.advanced').open");
+
+    const id = await createWebhook("With a timeout", { timeoutMs: 900 });
+    await page.goto(`${api.url}/#/destinations/${id}?tab=settings`);
+    await field(page, "Timeout (ms) (optional)").waitFor();
+    expect(await field(page, "Timeout (ms) (optional)").inputValue()).toBe("900");
+    await close();
+  });
+
+  test("shows an error at its field alone, moves there, and shows no markup of names", async () => {
+    const { page, close } = await openSignedIn("destinations/new");
+    await field(page, "Name").fill("Hook");
+    await field(page, "Webhook URL").fill("nonsense");
+    await button(page, "Create destination").click();
+    await page.locator(".field .wrong").waitFor();
+    const text = (await page.locator("form").textContent()) ?? "";
+    expect(text.split("Expected an absolute URL").length - 1).toBe(1);
+    expect(text).not.toContain("/config");
+    await page.getByText("Check the marked fields").waitFor();
+    await focus(page, field(page, "Webhook URL"));
+    const { destinationTypes } = await api.client.call("GET /v2/destination-types");
+    for (const { type } of destinationTypes) {
+      await field(page, "Type").selectOption(type);
+      if ((await advanced(page).count()) > 0 && !(await isOpen(page))) {
+        await advanced(page).locator("summary").click();
+      }
+      expect([type, await page.locator("form").textContent()]).toEqual([
+        type,
+        expect.not.stringContaining("`"),
+      ]);
+    }
+    await close();
+  });
+
+  test("tries settings out before they are saved, with the stored secrets that it leaves blank", async () => {
+    const { page, close } = await openSignedIn("destinations/new");
+    const { paging } = await api.client.call("GET /v2/destinations");
+    await field(page, "Webhook URL").fill("nonsense");
+    await button(page, "Test settings").click();
+    await page.locator(".field .wrong").waitFor();
+    await field(page, "Webhook URL").fill(receiver.url.href);
+    await button(page, "Test settings").click();
+    await page.locator(".steps .badge.good").filter({ hasText: "write" }).waitFor();
+    // The steps are of other settings than those in the form now.
+    await field(page, "Webhook URL").fill(`${receiver.url.href}refused`);
+    await page.locator(".steps").waitFor({ state: "detached" });
+    await button(page, "Test settings").click();
+    await page.locator(".steps .badge.bad").filter({ hasText: "write" }).waitFor();
+    expect((await api.client.call("GET /v2/destinations")).paging).toEqual(paging);
+
+    const headers = [{ from: "X-Api-Key", to: "kept-key" }];
+    const id = await createWebhook("Saved", { headers });
+    await page.goto(`${api.url}/#/destinations/${id}?tab=settings`);
+    requests.length = 0;
+    await button(page, "Test settings").click();
+    await page.locator(".steps .badge.good").filter({ hasText: "write" }).waitFor();
+    expect(requests.map((it) => it.get("x-api-key"))).toEqual(["kept-key"]);
+    // Another host must not get the stored secret.
+    await field(page, "Webhook URL").fill("http://other.example/");
+    await button(page, "Test settings").click();
+    await page.getByText("Expected the secret again").waitFor();
+    expect(requests).toHaveLength(1);
+    await close();
+  });
+});
+
+describeWith(chromiumMissing)("the form of a new destination", () => {
+  test("keeps what was typed on another screen and after the end of a session", async () => {
+    const created = await api.catalog.tokens.create(api.workspaceId, {
+      name: "short",
+      permissions: ["workspace:admin", "events:read"],
+    });
+    const { page, close } = await openPage(browser);
+    await signIn(page, api.url, created.secret);
+    await page.goto(`${api.url}/#/destinations/new`);
+    await field(page, "Name").fill("Typed");
+    await field(page, "Webhook URL").fill(receiver.url.href);
+    const isKept = async () => {
+      await field(page, "Name").waitFor();
+      expect(await field(page, "Name").inputValue()).toBe("Typed");
+      expect(await field(page, "Webhook URL").inputValue()).toBe(receiver.url.href);
+    };
+    await page.getByRole("link", { name: "Replays" }).click();
+    await page.getByRole("heading", { level: 1, name: "Replays" }).waitFor();
+    await page.goBack();
+    await isKept();
+    await api.catalog.tokens.revoke(api.workspaceId, created.token.id);
+    await button(page, "Create destination").click();
+    await page.getByText("Your session has ended").waitFor();
+    await page.getByLabel("Token").fill(api.token);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await isKept();
+    await button(page, "Create destination").click();
+    await page.getByRole("heading", { level: 1, name: "Typed" }).waitFor();
+    await page.goto(`${api.url}/#/destinations/new`);
+    await field(page, "Name").waitFor();
+    expect(await field(page, "Name").inputValue()).toBe("");
+    await close();
+  });
+});
+
+describeWith(chromiumMissing)("the page of a destination", () => {
+  test("duplicates its settings without secrets, and names those to enter again", async () => {
+    const id = await createWebhook("CRM", {
+      headers: [
+        { from: "X-Team", to: "growth" },
+        { from: "X-Api-Key", to: "kept-key" },
+      ],
+      secret: "a secret that signs",
+      batchSize: 20,
+    });
+    const { page, close } = await openSignedIn(`destinations/${id}`);
+    expect(await page.getByRole("button", { name: "Delete" }).isVisible()).toBe(false);
+    const menu = page.getByLabel("More actions");
+    await menu.click();
+    await page.getByRole("link", { name: "Duplicate" }).click();
+    await field(page, "Name").waitFor();
+    expect(await field(page, "Name").inputValue()).toBe("Copy of CRM");
+    const notice = page.getByRole("status").filter({ hasText: "Enter again" });
+    expect(await notice.getByRole("listitem").allTextContents()).toEqual([
+      "Secret",
+      "Headers: X-Api-Key",
+    ]);
+    expect(await field(page, "Batch size (optional)").inputValue()).toBe("20");
+    expect(await axeViolations(page)).toEqual([]);
+    await field(page, "To").nth(1).fill("another-key");
+    await notice.getByText("X-Api-Key").waitFor({ state: "detached" });
+    await field(page, "Secret (optional)").fill("another secret");
+    await notice.waitFor({ state: "detached" });
+    await button(page, "Create destination").click();
+    await page.getByRole("heading", { level: 1, name: "Copy of CRM" }).waitFor();
+    const copy = (await api.client.call("GET /v2/destinations")).destinations.find(
+      ({ name }) => name === "Copy of CRM",
+    );
+    expect(copy?.config).toMatchObject({ batchSize: 20 });
+    expect(copy?.secretsSet.toSorted()).toEqual(["/headers/1/to", "/secret"]);
+    await close();
+  });
+
+  test("has its dangerous actions in a menu, which gives the focus back", async () => {
+    const id = await createWebhook("Menu");
+    const { page, close } = await openSignedIn(`destinations/${id}`);
+    const menu = page.getByLabel("More actions");
+    await menu.focus();
+    await page.keyboard.press("Enter");
+    await button(page, "Delete").waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    await page.keyboard.press("Escape");
+    await button(page, "Delete").waitFor({ state: "hidden" });
+    await focus(page, menu);
+    await page.keyboard.press("Enter");
+    await button(page, "Delete").click();
+    await button(page, "Cancel").click();
+    await page.locator("dialog").waitFor({ state: "detached" });
+    await focus(page, menu);
+    await close();
+  });
+
+  test("says first what the receiver answered, in its own words, and what to do", async () => {
+    const id = await createWebhook("Refused", { webhookUrl: `${receiver.url.href}refused` });
+    const { source } = await api.client.call("POST /v2/sources", { body: { name: "Shop" } });
+    await api.client.call("POST /v2/connections", {
+      body: { sourceId: source.id, destinationId: id },
+    });
+    await api.page(source.id, "anonymousId=a&name=Home");
+    while ((await api.client.call("GET /v2/dead-letters")).paging.total === 0) await Bun.sleep(20);
+    const { page, close } = await openSignedIn(`destinations/${id}`);
+    const panel = page.getByRole("region", { name: "What is wrong" });
+    await panel.getByText('HTTP 422 from receiver: {"error":"plan is unknown"}').waitFor();
+    await panel.getByText("The receiver refuses what these events contain").waitFor();
+    await panel.getByRole("link", { name: "Edit settings" }).waitFor();
+    await panel.getByRole("link", { name: "Replay 1" }).waitFor();
+    await close();
+  });
+});

@@ -1,0 +1,165 @@
+import { expect, setDefaultTimeout, test } from "bun:test";
+import type { Browser, CDPSession, Page } from "playwright-core";
+import { chromiumMissing } from "../api/_chromium.ts";
+import type { TestApi } from "../api/_setup.ts";
+import { describeWith } from "../counterpart.ts";
+import { waitFor } from "../e2e/server.ts";
+import { useConsole } from "./_browser.ts";
+import { editor, openEditor } from "./_editor.ts";
+
+setDefaultTimeout(300_000);
+
+const KEYS_MAX = 40;
+
+describeWith(chromiumMissing)("keys in the editor", () => {
+  let api: TestApi;
+  let browser: Browser;
+  useConsole((opened) => {
+    ({ api, browser } = opened);
+  });
+  const edit = (code: string) => openEditor(api, browser, code);
+
+  test.each([
+    ["one line", "export const first = (a) => a;"],
+    ["several lines", "const first = 1;\nconst second = 2;\nconst third = 3;"],
+  ])("no way to replace %s is refused by the content security policy", async (_, lines) => {
+    const { page, close } = await edit(lines);
+    const devTools = await page.context().newCDPSession(page);
+    const ways: [string, () => Promise<unknown>][] = [
+      ["x", () => page.keyboard.press("x")],
+      ["", () => page.keyboard.press("Backspace")],
+      ["", () => page.keyboard.press("Delete")],
+      ["", () => page.keyboard.press("Control+x")],
+      [lines.replaceAll("\n", ""), () => page.keyboard.press("Control+v")],
+      ["whole words", () => page.keyboard.insertText("whole words")],
+      ["か", () => compose(devTools, "か")],
+    ];
+    for (const [text, replace] of ways) {
+      await page.keyboard.press("Control+a");
+      await replace();
+      const isShown = () => editor(page).evaluate((it) => it.textContent);
+      await waitFor(async () => (await isShown()) === text);
+      await page.keyboard.press("Control+a");
+      await page.keyboard.press("Delete");
+      await page.keyboard.insertText(lines);
+    }
+    // Closing fails for every error in the console, and Chromium logs each refused style.
+    await close();
+  });
+
+  test("a key calls no function once for each line, and makes no request or JSON", async () => {
+    const [few, many] = [500, 1_500];
+    const before = await callsOfKey(few, () => false);
+    const grown = (calls: Map<string, number>) =>
+      [...calls].filter(([name, n]) => n - (before.get(name) ?? 0) > (many - few) / 2);
+    const after = await callsOfKey(many, (calls) => grown(calls).length === 0);
+    expect(grown(after)).toEqual([]);
+  });
+
+  /**
+   * Least calls of each function of the console for one key, in code of some lines. Work in the
+   * background, such as parsing, adds calls until it is done: keys follow until `isDone`.
+   */
+  async function callsOfKey(
+    lines: number,
+    isDone: (calls: Map<string, number>) => boolean,
+  ): Promise<Map<string, number>> {
+    const code = Array.from({ length: lines }, (_, n) => `const a${n} = { b: ${n} };`);
+    const { page, close } = await edit(code.join("\n"));
+    await page.keyboard.press("Control+Home");
+    // The first keys load what is loaded on the first key.
+    for (const key of "lets") await page.keyboard.press(key);
+    await page.getByText("Unsaved").waitFor();
+    const requests: string[] = [];
+    page.on("request", (it) => requests.push(it.url()));
+    await page.evaluate(countJson);
+    const calls = await callCounter(page);
+    let least: Map<string, number> | undefined;
+    for (let key = 0; key < KEYS_MAX && !(least && isDone(least)); key++) {
+      await calls();
+      await page.keyboard.press("a");
+      await page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))");
+      const counts = await calls();
+      least ??= counts;
+      for (const [name, count] of least) least.set(name, Math.min(count, counts.get(name) ?? 0));
+    }
+    expect(requests).toEqual([]);
+    // The browser's driver stringifies a few characters itself.
+    expect(await page.evaluate("globalThis.jsonChars")).toBeLessThan(5_000);
+    await close();
+    return least!;
+  }
+
+  test("keys write the unsaved text to the browser's storage once they pause", async () => {
+    const { page, id, close } = await edit("let a = 1;\n".repeat(1_500));
+    await page.evaluate(`globalThis.writes = [];
+      const { setItem } = Storage.prototype;
+      Storage.prototype.setItem = function (key, value) {
+        globalThis.writes.push(value);
+        return setItem.call(this, key, value);
+      };`);
+    // All keys in one task: no timer can end between them.
+    const { typed, writes } = (await editor(page).evaluate(async (element) => {
+      element.focus();
+      for (const key of "abcdefghij") {
+        Reflect.get(globalThis, "document").execCommand("insertText", false, key);
+        await Promise.resolve();
+      }
+      return { typed: element.textContent, writes: Reflect.get(globalThis, "writes").length };
+    })) as { typed: string; writes: number };
+    expect(typed).toContain("abcdefghij");
+    expect(writes).toBe(0);
+    await waitFor(() => page.evaluate("writes.some((it) => it.includes('abcdefghij'))"));
+    const kept = (text: string) =>
+      page.evaluate(
+        ([key, part]) =>
+          Object.keys(localStorage).some(
+            (it) => it.endsWith(key!) && localStorage.getItem(it)!.includes(part!),
+          ),
+        [`code ${id}`, text],
+      );
+    expect(await kept("abcdefghij")).toBe(true);
+    // A page that is left at once keeps them too.
+    await page.keyboard.type("klm");
+    await page.reload();
+    await editor(page).filter({ hasText: "klm" }).waitFor();
+    expect(await kept("klm")).toBe(true);
+    await close();
+  });
+});
+
+/** Enters a text with an input method. */
+async function compose(devTools: CDPSession, text: string): Promise<void> {
+  await devTools.send("Input.imeSetComposition", { text, selectionStart: 1, selectionEnd: 1 });
+  await devTools.send("Input.insertText", { text });
+}
+
+/** Counts the characters of JSON that are read and written. */
+const countJson = `globalThis.jsonChars = 0;
+for (const name of ["parse", "stringify"]) {
+  const original = JSON[name];
+  JSON[name] = (value, ...more) => {
+    const result = original(value, ...more);
+    globalThis.jsonChars += String(name === "parse" ? value : result).length;
+    return result;
+  };
+}`;
+
+/** Returns a function that returns how often each function was called since the last time. */
+async function callCounter(page: Page): Promise<() => Promise<Map<string, number>>> {
+  const devTools = await page.context().newCDPSession(page);
+  await devTools.send("Profiler.enable");
+  await devTools.send("Profiler.startPreciseCoverage", { callCount: true, detailed: false });
+  return async () => {
+    const { result } = await devTools.send("Profiler.takePreciseCoverage");
+    const counts = new Map<string, number>();
+    for (const { url, functions } of result.filter((it) => it.url.includes("/console/"))) {
+      for (const { functionName, ranges } of functions) {
+        const { count, startOffset } = ranges[0]!;
+        const name = `${functionName} at ${startOffset} of ${url.split("/").at(-1)}`;
+        counts.set(name, count);
+      }
+    }
+    return counts;
+  };
+}

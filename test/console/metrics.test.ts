@@ -1,0 +1,89 @@
+import { expect, test } from "bun:test";
+import type { Browser } from "playwright-core";
+import { type Metrics, perMinute, pointTimes } from "../../src/console/metrics/chart-values.ts";
+import { buildFlowGraph } from "../../src/console/overview/flow-graph.ts";
+import { RECORDED, seriesOf } from "../../src/figures/series.ts";
+import { chromiumMissing } from "../api/_chromium.ts";
+import type { TestApi } from "../api/_setup.ts";
+import { describeWith } from "../counterpart.ts";
+import { openPage, signIn, useConsole } from "./_browser.ts";
+
+const MINUTE = 60_000;
+
+test("a point of a chart is events per recorded minute, and a gap where too little was recorded", () => {
+  const metrics = {
+    from: "2026-02-16T00:00:00.000Z",
+    stepSeconds: 120,
+    recordedSeconds: [120, 0, 6, 60, 30],
+    received: [10, null, 4, 10, 0],
+  } as unknown as Metrics;
+  expect(perMinute(metrics, "received")).toEqual([5, null, null, 10, 0]);
+  const first = Date.parse(metrics.from) / 1_000;
+  expect(pointTimes(metrics)).toEqual([0, 120, 240, 360, 480].map((it) => first + it));
+});
+
+test("an edge of the graph counts each event of a source once, whatever its destinations", () => {
+  const rates = { received: 16, delivered: 16, dropped: 0, failed: 0 };
+  const destination = { type: "webhook", enabled: true, state: "ok", lagEvents: 0, lagSeconds: 0 };
+  const more = { rates, rejecting: false, deadLetters: 0 };
+  const ids = ["a", "b", "c", "d"];
+  const { edges } = buildFlowGraph({
+    sources: [{ id: "s", name: "Shop", enabled: true, receivedPerSecond: 16 }],
+    transformations: [],
+    destinations: ids.map((id) => ({ id, name: id, ...destination, ...more })) as never,
+    connections: ids.map((id) => ({ id, sourceId: "s", destinationId: id, enabled: true, rates })),
+    totals: { sources: 1, destinations: 4 } as never,
+    problems: [],
+  });
+  expect(edges[0].map(({ rate }) => rate)).toEqual([16]);
+  expect(edges[1].map(({ rate }) => rate)).toEqual([16, 16, 16, 16]);
+});
+
+describeWith(chromiumMissing)("charts", () => {
+  let api: TestApi;
+  let browser: Browser;
+  useConsole((opened) => {
+    ({ api, browser } = opened);
+  });
+
+  test("have ranges, units and distinct labels of the latency axis", async () => {
+    const body = { name: "Hook", type: "webhook", config: { webhookUrl: "http://127.0.0.1:9" } };
+    const { id } = (await api.send("POST", "/v2/destinations", { body })).body.destination;
+    const now = Math.floor(Date.now() / MINUTE) * MINUTE;
+    const rows = Array.from({ length: 50 }, (_, n) => now - (n + 1) * MINUTE).flatMap((at) => [
+      { series: RECORDED, at, recorder: "a", row: [60] },
+      { series: seriesOf("destination", id), at, recorder: "a", row: [9, 9, 0, 0, 0, 0, 0, 0, 9] },
+    ]);
+    await api.figures.write(rows);
+    const { page, close } = await openPage(browser);
+    // The labels of an axis are drawn on a canvas.
+    await page.addInitScript(`{
+      window.drawn = [];
+      const fillText = CanvasRenderingContext2D.prototype.fillText;
+      CanvasRenderingContext2D.prototype.fillText = function (text, ...more) {
+        window.drawn.push(text);
+        return fillText.call(this, text, ...more);
+      };
+    }`);
+    await signIn(page, api.url, api.token);
+    await page.goto(`${api.url}/#/destinations/${id}`);
+    const latency = page.getByRole("img", { name: /^Delivery latency per attempt: Median 1 ms/ });
+    await latency.locator("canvas").waitFor();
+    await page.getByText("One point per 1 min").waitFor();
+    const milliseconds = (await page.evaluate("window.drawn")) as string[];
+    const labels = milliseconds.filter((label) => / ms$/.test(label));
+    expect(labels.length).toBeGreaterThan(0);
+    expect([...new Set(labels)].sort()).toEqual(["0 ms", "1 ms"]);
+    const range = page.getByLabel("Range of the charts");
+    for (const [name, point] of [
+      ["24h", "5 min"],
+      ["7d", "1 h"],
+      ["30d", "2 h"],
+    ]) {
+      await range.selectOption(name!);
+      await page.getByText(`One point per ${point}`).waitFor();
+    }
+    await page.getByText("Delivered, last minute").waitFor();
+    await close();
+  });
+});

@@ -1,0 +1,46 @@
+import { expect, test } from "bun:test";
+import { Glob } from "bun";
+import { isolated } from "../../src/console/format.ts";
+import { bareNames } from "./bare-names.ts";
+
+const sources = [...new Glob("src/console/**/*.{ts,tsx}").scanSync(".")].sort();
+
+test("every element shows a user-given name by the component Name", async () => {
+  const found: string[] = [];
+  for (const path of sources) {
+    if (path === "src/console/components/name.tsx") continue;
+    const bare = bareNames(path, await Bun.file(path).text());
+    found.push(...bare.map(({ line, text }) => `${path}:${line} ${text}`));
+  }
+  expect(found).toEqual([]);
+});
+
+test("every text that contains a user-given name isolates it", async () => {
+  const found: string[] = [];
+  for (const path of sources.filter((it) => it.startsWith("src/console/texts/"))) {
+    const lines = (await Bun.file(path).text()).split("\n");
+    found.push(...lines.filter((line) => /\$\{name\}/.test(line)).map((it) => `${path}: ${it}`));
+  }
+  expect(found).toEqual([]);
+});
+
+test("a name outside of Name is found, and a name in an attribute or in Name is not", () => {
+  const code = `const view = <p title={it.name}>
+    {it.name} {sourceName ?? id} {names.source(id)} {names?.get(id) ?? id} <Name>{it.name}</Name> {texts.name(it)}
+  </p>;
+  const column = { cell: (it) => it.name, key: (it) => it.name };`;
+  expect(bareNames("screen.tsx", code).map(({ text }) => text)).toEqual([
+    "{it.name}",
+    "{sourceName ?? id}",
+    "{names.source(id)}",
+    "{names?.get(id) ?? id}",
+    "cell: (it) => it.name",
+  ]);
+});
+
+test("isolated encloses names that may reverse the text around them, and keeps others", () => {
+  for (const name of ["Shop", "Läden 2 – ünïcode", "漢字", ""]) expect(isolated(name)).toBe(name);
+  for (const name of ["\u202eShop", "חנות", "متجر"]) {
+    expect(isolated(name)).toBe(`\u2068${name}\u2069`);
+  }
+});

@@ -1,0 +1,50 @@
+import { describe, expect, test } from "bun:test";
+import { Glob } from "bun";
+
+const files: { path: string; text: string }[] = [];
+for (const path of [...new Glob("src/console/**/*.{ts,tsx}").scanSync(".")].sort()) {
+  files.push({ path, text: await Bun.file(path).text() });
+}
+
+/** Lines of the console's sources that match, as `path:line text`. */
+function linesWith(pattern: RegExp, exempt: readonly string[] = []): string[] {
+  return files
+    .filter(({ path }) => !exempt.includes(path))
+    .flatMap(({ path, text }) =>
+      text.split("\n").flatMap((line, index) => {
+        return pattern.test(line) ? [`${path}:${index + 1} ${line.trim()}`] : [];
+      }),
+    );
+}
+
+const timeComponent = "src/console/components/time.tsx";
+
+describe("times of the console", () => {
+  test("are formatted in one file, so that all are alike", () => {
+    // The form of an alert's rule asks for the name of the time zone.
+    const formats =
+      /Intl\.(DateTime|RelativeTime)Format|\.toLocale(Date|Time)?String|\.to(Date|Time|UTC)String/;
+    const found = linesWith(formats, [timeComponent]);
+    expect(found.filter((line) => !line.includes(".resolvedOptions().timeZone"))).toEqual([]);
+  });
+
+  test("are on a clock of 24 hours, wherever there is an hour", () => {
+    const { text } = files.find(({ path }) => path === timeComponent)!;
+    const formats = text.match(/Intl\.DateTimeFormat\([^;]*;/g) ?? [];
+    expect(formats.length).toBeGreaterThan(3);
+    const withHours = formats.filter((it) => /hour|clock|timeStyle/.test(it));
+    expect(withHours.filter((it) => !/hourCycle|\.\.\.clock/.test(it))).toEqual([]);
+    expect(text).toContain('hourCycle: "h23"');
+  });
+
+  test("are not asked for by a control with the clock of the browser's language", () => {
+    expect(linesWith(/\btype(=|: )"(datetime-local|time)"/)).toEqual([]);
+  });
+});
+
+test("a text that is cut to some lines is a link to the whole, or has a button for it", () => {
+  const cut = linesWith(/class="[^"]*\bclamp\b/, ["src/console/components/clamped-text.tsx"]);
+  expect(
+    cut.filter((line) => !line.includes("<a ") && !/class="[^"]*clamp" href/.test(line)),
+  ).toEqual([]);
+});

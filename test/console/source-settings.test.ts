@@ -1,0 +1,77 @@
+import { expect, setDefaultTimeout, test } from "bun:test";
+import type { Browser } from "playwright-core";
+import { snippetOf } from "../../src/console/sources/snippet-code.ts";
+import { sourceTexts } from "../../src/console/texts/sources.ts";
+import { chromiumMissing } from "../api/_chromium.ts";
+import type { TestApi } from "../api/_setup.ts";
+import { describeWith } from "../counterpart.ts";
+import { openPage, signIn, useConsole } from "./_browser.ts";
+
+setDefaultTimeout(300_000);
+
+test.each(Object.entries(snippetOf))("the snippet %s has the address and the key", (_, code) => {
+  for (const address of ["https://data.example.com", "http://localhost:8080/events"]) {
+    const text = code(address, "key-1");
+    expect(text).toContain("key-1");
+    expect(text).toContain(address.replace(/^https?:\/\//, ""));
+    expect(text).not.toContain("undefined");
+  }
+});
+
+test("each snippet has a name and a hint", () => {
+  expect(Object.keys(sourceTexts.snippets.kinds)).toEqual(Object.keys(snippetOf));
+});
+
+test("the snippet for Segment's page sends to the path below the address", () => {
+  const text = snippetOf.segmentJavascript("http://localhost:8080/", "key-1");
+  expect(text).toContain('apiHost: "localhost:8080/v1", protocol: "http"');
+});
+
+describeWith(chromiumMissing)("the page of a source", () => {
+  let api: TestApi;
+  let browser: Browser;
+  useConsole((opened) => {
+    ({ api, browser } = opened);
+  });
+
+  test("shows the snippet of each SDK, and stores settings", async () => {
+    const body = { name: "Shop", settings: { bots: "mark" } };
+    const { source } = (await api.send("POST", "/v2/sources", { body })).body;
+    const stored = () => api.catalog.sources.get(api.workspaceId, source.id).settings;
+    const { page, close } = await openPage(browser);
+    await signIn(page, api.url, api.token);
+    await page.goto(`${api.url}/#/sources/${source.id}`);
+
+    const code = page.locator("pre").filter({ hasText: source.writeKey });
+    for (const [kind, { text, hint }] of Object.entries(sourceTexts.snippets.kinds)) {
+      await page.getByLabel("SDK or snippet").selectOption({ label: text });
+      await page.getByText(hint, { exact: true }).first().waitFor();
+      expect(await code.count(), kind).toBe(1);
+    }
+
+    const refused = page.getByRole("link", { name: "Search with reasons" });
+    const href = (await refused.getAttribute("href"))!;
+    expect(href).toBe(`#/search?sourceId=${source.id}&outcome=refused`);
+
+    const save = page.getByRole("button", { name: "Save settings" });
+    await page.getByLabel("IP addresses").selectOption({ label: "Record the network only" });
+    await page.getByText("Add the place of the IP address").click();
+    const origins = page.getByLabel("Allowed origins (optional)");
+    await origins.fill("https://example.com\nexample.net\n");
+    await save.click();
+    await page.locator(".wrong").getByText("Expected an origin").waitFor();
+    expect(stored()).toEqual({ bots: "mark" });
+    await origins.fill("https://example.com\n\n https://*.example.net");
+    await page.getByLabel("Deliver an event once within (s)").fill("3600");
+    await save.click();
+    await page.getByText("Settings saved").waitFor();
+    expect(stored()).toEqual({
+      geoEnrichment: true,
+      ip: "truncate",
+      bots: "mark",
+      allowedOrigins: ["https://example.com", "https://*.example.net"],
+      dedupSeconds: 3_600,
+    });
+    await close();
+  });
+});

@@ -1,0 +1,141 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { shownAnswer } from "../../../src/destinations/answers/receiver-answer.ts";
+import {
+  secretsOfConfig,
+  secretsOfRequest,
+} from "../../../src/destinations/answers/request-secrets.ts";
+import { SecretMask } from "../../../src/destinations/answers/secret-mask.ts";
+import { destinationKinds } from "../../../src/destinations/destination-kinds.ts";
+import { createEgress } from "../../../src/egress/egress.ts";
+
+const SECRET = "s3cr3t/K+y=with\"odd'chars&0123456789";
+
+/** The encodings in which receivers repeat what they were sent. */
+const forms: Record<string, (secret: string) => string> = {
+  "as it is": (secret) => secret,
+  "in upper case": (secret) => secret.toUpperCase(),
+  "as JSON": (secret) => JSON.stringify({ got: secret }),
+  "as JSON with escaped slashes": (secret) => JSON.stringify(secret).replaceAll("/", "\\/"),
+  "percent-encoded": (secret) => encodeURIComponent(secret),
+  "as a form": (secret) => new URLSearchParams({ a: secret }).toString(),
+  "as HTML": (secret) => Bun.escapeHTML(secret),
+  "as base64": (secret) => btoa(secret),
+  "as base64 behind a user": (secret) => btoa(`user:${secret}`),
+  "as base64url behind a user": (secret) => Buffer.from(`u1:${secret}`).toString("base64url"),
+  "cut after 20 characters": (secret) => secret.slice(0, 20),
+};
+
+describe("a secret that a receiver repeats is masked", () => {
+  test.each(Object.entries(forms))("%s", (_, formOf) => {
+    const form = formOf(SECRET);
+    const shown = new SecretMask([SECRET]).mask(`Invalid key ${form} in request`);
+    expect(shown).toContain("***");
+    for (let at = 0; at + 8 <= SECRET.length; at++) {
+      expect(shown.toLowerCase()).not.toContain(formOf(SECRET.slice(at, at + 8)).toLowerCase());
+    }
+    expect(shown).toStartWith("Invalid key");
+    expect(shown).toEndWith("in request");
+  });
+
+  test("short ones too, and those of three characters as words alone", () => {
+    const mask = new SecretMask(["pw1", "hunter"]);
+    expect(mask.mask("pw1 pw12 hunter hunters")).toBe("*** pw12 *** ***s");
+    expect(new SecretMask([""]).mask("text")).toBe("text");
+  });
+
+  test("whatever stands around it, and texts without it stay as they are", () => {
+    const secrets = fc.array(fc.string({ minLength: 8, maxLength: 40 }), { maxLength: 4 });
+    const property = fc.property(secrets, fc.string(), fc.string(), (all, before, after) => {
+      const mask = new SecretMask(all);
+      for (const secret of all) {
+        expect(mask.mask(before + secret + after)).not.toContain(secret);
+      }
+      expect(new SecretMask([]).mask(before + after)).toBe(before + after);
+    });
+    fc.assert(property, { numRuns: 200, examples: [[["********"], "", ""]] });
+  });
+});
+
+const egress = createEgress({ allow: [] });
+const kinds = destinationKinds({ directory: "unused", egress });
+
+/** Sets a text at a path such as `oauth.clientSecret`, or `headers.to` of a list. */
+function withText(config: Record<string, unknown>, path: string, isList: boolean, text: string) {
+  const [key = "", inner] = path.split(".");
+  const item = { from: "x-api-key", [inner ?? ""]: text };
+  return { ...config, [key]: inner === undefined ? text : isList ? [item] : item };
+}
+
+test.each([...kinds.keys()])("every secret of a config is masked: %s", (name) => {
+  const kind = kinds.get(name)!;
+  for (const { path } of kind.secretKeys) {
+    const isList = kind.configSchema.properties[path.split(".")[0]!].type === "array";
+    const config = withText({}, path, isList, SECRET);
+    const mask = new SecretMask(secretsOfConfig(kind, config));
+    expect([path, mask.mask(`echo ${SECRET}`)]).toEqual([path, "echo ***"]);
+  }
+  for (const { path } of kind.maskedKeys ?? []) {
+    const url = "https://me:pass-word-1@example.com/v1/T0AB12CD34/hook?token=abcd-efgh-ijkl";
+    const config = withText({}, path, false, url);
+    const mask = new SecretMask(secretsOfConfig(kind, config));
+    expect([path, mask.mask("pass-word-1 T0AB12CD34 abcd-efgh-ijkl hook")]).toEqual([
+      path,
+      "*** *** *** hook",
+    ]);
+  }
+});
+
+test("the credentials of a request's headers are masked, and its content type is not", () => {
+  const headers = {
+    "content-type": "application/json",
+    authorization: `Basic ${btoa("user:correct-horse-battery")}`,
+    "x-tenant": "tenant-of-many-words",
+  };
+  const mask = new SecretMask(secretsOfRequest({ headers, url: "https://example.com/hook" }));
+  expect(mask.mask("application/json correct-horse-battery tenant-of-many-words hook")).toBe(
+    "application/json *** *** hook",
+  );
+});
+
+describe("the answer of a receiver", () => {
+  const none = new SecretMask([]);
+
+  test("is cut at 2 KB, whatever it contains", () => {
+    const text = fc.oneof(fc.string({ unit: "binary", size: "large" }), fc.string());
+    const body = fc.oneof(
+      fc.uint8Array({ maxLength: 5_000 }),
+      text.map((it) => it.repeat(50)),
+    );
+    fc.assert(
+      fc.property(body, (it) => {
+        const shown = shownAnswer({ status: 400, body: it }, none);
+        expect(Buffer.byteLength(shown.body ?? "")).toBeLessThanOrEqual(2_048);
+        expect(Buffer.from(shown.body ?? "").toString()).toBe(shown.body ?? "");
+        expect(shown.body ?? "").not.toMatch(/[^\P{Cc}\n\t]|\p{Bidi_Control}/u);
+      }),
+    );
+  });
+
+  test("has no part of a secret that stands where it is cut", () => {
+    const secret = "sk_live_0123456789abcdefghij";
+    for (let at = 2_048 - 27; at < 2_048; at++) {
+      const body = Buffer.from(`${" ".repeat(at)}${secret}${secret}${secret}`);
+      const shown = shownAnswer({ body }, new SecretMask([secret]));
+      expect(shown).toEqual({ body: `${" ".repeat(at)}***`.slice(0, 2_048), isCut: true });
+    }
+  });
+
+  test("shows control characters and invalid UTF-8 as replacement characters", () => {
+    const body = Buffer.concat([Buffer.from("a\0b\x1b[31m\u202ec\r\n\td"), Buffer.from([0xff])]);
+    expect(shownAnswer({ body }, none)).toEqual({ body: "a\ufffdb\ufffd[31m\ufffdc\n\td\ufffd" });
+  });
+
+  test("has chosen headers alone, and no compressed body", () => {
+    const headers = { "content-encoding": "gzip", "x-request-id": "r".repeat(500), cookie: "c" };
+    expect(shownAnswer({ status: 503, headers, body: Buffer.from("zip") }, none)).toEqual({
+      status: 503,
+      headers: { "x-request-id": "r".repeat(256) },
+    });
+  });
+});

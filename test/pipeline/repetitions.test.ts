@@ -1,0 +1,248 @@
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { Notifier, systemClock } from "../../src/pipeline/clock.ts";
+import type { EventJob } from "../../src/pipeline/model/replay-job.ts";
+import { LaneReader } from "../../src/pipeline/reading/lane-reader.ts";
+import { replayRecord, replayRoutes } from "../../src/pipeline/replays/job-routes.ts";
+import { RangeLogSet } from "../../src/pipeline/replays/range-log-set.ts";
+import { runs } from "../tier.ts";
+import { RepetitionsRig, sdkRecord } from "./repetitions-rig.ts";
+
+async function withRig<T>(rig: RepetitionsRig, use: (rig: RepetitionsRig) => Promise<T>) {
+  try {
+    return await use(rig);
+  } finally {
+    await rig.end();
+  }
+}
+
+test("events are delivered as by a model that keeps all ids, across logs and restarts", async () => {
+  const step = fc.record({
+    log: fc.nat({ max: 2 }),
+    id: fc.option(fc.nat({ max: 8 }), { nil: undefined, freq: 6 }),
+    sourceId: fc.constantFrom("source", "source", "plain"),
+    isRefused: fc.nat({ max: 9 }).map((n) => n === 0),
+    passesMs: fc.nat({ max: 15_000 }),
+    takes: fc.option(fc.integer({ min: 1, max: 9 }), { nil: 0 }),
+    action: fc.constantFrom("goes on", "goes on", "goes on", "restarts", "checkpoints"),
+  });
+  await fc.assert(
+    fc.asyncProperty(
+      fc.integer({ min: 1, max: 3 }),
+      fc.array(step, { minLength: 40, maxLength: 80 }),
+      async (count, steps) => {
+        await withRig(new RepetitionsRig(count), async (rig) => {
+          rig.setWindow(0, "plain");
+          rig.live.connect("one", {}, { id: "plain", sourceId: "plain" });
+          rig.start();
+          const last = new Map<number, number>();
+          const expected: number[] = [];
+          const taken: number[] = [];
+          for (const [n, step] of steps.entries()) {
+            const { id, sourceId, isRefused, action } = step;
+            const log = step.log % count;
+            rig.now += step.passesMs;
+            rig.logs[log]!.appendBytes(
+              sdkRecord(n, id === undefined ? undefined : `id-${id}`, {
+                ...{ at: rig.now, sourceId, after: rig.after(log) },
+                ...(isRefused && { refused: "Expected an object" }),
+              }),
+            );
+            const isJudged = id !== undefined && sourceId === "source" && !isRefused;
+            const before = isJudged ? last.get(id) : undefined;
+            if (isJudged) last.set(id, rig.now);
+            const isRepeated = before !== undefined && rig.now - before <= 60_000;
+            if (!isRepeated && !isRefused) expected.push(n);
+            if (step.takes > 0) taken.push(...(await rig.take(step.takes)));
+            if (action === "checkpoints") await rig.repetitions.checkpoint();
+            if (action === "restarts") rig.start(rig.lane.record());
+          }
+          taken.push(...(await rig.drain()));
+          expect(taken).toEqual(expected);
+        });
+      },
+    ),
+    { numRuns: runs(10, 200), endOnFailure: true },
+  );
+}, 300_000);
+
+test("of copies that several processes take at once, at least one is delivered, whenever the server ends", async () => {
+  const step = fc.record({
+    log: fc.nat({ max: 1 }),
+    id: fc.nat({ max: 3 }),
+    // An outcome that is not stored before the server ends.
+    takes: fc.option(fc.integer({ min: 1, max: 4 }), { nil: 0 }),
+    stores: fc.boolean(),
+    ends: fc.boolean(),
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 20, maxLength: 40 }), async (steps) => {
+      await withRig(new RepetitionsRig(2), async (rig) => {
+        const delivered = new Set<number>();
+        let stored = rig.lane.record();
+        const ids = new Map<number, number>();
+        for (const [n, { log, id, takes, stores, ends }] of steps.entries()) {
+          ids.set(n, id);
+          rig.logs[log]!.appendBytes(sdkRecord(n, `id-${id}`, { at: rig.now }));
+          if (takes > 0) for (const it of await rig.take(takes)) delivered.add(ids.get(it)!);
+          if (stores) stored = rig.lane.record();
+          if (ends) rig.start(stored);
+        }
+        for (const it of await rig.drain()) delivered.add(ids.get(it)!);
+        expect(delivered).toEqual(new Set(ids.values()));
+      });
+    }),
+    { numRuns: runs(10, 200), endOnFailure: true },
+  );
+}, 300_000);
+
+test("an event with an id beyond a bound is delivered again, and none is lost", async () => {
+  const budget = { countMax: 256, allocated: 0 };
+  await withRig(new RepetitionsRig(1, { budget, marksMax: 50 }), async (rig) => {
+    for (let n = 0; n < 2_000; n++) rig.logs[0]!.appendBytes(sdkRecord(n, `id-${n % 1_000}`));
+    for (let n = 2_000; n < 2_100; n++) rig.logs[0]!.appendBytes(sdkRecord(n, "id-999"));
+    const taken = new Set(await rig.drain());
+    for (let n = 0; n < 2_000; n++) expect(taken.has(n)).toBe(true);
+    expect(taken.size).toBeLessThan(2_100);
+    expect([...rig.ledger.repetitions.lots()].flatMap(({ rows }) => rows).length).toBeLessThan(151);
+  });
+});
+
+test("an id of before a restart is known after it", async () => {
+  await withRig(new RepetitionsRig(), async (rig) => {
+    rig.logs[0]!.appendBytes(sdkRecord(0, "a"));
+    expect(await rig.drain()).toEqual([0]);
+    await rig.repetitions.checkpoint();
+    rig.start(rig.lane.record());
+    rig.logs[0]!.appendBytes(sdkRecord(1, "a"), sdkRecord(2, "b"));
+    expect(await rig.drain()).toEqual([2]);
+  });
+});
+
+test("of two copies one counts as the first, in whatever order logs are searched after a restart", async () => {
+  await withRig(new RepetitionsRig(2), async (rig) => {
+    rig.logs[0]!.appendBytes(sdkRecord(0, "a"));
+    rig.logs[1]!.appendBytes(sdkRecord(1, "a"));
+    const record = rig.lane.record();
+    const search = (log: string) =>
+      rig.repetitions.search(log, { from: 0, next: 1, sources: new Set(["source"]) });
+    for (const log of ["1", "0"]) await search(log);
+    rig.start(record);
+    for (const log of ["0", "1"]) await search(log);
+    const first = { log: "1", sequence: 0, receivedAt: 1_000_001 };
+    expect(rig.repetitions.previousOf("0", 0)).toEqual(first);
+    expect(rig.repetitions.previousOf("1", 0)).toBeUndefined();
+  });
+});
+
+test("pixels and events whose id the server made are never repetitions", async () => {
+  await withRig(new RepetitionsRig(), async (rig) => {
+    const made = sdkRecord(0, undefined);
+    rig.logs[0]!.appendBytes(made, made);
+    expect(await rig.drain()).toEqual([0, 0]);
+  });
+});
+
+test("two sources may send the same id", async () => {
+  await withRig(new RepetitionsRig(), async (rig) => {
+    rig.setWindow(60, "other");
+    rig.live.connect("one", {}, { id: "of-other", sourceId: "other" });
+    rig.start();
+    rig.logs[0]!.appendBytes(sdkRecord(0, "a"), sdkRecord(1, "a", { sourceId: "other" }));
+    rig.logs[0]!.appendBytes(sdkRecord(2, "a"), sdkRecord(3, "a", { sourceId: "other" }));
+    expect(await rig.drain()).toEqual([0, 1]);
+    expect(rig.repeated).toEqual(["source", "other"]);
+  });
+});
+
+test("a connection that began after an event gets its repetition, and only one", async () => {
+  await withRig(new RepetitionsRig(), async (rig) => {
+    rig.logs[0]!.appendBytes(sdkRecord(0, "a"), sdkRecord(1, "a"), sdkRecord(2, "a"));
+    rig.live.putDestination("two");
+    rig.live.connect("two", { "0": 1 }, { id: "late" });
+    expect(await rig.drain()).toEqual([0]);
+    const late = rig.live.lanes().find(({ destination }) => destination.id === "two")!;
+    const routes = {
+      destination: late.destination,
+      bySource: new Map([["source", late.connections[0]!]]),
+    };
+    expect(await rig.drain(new LaneReader(rig.logSet, routes, undefined))).toEqual([1]);
+  });
+});
+
+test("a replay sends each event of its range once, also when the range has only a repetition", async () => {
+  await withRig(new RepetitionsRig(), async (rig) => {
+    const rows = [sdkRecord(0, "a"), sdkRecord(1, "b"), sdkRecord(2, "a"), sdkRecord(3, "b")];
+    rig.logs[0]!.appendBytes(...rows);
+    expect(await rig.drain()).toEqual([0, 1]);
+    const replayed = async (from: number) => {
+      const job = {
+        ...{ id: "job", kind: "events", workspaceId: "workspace", destinationId: "one" },
+        ...{ sources: ["source"], from, to: 1e12, rate: 1, starts: {}, ends: { "0": 4 }, logs: {} },
+      } as unknown as EventJob;
+      const parts = { job, logs: rig.logSet, clock: systemClock, stopping: new Notifier() };
+      const set = new RangeLogSet(parts, undefined);
+      const routes = replayRoutes(job, rig.live.destination("one")!);
+      return await rig.drain(new LaneReader(set, routes, replayRecord(job)));
+    };
+    expect(await replayed(1_000_000)).toEqual([0, 1]);
+    expect(await replayed(1_000_001)).toEqual([1, 2]);
+    expect(await replayed(1_000_002)).toEqual([2, 3]);
+  });
+});
+
+test("no lane passes over a repetition before it is stored", async () => {
+  await withRig(new RepetitionsRig(), async (rig) => {
+    rig.logs[0]!.appendBytes(sdkRecord(0, "a"), sdkRecord(1, "a"), sdkRecord(2, "b"));
+    const { repetitions } = rig.ledger;
+    const put = repetitions.put.bind(repetitions);
+    repetitions.put = () => Promise.reject(new Error("The disk is full"));
+    await expect(rig.take(10)).rejects.toThrow("The disk is full");
+    expect(rig.lane.record().logs["0"]!.next).toBe(0);
+    repetitions.put = put;
+    expect(await rig.drain()).toEqual([0, 2]);
+    expect(repetitions.find("0", 1)).toEqual([1, "0", 0, 1_000_000]);
+    expect(repetitions.find("0", 2)).toBeUndefined();
+  });
+});
+
+test("the setting applies at once when it is set, and ends when it is taken back", async () => {
+  await withRig(new RepetitionsRig(), async (rig) => {
+    rig.setWindow(0);
+    rig.logs[0]!.appendBytes(sdkRecord(0, "a"), sdkRecord(1, "a"));
+    expect(await rig.drain()).toEqual([0, 1]);
+    rig.setWindow(60);
+    rig.logs[0]!.appendBytes(sdkRecord(2, "c"), sdkRecord(3, "c"));
+    expect(await rig.drain()).toEqual([2]);
+    rig.setWindow(0);
+    rig.logs[0]!.appendBytes(sdkRecord(4, "c"));
+    expect(await rig.drain()).toEqual([4]);
+  });
+});
+
+test("the records within the window are needed for a restart, up to a bound of bytes", async () => {
+  await withRig(new RepetitionsRig(1, { readBytesMax: 100_000 }), async (rig) => {
+    const rows = Array.from({ length: 100 }, (_, n) => sdkRecord(n, `${n}`, { at: n * 1_000 }));
+    rig.logs[0]!.appendBytes(...rows);
+    rig.now = 99_000;
+    expect(await rig.repetitions.neededFrom("0")).toBe(39);
+    rig.setWindow(0);
+    expect(await rig.repetitions.neededFrom("0")).toBe(Number.POSITIVE_INFINITY);
+    rig.setWindow(86_400);
+    expect(await rig.repetitions.neededFrom("0")).toBe(0);
+    rig.logs[0]!.appendBytes(...Array.from({ length: 2_000 }, () => rows[0]!));
+    expect(await rig.repetitions.neededFrom("0")).toBeGreaterThan(500);
+  });
+});
+
+test("marks of records that are not in the log any more are removed", async () => {
+  await withRig(new RepetitionsRig(), async (rig) => {
+    rig.logs[0]!.appendBytes(sdkRecord(0, "a"), sdkRecord(1, "a"), sdkRecord(2, "b"));
+    await rig.drain();
+    expect([...rig.ledger.repetitions.lots()]).toHaveLength(1);
+    await rig.logs[0]!.trim(2);
+    await rig.repetitions.checkpoint();
+    expect([...rig.ledger.repetitions.lots()]).toEqual([]);
+    expect(rig.repetitions.previousOf("0", 1)).toBeUndefined();
+  });
+});

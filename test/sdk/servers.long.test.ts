@@ -1,0 +1,4 @@
+import { serverSdks } from "./sdks.ts";
+import { testSdks } from "./suite.ts";
+
+testSdks(serverSdks);
