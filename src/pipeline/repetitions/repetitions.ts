@@ -2,32 +2,20 @@ import type { Live } from "../../catalog/live-view.ts";
 import { settingsOfSource } from "../../catalog/source-settings.ts";
 import { KeyedMutex } from "../../concurrency/keyed-mutex.ts";
 import type { DurableRange, LogReader } from "../../log/event-log.ts";
-import { firstTime, positionAt, type TimeOf } from "../../log/time-search.ts";
-import {
-  DEDUP_IDS_OF_SOURCE_MAX,
-  DEDUP_MARKS_MAX,
-  DEDUP_READ_BYTES_MAX,
-} from "../../settings/limits.ts";
-import type { Clock } from "../clock.ts";
-import type { Ledger } from "../ledger/ledger.ts";
+import { DEDUP_IDS_OF_SOURCE_MAX, DEDUP_MARKS_MAX } from "../../settings/limits.ts";
 import type { RepetitionLot, RepetitionRow } from "../ledger/repetition-table.ts";
 import { type IdBudget, type Occurrence, RecentIds } from "./recent-ids.ts";
 import { keyOfLot, RepetitionMarks } from "./repetition-marks.ts";
+import { SearchStart, type SearchStartParts } from "./search-start.ts";
 import type { SentEvent } from "./sent-event.ts";
 import { SentEventReader } from "./sent-event-reader.ts";
 
-export interface RepetitionsParts {
-  /** Log name → reader, for all logs of the partition. */
-  readers: ReadonlyMap<string, LogReader>;
-  ledger: Pick<Ledger, "repetitions" | "lanes">;
+export interface RepetitionsParts extends SearchStartParts {
   live: Pick<Live, "sourceById" | "topology" | "longestDedupSeconds">;
-  clock: Pick<Clock, "now">;
-  timeOf: TimeOf;
   /** Bound of the messageIds that the partitions of this node keep together. */
   budget: IdBudget;
   /** Called for each event that repeats an earlier one. */
   onRepeated(sourceId: string): void;
-  readBytesMax?: number;
   marksMax?: number;
 }
 
@@ -45,6 +33,7 @@ const SEARCH = "search";
  */
 export class Repetitions {
   readonly #parts: RepetitionsParts;
+  readonly #start: SearchStart;
   readonly #mutex = new KeyedMutex();
   /** Windows in milliseconds by source id, as of the catalog's version `#topology`; 0 for none. */
   readonly #windows = new Map<string, number>();
@@ -65,6 +54,7 @@ export class Repetitions {
 
   constructor(parts: RepetitionsParts) {
     this.#parts = parts;
+    this.#start = new SearchStart(parts);
     for (const lot of parts.ledger.repetitions.lots()) this.#marks.add(lot);
   }
 
@@ -125,12 +115,11 @@ export class Repetitions {
    * after a restart. Infinity when no source has the setting.
    */
   async neededFrom(log: string): Promise<number> {
-    const { live, clock, timeOf, readBytesMax } = this.#parts;
-    const windowMs = live.longestDedupSeconds() * 1_000;
-    const reader = this.#parts.readers.get(log);
-    if (windowMs === 0 || reader === undefined) return Number.POSITIVE_INFINITY;
-    const since = await positionAt(reader, clock.now() - windowMs, timeOf);
-    return Math.max(since, earliest(reader, readBytesMax));
+    const { live, clock, readers } = this.#parts;
+    const reader = readers.get(log);
+    if (live.longestDedupSeconds() === 0 || reader === undefined) return Number.POSITIVE_INFINITY;
+    const since = await this.#start.positionWithin(reader, clock.now());
+    return Math.max(since, this.#start.firstOf(reader));
   }
 
   /** Frees the memory. */
@@ -200,9 +189,11 @@ export class Repetitions {
 
   #judge(log: string, event: SentEvent): void {
     const { sequence } = event;
+    const window = this.#windowOf(event.sourceId);
+    // Not while ids are read before the search: an older record of another log may need them.
+    this.#ids.get(event.sourceId)?.forgetBefore(event.receivedAt - window);
     const last = this.#note(log, event);
     if (last === undefined || (last.log === log && last.sequence >= sequence)) return;
-    const window = this.#windowOf(event.sourceId);
     if (Math.abs(event.receivedAt - last.receivedAt) > window) return;
     const row: RepetitionRow = [sequence, last.log, last.sequence, last.receivedAt];
     const lot = this.#unstored.at(-1);
@@ -218,38 +209,20 @@ export class Repetitions {
       ids = new RecentIds(DEDUP_IDS_OF_SOURCE_MAX, this.#parts.budget);
       this.#ids.set(sourceId, ids);
     }
-    ids.forgetBefore(receivedAt - this.#windowOf(sourceId));
     const last = ids.note(messageId, { log, sequence, receivedAt });
     // An occurrence in a log that was read further stays the last one.
     if (last !== undefined && last.receivedAt > receivedAt) ids.note(messageId, last);
     return last;
   }
 
-  /** Returns the position from which a log is searched on. Reads the window before it at first. */
-  async #begin(log: string, reader: LogReader, from = reader.end()): Promise<number> {
-    const first = Math.max(reader.first(), earliest(reader, this.#parts.readBytesMax));
+  /** Returns the position from which a log is searched on. Reads the ids before it at first. */
+  async #begin(log: string, reader: LogReader, from?: number): Promise<number> {
     const searched = this.#searched.get(log);
-    if (searched !== undefined) return Math.max(searched, first);
-    const { clock, timeOf, ledger, live } = this.#parts;
-    const windowMs = live.longestDedupSeconds() * 1_000;
-    const stored = ledger.repetitions.positions()[log];
-    const isRecent = await positionAt(reader, clock.now() - windowMs, timeOf);
-    const at = Math.max(first, stored ?? Math.min(isRecent, from, this.#lowestCursor(log)));
-    const time = (await firstTime(reader, timeOf, at)) ?? clock.now();
-    const start = Math.max(first, await positionAt(reader, time - windowMs, timeOf));
-    await this.#readIds(log, reader, start, at);
+    if (searched !== undefined) return Math.max(searched, this.#start.firstOf(reader));
+    const at = await this.#start.firstUnsearched(log, reader, from);
+    await this.#readIds(log, reader, await this.#start.firstNeeded(reader, at), at);
     this.#searched.set(log, at);
     return at;
-  }
-
-  /** Returns the lowest position of a record that a lane has not settled. */
-  #lowestCursor(log: string): number {
-    let lowest = Number.POSITIVE_INFINITY;
-    for (const { logs } of this.#parts.ledger.lanes()) {
-      const cursor = logs[log];
-      if (cursor !== undefined) lowest = Math.min(lowest, cursor.next, ...cursor.pending);
-    }
-    return lowest;
   }
 
   /** Notes the ids of records that were searched before a restart. */
@@ -286,15 +259,3 @@ export class Repetitions {
 
 /** Largest number of repetitions in one row of the ledger. */
 const LOT_ROWS_MAX = 1_000;
-
-/** Returns the first of a log's last parts that have at most `bytesMax` bytes, at least of one. */
-function earliest(reader: LogReader, bytesMax = DEDUP_READ_BYTES_MAX): number {
-  let bytes = 0;
-  let first: number | undefined;
-  for (const part of reader.parts().toReversed()) {
-    bytes += part.bytes;
-    if (bytes > bytesMax && first !== undefined) return first;
-    if (part.bytes > 0) first = part.first;
-  }
-  return first ?? reader.first();
-}

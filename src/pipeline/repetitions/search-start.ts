@@ -1,0 +1,97 @@
+import type { Live } from "../../catalog/live-view.ts";
+import type { LogReader } from "../../log/event-log.ts";
+import { firstTime, positionAt, type TimeOf } from "../../log/time-search.ts";
+import { DEDUP_READ_BYTES_MAX } from "../../settings/limits.ts";
+import type { Clock } from "../clock.ts";
+import type { Ledger } from "../ledger/ledger.ts";
+
+export interface SearchStartParts {
+  /** Log name → reader, for all logs of the partition. */
+  readers: ReadonlyMap<string, LogReader>;
+  ledger: Pick<Ledger, "repetitions" | "lanes">;
+  live: Pick<Live, "longestDedupSeconds">;
+  clock: Pick<Clock, "now">;
+  timeOf: TimeOf;
+  readBytesMax?: number;
+}
+
+/** Finds where the search of a partition's logs goes on after a restart, and which ids it needs. */
+export class SearchStart {
+  readonly #parts: SearchStartParts;
+  #oldest: Promise<number> | undefined;
+
+  constructor(parts: SearchStartParts) {
+    this.#parts = parts;
+  }
+
+  /** Returns the first position of a log that is searched at all. */
+  firstOf(reader: LogReader): number {
+    return Math.max(reader.first(), earliest(reader, this.#parts.readBytesMax));
+  }
+
+  /**
+   * Returns the first position of a log that was not searched before the restart; `from` is a
+   * position from which on a lane reads the log.
+   */
+  async firstUnsearched(log: string, reader: LogReader, from = reader.end()): Promise<number> {
+    const stored = this.#parts.ledger.repetitions.positions()[log];
+    if (stored !== undefined) return Math.max(this.firstOf(reader), stored);
+    const recent = await this.positionWithin(reader, this.#parts.clock.now());
+    return Math.max(this.firstOf(reader), Math.min(recent, from, this.#lowestCursor(log)));
+  }
+
+  /**
+   * Returns the position of a log from which on its ids are needed, to search this log from
+   * `unsearched` on and the others from where they were not searched: an older record of another log
+   * may repeat an event of this one.
+   */
+  async firstNeeded(reader: LogReader, unsearched: number): Promise<number> {
+    const { clock, timeOf } = this.#parts;
+    this.#oldest ??= this.#oldestUnsearched().catch((error) => {
+      this.#oldest = undefined;
+      throw error;
+    });
+    const own = (await firstTime(reader, timeOf, unsearched)) ?? clock.now();
+    const since = await this.positionWithin(reader, Math.min(own, await this.#oldest));
+    return Math.max(this.firstOf(reader), since);
+  }
+
+  /** Returns the first position of a log that is within the longest window before `time`. */
+  async positionWithin(reader: LogReader, time: number): Promise<number> {
+    const windowMs = this.#parts.live.longestDedupSeconds() * 1_000;
+    return await positionAt(reader, time - windowMs, this.#parts.timeOf);
+  }
+
+  /** Returns the time of the oldest record, in any log, that was not searched before the restart. */
+  async #oldestUnsearched(): Promise<number> {
+    const { readers, timeOf, clock } = this.#parts;
+    let oldest = clock.now();
+    for (const [log, reader] of readers) {
+      const at = await this.firstUnsearched(log, reader);
+      oldest = Math.min(oldest, (await firstTime(reader, timeOf, at)) ?? oldest);
+    }
+    return oldest;
+  }
+
+  /** Returns the lowest position of a record that a lane has not settled. */
+  #lowestCursor(log: string): number {
+    let lowest = Number.POSITIVE_INFINITY;
+    for (const { logs } of this.#parts.ledger.lanes()) {
+      const cursor = logs[log];
+      if (cursor !== undefined) lowest = Math.min(lowest, cursor.next, ...cursor.pending);
+    }
+    return lowest;
+  }
+}
+
+/** Returns the first of a log's last parts that have at most `bytesMax` bytes, at least of one. */
+function earliest(reader: LogReader, bytesMax = DEDUP_READ_BYTES_MAX): number {
+  let bytes = 0;
+  let first: number | undefined;
+  for (const part of reader.parts().toReversed()) {
+    bytes += part.bytes;
+    if (bytes > bytesMax && first !== undefined) return first;
+    if (part.bytes > 0) first = part.first;
+  }
+  return first ?? reader.first();
+}
