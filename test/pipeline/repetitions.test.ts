@@ -62,7 +62,7 @@ test("events are delivered as by a model that keeps all ids, across logs and res
         });
       },
     ),
-    { numRuns: runs(10, 200), endOnFailure: true },
+    { numRuns: runs(10, 50), endOnFailure: true },
   );
 }, 300_000);
 
@@ -92,7 +92,7 @@ test("of copies that several processes take at once, at least one is delivered, 
         expect(delivered).toEqual(new Set(ids.values()));
       });
     }),
-    { numRuns: runs(10, 200), endOnFailure: true },
+    { numRuns: runs(10, 50), endOnFailure: true },
   );
 }, 300_000);
 
