@@ -43,8 +43,8 @@ import { createPublisher } from "./publishing/create-publisher.ts";
 import { createSandbox, type GuestSandbox } from "./sandbox/guest-sandbox.ts";
 import { type Geolocation, openGeolocation } from "./sandbox/host-calls/geolocation.ts";
 import { selfCommand } from "./self-command.ts";
+import type { Config } from "./settings/keys.ts";
 import { FIGURE_COUNTERS_MAX } from "./settings/limits.ts";
-import type { Config } from "./settings/reader.ts";
 import { version } from "./version.ts";
 
 /** Time in milliseconds for which the text of the metrics is reused for all scrapers. */

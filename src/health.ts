@@ -12,7 +12,7 @@ import type { Pipeline } from "./pipeline/pipeline.ts";
 import type { RetentionBounds } from "./pipeline/retention/retention.ts";
 import { transformationVersionOf } from "./publishing/guest-program.ts";
 import type { GuestSandbox } from "./sandbox/guest-sandbox.ts";
-import type { Config } from "./settings/reader.ts";
+import type { Config } from "./settings/keys.ts";
 import { version } from "./version.ts";
 
 export const DELIVERIES_HELD =

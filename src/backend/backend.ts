@@ -8,7 +8,7 @@ import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { Pipeline, PipelineParts } from "../pipeline/pipeline.ts";
 import type { RetentionBounds } from "../pipeline/retention/retention.ts";
-import type { Config } from "../settings/reader.ts";
+import type { Config } from "../settings/keys.ts";
 import type { Store } from "../store/store.ts";
 
 /**

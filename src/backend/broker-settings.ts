@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { messageOf, StartError } from "../errors.ts";
 import type { BrokerSettings } from "../kafka/client.ts";
-import type { Config } from "../settings/reader.ts";
+import type { Config } from "../settings/keys.ts";
 
 /**
  * Returns the settings for connections to the Kafka brokers. Throws `StartError` when the server's

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { MailServer } from "../alerts/receivers/email.ts";
 import { messageOf, StartError } from "../errors.ts";
-import type { Config } from "../settings/reader.ts";
+import type { Config } from "../settings/keys.ts";
 
 /**
  * Returns the mail server from the settings. Undefined when there is none. Throws `StartError` when

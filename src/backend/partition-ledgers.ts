@@ -5,7 +5,7 @@ import type { KafkaClients } from "../kafka/client.ts";
 import type { Logger } from "../observe/log.ts";
 import { LEDGER_TABLES_MAX, Ledger } from "../pipeline/ledger/ledger.ts";
 import type { LaneRecord } from "../pipeline/model/lane-record.ts";
-import type { Config } from "../settings/reader.ts";
+import type { Config } from "../settings/keys.ts";
 import { openView } from "../store/lmdb/view.ts";
 import { openOrderedStore } from "../store/ordered/ordered-store.ts";
 import type { Store } from "../store/store.ts";

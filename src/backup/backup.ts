@@ -9,7 +9,7 @@ import {
   formatFile,
 } from "../first-start/data-directory.ts";
 import { withoutTrimming } from "../log/lock.ts";
-import type { Config } from "../settings/reader.ts";
+import type { Config } from "../settings/keys.ts";
 import { openEnvironment } from "../store/lmdb/environment.ts";
 import { fileEntry, logEntries, pack } from "./archive.ts";
 import { type BackupContents, verify } from "./verify.ts";

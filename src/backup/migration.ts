@@ -22,7 +22,7 @@ import type { Logger } from "../observe/log.ts";
 import { Ledger } from "../pipeline/ledger/ledger.ts";
 import { createLaneMetrics } from "../pipeline/monitoring/metrics.ts";
 import { type RepetitionSearch, SharedReader } from "../pipeline/reading/shared-reader.ts";
-import type { Config } from "../settings/reader.ts";
+import type { Config } from "../settings/keys.ts";
 import { openStore } from "../store/lmdb/lmdb-store.ts";
 import { withoutClose } from "../store/store.ts";
 import { type CopiedEvents, copyCatalog, copyDeadLetters, writeLaneCursors } from "./copy.ts";

@@ -3,7 +3,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import { syncPath } from "../disk/sync.ts";
 import { messageOf, StartError } from "../errors.ts";
 import { expectDataDirectory, holdFile } from "../first-start/data-directory.ts";
-import type { Config } from "../settings/reader.ts";
+import type { Config } from "../settings/keys.ts";
 import { type BackupContents, verify } from "./verify.ts";
 
 /**

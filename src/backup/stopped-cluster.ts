@@ -25,7 +25,7 @@ import { IdempotentProducer } from "../kafka/idempotent-producer.ts";
 import type { LogReader } from "../log/event-log.ts";
 import type { Logger } from "../observe/log.ts";
 import { LEDGER_TABLES_MAX, Ledger } from "../pipeline/ledger/ledger.ts";
-import type { Config } from "../settings/reader.ts";
+import type { Config } from "../settings/keys.ts";
 import { openView } from "../store/lmdb/view.ts";
 import { openOrderedStore } from "../store/ordered/ordered-store.ts";
 import { type Store, withoutClose } from "../store/store.ts";

@@ -1,7 +1,7 @@
 import { brokerSettings } from "../backend/broker-settings.ts";
 import { messageOf } from "../errors.ts";
 import { connectClients } from "../kafka/client.ts";
-import type { Config } from "../settings/reader.ts";
+import type { Config } from "../settings/keys.ts";
 import type { CheckResult } from "./check-result.ts";
 
 /**

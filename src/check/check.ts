@@ -1,5 +1,5 @@
-import type { Config } from "../settings/reader.ts";
-import { nonDefaultSettings } from "../settings/reader.ts";
+import type { Config } from "../settings/keys.ts";
+import { nonDefaultSettings } from "../settings/report.ts";
 import { checkBrokers } from "./brokers.ts";
 import type { CheckResult } from "./check-result.ts";
 import { checkDisk } from "./disk.ts";

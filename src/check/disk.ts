@@ -14,7 +14,7 @@ import {
 import { join, resolve } from "node:path";
 import { messageOf } from "../errors.ts";
 import { expectDataDirectory, formatFile } from "../first-start/data-directory.ts";
-import type { Config } from "../settings/reader.ts";
+import type { Config } from "../settings/keys.ts";
 import type { CheckResult } from "./check-result.ts";
 
 const FREE_BYTES_MIN = 2 ** 31;

@@ -2,7 +2,7 @@ import { verifyMailServer } from "../alerts/receivers/email.ts";
 import { mailServerOf } from "../backend/mail-server.ts";
 import { createEgress } from "../egress/egress.ts";
 import { messageOf } from "../errors.ts";
-import type { Config } from "../settings/reader.ts";
+import type { Config } from "../settings/keys.ts";
 import type { CheckResult } from "./check-result.ts";
 
 /** Checks that the mail server for alerts answers and accepts the user. Sends no mail. */

@@ -4,7 +4,7 @@ import type { Catalog } from "../catalog/catalog.ts";
 import { newId } from "../catalog/ids.ts";
 import { catalogDirectory, expectStandaloneData } from "../first-start/data-directory.ts";
 import { createLogger } from "../observe/log.ts";
-import type { Config } from "../settings/reader.ts";
+import type { Config } from "../settings/keys.ts";
 
 /**
  * Opens the catalog, calls `use` with it, and closes it. A server may have the catalog open at the

@@ -8,6 +8,7 @@ import { backup, release, restore } from "./backup.ts";
 import { check } from "./check.ts";
 import { cluster } from "./cluster.ts";
 import { compact } from "./compact.ts";
+import { config } from "./config.ts";
 import { serve } from "./serve.ts";
 import { token } from "./token.ts";
 import { workspace } from "./workspace.ts";
@@ -18,7 +19,18 @@ const pixelmill = defineCommand({
     version,
     description: "Pixel events in, user code over them, deliveries out",
   },
-  subCommands: { serve, workspace, token, check, compact, backup, restore, release, cluster },
+  subCommands: {
+    serve,
+    config,
+    workspace,
+    token,
+    check,
+    compact,
+    backup,
+    restore,
+    release,
+    cluster,
+  },
 });
 
 /**

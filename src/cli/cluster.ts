@@ -1,7 +1,8 @@
 import { defineCommand } from "citty";
 import type { MigrationCounts } from "../backup/migration.ts";
 import { createLogger, type Logger } from "../observe/log.ts";
-import { type Config, configFlags, loadConfig } from "../settings/reader.ts";
+import type { Config } from "../settings/keys.ts";
+import { configFlags, loadConfig } from "../settings/reader.ts";
 
 type Migration = (config: Config, logger: Logger) => Promise<MigrationCounts>;
 

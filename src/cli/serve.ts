@@ -2,7 +2,8 @@ import { defineCommand } from "citty";
 import { StartError } from "../errors.ts";
 import { createLogger, type Logger } from "../observe/log.ts";
 import { SHUTDOWN_MS_MAX } from "../settings/limits.ts";
-import { configFlags, loadConfig, nonDefaultSettings } from "../settings/reader.ts";
+import { configFlags, loadConfig } from "../settings/reader.ts";
+import { nonDefaultSettings } from "../settings/report.ts";
 import { version } from "../version.ts";
 
 export const serve = defineCommand({

@@ -4,8 +4,8 @@ import type { TopicIds } from "../cluster/topics/ensure-topic.ts";
 import { waitForFile } from "../disk/lock.ts";
 import { makeDirectory, syncPath } from "../disk/sync.ts";
 import { messageOf, StartError } from "../errors.ts";
+import type { Config } from "../settings/keys.ts";
 import { LOG_LOCK_MS_MAX } from "../settings/limits.ts";
-import type { Config } from "../settings/reader.ts";
 
 /**
  * Version of the data format. It is raised with each change that would make an older release

@@ -714,6 +714,11 @@ export const CONNECTION_TESTS_MAX = 32;
 
 // Start and stop
 /**
+ * Maximum size of a file with a secret, of which a `_FILE` environment variable or systemd's
+ * credentials have the path.
+ */
+export const SECRET_FILE_BYTES_MAX = 16_384;
+/**
  * Maximum time for which a starting server or log writer waits until another process unlocks its
  * directory.
  */

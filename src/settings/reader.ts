@@ -1,21 +1,14 @@
 import { existsSync, readFileSync } from "node:fs";
 import { isIP } from "node:net";
-import type { Static, TProperties, TSchema } from "@sinclair/typebox";
+import type { TSchema } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { isValidCIDR } from "ipaddr.js";
 import { StartError, systemReason } from "../errors.ts";
+import { type Config, environmentName, flagName, type Key, keys, schemas } from "./keys.ts";
 import { nearestName } from "./nearest-name.ts";
 import { configSchema } from "./schema.ts";
-
-export type Config = Readonly<Static<typeof configSchema>>;
-type Key = keyof Config;
-
-const keys = Object.keys(configSchema.properties) as Key[];
-const schemas = configSchema.properties as TProperties as Record<Key, TSchema>;
-
-export const environmentName = (key: string) =>
-  `PIXELMILL_${key.replaceAll(".", "_").toUpperCase()}`;
-export const flagName = (key: string) => key.replaceAll(".", "-");
+import { fromCredentials, fromSecretFiles, isFileVariable } from "./secret-files.ts";
+import type { Setting, SettingSource } from "./setting.ts";
 
 /**
  * Command-line flags of all settings, in the form of the parser citty. All commands that read the
@@ -47,42 +40,55 @@ export const booleanFlags: ReadonlySet<string> = new Set(
   keys.filter((key) => schemas[key].type === "boolean").map(flagName),
 );
 
-interface Setting {
-  key: string;
-  value: unknown;
-  /**
-   * Name of the setting as the user wrote it, such as that of an environment variable; used in
-   * error messages.
-   */
-  name: string;
+/** The settings in force, and where the value of each came from. */
+export interface ReadSettings {
+  config: Config;
+  /** Source of each value, and its name there, such as that of an environment variable. */
+  origins: Readonly<Record<Key, SettingOrigin>>;
+}
+
+export interface SettingOrigin {
+  source: SettingSource;
+  name?: string;
 }
 
 /**
- * Reads the settings from the configuration file, the environment and the flags, and freezes them.
- * Throws a `StartError` that names the setting for an unknown setting or an invalid value.
+ * Reads the settings from the configuration file, the credentials of systemd, the environment and
+ * the flags, and freezes them. Throws a `StartError` that names the setting for an unknown setting,
+ * an invalid value, or a secret whose file cannot be read.
  */
-export function loadConfig(
+export function readSettings(
   flags: Record<string, unknown>,
   environment: Record<string, string | undefined> = process.env,
-): Config {
+): ReadSettings {
   const file = flags.config ?? environment.PIXELMILL_CONFIG;
   const settings = [
     ...fromFile(file === undefined ? undefined : String(file)),
+    ...fromCredentials(environment),
+    ...fromSecretFiles(environment),
     ...fromEnvironment(environment),
     ...fromFlags(flags),
   ];
   const config = Value.Default(configSchema, {}) as Record<string, unknown>;
-  for (const setting of settings) config[setting.key] = parseSetting(setting);
-  return Object.freeze(config) as Config;
+  const origins = Object.fromEntries(
+    keys.map((key) => [key, { source: "default" } as SettingOrigin]),
+  );
+  for (const setting of settings) {
+    config[setting.key] = parseSetting(setting);
+    origins[setting.key] = { source: setting.origin, name: setting.name };
+  }
+  return {
+    config: Object.freeze(config) as Config,
+    origins: origins as Record<Key, SettingOrigin>,
+  };
 }
 
-/** Returns the settings whose values differ from their defaults. Values of secrets are left out. */
-export function nonDefaultSettings(config: Config): Record<string, unknown> {
-  const defaults = Value.Default(configSchema, {}) as Record<string, unknown>;
-  const changed = keys.filter((key) => !Bun.deepEquals(config[key], defaults[key]));
-  return Object.fromEntries(
-    changed.map((key) => [key, schemas[key].writeOnly ? "(set)" : config[key]]),
-  );
+/** Reads the settings like `readSettings`, without their sources. */
+export function loadConfig(
+  flags: Record<string, unknown>,
+  environment?: Record<string, string | undefined>,
+): Config {
+  return readSettings(flags, environment).config;
 }
 
 function parseSetting({ key, value, name }: Setting): unknown {
@@ -182,7 +188,12 @@ function fromFile(path: string | undefined): Setting[] {
       `Cannot read the configuration file ${chosen}, line ${line}: ${content.message}`,
     );
   }
-  return flatten(content, "").map(([key, value]) => ({ key, value, name: `${key} in ${chosen}` }));
+  return flatten(content, "").map(([key, value]) => ({
+    key,
+    value,
+    name: `${key} in ${chosen}`,
+    origin: "file",
+  }));
 }
 
 function parseToml(text: string): object {
@@ -217,8 +228,14 @@ function fromEnvironment(environment: Record<string, string | undefined>): Setti
   const known = new Map(keys.map((key) => [environmentName(key), key as string]));
   return Object.entries(environment)
     .filter(([name]) => name.startsWith("PIXELMILL_") && name !== "PIXELMILL_CONFIG")
+    .filter(([name]) => !isFileVariable(name))
     .filter(([name, value]) => !isOfService(name, value))
-    .map(([name, value]) => ({ key: known.get(name) ?? name, value, name }));
+    .map(([name, value]) => ({
+      key: known.get(name) ?? name,
+      value,
+      name,
+      origin: "environment",
+    }));
 }
 
 /**
@@ -238,7 +255,12 @@ function isOfService(name: string, value = ""): boolean {
 function fromFlags(flags: Record<string, unknown>): Setting[] {
   return keys
     .filter((key) => flags[flagName(key)] !== undefined)
-    .map((key) => ({ key, value: flags[flagName(key)], name: `--${flagName(key)}` }));
+    .map((key) => ({
+      key,
+      value: flags[flagName(key)],
+      name: `--${flagName(key)}`,
+      origin: "flag",
+    }));
 }
 
 /**

@@ -10,7 +10,8 @@ import { openOrderedTopic } from "../../src/cluster/ordered-log/ordered-topic.ts
 import { catalogDirectory, prepareDataDirectory } from "../../src/first-start/data-directory.ts";
 import { connectClients } from "../../src/kafka/client.ts";
 import { Ledger } from "../../src/pipeline/ledger/ledger.ts";
-import { type Config, loadConfig } from "../../src/settings/reader.ts";
+import type { Config } from "../../src/settings/keys.ts";
+import { loadConfig } from "../../src/settings/reader.ts";
 import { openStore } from "../../src/store/lmdb/lmdb-store.ts";
 import { openView } from "../../src/store/lmdb/view.ts";
 import { openOrderedStore } from "../../src/store/ordered/ordered-store.ts";

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
-import { environmentName, loadConfig } from "../../src/settings/reader.ts";
+import { environmentName } from "../../src/settings/keys.ts";
+import { loadConfig } from "../../src/settings/reader.ts";
 import { configSchema } from "../../src/settings/schema.ts";
 import { missingPrograms, testWith } from "../counterpart.ts";
 import { block } from "../docs/markdown.ts";

@@ -2,7 +2,9 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { loadConfig } from "../../src/settings/reader.ts";
+import { SECRET_FILE_BYTES_MAX } from "../../src/settings/limits.ts";
+import { loadConfig, readSettings } from "../../src/settings/reader.ts";
+import { reportSettings, settingsAsToml } from "../../src/settings/report.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "pixelmill-config-"));
 afterAll(() => rmSync(directory, { recursive: true }));
@@ -123,4 +125,79 @@ describe("name servers", () => {
       );
     },
   );
+});
+
+describe("a secret in a file", () => {
+  const path = join(directory, "secret");
+  const variable = "PIXELMILL_CLUSTER_PASSWORD_FILE";
+
+  test("is read without its line end, and wins over systemd's credential", async () => {
+    await Bun.write(path, "from a file \n");
+    await Bun.write(join(directory, "cluster.password"), "from a credential");
+    await Bun.write(join(directory, "host"), "is no secret");
+    const credentials = { CREDENTIALS_DIRECTORY: directory };
+    expect(loadConfig({}, credentials)).toMatchObject({
+      "cluster.password": "from a credential",
+      host: "0.0.0.0",
+    });
+    const both = readSettings({}, { ...credentials, [variable]: path });
+    expect(both.config["cluster.password"]).toBe("from a file ");
+    expect(both.origins["cluster.password"]).toEqual({
+      source: "environment",
+      name: `${variable} (${path})`,
+    });
+  });
+
+  test("that is missing, a directory, a pipe or too long is an error with its name", async () => {
+    const load = (file: string) => () => loadConfig({}, { [variable]: file });
+    const missing = join(directory, "missing");
+    expect(load(missing)).toThrow(
+      `Cannot read the file ${missing} of ${variable}: no such file or directory (ENOENT)`,
+    );
+    expect(load(directory)).toThrow(`Expected a file for ${variable}, got ${directory}`);
+    const pipe = join(directory, "pipe");
+    expect(Bun.spawnSync(["mkfifo", pipe]).exitCode).toBe(0);
+    expect(load(pipe)).toThrow(`Expected a file for ${variable}, got ${pipe}`);
+    await Bun.write(path, "x".repeat(SECRET_FILE_BYTES_MAX + 1));
+    expect(load(path)).toThrow(`Expected a secret of at most ${SECRET_FILE_BYTES_MAX} bytes`);
+  });
+
+  test("is checked like any value, and not repeated in the error", async () => {
+    await Bun.write(path, "short");
+    expect(() => loadConfig({}, { PIXELMILL_ADMIN_TOKEN_FILE: path })).toThrow(
+      /^Setting PIXELMILL_ADMIN_TOKEN_FILE \(.*\) must be `pm_` and 32 to 128 letters or digits: /,
+    );
+  });
+
+  test("and in a variable of its own is an error, since one of them would be ignored", async () => {
+    await Bun.write(path, "one");
+    const environment = { PIXELMILL_CLUSTER_PASSWORD: "other", [variable]: path };
+    expect(() => loadConfig({}, environment)).toThrow(
+      `Expected one of PIXELMILL_CLUSTER_PASSWORD and ${variable}, got both`,
+    );
+  });
+
+  test("exists for secrets alone", () => {
+    expect(() => loadConfig({}, { PIXELMILL_HOST_FILE: path })).toThrow(
+      "Unknown setting PIXELMILL_HOST_FILE",
+    );
+  });
+});
+
+test("a report of the settings is a TOML file that means the same, without secrets", async () => {
+  const environment = {
+    PIXELMILL_ADMIN_RATE: "7",
+    PIXELMILL_TRUSTED_PROXIES: "10.0.0.0/8, ::1/128",
+    PIXELMILL_ADMIN_TOKEN: `pm_${"secretSecret".repeat(4)}`,
+    PIXELMILL_OIDC_NAME: 'Our "own" \\ sign-on',
+  };
+  const read = readSettings({ "log-level": "debug" }, environment);
+  const text = settingsAsToml(reportSettings(read));
+  expect(text).toContain("admin.rate = 7  # PIXELMILL_ADMIN_RATE\n");
+  expect(text).toContain('log.level = "debug"  # --log-level\n');
+  expect(text).toContain("port = 8080  # default\n");
+  expect(text).toContain("# admin.token is set  # PIXELMILL_ADMIN_TOKEN\n");
+  expect(text).not.toContain("secretSecret");
+  const { "admin.token": _, ...others } = read.config;
+  expect((await fromFile(text))()).toEqual(others as never);
 });

@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import { ApiError } from "../../errors.ts";
-import type { Config } from "../../settings/reader.ts";
+import type { Config } from "../../settings/keys.ts";
 import type { Route } from "../route.ts";
 import { hasSessionCookie } from "./session-cookie.ts";
 

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { WorkspaceRole } from "../../catalog/model.ts";
 import { messageOf, StartError } from "../../errors.ts";
-import type { Config } from "../../settings/reader.ts";
+import type { Config } from "../../settings/keys.ts";
 import { OpenIdProvider } from "./openid-provider.ts";
 
 /** Single sign-on: the provider, and what its accounts get here. */

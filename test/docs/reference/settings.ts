@@ -1,13 +1,19 @@
-import { environmentName, flagName } from "../../../src/settings/reader.ts";
-import { configSchema } from "../../../src/settings/schema.ts";
+import { environmentName, flagName, isSecret, keys, schemas } from "../../../src/settings/keys.ts";
+import { fileVariable } from "../../../src/settings/secret-files.ts";
 import { table } from "./table.ts";
 
 export function settingsPage(): string {
-  const rows = Object.entries(configSchema.properties).map(([key, schema]) => {
+  const rows = keys.map((key) => {
+    const schema = schemas[key];
     const fallback = Array.isArray(schema.default) ? "" : String(schema.default ?? "");
+    const names = [
+      environmentName(key),
+      ...(isSecret(key) ? [fileVariable(key)] : []),
+      `--${flagName(key)}`,
+    ];
     return [
       `\`${key}\``,
-      `\`${environmentName(key)}\`, \`--${flagName(key)}\``,
+      names.map((name) => `\`${name}\``).join(", "),
       fallback && `\`${fallback}\``,
       String(schema.description),
     ];
@@ -15,7 +21,8 @@ export function settingsPage(): string {
   return `# Settings
 
 Flags win over the environment, the environment over the file \`pixelmill.toml\` (or \`--config FILE\`). An unknown key or a
-bad value stops the start. \`--request-ip=false\` turns off what is on; \`--sandbox-insecure\` alone means \`=true\`.
+bad value stops the start. \`--request-ip=false\` turns off what is on; \`--sandbox-insecure\` alone means \`=true\`. A
+variable that ends with \`_FILE\` is the path of a file with the secret; [operating](../operating.md#settings) has more.
 
 ${table(["key", "environment, flag", "default", "meaning"], rows)}`;
 }

@@ -1,0 +1,51 @@
+import { Value } from "@sinclair/typebox/value";
+import { type Config, isReloadable, isSecret, type Key, keys } from "./keys.ts";
+import type { ReadSettings, SettingOrigin } from "./reader.ts";
+import { configSchema } from "./schema.ts";
+
+/** Text that stands for the value of a secret. */
+const MASKED = "(set)";
+
+/** A setting as `pixelmill config` shows it. */
+export interface ReportedSetting extends SettingOrigin {
+  key: Key;
+  /** The value, `(set)` for a secret; absent when the setting is not set. */
+  value?: unknown;
+  /** Whether a running server takes a new value without a restart. */
+  reloadable: boolean;
+}
+
+/** Returns all settings in the order of the schema, with the sources of their values. */
+export function reportSettings({ config, origins }: ReadSettings): ReportedSetting[] {
+  return keys.map((key) => ({
+    key,
+    ...(config[key] !== undefined && { value: shownValue(config, key) }),
+    ...origins[key],
+    reloadable: isReloadable(key),
+  }));
+}
+
+/** Returns the settings whose values differ from their defaults. Values of secrets are left out. */
+export function nonDefaultSettings(config: Config): Record<string, unknown> {
+  const defaults = Value.Default(configSchema, {}) as Record<string, unknown>;
+  const changed = keys.filter((key) => !Bun.deepEquals(config[key], defaults[key]));
+  return Object.fromEntries(changed.map((key) => [key, shownValue(config, key)]));
+}
+
+const shownValue = (config: Config, key: Key) => (isSecret(key) ? MASKED : config[key]);
+
+/**
+ * Writes settings as lines of a TOML file, with the source of each value as a comment. Secrets and
+ * settings without a value are comments.
+ */
+export function settingsAsToml(settings: readonly ReportedSetting[]): string {
+  return settings.map(tomlLine).join("");
+}
+
+function tomlLine({ key, value, source, name }: ReportedSetting): string {
+  if (value === undefined) return `# ${key} is not set\n`;
+  const origin = source === "default" ? source : name;
+  // A JSON text of a string, a number, a boolean or a list of strings is a TOML value as well.
+  const text = `${key} = ${JSON.stringify(value)}`;
+  return isSecret(key) ? `# ${key} is set  # ${origin}\n` : `${text}  # ${origin}\n`;
+}
