@@ -217,9 +217,9 @@ describe("the house", () => {
     expect(loading).toEqual([]);
   });
 
-  test("only settings/reader.ts reads the environment, only main.ts exits", () => {
+  test("only two files of settings read the environment, only main.ts exits", () => {
     const readers = sources.filter((path) => /process\.env|Bun\.env/.test(text[path]!));
-    expect(readers).toEqual(["src/settings/reader.ts"]);
+    expect(readers).toEqual(["src/settings/client-environment.ts", "src/settings/reader.ts"]);
     const leavers = sources.filter((path) => /process\.exit\(/.test(text[path]!));
     expect(leavers).toEqual(["src/main.ts"]);
   });

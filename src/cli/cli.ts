@@ -10,28 +10,39 @@ import { cluster } from "./cluster.ts";
 import { compact } from "./compact.ts";
 import { config } from "./config.ts";
 import { serve } from "./serve.ts";
+import { fitUsage } from "./terminal/usage.ts";
 import { token } from "./token.ts";
 import { workspace } from "./workspace.ts";
 
-const pixelmill = defineCommand({
-  meta: {
-    name: "pixelmill",
-    version,
-    description: "Pixel events in, user code over them, deliveries out",
-  },
-  subCommands: {
-    serve,
-    config,
-    workspace,
-    token,
-    check,
-    compact,
-    backup,
-    restore,
-    release,
-    cluster,
-  },
-});
+const serverCommands = {
+  serve,
+  config,
+  workspace,
+  token,
+  check,
+  compact,
+  backup,
+  restore,
+  release,
+  cluster,
+};
+
+/**
+ * Returns the command with all commands below it. The start of a server does not load the commands
+ * that are clients of one.
+ */
+async function allCommands(argv: string[]): Promise<CommandDef> {
+  const isOfServer = Object.hasOwn(serverCommands, argv[0] ?? "");
+  const clients = isOfServer ? {} : (await import("./client/commands.ts")).clientCommands;
+  return defineCommand({
+    meta: {
+      name: "pixelmill",
+      version,
+      description: "Pixel events in, user code over them, deliveries out",
+    },
+    subCommands: { ...serverCommands, ...clients },
+  });
+}
 
 /**
  * Runs one command line. Returns its exit code: 0 for success, 1 for failure, 2 for an invalid
@@ -45,10 +56,11 @@ export async function run(argv: string[]): Promise<number> {
   // The reader of the output may stop before its end, as `head` does.
   process.stdout.on("error", () => {});
   const asked = argv[0] === "help" ? [...argv.slice(1), "--help"] : argv;
-  const { command, rest } = resolve(asked.map(withValue));
+  const pixelmill = await allCommands(asked);
+  const { command, rest } = resolve(pixelmill, asked.map(withValue));
   const unknown = command.run || rest[0]?.startsWith("-") ? undefined : rest[0];
   if (unknown === undefined && (rest.includes("--help") || rest.includes("-h"))) {
-    print(await usage(command));
+    print(await usage(pixelmill, command));
     return 0;
   }
   if (!command.run) {
@@ -56,7 +68,7 @@ export async function run(argv: string[]): Promise<number> {
       unknown === undefined
         ? "Expected a command"
         : `Unknown command ${unknown}${nearest(unknown, Object.keys(command.subCommands ?? {}))}`;
-    printError(`${problem}\n\n${await usage(command)}`);
+    printError(`${problem}\n\n${await usage(pixelmill, command)}`);
     return 2;
   }
   const mistake = usageError((command.args ?? {}) as ArgsDef, rest);
@@ -118,8 +130,8 @@ function withValue(arg: string, at: number, argv: string[]): string {
 }
 
 /** Finds the command that a command line such as `token create …` names. */
-function resolve(argv: string[]) {
-  let command: CommandDef = pixelmill;
+function resolve(pixelmill: CommandDef, argv: string[]) {
+  let command = pixelmill;
   let rest = argv;
   for (;;) {
     const subCommands = (command.subCommands ?? {}) as Record<string, CommandDef>;
@@ -134,14 +146,15 @@ function resolve(argv: string[]) {
  * Returns a command's usage text. Removes citty's colour codes when the output is not a terminal,
  * since only terminals can show them.
  */
-async function usage(command: CommandDef): Promise<string> {
+async function usage(pixelmill: CommandDef, command: CommandDef): Promise<string> {
   const args = Object.entries((command.args ?? {}) as ArgsDef).filter(([name]) =>
     isShownInUsage(command, name),
   );
   const shown = { ...command, args: Object.fromEntries(args) };
   // The full name of a command holds those of the commands above it, except the first.
   const text = await renderUsage(shown, command === pixelmill ? undefined : pixelmill);
-  return (process.stdout.isTTY ? text : Bun.stripANSI(text)).replaceAll(/ +$/gm, "");
+  const named = text.replace(/(?<= )[\w-]+(\|[\w-]+){4,}/, "<command>");
+  return fitUsage((process.stdout.isTTY ? named : Bun.stripANSI(named)).replaceAll(/ +$/gm, ""));
 }
 
 /**

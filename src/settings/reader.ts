@@ -4,6 +4,7 @@ import type { TSchema } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { isValidCIDR } from "ipaddr.js";
 import { StartError, systemReason } from "../errors.ts";
+import { clientVariables } from "./client-environment.ts";
 import { type Config, environmentName, flagName, type Key, keys, schemas } from "./keys.ts";
 import { nearestName } from "./nearest-name.ts";
 import { configSchema } from "./schema.ts";
@@ -229,6 +230,7 @@ function fromEnvironment(environment: Record<string, string | undefined>): Setti
   return Object.entries(environment)
     .filter(([name]) => name.startsWith("PIXELMILL_") && name !== "PIXELMILL_CONFIG")
     .filter(([name]) => !isFileVariable(name))
+    .filter(([name]) => !clientVariables.includes(name))
     .filter(([name, value]) => !isOfService(name, value))
     .map(([name, value]) => ({
       key: known.get(name) ?? name,

@@ -203,8 +203,8 @@ test("a closed output pipe is no error of a command", async () => {
 
 test.each([
   ["--version", /^\d+\.\d+\.\d+\n$/],
-  ["--help", /^USAGE pixelmill serve\|/m],
-  ["help", /^USAGE pixelmill serve\|/m],
+  ["--help", /^USAGE pixelmill <command>$/m],
+  ["help", /^USAGE pixelmill <command>$/m],
   ["help token create", /^USAGE pixelmill token create \[OPTIONS\]/m],
   ["serve --help", /^USAGE pixelmill serve \[OPTIONS\]/m],
   ["token --help", /^USAGE pixelmill token create/m],

@@ -6,6 +6,7 @@ export const guidePages: ReadonlyMap<string, () => Promise<{ default: string }>>
   ["", () => import("../../../docs/README.md", { with: { type: "text" } })],
   ["tutorial", () => import("../../../docs/tutorial.md", { with: { type: "text" } })],
   ["console", () => import("../../../docs/console.md", { with: { type: "text" } })],
+  ["command-line", () => import("../../../docs/command-line.md", { with: { type: "text" } })],
   ["api", () => import("../../../docs/api.md", { with: { type: "text" } })],
   ["access", () => import("../../../docs/access.md", { with: { type: "text" } })],
   ["pixels", () => import("../../../docs/pixels.md", { with: { type: "text" } })],

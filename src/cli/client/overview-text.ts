@@ -1,0 +1,102 @@
+import type { AnswerOf } from "../../api/client.ts";
+import {
+  formatCompact,
+  formatCount,
+  formatDuration,
+  formatRate,
+  pluralize,
+} from "../../console/format.ts";
+import type { CommandOutput } from "../terminal/output.ts";
+import { table } from "../terminal/table.ts";
+import { fit, plain } from "../terminal/text.ts";
+
+export type Overview = AnswerOf<"GET /v2/overview">;
+
+/** The content of `status` and `top`. */
+export interface ShownOverview {
+  overview: Overview;
+  /** Name of the workspace. */
+  workspace: string;
+  server: string;
+}
+
+/** Formats an overview: what needs a person first, then figures, destinations and sources. */
+export function overviewLines(shown: ShownOverview, output: CommandOutput): string[] {
+  const { overview, workspace, server } = shown;
+  const { totals } = overview;
+  const pending =
+    totals.lagEvents === 0
+      ? "nothing pending"
+      : `${formatCompact(totals.lagEvents)} pending, the oldest ${formatDuration(totals.lagSeconds)}`;
+  const { received, delivered, dropped, failed } = totals.rates;
+  const figures =
+    `received ${formatRate(received)}, delivered ${formatRate(delivered)}, ` +
+    `dropped ${formatRate(dropped)}, failed ${formatRate(failed)}`;
+  return [
+    output.paint("bold", fit(`${plain(workspace)} at ${server}`, output.columns)),
+    ...problemLines(overview, output),
+    "",
+    figures,
+    `${pending}, ${pluralize(totals.deadLetters, "dead letter")}`,
+    ...destinationLines(overview, output),
+    ...sourceLines(overview, output),
+  ];
+}
+
+function problemLines({ problems, totals }: Overview, output: CommandOutput): string[] {
+  if (totals.problems === 0) return [output.paint("green", "nothing needs a person")];
+  const hidden = totals.problems - problems.length;
+  return [
+    output.paint("red", `${pluralize(totals.problems, "thing")} to look at`),
+    ...problems.map(({ kind, message, since, count }) => {
+      const seconds = since === undefined ? 0 : (Date.now() - Date.parse(since)) / 1_000;
+      const facts = [
+        ...(since === undefined ? [] : [`for ${formatDuration(Math.max(0, seconds))}`]),
+        ...(count === undefined || kind === "dead-letters"
+          ? []
+          : [pluralize(count, "dead letter")]),
+      ];
+      const text = [plain(message), ...facts].join(", ");
+      return `  ${output.paint(colorOf(kind), kind)}  ${fit(text, output.columns - kind.length - 4)}`;
+    }),
+    ...(hidden > 0 ? [`  and ${formatCount(hidden)} more`] : []),
+  ];
+}
+
+/** Kinds of problems that stop no event. */
+const mild = new Set(["dead-letters", "warning", "alert-receiver"]);
+const colorOf = (kind: string) => (mild.has(kind) ? "yellow" : "red");
+
+function destinationLines({ destinations, totals }: Overview, output: CommandOutput): string[] {
+  if (destinations.length === 0) return [];
+  const rows = destinations.map((it) => [
+    it.name,
+    it.type,
+    it.rejecting && it.state === "ok" ? "rejecting" : it.state,
+    formatRate(it.rates.delivered),
+    formatCompact(it.lagEvents),
+    it.lagEvents === 0 ? "" : formatDuration(it.lagSeconds),
+    formatCompact(it.deadLetters),
+  ]);
+  const head = ["DESTINATION", "KIND", "STATE", "DELIVERED", "PENDING", "OLDEST", "DEAD"];
+  return ["", ...listLines([head, ...rows], totals.destinations, "destination", output)];
+}
+
+function sourceLines({ sources, totals }: Overview, output: CommandOutput): string[] {
+  if (sources.length === 0) return [];
+  const rows = sources.map((it) => [
+    it.name,
+    it.enabled ? "on" : "off",
+    formatRate(it.receivedPerSecond),
+  ]);
+  const head = ["SOURCE", "STATE", "RECEIVED"];
+  return ["", ...listLines([head, ...rows], totals.sources, "source", output)];
+}
+
+/** Formats a table of some items of a list, and says how many items are left out. */
+function listLines(rows: string[][], total: number, what: string, output: CommandOutput): string[] {
+  const [head = "", ...lines] = table(rows, output.columns);
+  const hidden = total - lines.length;
+  const more = hidden > 0 ? [`and ${pluralize(hidden, `more ${what}`)}`] : [];
+  return [output.paint("dim", head), ...lines, ...more];
+}

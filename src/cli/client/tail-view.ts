@@ -1,0 +1,117 @@
+import { formatCount } from "../../console/format.ts";
+import { StartError } from "../../errors.ts";
+import type { CommandOutput } from "../terminal/output.ts";
+import { fit, jsonText, plain } from "../terminal/text.ts";
+
+export const stages = ["received", "delivered", "dropped", "dead-letter"];
+
+/** A message of the live tail with its stage; the stage `missed` has a count alone. */
+export interface TailLine {
+  stage: string;
+  sourceId?: string;
+  destinationId?: string;
+  at?: string;
+  messageId?: string;
+  event?: unknown;
+  reason?: string;
+  count?: number;
+}
+
+export interface TailFilter {
+  matches(line: TailLine): boolean;
+  /** Number of lines after which the command ends. */
+  count: number;
+}
+
+/** Makes a filter of the flags. Throws a `StartError` for an invalid one. */
+export function tailFilter(args: Record<string, unknown>): TailFilter {
+  const given = (name: string) => (args[name] === undefined ? undefined : String(args[name]));
+  const chosen = given("stage")?.split(",");
+  const unknown = chosen?.find((stage) => !stages.includes(stage));
+  if (unknown !== undefined) {
+    throw new StartError(`Unknown stage ${unknown}; expected some of ${stages.join(", ")}`);
+  }
+  const count = Number(given("count") ?? Number.POSITIVE_INFINITY);
+  if (!(count >= 1)) throw new StartError("Expected --count as a whole number from 1 on");
+  const [event, user, grep] = [given("event"), given("user"), given("grep")?.toLowerCase()];
+  return {
+    count,
+    matches(line) {
+      if (chosen !== undefined && !chosen.includes(line.stage)) return false;
+      const fields = fieldsOf(line.event);
+      if (event !== undefined && fields.event !== event && fields.name !== event) return false;
+      if (user !== undefined && ![fields.userId, fields.anonymousId].includes(user)) return false;
+      return grep === undefined || JSON.stringify(line).toLowerCase().includes(grep);
+    },
+  };
+}
+
+const fieldsOf = (event: unknown) =>
+  (typeof event === "object" && event !== null ? event : {}) as Record<string, unknown>;
+
+const colors = {
+  received: "cyan",
+  delivered: "green",
+  dropped: "yellow",
+  "dead-letter": "red",
+} as const;
+const STAGE_WIDTH = 11;
+
+/** Prints lines of a tail as text or JSON, and counts those it leaves out. */
+export class TailView {
+  shown = 0;
+  #filtered = 0;
+  #missed = 0;
+
+  constructor(
+    readonly output: CommandOutput,
+    /** Names of sources and destinations by id. */
+    readonly names: ReadonlyMap<string, string>,
+    readonly asJson: boolean,
+  ) {}
+
+  /** Prints a line when the filters want it. Resolves once the reader has room for more. */
+  async add(line: TailLine, isWanted: boolean): Promise<void> {
+    if (line.stage === "missed") this.#missed += line.count ?? 0;
+    else if (isWanted) this.shown++;
+    else this.#filtered++;
+    if (isWanted) await this.output.write(`${this.asJson ? jsonText(line) : this.#text(line)}\n`);
+  }
+
+  /** Says how many lines were shown, and how many were left out. */
+  summary(): string {
+    const parts = [
+      `${formatCount(this.shown)} shown`,
+      ...(this.#filtered > 0 ? [`${formatCount(this.#filtered)} left out by filters`] : []),
+      ...(this.#missed > 0
+        ? [`${formatCount(this.#missed)} missed: more came than a tail is sent`]
+        : []),
+    ];
+    return parts.join(", ");
+  }
+
+  #text(line: TailLine): string {
+    const { output } = this;
+    if (line.stage === "missed") {
+      return output.paint("yellow", `… ${formatCount(line.count ?? 0)} missed`);
+    }
+    const time = plain(/T(.*)Z$/.exec(line.at ?? "")?.[1] ?? "");
+    const color = colors[line.stage as keyof typeof colors] ?? "white";
+    const stage = output.paint(color, plain(line.stage).padEnd(STAGE_WIDTH));
+    const width = output.columns - time.length - STAGE_WIDTH - 2;
+    return `${output.paint("dim", time)} ${stage} ${fit(this.#rest(line), width)}`;
+  }
+
+  #rest({ sourceId = "", destinationId, event, reason }: TailLine): string {
+    const source = this.names.get(sourceId) ?? sourceId;
+    const destination = destinationId && (this.names.get(destinationId) ?? destinationId);
+    const { type, event: eventName, name, userId, anonymousId } = fieldsOf(event);
+    const parts = [
+      destination === undefined ? source : `${source} → ${destination}`,
+      ...(reason === undefined ? [] : [reason]),
+      [type, eventName ?? name].filter((it) => typeof it === "string").join(" "),
+      userId ?? anonymousId,
+    ];
+    return plain(parts.filter((it) => typeof it === "string" && it !== "").join("  "));
+  }
+}

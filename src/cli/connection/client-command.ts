@@ -1,0 +1,39 @@
+import { type ArgsDef, type CommandDef, defineCommand } from "citty";
+import { CommandOutput } from "../terminal/output.ts";
+import { connect, connectionFlags, type ServerAccess } from "./connection.ts";
+import { EXIT_NOT_ANSWERED, failureOf } from "./failure.ts";
+
+/** Arguments and surroundings of a command that is a client of a server. */
+export interface CommandCall extends ServerAccess {
+  output: CommandOutput;
+  args: Record<string, unknown>;
+}
+
+/**
+ * Defines a command that asks a running server. Adds the flags of the connection. `run` returns the
+ * exit code; a server that is away or refuses ends the command with exit code 3 and one sentence.
+ */
+export function clientCommand(
+  name: string,
+  description: string,
+  args: ArgsDef,
+  run: (call: CommandCall) => Promise<number>,
+): CommandDef {
+  return defineCommand({
+    meta: { name, description },
+    args: { ...args, ...connectionFlags } as ArgsDef,
+    async run({ args }) {
+      const flags = args as Record<string, unknown>;
+      const connection = connect(flags);
+      const output = new CommandOutput();
+      try {
+        return await run({ ...connection, output, args: flags });
+      } catch (error) {
+        const failure = failureOf(error, connection.server);
+        if (failure === undefined) throw error;
+        output.note(`pixelmill: ${failure}`);
+        return EXIT_NOT_ANSWERED;
+      }
+    },
+  }) as CommandDef;
+}

@@ -1,0 +1,82 @@
+import { type Client, createClient } from "../../api/client.ts";
+import { StartError } from "../../errors.ts";
+import { clientEnvironment } from "../../settings/client-environment.ts";
+import { readProfile } from "./profile.ts";
+import { quietStreamEnds } from "./quiet-stream.ts";
+
+const SERVER_DEFAULT = "http://127.0.0.1:8081";
+
+/**
+ * Milliseconds that a command waits for an answer. It is more than the server needs to run the
+ * tests of all code that one request may name.
+ */
+const ANSWER_MS_MAX = 600_000;
+
+/** Flags that say which server a command asks, in the form of the parser citty. */
+export const connectionFlags = {
+  server: {
+    type: "string",
+    description: `control plane to ask [${SERVER_DEFAULT}]`,
+    valueHint: "url",
+  },
+  token: {
+    type: "string",
+    description: "token of the API; others see it in ps",
+    valueHint: "token",
+  },
+  profile: {
+    type: "string",
+    description: "name of a profile [default]",
+    valueHint: "name",
+  },
+} as const;
+
+/** A server that a command asks. */
+export interface ServerAccess {
+  /** URL of the control plane, without a slash at its end. */
+  server: string;
+  client: Client;
+}
+
+/**
+ * Finds the server and the token: from flags, else from the environment, else from a profile. The
+ * token of a profile goes to no other server than that of the profile.
+ */
+export function connect(flags: Record<string, unknown>): ServerAccess {
+  const environment = clientEnvironment();
+  const named = flags.profile === undefined ? environment.profile : String(flags.profile);
+  // A profile that a flag names goes before the environment.
+  const variables = flags.profile === undefined ? environment : undefined;
+  const profile = readProfile(environment.profilesFile, named);
+  const given = (flags.server as string | undefined) ?? variables?.server;
+  const server = serverUrl(given ?? profile.server ?? SERVER_DEFAULT);
+  const isOfProfile = serverUrl(profile.server ?? SERVER_DEFAULT) === server;
+  const token =
+    (flags.token as string | undefined) ??
+    variables?.token ??
+    (isOfProfile ? profile.token : undefined);
+  if (token === undefined) {
+    throw new StartError(
+      `Expected a token for ${server}: set PIXELMILL_TOKEN, or write a profile to ${environment.profilesFile}`,
+    );
+  }
+  if (!/^[\x21-\x7e]+$/.test(token)) throw new StartError("Expected a token without spaces");
+  return { server, client: createClient({ baseUrl: server, token, fetch: patientFetch }) };
+}
+
+function serverUrl(text: string): string {
+  const url = URL.parse(text);
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    throw new StartError("Expected the server as a URL that begins with http:// or https://");
+  }
+  if (url.username || url.password || url.search || url.hash) {
+    throw new StartError("Expected the URL of the server without user, query and fragment");
+  }
+  return url.href.replace(/\/+$/, "");
+}
+
+/** Fetches with a bound of time. The stream of a live tail is bounded by its heartbeats instead. */
+const patientFetch = (async (url: string, init: RequestInit = {}) => {
+  if (init.signal) return quietStreamEnds(await fetch(url, init));
+  return fetch(url, { ...init, signal: AbortSignal.timeout(ANSWER_MS_MAX) });
+}) as typeof fetch;

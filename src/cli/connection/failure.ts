@@ -1,0 +1,56 @@
+import { RequestRefused } from "../../api/client.ts";
+import { ApiError, messageOf, StartError, systemReason } from "../../errors.ts";
+import { plain } from "../terminal/text.ts";
+
+/** Exit code of a command whose server is away or refuses the request. */
+export const EXIT_NOT_ANSWERED = 3;
+
+/** Reasons of `fetch` that are not errors of the system, in words. */
+const reasons: Record<string, string> = {
+  ConnectionClosed: "the connection was closed",
+  ECONNRESET: "the connection was closed",
+  FailedToOpenSocket: "the host or the network is unreachable",
+  DNSResolveFailed: "the name of the host is unknown",
+  ENOTFOUND: "the name of the host is unknown",
+  DEPTH_ZERO_SELF_SIGNED_CERT: "its certificate is self-signed",
+  SELF_SIGNED_CERT_IN_CHAIN: "its certificate is of an unknown authority",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: "its certificate is of an unknown authority",
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: "its certificate is of an unknown authority",
+  CERT_HAS_EXPIRED: "its certificate has expired",
+  ERR_TLS_CERT_ALTNAME_INVALID: "its certificate is of another host",
+  UnexpectedRedirect: "it redirects to another address",
+};
+
+/**
+ * Says in a sentence why a request to the server failed. Undefined for errors that are bugs of this
+ * program.
+ */
+export function failureOf(error: unknown, server: string): string | undefined {
+  if (error instanceof RequestRefused) return refusalOf(error, server);
+  if (error instanceof StartError || error instanceof ApiError) return undefined;
+  if (!(error instanceof Error)) return undefined;
+  if (error.name === "TimeoutError") return `The server at ${server} gave no answer in time`;
+  if (error instanceof SyntaxError) {
+    return `Expected the control plane of pixelmill at ${server}, got other answers`;
+  }
+  const code = "code" in error ? String(error.code) : "";
+  if (code === "") return undefined;
+  return `Cannot reach the server at ${server}: ${reasons[code] ?? plain(systemReason(error))}`;
+}
+
+function refusalOf({ status, message, details }: RequestRefused, server: string): string {
+  const said = plain(message);
+  if (status === 401) return `The server at ${server} refuses the token: ${said}`;
+  if (status === 404 && said === "The server answered 404") {
+    return `Expected the control plane of pixelmill at ${server}, got status 404`;
+  }
+  const more = details.filter((it) => it.message !== message);
+  const places = more.map((it) => `\n  ${plain([it.path, it.message].join(" ").trim())}`);
+  return said + places.join("");
+}
+
+/** Whether a request may succeed when it is sent again: the server is away, or has no time. */
+export function isPassing(error: unknown): boolean {
+  if (error instanceof RequestRefused) return error.status >= 500 || error.status === 429;
+  return error instanceof Error && !(error instanceof StartError) && messageOf(error) !== "";
+}

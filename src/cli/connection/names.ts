@@ -1,0 +1,63 @@
+import type { Client } from "../../api/client.ts";
+import { StartError } from "../../errors.ts";
+import { nearestName } from "../../settings/nearest-name.ts";
+
+/** Number of rows that the server puts on a page of a status list. */
+const PAGE_ROWS = 100;
+/** Number of pages that a command reads of one list. Further items are known by their ids only. */
+const PAGES_MAX = 100;
+
+export interface NamedItem {
+  id: string;
+  name: string;
+}
+
+type Fetch = (query: { page: number; count: number }) => Promise<{
+  items: readonly NamedItem[];
+  total: number;
+}>;
+
+async function allOf(fetch: Fetch): Promise<NamedItem[]> {
+  const all: NamedItem[] = [];
+  for (let page = 1; page <= PAGES_MAX; page++) {
+    const { items, total } = await fetch({ page, count: PAGE_ROWS });
+    all.push(...items);
+    if (all.length >= total || items.length === 0) break;
+  }
+  return all;
+}
+
+export const sourcesOf = (client: Client) =>
+  allOf(async (query) => {
+    const { sources, total } = await client.call("GET /v2/status/sources", { query });
+    return { items: sources, total };
+  });
+
+export const destinationsOf = (client: Client) =>
+  allOf(async (query) => {
+    const { destinations, total } = await client.call("GET /v2/status/destinations", { query });
+    return { items: destinations, total };
+  });
+
+/**
+ * Finds the id of an item by its id or its name. Throws a `StartError` that suggests the nearest
+ * name when there is no such item, and when several have the name.
+ */
+export function idOf(kind: string, items: readonly NamedItem[], text: string): string {
+  const exact = items.find(({ id }) => id === text);
+  if (exact !== undefined) return exact.id;
+  const same = items.filter(({ name }) => name === text);
+  const alike = items.filter(({ name }) => name.toLowerCase() === text.toLowerCase());
+  const found = same.length > 0 ? same : alike;
+  if (found.length > 1) {
+    const ids = found.map(({ id }) => id).join(", ");
+    throw new StartError(`Several have this name; expected the id of a ${kind}: ${ids}`);
+  }
+  if (found[0] !== undefined) return found[0].id;
+  const names = items.map(({ name }) => name);
+  const nearest = nearestName(text, names) ?? names.find((name) => contains(name, text));
+  const hint = nearest === undefined ? "" : `; the nearest is ${nearest}`;
+  throw new StartError(`Unknown ${kind} ${text}${hint}`);
+}
+
+const contains = (name: string, part: string) => name.toLowerCase().includes(part.toLowerCase());

@@ -1,0 +1,58 @@
+import { readFileSync, statSync } from "node:fs";
+import { messageOf, StartError, systemReason } from "../../errors.ts";
+import { nearestName } from "../../settings/nearest-name.ts";
+
+/** Bits of a file's mode that let others than its owner read or write it. */
+const OTHERS = 0o077;
+
+/** A named server with its token, in the file of profiles. */
+export interface Profile {
+  server?: string;
+  token?: string;
+}
+
+/**
+ * Reads a profile: a table of a TOML file with `server` and `token`. Returns an empty profile when
+ * `name` is undefined and the file or its table `default` does not exist. Throws a `StartError` when
+ * a named profile is missing, and when others than the owner may read the file.
+ */
+export function readProfile(path: string, name: string | undefined): Profile {
+  const profiles = readProfiles(path, name);
+  const found = profiles[name ?? "default"];
+  if (found === undefined && name === undefined) return {};
+  if (typeof found !== "object" || found === null) {
+    const nearest = nearestName(name ?? "", Object.keys(profiles));
+    const hint = nearest === undefined ? "" : `; the nearest is ${nearest}`;
+    throw new StartError(`Unknown profile ${name} in ${path}${hint}`);
+  }
+  const { server, token, ...rest } = found as Record<string, unknown>;
+  const [unknown] = Object.keys(rest);
+  if (unknown !== undefined) {
+    throw new StartError(`Unknown key ${unknown} in ${path}; expected server and token`);
+  }
+  for (const [key, value] of Object.entries({ server, token })) {
+    if (value !== undefined && typeof value !== "string") {
+      throw new StartError(`Expected a text for ${key} in ${path}`);
+    }
+  }
+  return found as Profile;
+}
+
+function readProfiles(path: string, name: string | undefined): Record<string, unknown> {
+  let text: string;
+  try {
+    if ((statSync(path).mode & OTHERS) !== 0) {
+      throw new StartError(`Others can read the tokens in ${path}; run chmod 600 ${path}`);
+    }
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    if (error instanceof StartError) throw error;
+    if (name === undefined && (error as { code?: string }).code === "ENOENT") return {};
+    throw new StartError(`Cannot read the profiles in ${path}: ${systemReason(error)}`);
+  }
+  try {
+    return Bun.TOML.parse(text) as Record<string, unknown>;
+  } catch (error) {
+    throw new StartError(`Cannot read the profiles in ${path}: ${messageOf(error)}`);
+  }
+}

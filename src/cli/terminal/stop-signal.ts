@@ -1,0 +1,23 @@
+import type { CommandOutput } from "./output.ts";
+
+/**
+ * Returns a signal that aborts when the user ends a command that runs on (Ctrl-C, SIGTERM), and
+ * when nothing reads its output any more.
+ */
+export function stopSignal(output: CommandOutput): AbortSignal {
+  const stop = new AbortController();
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => stop.abort());
+  return AbortSignal.any([stop.signal, output.closed]);
+}
+
+/** Waits for a time, or until the signal aborts. */
+export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  const end = () => resolve();
+  signal.addEventListener("abort", end, { once: true });
+  await promise;
+  clearTimeout(timer);
+  signal.removeEventListener("abort", end);
+}

@@ -1,0 +1,41 @@
+import { fit, pad, plain } from "./text.ts";
+
+/** Smallest width to which a column is cut. */
+const COLUMN_WIDTH_MIN = 6;
+const GAP = "  ";
+
+/**
+ * Formats rows as columns. The first row is the heading. Columns of numbers align right. When the
+ * rows do not fit `width`, the widest columns are cut. Texts are made safe for a terminal.
+ */
+export function table(rows: readonly (readonly string[])[], width: number): string[] {
+  const safe = rows.map((row) => row.map(plain));
+  const columns = safe[0]?.length ?? 0;
+  const widths = Array.from({ length: columns }, (_, at) =>
+    Math.max(...safe.map((row) => Bun.stringWidth(row[at] ?? ""))),
+  );
+  shrink(widths, width - GAP.length * (columns - 1));
+  const sides = widths.map((_, at) =>
+    safe.slice(1).every((row) => /^([<\d][\d.,]*\S{0,3}|)$/.test(row[at] ?? "")) ? "right" : "left",
+  );
+  return safe.map((row) =>
+    row
+      .map((cell, at) => pad(fit(cell, widths[at]!), widths[at]!, sides[at] as "left" | "right"))
+      .join(GAP)
+      .trimEnd(),
+  );
+}
+
+/** Makes the widest of some widths smaller until their sum is at most `sum`. */
+function shrink(widths: number[], sum: number): void {
+  let surplus = widths.reduce((all, width) => all + width, 0) - sum;
+  while (surplus > 0) {
+    const widest = Math.max(...widths);
+    if (widest <= COLUMN_WIDTH_MIN) return;
+    const at = widths.lastIndexOf(widest);
+    const next = Math.max(COLUMN_WIDTH_MIN, ...widths.filter((width) => width < widest));
+    const less = Math.min(surplus, Math.max(1, widest - next));
+    widths[at]! -= less;
+    surplus -= less;
+  }
+}

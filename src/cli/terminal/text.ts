@@ -1,0 +1,66 @@
+/**
+ * Characters that could change what a terminal shows: control characters, those that set the
+ * direction of text, line separators, and halves of surrogate pairs.
+ */
+const UNSAFE = /[\p{Cc}\p{Cs}\p{Bidi_Control}\u2028\u2029]/gu;
+
+/** The same characters, except the line feed and the tab. */
+const UNSAFE_IN_LINES = /(?![\n\t])[\p{Cc}\p{Cs}\p{Bidi_Control}\u2028\u2029]/gu;
+
+/**
+ * Replaces characters that could change what a terminal shows by escapes such as `\u001b`. Text
+ * from servers, receivers and user code passes through here before it is printed.
+ */
+export function plain(text: string): string {
+  return text.replace(UNSAFE, escaped);
+}
+
+/** Escapes like `plain`, but keeps line feeds and tabs. */
+export function plainLines(text: string): string {
+  return text.replace(UNSAFE_IN_LINES, escaped);
+}
+
+/** Formats a value as JSON whose texts hold no character that a terminal obeys. */
+export function jsonText(value: unknown, indent = 0): string {
+  return plainLines(JSON.stringify(value, null, indent) ?? "null");
+}
+
+function escaped(character: string): string {
+  if (character === "\n") return "\\n";
+  if (character === "\t") return "\\t";
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
+}
+
+/** Cuts a text to a number of terminal columns; a text that was cut ends with `…`. */
+export function fit(text: string, columns: number): string {
+  if (text.length <= columns / 2 || Bun.stringWidth(text) <= columns) return text;
+  const graphemes = new Intl.Segmenter("en", { granularity: "grapheme" });
+  let cut = "";
+  let width = 0;
+  for (const { segment } of graphemes.segment(text)) {
+    width += Bun.stringWidth(segment);
+    if (width > columns - 1) break;
+    cut += segment;
+  }
+  return `${cut}…`;
+}
+
+/** Adds spaces before or after a text up to a number of terminal columns. */
+export function pad(text: string, columns: number, side: "left" | "right" = "left"): string {
+  const spaces = " ".repeat(Math.max(0, columns - Bun.stringWidth(text)));
+  return side === "left" ? text + spaces : spaces + text;
+}
+
+/** Breaks a text into lines of at most a number of columns, at spaces where it has some. */
+export function wrap(text: string, columns: number): string[] {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(" ")) {
+    const longer = line === "" ? word : `${line} ${word}`;
+    if (line !== "" && Bun.stringWidth(longer) > columns) {
+      lines.push(line);
+      line = word;
+    } else line = longer;
+  }
+  return [...lines, line];
+}

@@ -1,0 +1,31 @@
+import { homedir } from "node:os";
+import { join } from "node:path";
+
+/** Environment variables of commands that are clients of a running server. */
+export const clientVariables = ["PIXELMILL_SERVER", "PIXELMILL_TOKEN", "PIXELMILL_PROFILE"];
+
+/** The environment of a command that is a client of a running server. */
+export interface ClientEnvironment {
+  server: string | undefined;
+  token: string | undefined;
+  profile: string | undefined;
+  /** Path of the file with the profiles. */
+  profilesFile: string;
+  /** Whether the user accepts colours (https://no-color.org), and the terminal can show them. */
+  allowsColor: boolean;
+}
+
+export function clientEnvironment(
+  environment: Record<string, string | undefined> = process.env,
+): ClientEnvironment {
+  const given = (name: string) => environment[name] || undefined;
+  const home = given("HOME") ?? homedir();
+  const configHome = given("XDG_CONFIG_HOME") ?? join(home, ".config");
+  return {
+    server: given("PIXELMILL_SERVER"),
+    token: given("PIXELMILL_TOKEN"),
+    profile: given("PIXELMILL_PROFILE"),
+    profilesFile: join(configHome, "pixelmill", "profiles.toml"),
+    allowsColor: given("NO_COLOR") === undefined && environment.TERM !== "dumb",
+  };
+}
