@@ -7,10 +7,10 @@ import { type Backend, retentionBounds, type StartContext } from "./backend/back
 import { openFigures } from "./backend/figures.ts";
 import { openAlerts } from "./backend/open-alerts.ts";
 import { openDataDirectory } from "./backend/open-data-directory.ts";
+import { openSandbox } from "./backend/open-sandbox.ts";
 import { openStandalone } from "./backend/standalone.ts";
 import { destinationKinds } from "./destinations/destination-kinds.ts";
 import { createEgress } from "./egress/egress.ts";
-import { guestFetch } from "./egress/guest-fetch.ts";
 import { eventOf } from "./event/event.ts";
 import { decodeRecord } from "./event/record.ts";
 import type { FigureRecorder } from "./figures/figure-recorder.ts";
@@ -40,11 +40,12 @@ import { createEnrichedEvents } from "./pipeline/enriching/enrich.ts";
 import { createPlaces } from "./pipeline/enriching/places.ts";
 import type { Pipeline } from "./pipeline/pipeline.ts";
 import { createPublisher } from "./publishing/create-publisher.ts";
-import { createSandbox, type GuestSandbox } from "./sandbox/guest-sandbox.ts";
+import type { GuestSandbox } from "./sandbox/guest-sandbox.ts";
 import { type Geolocation, openGeolocation } from "./sandbox/host-calls/geolocation.ts";
 import { selfCommand } from "./self-command.ts";
 import type { Config } from "./settings/keys.ts";
 import { FIGURE_COUNTERS_MAX } from "./settings/limits.ts";
+import { openTransformer } from "./transformer/open-transformer.ts";
 import { version } from "./version.ts";
 
 /** Time in milliseconds for which the text of the metrics is reused for all scrapers. */
@@ -53,6 +54,8 @@ const METRICS_KEPT_MS = 1_000;
 export interface App {
   dataPlaneUrl: string;
   controlPlaneUrl: string;
+  /** Undefined when the settings have no `transformer.port`. */
+  transformerUrl: string | undefined;
   /**
    * Resolves with a reason when the server cannot continue to run. The caller must then close the
    * server.
@@ -113,9 +116,10 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
     port: config["admin.port"],
   });
   consoleUrl ??= reachableUrl(controlPlaneUrl);
+  const transformer = openTransformer(opening, { catalog, sandbox });
   // Closing the app begins with this step: it accepts no more pixels and requests.
   stack.defer(async () => {
-    await Promise.all([backend.leave(), ingest.stop(), api.stop()]);
+    await Promise.all([backend.leave(), ingest.stop(), api.stop(), transformer?.stop()]);
   });
 
   const workspace = await firstWorkspace(catalog, {
@@ -144,6 +148,7 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
   return {
     dataPlaneUrl: ingest.url,
     controlPlaneUrl,
+    transformerUrl: transformer?.url,
     broken: broken.promise,
     close: () => opened.disposeAsync(),
   };
@@ -157,31 +162,6 @@ async function openBackend(opening: StartContext): Promise<Backend> {
   if (opening.config["cluster.kafka"].length === 0) return await openStandalone(opening);
   const { openCluster } = await import("./backend/cluster.ts");
   return await openCluster(opening);
-}
-
-function openSandbox(
-  { config, logger, metrics, stack }: StartContext,
-  geolocation: Geolocation | undefined,
-): GuestSandbox {
-  const egress = createEgress({
-    allow: config["sandbox.fetch.allow"],
-    allowSetting: "sandbox.fetch.allow",
-    nameServers: config["egress.resolver"],
-    descriptorsMax: readDescriptorLimits().max,
-  });
-  stack.defer(() => egress.close());
-  const memory = config["sandbox.memory"];
-  const sandbox = createSandbox({
-    guestCommand: [...selfCommand, "guest"],
-    insecure: config["sandbox.insecure"],
-    ...(memory > 0 && { limits: { memoryBytes: memory * 2 ** 20 } }),
-    fetch: guestFetch(egress),
-    geolocation,
-    log: logger,
-    metrics,
-  });
-  stack.defer(() => sandbox.close());
-  return sandbox;
 }
 
 async function openIngest(

@@ -28,6 +28,8 @@ import { HostCalls } from "../src/sandbox/host-calls/host-calls.ts";
 import { decodeGuestReply, GuestFrameReader } from "../src/sandbox/protocol/guest-frames.ts";
 import { parseRunReply } from "../src/sandbox/protocol/reply-parser.ts";
 import { SDK_BODY_BYTES_MAX } from "../src/settings/limits.ts";
+import { programRequest } from "../src/transformer/custom-transform/program-request.ts";
+import { itemsIn } from "../src/transformer/custom-transform/request-items.ts";
 import { recordOf } from "./event/agreement.ts";
 import { answerKinds, kafka } from "./kafka/random-answers.ts";
 
@@ -159,6 +161,34 @@ export const remoteParsers: RemoteParser[] = [
     parse(bytes) {
       scanBody(bytes, true);
       scanBody(bytes, false);
+    },
+  },
+  {
+    name: "the events of a request of rudder-server",
+    files: [
+      "src/transformer/custom-transform/request-items.ts",
+      "src/transformer/custom-transform/program-request.ts",
+    ],
+    frames: [
+      ["[", "]"],
+      ['[{"message":{"a":[', "]}}]"],
+      ['[{"destination":{"Transformations":[', "]}}]"],
+      ['[{"credentials":[', "]}]"],
+    ],
+    tokens: [
+      '{"message":{},"metadata":{"workspaceId":"w"}},',
+      '{"libraries":[{"VersionID":"v"}]},',
+      '{"key":"k","value":"v"},',
+      ..."[]{},",
+      '"\\u0000":',
+      " ",
+      "\xff",
+    ],
+    bytesMax: 1 << 20,
+    parse(bytes) {
+      const items = itemsIn(bytes);
+      if ("problem" in items) return;
+      for (const group of new Set(items.map((it) => it.group))) programRequest(bytes, group);
     },
   },
   {

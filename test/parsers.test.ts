@@ -168,7 +168,8 @@ const ownBytes = [
 test("every file that reads bytes of a remote party is named in the table", async () => {
   const named = new Set([...ownBytes, ...remoteParsers.flatMap(({ files }) => files)]);
   const unnamed: string[] = [];
-  const rooms = "{egress,http,ingest,kafka,destinations,api,sandbox,cluster,pipeline,publishing}";
+  const rooms =
+    "{egress,http,ingest,kafka,destinations,api,sandbox,cluster,pipeline,publishing,transformer}";
   for await (const path of new Glob(`src/${rooms}/**/*.ts`).scan(".")) {
     if (path.startsWith("src/sandbox/guest/") || named.has(path)) continue;
     const code = await Bun.file(path).text();

@@ -25,7 +25,7 @@ const levels: string[][] = [
   ["backend"],
   ["first-start"],
   ["console"],
-  ["ingest", "api"],
+  ["ingest", "api", "transformer"],
   ["pipeline", "alerts"],
   ["publishing", "cluster"],
   ["log", "event", "http", "sandbox", "destinations", "catalog", "figures"],

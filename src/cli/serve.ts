@@ -27,8 +27,9 @@ export const serve = defineCommand({
     const app = await openApp(config, { demo: args.demo === true, logger, print });
     print(`data plane listening on ${app.dataPlaneUrl}`);
     print(`control plane listening on ${app.controlPlaneUrl}`);
-    const { dataPlaneUrl, controlPlaneUrl } = app;
-    logger.info({ dataPlaneUrl, controlPlaneUrl }, "serving");
+    const { dataPlaneUrl, controlPlaneUrl, transformerUrl } = app;
+    if (transformerUrl !== undefined) print(`transformer listening on ${transformerUrl}`);
+    logger.info({ dataPlaneUrl, controlPlaneUrl, transformerUrl }, "serving");
 
     const broken = app.broken.then((reason) => ({ reason }));
     const why = await Promise.race([stop.first.then((signal) => ({ signal })), broken]);

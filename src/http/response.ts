@@ -12,6 +12,7 @@ export interface ResponseContext {
 
 /** A response with status, headers and a complete body. The same object may be sent many times. */
 export class HttpResponse {
+  readonly status: number;
   readonly #head: string;
   readonly #body: Buffer;
   /**
@@ -21,6 +22,7 @@ export class HttpResponse {
   #date = "";
 
   constructor(status: number, headers: Record<string, string>, body: string | Uint8Array = "") {
+    this.status = status;
     this.#body = Buffer.from(body);
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
     // A 204 response has no body and no `Content-Length` header (RFC 9110 §8.6).

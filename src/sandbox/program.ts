@@ -97,6 +97,28 @@ export const metadataKeys = [
 ] as const;
 export type MetadataKey = (typeof metadataKeys)[number];
 
+/**
+ * Further keys of that object, which have values only for events that rudder-server sends: those of
+ * RudderStack's metadata that pixelmill's own events do not have.
+ */
+export const relayedMetadataKeys = [
+  "sourceCategory",
+  "namespace",
+  "originalSourceId",
+  "trackingPlanId",
+  "trackingPlanVersion",
+  "sourceTpConfig",
+  "mergedTpConfig",
+  "jobId",
+  "sourceJobId",
+  "sourceJobRunId",
+  "sourceTaskRunId",
+  "recordId",
+  "messageIds",
+  "sourceDefinitionId",
+  "destinationDefinitionId",
+] as const;
+
 /** Metadata that differs between almost all events of a batch. */
 export const ownMetadataKeys = ["messageId", "rudderId", "receivedAt"] as const;
 

@@ -2,6 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { CLUSTER_PARTITIONS_MAX } from "./limits.ts";
 import { mailSettings } from "./mail-settings.ts";
 import { signOnSettings } from "./sign-on-settings.ts";
+import { transformerSettings } from "./transformer-settings.ts";
 
 /**
  * All settings. Each has one name in three notations: a key in `pixelmill.toml` (`admin.port`), an
@@ -43,6 +44,7 @@ export const configSchema = Type.Object({
         "URL under which people reach the console, for links in alerts and single sign-on",
     }),
   ),
+  ...transformerSettings,
   "public.url": Type.Optional(
     Type.String({
       pattern: "^https?://[^ ]+$",

@@ -5,7 +5,11 @@ import {
   metadataKeys,
   providedFunctions,
 } from "../../src/console/texts/user-code-functions.ts";
-import { type GuestLanguage, metadataKeys as keysOfSandbox } from "../../src/sandbox/program.ts";
+import {
+  type GuestLanguage,
+  metadataKeys as keysOfSandbox,
+  relayedMetadataKeys,
+} from "../../src/sandbox/program.ts";
 import { isQuickTier } from "../tier.ts";
 import { pythonSandbox, runner } from "./python/support.ts";
 import { batch, PATIENCE_MS, program, shown, testSandbox } from "./support.ts";
@@ -38,7 +42,7 @@ test("the listed functions are all that JavaScript code can call beyond the stan
   const [[output]] = shown(await sandbox.run(program(code), batch({ messageId: "m" }))) as any;
   const own = output.functions.filter((it: string) => !standard.includes(it));
   expect(own.sort()).toEqual(namesIn("javascript"));
-  expect(output.metadata).toEqual([...metadataKeys]);
+  expect(output.metadata).toEqual([...metadataKeys, ...relayedMetadataKeys]);
   expect([...metadataKeys]).toEqual([...keysOfSandbox]);
 });
 

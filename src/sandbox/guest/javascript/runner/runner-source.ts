@@ -7,7 +7,7 @@ import {
   GUEST_OUTPUTS_MAX,
 } from "../../../../settings/limits.ts";
 import { GUEST_ANSWER_OUTPUTS_MAX } from "../../../guest-limits.ts";
-import { metadataKeys, ownMetadataKeys } from "../../../program.ts";
+import { metadataKeys, ownMetadataKeys, relayedMetadataKeys } from "../../../program.ts";
 import { FAILED, OPEN } from "../../../protocol/guest-protocol.ts";
 import network from "./host-calls.realm.js" with { type: "text" };
 import outcomes from "./outcomes.realm.js" with { type: "text" };
@@ -128,7 +128,7 @@ function expression(text: string): string {
  * one. `values` in the literal is an event's row of `metadataJson`, `shared` the row's object.
  */
 function metadataMembers(): string {
-  const members = metadataKeys.map((key) => {
+  const members = [...metadataKeys, ...relayedMetadataKeys].map((key) => {
     const index = (ownMetadataKeys as readonly string[]).indexOf(key) + 1;
     return `${key}: ${index > 0 ? `values?.[${index}] ?? ` : ""}shared?.${key}`;
   });

@@ -1,0 +1,103 @@
+import type { ProgramOutcome } from "../../sandbox/program.ts";
+import type { RequestItem } from "./request-items.ts";
+
+/** Result of one item: what the code made of its event, or why no code ran over it. */
+export type ItemResult = ProgramOutcome | { problem: string; status: 400 | 404 };
+
+/** Status of an event that the code has dropped, for servers that ask for it. */
+const DROPPED_STATUS = 298;
+const FAILED_STATUS = 400;
+
+/**
+ * Writes the answer to a request: for each output event an item with the metadata of its input, as
+ * the server sent it, since the server finds its job by them. Events that the code dropped have an
+ * item only with `namesDropped`.
+ */
+export function answerOf(
+  body: Buffer,
+  items: readonly RequestItem[],
+  results: readonly ItemResult[],
+  namesDropped: boolean,
+): Buffer {
+  const writer = new Writer();
+  for (const [index, { metadata }] of items.entries()) {
+    const own = metadata ? body.subarray(metadata.start, metadata.end) : noMetadata;
+    const result = results[index]!;
+    if ("problem" in result) writeFailure(writer, result.problem, own, result.status);
+    else if ("error" in result) writeFailure(writer, result.error.message, own, FAILED_STATUS);
+    else if (result.events.length > 0) {
+      for (const event of result.events) writeOutput(writer, event, own);
+    } else if (namesDropped) writeDropped(writer, own);
+  }
+  return writer.finish();
+}
+
+const noMetadata = Buffer.from("{}");
+const outputStart = Buffer.from('{"output":');
+const metadataStart = Buffer.from(',"metadata":');
+const okEnd = Buffer.from(',"statusCode":200}');
+
+function writeOutput(writer: Writer, event: Uint8Array, metadata: Uint8Array): void {
+  writer.beginItem();
+  writer.write(outputStart);
+  writer.write(event);
+  writer.write(metadataStart);
+  writer.write(metadata);
+  writer.write(okEnd);
+}
+
+function writeFailure(writer: Writer, error: string, metadata: Uint8Array, status: number): void {
+  writer.beginItem();
+  const head = `{"statusCode":${status},"error":${JSON.stringify(error.toWellFormed())}`;
+  writer.write(Buffer.from(`${head},"metadata":`));
+  writer.write(metadata);
+  writer.write(objectEnd);
+}
+
+const droppedStart = Buffer.from(`{"statusCode":${DROPPED_STATUS},"metadata":`);
+const objectEnd = Buffer.from("}");
+const noMessageIds = Buffer.from('"messageIds":null}}');
+
+/** The metadata get `messageIds: null`: of equal names the last counts. */
+function writeDropped(writer: Writer, metadata: Buffer): void {
+  writer.beginItem();
+  writer.write(droppedStart);
+  const withoutEnd = metadata.subarray(0, -1);
+  writer.write(withoutEnd);
+  const isEmpty = withoutEnd.toString("latin1").trim() === "{";
+  if (!isEmpty) writer.write(comma);
+  writer.write(noMessageIds);
+}
+
+const comma = Buffer.from(",");
+
+/** Joins the parts of a JSON array. */
+class Writer {
+  #bytes = Buffer.allocUnsafe(256 << 10);
+  #length = 0;
+  #items = 0;
+
+  beginItem(): void {
+    this.write(this.#items++ === 0 ? arrayStart : comma);
+  }
+
+  write(part: Uint8Array): void {
+    const end = this.#length + part.length;
+    if (end > this.#bytes.length) {
+      const grown = Buffer.allocUnsafe(2 * end);
+      grown.set(this.#bytes.subarray(0, this.#length));
+      this.#bytes = grown;
+    }
+    this.#bytes.set(part, this.#length);
+    this.#length = end;
+  }
+
+  finish(): Buffer {
+    this.write(this.#items === 0 ? emptyArray : arrayEnd);
+    return this.#bytes.subarray(0, this.#length);
+  }
+}
+
+const arrayStart = Buffer.from("[");
+const arrayEnd = Buffer.from("]");
+const emptyArray = Buffer.from("[]");

@@ -1,0 +1,57 @@
+import { InvariantError } from "../../assert.ts";
+import type { HttpExchange } from "../../http/exchange.ts";
+import type { HttpResponse } from "../../http/response.ts";
+import type { Logger } from "../../observe/log.ts";
+import type { Sandbox } from "../../sandbox/sandbox.ts";
+import { SandboxUnavailable } from "../../sandbox/sandbox.ts";
+import { Admission } from "../admission.ts";
+import type { Programs } from "../programs.ts";
+import { againResponse, jsonResponse, textResponse } from "../responses.ts";
+import { answerOf } from "./answer.ts";
+import { itemsIn } from "./request-items.ts";
+import { runItems } from "./run-items.ts";
+
+export interface CustomTransformOptions {
+  programs: Programs;
+  sandbox: Sandbox;
+  logger: Logger;
+}
+
+/**
+ * Creates the endpoint `POST /customTransform`: runs the code that the items of a request ask for.
+ * What is no fault of a request or of its code is answered so that rudder-server sends it again.
+ */
+export function createCustomTransform(
+  options: CustomTransformOptions,
+): (exchange: HttpExchange) => HttpResponse | Promise<HttpResponse> {
+  const admission = new Admission();
+
+  async function transform(
+    body: Buffer,
+    items: Exclude<ReturnType<typeof itemsIn>, { problem: string }>,
+    namesDropped: boolean,
+  ): Promise<HttpResponse> {
+    using permit = admission.tryAdmit(items[0]?.group.workspaceId ?? "", body.length);
+    if (permit === undefined) return againResponse("Too many requests are being transformed");
+    try {
+      const results = await runItems(options, body, items);
+      return jsonResponse(200, answerOf(body, items, results, namesDropped));
+    } catch (error) {
+      if (error instanceof InvariantError) throw error;
+      const level = error instanceof SandboxUnavailable ? "warn" : "error";
+      options.logger[level]({ err: error }, "request of rudder-server waits for user code");
+      return againResponse("User code does not run at the moment");
+    }
+  }
+
+  return (exchange) => {
+    const coding = exchange.header("content-encoding")?.toLowerCase() ?? "identity";
+    if (coding !== "identity") return textResponse(415, "Expected a body without encoding");
+    const namesDropped = exchange.header("x-feature-filter-code") === "?1";
+    // The bytes are copied, since the connection reuses its buffer.
+    const body = Buffer.from(exchange.body());
+    const items = itemsIn(body);
+    if ("problem" in items) return textResponse(items.status, items.problem);
+    return transform(body, items, namesDropped);
+  };
+}

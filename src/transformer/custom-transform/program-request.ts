@@ -1,0 +1,46 @@
+import type { Span } from "../../event/text/span.ts";
+import type { ProgramRequest } from "../programs.ts";
+import type { ItemGroup } from "./request-items.ts";
+
+/**
+ * Reads which program the items of a group ask for. The `versionId` is empty when they name none.
+ * Members that are not of the expected form count as absent. Pure function.
+ */
+export function programRequest(body: Buffer, group: ItemGroup): ProgramRequest {
+  const destination = jsonAt(body, group.destination);
+  const transformations = memberOf(destination, "Transformations");
+  const [first] = Array.isArray(transformations) ? transformations : [];
+  return {
+    workspaceId: group.workspaceId,
+    versionId: textOf(memberOf(first, "VersionID")),
+    libraryVersionIds: libraryVersions(jsonAt(body, group.libraries)),
+    credentials: credentialsOf(jsonAt(body, group.credentials)),
+  };
+}
+
+function libraryVersions(libraries: unknown): string[] {
+  if (!Array.isArray(libraries)) return [];
+  return libraries.map((it) => textOf(memberOf(it, "VersionID"))).filter((it) => it !== "");
+}
+
+/** Returns credentials by name; of equal names the last counts. */
+export function credentialsOf(list: unknown): Record<string, string> {
+  if (!Array.isArray(list)) return {};
+  const pairs = list.map((it) => [memberOf(it, "key"), memberOf(it, "value")] as const);
+  return Object.fromEntries(
+    pairs.filter((it): it is [string, string] => it.every((text) => typeof text === "string")),
+  );
+}
+
+function jsonAt(body: Buffer, span: Span | undefined): unknown {
+  return span && JSON.parse(body.toString("utf8", span.start, span.end));
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
+  return (value as Record<string, unknown>)[name];
+}
+
+function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}

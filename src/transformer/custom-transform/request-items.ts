@@ -1,0 +1,148 @@
+import { isUtf8 } from "node:buffer";
+import {
+  loadText,
+  NOT_JSON,
+  skipValue,
+  stringText,
+  tokenAt,
+} from "../../event/sdk/json-scanner.ts";
+import { ABSENT, memberSpans } from "../../event/sdk/member-names.ts";
+import { BRACE_OPEN, BRACKET_CLOSE, BRACKET_OPEN, COMMA, QUOTE } from "../../event/text/bytes.ts";
+import type { Span } from "../../event/text/span.ts";
+import { TRANSFORMER_EVENTS_MAX } from "../limits.ts";
+
+/** Members that the events of one destination have in common, and that choose their code. */
+export interface ItemGroup {
+  workspaceId: string;
+  /** JSON of these members of the items; undefined when they have none. */
+  destination: Span | undefined;
+  libraries: Span | undefined;
+  credentials: Span | undefined;
+}
+
+/** One event with its metadata, as JSON objects between two offsets of the body. */
+export interface RequestItem {
+  message: Span | undefined;
+  metadata: Span | undefined;
+  group: ItemGroup;
+}
+
+/** Why a body is refused: the status of the response and a sentence. */
+export interface BodyRefusal {
+  status: 400 | 413;
+  problem: string;
+}
+
+const itemMembers = memberSpans(["message", "metadata", "destination", "libraries", "credentials"]);
+const [MESSAGE, METADATA, DESTINATION, LIBRARIES, CREDENTIALS] = [0, 1, 2, 3, 4] as const;
+const metadataMembers = memberSpans(["workspaceId"]);
+
+const notItems: BodyRefusal = {
+  status: 400,
+  problem: "Expected a body that is a JSON array of objects",
+};
+const tooMany: BodyRefusal = {
+  status: 413,
+  problem: `Expected at most ${TRANSFORMER_EVENTS_MAX} events in a request`,
+};
+
+/**
+ * Finds the items in the body of a request to `/customTransform`, without building objects. The
+ * offsets are those of `body`, which has valid UTF-8.
+ */
+export function itemsIn(body: Buffer): RequestItem[] | BodyRefusal {
+  if (!isUtf8(body)) return notItems;
+  const bytes = loadText(body);
+  const items: RequestItem[] = [];
+  const groups = new GroupFinder(bytes);
+  let at = tokenAt(bytes, 0);
+  if (bytes[at] !== BRACKET_OPEN) return notItems;
+  at = tokenAt(bytes, at + 1);
+  if (bytes[at] === BRACKET_CLOSE) return endsAt(bytes, at + 1, body.length) ? items : notItems;
+  for (;;) {
+    if (items.length === TRANSFORMER_EVENTS_MAX) return tooMany;
+    if (bytes[at] !== BRACE_OPEN) return notItems;
+    const end = itemMembers.find(bytes, at);
+    if (end === NOT_JSON) return notItems;
+    items.push(foundItem(bytes, groups));
+    at = tokenAt(bytes, end);
+    if (bytes[at] === BRACKET_CLOSE) return endsAt(bytes, at + 1, body.length) ? items : notItems;
+    if (bytes[at] !== COMMA) return notItems;
+    at = tokenAt(bytes, at + 1);
+  }
+}
+
+function endsAt(bytes: Buffer, at: number, length: number): boolean {
+  return tokenAt(bytes, at) === length;
+}
+
+/** Returns the item whose members `itemMembers` has found last. */
+function foundItem(bytes: Buffer, groups: GroupFinder): RequestItem {
+  const message = objectAt(bytes, MESSAGE);
+  const metadata = objectAt(bytes, METADATA);
+  const workspaceId = metadata === undefined ? "" : workspaceIn(bytes, metadata.start);
+  const group = groups.find({
+    workspaceId,
+    destination: spanAt(DESTINATION),
+    libraries: spanAt(LIBRARIES),
+    credentials: spanAt(CREDENTIALS),
+  });
+  return { message, metadata, group };
+}
+
+function spanAt(member: number): Span | undefined {
+  const start = itemMembers.starts[member]!;
+  return start === ABSENT ? undefined : { start, end: itemMembers.ends[member]! };
+}
+
+function objectAt(bytes: Buffer, member: number): Span | undefined {
+  const span = spanAt(member);
+  return span !== undefined && bytes[span.start] === BRACE_OPEN ? span : undefined;
+}
+
+function workspaceIn(bytes: Buffer, start: number): string {
+  metadataMembers.find(bytes, start);
+  const value = metadataMembers.starts[0]!;
+  if (value === ABSENT || bytes[value] !== QUOTE) return "";
+  return stringText(bytes, value, skipValue(bytes, value));
+}
+
+/** Finds items of which all members that choose the code are equal, byte for byte. */
+class GroupFinder {
+  readonly #bytes: Buffer;
+  readonly #groups = new Map<string, ItemGroup>();
+  #last: ItemGroup | undefined;
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+  }
+
+  /** Returns the group that equals `wanted`, or `wanted` itself when it is the first such one. */
+  find(wanted: ItemGroup): ItemGroup {
+    // Almost all requests have one group.
+    if (this.#last !== undefined && this.#isSame(this.#last, wanted)) return this.#last;
+    const parts = [wanted.destination, wanted.libraries, wanted.credentials].map((span) =>
+      span === undefined ? "" : this.#bytes.toString("latin1", span.start, span.end),
+    );
+    const key = JSON.stringify([wanted.workspaceId, ...parts]);
+    const group = this.#groups.get(key) ?? wanted;
+    this.#groups.set(key, group);
+    this.#last = group;
+    return group;
+  }
+
+  #isSame(group: ItemGroup, other: ItemGroup): boolean {
+    return (
+      group.workspaceId === other.workspaceId &&
+      this.#isSameText(group.destination, other.destination) &&
+      this.#isSameText(group.libraries, other.libraries) &&
+      this.#isSameText(group.credentials, other.credentials)
+    );
+  }
+
+  #isSameText(span: Span | undefined, other: Span | undefined): boolean {
+    if (span === undefined || other === undefined) return span === other;
+    const bytes = this.#bytes;
+    return bytes.compare(bytes, span.start, span.end, other.start, other.end) === 0;
+  }
+}

@@ -1,0 +1,88 @@
+import { assert } from "../../assert.ts";
+import type { Program, ProgramOutcome } from "../../sandbox/program.ts";
+import type { Sandbox } from "../../sandbox/sandbox.ts";
+import type { Programs } from "../programs.ts";
+import type { ItemResult } from "./answer.ts";
+import { programRequest } from "./program-request.ts";
+import type { ItemGroup, RequestItem } from "./request-items.ts";
+
+/** An event with its metadata, as JSON, and its place in the request. */
+interface Input {
+  index: number;
+  event: Uint8Array;
+  metadata: string;
+}
+
+/**
+ * Runs each group of items through the program that it asks for. Resolves with a result for each
+ * item. Rejects when no user code runs now (`SandboxUnavailable`), or when this node cannot find out
+ * which code there is (`ApiError`).
+ */
+export async function runItems(
+  { programs, sandbox }: { programs: Programs; sandbox: Sandbox },
+  body: Buffer,
+  items: readonly RequestItem[],
+): Promise<ItemResult[]> {
+  const results: ItemResult[] = new Array(items.length);
+  const groups = Map.groupBy(items.keys(), (index) => items[index]!.group);
+  const runs = [...groups].map(async ([group, indexes]) => {
+    const inputs = indexes.flatMap((index) => inputOf(body, items[index]!, index) ?? []);
+    const withEvent = new Set(inputs.map(({ index }) => index));
+    for (const index of indexes) {
+      if (!withEvent.has(index)) results[index] = noEvent;
+    }
+    const found = await findProgram(programs, body, group);
+    const outcomes =
+      "code" in found ? await runAll(sandbox, found, inputs) : inputs.map(() => found);
+    for (const [at, { index }] of inputs.entries()) results[index] = outcomes[at]!;
+  });
+  await Promise.all(runs);
+  return results;
+}
+
+function inputOf(body: Buffer, item: RequestItem, index: number): Input | undefined {
+  const { message, metadata } = item;
+  if (message === undefined) return undefined;
+  return {
+    index,
+    event: body.subarray(message.start, message.end),
+    metadata: metadata ? body.toString("utf8", metadata.start, metadata.end) : "{}",
+  };
+}
+
+const noEvent: ItemResult = { problem: "Expected a message that is an object", status: 400 };
+const noVersion: ItemResult = { problem: "Transformation VersionID not found", status: 400 };
+
+async function findProgram(
+  programs: Programs,
+  body: Buffer,
+  group: ItemGroup,
+): Promise<Program | ItemResult> {
+  const request = programRequest(body, group);
+  if (request.versionId === "") return noVersion;
+  const program = await programs.find(request);
+  if (program !== undefined) return program;
+  // The version is repeated only if it has the form of one.
+  const version = /^\w{1,64}$/.test(request.versionId) ? request.versionId : "this version";
+  const problem = `Transformation not found at ${version}: it was never published in the workspace`;
+  return { problem, status: 404 };
+}
+
+/** Runs a program over all inputs, in as many batches as its outputs need. */
+async function runAll(
+  sandbox: Sandbox,
+  program: Program,
+  inputs: readonly Input[],
+): Promise<ProgramOutcome[]> {
+  const all: ProgramOutcome[] = [];
+  while (all.length < inputs.length) {
+    const left = inputs.slice(all.length);
+    const outcomes = await sandbox.run(program, {
+      events: left.map(({ event }) => event),
+      metadata: left.map(({ metadata }) => ({ shared: metadata, own: "" })),
+    });
+    assert(outcomes.length > 0 && outcomes.length <= left.length, "A run makes progress");
+    all.push(...outcomes);
+  }
+  return all;
+}

@@ -1,0 +1,147 @@
+import type { InvariantError } from "../assert.ts";
+import type { Catalog } from "../catalog/catalog.ts";
+import { listenError } from "../errors.ts";
+import type { HttpExchange } from "../http/exchange.ts";
+import { type ListeningSocket, openListeningSocket } from "../http/listening-socket.ts";
+import type { HttpResponse } from "../http/response.ts";
+import { type HttpServer, serveHttp } from "../http/server.ts";
+import { httpUrl } from "../http/url.ts";
+import type { Logger } from "../observe/log.ts";
+import type { Metrics } from "../observe/metrics.ts";
+import type { Sandbox } from "../sandbox/sandbox.ts";
+import { DRAIN_MS_MAX } from "../settings/limits.ts";
+import { createCustomTransform } from "./custom-transform/endpoint.ts";
+import { isFromPage, secretCheck } from "./guard.ts";
+import {
+  TRANSFORMER_BODY_BYTES_MAX,
+  TRANSFORMER_CONNECTIONS_MAX,
+  TRANSFORMER_REQUEST_MS_MAX,
+} from "./limits.ts";
+import { createRequestCounter } from "./metrics.ts";
+import { Programs } from "./programs.ts";
+import { againResponse, textResponse } from "./responses.ts";
+
+export interface TransformerOptions {
+  host: string;
+  port: number;
+  /** Secret that requests must have; undefined when they need none. */
+  secret: string | undefined;
+  catalog: Catalog;
+  sandbox: Sandbox;
+  logger: Logger;
+  metrics?: Metrics;
+}
+
+/** The listener that speaks to rudder-server as RudderStack's transformer does. */
+export interface Transformer {
+  /** Address of the listener, such as `http://127.0.0.1:9090`. */
+  url: string;
+  /**
+   * Stops accepting requests. Requests that are not answered after `DRAIN_MS_MAX` are answered so
+   * that rudder-server sends them again.
+   */
+  stop(): Promise<void>;
+}
+
+type Handler = (exchange: HttpExchange) => HttpResponse | Promise<HttpResponse>;
+
+const CUSTOM_TRANSFORM = "/customTransform";
+
+/** Starts the listener. Throws `StartError` when it cannot listen on its address. */
+export function startTransformer(options: TransformerOptions): Transformer {
+  const { host, port, logger } = options;
+  const count = createRequestCounter(options.metrics);
+  const stopping = Promise.withResolvers<HttpResponse>();
+  const handlers = routes(options);
+  const hasSecret = secretCheck(options.secret);
+  const isLoopback = /^(127\.|localhost$|::1$)/.test(host);
+
+  function handle(exchange: HttpExchange): void {
+    const { method, path } = exchange;
+    const isTransform = path === CUSTOM_TRANSFORM;
+    const respond = (response: HttpResponse) => {
+      count(isTransform ? "transform" : "other", response.status);
+      exchange.respond(response);
+    };
+    const refusal = refusalOf(exchange, isTransform);
+    const handler = handlers.get(`${method} ${path}`);
+    if (refusal !== undefined) respond(refusal);
+    else if (handler === undefined) respond(nothing(path));
+    else void answered(handler, exchange).then(respond);
+  }
+
+  function refusalOf(exchange: HttpExchange, isTransform: boolean): HttpResponse | undefined {
+    if (!hasSecret(exchange)) {
+      // A status of 401 would make rudder-server give its events up.
+      return isTransform
+        ? againResponse("Expected the secret of the setting transformer.secret")
+        : textResponse(401, "Expected the secret of the setting transformer.secret");
+    }
+    return !isTransform && isFromPage(exchange, isLoopback)
+      ? textResponse(403, "Expected a request of a server, not of a page in a browser")
+      : undefined;
+  }
+
+  async function answered(handler: Handler, exchange: HttpExchange): Promise<HttpResponse> {
+    const late = Promise.withResolvers<HttpResponse>();
+    const timer = setTimeout(
+      () => late.resolve(againResponse("The request took too long")),
+      TRANSFORMER_REQUEST_MS_MAX,
+    );
+    try {
+      return await Promise.race([handler(exchange), stopping.promise, late.promise]);
+    } catch (err) {
+      logger.error({ err }, "request of the transformer listener failed");
+      return againResponse("The request failed, the log says why");
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  const socket = listen({ host, port });
+  const server = serveHttp({
+    socket,
+    handle,
+    refusal: (status) =>
+      status === 503
+        ? againResponse("Too many bytes wait to be read")
+        : textResponse(status, "The request is refused, its size or its form is not accepted"),
+    // All requests are those of one or two servers.
+    networkOf: () => undefined,
+    bodyBytesMax: () => TRANSFORMER_BODY_BYTES_MAX,
+    connectionsMax: TRANSFORMER_CONNECTIONS_MAX,
+    onFault: (err: InvariantError) => logger.error({ err }, "connection of rudder-server failed"),
+  });
+  return {
+    url: httpUrl(host, server.port),
+    stop: () => stop(server, () => stopping.resolve(againResponse("The server is stopping"))),
+  };
+}
+
+async function stop(server: HttpServer, answerRest: () => void): Promise<void> {
+  const drained = server.stop();
+  const timer = setTimeout(answerRest, DRAIN_MS_MAX);
+  await drained;
+  clearTimeout(timer);
+}
+
+function listen(address: { host: string; port: number }): ListeningSocket {
+  try {
+    return openListeningSocket(address);
+  } catch (error) {
+    throw listenError(address, error);
+  }
+}
+
+function routes(options: TransformerOptions): Map<string, Handler> {
+  const { catalog, sandbox, logger } = options;
+  const programs = new Programs(catalog);
+  const customTransform = createCustomTransform({ programs, sandbox, logger });
+  return new Map<string, Handler>([[`POST ${CUSTOM_TRANSFORM}`, customTransform]]);
+}
+
+/** Answers a path without an endpoint, which is never `/customTransform` of a server. */
+function nothing(path: string): HttpResponse {
+  const hint = path === CUSTOM_TRANSFORM ? ": it expects POST" : "";
+  return textResponse(404, `There is nothing at this path${hint}`);
+}

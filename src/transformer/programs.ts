@@ -1,0 +1,119 @@
+import { createHash } from "node:crypto";
+import type { Catalog } from "../catalog/catalog.ts";
+import { type ImportedLibrary, librariesFor } from "../catalog/code/closure.ts";
+import { familyOf } from "../catalog/import-name.ts";
+import type { CodeKind, Revision } from "../catalog/model.ts";
+import { ApiError } from "../errors.ts";
+import { programOf } from "../publishing/guest-program.ts";
+import type { Program } from "../sandbox/program.ts";
+
+/** Which program a server of RudderStack asks for. */
+export interface ProgramRequest {
+  workspaceId: string;
+  versionId: string;
+  /**
+   * Versions of libraries that come before the published ones. The server names all libraries of
+   * its workspace as it last heard of them.
+   */
+  libraryVersionIds: readonly string[];
+  /** Credentials beside those of the workspace. They come first. */
+  credentials: Readonly<Record<string, string>>;
+}
+
+/** A revision that is published, or was once, with the names that it imports. */
+type PublishedCode = ImportedLibrary;
+
+/** Number of revisions that are kept in memory. Beyond it, the oldest entry is removed. */
+const REVISIONS_KEPT_MAX = 1_024;
+
+/**
+ * Finds programs by the version of their transformation. Only code that is published, or was once,
+ * is found: a server asks for a version until it has heard of a newer one.
+ */
+export class Programs {
+  readonly #catalog: Catalog;
+  /** Code by workspace, kind and version. A revision that was published once always was. */
+  readonly #known = new Map<string, PublishedCode>();
+
+  constructor(catalog: Catalog) {
+    this.#catalog = catalog;
+  }
+
+  /**
+   * Returns the program; undefined when no such version was ever published in the workspace.
+   * Rejects with `unavailable` when this node cannot find out whether another one published it.
+   */
+  async find(request: ProgramRequest): Promise<Program | undefined> {
+    const { workspaceId, versionId } = request;
+    let main = this.#published(workspaceId, "transformation", versionId);
+    if (main === undefined) {
+      // Another node of the cluster may have published it a moment ago.
+      await this.#catalog.current();
+      main = this.#published(workspaceId, "transformation", versionId);
+    }
+    return main && this.#programOf(main, request);
+  }
+
+  #programOf(main: PublishedCode, request: ProgramRequest): Program {
+    const { revision, imports } = main;
+    const libraries = librariesFor(imports, this.#libraryFinder(revision, request));
+    const { workspaceId } = revision;
+    const credentials = Object.fromEntries([
+      ...Object.entries(this.#catalog.live.credentials(workspaceId)),
+      ...Object.entries(request.credentials),
+    ]);
+    const versions = [revision, ...libraries].map(({ versionId }) => versionId);
+    const id = [...versions, digestOf(credentials)].join("+");
+    return programOf({ id, workspaceId, transformation: revision, libraries, credentials });
+  }
+
+  #libraryFinder(main: Revision, { workspaceId, libraryVersionIds }: ProgramRequest) {
+    const family = familyOf(main.language);
+    let named: Map<string | undefined, PublishedCode> | undefined;
+    return (importName: string): ImportedLibrary | undefined => {
+      named ??= new Map(
+        libraryVersionIds
+          .flatMap((versionId) => this.#published(workspaceId, "library", versionId) ?? [])
+          .filter(({ revision }) => familyOf(revision.language) === family)
+          .map((library) => [library.revision.importName, library]),
+      );
+      return named.get(importName) ?? this.#publishedNow(main, importName);
+    };
+  }
+
+  /** Returns the library that is published under an import name now. */
+  #publishedNow({ workspaceId, language }: Revision, importName: string) {
+    const found = this.#catalog.code.libraryByImportName(workspaceId, language, importName);
+    return found && this.#published(workspaceId, "library", found.versionId);
+  }
+
+  #published(workspaceId: string, kind: CodeKind, versionId: string): PublishedCode | undefined {
+    const key = `${workspaceId} ${kind} ${versionId}`;
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const { code } = this.#catalog;
+    const revision = unlessMissing(() => code.revisionByVersion(workspaceId, kind, versionId));
+    const imports = revision && code.history(revision).imports;
+    if (revision === undefined || imports === undefined) return undefined;
+    const found = { revision, imports };
+    this.#known.set(key, found);
+    if (this.#known.size > REVISIONS_KEPT_MAX) this.#known.delete(this.#known.keys().next().value!);
+    return found;
+  }
+}
+
+function unlessMissing<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof ApiError && error.refusal === "missing") return undefined;
+    throw error;
+  }
+}
+
+/** Returns a digest that changes with the credentials, so that programs with others differ. */
+function digestOf(credentials: Record<string, string>): string {
+  const sorted = Object.entries(credentials).sort(([a], [b]) => (a < b ? -1 : 1));
+  if (sorted.length === 0) return "0";
+  return createHash("sha256").update(JSON.stringify(sorted)).digest("base64url");
+}

@@ -1,0 +1,29 @@
+import { HttpResponse } from "../http/response.ts";
+
+const JSON_TYPE = "application/json; charset=utf-8";
+/** Version of the answers, without which rudder-server ends itself. */
+const versioned = { "Content-Type": JSON_TYPE, apiVersion: "2" };
+
+/** Creates a response with a JSON body, which may be given as bytes. */
+export function jsonResponse(status: number, body: unknown): HttpResponse {
+  const bytes = body instanceof Uint8Array ? body : JSON.stringify(body);
+  return new HttpResponse(status, versioned, bytes);
+}
+
+export function textResponse(status: number, text: string): HttpResponse {
+  return new HttpResponse(status, { "Content-Type": "text/plain; charset=utf-8" }, text);
+}
+
+/**
+ * Creates the response after which rudder-server sends the same request again, as often as needed.
+ * After any other response than 200 it gives the events up, or ends itself after some attempts.
+ */
+export function againResponse(reason: string): HttpResponse {
+  const headers = {
+    ...versioned,
+    "X-Rudder-Should-Retry": "true",
+    "X-Rudder-Error-Reason": reason,
+    "Retry-After": "1",
+  };
+  return new HttpResponse(503, headers, JSON.stringify({ error: reason }));
+}
