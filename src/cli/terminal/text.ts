@@ -53,14 +53,22 @@ export function pad(text: string, columns: number, side: "left" | "right" = "lef
 
 /** Breaks a text into lines of at most a number of columns, at spaces where it has some. */
 export function wrap(text: string, columns: number): string[] {
+  if (text.length <= columns / 2 || Bun.stringWidth(text) <= columns) return [text];
   const lines: string[] = [];
   let line = "";
   for (const word of text.split(" ")) {
     const longer = line === "" ? word : `${line} ${word}`;
-    if (line !== "" && Bun.stringWidth(longer) > columns) {
-      lines.push(line);
-      line = word;
-    } else line = longer;
+    if (Bun.stringWidth(longer) <= columns) {
+      line = longer;
+      continue;
+    }
+    if (line !== "") lines.push(line);
+    line = word;
+    while (Bun.stringWidth(line) > columns) {
+      const part = fit(line, columns).slice(0, -1);
+      lines.push(part);
+      line = line.slice(part.length);
+    }
   }
   return [...lines, line];
 }

@@ -1,0 +1,95 @@
+import type { Client } from "../../api/client.ts";
+import { type CaseContent, type CodeContent, caseText } from "./code-item.ts";
+import { readServerItem, type ServerCode } from "./server-code.ts";
+
+/**
+ * Makes the server's code equal to a content, as a new revision that is not live. Each request
+ * names the state that was read, so that a change of others meanwhile is refused and not
+ * overwritten. Returns the code as the server has it then.
+ */
+export async function applyContent(
+  client: Client,
+  content: CodeContent,
+  server: ServerCode | undefined,
+): Promise<ServerCode> {
+  const id = server === undefined ? await create(client, content) : server.id;
+  if (server !== undefined && isRevisionNeeded(content, server.content)) {
+    await update(client, content, server);
+  }
+  await applyTests(client, id, content.tests, server?.tests ?? []);
+  return readServerItem(client, content.kind, id);
+}
+
+function isRevisionNeeded(content: CodeContent, before: CodeContent): boolean {
+  return (["name", "description", "language", "code"] as const).some(
+    (key) => content[key] !== before[key],
+  );
+}
+
+async function create(client: Client, content: CodeContent): Promise<string> {
+  const { kind, name, description, language, code } = content;
+  const body = { name, description, language, code };
+  const { id } =
+    kind === "library"
+      ? await client.call("POST /libraries", { body })
+      : await client.call("POST /transformations", { body });
+  return id;
+}
+
+async function update(client: Client, content: CodeContent, { id, tag }: ServerCode) {
+  const { kind, name, description, language, code } = content;
+  const request = { params: { id }, ifMatch: tag, body: { name, description, language, code } };
+  if (kind === "library") await client.call("POST /libraries/{id}", request);
+  else await client.call("POST /transformations/{id}", request);
+}
+
+/** Adds, replaces and deletes test cases. Those of one name are paired in their order. */
+async function applyTests(
+  client: Client,
+  id: string,
+  wanted: readonly CaseContent[],
+  known: ServerCode["tests"],
+): Promise<void> {
+  const left = [...known];
+  const take = (fits: (it: CaseContent) => boolean) => {
+    const at = left.findIndex(({ content }) => fits(content));
+    return at < 0 ? undefined : left.splice(at, 1)[0];
+  };
+  const changed = wanted.filter((it) => !take((other) => caseText(other) === caseText(it)));
+  for (const body of changed) {
+    const other = take(({ name }) => name === body.name);
+    if (other === undefined) {
+      await client.call("POST /v2/transformations/{id}/test-cases", { params: { id }, body });
+      continue;
+    }
+    await client.call("PUT /v2/transformations/{id}/test-cases/{caseId}", {
+      params: { id, caseId: other.id },
+      ifMatch: `"${other.versionId}"`,
+      body,
+    });
+  }
+  for (const other of left) {
+    await client.call("DELETE /v2/transformations/{id}/test-cases/{caseId}", {
+      params: { id, caseId: other.id },
+      ifMatch: `"${other.versionId}"`,
+    });
+  }
+}
+
+/**
+ * Publishes the newest revisions, all or none. Returns the sentences that say why the server
+ * refused; none when they are live.
+ */
+export async function publishAll(client: Client, codes: readonly ServerCode[]): Promise<string[]> {
+  const versions = (kind: CodeContent["kind"]) =>
+    codes.filter(({ content }) => content.kind === kind).map(({ versionId }) => versionId);
+  const answer = await client.call("POST /transformations/publish", {
+    ifMatch: codes.map(({ tag }) => tag).join(", "),
+    body: { transformations: versions("transformation"), libraries: versions("library") },
+  });
+  if (answer.published) return [];
+  const { libraries = [], transformations = [] } = answer.validationOutput ?? {};
+  const failed = [...libraries, ...transformations].filter(({ pass }) => !pass);
+  const reasons = failed.map(({ name, message = "a test failed" }) => `${name}: ${message}`);
+  return reasons.length > 0 ? reasons : [answer.message ?? "The server did not publish"];
+}

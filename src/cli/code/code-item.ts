@@ -1,0 +1,80 @@
+import { createHash } from "node:crypto";
+
+/** A test case of a transformation, as its file holds it. */
+export interface CaseContent {
+  name: string;
+  description?: string;
+  input: Record<string, unknown>[];
+  expectedOutput?: Record<string, unknown>[];
+}
+
+/** A transformation or a library with all that a directory keeps of it. */
+export interface CodeContent {
+  kind: "transformation" | "library";
+  name: string;
+  description: string;
+  language: "javascript" | "python";
+  code: string;
+  /** Test cases, sorted by name. Always empty for a library. */
+  tests: CaseContent[];
+}
+
+export const extensions = { javascript: "js", python: "py" } as const;
+
+/** The folder in which a kind of code is kept. */
+export const folders = { transformation: "transformations", library: "libraries" } as const;
+
+/** Sorts test cases, so that equal sets of them are equal lists. */
+export function sortedTests(tests: readonly CaseContent[]): CaseContent[] {
+  return [...tests].sort(
+    (one, other) =>
+      compareTexts(one.name, other.name) || compareTexts(caseText(one), caseText(other)),
+  );
+}
+
+/** Orders texts by their UTF-16 units, the same on every machine. */
+export function compareTexts(one: string, other: string): number {
+  return one < other ? -1 : one > other ? 1 : 0;
+}
+
+/** Formats a test case as its file holds it. */
+export function caseText({ name, description, input, expectedOutput }: CaseContent): string {
+  const shown = {
+    name,
+    ...(description !== undefined && { description }),
+    input,
+    ...(expectedOutput !== undefined && { expectedOutput }),
+  };
+  return `${JSON.stringify(shown, null, 2)}\n`;
+}
+
+/** Formats name and description as the file beside the code holds them. */
+export function metadataText({ name, description }: CodeContent): string {
+  return `${JSON.stringify({ name, ...(description !== "" && { description }) }, null, 2)}\n`;
+}
+
+/** Returns a fingerprint of a content: equal contents have the same. */
+export function fingerprint(content: CodeContent): string {
+  const { kind, language, code, tests } = content;
+  const whole = [kind, metadataText(content), language, code, tests.map(caseText)];
+  return createHash("sha256").update(JSON.stringify(whole)).digest("hex").slice(0, 32);
+}
+
+/**
+ * Returns a name of a file for a name that the server has: letters, digits and hyphens. A name of
+ * the server never leads out of its folder.
+ */
+export function fileNameOf(name: string, taken: ReadonlySet<string>): string {
+  const words =
+    name
+      .normalize("NFC")
+      .toLowerCase()
+      .match(/[\p{L}\p{N}]+/gu) ?? [];
+  const base = [...(words.join("-") || "unnamed")].slice(0, FILE_NAME_CHARS_MAX).join("");
+  for (let number = 1; ; number++) {
+    const free = number === 1 ? base : `${base}-${number}`;
+    if (!taken.has(free)) return free;
+  }
+}
+/** Characters of a name that its file name keeps. File systems allow 255 bytes. */
+const FILE_NAME_CHARS_MAX = 60;

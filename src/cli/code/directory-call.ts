@@ -1,0 +1,38 @@
+import { statSync } from "node:fs";
+import { StartError } from "../../errors.ts";
+import type { CommandCall } from "../connection/client-command.ts";
+import { type LocalCode, readCodeDirectory } from "./code-directory.ts";
+import { type ComparedCode, compareCode } from "./compare.ts";
+import { readServerCode, type ServerCode } from "./server-code.ts";
+import { SyncState } from "./sync-state.ts";
+
+/** Flags and arguments of commands that compare a directory of code with the server. */
+export const directoryArgs = {
+  directory: {
+    type: "positional",
+    required: false,
+    description: "directory with transformations and libraries [.]",
+  },
+} as const;
+
+/** A directory of code beside the code of a server. */
+export interface ComparedDirectory {
+  root: string;
+  state: SyncState;
+  codes: ComparedCode[];
+}
+
+/** Reads the directory and the server, and compares them. */
+export async function compareDirectory({ client, args }: CommandCall): Promise<ComparedDirectory> {
+  const root = String(args.directory ?? ".");
+  if (!isDirectory(root)) throw new StartError(`Expected a directory, got ${root}`);
+  const locals: LocalCode[] = readCodeDirectory(root);
+  const { workspace } = await client.call("GET /v2/workspace");
+  const servers: ServerCode[] = await readServerCode(client);
+  const state = new SyncState(root, workspace.id);
+  return { root, state, codes: compareCode(locals, servers, state) };
+}
+
+function isDirectory(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}

@@ -1,0 +1,98 @@
+import type { Client } from "../../api/client.ts";
+import { type CaseContent, type CodeContent, sortedTests } from "./code-item.ts";
+
+/** Number of items whose code is read at once. */
+const READS_AT_ONCE = 8;
+const PAGE_ROWS = 100;
+
+/** Code of a server: its newest revision, published or not. */
+export interface ServerCode {
+  id: string;
+  versionId: string;
+  isPublished: boolean;
+  /** Header ETag of the state that was read. */
+  tag: string | undefined;
+  content: CodeContent;
+  /** Ids and versions of its test cases, in the order of `content.tests`. */
+  tests: { id: string; versionId: string; content: CaseContent }[];
+}
+
+/** Reads the transformations and libraries of the workspace, with their test cases. */
+export async function readServerCode(client: Client): Promise<ServerCode[]> {
+  const found: ServerCode[] = [];
+  for (const kind of ["library", "transformation"] as const) {
+    const ids = await idsOf(client, kind);
+    for (let at = 0; at < ids.length; at += READS_AT_ONCE) {
+      const part = ids.slice(at, at + READS_AT_ONCE);
+      found.push(...(await Promise.all(part.map((id) => readServerItem(client, kind, id)))));
+    }
+  }
+  return found;
+}
+
+async function idsOf(client: Client, kind: CodeContent["kind"]): Promise<string[]> {
+  const ids: string[] = [];
+  for (let page = 1; ; page++) {
+    const query = { kind, page, count: PAGE_ROWS };
+    const { code, total } = await client.call("GET /v2/code", { query });
+    ids.push(...code.map(({ id }) => id));
+    if (ids.length >= total || code.length === 0) return ids;
+  }
+}
+
+/** Reads one transformation or library with the tag of its state. */
+export async function readServerItem(
+  client: Client,
+  kind: CodeContent["kind"],
+  id: string,
+): Promise<ServerCode> {
+  const asked = { params: { id }, query: { draft: true } };
+  if (kind === "library") {
+    const { answer, tag } = await client.callTagged("GET /libraries/{id}", asked);
+    return serverCodeOf(kind, answer, tag, []);
+  }
+  const [{ answer, tag }, { testCases }] = await Promise.all([
+    client.callTagged("GET /transformations/{id}", asked),
+    client.call("GET /v2/transformations/{id}/test-cases", { params: { id } }),
+  ]);
+  const tests = testCases.map(({ id, versionId, ...rest }) => {
+    const { name, description, input, expectedOutput } = rest;
+    const content: CaseContent = {
+      name,
+      ...(description !== undefined && { description }),
+      input,
+      ...(expectedOutput !== undefined && { expectedOutput }),
+    };
+    return { id, versionId, content };
+  });
+  return serverCodeOf(kind, answer, tag, tests);
+}
+
+/** Fields of the answers about transformations and libraries that a directory keeps. */
+interface Answered {
+  id: string;
+  versionId: string;
+  name: string;
+  description: string;
+  language: string;
+  code: string;
+  isPublished: boolean;
+}
+
+function serverCodeOf(
+  kind: CodeContent["kind"],
+  { id, versionId, name, description, language, code, isPublished }: Answered,
+  tag: string | undefined,
+  tests: ServerCode["tests"],
+): ServerCode {
+  const family = language === "javascript" ? "javascript" : "python";
+  const order = sortedTests(tests.map(({ content }) => content));
+  return {
+    id,
+    versionId,
+    isPublished,
+    tag,
+    content: { kind, name, description, language: family, code, tests: order },
+    tests: order.map((content) => tests.find((it) => it.content === content)!),
+  };
+}
