@@ -3,19 +3,25 @@ import { type Api, createApi } from "./api/api.ts";
 import type { ApiDeps } from "./api/deps.ts";
 import { controlPlaneHosts } from "./api/request/cross-site.ts";
 import { openSignOn } from "./api/sign-in/sign-on.ts";
-import { type Backend, retentionBounds, type StartContext } from "./backend/backend.ts";
+import { type Backend, itemsMaxOf, retentionBounds, type StartContext } from "./backend/backend.ts";
 import { openFigures } from "./backend/figures.ts";
 import { openAlerts } from "./backend/open-alerts.ts";
 import { openDataDirectory } from "./backend/open-data-directory.ts";
 import { openSandbox } from "./backend/open-sandbox.ts";
+import { openControlSocket } from "./backend/reloadable/control-socket.ts";
+import {
+  type GeolocationDatabase,
+  openGeolocationDatabase,
+} from "./backend/reloadable/open-geolocation.ts";
+import { openIngest } from "./backend/reloadable/open-ingest.ts";
 import { openStandalone } from "./backend/standalone.ts";
+import { limitedItems } from "./catalog/management/item-limits.ts";
 import { destinationKinds } from "./destinations/destination-kinds.ts";
 import { createEgress } from "./egress/egress.ts";
 import { eventOf } from "./event/event.ts";
 import { decodeRecord } from "./event/record.ts";
 import type { FigureRecorder } from "./figures/figure-recorder.ts";
 import { MinuteCounters } from "./figures/minute-counters.ts";
-import { RECEIVED } from "./figures/row.ts";
 import { filesDirectory, holdFile, unprintedToken } from "./first-start/data-directory.ts";
 import { showDemo } from "./first-start/demo.ts";
 import { firstWorkspace } from "./first-start/first-workspace.ts";
@@ -31,20 +37,17 @@ import {
 import { readDescriptorLimits } from "./http/descriptor-limits.ts";
 import { reachableUrl } from "./http/url.ts";
 import { createClientAddresses } from "./ingest/client-address.ts";
-import { type Ingest, startIngestProcesses } from "./ingest/supervisor/supervisor.ts";
+import type { Ingest } from "./ingest/supervisor/supervisor.ts";
 import { type DiskUsage, readDiskSpace } from "./observe/disk.ts";
 import type { Logger } from "./observe/log.ts";
 import { createMetrics } from "./observe/metrics.ts";
 import { recentResult } from "./observe/recent-result.ts";
 import { createEnrichedEvents } from "./pipeline/enriching/enrich.ts";
-import { createPlaces } from "./pipeline/enriching/places.ts";
 import type { Pipeline } from "./pipeline/pipeline.ts";
 import { createPublisher } from "./publishing/create-publisher.ts";
 import type { GuestSandbox } from "./sandbox/guest-sandbox.ts";
-import { type Geolocation, openGeolocation } from "./sandbox/host-calls/geolocation.ts";
-import { selfCommand } from "./self-command.ts";
-import type { Config } from "./settings/keys.ts";
 import { FIGURE_COUNTERS_MAX } from "./settings/limits.ts";
+import type { LiveSettings } from "./settings/live-settings.ts";
 import { openTransformer } from "./transformer/open-transformer.ts";
 import { version } from "./version.ts";
 
@@ -82,21 +85,22 @@ export interface AppOptions {
  * Starts the server by opening its parts (catalog, logs, listeners and others) in order. When one
  * part fails to open, closes the parts that are already open.
  */
-export async function openApp(config: Config, options: AppOptions): Promise<App> {
+export async function openApp(settings: LiveSettings, options: AppOptions): Promise<App> {
   const { logger, print } = options;
+  const { config } = settings;
   await using stack = new AsyncDisposableStack();
   const broken = Promise.withResolvers<string>();
   const requestStop = broken.resolve;
-  const opening: StartContext = { config, logger, metrics: createMetrics(), stack, requestStop };
+  const metrics = createMetrics();
+  const opening: StartContext = { config, settings, logger, metrics, stack, requestStop };
   if (config["sandbox.insecure"]) logger.warn(SANDBOX_INSECURE);
 
   const disk = await openDataDirectory(opening);
   if (existsSync(holdFile(config))) logger.warn(DELIVERIES_HELD);
   const backend = await openBackend(opening);
   const { catalog } = backend;
-  const database = config["geolocation.database"];
-  const geolocation = database === undefined ? undefined : openGeolocation(database);
-  const sandbox = openSandbox(opening, geolocation);
+  const geolocation = openGeolocationDatabase(opening);
+  const sandbox = openSandbox(opening, geolocation.record);
   const publishing = createPublisher({ catalog, sandbox });
   const received = new MinuteCounters(FIGURE_COUNTERS_MAX);
   const ingest = await openIngest(opening, backend, received);
@@ -108,6 +112,7 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
   const alerts = openAlerts(opening, backend, () => consoleUrl ?? "");
   const parts = { backend, sandbox, publishing, ingest, pipeline, figures, kinds, disk, alerts };
   const api = openApi(opening, { ...parts, starting: () => starting });
+  addOwnSettings(opening, backend, api);
 
   // Listens on both ports before it creates secrets. A start that fails later would lose secrets
   // that are shown only once.
@@ -139,6 +144,7 @@ export async function openApp(config: Config, options: AppOptions): Promise<App>
     });
   }
 
+  openControlSocket(opening);
   backend.join(controlPlaneUrl, () => {
     const { state, reason } = sandbox.status();
     return state === "ready" ? undefined : reason;
@@ -164,39 +170,31 @@ async function openBackend(opening: StartContext): Promise<Backend> {
   return await openCluster(opening);
 }
 
-async function openIngest(
-  opening: StartContext,
-  backend: Backend,
-  received: MinuteCounters,
-): Promise<Ingest> {
-  const { config, logger, metrics, stack } = opening;
-  const { logs, catalogDirectory } = backend;
-  const ingest = await startIngestProcesses({
-    command: [...selfCommand, "ingest"],
-    count: config["ingest.processes"],
-    host: config.host,
-    port: config.port,
-    trustedProxies: config["trusted.proxies"],
-    recordClientAddress: config["request.ip"],
-    publicUrl: config["public.url"],
-    pixelsPerSecondMax: config["ingest.rate"],
-    connectionsPerNetworkMax: config["ingest.connections"],
-    logLevel: config["log.level"],
-    logs,
-    catalogDirectory,
-    onReceived: (sourceId, count) => received.add(sourceId, Date.now(), RECEIVED, count),
-    logger,
-    metrics,
+/** Lets the log level of the server and the limits of workspaces change while it runs. */
+function addOwnSettings(
+  { settings, logger }: StartContext,
+  { catalog }: Pick<Backend, "catalog">,
+  api: Api,
+): void {
+  settings.add({
+    keys: [
+      "log.level",
+      "admin.rate",
+      ...limitedItems.map((items) => `workspace.${items}` as const),
+    ],
+    prepare: (next) => () => {
+      logger.level = next["log.level"];
+      catalog.setItemsMax(itemsMaxOf(next));
+      api.setRequestsPerSecondMax(next["admin.rate"]);
+    },
   });
-  stack.defer(() => ingest.stop());
-  return ingest;
 }
 
 interface PipelineSources {
   backend: Backend;
   sandbox: GuestSandbox;
   received: MinuteCounters;
-  geolocation: Geolocation | undefined;
+  geolocation: GeolocationDatabase;
 }
 
 function openPipeline(opening: StartContext, sources: PipelineSources) {
@@ -216,7 +214,7 @@ function openPipeline(opening: StartContext, sources: PipelineSources) {
     eventOf: createEnrichedEvents({
       eventOf,
       live: backend.catalog.live,
-      place: geolocation && createPlaces(geolocation),
+      place: geolocation.place,
     }),
     decode: decodeRecord,
     isOnHold: () => existsSync(holdFile(config)),

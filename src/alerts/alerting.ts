@@ -26,8 +26,8 @@ export interface AlertingParts {
   consoleUrl(): string;
   /** Whether other nodes of a cluster share the catalog. */
   isShared: boolean;
-  /** Whether the operator has set a mail server. */
-  hasMailServer: boolean;
+  /** Returns whether the operator has set a mail server. */
+  hasMailServer(): boolean;
   logger: Logger;
   metrics: Metrics;
   /** Milliseconds on a clock that is never set. Replaced in tests, as `now` is. */
@@ -37,7 +37,7 @@ export interface AlertingParts {
 
 /** Evaluates alert rules and sends notifications to receivers. */
 export interface Alerting {
-  hasMailServer: boolean;
+  hasMailServer(): boolean;
   /** Evaluates the rules again and again until `close` is called. Called once. */
   start(facts: (workspaceId: string) => Promise<AlertFacts>): void;
   /** Evaluates all rules once and sends due notifications, if this process holds the lease. */

@@ -39,6 +39,8 @@ export interface Api {
    * flight, and ends live tails (streams of new events).
    */
   stop(): Promise<void>;
+  /** Changes the average number of requests per second that a workspace may send; 0 is no limit. */
+  setRequestsPerSecondMax(perSecond: number): void;
   /** Returns the facts that the alert rules of a workspace judge, from all nodes of a cluster. */
   alertFacts(workspaceId: string): Promise<AlertFacts>;
 }
@@ -122,6 +124,7 @@ export function createApi(given: ApiDeps): Api {
 
   return {
     app,
+    setRequestsPerSecondMax: (perSecond) => deps.limiters.setRequestsPerSecondMax(perSecond),
     alertFacts: (workspaceId) => alertFacts(deps, workspaceId),
     async start({ host, port }) {
       // `maxHeaderSize` is writable, although its type says otherwise. Bun reads it when it

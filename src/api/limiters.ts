@@ -57,10 +57,7 @@ const FAILED_SIGN_INS_PER_SECOND_MAX = 5;
  * `requestsPerSecondMax` requests per second on average; 0 is no limit.
  */
 export function createLimiters(requestsPerSecondMax: number) {
-  const requests = new TokenBuckets({
-    perSecond: requestsPerSecondMax,
-    burst: requestsPerSecondMax * API_BURST_SECONDS,
-  });
+  const requests = new TokenBuckets(apiRate(requestsPerSecondMax));
   const longBodies = new FairSemaphore(LONG_BODIES_MAX, fewerThanFree);
   return {
     connectionTests: requestLimiter({
@@ -122,6 +119,7 @@ export function createLimiters(requestsPerSecondMax: number) {
     },
     /** Large bodies are parsed one after another, those of several workspaces in turn. */
     largeBodies: new FairSemaphore(1, atMost(1)),
+    setRequestsPerSecondMax: (perSecond: number) => requests.setRate(apiRate(perSecond)),
     /**
      * Counts a request of a workspace against its rate. Throws `TooManyRequests` when the rate is
      * exceeded.
@@ -142,6 +140,8 @@ export function createLimiters(requestsPerSecondMax: number) {
     },
   };
 }
+
+const apiRate = (perSecond: number) => ({ perSecond, burst: perSecond * API_BURST_SECONDS });
 
 function requestLimiter(options: {
   perOwner: number;

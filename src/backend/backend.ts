@@ -9,6 +9,7 @@ import type { Metrics } from "../observe/metrics.ts";
 import type { Pipeline, PipelineParts } from "../pipeline/pipeline.ts";
 import type { RetentionBounds } from "../pipeline/retention/retention.ts";
 import type { Config } from "../settings/keys.ts";
+import type { LiveSettings } from "../settings/live-settings.ts";
 import type { Store } from "../store/store.ts";
 
 /**
@@ -16,7 +17,10 @@ import type { Store } from "../store/store.ts";
  * them.
  */
 export interface StartContext {
+  /** The settings at the start. */
   config: Config;
+  /** Parts that take new settings while the server runs add themselves here. */
+  settings: LiveSettings;
   logger: Logger;
   metrics: Metrics;
   /**

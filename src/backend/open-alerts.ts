@@ -13,11 +13,20 @@ const EVERYWHERE = ["0.0.0.0/0", "::/0"];
  * when the settings of the mail server contradict each other.
  */
 export function openAlerts(
-  { config, logger, metrics, stack }: StartContext,
+  { config, settings, logger, metrics, stack }: StartContext,
   { catalog, others }: Pick<Backend, "catalog" | "others">,
   consoleUrl: () => string,
 ): Alerting {
-  const mailServer = mailServerOf(config);
+  let mailServer = mailServerOf(config);
+  settings.add({
+    keys: ["smtp.server", "smtp.tls", "smtp.ca", "smtp.user", "smtp.password", "smtp.from"],
+    prepare(next) {
+      const server = mailServerOf(next);
+      return () => {
+        mailServer = server;
+      };
+    },
+  });
   const open = (allow: readonly string[]) => {
     const nameServers = config["egress.resolver"];
     const egress = createEgress({ allow, nameServers, descriptorsMax: readDescriptorLimits().max });
@@ -29,11 +38,11 @@ export function openAlerts(
     send: createSender({
       egress: open(config["egress.allow"]),
       mailEgress: open(EVERYWHERE),
-      ...(mailServer && { mailServer }),
+      mailServer: () => mailServer,
     }),
     consoleUrl,
     isShared: others !== undefined,
-    hasMailServer: mailServer !== undefined,
+    hasMailServer: () => mailServer !== undefined,
     logger,
     metrics,
   });

@@ -3,6 +3,7 @@ import type { AuditLog } from "./audit/audit.ts";
 import type { CodeStore } from "./code/code-store.ts";
 import type { TestCases } from "./code/test-cases.ts";
 import type { Live } from "./live-view.ts";
+import type { ItemsMax } from "./management/item-limits.ts";
 import type {
   Connections,
   Credentials,
@@ -43,6 +44,8 @@ export interface Catalog {
    * Rejects with `unavailable` when the node cannot find out which changes those are.
    */
   current(): Promise<void>;
+  /** Changes how many items of each kind a workspace may own. */
+  setItemsMax(max: ItemsMax): void;
   /**
    * Calls `condition`, then `run`. Each change that `run` makes calls `condition` again inside its
    * transaction, where reads see the state that the change will replace. When `condition` throws,

@@ -93,6 +93,7 @@ export async function openCatalog(options: {
     current: () => store.catchUp(),
     conditionally: (condition, run) => store.conditionally(condition, run),
     trouble: () => store.trouble(),
+    setItemsMax: (max) => limits.setMax(max),
     async close() {
       await flush();
       await store.close();

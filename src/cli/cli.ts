@@ -9,6 +9,7 @@ import { check } from "./check.ts";
 import { cluster } from "./cluster.ts";
 import { compact } from "./compact.ts";
 import { config } from "./config.ts";
+import { reload } from "./reload.ts";
 import { serve } from "./serve.ts";
 import { fitUsage } from "./terminal/usage.ts";
 import { token } from "./token.ts";
@@ -17,6 +18,7 @@ import { workspace } from "./workspace.ts";
 const serverCommands = {
   serve,
   config,
+  reload,
   workspace,
   token,
   check,

@@ -2,7 +2,8 @@ import { defineCommand } from "citty";
 import { StartError } from "../errors.ts";
 import { createLogger, type Logger } from "../observe/log.ts";
 import { SHUTDOWN_MS_MAX } from "../settings/limits.ts";
-import { configFlags, loadConfig } from "../settings/reader.ts";
+import { LiveSettings } from "../settings/live-settings.ts";
+import { configFlags, readSettings } from "../settings/reader.ts";
 import { nonDefaultSettings } from "../settings/report.ts";
 import { version } from "../version.ts";
 
@@ -16,7 +17,8 @@ export const serve = defineCommand({
     },
   },
   async run({ args }) {
-    const config = loadConfig(args);
+    const settings = new LiveSettings(() => readSettings(args));
+    const { config } = settings;
     const logger = createLogger(config["log.level"]);
     expectLinux();
     logger.info({ version, bun: Bun.version, settings: nonDefaultSettings(config) }, "starting");
@@ -24,7 +26,7 @@ export const serve = defineCommand({
     const stop = stopSignal();
     // Imported when the command runs: the store unpacks a library, which --help has to do without.
     const { openApp } = await import("../app.ts");
-    const app = await openApp(config, { demo: args.demo === true, logger, print });
+    const app = await openApp(settings, { demo: args.demo === true, logger, print });
     print(`data plane listening on ${app.dataPlaneUrl}`);
     print(`control plane listening on ${app.controlPlaneUrl}`);
     const { dataPlaneUrl, controlPlaneUrl, transformerUrl } = app;
@@ -56,10 +58,11 @@ function expectLinux() {
 
 /**
  * Ignores SIGHUP and other signals that a closed terminal or a log rotation sends. By default they
- * would end the server.
+ * would end the server. Once the server is open, SIGHUP makes it reload its settings.
  */
 function ignoreTerminalSignals(logger: Logger) {
-  for (const signal of ["SIGHUP", "SIGUSR1", "SIGUSR2"] as const) {
+  process.on("SIGHUP", () => {});
+  for (const signal of ["SIGUSR1", "SIGUSR2"] as const) {
     process.on(signal, () => logger.info({ signal }, "signal ignored"));
   }
 }

@@ -30,15 +30,20 @@ interface Rate {
  * up to `burst`. With a rate of 0, there is no limit.
  */
 export class TokenBuckets {
-  readonly #perSecond: number;
-  readonly #burst: number;
+  #perSecond = 0;
+  #burst = 0;
   readonly #now: () => number;
   readonly #buckets = new Map<string, Bucket>();
 
-  constructor({ perSecond, burst = perSecond * RATE_BURST_SECONDS, now }: Rate) {
+  constructor({ now, ...rate }: Rate) {
+    this.#now = now ?? (() => performance.now());
+    this.setRate(rate);
+  }
+
+  /** Changes the rate. The keys keep their tokens, up to the new burst. */
+  setRate({ perSecond, burst = perSecond * RATE_BURST_SECONDS }: Omit<Rate, "now">): void {
     this.#perSecond = perSecond;
     this.#burst = Math.max(1, burst);
-    this.#now = now ?? (() => performance.now());
   }
 
   /**

@@ -63,6 +63,9 @@ export function topicIds(config: Config): TopicIds {
   };
 }
 
+/** Unix socket at which a running server takes commands of its operator. */
+export const controlSocket = (config: Config) => inData(config, "control.sock");
+
 /** File that contains the version of the data format. */
 export const formatFile = (config: Config) => inData(config, "format");
 /**

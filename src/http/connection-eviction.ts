@@ -53,6 +53,7 @@ const CONNECTIONS_BEYOND_MAX = 16;
  */
 export class OpenConnections<T extends EvictableConnection> {
   readonly #options: OpenConnectionsOptions;
+  #perNetworkMax: number;
   readonly #strangers = new EvictionOrder<T>();
   readonly #proxies = new EvictionOrder<T>();
   readonly #networks = new Map<string, EvictionOrder<T>>();
@@ -60,6 +61,12 @@ export class OpenConnections<T extends EvictableConnection> {
 
   constructor(options: OpenConnectionsOptions) {
     this.#options = options;
+    this.#perNetworkMax = options.perNetworkMax;
+  }
+
+  /** Changes the bound of one network. A network above it keeps its connections. */
+  setPerNetworkMax(max: number): void {
+    this.#perNetworkMax = max;
   }
 
   get size(): number {
@@ -132,7 +139,7 @@ export class OpenConnections<T extends EvictableConnection> {
   }
 
   #isFull({ size }: EvictionOrder<T>): boolean {
-    return this.#options.perNetworkMax > 0 && size >= this.#options.perNetworkMax;
+    return this.#perNetworkMax > 0 && size >= this.#perNetworkMax;
   }
 
   #nextOfAll(): T | undefined {

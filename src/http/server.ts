@@ -59,6 +59,8 @@ export interface HttpServer {
   readonly port: number;
   /** Returns the number of open connections. */
   connections(): number;
+  /** Changes the number of open connections of one client network; 0 means no limit. */
+  setConnectionsPerNetworkMax(max: number): void;
   /** Stops accepting connections. Resolves when all requests were responded to. */
   stop(): Promise<void>;
 }
@@ -109,6 +111,7 @@ export function serveHttp(options: HttpServerOptions): HttpServer {
   return {
     port: socket.port,
     connections: () => open.size,
+    setConnectionsPerNetworkMax: (max) => open.setPerNetworkMax(max),
     async stop() {
       state.isStopping = true;
       acceptor.close();

@@ -5,3 +5,20 @@ export const INGEST_CLOSE_MS_MAX = 5_000;
  * is alive.
  */
 export const INGEST_PULSE_MS = 1_000;
+/**
+ * Milliseconds in which an ingest process must report its metrics. If it takes longer, its metrics
+ * are left out.
+ */
+export const INGEST_METRICS_MS_MAX = 1_000;
+/** How many times the start of an ingest process is extended while the process makes progress. */
+export const INGEST_START_EXTENSIONS_MAX = 5;
+/**
+ * Number of pulses (regular messages that show a process is alive) that may be missing in a row
+ * while the process still counts as ready.
+ */
+export const INGEST_PULSES_LATE_MAX = 3;
+/**
+ * Number of missing pulses (regular messages that show a process is alive) in a row after which a
+ * process is killed even if it uses the CPU, or waits for the CPU or a disk.
+ */
+export const INGEST_PULSES_SLOW_MAX = 120;

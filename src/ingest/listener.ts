@@ -60,9 +60,16 @@ export interface IngestListenerOptions
 export interface IngestListener {
   /** Starts to accept connections from `socket`. The listener closes the socket when it stops. */
   start(socket: ListeningSocket): void;
+  /** Changes limits of the listener. */
+  configure(limits: Required<ListenerLimits>): void;
   /** Stops accepting connections. Resolves when all requests were responded to. */
   stop(): Promise<void>;
 }
+
+type ListenerLimits = Pick<
+  IngestListenerOptions,
+  "pixelsPerSecondMax" | "connectionsPerNetworkMax"
+>;
 
 /**
  * Creates the HTTP listener that receives pixels (events sent as GET requests) and events of SDKs.
@@ -77,6 +84,7 @@ export function createIngestListener(options: IngestListenerOptions): IngestList
   const countSdkEvents = createSdkEventCounter(metrics);
   const rate = new TokenBuckets({ perSecond: options.pixelsPerSecondMax ?? 0 });
   let server: HttpServer | undefined;
+  let { connectionsPerNetworkMax } = options;
   if (metrics !== undefined) registerConnectionGauge(metrics, () => server?.connections() ?? 0);
 
   function refuse(status: number, message: string, headers?: Record<string, string>): HttpResponse {
@@ -183,7 +191,7 @@ export function createIngestListener(options: IngestListenerOptions): IngestList
 
   return {
     start(socket) {
-      const { connectionsMax, connectionsPerNetworkMax } = options;
+      const { connectionsMax } = options;
       server = serveHttp({
         socket,
         handle,
@@ -195,6 +203,11 @@ export function createIngestListener(options: IngestListenerOptions): IngestList
         onEvicted: createEvictionCounter(metrics, logger),
         onFault: (err) => logger.error({ err }, "connection met a broken invariant and is closed"),
       });
+    },
+    configure(limits) {
+      rate.setRate({ perSecond: limits.pixelsPerSecondMax });
+      connectionsPerNetworkMax = limits.connectionsPerNetworkMax;
+      server?.setConnectionsPerNetworkMax(connectionsPerNetworkMax);
     },
     async stop() {
       await server?.stop();

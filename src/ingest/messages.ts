@@ -11,7 +11,7 @@ export type ProcessMetrics = MetricObjectWithValues<MetricValue<string>>[];
  * The settings of an ingest process. The server sends them, because the process reads neither the
  * configuration file nor environment variables.
  */
-export interface IngestSettings {
+export interface IngestSettings extends ChangeableIngestSettings {
   index: number;
   log: IngestLogSettings;
   catalogDirectory: string;
@@ -24,6 +24,10 @@ export interface IngestSettings {
   recordClientAddress: boolean;
   /** URL under which browsers reach the data plane; absent when it is not set. */
   publicUrl?: string | undefined;
+}
+
+/** The settings of an ingest process that may change while it runs. */
+export interface ChangeableIngestSettings {
   /**
    * Largest number of pixels per second and write key that this process accepts; 0 means no limit.
    * It is the configured rate divided by the number of processes.
@@ -103,6 +107,8 @@ export interface OtherFileLog {
 export type ServerMessage =
   | ({ type: "serve" } & IngestSettings)
   | { type: "metrics"; id: number }
+  /** These settings have changed. */
+  | ({ type: "configure" } & ChangeableIngestSettings)
   /** All logs are open, so the process may accept pixels now. */
   | { type: "listen" }
   /** The process must stop accepting, respond to its requests, flush its log, and exit. */

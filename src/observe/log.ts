@@ -4,13 +4,14 @@ export type { Logger };
 
 /**
  * Creates the logger. It writes JSON lines to standard error, synchronously and in the order of the
- * calls.
+ * calls. `fields` are in each line. No code makes child loggers, whose level would stay when that of
+ * the logger changes.
  */
-export function createLogger(level: string): Logger {
+export function createLogger(level: string, fields?: object): Logger {
   return pino(
     {
       level,
-      base: { service: "pixelmill" },
+      base: { service: "pixelmill", ...fields },
       timestamp: () => `,"time":"${new Date().toISOString()}"`,
       serializers: { err: errorFields },
       formatters: { level: (label) => ({ level: label }) },

@@ -4,6 +4,7 @@ import { Type } from "@sinclair/typebox";
 export const mailSettings = {
   "smtp.server": Type.Optional(
     Type.String({
+      reloadable: true,
       pattern: "^([A-Za-z0-9._-]{1,253}|\\[[0-9a-fA-F:.]{2,45}\\]):[1-9][0-9]{0,4}$",
       title: "HOST:PORT",
       description: "mail server that sends alerts by e-mail",
@@ -12,6 +13,7 @@ export const mailSettings = {
   "smtp.tls": Type.Union(
     (["starttls", "implicit", "none"] as const).map((it) => Type.Literal(it)),
     {
+      reloadable: true,
       default: "starttls",
       description:
         "how the connection to the mail server is encrypted: starttls, implicit (from its beginning) or none",
@@ -19,12 +21,14 @@ export const mailSettings = {
   ),
   "smtp.ca": Type.Optional(
     Type.String({
+      reloadable: true,
       minLength: 1,
       description: "PEM file of the authorities that the mail server's certificate is signed by",
     }),
   ),
   "smtp.user": Type.Optional(
     Type.String({
+      reloadable: true,
       minLength: 1,
       maxLength: 320,
       description: "name to sign in to the mail server",
@@ -32,6 +36,7 @@ export const mailSettings = {
   ),
   "smtp.password": Type.Optional(
     Type.String({
+      reloadable: true,
       minLength: 1,
       maxLength: 1_024,
       writeOnly: true,
@@ -40,6 +45,7 @@ export const mailSettings = {
   ),
   "smtp.from": Type.Optional(
     Type.String({
+      reloadable: true,
       pattern: "^[^ @<>]+@[^ @<>]+$",
       title: "an e-mail address",
       maxLength: 320,

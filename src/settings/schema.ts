@@ -8,7 +8,7 @@ import { transformerSettings } from "./transformer-settings.ts";
  * All settings. Each has one name in three notations: a key in `pixelmill.toml` (`admin.port`), an
  * environment variable (`PIXELMILL_ADMIN_PORT`) and a flag (`--admin-port`). Flags override
  * environment variables, and these override the file. docs/reference/settings.md is generated from
- * this schema.
+ * this schema. A running server takes new values of those that are `reloadable` without a restart.
  */
 export const configSchema = Type.Object({
   data: Type.String({ default: "./data", minLength: 1, description: "directory of all state" }),
@@ -76,6 +76,7 @@ export const configSchema = Type.Object({
     description: "processes that take pixels",
   }),
   "ingest.connections": Type.Integer({
+    reloadable: true,
     default: 1_024,
     minimum: 0,
     maximum: 1_000_000,
@@ -83,12 +84,14 @@ export const configSchema = Type.Object({
       "connections of one client address to a process, trusted proxies excepted; 0 is no limit",
   }),
   "ingest.rate": Type.Integer({
+    reloadable: true,
     default: 0,
     minimum: 0,
     maximum: 10_000_000,
     description: "events per second and write key beyond which 429 is answered; 0 is no limit",
   }),
   "admin.rate": Type.Integer({
+    reloadable: true,
     default: 200,
     minimum: 0,
     maximum: 1_000_000,
@@ -172,6 +175,7 @@ export const configSchema = Type.Object({
   "sandbox.fetch.allow": cidrs("private ranges that user code's `fetch` may reach all the same"),
   "geolocation.database": Type.Optional(
     Type.String({
+      reloadable: true,
       minLength: 1,
       description: "MaxMind-format file behind user code's `geolocation(ip)`",
     }),
@@ -242,6 +246,7 @@ export const configSchema = Type.Object({
   "log.level": Type.Union(
     ["trace", "debug", "info", "warn", "error", "fatal", "silent"].map((it) => Type.Literal(it)),
     {
+      reloadable: true,
       default: "info",
       description: "least level of log lines: trace, debug, info, warn, error, fatal or silent",
     },
@@ -259,6 +264,7 @@ function port(fallback: number, description: string) {
 
 function itemsMax(items: string, fallback: number) {
   return Type.Integer({
+    reloadable: true,
     default: fallback,
     minimum: 0,
     maximum: 100_000_000,

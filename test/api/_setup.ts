@@ -109,11 +109,11 @@ export async function startApi(
       egress: createEgress({ allow: ["127.0.0.0/8"] }),
       // The mail server's certificate is for a name that no name server knows.
       mailEgress: createEgress({ allow: ["127.0.0.0/8"], resolve: loopback }),
-      ...(mailServer && { mailServer }),
+      mailServer: () => mailServer,
     }),
     consoleUrl: () => "http://console.example",
     isShared: order !== undefined,
-    hasMailServer: mailServer !== undefined,
+    hasMailServer: () => mailServer !== undefined,
     logger,
     metrics,
     ...alertClock,

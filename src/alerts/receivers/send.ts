@@ -9,8 +9,8 @@ export interface SenderParts {
   egress: Egress;
   /** Way to the mail server, whose address the operator sets. */
   mailEgress: Egress;
-  /** Absent when the operator has set no mail server. */
-  mailServer?: MailServer;
+  /** Returns the mail server that the operator has set; undefined when there is none. */
+  mailServer(): MailServer | undefined;
 }
 
 export type SendNotification = (
@@ -26,7 +26,8 @@ export const NO_MAIL_SERVER =
 export function createSender({ egress, mailEgress, mailServer }: SenderParts): SendNotification {
   return async (receiver, message, signal) => {
     if (receiver.type !== "email") return await sendByHttp(egress, receiver, message, signal);
-    if (mailServer === undefined) return { kind: "retry", reason: NO_MAIL_SERVER };
-    return await sendByEmail(mailEgress, mailServer, receiver, message, signal);
+    const server = mailServer();
+    if (server === undefined) return { kind: "retry", reason: NO_MAIL_SERVER };
+    return await sendByEmail(mailEgress, server, receiver, message, signal);
   };
 }

@@ -34,7 +34,7 @@ const ADDED_WITHOUT_COUNT_MAX = 100;
  * Therefore each node may let a workspace exceed its limit by `ADDED_WITHOUT_COUNT_MAX` items.
  */
 export class ItemLimits {
-  readonly #max: ItemsMax;
+  #max: ItemsMax;
   readonly #counts: Record<LimitedItem, (workspaceId: string) => number>;
   /**
    * Number of items that a workspace may still add before the next count, by workspace and kind.
@@ -54,6 +54,12 @@ export class ItemLimits {
       libraries: (workspaceId) => code.count(workspaceId, "library"),
       revisions: code.revisions.count,
     };
+  }
+
+  /** Changes the limits. Workspaces are counted again before they add their next items. */
+  setMax(max: ItemsMax): void {
+    this.#max = max;
+    this.#room.clear();
   }
 
   /**

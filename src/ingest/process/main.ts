@@ -11,6 +11,7 @@ import { createIngestListener } from "../listener.ts";
 import { openFileLog } from "../log/file-log.ts";
 import type { IngestLog, IngestLogContext } from "../log/ingest-log.ts";
 import {
+  type ChangeableIngestSettings,
   INGEST_SOCKET_FD,
   type IngestMessage,
   type IngestSettings,
@@ -47,7 +48,7 @@ export async function runIngestProcess(openPartitions: OpenPartitions): Promise<
 
   const metrics = createMetrics(`ingest-${settings.index}`);
   server.serveMetrics(metrics);
-  const logger = createLogger(settings.logLevel).child({ ingest: settings.index });
+  const logger = createLogger(settings.logLevel, { ingest: settings.index });
   try {
     const opened = open(settings, server, { openPartitions, logger, metrics });
     const close = await Promise.race([opened, server.end]);
@@ -76,7 +77,11 @@ interface OpenContext extends Omit<IngestLogContext, "onHealth"> {
  */
 async function open(
   settings: IngestSettings,
-  { send, listen }: Pick<ReturnType<typeof connect>, "send" | "listen">,
+  {
+    send,
+    listen,
+    onConfigure,
+  }: Pick<ReturnType<typeof connect>, "send" | "listen" | "onConfigure">,
   { openPartitions, logger, metrics }: OpenContext,
 ): Promise<() => Promise<void>> {
   const { catalogDirectory, trustedProxies, recordClientAddress } = settings;
@@ -112,6 +117,10 @@ async function open(
     connectionsPerNetworkMax: settings.connectionsPerNetworkMax,
     logger,
     metrics,
+  });
+  onConfigure((changed) => {
+    logger.level = changed.logLevel;
+    listener.configure(changed);
   });
   const durable = log.durable?.();
   send({ type: "opened", ...(durable !== undefined && { durable }) });
@@ -159,6 +168,8 @@ function connect() {
   const listen = Promise.withResolvers<void>();
   const end = Promise.withResolvers<"close" | "gone">();
   let metrics: Metrics | undefined;
+  let configure: ((settings: ChangeableIngestSettings) => void) | undefined;
+  let lastChange: ChangeableIngestSettings | undefined;
   const send = (message: IngestMessage) => {
     if (process.connected) process.send?.(message);
   };
@@ -166,7 +177,10 @@ function connect() {
     if (message.type === "serve") serve.resolve(message);
     else if (message.type === "listen") listen.resolve();
     else if (message.type === "close") end.resolve("close");
-    else if (metrics !== undefined) {
+    else if (message.type === "configure") {
+      lastChange = message;
+      configure?.(message);
+    } else if (metrics !== undefined) {
       send({ type: "metrics", id: message.id, metrics: await metrics.getMetricsAsJSON() });
     }
   });
@@ -177,6 +191,11 @@ function connect() {
     listen: listen.promise,
     end: end.promise,
     send,
+    /** Sets the function that changes settings. A change that came before is passed at once. */
+    onConfigure(change: (settings: ChangeableIngestSettings) => void) {
+      configure = change;
+      if (lastChange !== undefined) change(lastChange);
+    },
     serveMetrics(registry: Metrics) {
       metrics = registry;
     },

@@ -3,8 +3,16 @@ import { messageOf, StartError } from "../../errors.ts";
 import type { LogHealth } from "../../log/event-log.ts";
 import type { Logger } from "../../observe/log.ts";
 import { ingestEnvironment } from "../../settings/reader.ts";
-import { INGEST_CLOSE_MS_MAX, INGEST_PULSE_MS } from "../limits.ts";
+import {
+  INGEST_CLOSE_MS_MAX,
+  INGEST_METRICS_MS_MAX,
+  INGEST_PULSE_MS,
+  INGEST_PULSES_LATE_MAX,
+  INGEST_PULSES_SLOW_MAX,
+  INGEST_START_EXTENSIONS_MAX,
+} from "../limits.ts";
 import type {
+  ChangeableIngestSettings,
   IngestLogs,
   IngestMessage,
   IngestSettings,
@@ -23,32 +31,10 @@ import { hasProgressed, readMainThread, type ThreadState } from "./thread-state.
  */
 export const INGEST_START_MS_MAX = 20_000;
 /**
- * Number of pulses (regular messages that show a process is alive) that may be missing in a row
- * while the process still counts as ready.
- */
-const INGEST_PULSES_LATE_MAX = 3;
-/**
  * Number of missing pulses (regular messages that show a process is alive) in a row after which a
  * process that uses no CPU counts as hung and is killed.
  */
 export const INGEST_PULSES_MISSED_MAX = 15;
-/**
- * Number of missing pulses (regular messages that show a process is alive) in a row after which a
- * process is killed even if it uses the CPU, or waits for the CPU or a disk.
- */
-const INGEST_PULSES_SLOW_MAX = 120;
-/**
- * Milliseconds in which a process must report its metrics. If it takes longer, its metrics are left
- * out.
- */
-const INGEST_METRICS_MS_MAX = 1_000;
-
-/**
- * How many times the start of a process is extended by `INGEST_START_MS_MAX` while the process
- * makes progress.
- */
-const INGEST_START_EXTENSIONS_MAX = 5;
-
 /** Health of a log that was not written yet. */
 const NOT_WRITTEN: LogHealth = { failing: 0, writable: 0, faults: [] };
 
@@ -69,7 +55,7 @@ export interface IngestProcessOptions {
 /** Starts an ingest process, supervises it from the server, and restarts it when it dies. */
 export class IngestProcess {
   readonly #parts: IngestProcessOptions;
-  readonly #logger: Logger;
+  #settings: IngestProcessOptions["settings"];
   readonly #opened = Promise.withResolvers<void>();
   readonly #firstListening = Promise.withResolvers<void>();
   readonly #metricsRequests = new Map<number, (metrics: ProcessMetrics) => void>();
@@ -98,7 +84,7 @@ export class IngestProcess {
 
   constructor(parts: IngestProcessOptions) {
     this.#parts = parts;
-    this.#logger = parts.logger.child({ ingest: parts.settings.index });
+    this.#settings = parts.settings;
     // A caller waits for only one of the two promises and gets a failed start from it. The
     // rejection of the other one is ignored.
     this.#opened.promise.catch(() => {});
@@ -119,6 +105,12 @@ export class IngestProcess {
     this.#mayListen = true;
     this.#send({ type: "listen" });
     return this.#firstListening.promise;
+  }
+
+  /** Changes settings of the process, and of those that replace it after its death. */
+  configure(settings: ChangeableIngestSettings): void {
+    this.#settings = { ...this.#settings, ...settings };
+    this.#send({ type: "configure", ...settings });
   }
 
   state(): ProcessState {
@@ -160,7 +152,7 @@ export class IngestProcess {
   }
 
   #trouble(): string | undefined {
-    const { index } = this.#parts.settings;
+    const { index } = this.#settings;
     if (!this.#listening) return `Ingest process ${index} is not running and is started again`;
     if (this.#missed <= INGEST_PULSES_LATE_MAX) return undefined;
     const seconds = Math.round((this.#missed * INGEST_PULSE_MS) / 1_000);
@@ -179,8 +171,8 @@ export class IngestProcess {
     this.#awaitStart(child);
     this.#watch = setInterval(() => this.#check(child), INGEST_PULSE_MS);
     child.exited.then(() => this.#died(child, performance.now() - startedAt));
-    const { settings, logs } = this.#parts;
-    this.#send({ type: "serve", ...settings, log: logs.settings(settings.index) });
+    const log = this.#parts.logs.settings(this.#settings.index);
+    this.#send({ type: "serve", ...this.#settings, log });
   }
 
   /**
@@ -227,7 +219,10 @@ export class IngestProcess {
     if (this.#missed <= INGEST_PULSES_MISSED_MAX) return;
     if (this.#missed <= INGEST_PULSES_SLOW_MAX && hasProgressed(this.#stateAtFirstMiss, now))
       return;
-    this.#logger.error({ pid: child.pid }, "ingest process hangs and is killed");
+    this.#parts.logger.error(
+      { ingest: this.#settings.index, pid: child.pid },
+      "ingest process hangs and is killed",
+    );
     child.kill("SIGKILL");
   }
 
@@ -284,8 +279,9 @@ export class IngestProcess {
     if (!this.#started) return;
     const delayMs = this.#restartDelay.after(livedMs);
     const { exitCode, signalCode, pid } = child ?? {};
-    const context = { pid, exitCode, signalCode, failure, listened, delayMs };
-    this.#logger.error(context, "ingest process died and restarts");
+    const ingest = this.#settings.index;
+    const context = { ingest, pid, exitCode, signalCode, failure, listened, delayMs };
+    this.#parts.logger.error(context, "ingest process died and restarts");
     this.#parts.onDeath();
     this.#restart = setTimeout(() => this.#spawn(), delayMs);
   }

@@ -5,7 +5,12 @@ import { type ListeningSocket, openListeningSocket } from "../../http/listening-
 import { httpUrl } from "../../http/url.ts";
 import type { Logger } from "../../observe/log.ts";
 import type { Metrics } from "../../observe/metrics.ts";
-import type { IngestLogs, IngestSettings, ProcessMetrics } from "../messages.ts";
+import type {
+  ChangeableIngestSettings,
+  IngestLogs,
+  IngestSettings,
+  ProcessMetrics,
+} from "../messages.ts";
 import { type IngestHealth, judgeIngest } from "./ingest-health.ts";
 import { IngestProcess } from "./ingest-process.ts";
 import { RecentOutcomes } from "./recent-outcomes.ts";
@@ -35,6 +40,8 @@ export interface Ingest {
   pids(): number[];
   /** Returns the metrics of each ingest process, with the process's name as a label. */
   metrics(): Promise<ProcessMetrics[]>;
+  /** Changes settings of all ingest processes. The rate is that of all of them together. */
+  configure(settings: ChangeableIngestSettings): void;
   /**
    * Ends the ingest processes. Before a process exits, it stores the pixels it has received and
    * responds to their requests.
@@ -59,6 +66,9 @@ export async function startIngestProcesses(options: IngestOptions): Promise<Inge
     closeSync(socket.fd);
     await Promise.all(processes.map((process) => process.close()));
   });
+  // Connections spread over the processes, and each process counts only its own pixels. So each
+  // process gets an equal part of the rate.
+  const share = (rate: number) => rate / count;
   const start = (index: number) => {
     const process = new IngestProcess({
       command,
@@ -69,9 +79,7 @@ export async function startIngestProcesses(options: IngestOptions): Promise<Inge
         ...settings,
         index,
         port: socket.port,
-        // Connections spread over the processes, and each process counts only its own pixels. So
-        // each process gets an equal part of the rate.
-        pixelsPerSecondMax: settings.pixelsPerSecondMax / count,
+        pixelsPerSecondMax: share(settings.pixelsPerSecondMax),
       },
       onDeath: () => deaths?.inc(),
       onOutcomes(recent, received) {
@@ -97,6 +105,10 @@ export async function startIngestProcesses(options: IngestOptions): Promise<Inge
         ),
       pids: () => processes.map((process) => process.pid()).filter((pid) => pid !== undefined),
       metrics: () => Promise.all(processes.map((process) => process.metrics())),
+      configure(changed) {
+        const pixelsPerSecondMax = share(changed.pixelsPerSecondMax);
+        for (const process of processes) process.configure({ ...changed, pixelsPerSecondMax });
+      },
       stop,
     };
   } catch (error) {

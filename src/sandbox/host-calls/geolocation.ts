@@ -8,7 +8,7 @@ export type Geolocation = (ip: string) => object | null;
 /**
  * Opens a MaxMind-format file (GeoLite2, GeoIP2, DB-IP) and returns the function that answers
  * `geolocation(ip)` of user code: with the file's record of an address, or null when it has none.
- * The file is read once, so a new file takes effect after a restart. Throws `StartError` when it
+ * The file is read once. Throws `StartError` when it
  * cannot be read.
  */
 export function openGeolocation(path: string): Geolocation {

@@ -1,4 +1,11 @@
-import { environmentName, flagName, isSecret, keys, schemas } from "../../../src/settings/keys.ts";
+import {
+  environmentName,
+  flagName,
+  isReloadable,
+  isSecret,
+  keys,
+  schemas,
+} from "../../../src/settings/keys.ts";
 import { fileVariable } from "../../../src/settings/secret-files.ts";
 import { table } from "./table.ts";
 
@@ -15,6 +22,7 @@ export function settingsPage(): string {
       `\`${key}\``,
       names.map((name) => `\`${name}\``).join(", "),
       fallback && `\`${fallback}\``,
+      isReloadable(key) ? "reload" : "restart",
       String(schema.description),
     ];
   });
@@ -22,7 +30,8 @@ export function settingsPage(): string {
 
 Flags win over the environment, the environment over the file \`pixelmill.toml\` (or \`--config FILE\`). An unknown key or a
 bad value stops the start. \`--request-ip=false\` turns off what is on; \`--sandbox-insecure\` alone means \`=true\`. A
-variable that ends with \`_FILE\` is the path of a file with the secret; [operating](../operating.md#settings) has more.
+variable that ends with \`_FILE\` is the path of a file with the secret. A new value is in force after \`pixelmill reload\` or
+SIGHUP, or takes a restart. [Operating](../operating.md#settings) has more.
 
-${table(["key", "environment, flag", "default", "meaning"], rows)}`;
+${table(["key", "environment, flag", "default", "new value", "meaning"], rows)}`;
 }

@@ -224,7 +224,7 @@ function validReceiver(input: AlertReceiverInput, { alerts }: RouteDeps): AlertR
   if (input.authorization !== undefined && /[^\t\x20-\x7e]/.test(input.authorization)) {
     faults.push({ path: "/authorization", message: "Expected printable ASCII characters only" });
   }
-  if (type === "email" && !alerts.hasMailServer) {
+  if (type === "email" && !alerts.hasMailServer()) {
     faults.push({ path: "/type", message: NO_MAIL_SERVER });
   }
   expectNone(faults);

@@ -1,0 +1,82 @@
+import { rmSync } from "node:fs";
+import { Counter } from "prom-client";
+import { messageOf, StartError } from "../../errors.ts";
+import { controlSocket } from "../../first-start/data-directory.ts";
+import type { Logger } from "../../observe/log.ts";
+import type { LiveSettings } from "../../settings/live-settings.ts";
+import type { StartContext } from "../backend.ts";
+
+/** The answer to a request at the control socket that failed. */
+export interface ControlFault {
+  message: string;
+}
+
+/**
+ * Listens on a Unix socket in the data directory, for the commands `reload` and `config --running`.
+ * Only the owner of the data directory can reach it. Takes new settings at SIGHUP too.
+ */
+export function openControlSocket({
+  config,
+  settings,
+  logger,
+  metrics,
+  stack,
+}: StartContext): void {
+  settings.expectComplete();
+  const reload = createReload({ settings, logger, metrics });
+  const reloadAtSignal = () => void reload("SIGHUP");
+  process.on("SIGHUP", reloadAtSignal);
+  stack.defer(() => void process.off("SIGHUP", reloadAtSignal));
+  const unix = controlSocket(config);
+  try {
+    // The data directory is locked, so that this is the socket of a server that was killed.
+    rmSync(unix, { force: true });
+    const server = Bun.serve({ unix, fetch: (request) => answer(request, { settings, reload }) });
+    stack.defer(() => server.stop(true));
+  } catch (error) {
+    const reason = messageOf(error);
+    logger.warn({ path: unix, reason }, "no control socket: settings are reloaded at SIGHUP alone");
+  }
+}
+
+interface ReloadParts {
+  settings: LiveSettings;
+  logger: Logger;
+  metrics: StartContext["metrics"];
+}
+
+/** Returns the function that reloads the settings, and reports the result to log and metrics. */
+function createReload({ settings, logger, metrics }: ReloadParts): (by: string) => Response {
+  const reloads = new Counter({
+    name: "pixelmill_settings_reloads_total",
+    help: "Reloads of the settings by result: ok, or failed, after which nothing has changed",
+    labelNames: ["result"],
+    registers: [metrics],
+  });
+  for (const result of ["ok", "failed"]) reloads.inc({ result }, 0);
+  return (by) => {
+    try {
+      const result = settings.reload();
+      reloads.inc({ result: "ok" });
+      logger.info({ by, ...result }, "settings reloaded");
+      return Response.json(result);
+    } catch (error) {
+      reloads.inc({ result: "failed" });
+      const message = messageOf(error);
+      const context = error instanceof StartError ? { reason: message } : { err: error };
+      logger.error({ by, ...context }, "settings not reloaded, nothing has changed");
+      return Response.json({ message } satisfies ControlFault, { status: 422 });
+    }
+  };
+}
+
+function answer(
+  { method, url }: Request,
+  { settings, reload }: { settings: LiveSettings; reload(by: string): Response },
+): Response {
+  const { pathname } = new URL(url);
+  if (method === "POST" && pathname === "/reload") return reload("command");
+  if (method === "GET" && pathname === "/settings") return Response.json(settings.report());
+  const message = "Expected POST /reload or GET /settings";
+  return Response.json({ message } satisfies ControlFault, { status: 404 });
+}

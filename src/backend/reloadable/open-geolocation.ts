@@ -1,0 +1,43 @@
+import { createPlaces } from "../../pipeline/enriching/places.ts";
+import { openGeolocation } from "../../sandbox/host-calls/geolocation.ts";
+import type { Config } from "../../settings/keys.ts";
+import type { StartContext } from "../backend.ts";
+
+/** The geolocation database of the settings, which a reload may replace. */
+export interface GeolocationDatabase {
+  /** Returns the record of an IP address for user code. Throws when there is no database. */
+  record(ip: string): object | null;
+  /** Returns the place of an IP address as JSON text; undefined for an unknown one. */
+  place(ip: string): string | undefined;
+}
+
+/**
+ * Opens the file of the setting `geolocation.database`, if it is set, and opens it again at each
+ * reload. Throws `StartError` when it cannot be read.
+ */
+export function openGeolocationDatabase({ config, settings }: StartContext): GeolocationDatabase {
+  let open = openDatabase(config);
+  settings.add({
+    keys: ["geolocation.database"],
+    prepare(next) {
+      const database = openDatabase(next);
+      return () => {
+        open = database;
+      };
+    },
+  });
+  return {
+    record(ip) {
+      if (open === undefined) throw new Error("Not configured");
+      return open.record(ip);
+    },
+    place: (ip) => open?.place(ip),
+  };
+}
+
+function openDatabase(config: Config): GeolocationDatabase | undefined {
+  const path = config["geolocation.database"];
+  if (path === undefined) return undefined;
+  const record = openGeolocation(path);
+  return { record, place: createPlaces(record) };
+}

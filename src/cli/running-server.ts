@@ -1,0 +1,27 @@
+import { resolve } from "node:path";
+import type { ControlFault } from "../backend/reloadable/control-socket.ts";
+import { codeOf, messageOf, StartError } from "../errors.ts";
+import { controlSocket } from "../first-start/data-directory.ts";
+import type { Config } from "../settings/keys.ts";
+
+/** Time in milliseconds for the answer of the server. */
+const ANSWER_MS_MAX = 30_000;
+
+/**
+ * Asks the server that runs on the data directory of these settings. Throws `StartError` when none
+ * runs there, or with the server's reason when it refuses.
+ */
+export async function askServer<T>(config: Config, method: string, path: string): Promise<T> {
+  const unix = controlSocket(config);
+  let response: Response;
+  try {
+    const signal = AbortSignal.timeout(ANSWER_MS_MAX);
+    response = await fetch(`http://localhost${path}`, { unix, method, signal });
+  } catch (error) {
+    const isAway = ["ENOENT", "ECONNREFUSED", "FailedToOpenSocket"].includes(codeOf(error));
+    const reason = isAway ? "none answers there" : messageOf(error);
+    throw new StartError(`Expected a running server of ${resolve(config.data)}: ${reason}`);
+  }
+  if (response.ok) return (await response.json()) as T;
+  throw new StartError(((await response.json()) as ControlFault).message);
+}

@@ -1,0 +1,75 @@
+import { assert } from "../assert.ts";
+import { type Config, isReloadable, type Key, keys } from "./keys.ts";
+import type { ReadSettings, SettingOrigin } from "./reader.ts";
+import { type ReportedSetting, reportSettings } from "./report.ts";
+
+/** A part of the server that takes new values of some settings while it runs. */
+export interface ReloadablePart {
+  /** The settings whose new values the part takes. */
+  keys: readonly Key[];
+  /**
+   * Checks new settings and reads the files that they name. Returns the function that puts them in
+   * force, which must not throw. Throws `StartError` when they cannot be used; then nothing changes.
+   */
+  prepare(config: Config): () => void;
+}
+
+export interface ReloadResult {
+  /** Settings with a new value that is in force now. */
+  changed: Key[];
+  /** Settings with a new value that takes a restart. */
+  needRestart: Key[];
+}
+
+/**
+ * The settings in force in a running server. A reload reads them again from all their sources: the
+ * parts of the server take the new values, or nothing changes.
+ */
+export class LiveSettings {
+  readonly #read: () => ReadSettings;
+  readonly #parts: ReloadablePart[] = [];
+  #inForce: ReadSettings;
+
+  constructor(read: () => ReadSettings) {
+    this.#read = read;
+    this.#inForce = read();
+  }
+
+  get config(): Config {
+    return this.#inForce.config;
+  }
+
+  report(): ReportedSetting[] {
+    return reportSettings(this.#inForce);
+  }
+
+  add(part: ReloadablePart): void {
+    this.#parts.push(part);
+  }
+
+  /** Asserts that each setting that is said to change without a restart is taken by a part. */
+  expectComplete(): void {
+    const taken = new Set(this.#parts.flatMap((part) => part.keys));
+    const isTaken = (key: Key) => taken.has(key) === isReloadable(key);
+    assert(keys.every(isTaken), "Parts take exactly the settings that are reloadable");
+  }
+
+  /** Throws `StartError` when the new settings cannot be used. Then nothing changes. */
+  reload(): ReloadResult {
+    const { config, origins } = this.#read();
+    const different = keys.filter((key) => !Bun.deepEquals(config[key], this.config[key]));
+    const next: Record<string, unknown> = { ...config };
+    const nextOrigins: Record<string, SettingOrigin> = { ...origins };
+    const needRestart = different.filter((key) => !isReloadable(key));
+    for (const key of needRestart) {
+      next[key] = this.config[key];
+      nextOrigins[key] = this.#inForce.origins[key];
+    }
+    const settings = Object.freeze(next) as Config;
+    // A part prepares even if its settings are the same, since the files they name may differ.
+    const commits = this.#parts.map((part) => part.prepare(settings));
+    for (const commit of commits) commit();
+    this.#inForce = { config: settings, origins: nextOrigins as ReadSettings["origins"] };
+    return { changed: different.filter(isReloadable), needRestart };
+  }
+}
