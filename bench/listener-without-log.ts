@@ -12,7 +12,7 @@ const source = {
 const forgotten = Promise.resolve();
 const listener = createIngestListener({
   source: (writeKey) => (writeKey === source.writeKey ? source : undefined),
-  log: { append: () => forgotten },
+  log: { append: () => forgotten, appendAll: () => forgotten },
   trustedProxies: [],
   recordClientAddress: true,
   logger: createLogger("warn"),

@@ -173,7 +173,10 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
     this.#state = "handling";
     this.method = "";
     this.#isLast = true;
-    this.respond(this.#server.refusal(status));
+    const hasHead = this.#reader.readHeadAgain();
+    if (hasHead) this.path = pathIn(this.#reader.input.bytes);
+    this.respond(this.#server.refusal(status, hasHead ? this : undefined));
+    this.path = "";
     return true;
   }
 

@@ -1,6 +1,12 @@
 import type { HttpResponse } from "./response.ts";
 
 /**
+ * The head of a request whose body is not received. Its properties are valid only until the
+ * function that gets it returns.
+ */
+export type RefusedRequest = Pick<HttpExchange, "path" | "header">;
+
+/**
  * A request, and the function that responds to it. The request's properties are valid only until
  * the handler returns.
  */

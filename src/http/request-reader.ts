@@ -39,7 +39,7 @@ export class RequestReader {
     this.#onBody = onBody;
   }
 
-  /** Whether a request's head is complete and its body is not. */
+  /** Whether a request's head is complete, and its body is incomplete or was refused. */
   get isInBody(): boolean {
     return this.#body !== undefined;
   }
@@ -91,15 +91,25 @@ export class RequestReader {
   }
 
   /**
+   * Parses the head of the request again whose body is incomplete or was refused, so that `head`
+   * describes it. Returns false when there is none.
+   */
+  readHeadAgain(): boolean {
+    if (this.#body === undefined) return false;
+    const { bytes, at } = this.input;
+    return readHead(bytes, at, at + this.#body.headBytes) === 0;
+  }
+
+  /**
    * Keeps a request with a body in the input until all of the body was received. Its bytes count as
    * buffered.
    */
   #readBody(body: Body): number {
     const { bytes, at, end } = this.input;
     const length = body.find(bytes, at, end);
-    if (length === 0 && body.status === 0) return INCOMPLETE;
-    this.#body = undefined;
     if (body.status !== 0) return body.status;
+    if (length === 0) return INCOMPLETE;
+    this.#body = undefined;
     // The shared object `head` may meanwhile describe a request of another connection.
     readHead(bytes, at, at + body.headBytes);
     return this.#take(at + body.headBytes, at + length);

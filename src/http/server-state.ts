@@ -1,5 +1,5 @@
 import type { BufferedBytes } from "./buffered-bytes.ts";
-import type { HttpExchange } from "./exchange.ts";
+import type { HttpExchange, RefusedRequest } from "./exchange.ts";
 import type { HttpResponse } from "./response.ts";
 
 /** State that all connections of one HTTP server share. */
@@ -14,9 +14,9 @@ export interface ServerState<Connection> {
   onFirstRequest(connection: Connection): void;
   /**
    * Returns the response to a request that is refused before it is handled. `status` is 400, 413,
-   * 431, 503 or 505.
+   * 431, 503 or 505. `request` is undefined when the request's head is incomplete or invalid.
    */
-  refusal(status: number): HttpResponse;
+  refusal(status: number, request: RefusedRequest | undefined): HttpResponse;
   /** Current time in seconds since the server started. */
   seconds: number;
   /** Current time in the format of the `Date` header. */

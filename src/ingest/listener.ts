@@ -1,5 +1,5 @@
 import { TokenBuckets } from "../concurrency/rate-limiter.ts";
-import type { HttpExchange } from "../http/exchange.ts";
+import type { HttpExchange, RefusedRequest } from "../http/exchange.ts";
 import type { ListeningSocket } from "../http/listening-socket.ts";
 import type { HttpResponse } from "../http/response.ts";
 import { type HttpServer, type HttpServerOptions, serveHttp } from "../http/server.ts";
@@ -32,14 +32,15 @@ import {
   robotsResponse,
   wrongMethodResponse,
 } from "./responses.ts";
-import type { TakenEvents } from "./sdk/endpoint.ts";
+import type { SdkEndpointOptions, TakenEvents } from "./sdk/endpoint.ts";
 import { sdkEndpoints } from "./sdk/paths.ts";
 import { sdkErrorResponse, successResponse } from "./sdk/responses.ts";
 import { createSdkRoutes } from "./sdk/routes.ts";
 
 export interface IngestListenerOptions
   extends Pick<HttpServerOptions, "connectionsMax" | "connectionsPerNetworkMax">,
-    Pick<PixelEndpointOptions, "source" | "log" | "recordClientAddress"> {
+    Pick<PixelEndpointOptions, "source" | "recordClientAddress"> {
+  log: PixelEndpointOptions["log"] & SdkEndpointOptions["log"];
   /**
    * Number of events per second that one source may send. Further ones are refused with status 429.
    * 0 means no limit.
@@ -165,8 +166,16 @@ export function createIngestListener(options: IngestListenerOptions): IngestList
       if (response !== undefined) exchange.respond(response);
     } catch (err) {
       logger.error({ err }, "pixel request failed");
+      const refuse = refuseAs(exchange);
       exchange.respond(refuse(500, "Internal error"));
     }
+  }
+
+  /** Returns how a request is refused by its path. One whose head is unknown is not counted. */
+  function refuseAs(request: RefusedRequest | undefined): Refuse {
+    if (request === undefined) return errorResponse;
+    if (sdkHandlerAt(request.path) === undefined) return refuse;
+    return refuseSdk.bind(undefined, request.header("origin"));
   }
 
   /** Handles a request. Returns the response; undefined when the endpoint responds later. */
@@ -195,7 +204,7 @@ export function createIngestListener(options: IngestListenerOptions): IngestList
       server = serveHttp({
         socket,
         handle,
-        refusal,
+        refusal: (status, request) => refusal(status, refuseAs(request)),
         bodyBytesMax: (path) => (sdkEndpoints.has(path) ? SDK_BODY_BYTES_MAX : HTTP_BODY_BYTES_MAX),
         networkOf: clients.networkOf,
         ...(connectionsMax !== undefined && { connectionsMax }),
@@ -230,30 +239,34 @@ const isRead = ({ method }: HttpExchange) => method === "GET" || method === "HEA
 const NOT_FOUND =
   "There is nothing at this path: expected /pixel/v1/page, /pixel/v1/track, /v1/batch or another path of SDKs; the API and the console have a port of their own";
 
+/** Returns an error response whose body is one sentence. */
+type Refuse = (status: number, message: string, headers?: Record<string, string>) => HttpResponse;
+
 /** Headers of a response that asks the client to try again. */
 const RETRY_SOON = { "Retry-After": "1" };
 
 const wrongMethod = ({ method }: HttpExchange, response = wrongMethodResponse) =>
   method === "OPTIONS" ? preflightResponse : response;
 
-function refusal(status: number): HttpResponse {
+/** Returns the response that `refuse` creates for a request that is refused before it is handled. */
+function refusal(status: number, refuse: Refuse): HttpResponse {
   switch (status) {
     case 431:
-      return errorResponse(
+      return refuse(
         431,
         `Expected a head of at most ${HTTP_HEAD_BYTES_MAX} bytes and ${HTTP_HEADERS_MAX} headers`,
       );
     case 413:
-      return errorResponse(
+      return refuse(
         413,
         `Expected a body of at most ${HTTP_BODY_BYTES_MAX} bytes, or of ${SDK_BODY_BYTES_MAX} for events of SDKs`,
       );
     case 503:
-      return errorResponse(503, "Too many requests have come in part", RETRY_SOON);
+      return refuse(503, "Too many requests have come in part", RETRY_SOON);
     case 505:
-      return errorResponse(505, "Expected a request line that ends with HTTP/1.1");
+      return refuse(505, "Expected a request line that ends with HTTP/1.1");
     default:
-      return errorResponse(
+      return refuse(
         400,
         "Expected an HTTP/1.1 request with exactly one valid Host header and lines that end with CRLF",
       );

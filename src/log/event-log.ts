@@ -21,6 +21,11 @@ export interface LogWriter<T> {
    * same promise.
    */
   append(record: T): Promise<void>;
+  /**
+   * Appends the records of one request, in one block when they fit one. When the log takes no
+   * records now, none of them is stored.
+   */
+  appendAll(records: readonly T[]): Promise<void>;
   /** Sequence number after the last durable record that this writer appended. */
   durable(): number;
   /**

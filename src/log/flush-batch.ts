@@ -114,15 +114,53 @@ export class Batcher<T> {
     return this.#waiting;
   }
 
+  /** Sequence number of the first waiting record, or of the next one when none waits. */
+  get first(): number {
+    return this.#waiting.blocks.length > 0 ? this.#waiting.first : this.next;
+  }
+
   /**
-   * Adds a record to the waiting batch. Returns the batch's promise, which settles when the batch
-   * was written.
+   * Adds records to the waiting batch, in one block when they fit one. Returns the batch's promise,
+   * which settles when the batch was written.
    */
-  add(record: T): Promise<void> {
+  add(records: readonly T[]): Promise<void> {
+    let isInNewBlock = records.length > 1 && !this.#fitsLastBlock(records);
+    for (const record of records) {
+      this.#put(record, isInNewBlock);
+      isInNewBlock = false;
+    }
+    return this.#waiting.promise;
+  }
+
+  take(): FlushBatch {
+    const batch = this.#waiting;
+    this.#waiting = new FlushBatch();
+    return batch;
+  }
+
+  /** Keeps the buffers of a written batch for reuse by later blocks. */
+  recycle(batch: FlushBatch): void {
+    for (const block of batch.blocks) {
+      if (this.#spare.length < SPARE_BUFFERS) this.#spare.push(block.buffer);
+    }
+    batch.blocks.length = 0;
+  }
+
+  /** Whether the last block has room for all of the records. */
+  #fitsLastBlock(records: readonly T[]): boolean {
+    const last = this.#waiting.blocks.at(-1);
+    let bytes = last?.end ?? HEADER_BYTES;
+    for (const record of records) bytes += RECORD_HEADER_BYTES + this.codec.bytesMax(record);
+    const count = (last?.count ?? 0) + records.length;
+    return bytes <= LOG_BLOCK_BYTES_MAX && count <= BLOCK_RECORDS_MAX;
+  }
+
+  #put(record: T, isInNewBlock: boolean): void {
     const bytesMax = RECORD_HEADER_BYTES + this.codec.bytesMax(record);
     const batch = this.#waiting;
     const last = batch.blocks.at(-1);
     const fits =
+      !isInNewBlock &&
       last !== undefined &&
       last.end + bytesMax <= LOG_BLOCK_BYTES_MAX &&
       last.count < BLOCK_RECORDS_MAX;
@@ -138,21 +176,6 @@ export class Batcher<T> {
     block.count++;
     if (!fits) batch.blocks.push(block);
     this.next++;
-    return batch.promise;
-  }
-
-  take(): FlushBatch {
-    const batch = this.#waiting;
-    this.#waiting = new FlushBatch();
-    return batch;
-  }
-
-  /** Keeps the buffers of a written batch for reuse by later blocks. */
-  recycle(batch: FlushBatch): void {
-    for (const block of batch.blocks) {
-      if (this.#spare.length < SPARE_BUFFERS) this.#spare.push(block.buffer);
-    }
-    batch.blocks.length = 0;
   }
 
   #open(bytesMax: number): OpenBlock {

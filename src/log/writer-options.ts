@@ -3,6 +3,13 @@ import type { Metrics } from "../observe/metrics.ts";
 import type { RecordCodec } from "./event-log.ts";
 import type { Gap } from "./loss-report.ts";
 
+/** Longest wait of a flush for more records, in ms from the start of the previous flush. */
+export const LOG_GATHER_MS = 1;
+/** Milliseconds until the next attempt to replace an old segment, if this is not possible now. */
+export const LOG_ROTATE_RETRY_MS = 1_000;
+/** Milliseconds between two attempts to write to a disk that failed. */
+export const LOG_PROBE_MS = 250;
+
 /** Size in bytes after which a new segment file begins. Only whole segments can be deleted. */
 export const LOG_SEGMENT_BYTES_MAX = 64 << 20;
 

@@ -18,14 +18,13 @@ import {
   writeBlocks,
 } from "./segment/segment-file.ts";
 import { type Segment, segmentOf } from "./segment/segments.ts";
-import { LOG_SEGMENT_BYTES_MAX, type LogWriterOptions } from "./writer-options.ts";
-
-/** Longest wait of a flush for more records, in ms from the start of the previous flush. */
-const LOG_GATHER_MS = 1;
-/** Milliseconds until the next attempt to replace an old segment, if this is not possible now. */
-const LOG_ROTATE_RETRY_MS = 1_000;
-/** Milliseconds between two attempts to write to a disk that failed. */
-const LOG_PROBE_MS = 250;
+import {
+  LOG_GATHER_MS,
+  LOG_PROBE_MS,
+  LOG_ROTATE_RETRY_MS,
+  LOG_SEGMENT_BYTES_MAX,
+  type LogWriterOptions,
+} from "./writer-options.ts";
 
 /**
  * Opens a log for writing: locks its directory, truncates an incomplete last block, starts a
@@ -103,13 +102,17 @@ class SegmentLogWriter<T> implements LogWriter<T> {
   }
 
   append(record: T): Promise<void> {
+    return this.appendAll([record]);
+  }
+
+  appendAll(records: readonly T[]): Promise<void> {
     const refusal = this.#refusal();
     if (refusal !== undefined) {
-      this.#metrics?.rejected.inc();
+      this.#metrics?.rejected.inc(records.length);
       return Promise.reject(new LogUnavailable(refusal));
     }
     try {
-      const appended = this.#batcher.add(record);
+      const appended = this.#batcher.add(records);
       this.#running ??= this.#run();
       return appended;
     } catch (error) {
@@ -194,8 +197,7 @@ class SegmentLogWriter<T> implements LogWriter<T> {
 
   async #write(batch: FlushBatch): Promise<void> {
     const segment = this.#segment!;
-    const isFull = segment.end + batch.bytes > this.#segmentBytesMax;
-    if (segment.end > 0 && (isFull || this.#isOld)) {
+    if (segment.end > 0 && (this.#isOld || segment.end + batch.bytes > this.#segmentBytesMax)) {
       this.#segment = await createSegment(this.#options.directory, batch.first);
       await closeSegment(segment);
     }
@@ -251,8 +253,7 @@ class SegmentLogWriter<T> implements LogWriter<T> {
 
   /** Starts a new segment after a failed write, once the disk can write a test block. */
   async #reopen(): Promise<SegmentFile> {
-    const { waiting, next } = this.#batcher;
-    const first = waiting.blocks.length > 0 ? waiting.first : next;
+    const { first } = this.#batcher;
     const segment = await createSegment(this.#options.directory, first);
     // Removed only now: the name of the newest segment tells a later start the next number.
     if (this.#emptySegment !== undefined && this.#emptySegment.first !== first)

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { InvariantError } from "../../src/assert.ts";
 import { openPartitionWriter } from "../../src/cluster/events/partition-writer.ts";
+import { appendTogether } from "../../src/cluster/events/partitioned-log.ts";
 import type { IdempotentProducer } from "../../src/kafka/idempotent-producer.ts";
 import { LogUnavailable } from "../../src/log/event-log.ts";
 import { listeningLogger, textCodec, until } from "../log/support.ts";
@@ -66,4 +67,67 @@ test("a writer that was not used lately learns by a test block whether its parti
   isAway = false;
   await until(() => failing.acknowledged() === true);
   await failing.close();
+});
+
+test("a request of which one partition takes nothing is stored in no partition", async () => {
+  const stored: string[] = [];
+  const isAway = new Set([1]);
+  const producer = {
+    async send(partition: number, take: () => Buffer) {
+      const block = take();
+      if (isAway.has(partition)) throw new Error("The brokers are away");
+      stored.push(...(block.toString("latin1").match(/event \d/g) ?? []));
+      return 0n;
+    },
+  };
+  const writers = [0, 1].map((partition) =>
+    openPartitionWriter({
+      partition,
+      producer: producer as unknown as IdempotentProducer,
+      codec: textCodec,
+      end: 0n,
+      logger: listeningLogger().logger,
+    }),
+  );
+  const append = () => appendTogether(writers, ["event 0", "event 1", "event 2"], [0, 1, 2]);
+  // Nobody knows yet that the partition fails.
+  const first = append();
+  await expect("stored" in first ? first.stored : undefined).rejects.toThrow(LogUnavailable);
+  expect(stored).toEqual(["event 0", "event 2"]);
+  expect(append()).toEqual({ refusal: "The brokers take nothing" });
+  expect(append()).toEqual({ refusal: "The brokers take nothing" });
+  isAway.clear();
+  await until(() => writers[1]!.healthy());
+  stored.length = 0;
+  const last = append();
+  if ("stored" in last) await last.stored;
+  expect(stored.toSorted()).toEqual(["event 0", "event 1", "event 2"]);
+  await Promise.all(writers.map((writer) => writer.close()));
+});
+
+test("a request to a partition with too many waiting records is stored as a whole or not at all", async () => {
+  const sent = Promise.withResolvers<void>();
+  const blocks: Buffer[] = [];
+  const producer = {
+    async send(_: number, take: () => Buffer) {
+      blocks.push(Buffer.from(take()));
+      await sent.promise;
+      return BigInt(blocks.length);
+    },
+  };
+  const writer = openPartitionWriter({
+    partition: 0,
+    producer: producer as unknown as IdempotentProducer,
+    codec: textCodec,
+    end: 0n,
+    logger: listeningLogger().logger,
+    pendingBytesMax: 100,
+  });
+  const request = Array.from({ length: 10 }, (_, i) => `a record of some bytes ${i}`);
+  const first = writer.appendAll(request);
+  await expect(writer.appendAll(request)).rejects.toThrow("Too many records wait");
+  sent.resolve();
+  await first;
+  await writer.close();
+  expect(blocks.join("").match(/a record of some bytes/g)).toHaveLength(10);
 });

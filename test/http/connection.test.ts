@@ -35,7 +35,10 @@ function setUp({
   const asked: HttpConnection[] = [];
   const shared: ServerState<HttpConnection> = {
     handle: handle ?? ((exchange) => exchange.respond(ok)),
-    refusal: (status) => new HttpResponse(status, {}, `refused with ${status}`),
+    refusal(status, request) {
+      const head = request === undefined ? "" : ` ${request.path} ${request.header("origin")}`;
+      return new HttpResponse(status, {}, `refused with ${status}${head}`);
+    },
     onFirstRequest: (connection) => asked.push(connection),
     bodyBytesMax: (path) => (path === "/large" ? LARGE_BODY_BYTES : HTTP_BODY_BYTES_MAX),
     networkOf: () => network,
@@ -375,7 +378,8 @@ describe("the body of a request", () => {
   /** Opens connections that send the first part of a large body, until the bound is passed. */
   function fill(network: string | undefined, bytesMax: number) {
     const { shared, open } = setUp(network === undefined ? {} : { network });
-    const part = post("/large", `Content-Length: ${LARGE_BODY_BYTES}`, "x".repeat(1 << 20));
+    const framing = `Origin: page\r\nContent-Length: ${LARGE_BODY_BYTES}`;
+    const part = post("/large", framing, "x".repeat(1 << 20));
     const seen = Array.from({ length: Math.ceil(bytesMax / part.length) + 8 }, () => {
       const { connection, seen } = open();
       connection.receive(Buffer.from(part));
@@ -399,6 +403,28 @@ describe("the body of a request", () => {
     connection.receive(Buffer.from(text.slice(0, 1 << 20)));
     connection.receive(Buffer.from(text.slice(1 << 20)));
     expect(statuses(seen.text)).toEqual([200]);
+  });
+
+  test("that is refused leaves the path and the origin of its request to the response", () => {
+    const told = (...pieces: string[]) => {
+      const { open } = setUp();
+      const [first, other] = [open(), open()];
+      for (const piece of pieces) {
+        // The head of another connection's request is parsed in between.
+        other.connection.receive(Buffer.from(get("/other", "Origin: other\r\n")));
+        first.connection.receive(Buffer.from(piece));
+      }
+      return first.seen.text.slice(first.seen.text.indexOf("refused with"));
+    };
+    const chunked = post("/large", "Origin: page\r\nTransfer-Encoding: chunked");
+    const size = (LARGE_BODY_BYTES + 1).toString(16);
+    expect(told(chunked, `${size}\r\n`)).toBe("refused with 413 /large page");
+    expect(told(chunked, "none\r\n")).toBe("refused with 400 /large page");
+    const long = `Origin: page\r\nContent-Length: ${LARGE_BODY_BYTES + 1}`;
+    expect(told(get("/"), post("/large", long))).toBe("refused with 413 /large page");
+    expect(told("GET / HTTP/1.1\r\nOrigin: page\r\n\r\n")).toBe("refused with 400");
+    const { refused } = fill(undefined, HTTP_WAITING_BYTES_MAX);
+    expect(refused[0]!.text).toEndWith("refused with 503 /large page");
   });
 
   test("of all networks leaves memory for small requests that come in parts", () => {

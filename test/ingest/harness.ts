@@ -28,6 +28,7 @@ export function openListener(parts: Partial<IngestListenerOptions> = {}) {
   const records: PixelRecord[] = [];
   const log: LogWriter<PixelRecord> = {
     append: async (record) => void records.push(record),
+    appendAll: async (all) => void records.push(...all),
     durable: () => records.length,
     healthy: () => true,
     failure: () => undefined,

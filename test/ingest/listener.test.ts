@@ -130,9 +130,8 @@ describe("a request is refused", () => {
 
   test("with 503 and Retry-After while the log takes nothing", async () => {
     for (const error of [new LogUnavailable("disk full"), new Error("bug")]) {
-      const broken = openListener({
-        log: { append: () => Promise.reject(error) },
-      });
+      const reject = () => Promise.reject(error);
+      const broken = openListener({ log: { append: reject, appendAll: reject } });
       const answer = await send(broken.port, get(PAGE));
       expect(answer.status).toBe(503);
       expect(answer.head).toContain("Retry-After: 1");
@@ -237,6 +236,7 @@ test("stop waits for the responses under way", async () => {
         appended.resolve();
         return waiting.promise;
       },
+      appendAll: () => waiting.promise,
     },
   });
   const answer = fetch(`${slow.url}${PAGE}`);

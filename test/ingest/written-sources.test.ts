@@ -8,20 +8,23 @@ const turn = () => new Promise((resolve) => setImmediate(resolve));
 test("a source is reported until all its records are on disk, and not after that", async () => {
   const flushes = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let next = flushes[0]!;
-  const log = { append: () => next.promise } as unknown as LogWriter<PixelRecord>;
+  const log = {
+    append: () => next.promise,
+    appendAll: () => next.promise,
+  } as unknown as LogWriter<PixelRecord>;
   const written = new WrittenSources();
+  const wrapped = written.wrap(log);
   const append = (sourceId: string) => {
-    written
-      .wrap(log)
-      .append({ sourceId } as PixelRecord)
-      .catch(() => {});
+    wrapped.append({ sourceId } as PixelRecord).catch(() => {});
+  };
+  const appendAll = (...sources: string[]) => {
+    wrapped.appendAll(sources.map((sourceId) => ({ sourceId }) as PixelRecord)).catch(() => {});
   };
   const told = () => [...written.take()].toSorted();
 
   expect(told()).toEqual([]);
   append("a");
-  append("b");
-  append("a");
+  appendAll("b", "a");
   // Nothing of it needs to be durable yet.
   expect(told()).toEqual(["a", "b"]);
   next = flushes[1]!;

@@ -12,6 +12,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import {
+  BLOCK_RECORDS_MAX,
   blockAt,
   HEADER_BYTES,
   LOG_BLOCK_BYTES_MAX,
@@ -66,17 +67,36 @@ test("a block is filled to its last byte", () => {
   };
   const batcher = new Batcher(codec, 0);
   const half = (LOG_BLOCK_BYTES_MAX - HEADER_BYTES) / 2 - RECORD_HEADER_BYTES;
-  batcher.add(half);
-  batcher.add(half);
+  batcher.add([half]);
+  batcher.add([half]);
   expect(batcher.waiting.blocks.map(({ end }) => end)).toEqual([LOG_BLOCK_BYTES_MAX]);
-  batcher.add(0);
+  batcher.add([0]);
   expect(batcher.waiting.blocks.map(({ first, count }) => [first, count])).toEqual([
     [0, 2],
     [2, 1],
   ]);
-  batcher.add(2 * half + RECORD_HEADER_BYTES);
-  expect(() => batcher.add(2 * half + RECORD_HEADER_BYTES + 1)).toThrow(RangeError);
+  batcher.add([2 * half + RECORD_HEADER_BYTES]);
+  expect(() => batcher.add([2 * half + RECORD_HEADER_BYTES + 1])).toThrow(RangeError);
   expect(batcher.waiting.count).toBe(4);
+});
+
+test("the records of a request lie in one block when they fit one", () => {
+  const codec = {
+    bytesMax: (size: number) => size,
+    encode: (size: number, _: Buffer, at: number) => at + size,
+  };
+  const batcher = new Batcher(codec, 0);
+  const counts = () => batcher.waiting.blocks.map(({ count }) => count);
+  const third = Math.floor(LOG_BLOCK_BYTES_MAX / 3);
+  batcher.add([third]);
+  batcher.add([third]);
+  batcher.add([third, 100]);
+  expect(counts()).toEqual([2, 2]);
+  batcher.add(Array<number>(BLOCK_RECORDS_MAX - 2).fill(0));
+  expect(counts()).toEqual([2, BLOCK_RECORDS_MAX]);
+  batcher.add([0, third, third, third, 0]);
+  expect(counts()).toEqual([2, BLOCK_RECORDS_MAX, 3, 2]);
+  expect(batcher.next).toBe(2 + BLOCK_RECORDS_MAX + 5);
 });
 
 test("only small batches to a quick disk may block the event loop", () => {

@@ -130,6 +130,19 @@ test("refuses records beyond the bound of waiting bytes until the disk has caugh
   await writer.close();
 });
 
+test("a request is stored as a whole or not at all when many bytes wait for the disk", async () => {
+  const writer = await openTextWriter(temporaryDirectory());
+  const text = "x".repeat(100_000);
+  const count = Math.floor(LOG_PENDING_BYTES_MAX / text.length) - 5;
+  const waiting = Array.from({ length: count }, () => writer.append(text));
+  const request = Array<string>(10).fill(text);
+  const stored = writer.appendAll(request);
+  await expect(writer.appendAll(["a", "b"])).rejects.toBeInstanceOf(LogUnavailable);
+  await Promise.all([...waiting, stored]);
+  expect(writer.durable()).toBe(count + request.length);
+  await writer.close();
+});
+
 test("a record that is too large, or fails to encode, fails alone", async () => {
   const codec: RecordCodec<string> = {
     bytesMax: textCodec.bytesMax,

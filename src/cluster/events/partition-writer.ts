@@ -47,6 +47,8 @@ export interface PartitionWriter<T> extends LogWriter<T> {
    * block.
    */
   acknowledged(): boolean | undefined;
+  /** Returns why `append` takes no records now; undefined while it takes them. */
+  refusal(): string | undefined;
   /**
    * Sends an empty test block if no block was acknowledged in the last `ACKNOWLEDGED_MS_MAX` and
    * none is in flight. The block shows whether the partition can be written.
@@ -110,14 +112,18 @@ class PartitionLogWriter<T> implements PartitionWriter<T> {
   }
 
   append(record: T): Promise<void> {
-    const refusal = this.#refusal();
+    return this.appendAll([record]);
+  }
+
+  appendAll(records: readonly T[]): Promise<void> {
+    const refusal = this.refusal();
     if (refusal !== undefined) {
-      this.#options.metrics?.rejected.inc();
+      this.#options.metrics?.rejected.inc(records.length);
       return Promise.reject(new LogUnavailable(refusal));
     }
     let appended: Promise<void>;
     try {
-      appended = this.#batcher.add(record);
+      appended = this.#batcher.add(records);
     } catch (error) {
       return Promise.reject(error);
     }
@@ -131,7 +137,7 @@ class PartitionLogWriter<T> implements PartitionWriter<T> {
     await this.#running;
   }
 
-  #refusal(): string | undefined {
+  refusal(): string | undefined {
     if (this.#closed) return "The event log is closed";
     if (!this.#healthy) return "The brokers take nothing";
     const { pendingBytesMax = LOG_PENDING_BYTES_MAX } = this.#options;

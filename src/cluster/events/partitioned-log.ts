@@ -1,6 +1,6 @@
 import { type BrokerSettings, connectClients } from "../../kafka/client.ts";
 import { IdempotentProducer } from "../../kafka/idempotent-producer.ts";
-import type { LogHealth, RecordCodec } from "../../log/event-log.ts";
+import { type LogHealth, LogUnavailable, type RecordCodec } from "../../log/event-log.ts";
 import { writerMetrics } from "../../log/metrics.ts";
 import type { Logger } from "../../observe/log.ts";
 import type { Metrics } from "../../observe/metrics.ts";
@@ -38,6 +38,11 @@ export interface PartitionedLog<T> {
    * order.
    */
   append(record: T, key: number): Promise<void>;
+  /**
+   * Appends the records of one request; `keys` has the key of each. When one of their partitions
+   * takes no records now, none of them is stored.
+   */
+  appendAll(records: readonly T[], keys: readonly number[]): Promise<void>;
   /** Returns which partitions accept records, and why the others do not. */
   health(): LogHealth;
   /** Sends the waiting records, then closes the log. */
@@ -89,10 +94,39 @@ export async function openPartitionedLog<T>(
 
   return {
     append: (record, key) => writers[key % writers.length]!.append(record),
+    appendAll(records, keys) {
+      const appended = appendTogether(writers, records, keys);
+      if (appended.refusal === undefined) return appended.stored;
+      shared.rejected.inc(records.length);
+      return Promise.reject(new LogUnavailable(appended.refusal));
+    },
     health,
     async close() {
       await Promise.all(writers.map((writer) => writer.close()));
       await clients.close();
     },
   };
+}
+
+type Writer<T> = Pick<PartitionWriter<T>, "appendAll" | "refusal">;
+
+/**
+ * Appends the records of one request to the partitions that their keys choose. `stored` resolves
+ * when all of them are durable. `refusal` says why one of these partitions takes no records now, and
+ * then none of the records is appended.
+ */
+export function appendTogether<T>(
+  writers: readonly Writer<T>[],
+  records: readonly T[],
+  keys: readonly number[],
+): { stored: Promise<void>; refusal?: undefined } | { refusal: string } {
+  const byWriter = Map.groupBy(records.keys(), (at) => writers[keys[at]! % writers.length]!);
+  for (const writer of byWriter.keys()) {
+    const refusal = writer.refusal();
+    if (refusal !== undefined) return { refusal };
+  }
+  const parts = [...byWriter].map(([writer, ats]) =>
+    writer.appendAll(ats.map((at) => records[at]!)),
+  );
+  return { stored: parts.length === 1 ? parts[0]! : Promise.all(parts).then(() => {}) };
 }

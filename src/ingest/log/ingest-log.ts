@@ -14,6 +14,12 @@ export interface IngestLog {
    * keep their order. It is 0 unless `isPartitionedByUser`.
    */
   append(record: EventRecord, user: number): Promise<void>;
+  /**
+   * Appends the records of one request; `users` has the hash of each event's user. When a partition
+   * of one of them takes no records now, none of them is stored. All of them are stored or none,
+   * unless partitions fail while they are written, or the records do not fit one block.
+   */
+  appendAll(records: readonly EventRecord[], users: readonly number[]): Promise<void>;
   /** Whether `append` needs the hash of the event's user. */
   isPartitionedByUser?: boolean;
   /** Returns how much of the log accepts records now, and why the rest does not. */

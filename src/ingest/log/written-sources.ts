@@ -19,6 +19,11 @@ export class WrittenSources {
         this.#note(stored, record.sourceId);
         return stored;
       },
+      appendAll: (records) => {
+        const stored = log.appendAll(records);
+        for (const { sourceId } of records) this.#note(stored, sourceId);
+        return stored;
+      },
       durable: () => log.durable(),
       healthy: () => log.healthy(),
       failure: () => log.failure(),

@@ -1,5 +1,6 @@
 import type { Source } from "../../catalog/model.ts";
 import type { TokenBuckets } from "../../concurrency/rate-limiter.ts";
+import type { EventRecord } from "../../event/record.ts";
 import {
   type BodyProblem,
   eventAt,
@@ -22,7 +23,7 @@ import { basicUser, queryWriteKey } from "./write-key.ts";
 export interface SdkEndpointOptions {
   /** Returns the source with a write key, whether or not it is enabled; undefined for none. */
   source(writeKey: string): Source | undefined;
-  log: Pick<IngestLog, "append" | "otherLogs">;
+  log: Pick<IngestLog, "appendAll" | "otherLogs">;
   clients: ClientAddresses;
   /** Whether the client's IP address is recorded. */
   recordClientAddress: boolean;
@@ -132,32 +133,29 @@ function append(
   const clientAddress = recordClientAddress ? recordedAddress(source, clients.of(exchange)) : "";
   const after = log.otherLogs?.();
   const inherited = inheritedMembers(body);
-  const flushes = new Set<Promise<void>>();
+  const records: EventRecord[] = [];
+  const users: number[] = [];
   let refused = 0;
   for (let index = 0; index < body.events; index++) {
     const event = eventAt(index);
     const { problem } = event;
     const own = bytes.subarray(event.start, event.end);
     if (problem !== undefined) refused++;
-    const flush = log.append(
-      {
-        format: "json",
-        type: endpoint.type ?? event.type ?? "track",
-        receivedAt,
-        sourceId: source.id,
-        clientAddress,
-        messageId: event.hasMessageId ? undefined : createMessageId(),
-        sentAt: event.hasSentAt ? undefined : body.sentAt,
-        json: problem === undefined ? withMembers(own, inherited(event)) : kept(own, event),
-        after,
-        refused: problem,
-      },
-      event.user,
-    );
-    flushes.add(flush);
+    records.push({
+      format: "json",
+      type: endpoint.type ?? event.type ?? "track",
+      receivedAt,
+      sourceId: source.id,
+      clientAddress,
+      messageId: event.hasMessageId ? undefined : createMessageId(),
+      sentAt: event.hasSentAt ? undefined : body.sentAt,
+      json: problem === undefined ? withMembers(own, inherited(event)) : kept(own, event),
+      after,
+      refused: problem,
+    });
+    users.push(event.user);
   }
-  const stored = flushes.size === 1 ? [...flushes][0]! : Promise.all(flushes).then(() => {});
-  return { stored, refused };
+  return { stored: log.appendAll(records, users), refused };
 }
 
 /**

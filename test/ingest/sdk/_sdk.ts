@@ -16,11 +16,13 @@ export interface StoredEvent {
 export function openSdkListener(parts: Partial<IngestListenerOptions> = {}) {
   const records: JsonRecord[] = [];
   const log = {
-    append(record: { format?: string }): Promise<void> {
-      // Pixels have a query instead.
-      const { json = new Uint8Array(), ...rest } = record as JsonRecord;
+    async append(record: object): Promise<void> {
+      // Pixels have a query instead of JSON.
+      records.push({ ...(record as JsonRecord), json: Buffer.alloc(0) });
+    },
+    appendAll(all: readonly JsonRecord[]): Promise<void> {
       // The bytes are a view into the connection's buffer, as the log encodes a record at once.
-      records.push({ ...rest, json: Buffer.from(json) });
+      for (const record of all) records.push({ ...record, json: Buffer.from(record.json) });
       return durable;
     },
   };

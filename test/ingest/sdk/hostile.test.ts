@@ -96,3 +96,22 @@ test("a body beyond the limit is refused by its length, before it comes", async 
   expect(JSON.parse(answer.body).message).toEndWith("or of 5242880 for events of SDKs");
   expect(answer.head).toContain("Connection: close");
 });
+
+test("a page may read why its request is refused before its body has come", async () => {
+  const origin = "Origin: https://shop.example\r\n";
+  const texts = [
+    head(`${origin}Content-Length: ${SDK_BODY_BYTES_MAX + 1}\r\n`),
+    `${head(`${origin}Transfer-Encoding: chunked\r\n`)}no size\r\n`,
+  ];
+  for (const [at, text] of texts.entries()) {
+    const answer = await send(server.port, text);
+    expect(statuses(answer.text)).toEqual([[413, 400][at]!]);
+    expect(answer.head).toContain("Access-Control-Allow-Origin: https://shop.example\r\n");
+    expect(answer.head).toContain("Access-Control-Allow-Credentials: true");
+    expect(answer.head).toContain("Access-Control-Expose-Headers: Retry-After");
+  }
+  const unread = await send(server.port, "POST /v1/batch HTTP/1.1\r\nno header\r\n\r\n");
+  expect(statuses(unread.text)).toEqual([400]);
+  expect(unread.head).toContain("Access-Control-Allow-Origin: *");
+  expect(unread.head).not.toContain("Credentials");
+});
