@@ -89,13 +89,13 @@ async function row(name: string, run: (reader: LogReader) => Promise<number>) {
 }
 
 async function searchOnce(reader: LogReader, query: SearchQuery): Promise<number> {
-  const search = new Search({ readers: new Map([["0", reader]]), clock });
+  const search = new Search({ readers: new Map([["0", reader]]), clock, eventOf });
   return (await search.find(query, new AbortController().signal)).events.length;
 }
 
 /** Repeats a search with its cursor until the end of the log. */
 async function searchAll(reader: LogReader, query: SearchQuery): Promise<number> {
-  const search = new Search({ readers: new Map([["0", reader]]), clock });
+  const search = new Search({ readers: new Map([["0", reader]]), clock, eventOf });
   let found = 0;
   let rest: Positions | undefined;
   do {

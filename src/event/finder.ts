@@ -1,10 +1,10 @@
 import { PIXEL_TARGET_BYTES_MAX } from "../settings/limits.ts";
+import type { BuiltEvent } from "./built-event.ts";
 import { type ContentFilter, contentMatcher } from "./content-filter.ts";
-import { eventOf } from "./event.ts";
 import { asBuffer } from "./record/head.ts";
 import { isRefusedRecord, jsonRecordParts } from "./record/json-record.ts";
 import { pixelRecordParts } from "./record/pixel-record.ts";
-import { decodeRecord, isJson, sourceOfRecord, timeOfRecord } from "./record.ts";
+import { decodeRecord, type EventRecord, isJson, sourceOfRecord, timeOfRecord } from "./record.ts";
 import { AMPERSAND, BACKSLASH, PERCENT, PLUS } from "./text/bytes.ts";
 import { percentDecode } from "./text/percent.ts";
 import { uuidBytes } from "./uuid.ts";
@@ -27,11 +27,13 @@ export interface EventQuery extends ContentFilter {
 /**
  * Returns a function that checks whether an encoded record meets the query. For speed, it first
  * searches the record's raw text: every text of an event occurs in the decoded query string or the
- * JSON that the client sent. It builds the event only when that search does not rule the record out.
+ * JSON that the client sent. It builds the event with `eventOf` only when that search does not rule
+ * the record out.
  */
 export function createFinder(
   query: EventQuery,
   isSource: (sourceId: string) => boolean,
+  eventOf: (record: EventRecord) => BuiltEvent,
 ): (record: Uint8Array) => boolean {
   const {
     from = -Infinity,

@@ -187,7 +187,7 @@ export function createPipelineHost(parts: PipelineHostParts): PipelineHost {
   );
   const latestOutcomes = new LatestOutcomes(live, clock, overrideMembers);
   const codeLogs = new CodeLogs(clock);
-  const search = new Search({ readers: parts.readers, clock });
+  const search = new Search({ ...parts, clock });
   const { timeOf = timeOfRecord, retentionBounds = noRetention } = parts;
   const kept = createRetentionMetrics(parts.metrics, parts.readers, retentionBounds, timeOf);
   const searchRepetitions = repetitionSearch({ ...parts, clock, timeOf, metrics });

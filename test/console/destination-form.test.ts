@@ -228,6 +228,34 @@ describeWith(chromiumMissing)("the page of a destination", () => {
     await close();
   });
 
+  test("stores the consents that it needs, shows them, and copies them", async () => {
+    const id = await createWebhook("Ads");
+    const stored = async (id: string) =>
+      (await api.client.call("GET /v2/destinations/{id}", { params: { id } })).destination
+        .consentIds;
+    const { page, close } = await openSignedIn(`destinations/${id}?tab=settings`);
+    const consents = field(page, "Consents that it needs (optional)");
+    await consents.fill(`ads\n${"x".repeat(1_000)}`);
+    await button(page, "Save settings").click();
+    await page.locator(".field .wrong").waitFor();
+    await consents.fill(" ads \n\nmarketing\n");
+    await button(page, "Save settings").click();
+    await page.getByText("Settings saved").waitFor();
+    expect(await stored(id)).toEqual(["ads", "marketing"]);
+    await page.reload();
+    await consents.waitFor();
+    expect(await consents.inputValue()).toBe("ads\nmarketing");
+    await page.goto(`${api.url}/#/destinations/new?copyOf=${id}`);
+    await consents.waitFor();
+    await button(page, "Create destination").click();
+    await page.getByRole("heading", { level: 1, name: "Copy of Ads" }).waitFor();
+    const copy = (await api.client.call("GET /v2/destinations")).destinations.find(
+      ({ name }) => name === "Copy of Ads",
+    );
+    expect(copy?.consentIds).toEqual(["ads", "marketing"]);
+    await close();
+  });
+
   test("has its dangerous actions in a menu, which gives the focus back", async () => {
     const id = await createWebhook("Menu");
     const { page, close } = await openSignedIn(`destinations/${id}`);

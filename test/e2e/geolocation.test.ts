@@ -110,6 +110,14 @@ test("the settings of a source add the place and the bot, cut the address and dr
   await send({ "context.userAgent": person, "properties.n": "2" });
   await waitFor(() => sink.events.length > before + 1);
   expect(sink.events.slice(before + 1).map(({ properties }) => properties.n)).toEqual([2]);
+
+  const find = async (property: string) => {
+    const { body } = await server.api("GET", `/v2/events/search?property=${property}`);
+    return body.events.map(({ event }: any) => event.properties.n);
+  };
+  // The first event was sent without n.
+  expect(await find("context.geo.city=Ghent")).toEqual([undefined]);
+  expect(await find("context.isBot=true")).toEqual([1, undefined]);
 });
 
 test("an invalid geolocation file stops the start with a message", async () => {

@@ -35,7 +35,7 @@ test("an event is found by its own texts only, however its query is encoded", ()
       const record = recordOf(text, type);
       const event = eventOf(record);
       const bytes = encoded(record);
-      const isFound = (asked: object) => createFinder(asked, () => true)(bytes);
+      const isFound = (asked: object) => createFinder(asked, () => true, eventOf)(bytes);
       for (const field of fields) {
         if (event[field] === "") continue;
         found++;
@@ -53,7 +53,7 @@ test("an event is found by its own texts only, however its query is encoded", ()
 test("an event is found by time, id and source", () => {
   const bytes = encoded(recordOf("userId=u"));
   const isFound = (asked: object, source = "source") =>
-    createFinder(asked, (id) => id === source)(bytes);
+    createFinder(asked, (id) => id === source, eventOf)(bytes);
   expect(isFound({})).toBe(true);
   expect(isFound({}, "other")).toBe(false);
   expect(isFound({ from: 5, to: 6 })).toBe(true);
@@ -72,12 +72,12 @@ test.each([
   ["userId=%FF", "\uFFFD"],
   ["userId=x&userId=y", "x"],
 ])("%s is found by its user", (text, userId) => {
-  expect(createFinder({ userId }, () => true)(encoded(recordOf(text)))).toBe(true);
+  expect(createFinder({ userId }, () => true, eventOf)(encoded(recordOf(text)))).toBe(true);
 });
 
 test("the longest query is searched to its end", () => {
   const text = "url=&userId=%62".padStart(PIXEL_TARGET_BYTES_MAX, "x");
-  expect(createFinder({ userId: "b" }, () => true)(encoded(recordOf(text)))).toBe(true);
+  expect(createFinder({ userId: "b" }, () => true, eventOf)(encoded(recordOf(text)))).toBe(true);
 });
 
 function sdkRecord(json: string, over: Partial<JsonRecord> = {}): Uint8Array {
@@ -91,7 +91,7 @@ function sdkRecord(json: string, over: Partial<JsonRecord> = {}): Uint8Array {
 test("an event of an SDK is found by its own texts, however they are escaped", () => {
   const json = '{"messageId":"m-1","userId":"\\u0061\\/b","anonymousId":7,"event":"größe"}';
   const bytes = sdkRecord(json);
-  const isFound = (asked: object) => createFinder(asked, () => true)(bytes);
+  const isFound = (asked: object) => createFinder(asked, () => true, eventOf)(bytes);
   for (const asked of [
     ...[{ userId: "a/b" }, { anonymousId: "7" }, { event: "größe" }, { messageId: "m-1" }],
     ...[{ text: "GRÖSSE".toLowerCase().replace("ss", "ß") }, { property: "userId=a/b" }, {}],
@@ -109,7 +109,7 @@ test("an event of an SDK is found by its own texts, however they are escaped", (
 test("an event of an SDK is found by the messageId that the server made, in any case", () => {
   const messageId = new Uint8Array(16).fill(0xab);
   const bytes = sdkRecord('{"userId":"u"}', { messageId });
-  const isFound = (id: string) => createFinder({ messageId: id }, () => true)(bytes);
+  const isFound = (id: string) => createFinder({ messageId: id }, () => true, eventOf)(bytes);
   expect(isFound(uuidText(messageId))).toBe(true);
   expect(isFound(uuidText(messageId).toUpperCase())).toBe(true);
   expect(isFound("u")).toBe(false);
@@ -117,7 +117,7 @@ test("an event of an SDK is found by the messageId that the server made, in any 
 
 test("bytes that are no record are not found", () => {
   const bytes = encoded(recordOf("userId=u"));
-  const finder = createFinder({}, () => true);
+  const finder = createFinder({}, () => true, eventOf);
   for (let end = 0; end < bytes.length; end++) expect(finder(bytes.subarray(0, end))).toBe(false);
   expect(finder(Buffer.concat([Buffer.of(9), bytes.subarray(1)]))).toBe(false);
 });

@@ -55,8 +55,12 @@ describe("an event of a bot", () => {
     });
   });
 
-  test("is dropped when bots are dropped, and no other event is", () => {
-    expect(enriched(JSON.stringify(event), { bots: "drop" }).isDropped).toBe(true);
+  test("is dropped when bots are dropped, with the mark that a search finds, and no other event is", () => {
+    const { isDropped, text } = enriched(JSON.stringify(event), { bots: "drop" });
+    expect(isDropped).toBe(true);
+    expect(JSON.parse(text).context).toMatchObject({ isBot: true, bot: { name: "Googlebot" } });
+    const marked = { context: { ...event.context, isBot: true, bot: {} } };
+    expect(enriched(JSON.stringify(marked), { bots: "drop" }).isDropped).toBe(true);
     for (const userAgent of [CHROME, "", 5, null]) {
       const json = JSON.stringify({ ...event, context: { userAgent } });
       expect(enriched(json, { bots: "drop" })).toEqual({ text: json });

@@ -64,7 +64,7 @@ const never = new AbortController().signal;
 const isSource = (id: string) => id === "ours";
 
 function searchOf(readers: ReadonlyMap<string, LogReader>, elapsed = () => 0) {
-  const search = new Search({ readers, clock: { elapsed } });
+  const search = new Search({ readers, clock: { elapsed }, eventOf });
   return (query: Partial<SearchQuery> = {}) =>
     search.find({ limit: 10, isSource, ...query }, never);
 }
@@ -200,7 +200,7 @@ describe("search", () => {
 
   test("a search ends when it is aborted", async () => {
     const readers = await logsOf([[record(1, "")]]);
-    const search = new Search({ readers, clock: { elapsed: () => 0 } });
+    const search = new Search({ readers, clock: { elapsed: () => 0 }, eventOf });
     const signal = AbortSignal.abort(new Error("gone"));
     expect(search.find({ limit: 1, isSource }, signal)).rejects.toThrow("gone");
   });

@@ -3,6 +3,7 @@ import { FieldConflicts } from "../components/forms/field-conflicts.tsx";
 import { TextField } from "../components/forms/fields.tsx";
 import { Form } from "../components/forms/form.tsx";
 import { type JsonSchema, labelOf } from "../components/forms/json-schema.ts";
+import { LinesField, linesOf } from "../components/forms/lines-field.tsx";
 import { SchemaForm } from "../components/forms/schema-form.tsx";
 import { hasSecret, storedValues } from "../components/forms/stored-values.ts";
 import { useSave } from "../components/forms/use-save.ts";
@@ -47,19 +48,21 @@ function SettingsForm(props: SettingsProps & { schema: JsonSchema }) {
   const { destination, schema, tag, reload } = props;
   const params = { id: destination.id };
   const form = useKeptValues(`destination/${destination.id}`, { base: valuesOf(destination), tag });
-  const { name = "", ...config } = form.values;
+  const { name = "", consentIds = "", ...config } = form.values;
   const { save, conflict } = useSave({
     base: form.base,
     tag: form.tag,
-    send: ({ name, ...config }, ifMatch) => {
-      const body = { name: name as string, config: withoutPrefix(config) };
+    send: ({ name, consentIds, ...config }, ifMatch) => {
+      const body = {
+        name: name as string,
+        consentIds: linesOf(consentIds as string),
+        config: withoutPrefix(config),
+      };
       return client.call("PUT /v2/destinations/{id}", { params, body, ifMatch });
     },
     valuesOf: (current: { destination: Destination }) => valuesOf(current.destination),
     labelOf: (key) =>
-      key === "name"
-        ? commonTexts.name
-        : (schema.properties?.[configKey(key)]?.title ?? labelOf(configKey(key))),
+      ownLabels[key] ?? schema.properties?.[configKey(key)]?.title ?? labelOf(configKey(key)),
     isSecret: (key) => hasSecret(schema.properties?.[configKey(key)] ?? {}),
   });
   const test = useSettingsTest({
@@ -100,12 +103,20 @@ function SettingsForm(props: SettingsProps & { schema: JsonSchema }) {
           <SchemaForm
             schema={schema}
             values={withoutPrefix(config)}
-            onChange={(next) => form.edit({ name, ...withPrefix(next) })}
+            onChange={(next) => form.edit({ name, consentIds, ...withPrefix(next) })}
             path="/config"
             errorAt={errorAt}
             stored={storedValues(destination.config, destination.secretsSet)}
             isNew={false}
             foldsAdvanced
+          />
+          <LinesField
+            label={destinationTexts.consents}
+            hint={destinationTexts.consentsHint}
+            value={consentIds as string}
+            onInput={(next) => form.edit({ ...form.values, consentIds: next })}
+            path="/consentIds"
+            errorAt={errorAt}
           />
           {test.result}
           {conflict && <FieldConflicts {...conflict} />}
@@ -115,12 +126,22 @@ function SettingsForm(props: SettingsProps & { schema: JsonSchema }) {
   );
 }
 
-/** Prefix of the settings of a config among the values of the form, beside the name. */
+/** Labels of the values that are no settings of the config. */
+const ownLabels: Record<string, string> = {
+  name: commonTexts.name,
+  consentIds: destinationTexts.consents,
+};
+
+/** Prefix of the settings of a config among the values of the form, beside name and consents. */
 const CONFIG = "config.";
 const configKey = (key: string) => key.slice(CONFIG.length);
 
-function valuesOf({ name, config }: Pick<Destination, "name" | "config">): Values {
-  return { name, ...withPrefix(config) };
+function valuesOf({
+  name,
+  consentIds = [],
+  config,
+}: Pick<Destination, "name" | "consentIds" | "config">): Values {
+  return { name, consentIds: consentIds.join("\n"), ...withPrefix(config) };
 }
 
 function withPrefix(config: Values): Values {

@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import { SelectField, TextField } from "../components/forms/fields.tsx";
 import { Form } from "../components/forms/form.tsx";
+import { LinesField, linesOf } from "../components/forms/lines-field.tsx";
 import { type FormValues, SchemaForm } from "../components/forms/schema-form.tsx";
 import { Panel, ScreenHeader, SkeletonLine } from "../components/layout.tsx";
 import { Loaded } from "../components/loaded.tsx";
@@ -48,6 +49,8 @@ interface NewValues extends Record<string, unknown> {
   name: string;
   type: string;
   config: FormValues;
+  /** Ids of the consents that the destination needs, one a line. */
+  consentIds: string;
 }
 
 function NewDestinationForm(props: {
@@ -61,10 +64,11 @@ function NewDestinationForm(props: {
       name: copied ? destinationTexts.copyOf(copied.name) : "",
       type: copied?.type.toLowerCase() ?? types[0]?.type ?? "",
       config: copy?.config ?? {},
+      consentIds: (copied?.consentIds ?? []).join("\n"),
     },
     tag: undefined,
   });
-  const { name, type: typeName, config } = form.values as NewValues;
+  const { name, type: typeName, config, consentIds } = form.values as NewValues;
   const change = (changed: Partial<NewValues>) => form.edit({ ...form.values, ...changed });
   const test = useSettingsTest({ type: typeName, config });
   const schema = types.find(({ type }) => type === typeName)?.config ?? {};
@@ -80,7 +84,7 @@ function NewDestinationForm(props: {
         navigate(hrefTo("destinations", ...(copied ? [copied.id] : [])));
       }}
       onSubmit={async () => {
-        const body = { name, type: typeName, config };
+        const body = { name, type: typeName, config, consentIds: linesOf(consentIds) };
         const { destination } = await client.call("POST /v2/destinations", { body });
         form.discard();
         navigate(hrefTo("destinations", destination.id));
@@ -127,6 +131,14 @@ function NewDestinationForm(props: {
             stored={undefined}
             isNew
             foldsAdvanced
+          />
+          <LinesField
+            label={destinationTexts.consents}
+            hint={destinationTexts.consentsHint}
+            value={consentIds}
+            onInput={(typed) => change({ consentIds: typed })}
+            path="/consentIds"
+            errorAt={errorAt}
           />
           {test.result}
         </>

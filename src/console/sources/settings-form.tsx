@@ -1,7 +1,8 @@
 import { useState } from "preact/hooks";
 import { FieldConflicts } from "../components/forms/field-conflicts.tsx";
-import { Checkbox, SelectField, TextAreaField, TextField } from "../components/forms/fields.tsx";
+import { Checkbox, SelectField, TextField } from "../components/forms/fields.tsx";
 import { Form } from "../components/forms/form.tsx";
+import { LinesField, linesOf } from "../components/forms/lines-field.tsx";
 import { useSave } from "../components/forms/use-save.ts";
 import { showToast } from "../components/toasts.ts";
 import type { Source } from "../data/model.ts";
@@ -70,14 +71,13 @@ export function SettingsForm(props: {
           <Checkbox on={values.geoEnrichment} onChange={(on) => set({ geoEnrichment: on })}>
             {texts.geoEnrichment}
           </Checkbox>
-          <TextAreaField
+          <LinesField
             label={texts.labels.allowedOrigins}
             hint={texts.allowedOriginsHint}
-            optional
-            code
             value={origins}
             onInput={setOrigins}
-            error={firstError(errorAt, linesOf(origins).length)}
+            path="/settings/allowedOrigins"
+            errorAt={errorAt}
           />
           <TextField
             label={texts.labels.dedupSeconds}
@@ -94,16 +94,4 @@ export function SettingsForm(props: {
       )}
     </Form>
   );
-}
-
-function linesOf(text: string): string[] {
-  const lines = text.split("\n").map((line) => line.trim());
-  return lines.filter((line) => line !== "");
-}
-
-/** Returns the reason why the list of origins, or the first wrong one of `count`, is refused. */
-function firstError(errorAt: (path: string) => string | undefined, count: number) {
-  const path = "/settings/allowedOrigins";
-  const paths = [path, ...Array.from({ length: count }, (_, i) => `${path}/${i}`)];
-  return paths.map(errorAt).find((error) => error !== undefined);
 }

@@ -19,6 +19,9 @@ export const destinationTexts = {
   deleteConsequence:
     "Its connections and its dead letters are deleted, and its pending events are not delivered. Its transformation is kept.",
   pausedEffect: "Paused: new events are skipped",
+  consents: "Consents that it needs",
+  consentsHint:
+    "Ids of consents, one a line. The destination gets no event that has one of them in `context.consentManagement.deniedConsentIds`.",
   saveSettings: "Save settings",
   settingsSaved: "Settings saved; they apply from the next delivery",
   healthy: "Healthy",

@@ -16,7 +16,7 @@ export interface EnrichingParts<Record> {
 /**
  * Returns a function that builds the event of a record, and adds to its context what the settings
  * of its source ask for: `geo`, the place of the IP address, and `isBot` and `bot` for events of
- * bots. A member that the event has itself stays as it is.
+ * bots, also those that are dropped, so that a search finds them. A member that the event has itself stays as it is.
  */
 export function createEnrichedEvents<Record extends { sourceId: string }>(
   parts: EnrichingParts<Record>,
@@ -77,7 +77,7 @@ function enriched(
 
   const added: string[] = [];
   const bot = bots === "keep" ? undefined : botName(textOf(json, inContext, USER_AGENT));
-  if (bot !== undefined && bots === "drop") return { ...event, isDropped: true };
+  const outcome = bot !== undefined && bots === "drop" ? { isDropped: true as const } : {};
   if (bot !== undefined && !has(IS_BOT)) added.push('"isBot":true');
   if (bot !== undefined && !has(BOT)) added.push(`"bot":${JSON.stringify({ name: bot })}`);
   if (place !== undefined && !has(GEO)) {
@@ -85,12 +85,12 @@ function enriched(
     const geo = ip === "" ? undefined : place(ip);
     if (geo !== undefined) added.push(`"geo":${geo}`);
   }
-  if (added.length === 0) return event;
+  if (added.length === 0) return { ...event, ...outcome };
 
   const members = added.join(",");
   if (!isObject)
     return { ...event, json: inserted(json, json.length - 1, `"context":{${members}}`) };
-  return { ...event, json: inserted(json, contextEnd - 1, members) };
+  return { ...event, ...outcome, json: inserted(json, contextEnd - 1, members) };
 }
 
 /** Returns a member's value if it is a string, else an empty text. */

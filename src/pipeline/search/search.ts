@@ -2,7 +2,7 @@ import { TimeSlicer } from "../../concurrency/time-slicer.ts";
 import type { BuiltEvent } from "../../event/built-event.ts";
 import { eventOf, messageIdOf } from "../../event/event.ts";
 import { createFinder, type EventQuery } from "../../event/finder.ts";
-import { decodeRecord, timeOfRecord } from "../../event/record.ts";
+import { decodeRecord, type EventRecord, timeOfRecord } from "../../event/record.ts";
 import type { LogReader } from "../../log/event-log.ts";
 import type { Positions } from "../../log/positions.ts";
 import { positionAt } from "../../log/time-search.ts";
@@ -61,6 +61,8 @@ export interface SearchParts {
   /** Readers of all event logs, by log name. */
   readers: ReadonlyMap<string, LogReader>;
   clock: Pick<Clock, "elapsed">;
+  /** Builds the event of a record as destinations get it. */
+  eventOf(record: EventRecord): BuiltEvent;
 }
 
 /**
@@ -78,6 +80,12 @@ export class Search {
     this.#parts = parts;
   }
 
+  /** Builds the event of a record; one that was refused at its ingestion is as it was sent. */
+  readonly #eventOf = (record: EventRecord): BuiltEvent => {
+    const isRefused = record.format === "json" && record.refused !== undefined;
+    return isRefused ? eventOf(record) : this.#parts.eventOf(record);
+  };
+
   /** Runs one search. Rejects with the signal's reason when the signal is aborted. */
   async find(query: SearchQuery, signal: AbortSignal): Promise<SearchResult> {
     const startedAt = this.#parts.clock.elapsed();
@@ -86,7 +94,7 @@ export class Search {
     for (;;) {
       const next = furthestBehind(logs.values());
       const bound = next?.reachedAt ?? Number.NEGATIVE_INFINITY;
-      let by = emit(logs, bound, page);
+      let by = emit(logs, bound, page, this.#eventOf);
       if (by === undefined && next === undefined) {
         return { events: page.events, reachedAt: query.from };
       }
@@ -98,7 +106,7 @@ export class Search {
   }
 
   async #begin(query: SearchQuery): Promise<Map<string, ReverseScan>> {
-    const isWanted = createFinder(query, query.isSource);
+    const isWanted = createFinder(query, query.isSource, this.#eventOf);
     const timeOf = timeOfRecord;
     const shared = { isWanted, timeOf, countMax: query.limit, slicer: this.#slicer };
     const logs = new Map<string, ReverseScan>();
@@ -141,6 +149,7 @@ function emit(
   logs: ReadonlyMap<string, ReverseScan>,
   bound: number,
   page: Page,
+  eventOf: SearchParts["eventOf"],
 ): SearchStopReason | undefined {
   for (;;) {
     const newest = withNewestHit(logs.values());

@@ -64,7 +64,9 @@ export const searchQuery = {
     Type.String({
       pattern: PROPERTY_PATTERN,
       maxLength: SEARCH_TEXT_CHARS_MAX,
-      description: "Path and value of a field, such as `properties.plan=pro`",
+      description:
+        "Path and value of a field, such as `properties.plan=pro`, or of one that the settings of its source add now, such as " +
+        "`context.geo.country=BE` and `context.isBot=true`",
     }),
   ),
   text: text("Occurs in the event's JSON, in any case"),
