@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { pino } from "pino";
-import { eventRecordCodec } from "../../src/event/record.ts";
+import { type EventRecord, eventRecordCodec } from "../../src/event/record.ts";
 import { openLogWriter } from "../../src/log/writer.ts";
 import { describeWith } from "../counterpart.ts";
 import { pixelmillCommand } from "../e2e/command.ts";
@@ -33,18 +33,43 @@ async function command(...args: string[]): Promise<string> {
   return output.trim();
 }
 
-/** Appends an event of each user, as an SDK sends it, to the log of a stopped server. */
-async function appendSdkEvents(directory: string, sourceId: string, n: number): Promise<void> {
+/** An event of each user as an SDK sends it. */
+const sdkEvents = (n: number) =>
+  users.map((userId) => {
+    const messageId = `${n} of ${userId}`;
+    return { type: "track", messageId, userId, event: "Seen", properties: { n } };
+  });
+
+/** Sends an SDK's events twice, each time with one that is refused. */
+async function sendTwice(to: Server, writeKey: string, n: number): Promise<void> {
+  for (const _ of [1, 2]) {
+    const { status } = await fetch(`${to.dataPlane}/v1/batch`, {
+      method: "POST",
+      body: JSON.stringify({ writeKey, batch: [...sdkEvents(n), { event: "of nobody" }] }),
+    });
+    expect(status).toBe(200);
+  }
+}
+
+/** Appends an SDK's events twice to the log of a stopped server, each time with one that is refused. */
+async function appendTwice(directory: string, sourceId: string, n: number): Promise<void> {
   const logger = pino({ level: "silent" });
   const log = await openLogWriter({ directory, codec: eventRecordCodec, logger });
-  for (const userId of users) {
-    const event = { messageId: `own-${userId}`, userId, event: "Seen", properties: { n } };
-    await log.append({
-      ...{ format: "json", type: "track", receivedAt: Date.now(), sourceId, clientAddress: "" },
-      ...{ messageId: undefined, sentAt: undefined, json: Buffer.from(JSON.stringify(event)) },
-    });
+  const recordOf = (event: object) => ({
+    ...{ format: "json", type: "track", receivedAt: Date.now(), sourceId, clientAddress: "" },
+    ...{ messageId: undefined, sentAt: undefined, json: Buffer.from(JSON.stringify(event)) },
+  });
+  for (const _ of [1, 2]) {
+    const refused = { ...recordOf({}), refused: "Expected an id" };
+    await log.appendAll([...sdkEvents(n).map(recordOf), refused] as EventRecord[]);
   }
   await log.close();
+}
+
+/** Number of events that a server has found to be sent again. */
+async function repeatedEvents(server: Server): Promise<number> {
+  const metrics = await (await fetch(`${server.controlPlane}/metrics`)).text();
+  return Number(/^pixelmill_repeated_events_total(?:\{.*\})? (\d+)$/m.exec(metrics)?.[1] ?? 0);
 }
 
 /** Kills the command after a while; answers whether it had ended before. */
@@ -90,8 +115,12 @@ describeWith(brokersMissing)("from one machine to several", () => {
         expect((await pixel(to, "track", query)).status).toBe(200);
       }
     };
+    const settings = { dedupSeconds: 3_600 };
+    expect((await server.api("PUT", `/v2/sources/${first.id}`, { settings })).status).toBe(200);
     for (let n = 0; n < 6; n++) await send(server, n);
-    await waitFor(() => quick.events.length === 5 * users.length, "the quick sink");
+    await sendTwice(server, writeKey, 20);
+    await waitFor(() => quick.events.length === 6 * users.length, "the quick sink");
+    await waitFor(async () => (await repeatedEvents(server)) === users.length, "repeated events");
     await waitFor(() => slow.events.length === 2 * users.length, "the slow sink");
     const letters = async (of: Server) =>
       (await of.api("GET", "/v2/dead-letters")).body.deadLetters as { id: string }[];
@@ -100,9 +129,10 @@ describeWith(brokersMissing)("from one machine to several", () => {
     const whole = (await server.api("GET", "/v2/destinations")).body;
     await expect(command("import", ...data(alone), ...cluster)).rejects.toThrow(/only server/);
     expect(await server.stop()).toBe(0);
-    await appendSdkEvents(`${alone}/data/events/0`, first.id, 10);
+    await appendTwice(`${alone}/data/events/0`, first.id, 10);
 
-    const owed = 5 * users.length;
+    // The last ones were not searched for events that were sent again.
+    const owed = 7 * users.length;
     let isDone = false;
     for (const ms of [1_200, 2_000, 2_800].slice(0, runs(1, 3))) {
       isDone ||= await cutOff(ms, "import", ...data(alone), ...cluster);
@@ -119,7 +149,8 @@ describeWith(brokersMissing)("from one machine to several", () => {
     expect((await server.api("GET", "/v2/destinations")).body).toEqual(whole);
     expect((await letters(server)).map(({ id }) => id)).toEqual(given);
     await send(server, 6);
-    await waitFor(() => quick.events.length === 7 * users.length, "the quick sink of the node");
+    await waitFor(() => quick.events.length >= 8 * users.length, "the quick sink of the node");
+    await waitFor(async () => (await repeatedEvents(server)) === users.length, "repeated events");
     const attempted = async () => {
       const history = await server.api("GET", `/v2/destinations/${destinationId}/history`);
       return history.body.minutes.some(({ retried }: { retried: number }) => retried > 0);
@@ -129,16 +160,16 @@ describeWith(brokersMissing)("from one machine to several", () => {
     expect(await server.stop()).toBe(0);
 
     expect(await command("export", ...data(back), ...cluster)).toBe(
-      `exported workspaces: 1, undelivered events: ${owed + users.length}, dead letters: ${users.length}`,
+      `exported workspaces: 1, undelivered events: ${7 * users.length}, dead letters: ${users.length}`,
     );
     open = true;
     server = await startServer({ directory: back });
-    await waitFor(() => slow.events.length >= 8 * users.length, "the slow sink of the last server");
+    await waitFor(() => slow.events.length >= 9 * users.length, "the slow sink of the last server");
     for (const user of users) {
       const own = slow.events.filter(({ userId }) => userId === user);
-      expect(own.map((event) => event.properties.n)).toEqual([0, 1, 2, 3, 4, 5, 10, 6]);
+      expect(own.map((event) => event.properties.n)).toEqual([0, 1, 2, 3, 4, 5, 20, 10, 6]);
     }
-    expect(quick.events).toHaveLength(7 * users.length);
+    expect(quick.events).toHaveLength(8 * users.length);
     expect((await letters(server)).map(({ id }) => id)).toEqual(given);
     await server.stop();
     slow.stop();
