@@ -1,0 +1,191 @@
+import { type ArgsDef, type CommandDef, defineCommand } from "citty";
+import type { AnswerOf, Client, QueryOf } from "../../api/client.ts";
+import { formatCount, formatDuration, pluralize } from "../../console/format.ts";
+import { StartError } from "../../errors.ts";
+import { type CommandCall, clientCommand } from "../connection/client-command.ts";
+import { destinationsOf, idOf } from "../connection/names.ts";
+import { confirmed } from "../terminal/confirm.ts";
+import { fit, jsonText, plain } from "../terminal/text.ts";
+import { finishReplay } from "./replay-text.ts";
+import { countOf, timeOf } from "./time-flag.ts";
+
+const text = (description: string) => ({ type: "string", description, valueHint: "text" }) as const;
+const json = { type: "boolean", description: "print JSON lines" } as const;
+const destination = text("of this destination alone, by name or id");
+
+const filters: ArgsDef = {
+  destination,
+  group: text("of this group alone; dead-letters groups prints ids"),
+  reason: text("with this text in the reason"),
+  from: text("given up since: ISO 8601, or 30m, 2h, 7d ago"),
+  to: text("given up before"),
+};
+
+type Letter = AnswerOf<"GET /v2/dead-letters">["deadLetters"][number];
+type Filter = Pick<
+  QueryOf<"GET /v2/dead-letters">,
+  "destinationId" | "groupId" | "reason" | "from" | "to"
+>;
+
+/** Letters that `list` prints without `--count`, and that one request answers. */
+const LIST_DEFAULT = 20;
+const PAGE_LETTERS = 100;
+
+const groups = clientCommand(
+  "dead-letters groups",
+  "List why events were given up, and how often, most frequent first",
+  { destination, json },
+  async ({ client, args, output }) => {
+    const destinations = await destinationsOf(client);
+    const names = new Map(destinations.map(({ id, name }) => [id, name]));
+    const answer = await client.call("GET /v2/dead-letter-groups", {
+      query: destinationOf(args, destinations),
+    });
+    for (const it of answer.deadLetterGroups) {
+      if (args.json === true) output.print(jsonText(it));
+      else {
+        const where = plain(names.get(it.destinationId) ?? it.destinationId);
+        const count = formatCount(it.count).padStart(COUNT_WIDTH);
+        output.print(
+          fit(`${count}  ${where}: ${plain(it.reason)}`, output.columns),
+          output.paint("dim", `${" ".repeat(COUNT_WIDTH)}  ${it.id}, last ${ago(it.lastAt)}`),
+        );
+      }
+    }
+    if (args.json === true) return 0;
+    output.print(`${pluralize(answer.letters, "dead letter")}`);
+    return 0;
+  },
+);
+const COUNT_WIDTH = 7;
+
+const list = clientCommand(
+  "dead-letters list",
+  "List events that were given up, oldest first",
+  {
+    ...filters,
+    count: { type: "string", description: `how many [${LIST_DEFAULT}]`, valueHint: "number" },
+    json,
+  },
+  async ({ client, args, output }) => {
+    const filter = await filterOf(client, args);
+    const count = countOf(args, "count") ?? LIST_DEFAULT;
+    let printed = 0;
+    for await (const letter of lettersOf(client, filter, count)) {
+      printed++;
+      if (args.json === true) await output.write(`${jsonText(letter)}\n`);
+      else {
+        const event = letter.event as { type?: unknown; event?: unknown } | null;
+        const what = [event?.type, event?.event].filter((it) => typeof it === "string").join(" ");
+        const head = `${letter.id}  ${letter.createdAt}  ${plain(what)}`;
+        await output.write(`${fit(head, output.columns)}\n`);
+        await output.write(`  ${fit(plain(letter.reason), output.columns - 2)}\n`);
+      }
+      if (output.closed.aborted) return 0;
+    }
+    if (printed === 0 && args.json !== true) output.print("no dead letters");
+    return 0;
+  },
+);
+
+async function* lettersOf(client: Client, filter: Filter, count: number): AsyncGenerator<Letter> {
+  let after: string | undefined;
+  for (let left = count; left > 0; ) {
+    const page = { count: Math.min(left, PAGE_LETTERS), ...(after !== undefined && { after }) };
+    const answer = await client.call("GET /v2/dead-letters", { query: { ...filter, ...page } });
+    yield* answer.deadLetters;
+    left -= answer.deadLetters.length;
+    const { next } = answer.paging;
+    if (next === undefined) return;
+    after = new URLSearchParams(next.slice(next.indexOf("?") + 1)).get("after") ?? undefined;
+  }
+}
+
+const all = { type: "boolean", description: "all of them, without a filter" } as const;
+const wait = { type: "boolean", description: "wait for the outcome" } as const;
+
+const replay = clientCommand(
+  "dead-letters replay",
+  "Send dead letters once more, through the code that is live now",
+  {
+    ...filters,
+    all,
+    rate: { type: "string", description: "dead letters a second, at most", valueHint: "number" },
+    wait,
+    json,
+  },
+  async (call) => {
+    const { selection } = await selectionOf(call);
+    const rate = countOf(call.args, "rate");
+    const answer = await call.client.call("POST /v2/dead-letters/replay", {
+      body: { ...selection, ...(rate !== undefined && { rate }) },
+    });
+    return answer.replay === undefined ? 0 : finishReplay(call, answer.replay);
+  },
+);
+
+const purge = clientCommand(
+  "dead-letters purge",
+  "Delete dead letters for good",
+  {
+    ...filters,
+    all,
+    yes: { type: "boolean", description: "do not ask" },
+    wait,
+    json,
+  },
+  async (call) => {
+    const { client, args, output } = call;
+    const { selection, total } = await selectionOf(call);
+    if (args.yes !== true) {
+      const question = `Delete up to ${pluralize(total, "dead letter")} for good?`;
+      if (!output.isTerminal || !process.stdin.isTTY) {
+        throw new StartError(`${question} Expected --yes, since this is no terminal`);
+      }
+      if (!(await confirmed(question))) {
+        output.print("nothing was deleted");
+        return 1;
+      }
+    }
+    const body = { ...selection, expected: total };
+    const answer = await client.call("POST /v2/dead-letters/purge", { body });
+    return answer.replay === undefined ? 0 : finishReplay(call, answer.replay);
+  },
+);
+
+/** Returns the selection that flags name, and how many dead letters it has at most. */
+async function selectionOf({ client, args }: CommandCall) {
+  const filter = await filterOf(client, args);
+  if (Object.keys(filter).length === 0 && args.all !== true) {
+    throw new StartError("Expected a filter such as --group or --destination, or --all");
+  }
+  const query = { ...filter, count: 1 };
+  const { paging, asOf } = await client.call("GET /v2/dead-letters", { query });
+  return { selection: { filter, all: true, before: asOf }, total: paging.total };
+}
+
+async function filterOf(client: Client, args: Record<string, unknown>): Promise<Filter> {
+  const [from, to] = [timeOf(args, "from"), timeOf(args, "to")];
+  const destinations = args.destination === undefined ? [] : await destinationsOf(client);
+  return {
+    ...destinationOf(args, destinations),
+    ...(args.group !== undefined && { groupId: String(args.group) }),
+    ...(args.reason !== undefined && { reason: String(args.reason) }),
+    ...(from !== undefined && { from }),
+    ...(to !== undefined && { to }),
+  };
+}
+
+function destinationOf(args: Record<string, unknown>, known: { id: string; name: string }[]) {
+  if (args.destination === undefined) return {};
+  return { destinationId: idOf("destination", known, String(args.destination)) };
+}
+
+function ago(time: string): string {
+  return `${formatDuration(Math.max(0, (Date.now() - Date.parse(time)) / 1_000))} ago`;
+}
+
+export const deadLetters = defineCommand({
+  meta: { name: "dead-letters", description: "Events that were given up: list, replay, purge" },
+  subCommands: { groups, list, replay, purge },
+}) as CommandDef;

@@ -1,0 +1,65 @@
+import type { AnswerOf } from "../../api/client.ts";
+import { formatCount, formatDuration, pluralize } from "../../console/format.ts";
+import type { CommandCall } from "../connection/client-command.ts";
+import { pause, stopSignal } from "../terminal/stop-signal.ts";
+import { fit, jsonText, plain } from "../terminal/text.ts";
+
+export type ShownReplay = AnswerOf<"GET /v2/replays/{id}">["replay"];
+
+/** Milliseconds between two looks at a replay. */
+const LOOK_MS = 1_000;
+
+/** Formats how far a replay is, in one line. */
+export function replayLine(replay: ShownReplay, columns: number): string {
+  const { id, kind, state, progress, counts, left, perSecond, error } = replay;
+  const parts = [
+    kind === "purge"
+      ? `${formatCount(counts.done)} deleted`
+      : `${formatCount(counts.delivered)} delivered`,
+    ...(counts.dropped > 0 ? [`${formatCount(counts.dropped)} dropped`] : []),
+    ...(counts.failed > 0 ? [`${formatCount(counts.failed)} failed`] : []),
+    ...(counts.pending > 0 ? [`${formatCount(counts.pending)} on their way`] : []),
+    ...(left !== undefined && perSecond > 0 ? [`${formatDuration(left / perSecond)} left`] : []),
+    ...(error === undefined ? [] : [plain(error)]),
+  ];
+  const share = state === "running" ? ` ${Math.floor(progress * 100)} %` : "";
+  return fit(`${plain(id)}  ${state}${share}  ${parts.join(", ")}`, columns);
+}
+
+/**
+ * Prints a replay. With `--wait`, looks until it has ended, and returns 1 when events failed or it
+ * was cancelled.
+ */
+export async function finishReplay(call: CommandCall, started: ShownReplay): Promise<number> {
+  const { client, output, args } = call;
+  let replay = started;
+  const show = (line: string) => output.print(args.json === true ? jsonText(replay) : line);
+  if (args.wait !== true) {
+    show(replayLine(replay, output.columns));
+    if (replay.state === "running" && args.json !== true) {
+      output.note(`pixelmill replay watch ${plain(replay.id)} shows how far it is`);
+    }
+    return 0;
+  }
+  const stop = stopSignal(output);
+  const params = { id: started.id };
+  while (isUnderWay(replay) && !stop.aborted) {
+    if (output.isTerminal && args.json !== true) {
+      await output.write(`\r\x1b[K${replayLine(replay, output.columns - 1)}`);
+    }
+    await pause(LOOK_MS, stop);
+    replay = (await client.call("GET /v2/replays/{id}", { params })).replay;
+  }
+  if (output.isTerminal && args.json !== true) await output.write("\r\x1b[K");
+  show(replayLine(replay, output.columns));
+  for (const { reason, count } of replay.failures ?? []) {
+    const line = `  ${pluralize(count, "event")}: ${plain(reason)}`;
+    if (args.json !== true) output.print(fit(line, output.columns));
+  }
+  return replay.state === "done" && replay.counts.failed === 0 ? 0 : 1;
+}
+
+/** Whether a replay runs, or dead letters that it sent have no outcome yet. */
+function isUnderWay({ state, counts }: ShownReplay): boolean {
+  return state === "running" || (state === "done" && counts.pending > 0);
+}

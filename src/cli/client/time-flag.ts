@@ -1,0 +1,24 @@
+import { StartError } from "../../errors.ts";
+
+const unitMs: Record<string, number> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/**
+ * Reads a time of the past: in ISO 8601, or as a duration before now such as `90s`, `30m`, `2h` or
+ * `7d`. Returns it in ISO 8601; undefined without the flag.
+ */
+export function timeOf(args: Record<string, unknown>, name: string): string | undefined {
+  if (args[name] === undefined) return undefined;
+  const text = String(args[name]);
+  const [, amount, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
+  const ms = unit === undefined ? Date.parse(text) : Date.now() - Number(amount) * unitMs[unit]!;
+  if (!Number.isNaN(ms)) return new Date(ms).toISOString();
+  throw new StartError(`Expected --${name} as a time such as 2026-02-16T01:11:00Z, 30m, 2h or 7d`);
+}
+
+/** Reads a whole number from 1 on; undefined without the flag. */
+export function countOf(args: Record<string, unknown>, name: string): number | undefined {
+  if (args[name] === undefined) return undefined;
+  const count = Number(args[name]);
+  if (Number.isSafeInteger(count) && count >= 1) return count;
+  throw new StartError(`Expected --${name} as a whole number from 1 on`);
+}
