@@ -17,6 +17,7 @@ import { openIngest } from "./backend/reloadable/open-ingest.ts";
 import { openStandalone } from "./backend/standalone.ts";
 import { limitedItems } from "./catalog/management/item-limits.ts";
 import { destinationKinds } from "./destinations/destination-kinds.ts";
+import { readDefinitions } from "./destinations/rudder-server/read-definitions.ts";
 import { createEgress } from "./egress/egress.ts";
 import { eventOf } from "./event/event.ts";
 import { decodeRecord } from "./event/record.ts";
@@ -111,7 +112,8 @@ export async function openApp(settings: LiveSettings, options: AppOptions): Prom
   let consoleUrl = config["admin.url"]?.replace(/\/+$/, "");
   const alerts = openAlerts(opening, backend, () => consoleUrl ?? "");
   const parts = { backend, sandbox, publishing, ingest, pipeline, figures, kinds, disk, alerts };
-  const api = openApi(opening, { ...parts, starting: () => starting });
+  const definitions = readDefinitions(config["rudderstack.definitions"]);
+  const api = openApi(opening, { ...parts, definitions, starting: () => starting });
   addOwnSettings(opening, backend, api);
 
   // Listens on both ports before it creates secrets. A start that fails later would lose secrets
@@ -230,7 +232,7 @@ function openPipeline(opening: StartContext, sources: PipelineSources) {
   return { pipeline, kinds };
 }
 
-interface ApiSources extends Pick<ApiDeps, "publishing" | "kinds" | "alerts"> {
+interface ApiSources extends Pick<ApiDeps, "publishing" | "kinds" | "alerts" | "definitions"> {
   backend: Backend;
   sandbox: GuestSandbox;
   ingest: Ingest;
@@ -242,7 +244,7 @@ interface ApiSources extends Pick<ApiDeps, "publishing" | "kinds" | "alerts"> {
 
 function openApi({ config, logger, metrics }: StartContext, sources: ApiSources): Api {
   const { backend, sandbox, publishing, ingest, pipeline, figures, kinds, disk } = sources;
-  const { alerts, starting } = sources;
+  const { alerts, definitions, starting } = sources;
   const { catalog, nodes, others } = backend;
   const clients = createClientAddresses(config["trusted.proxies"]);
   return createApi({
@@ -251,6 +253,8 @@ function openApi({ config, logger, metrics }: StartContext, sources: ApiSources)
     pipeline,
     figures,
     kinds,
+    definitions,
+    namespace: config["rudderstack.namespace"],
     alerts,
     diskSpace: () => readDiskSpace(config.data),
     version,

@@ -3,6 +3,7 @@ import { Elysia } from "elysia";
 import { Histogram } from "prom-client";
 import type { AlertFacts } from "../alerts/facts.ts";
 import { assert } from "../assert.ts";
+import { TimeSlicer } from "../concurrency/time-slicer.ts";
 import { listenError } from "../errors.ts";
 import { httpUrl } from "../http/url.ts";
 import {
@@ -10,6 +11,7 @@ import {
   HTTP_HEAD_BYTES_MAX,
   IDLE_CONNECTION_SECONDS_MAX,
 } from "../settings/limits.ts";
+import { WorkspaceConfigs } from "./config-backend/workspace-configs.ts";
 import { consoleResponse } from "./console-files.ts";
 import type { ApiDeps } from "./deps.ts";
 import { createLimiters, TooManyRequests } from "./limiters.ts";
@@ -21,7 +23,7 @@ import { cloudOnlyMessage } from "./response/cloud-only.ts";
 import { errorResponse, toErrorResponse } from "./response/errors.ts";
 import type { Route } from "./route.ts";
 import { routes } from "./route-table.ts";
-import { configAnswer } from "./routes/resources/destination-config.ts";
+import { configAnswer, formsOf } from "./routes/resources/destination-config.ts";
 import { alertFacts } from "./routes/status/alert-facts.ts";
 import { answerLocally } from "./routes/status/node-status.ts";
 import { TailFrames } from "./tail-frames.ts";
@@ -54,14 +56,15 @@ export function createApi(given: ApiDeps): Api {
     ...given,
     limiters: createLimiters(given.requestsPerSecondMax),
     tailFrames: new TailFrames(),
+    workspaceConfigs: new WorkspaceConfigs({ ...given, slicer: new TimeSlicer() }),
     refusedTokens: new RefusedTokens(
       (refused) => given.catalog.audit.addRefused(refused),
       given.logger,
     ),
   };
   given.catalog.audit.showConfigsWith((type, config) => {
-    const kind = given.kinds.get(type);
-    return kind === undefined ? {} : configAnswer(kind, config, "masked");
+    const forms = formsOf(given, type);
+    return forms === undefined ? {} : configAnswer(forms, config, "masked");
   });
   const closing = new AbortController();
   const seconds = requestSeconds(deps);

@@ -1,11 +1,13 @@
 import type { Alerting } from "../alerts/alerting.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { DestinationKind } from "../destinations/destination.ts";
+import type { Definitions } from "../destinations/rudder-server/definition.ts";
 import type { FigureRecorder } from "../figures/figure-recorder.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { Pipeline } from "../pipeline/pipeline.ts";
 import type { Publisher } from "../publishing/publisher.ts";
+import type { WorkspaceConfigs } from "./config-backend/workspace-configs.ts";
 import type { ApiLimiters } from "./limiters.ts";
 import type { RefusedTokens } from "./refused-tokens.ts";
 import type { SignOn } from "./sign-in/sign-on.ts";
@@ -119,6 +121,13 @@ export interface ApiDeps {
   /** Figures that this node has not stored yet, and the stored figures of all nodes. */
   figures: Pick<FigureRecorder, "unwritten" | "tables">;
   kinds: ReadonlyMap<string, DestinationKind>;
+  /** RudderStack's definitions of the types that rudder-server delivers. */
+  definitions: Definitions;
+  /**
+   * Namespace in which tokens of the first workspace get the configuration of all workspaces.
+   * Undefined when there is none.
+   */
+  namespace?: string | undefined;
   alerts: Pick<Alerting, "test" | "hasMailServer">;
   /** Returns the free bytes and the size of the disk with the data directory. */
   diskSpace(): { freeBytes: number; sizeBytes: number };
@@ -181,4 +190,5 @@ export interface RouteDeps extends ApiDeps {
   limiters: ApiLimiters;
   tailFrames: TailFrames;
   refusedTokens: RefusedTokens;
+  workspaceConfigs: WorkspaceConfigs;
 }

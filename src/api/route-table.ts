@@ -12,6 +12,7 @@ import { publishRoutes } from "./routes/code/publish.ts";
 import { runRoutes } from "./routes/code/run.ts";
 import { testCaseRoutes } from "./routes/code/test-cases.ts";
 import { transformationRoutes } from "./routes/code/transformations.ts";
+import { workspaceConfigRoutes } from "./routes/config-backend/workspace-config.ts";
 import { codeLogRoutes } from "./routes/events/code-logs.ts";
 import { deadLetterRoutes } from "./routes/events/dead-letters.ts";
 import { destinationFailureRoutes } from "./routes/events/destination-failure.ts";
@@ -79,6 +80,7 @@ const table = [
   ...credentialRoutes,
   ...auditRoutes,
   ...workspaceRoutes,
+  ...workspaceConfigRoutes,
   ...systemRoutes,
 ] as const;
 

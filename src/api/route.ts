@@ -96,6 +96,11 @@ interface RouteOptions<
    * `Tagged`.
    */
   current?(call: ResourceCall<NoInfer<Key>, Static<NoInfer<Body>>>): readonly CurrentResource[];
+  /**
+   * Whether the handler makes the whole response by itself, with an entity tag, and with 304 for a
+   * client that has the current state.
+   */
+  answersTag?: boolean;
   /** Whether the route creates one resource, so that its answer is `Tagged`. */
   creates?: boolean;
   answer: Answer;

@@ -15,6 +15,7 @@ import type {
   Tokens,
   Workspaces,
 } from "./management/resources.ts";
+import type { Routing } from "./management/routing.ts";
 
 /**
  * The catalog: workspaces, tokens, sources, destinations, connections and user code, stored in
@@ -38,6 +39,7 @@ export interface Catalog {
   testCases: TestCases;
   alerts: Alerts;
   live: Live;
+  routing: Routing;
   audit: AuditLog;
   /**
    * Resolves once reads see all changes that any node of the cluster had confirmed before the call.

@@ -25,13 +25,13 @@ export interface Live {
    */
   changedSince(topology: number): ReadonlySet<string> | undefined;
   /**
-   * Returns a destination and its connections. Undefined when the destination does not exist or has
-   * no connections.
+   * Returns a destination and its connections. Undefined when the destination does not exist, has
+   * no connections, or is delivered by rudder-server.
    */
   lane(destinationId: string): { destination: Destination; connections: Connection[] } | undefined;
   /**
-   * Returns the destinations of all workspaces that have at least one connection, each with its
-   * connections. The id of a connection here changes when its source or destination is replaced, so
+   * Returns the destinations of all workspaces that pixelmill delivers and that have at least one
+   * connection, each with its connections. The id of a connection here changes when its source or destination is replaced, so
    * that delivery treats it as a new connection. Reads the whole catalog, once after each change: a
    * start asks several times.
    */

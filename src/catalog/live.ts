@@ -1,7 +1,7 @@
 import { librariesFor, publishedLibraries } from "./code/closure.ts";
 import { familyOf } from "./import-name.ts";
 import type { Live, LiveProgram } from "./live-view.ts";
-import type { Connection, Resource, Source } from "./model.ts";
+import type { Connection, Destination, Resource, Source } from "./model.ts";
 import { settingsOfSource } from "./source-settings.ts";
 import type { CatalogStore, Epoch } from "./store.ts";
 import type { CodeTables } from "./tables/code-tables.ts";
@@ -29,7 +29,9 @@ export function openLive(store: CatalogStore, tables: Tables, code: CodeTables):
     const byDestination = Map.groupBy(connections.all().map(asRoute), (it) => it.destinationId);
     return [...byDestination].flatMap(([id, ofDestination]) => {
       const destination = destinations.find(id);
-      return destination ? [{ destination, connections: ofDestination }] : [];
+      return destination && isOurs(destination)
+        ? [{ destination, connections: ofDestination }]
+        : [];
     });
   });
 
@@ -52,7 +54,8 @@ export function openLive(store: CatalogStore, tables: Tables, code: CodeTables):
     changedSince: tables.topology.changedSince,
     lane(destinationId) {
       const destination = destinations.find(destinationId);
-      const ofDestination = destination ? connections.ofDestination(destinationId) : [];
+      const ofDestination =
+        destination && isOurs(destination) ? connections.ofDestination(destinationId) : [];
       return destination && ofDestination.length > 0
         ? { destination, connections: ofDestination.map(asRoute) }
         : undefined;
@@ -65,6 +68,11 @@ export function openLive(store: CatalogStore, tables: Tables, code: CodeTables):
       return transformationId === undefined ? undefined : programs(transformationId);
     },
   };
+}
+
+/** Whether pixelmill delivers a destination's events. */
+function isOurs({ deliveredBy }: Destination): boolean {
+  return deliveredBy === undefined;
 }
 
 /** Returns a connection with its `routeId`, if it has one, as its id. Delivery uses this id. */

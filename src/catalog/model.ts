@@ -22,6 +22,7 @@ export const permissions = [
   "events:read",
   "events:replay",
   "audit:read",
+  "workspace-config:read",
 ] as const;
 export type Permission = (typeof permissions)[number];
 
@@ -143,11 +144,14 @@ export interface Destination extends ManagedItem {
   name: string;
   /**
    * Kind of the destination, such as `webhook` or `file`. Each kind is a folder of
-   * `src/destinations`.
+   * `src/destinations`. For a destination that rudder-server delivers, the name of RudderStack's
+   * definition in upper case, such as `WEBHOOK`, which is never a kind.
    */
   type: string;
   /** Spelling of the type that the client used, such as `WEBHOOK`. Absent when it equals `type`. */
   typeAs?: string;
+  /** Set when rudder-server delivers the destination's events. Absent when pixelmill does. */
+  deliveredBy?: "rudder-server";
   /**
    * Version of RudderStack's definition of the destination type, as a client sent it. It has no
    * effect.

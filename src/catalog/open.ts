@@ -17,6 +17,7 @@ import { openDestinations } from "./management/destinations.ts";
 import { openIdentities } from "./management/identities.ts";
 import { ItemLimits, type ItemsMax } from "./management/item-limits.ts";
 import { openMembers } from "./management/members.ts";
+import { openRouting } from "./management/routing.ts";
 import { openSessions } from "./management/sessions.ts";
 import { openSources } from "./management/sources.ts";
 import { openTokens } from "./management/tokens.ts";
@@ -87,6 +88,7 @@ export async function openCatalog(options: {
     testCases: openTestCases(store, codeTables),
     alerts: openAlerts(store, alertTables),
     live: openLive(store, tables, codeTables),
+    routing: openRouting(store, tables, codeTables),
     audit: openAuditLog(store, auditTables, (show) => {
       showConfig = show;
     }),

@@ -1,5 +1,5 @@
 import { SHARED_FORMAT } from "../store/ordered/change-set.ts";
-import type { Permission } from "./model.ts";
+import { type Permission, permissions } from "./model.ts";
 import type { CatalogStore } from "./store.ts";
 import type { CodeTables } from "./tables/code-tables.ts";
 import type { Tables } from "./tables/tables.ts";
@@ -47,6 +47,14 @@ const steps: readonly Step[] = [
     name: "sources, destinations and connections are found by their external ids",
     apply: indexAgain,
   },
+  {
+    // Tokens and members that could do everything can grant the permission to others.
+    name: "workspace-config:read is a permission of its own",
+    apply({ tokens, members }) {
+      for (const token of tokens.all()) tokens.put(withEveryPermission(token));
+      for (const member of members.all()) members.put(withEveryPermission(member));
+    },
+  },
 ];
 
 /**
@@ -74,6 +82,13 @@ function indexAgain({ sources, destinations, connections }: Tables): void {
   for (const source of sources.all()) sources.put(source);
   for (const destination of destinations.all()) destinations.put(destination);
   for (const connection of connections.all()) connections.put(connection);
+}
+
+/** Returns a holder of all permissions of older releases with those of this one. */
+function withEveryPermission<T extends { permissions: Permission[] }>(holder: T): T {
+  const older = permissions.filter((it) => it !== "workspace-config:read");
+  const hasAll = older.every((permission) => holder.permissions.includes(permission));
+  return hasAll ? { ...holder, permissions: [...permissions] } : holder;
 }
 
 function withReplay<T extends { permissions: Permission[] }>(holder: T): T {

@@ -39,7 +39,7 @@ export function faultsOf(answered: Answered): string[] {
   const route = routeOf(method, path);
   const isSuccess = (status >= 200 && status < 300) || status === 303;
   if (route && isSuccess) return successFaults(route, status, headers, text);
-  if (status === 304 && route?.current && method === "GET")
+  if (status === 304 && (route?.current || route?.answersTag) && method === "GET")
     return headers.get("etag") ? [] : ["304 has no ETag"];
   const documented = route ? errorStatuses(route) : [403, 404, 405];
   const more = status === 400 ? route?.refusal : undefined;
@@ -57,7 +57,7 @@ function successFaults(route: Route, status: number, headers: Headers, text: str
     ...(status === route.status ? [] : [`answered ${status}, documented is ${route.status}`]),
     ...(type.startsWith(expectedType) ? [] : [`is of type ${type}`]),
   ];
-  if (isAnsweredWithTag(route) !== /^"[\w.-]+"$/.test(headers.get("etag") ?? "")) {
+  if (isAnsweredWithTag(route) !== /^(W\/)?"[\w.-]+"$/.test(headers.get("etag") ?? "")) {
     faults.push(`has the ETag ${headers.get("etag")}`);
   }
   if (route.media || route.path === "/docs/json") return faults;

@@ -15,6 +15,7 @@ import type { Catalog } from "../../src/catalog/catalog.ts";
 import { type Permission, permissions } from "../../src/catalog/model.ts";
 import { openCatalog } from "../../src/catalog/open.ts";
 import { destinationKinds } from "../../src/destinations/destination-kinds.ts";
+import { readDefinitions } from "../../src/destinations/rudder-server/read-definitions.ts";
 import { createEgress } from "../../src/egress/egress.ts";
 import { eventOf } from "../../src/event/event.ts";
 import { decodeRecord, type EventRecord, eventRecordCodec } from "../../src/event/record.ts";
@@ -142,6 +143,7 @@ export async function startApi(
     },
     figures: parts.figures,
     kinds: parts.kinds,
+    definitions: readDefinitions(undefined),
     alerts,
     diskSpace: () => ({ freeBytes: 50e9, sizeBytes: 100e9 }),
     suspensions: () => [],

@@ -198,7 +198,7 @@ function operation(route: Route, path: string, schemas: Record<string, unknown>)
         ...(isAnsweredWithTag(route) && { headers: tagHeaders }),
         ...success,
       },
-      ...(current && method === "GET" && { 304: notModified }),
+      ...((current || route.answersTag) && method === "GET" && { 304: notModified }),
       ...Object.fromEntries(refusals),
     },
   };

@@ -4,10 +4,13 @@ import { Success } from "../schema/common.ts";
 
 /** The headers ETag, If-Match and If-None-Match in the OpenAPI document. */
 
+const states = "`*`, or a list of entity tags";
+
 /** Whether a successful answer of a route is one resource with its entity tag. */
-export function isAnsweredWithTag({ creates, current, answer, path }: Route): boolean {
+export function isAnsweredWithTag(route: Route): boolean {
+  const { creates, current, answersTag, answer, path } = route;
   const isResource = answer !== Success && answer[Kind] !== "Undefined" && path.includes("{");
-  return creates === true || (current !== undefined && isResource);
+  return creates === true || answersTag === true || (current !== undefined && isResource);
 }
 
 export const tagHeaders = {
@@ -21,9 +24,9 @@ export const notModified = {
   headers: tagHeaders,
 };
 
-export function preconditionParameters({ current, method }: Route) {
+export function preconditionParameters({ current, answersTag, method }: Route) {
+  if (answersTag) return [ifNoneMatch("304 when it has")];
   if (current === undefined) return [];
-  const states = "`*`, or a list of entity tags";
   const effect = method === "GET" ? "304 when it has" : "412, and no change, when it has";
   return [
     {
@@ -33,12 +36,16 @@ export function preconditionParameters({ current, method }: Route) {
       description: `${states}, one of which the resource must have: otherwise 412 with the state of now and its tag`,
       schema: { type: "string" },
     },
-    {
-      name: "If-None-Match",
-      in: "header",
-      required: false,
-      description: `${states}, none of which the resource may have: ${effect} one`,
-      schema: { type: "string" },
-    },
+    ifNoneMatch(effect),
   ];
+}
+
+function ifNoneMatch(effect: string) {
+  return {
+    name: "If-None-Match",
+    in: "header",
+    required: false,
+    description: `${states}, none of which the resource may have: ${effect} one`,
+    schema: { type: "string" },
+  };
 }

@@ -58,7 +58,8 @@ export function sentToken(headers: Headers): string | undefined {
 
 /**
  * Returns the token from an Authorization header. With the Basic scheme, which RudderStack's older
- * clients use, the password is the token and the user name is ignored.
+ * clients use, the password is the token and the user name is ignored. rudder-server sends the
+ * token as the user name, and no password.
  */
 function secretOf(header: string): string | undefined {
   const [, scheme, value] = /^([A-Za-z]+) +(\S+) *$/.exec(header) ?? [];
@@ -67,5 +68,6 @@ function secretOf(header: string): string | undefined {
   if (scheme.toLowerCase() !== "basic") return undefined;
   const credentials = Buffer.from(value, "base64").toString("utf8");
   const colon = credentials.indexOf(":");
-  return colon < 0 ? undefined : credentials.slice(colon + 1);
+  if (colon < 0) return undefined;
+  return credentials.slice(colon + 1) || credentials.slice(0, colon);
 }

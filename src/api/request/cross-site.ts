@@ -30,7 +30,9 @@ export function refuseCrossSite(
   // A foreign page that could sign the user in would make the user work in the attacker's
   // workspace.
   const repeated = isSentByBrowser(headers) || key === "POST /v2/session";
-  if (repeated || key === "GET /metrics") expectHost(headers, hosts);
+  // rudder-server sends Basic credentials to whatever name it reaches the control plane by.
+  const isForPrograms = needs !== "open" && needs.includes("workspace-config:read");
+  if ((repeated && !isForPrograms) || key === "GET /metrics") expectHost(headers, hosts);
   // A GET changes nothing, and another origin's page cannot read the answer.
   if (method === "GET") return;
   const site = headers.get("sec-fetch-site");

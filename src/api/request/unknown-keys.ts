@@ -20,6 +20,7 @@ export function* unknownKeys(schema: TSchema, value: unknown, path: string): Gen
     }
   }
   if (!isObject(value) || schema.type !== "object" || schema.properties === undefined) return;
+  if (schema.additionalProperties === true) return;
   const known = Object.keys(schema.properties);
   for (const key in value) {
     if (known.includes(key))

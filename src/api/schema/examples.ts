@@ -115,6 +115,7 @@ export const destination = {
   workspaceId: ids.workspace,
   name: "Warehouse hook",
   type: "webhook",
+  deliveredBy: "pixelmill" as const,
   version: 1,
   enabled: true,
   config: { webhookUrl: "https://hooks.example.com/pixels", batchSize: 1 },

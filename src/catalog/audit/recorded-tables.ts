@@ -79,7 +79,7 @@ const recorded = {
     };
   }),
   destinations: table<Destination>((row, _, { showConfig }) => {
-    const { name, type, typeAs, version, enabled, externalId } = row;
+    const { name, type, typeAs, deliveredBy, version, enabled, externalId } = row;
     const config = showConfig(type, row.config);
     const hidden = Object.entries(row.config).flatMap(([key, value]): [string, string][] => {
       const text = JSON.stringify(value);
@@ -87,7 +87,7 @@ const recorded = {
     });
     const fields = { name, type: typeAs ?? type, version, enabled, config, externalId };
     return {
-      ...item("destination", row, fields),
+      ...item("destination", row, { ...fields, ...(deliveredBy && { deliveredBy }) }),
       secrets: Object.fromEntries(hidden),
       version: String(row.updatedAt),
     };

@@ -30,6 +30,7 @@ export function createRemoval(
           tables.links.remove(destinationId);
         }
         tables.putResource(after);
+        if (before.published !== undefined) store.advance("program");
       });
     },
     setExternalId<T>(

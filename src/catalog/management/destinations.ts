@@ -24,6 +24,7 @@ export function openDestinations(
         name: input.name,
         type: input.type,
         ...(input.typeAs !== undefined && { typeAs: input.typeAs }),
+        ...(input.deliveredBy !== undefined && { deliveredBy: input.deliveredBy }),
         ...(input.version !== undefined && { version: input.version }),
         ...(input.consentIds !== undefined && { consentIds: input.consentIds }),
         enabled: input.enabled ?? true,

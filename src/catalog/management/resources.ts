@@ -221,7 +221,7 @@ export interface Destinations extends ManagedItems<Destination> {
 /** Data of a destination. An empty external id removes the destination's external id. */
 export interface DestinationInput
   extends Pick<Destination, "name" | "type" | "typeAs" | "version" | "config" | "externalId">,
-    Partial<Pick<Destination, "enabled" | "consentIds">> {}
+    Partial<Pick<Destination, "enabled" | "consentIds" | "deliveredBy">> {}
 export interface DestinationChange
   extends Partial<
     Pick<DestinationInput, "name" | "version" | "enabled" | "consentIds" | "externalId">

@@ -6,6 +6,7 @@ import { type Family, isImportName } from "../import-name.ts";
 import type { CodeKind, Publication, Resource, Revision } from "../model.ts";
 import { type CatalogStore, LAST } from "../store.ts";
 import { revisionHistoryTable } from "./revision-history.ts";
+import { topologyChanges } from "./topology-changes.ts";
 
 /** Tables of transformations and libraries, with their indexes. */
 export type CodeTables = ReturnType<typeof openCodeTables>;
@@ -195,6 +196,7 @@ function libraryNameTable(store: CatalogStore) {
  * transformation may have many, in the order of linking.
  */
 function linkTable(store: CatalogStore) {
+  const topology = topologyChanges(store);
   interface Link {
     transformationId: string;
     /**
@@ -214,6 +216,7 @@ function linkTable(store: CatalogStore) {
     const inOrder = order.get([link.transformationId, link.order]);
     assert(inOrder === destinationId, "A destination has the same one link in both tables");
     links.remove(destinationId);
+    topology.record([destinationId]);
     order.remove([link.transformationId, link.order]);
   }
 
@@ -234,6 +237,7 @@ function linkTable(store: CatalogStore) {
     put(link: Link, destinationId: string): void {
       remove(destinationId);
       links.put(destinationId, link);
+      topology.record([destinationId]);
       order.put([link.transformationId, link.order], destinationId);
     },
     remove,

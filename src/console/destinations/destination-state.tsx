@@ -13,6 +13,7 @@ const badges: Record<State, { text: string; tone?: "good" | "warn" | "bad" }> = 
   unknown: { text: destinationTexts.unknown, tone: "warn" },
   unconnected: { text: commonTexts.notConnected },
   suspended: { text: destinationTexts.codeSuspended, tone: "bad" },
+  external: { text: destinationTexts.byRudderServer },
 };
 
 const stateOrder: readonly State[] = [
@@ -24,6 +25,7 @@ const stateOrder: readonly State[] = [
   "paused",
   "unconnected",
   "unknown",
+  "external",
 ];
 
 /** Badge for a destination's state. Says of a healthy destination when it rejects some events. */

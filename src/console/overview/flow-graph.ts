@@ -48,6 +48,7 @@ const statesByUrgency = [
   "ok",
   "paused",
   "unconnected",
+  "external",
 ];
 
 /**
@@ -78,7 +79,7 @@ export function buildFlowGraph(overview: Overview): FlowGraph {
     to,
     rate: destination.rates.delivered,
     failed: destination.rates.failed,
-    isOff: destination.state === "paused" || destination.state === "unconnected",
+    isOff: ["paused", "unconnected", "external"].includes(destination.state),
     isDown:
       destination.state === "down" || destination.state === "suspended" || destination.rejecting,
   }));

@@ -12,6 +12,7 @@ const meanings: Record<Permission, string> = {
   "events:read": settingsTexts.mayReadEvents,
   "events:replay": settingsTexts.mayReplay,
   "audit:read": settingsTexts.mayReadAudit,
+  "workspace-config:read": settingsTexts.mayReadWorkspaceConfig,
   "workspace:admin": settingsTexts.mayAdministrate,
 };
 export const permissions = Object.keys(meanings) as Permission[];

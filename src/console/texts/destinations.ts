@@ -29,6 +29,7 @@ export const destinationTexts = {
   waitingForSandbox: "Waiting for sandbox",
   unknown: "Unknown",
   codeSuspended: "Code suspended",
+  byRudderServer: "By rudder-server",
   partiallyRejecting: "Partially rejecting",
   openInTheEditor: "Open in the editor",
   passThrough: "None (pass-through)",

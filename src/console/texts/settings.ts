@@ -39,6 +39,7 @@ export const settingsTexts = {
   mayReadEvents: "live tail, dead letters, figures",
   mayReplay: "replay and purge dead letters",
   mayReadAudit: "the audit log",
+  mayReadWorkspaceConfig: "configuration of rudder-server, with secrets in clear",
   mayAdministrate: "sources, destinations, members, tokens, credentials",
   workspace: "Workspace",
   tokens: "Tokens",

@@ -176,6 +176,9 @@ async function eventJob(
   if (destination?.workspaceId !== workspaceId) {
     throw new ApiError("missing", "Destination not found");
   }
+  if (destination.deliveredBy !== undefined) {
+    throw new ApiError("conflict", "Expected a destination that pixelmill delivers, got another");
+  }
   if (!destination.enabled) {
     throw new ApiError("conflict", "Expected a destination that is enabled, got a disabled one");
   }

@@ -216,7 +216,8 @@ describe("an id in the path", () => {
   test("that cannot be an id is 404 in every route", async () => {
     for (const route of routes) {
       const names = [...route.path.matchAll(/\{(\w+)\}/g)].map(([placeholder]) => placeholder);
-      for (const name of names) {
+      // A namespace is any name: the answer is the same in all but one.
+      for (const name of names.filter((it) => it !== "{namespace}")) {
         for (const id of hostile) {
           const path = route.path.replace(name, id);
           const answer = await sendHostile(exampleOf(route, things, path));

@@ -157,6 +157,8 @@ const needs: Record<ClientKey | DocsKey, Permission[] | "open"> = {
   "GET /v2/events/recent": events,
   "GET /v2/events/search": events,
   "GET /v2/events/search/export": events,
+  "GET /workspaceConfig": ["workspace-config:read"],
+  "GET /data-plane/v1/namespaces/{namespace}/config": ["workspace-config:read"],
   "GET /v2/audit": ["audit:read"],
   "GET /v2/audit/export": ["audit:read"],
   "GET /v2/workspace": [],

@@ -141,6 +141,7 @@ describe("/v2/destinations", () => {
       version: 1,
       name: "Hook",
       type: "webhook",
+      deliveredBy: "pixelmill",
       enabled: true,
       config: webhook,
       secretsSet: ["/secret"],

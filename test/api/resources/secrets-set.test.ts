@@ -46,7 +46,8 @@ function pointers(schema: Schema, path = ""): string[] {
 }
 
 async function kinds(): Promise<{ type: string; config: Schema }[]> {
-  return (await api.send("GET", "/v2/destination-types")).body.destinationTypes;
+  const { destinationTypes } = (await api.send("GET", "/v2/destination-types")).body;
+  return destinationTypes.filter((it: Config) => it.deliveredBy === "pixelmill");
 }
 
 async function create(of: TestApi, type: string, config: Config, more: Config = {}) {

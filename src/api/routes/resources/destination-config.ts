@@ -1,7 +1,9 @@
 import type { TSchema } from "@sinclair/typebox";
 import type { ConfigForm, DestinationKind } from "../../../destinations/destination.ts";
 import { MASK } from "../../../destinations/masked-url.ts";
-import type { Detail } from "../../../errors.ts";
+import { typeKey } from "../../../destinations/rudder-server/definition.ts";
+import { opaqueForm } from "../../../destinations/rudder-server/opaque-config.ts";
+import { ApiError, type Detail } from "../../../errors.ts";
 import { DETAILS_MAX } from "../../../settings/limits.ts";
 import type { ApiDeps } from "../../deps.ts";
 import { unknownKeys } from "../../request/unknown-keys.ts";
@@ -15,6 +17,9 @@ import {
   secretsOf,
 } from "./stored-secrets.ts";
 
+/** How the config of a type is written: in one form, or in the form that the config's keys tell. */
+export type ConfigForms = ConfigForm & Pick<DestinationKind, "formOf">;
+
 /** Returns the kind of destination with this name, in any case. */
 export function kindOf({ kinds }: Pick<ApiDeps, "kinds">, type: string): DestinationKind {
   const kind = kinds.get(type.toLowerCase());
@@ -24,13 +29,67 @@ export function kindOf({ kinds }: Pick<ApiDeps, "kinds">, type: string): Destina
 }
 
 /**
+ * Returns how configs of a stored type are written: those of a kind, or of a type that rudder-server
+ * delivers. Undefined for a type that this version does not know, or that has no definition any
+ * more.
+ */
+export function formsOf(
+  { kinds, definitions }: Pick<ApiDeps, "kinds" | "definitions">,
+  type: string,
+): ConfigForms | undefined {
+  const kind = kinds.get(type);
+  if (kind !== undefined) return kind;
+  const definition = definitions.destination(type);
+  return definition && opaqueForm(definition);
+}
+
+/** Returns how configs of a stored type are written. Throws when it is unknown. */
+export function expectForms(
+  deps: Pick<ApiDeps, "kinds" | "definitions">,
+  type: string,
+): ConfigForms {
+  const forms = formsOf(deps, type);
+  if (forms !== undefined) return forms;
+  throw new ApiError("conflict", "The definition of the destination's type is missing now");
+}
+
+/** The type of a new destination as the catalog stores it, and how its config is written. */
+interface NewType {
+  type: string;
+  deliveredBy?: "rudder-server";
+  forms: ConfigForms;
+}
+
+/**
+ * Returns the type of a new destination. pixelmill delivers the types that it has, unless the
+ * request says otherwise, and rudder-server those that have a definition. Throws for other types.
+ */
+export function newType(
+  deps: Pick<ApiDeps, "kinds" | "definitions">,
+  sent: { type: string; deliveredBy?: "pixelmill" | "rudder-server" | undefined },
+): NewType {
+  const definition = deps.definitions.destination(sent.type);
+  const isOurs = deps.kinds.has(sent.type.toLowerCase()) || definition === undefined;
+  const { deliveredBy = isOurs ? "pixelmill" : "rudder-server" } = sent;
+  if (deliveredBy === "pixelmill") {
+    const kind = kindOf(deps, sent.type);
+    return { type: kind.kind, forms: kind };
+  }
+  if (definition === undefined) {
+    const message = "Expected a type that has a definition of RudderStack, got another one";
+    throw validationError([{ path: "/type", message }]);
+  }
+  return { type: typeKey(definition.name), deliveredBy, forms: opaqueForm(definition) };
+}
+
+/**
  * Returns the config to store: validated, without nulls, and with the stored secrets that the
  * request leaves out. The config of a disabled destination may lack keys. Throws when the config is
  * invalid. Also throws when a stored secret would be sent to another host than before, because the
  * caller may not know the secret.
  */
 export function resolveConfig(
-  kind: DestinationKind,
+  kind: ConfigForms,
   sent: DestinationConfig,
   before: DestinationConfig,
   enabled: boolean,
@@ -46,12 +105,12 @@ export function resolveConfig(
 }
 
 /** Throws when a config lacks keys, so that its destination cannot be enabled. */
-export function expectWhole(kind: DestinationKind, config: DestinationConfig): void {
+export function expectWhole(kind: ConfigForms, config: DestinationConfig): void {
   expectNone(missingKeys(kind, config));
 }
 
 /** Returns an error for each required key that a config lacks. */
-export function missingKeys(kind: DestinationKind, config: DestinationConfig): Detail[] {
+export function missingKeys(kind: ConfigForms, config: DestinationConfig): Detail[] {
   const faults = configErrors(formOf(kind, config), config);
   return faults.filter((fault) => isOfMissingKey(fault, config));
 }
@@ -73,13 +132,14 @@ function isOfMissingKey({ path }: Detail, config: DestinationConfig): boolean {
  * headers and the secret parts of URLs are shown.
  */
 export function configAnswer(
-  kind: DestinationKind,
+  kind: ConfigForms,
   config: DestinationConfig,
   headers: ApiDeps["headers"],
 ): DestinationConfig {
   const form = formOf(kind, config);
-  let shown: DestinationConfig = {};
-  for (const key in form.configSchema.properties) {
+  const { properties, additionalProperties } = form.configSchema;
+  let shown: DestinationConfig = additionalProperties === true ? { ...config } : {};
+  for (const key in properties) {
     if (config[key] !== undefined) shown[key] = config[key];
   }
   for (const { path, shown: mask } of headers === "clear" ? [] : (form.maskedKeys ?? [])) {
@@ -102,12 +162,12 @@ export function configAnswer(
 }
 
 /** Returns JSON pointers to the secrets that a stored config has. */
-export function secretsSet(kind: DestinationKind, config: DestinationConfig): string[] {
+export function secretsSet(kind: ConfigForms, config: DestinationConfig): string[] {
   return secretPaths(formOf(kind, config), config);
 }
 
 /** Returns the config schema of a kind of destination, with its secrets marked as `writeOnly`. */
-export function schemaWithSecrets(kind: DestinationKind): TSchema {
+export function schemaWithSecrets(kind: ConfigForm): TSchema {
   const schema: TSchema = structuredClone(kind.configSchema);
   for (const { key, inner } of secretsOf(kind)) {
     const property = schema.properties?.[key];
@@ -121,7 +181,7 @@ export function schemaWithSecrets(kind: DestinationKind): TSchema {
 /**
  * Returns the form in which a config is written: with pixelmill's own keys, or with RudderStack's.
  */
-function formOf(kind: DestinationKind, config: DestinationConfig): ConfigForm {
+function formOf(kind: ConfigForms, config: DestinationConfig): ConfigForm {
   return kind.formOf?.(config) ?? kind;
 }
 

@@ -1,6 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Destination } from "../../../catalog/model.ts";
 import { testSteps } from "../../../destinations/test-steps.ts";
+import { ApiError } from "../../../errors.ts";
 import { CONNECTION_TEST_MS_MAX } from "../../../settings/limits.ts";
 import type { RouteDeps } from "../../deps.ts";
 import { validationError } from "../../request/validation.ts";
@@ -69,6 +70,7 @@ export const destinationTestRoutes = [
     },
     async handle({ deps, workspaceId, params, closing }) {
       const destination = deps.catalog.destinations.get(workspaceId, params.id);
+      expectOurs(destination);
       const [missing] = missingKeys(kindOf(deps, destination.type), destination.config);
       if (missing !== undefined) {
         const message = `${missing.path.slice(1)}: ${missing.message}`;
@@ -107,11 +109,21 @@ export const destinationTestRoutes = [
         const message = `Expected the type of the destination, ${stored.type}`;
         throw validationError([{ path: "/type", message }]);
       }
+      if (stored !== undefined) expectOurs(stored);
       const config = resolveConfig(kind, body.config ?? {}, stored?.config ?? {}, true);
       return await runTest(deps, { type: kind.kind, config, workspaceId }, closing);
     },
   }),
 ] as const;
+
+/** Throws for a destination that pixelmill has no connection to. */
+function expectOurs({ deliveredBy }: Pick<Destination, "deliveredBy">): void {
+  if (deliveredBy === undefined) return;
+  throw new ApiError(
+    "conflict",
+    "Expected a destination that pixelmill delivers, got one that rudder-server delivers",
+  );
+}
 
 /** Runs the steps of a test. A workspace has few tests at a time, and each has a deadline. */
 async function runTest(

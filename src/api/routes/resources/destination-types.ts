@@ -1,4 +1,5 @@
 import { Type } from "@sinclair/typebox";
+import { opaqueForm } from "../../../destinations/rudder-server/opaque-config.ts";
 import { route } from "../../route.ts";
 import { paged } from "../../schema/common.ts";
 import { schemaWithSecrets } from "./destination-config.ts";
@@ -6,6 +7,10 @@ import { schemaWithSecrets } from "./destination-config.ts";
 const DestinationType = Type.Object(
   {
     type: Type.String({ description: "What `type` of a destination says" }),
+    displayName: Type.Optional(Type.String({ description: "As RudderStack calls the type" })),
+    deliveredBy: Type.Union([Type.Literal("pixelmill"), Type.Literal("rudder-server")], {
+      description: "Who delivers; a type of rudder-server has other settings than its namesake",
+    }),
     config: Type.Record(Type.String(), Type.Unknown(), {
       description: "JSON schema of a destination's `config`; secrets are `writeOnly`",
     }),
@@ -24,6 +29,7 @@ export const destinationTypeRoutes = [
         destinationTypes: [
           {
             type: "file",
+            deliveredBy: "pixelmill",
             config: {
               type: "object",
               properties: { path: { type: "string", minLength: 1 } },
@@ -35,10 +41,18 @@ export const destinationTypeRoutes = [
       },
     },
     handle({ deps }) {
-      const destinationTypes = [...deps.kinds.values()].map((kind) => ({
+      const ours = [...deps.kinds.values()].map((kind) => ({
         type: kind.kind,
+        deliveredBy: "pixelmill" as const,
         config: schemaWithSecrets(kind),
       }));
+      const theirs = deps.definitions.destinations().map((definition) => ({
+        type: definition.name,
+        displayName: definition.displayName,
+        deliveredBy: "rudder-server" as const,
+        config: schemaWithSecrets(opaqueForm(definition)),
+      }));
+      const destinationTypes = [...ours, ...theirs];
       return { destinationTypes, paging: { total: destinationTypes.length } };
     },
   }),

@@ -15,8 +15,10 @@ import {
 import * as example from "../../schema/examples.ts";
 import {
   configAnswer,
+  expectForms,
   expectWhole,
-  kindOf,
+  formsOf,
+  newType,
   resolveConfig,
   secretsSet,
 } from "./destination-config.ts";
@@ -38,12 +40,18 @@ const ConsentIds = Type.Array(Type.String({ minLength: 1, maxLength: ID_CHARS_MA
     "Consents that the destination needs. It gets no event that lists one of them in `context.consentManagement.deniedConsentIds`",
 });
 
+const DeliveredBy = Type.Union([Type.Literal("pixelmill"), Type.Literal("rudder-server")], {
+  description:
+    "Who delivers its events. pixelmill shows no figures of those that rudder-server delivers",
+});
+
 const Destination = Type.Object(
   {
     id: Type.String(),
     workspaceId: Type.String(),
     name: Type.String(),
     type: Type.String({ description: "As it was written at creation" }),
+    deliveredBy: DeliveredBy,
     version: Type.Integer({ description: versionDescription }),
     enabled: Type.Boolean(),
     consentIds: Type.Optional(ConsentIds),
@@ -61,8 +69,10 @@ const NewDestination = Type.Object(
   {
     name: Name,
     type: Type.String({
-      description: "webhook, file, s3, postgres, clickhouse or kafka, in any case",
+      description:
+        "webhook, file, s3, postgres, clickhouse or kafka, in any case; or a type that rudder-server delivers",
     }),
+    deliveredBy: Type.Optional(DeliveredBy),
     version: Type.Optional(Version),
     config: Type.Optional(nullable(Config)),
     enabled: Type.Optional(Type.Boolean()),
@@ -108,12 +118,13 @@ export const destinationRoutes = [
     body: NewDestination,
     example: { name: "Warehouse hook", type: "webhook", config: example.destination.config },
     create({ deps, workspaceId, body }) {
-      const kind = kindOf(deps, body.type);
+      const { type, forms, ...delivery } = newType(deps, body);
       return deps.catalog.destinations.create(workspaceId, {
         name: body.name.trim(),
-        type: kind.kind,
-        ...(body.type !== kind.kind && { typeAs: body.type }),
-        config: resolveConfig(kind, body.config ?? {}, {}, body.enabled ?? true),
+        type,
+        ...(body.type !== type && { typeAs: body.type }),
+        ...delivery,
+        config: resolveConfig(forms, body.config ?? {}, {}, body.enabled ?? true),
         // Clients written in Go send 0 when they have no version.
         ...(body.version && { version: body.version }),
         ...(body.enabled !== undefined && { enabled: body.enabled }),
@@ -136,12 +147,12 @@ export const destinationRoutes = [
         ...(consentIds !== undefined && { consentIds }),
         ...((config !== undefined || enabled === true) && {
           config: (before: StoredDestination) => {
-            const kind = kindOf(deps, before.type);
+            const forms = expectForms(deps, before.type);
             const isEnabled = enabled ?? before.enabled;
             if (config !== undefined) {
-              return resolveConfig(kind, config ?? {}, before.config, isEnabled);
+              return resolveConfig(forms, config ?? {}, before.config, isEnabled);
             }
-            expectWhole(kind, before.config);
+            expectWhole(forms, before.config);
             return before.config;
           },
         }),
@@ -163,22 +174,24 @@ export const destinationRoutes = [
 
 function destinationAnswer(
   destination: StoredDestination,
-  { kinds, catalog, headers }: ApiDeps,
+  deps: ApiDeps,
 ): Static<typeof Destination> {
-  const { id, workspaceId, name, type, typeAs = type } = destination;
+  const { catalog, headers } = deps;
+  const { id, workspaceId, name, type, typeAs = type, deliveredBy = "pixelmill" } = destination;
   const { version = 1, enabled, consentIds, externalId } = destination;
   const transformationId = catalog.code.linkedTransformation(destination.workspaceId, id);
-  const kind = kinds.get(type);
+  const forms = formsOf(deps, type);
   return {
     id,
     workspaceId,
     name,
     type: typeAs,
+    deliveredBy,
     version,
     enabled,
     ...(consentIds !== undefined && { consentIds: [...consentIds] }),
-    config: kind === undefined ? {} : configAnswer(kind, destination.config, headers),
-    secretsSet: kind === undefined ? [] : secretsSet(kind, destination.config),
+    config: forms === undefined ? {} : configAnswer(forms, destination.config, headers),
+    secretsSet: forms === undefined ? [] : secretsSet(forms, destination.config),
     ...(externalId !== undefined && { externalId }),
     ...(transformationId !== undefined && { transformation: { id: transformationId } }),
     createdAt: isoTime(destination.createdAt),

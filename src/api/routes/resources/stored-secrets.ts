@@ -1,4 +1,5 @@
 import type { ConfigForm, SecretAudience, SecretKey } from "../../../destinations/destination.ts";
+import { OPAQUE_SECRETS_MAX } from "../../../destinations/rudder-server/limits.ts";
 import { addedAudiences } from "../../../destinations/secret-audience.ts";
 import type { Detail } from "../../../errors.ts";
 import { DETAILS_MAX } from "../../../settings/limits.ts";
@@ -25,9 +26,9 @@ export function retainSecrets(
   const config = Object.fromEntries(Object.entries(sent).filter(([, value]) => value !== null));
   const kept: RetainedSecret[] = [];
   for (const { key, inner, secret } of secretsOf(form)) {
-    const { maxItems, type } = form.configSchema.properties[key];
+    const { maxItems = OPAQUE_SECRETS_MAX } = form.configSchema.properties[key];
     const keep = (path: string) => kept.push({ secret, path });
-    if (inner !== undefined && type === "object") {
+    if (inner !== undefined && !Array.isArray(config[key])) {
       config[key] = retainInObject(config[key], before[key], { key, inner, keep });
     } else if (inner !== undefined) {
       config[key] = retainInList(config[key], before[key], { key, inner, keep, max: maxItems });

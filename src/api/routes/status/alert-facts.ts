@@ -6,7 +6,7 @@ import { type WorkspaceState, workspaceState } from "./workspace-state.ts";
  * States of a destination in which it does not read events, or in which it is unknown whether it
  * does.
  */
-const notReading = new Set<string>(["paused", "unconnected", "unknown"]);
+const notReading = new Set<string>(["paused", "unconnected", "unknown", "external"]);
 /** Lag in seconds above which a destination shows the events of its sources too late. */
 const READING_LAG_SECONDS_MAX = 60;
 
@@ -19,7 +19,7 @@ export async function alertFacts(deps: StatusDeps, workspaceId: string): Promise
   const server = isOperators(deps, workspaceId) && (await serverFacts(deps, workspaceId, state));
   return {
     isComplete: state.missingNodes.length === 0,
-    destinations: state.destinations,
+    destinations: state.destinations.filter(({ deliveredBy }) => deliveredBy === "pixelmill"),
     transformations: state.code,
     sources: state.sources.map((source) => sourceFacts(source, state)),
     ...(server && { server }),

@@ -26,6 +26,7 @@ import {
   SourceRow,
 } from "./status-schema.ts";
 import {
+  delivererOf,
   type DestinationState as MeasuredDestination,
   type WorkspaceState,
   workspaceState,
@@ -92,7 +93,8 @@ export const statusListRoutes = [
       },
     },
     async handle({ deps, workspaceId, params: { id } }) {
-      const { name, type, enabled } = deps.catalog.destinations.get(workspaceId, id);
+      const stored = deps.catalog.destinations.get(workspaceId, id);
+      const { name, type, enabled } = stored;
       const state = await workspaceState(deps, workspaceId);
       const connected = new Set(
         state.connections.filter((it) => it.destinationId === id).map(({ sourceId }) => sourceId),
@@ -102,6 +104,7 @@ export const statusListRoutes = [
         id,
         name,
         type,
+        deliveredBy: delivererOf(stored),
         enabled,
         state: "unknown" as const,
         lagEvents: 0,

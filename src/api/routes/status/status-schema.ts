@@ -35,6 +35,9 @@ export const DestinationStatus = Type.Object(
     id: Type.String(),
     name: Type.String(),
     type: Type.String(),
+    deliveredBy: Type.Union([Type.Literal("pixelmill"), Type.Literal("rudder-server")], {
+      description: "The figures are 0 where it is rudder-server, which delivers by itself",
+    }),
     enabled: Type.Boolean(),
     transformationId: Type.Optional(Type.String()),
     state: DestinationState,
@@ -115,6 +118,7 @@ export const exampleDestination = {
   id: example.destination.id,
   name: example.destination.name,
   type: "webhook",
+  deliveredBy: "pixelmill" as const,
   enabled: true,
   transformationId: example.ids.transformation,
   state: "ok" as const,

@@ -13,7 +13,8 @@ import {
 
 /**
  * States of a destination, most urgent first. When several states apply, the overview shows the
- * first of them.
+ * first of them. `external` is that of a destination that rudder-server delivers, about which
+ * pixelmill knows nothing more.
  */
 export const destinationStates = [
   "down",
@@ -24,6 +25,7 @@ export const destinationStates = [
   "unknown",
   "unconnected",
   "ok",
+  "external",
 ] as const;
 
 export interface LinkedTransformation {
@@ -157,18 +159,21 @@ interface DestinationContext {
 
 function destinationOf(
   { pipeline }: StatusDeps,
-  { id, workspaceId, name, type, enabled }: Destination,
+  destination: Destination,
   known: DestinationContext,
 ) {
+  const { id, workspaceId, name, type, enabled } = destination;
+  const deliveredBy = delivererOf(destination);
   const { lane, code } = known;
   const { failure, lagEvents = 0, lagSeconds = 0 } = lane ?? {};
   return {
     id,
     name,
     type,
+    deliveredBy,
     enabled,
     ...(code && { transformationId: code.id }),
-    state: stateOf(enabled, known),
+    state: stateOf({ enabled, deliveredBy }, known),
     ...(failure && { since: isoTime(failure.since), reason: failure.reason }),
     lagEvents,
     lagSeconds,
@@ -178,11 +183,17 @@ function destinationOf(
   };
 }
 
+/** Returns who delivers the events of a destination. */
+export function delivererOf({ deliveredBy }: Pick<Destination, "deliveredBy">) {
+  return deliveredBy ?? ("pixelmill" as const);
+}
+
 function stateOf(
-  enabled: boolean,
+  { enabled, deliveredBy }: { enabled: boolean; deliveredBy: ReturnType<typeof delivererOf> },
   { lane, code, isAllKnown }: DestinationContext,
 ): (typeof destinationStates)[number] {
   if (!enabled) return "paused";
+  if (deliveredBy !== "pixelmill") return "external";
   if (lane === undefined) return isAllKnown ? "unconnected" : "unknown";
   if (lane.failure?.isDown) return "down";
   if (lane.failure) return "failing";

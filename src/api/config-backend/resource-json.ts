@@ -1,0 +1,91 @@
+import type { Connection, Destination, Source } from "../../catalog/model.ts";
+import { configForSource } from "../../destinations/rudder-server/config-for-source.ts";
+import type {
+  DestinationDefinition,
+  SourceDefinition,
+} from "../../destinations/rudder-server/definition.ts";
+import { isoTime } from "../schema/common.ts";
+
+/** The JSON of sources and destinations as rudder-server reads them. */
+
+/** A destination that rudder-server delivers, with all that its JSON is made from. */
+export interface RoutedDestination {
+  destination: Destination;
+  definition: DestinationDefinition;
+  connections: readonly Connection[];
+  /** The published transformation of its events. Undefined when there is none. */
+  link: { id: string; versionId: string } | undefined;
+}
+
+/** JSON of definitions, which thousands of destinations share. */
+const definitionTexts = new WeakMap<DestinationDefinition, string>();
+
+/** Returns the JSON of a destination for one of its sources, whose type chooses settings. */
+export function destinationJson(
+  { destination, definition, link }: RoutedDestination,
+  sourceType: string,
+): string {
+  const { id, workspaceId, name, enabled, config, createdAt, updatedAt } = destination;
+  const own = JSON.stringify({
+    id,
+    name,
+    enabled,
+    isProcessorEnabled: true,
+    isConnectionEnabled: true,
+    workspaceId,
+    // rudder-server and its transformer take another revision for another destination.
+    revisionId: `${id}-${updatedAt}`,
+    config: configForSource(definition, config, sourceType),
+    secretConfig: {},
+    transformations:
+      link === undefined ? [] : [{ id: link.id, versionId: link.versionId, config: {} }],
+    createdAt: isoTime(createdAt),
+    updatedAt: isoTime(updatedAt),
+    deleted: false,
+  });
+  return `${own.slice(0, -1)},"destinationDefinition":${definitionJson(definition)}}`;
+}
+
+function definitionJson(definition: DestinationDefinition): string {
+  const known = definitionTexts.get(definition);
+  if (known !== undefined) return known;
+  const { name, displayName, category, config } = definition;
+  const text = JSON.stringify({ id: name, name, displayName, category, config });
+  definitionTexts.set(definition, text);
+  return text;
+}
+
+/** Returns the JSON of a source with that of its destinations. */
+export function sourceJson(
+  source: Source,
+  { name, type, category }: SourceDefinition,
+  destinations: readonly string[],
+): string {
+  const { id, workspaceId, writeKey, enabled, config, createdAt, updatedAt } = source;
+  const { transient, geoEnrichmentEnabled } = source;
+  const own = JSON.stringify({
+    id,
+    name: source.name,
+    writeKey,
+    enabled,
+    workspaceId,
+    config,
+    sourceDefinition: { id: name, name, displayName: name, type, category },
+    ...(transient !== undefined && { transient }),
+    ...(geoEnrichmentEnabled !== undefined && { geoEnrichment: { enabled: geoEnrichmentEnabled } }),
+    createdAt: isoTime(createdAt),
+    updatedAt: isoTime(updatedAt),
+    deleted: false,
+  });
+  return `${own.slice(0, -1)},"destinations":[${destinations.join(",")}]}`;
+}
+
+/** Returns the members of the object `connections` for connections of a source. */
+export function connectionsJson(connections: readonly Connection[]): string {
+  return connections
+    .map(({ id, sourceId, destinationId }) => {
+      const value = { sourceId, destinationId, enabled: true, processorEnabled: true, config: {} };
+      return `${JSON.stringify(id)}:${JSON.stringify(value)}`;
+    })
+    .join(",");
+}

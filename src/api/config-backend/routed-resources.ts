@@ -1,0 +1,166 @@
+import type { Catalog } from "../../catalog/catalog.ts";
+import type { Connection, Source } from "../../catalog/model.ts";
+import type { TimeSlicer } from "../../concurrency/time-slicer.ts";
+import type { Definitions } from "../../destinations/rudder-server/definition.ts";
+import type { Logger } from "../../observe/log.ts";
+import { PAGE_ITEMS_MAX } from "../../settings/limits.ts";
+import {
+  connectionsJson,
+  destinationJson,
+  type RoutedDestination,
+  sourceJson,
+} from "./resource-json.ts";
+
+export interface RoutedResourcesParts {
+  catalog: Pick<Catalog, "sources" | "destinations" | "routing" | "live">;
+  definitions: Definitions;
+  logger: Logger;
+  /** Divides long reads, so that the event loop is free for other work in between. */
+  slicer: TimeSlicer;
+}
+
+/** JSON of one source, of its connections, and a number that tells them from others. */
+export interface SourcePiece {
+  source: Uint8Array<ArrayBuffer>;
+  connections: string;
+  hash: bigint;
+}
+
+const never = new AbortController().signal;
+
+/**
+ * The sources of a workspace with those of their destinations that rudder-server delivers, as JSON.
+ * Keeps the JSON of each source, and makes again only what a change of the catalog concerns.
+ */
+export class RoutedResources {
+  readonly #parts: RoutedResourcesParts;
+  readonly #workspaceId: string;
+  #sources: ReadonlyMap<string, Source> = new Map();
+  readonly #destinations = new Map<string, RoutedDestination>();
+  /** Source id → enabled connections by the ids of their destinations. */
+  readonly #bySource = new Map<string, Map<string, Connection>>();
+  readonly #pieces = new Map<string, SourcePiece>();
+
+  constructor(parts: RoutedResourcesParts, workspaceId: string) {
+    this.#parts = parts;
+    this.#workspaceId = workspaceId;
+  }
+
+  /** Reads everything again. */
+  async readAll(): Promise<void> {
+    this.#destinations.clear();
+    this.#bySource.clear();
+    this.#pieces.clear();
+    await this.#readSources();
+    const { catalog } = this.#parts;
+    const destinations = await this.#listed((page) =>
+      catalog.destinations.list(this.#workspaceId, page),
+    );
+    await this.#readDestinations(destinations.map(({ id }) => id));
+  }
+
+  /** Reads the sources again, and those of the given destinations that the workspace has. */
+  async readSome(destinationIds: Iterable<string>): Promise<void> {
+    await this.#readSources();
+    await this.#readDestinations(destinationIds);
+  }
+
+  /** Reads again which published transformation each destination has. */
+  async readLinks(): Promise<void> {
+    const { catalog, slicer } = this.#parts;
+    const readLink = (routed: RoutedDestination) => {
+      const link = catalog.routing.publishedLink(routed.destination.id);
+      if (link?.id === routed.link?.id && link?.versionId === routed.link?.versionId) return;
+      routed.link = link;
+      this.#markChanged(routed);
+    };
+    await slicer.each([...this.#destinations.values()], readLink, never);
+  }
+
+  /** Makes the JSON of sources that has changed, and returns that of all sources in their order. */
+  async pieces(): Promise<SourcePiece[]> {
+    const missing = [...this.#sources.values()].filter(({ id }) => !this.#pieces.has(id));
+    await this.#parts.slicer.each(missing, (source) => this.#makePiece(source), never);
+    return [...this.#sources.keys()].flatMap((id) => this.#pieces.get(id) ?? []);
+  }
+
+  async #readSources(): Promise<void> {
+    const { catalog } = this.#parts;
+    const sources = await this.#listed((page) => catalog.sources.list(this.#workspaceId, page));
+    const before = this.#sources;
+    this.#sources = new Map(sources.map((it) => [it.id, it]));
+    for (const { id, updatedAt } of sources) {
+      if (before.get(id)?.updatedAt !== updatedAt) this.#pieces.delete(id);
+    }
+    for (const id of before.keys()) if (!this.#sources.has(id)) this.#pieces.delete(id);
+  }
+
+  async #readDestinations(ids: Iterable<string>): Promise<void> {
+    await this.#parts.slicer.each([...ids], (id) => this.#readDestination(id), never);
+  }
+
+  #readDestination(id: string): void {
+    const { catalog, definitions, logger } = this.#parts;
+    const before = this.#destinations.get(id);
+    if (before !== undefined) this.#disconnect(before);
+    this.#destinations.delete(id);
+    const destination = catalog.live.destination(id);
+    if (destination?.workspaceId !== this.#workspaceId) return;
+    if (destination.deliveredBy !== "rudder-server") return;
+    const { type } = destination;
+    const definition = definitions.destination(type);
+    if (definition === undefined) {
+      logger.warn(
+        { destinationId: id, type },
+        "no definition of a type; rudder-server is not told",
+      );
+      return;
+    }
+    const connections = catalog.routing.connectionsOf(id).filter(({ enabled }) => enabled);
+    const link = catalog.routing.publishedLink(id);
+    const routed = { destination, definition, connections, link };
+    this.#destinations.set(id, routed);
+    for (const connection of connections) {
+      const ofSource = this.#bySource.get(connection.sourceId) ?? new Map<string, Connection>();
+      this.#bySource.set(connection.sourceId, ofSource.set(id, connection));
+    }
+    this.#markChanged(routed);
+  }
+
+  #disconnect(routed: RoutedDestination): void {
+    for (const { sourceId } of routed.connections) {
+      this.#bySource.get(sourceId)?.delete(routed.destination.id);
+    }
+    this.#markChanged(routed);
+  }
+
+  #markChanged({ connections }: RoutedDestination): void {
+    for (const { sourceId } of connections) this.#pieces.delete(sourceId);
+  }
+
+  #makePiece(source: Source): void {
+    const definition = this.#parts.definitions.source(source.type);
+    // Sorted, so that all nodes of a cluster make the same text.
+    const connected = [...(this.#bySource.get(source.id) ?? [])].sort(([one], [other]) =>
+      one < other ? -1 : 1,
+    );
+    const destinations = connected.flatMap(([id]) => {
+      const routed = this.#destinations.get(id);
+      return routed ? [destinationJson(routed, definition.type)] : [];
+    });
+    const json = Buffer.from(sourceJson(source, definition, destinations));
+    const connections = connectionsJson(connected.map(([, connection]) => connection));
+    const hash = BigInt(Bun.hash(connections, BigInt(Bun.hash(json))));
+    this.#pieces.set(source.id, { source: json, connections, hash });
+  }
+
+  /** Returns all items of a list. Reads each page in a slice of its own. */
+  async #listed<T>(list: (page: number) => { items: T[] }): Promise<T[]> {
+    const all: T[] = [];
+    for (let page = 1; ; page += 1) {
+      const { items } = await this.#parts.slicer.run(() => list(page));
+      all.push(...items);
+      if (items.length < PAGE_ITEMS_MAX) return all;
+    }
+  }
+}

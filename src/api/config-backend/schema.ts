@@ -1,0 +1,103 @@
+import { Type } from "@sinclair/typebox";
+import { nullable, Time } from "../schema/common.ts";
+
+/** The configuration as rudder-server reads it. It takes keys in any case. */
+
+const Settings = Type.Record(Type.String(), Type.Unknown());
+
+const ServerDestination = Type.Object(
+  {
+    id: Type.String(),
+    name: Type.String(),
+    enabled: Type.Boolean(),
+    isProcessorEnabled: Type.Boolean(),
+    isConnectionEnabled: Type.Boolean(),
+    workspaceId: Type.String(),
+    revisionId: Type.String({ description: "Another one after each change" }),
+    config: Type.Record(Type.String(), Type.Unknown(), {
+      description: "With secrets in clear, and with the values for the type of the source",
+    }),
+    secretConfig: Settings,
+    transformations: Type.Array(
+      Type.Object({ id: Type.String(), versionId: Type.String(), config: Settings }),
+    ),
+    createdAt: Time,
+    updatedAt: Time,
+    deleted: Type.Boolean(),
+    destinationDefinition: Type.Object({
+      id: Type.String(),
+      name: Type.String(),
+      displayName: Type.String(),
+      category: nullable(Type.String()),
+      config: Settings,
+    }),
+  },
+  { $id: "ServerDestination" },
+);
+
+const ServerSource = Type.Object(
+  {
+    id: Type.String(),
+    name: Type.String(),
+    writeKey: Type.String(),
+    enabled: Type.Boolean(),
+    workspaceId: Type.String(),
+    config: Settings,
+    sourceDefinition: Type.Object({
+      id: Type.String(),
+      name: Type.String(),
+      displayName: Type.String(),
+      type: Type.String(),
+      category: nullable(Type.String()),
+    }),
+    transient: Type.Optional(Type.Boolean()),
+    geoEnrichment: Type.Optional(Type.Object({ enabled: Type.Boolean() })),
+    createdAt: Time,
+    updatedAt: Time,
+    deleted: Type.Boolean(),
+    destinations: Type.Array(ServerDestination, {
+      description: "Those that rudder-server delivers",
+    }),
+  },
+  { $id: "ServerSource" },
+);
+
+export const ServerConfig = Type.Object(
+  {
+    enableMetrics: Type.Boolean(),
+    workspaceId: Type.String(),
+    sources: Type.Array(ServerSource),
+    libraries: Type.Array(Type.Object({ versionId: Type.String() }), {
+      description: "Published versions",
+    }),
+    credentials: Type.Record(
+      Type.String(),
+      Type.Object({ key: Type.String(), value: Type.String(), isSecret: Type.Boolean() }),
+    ),
+    connections: Type.Record(
+      Type.String(),
+      Type.Object({
+        sourceId: Type.String(),
+        destinationId: Type.String(),
+        enabled: Type.Boolean(),
+        processorEnabled: Type.Boolean(),
+        config: Settings,
+      }),
+    ),
+    updatedAt: Time,
+  },
+  {
+    $id: "ServerConfig",
+    description: "Has the secrets of destinations and credentials in clear",
+  },
+);
+
+export const exampleConfig = {
+  enableMetrics: false,
+  workspaceId: "01JD3Q5W8FJ0ZC9N7T2YVKXH4M1",
+  sources: [],
+  libraries: [{ versionId: "01JD3Q8D2E4T6Y8H0K2M4P6R8S1" }],
+  credentials: {},
+  connections: {},
+  updatedAt: "2026-02-16T01:11:11.586Z",
+};

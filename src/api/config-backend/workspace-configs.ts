@@ -1,0 +1,47 @@
+import { type ConfigBody, WorkspaceConfig, type WorkspaceConfigParts } from "./workspace-config.ts";
+
+/**
+ * Maximum difference of the clocks of two nodes. A workspace counts as changed for so long after a
+ * change, so that a rudder-server that asks one node after the other misses none.
+ */
+const CLOCK_DIFFERENCE_MS_MAX = 60_000;
+
+/** The configurations of all workspaces for their rudder-servers. */
+export class WorkspaceConfigs {
+  readonly #parts: WorkspaceConfigParts;
+  readonly #configs = new Map<string, WorkspaceConfig>();
+
+  constructor(parts: WorkspaceConfigParts) {
+    this.#parts = parts;
+  }
+
+  /** Returns the configuration of a workspace. */
+  async of(workspaceId: string): Promise<ConfigBody> {
+    const known = this.#configs.get(workspaceId);
+    if (known !== undefined) return await known.current();
+    const made = new WorkspaceConfig(this.#parts, workspaceId);
+    this.#configs.set(workspaceId, made);
+    return await made.current();
+  }
+
+  /**
+   * Returns the configurations of several workspaces, by their ids. Those that have not changed
+   * after `updatedAfter` (milliseconds since the epoch) are null.
+   */
+  async ofAll(
+    workspaceIds: readonly string[],
+    updatedAfter = 0,
+  ): Promise<Omit<ConfigBody, "updatedAt">> {
+    const members: (string | Blob)[] = [];
+    const tags: string[] = [];
+    for (const id of workspaceIds) {
+      const { json, tag, updatedAt } = await this.of(id);
+      const isChanged = updatedAt > updatedAfter - CLOCK_DIFFERENCE_MS_MAX;
+      members.push(members.length === 0 ? "" : ",", `${JSON.stringify(id)}:`);
+      members.push(isChanged ? json : "null");
+      tags.push(isChanged ? tag : "-");
+    }
+    const tag = Bun.hash(`${workspaceIds.join()} ${tags.join()}`).toString(36);
+    return { json: new Blob(["{", ...members, "}"]), tag };
+  }
+}

@@ -1,0 +1,101 @@
+import { Type } from "@sinclair/typebox";
+import type { Principal } from "../../../catalog/model.ts";
+import { ApiError } from "../../../errors.ts";
+import { exampleConfig, ServerConfig } from "../../config-backend/schema.ts";
+import type { ConfigBody } from "../../config-backend/workspace-config.ts";
+import type { RouteDeps } from "../../deps.ts";
+import { parseTags } from "../../request/preconditions.ts";
+import { validationError } from "../../request/validation.ts";
+import { responseHeaders } from "../../response/errors.ts";
+import { route } from "../../route.ts";
+import { isOperators } from "../status/alert-facts.ts";
+
+/**
+ * Routes by which a rudder-server takes its configuration, with secrets in clear. Their paths and
+ * shapes are those of RudderStack's configuration backend.
+ */
+
+const region = Type.Optional(Type.String({ description: "Of RudderStack's cloud; has no effect" }));
+
+export const workspaceConfigRoutes = [
+  route("GET /workspaceConfig", {
+    summary: "Get the configuration of the workspace for its rudder-server",
+    needs: ["workspace-config:read"],
+    answersTag: true,
+    query: {
+      fetchAll: Type.Optional(Type.String({ description: "Sent by rudder-server; has no effect" })),
+      region,
+    },
+    answer: ServerConfig,
+    example: { answer: exampleConfig },
+    async handle({ deps, principal, workspaceId, request }) {
+      expectServiceToken(principal, request);
+      return configResponse(request, await deps.workspaceConfigs.of(workspaceId));
+    },
+  }),
+
+  route("GET /data-plane/v1/namespaces/{namespace}/config", {
+    summary: "Get the configurations of several workspaces for their rudder-servers",
+    needs: ["workspace-config:read"],
+    answersTag: true,
+    query: {
+      updatedAfter: Type.Optional(
+        Type.String({
+          maxLength: 40,
+          description: "Time; workspaces that have not changed since then are null",
+        }),
+      ),
+      region,
+    },
+    answer: Type.Record(Type.String(), Type.Union([ServerConfig, Type.Null()]), {
+      description:
+        "By the id of the workspace: that of the token, or all, in the namespace of the setting `rudderstack.namespace`, for a token of the first workspace",
+    }),
+    example: {
+      params: { namespace: "main" },
+      answer: { [exampleConfig.workspaceId]: exampleConfig },
+    },
+    async handle({ deps, principal, workspaceId, params, query, request }) {
+      expectServiceToken(principal, request);
+      const ids = workspacesOf(deps, workspaceId, params.namespace);
+      const config = await deps.workspaceConfigs.ofAll(ids, timeOf(query.updatedAfter));
+      return configResponse(request, config);
+    },
+  }),
+] as const;
+
+/**
+ * Throws for callers who are persons: they have permissions for what they do in the console, where
+ * secrets are never shown.
+ */
+function expectServiceToken({ memberId }: Principal, { headers }: Request): void {
+  if (memberId === undefined && headers.has("authorization")) return;
+  throw new ApiError("forbidden", "Expected a service token, got that of a member or a session");
+}
+
+function workspacesOf(deps: RouteDeps, workspaceId: string, namespace: string): string[] {
+  if (deps.namespace !== namespace || !isOperators(deps, workspaceId)) return [workspaceId];
+  return deps.catalog.workspaces.list().map(({ id }) => id);
+}
+
+function timeOf(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const time = Date.parse(text);
+  if (!Number.isNaN(time)) return time;
+  const message = "Expected a time such as 2026-02-16T01:11:11.586Z, got another text";
+  throw validationError([{ path: "/updatedAfter", message }]);
+}
+
+/** Answers the configuration, or 304 to a client that has it. */
+function configResponse(
+  { headers }: Request,
+  { json, tag }: Pick<ConfigBody, "json" | "tag">,
+): Response {
+  const sent = headers.get("if-none-match");
+  const isKnown = sent !== null && (parseTags(sent) ?? []).some((it) => it.tag === tag);
+  // Weak: nodes of a cluster noticed a change at different times, which the body says.
+  const all = { "Content-Type": "application/json", ...responseHeaders, ETag: `W/"${tag}"` };
+  return isKnown
+    ? new Response(null, { status: 304, headers: all })
+    : new Response(json, { headers: all });
+}

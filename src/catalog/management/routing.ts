@@ -1,0 +1,49 @@
+import type { Connection } from "../model.ts";
+import type { CatalogStore } from "../store.ts";
+import type { CodeTables } from "../tables/code-tables.ts";
+import type { Tables } from "../tables/tables.ts";
+
+/**
+ * Reads of the catalog from which the configuration of rudder-server is made. The two counters say
+ * when to read again. No method reads code.
+ */
+export interface Routing {
+  /**
+   * Number that increases when sources, destinations, connections or links of destinations to
+   * transformations change.
+   */
+  topology(): number;
+  /**
+   * Returns the ids of destinations that have changed, or whose connections or links have changed,
+   * since `topology()` returned `topology`. Undefined when this is no longer stored.
+   */
+  changedSince(topology: number): ReadonlySet<string> | undefined;
+  /** Number that increases when published code or credentials change. */
+  programs(): number;
+  /** Returns the connections of a destination, whoever delivers its events. */
+  connectionsOf(destinationId: string): Connection[];
+  /**
+   * Returns the published transformation that a destination is linked to. Undefined when no
+   * published one is.
+   */
+  publishedLink(destinationId: string): { id: string; versionId: string } | undefined;
+  /** Returns the published versions of a workspace's libraries. */
+  publishedLibraries(workspaceId: string): string[];
+}
+
+export function openRouting(store: CatalogStore, tables: Tables, code: CodeTables): Routing {
+  const versionOf = (id: string) => code.publications.get(id)?.versionId;
+  return {
+    topology: () => store.epoch("topology"),
+    changedSince: tables.topology.changedSince,
+    programs: () => store.epoch("program"),
+    connectionsOf: tables.connections.ofDestination,
+    publishedLink(destinationId) {
+      const id = code.links.of(destinationId);
+      const versionId = id === undefined ? undefined : versionOf(id);
+      return id === undefined || versionId === undefined ? undefined : { id, versionId };
+    },
+    publishedLibraries: (workspaceId) =>
+      [...code.publications.ids(workspaceId, "library")].flatMap((id) => versionOf(id) ?? []),
+  };
+}

@@ -1,0 +1,32 @@
+import type { DestinationDefinition } from "./definition.ts";
+
+type Config = Record<string, unknown>;
+
+/**
+ * Returns the settings of a destination as rudder-server gets them for a source: with the defaults
+ * of its definition, and with the value for the source's type in place of the values for all types,
+ * so that `{"connectionMode": {"web": "cloud"}}` becomes `{"connectionMode": "cloud"}`.
+ */
+export function configForSource(
+  { config: { destConfig = {} }, defaults }: DestinationDefinition,
+  config: Config,
+  sourceType: string,
+): Config {
+  const { defaultConfig: _, ...byType } = destConfig;
+  const types = new Set(Object.keys(byType));
+  const made: Config = { ...defaults, ...config };
+  for (const key of new Set(Object.values(byType).flat())) {
+    const values = made[key];
+    if (!hasOnlyKeys(values, types)) continue;
+    if (Object.hasOwn(values, sourceType)) made[key] = values[sourceType];
+    else delete made[key];
+  }
+  return made;
+}
+
+/** Whether a value is an object with at least one key, all of which are in `keys`. */
+function hasOnlyKeys(value: unknown, keys: ReadonlySet<string>): value is Config {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  const own = Object.keys(value);
+  return own.length > 0 && own.every((key) => keys.has(key));
+}

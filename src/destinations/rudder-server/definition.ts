@@ -1,0 +1,66 @@
+/** A type of destination as RudderStack defines it. */
+export interface DestinationDefinition {
+  /** Name in RudderStack's spelling, such as `WEBHOOK`. */
+  name: string;
+  displayName: string;
+  category: string | null;
+  /** The definition's own settings, which rudder-server reads, such as `transformAtV1`. */
+  config: DefinitionConfig;
+  /** Values of settings that a destination does not have. */
+  defaults: Readonly<Record<string, unknown>>;
+}
+
+/** The settings of a definition that pixelmill reads, and others. */
+export interface DefinitionConfig {
+  /** Paths of secret settings: `password`, or `headers.to` in each item of a list. */
+  secretKeys?: readonly string[];
+  /**
+   * Names of settings: under `defaultConfig` those with one value, under a type of source, such as
+   * `web`, those that have a value for each type of source.
+   */
+  destConfig?: Readonly<Record<string, readonly string[]>>;
+  [key: string]: unknown;
+}
+
+/** A type of source as RudderStack defines it. */
+export interface SourceDefinition {
+  /** Name in RudderStack's spelling, such as `Javascript`. */
+  name: string;
+  /** Kind of the type, by which per-source settings are chosen, such as `web` or `cloud`. */
+  type: string;
+  /** Null for event streams. rudder-server accepts no events of the others at its gateway. */
+  category: string | null;
+}
+
+/** The definitions of the types that a rudder-server may be told about. */
+export class Definitions {
+  readonly #destinations: ReadonlyMap<string, DestinationDefinition>;
+  readonly #sources: ReadonlyMap<string, SourceDefinition>;
+
+  constructor(
+    destinations: readonly DestinationDefinition[],
+    sources: readonly SourceDefinition[],
+  ) {
+    this.#destinations = new Map(destinations.map((it) => [typeKey(it.name), it]));
+    this.#sources = new Map(sources.map((it) => [typeKey(it.name), it]));
+  }
+
+  /** Returns the definition of a type of destination, in any case. */
+  destination(type: string): DestinationDefinition | undefined {
+    return this.#destinations.get(typeKey(type));
+  }
+
+  /** Returns the definition of a type of source, in any case: by default that of an HTTP source. */
+  source(type: string): SourceDefinition {
+    return this.#sources.get(typeKey(type)) ?? { name: type, type: "cloud", category: null };
+  }
+
+  destinations(): DestinationDefinition[] {
+    return [...this.#destinations.values()];
+  }
+}
+
+/** Returns how the catalog stores a type that rudder-server delivers: the name in upper case. */
+export function typeKey(name: string): string {
+  return name.toUpperCase();
+}

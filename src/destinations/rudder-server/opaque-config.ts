@@ -1,0 +1,83 @@
+import { Type } from "@sinclair/typebox";
+import type { Detail } from "../../errors.ts";
+import type { ConfigForm, SecretAudience } from "../destination.ts";
+import type { DestinationDefinition } from "./definition.ts";
+import { OPAQUE_CONFIG_BYTES_MAX, OPAQUE_SECRETS_MAX } from "./limits.ts";
+
+type Config = Record<string, unknown>;
+
+/**
+ * Settings that name no receiver of a secret, whatever the type: which events rudder-server sends,
+ * and when.
+ */
+const receiverless = new Set([
+  ...["blacklistedEvents", "connectionMode", "consentManagement", "eventDelivery"],
+  ...["eventDeliveryTS", "eventFilteringOption", "excludeWindow", "jsonPaths"],
+  ...["ketchConsentPurposes", "oneTrustCookieCategories", "preferAppend", "skipTracksTable"],
+  ...["skipUsersTable", "syncFrequency", "syncStartAt", "useNativeSDK", "whitelistedEvents"],
+]);
+
+/**
+ * Returns the form of the settings of a destination that rudder-server delivers. pixelmill knows
+ * only which of them are secret, by the definition, and keeps the others as they are.
+ */
+export function opaqueForm({ config: { secretKeys = [] } }: DestinationDefinition): ConfigForm {
+  const paths = [...new Set(secretKeys.map(secretPath))];
+  const holders = new Set(paths.map(keyOf));
+  const audiences = (config: Config) => [othersAsAudience(config, holders)];
+  return {
+    configSchema: Type.Object(
+      Object.fromEntries([...holders].map((key) => [key, schemaOf(paths, key)])),
+      {
+        additionalProperties: true,
+      },
+    ),
+    secretKeys: paths.map((path) => ({ path, audiences })),
+    validate: (config) => faultsOf(config, holders),
+  };
+}
+
+/**
+ * Returns the part of a definition's path that is write-only here. A path deeper than one level
+ * makes its whole first key secret.
+ */
+function secretPath(path: string): string {
+  const parts = path.split(".");
+  return parts.length <= 2 ? path : (parts[0] ?? path);
+}
+
+function keyOf(path: string): string {
+  return path.split(".", 1)[0] ?? path;
+}
+
+function schemaOf(paths: readonly string[], key: string) {
+  // A text has a field of its own in the console's form. `validate` allows other values too.
+  return Type.Optional(paths.includes(key) ? Type.String() : listWithSecrets());
+}
+
+const listWithSecrets = () =>
+  Type.Unknown({ description: "Some keys of its items are secret, and answered as empty texts" });
+
+function faultsOf(config: Config, holders: ReadonlySet<string>): Detail[] {
+  if (Buffer.byteLength(JSON.stringify(config)) > OPAQUE_CONFIG_BYTES_MAX) {
+    return [{ path: "", message: `Expected at most ${OPAQUE_CONFIG_BYTES_MAX} bytes, got more` }];
+  }
+  return [...holders].flatMap((key) => {
+    const value = config[key];
+    const isLong = Array.isArray(value) && value.length > OPAQUE_SECRETS_MAX;
+    const message = `Expected at most ${OPAQUE_SECRETS_MAX} items, got more`;
+    return isLong ? [{ path: `/${key}`, message }] : [];
+  });
+}
+
+/**
+ * Returns all settings that may name a receiver as one receiver. It is unknown which of them do, so
+ * a stored secret is kept only while all of them stay the same.
+ */
+function othersAsAudience(config: Config, holders: ReadonlySet<string>): SecretAudience {
+  const others = Object.entries(config)
+    .filter(([key]) => !holders.has(key) && !receiverless.has(key))
+    .sort(([one], [other]) => (one < other ? -1 : 1));
+  const host = "the other settings as they were stored";
+  return { host, isTls: false, use: JSON.stringify(others) };
+}

@@ -1,0 +1,166 @@
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { codeOf, messageOf, StartError } from "../../errors.ts";
+import { builtInDestinations, builtInSources } from "./built-in-definitions.ts";
+import {
+  type DefinitionConfig,
+  Definitions,
+  type DestinationDefinition,
+  type SourceDefinition,
+  typeKey,
+} from "./definition.ts";
+import { DEFINITION_BYTES_MAX, DEFINITIONS_MAX } from "./limits.ts";
+
+/** Folder of the definitions in a checkout of RudderStack's rudder-integrations-config. */
+const CONFIGURATIONS = join("src", "configurations");
+const FILE = "db-config.json";
+
+type Json = Record<string, unknown>;
+
+/**
+ * Reads the definitions in a directory with the layout of RudderStack's public
+ * rudder-integrations-config, such as `src/configurations/destinations/webhook/db-config.json`.
+ * Without a directory, returns the built-in ones. Throws `StartError` for a file that cannot be
+ * used.
+ */
+export function readDefinitions(directory: string | undefined): Definitions {
+  if (directory === undefined) return new Definitions(builtInDestinations, builtInSources);
+  const root = join(directory, CONFIGURATIONS);
+  const destinations = readAll(join(root, "destinations"), readDestination);
+  const sources = readAll(join(root, "sources"), readSource);
+  return new Definitions(destinations, sources.length === 0 ? builtInSources : sources);
+}
+
+/** Reads the definition in each folder of a folder that has one. */
+function readAll<T extends { name: string }>(
+  folder: string,
+  read: (file: DefinitionFile) => T,
+): T[] {
+  const names = listed(folder).sort();
+  if (names.length > DEFINITIONS_MAX) {
+    throw new StartError(`Expected at most ${DEFINITIONS_MAX} definitions in ${folder}, got more`);
+  }
+  const known = new Map<string, string>();
+  return names.flatMap((name) => {
+    const path = join(folder, name, FILE);
+    const text = textOf(path);
+    if (text === undefined) return [];
+    const made = read(new DefinitionFile(path, text));
+    const other = known.get(typeKey(made.name));
+    if (other !== undefined) {
+      throw new StartError(`Expected one definition of ${made.name}, got ${other} and ${path}`);
+    }
+    known.set(typeKey(made.name), path);
+    return [made];
+  });
+}
+
+function listed(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    throw new StartError(
+      `Cannot read the definitions of RudderStack in ${folder}: ${codeOf(error) || messageOf(error)}`,
+    );
+  }
+}
+
+/** Returns the text of a file; undefined when there is none. */
+function textOf(path: string): string | undefined {
+  try {
+    const { size } = statSync(path);
+    if (size > DEFINITION_BYTES_MAX) {
+      throw new StartError(`Expected at most ${DEFINITION_BYTES_MAX} bytes in ${path}, got more`);
+    }
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    if (["ENOENT", "ENOTDIR"].includes(codeOf(error))) return undefined;
+    if (error instanceof StartError) throw error;
+    throw new StartError(`Cannot read ${path}: ${codeOf(error) || messageOf(error)}`);
+  }
+}
+
+function readDestination(file: DefinitionFile): DestinationDefinition {
+  const config = file.object("config", true);
+  const { secretKeys = [], destConfig = {} } = config;
+  if (!isTexts(secretKeys)) throw file.fault("config.secretKeys to be a list of texts");
+  if (!isJson(destConfig) || !Object.values(destConfig).every(isTexts)) {
+    throw file.fault("config.destConfig to be an object of lists of texts");
+  }
+  const name = file.text("name");
+  return {
+    name,
+    displayName: file.text("displayName", name),
+    category: file.text("category", "") || null,
+    config: config as DefinitionConfig,
+    defaults: readDefaults(join(file.path, "..", "schema.json")),
+  };
+}
+
+function readSource(file: DefinitionFile): SourceDefinition {
+  return {
+    name: file.text("name"),
+    type: file.text("type", "cloud"),
+    category: file.text("category", "") || null,
+  };
+}
+
+/** Returns the defaults in the JSON schema of a destination's settings. */
+function readDefaults(path: string): Json {
+  const text = textOf(path);
+  if (text === undefined) return {};
+  const schema = new DefinitionFile(path, text).object("configSchema", false);
+  const { properties } = schema;
+  if (!isJson(properties)) return {};
+  return Object.fromEntries(
+    Object.entries(properties).flatMap(([key, property]) =>
+      isJson(property) && "default" in property ? [[key, property.default]] : [],
+    ),
+  );
+}
+
+/** A JSON file of definitions, whose faults name the file. */
+class DefinitionFile {
+  readonly path: string;
+  readonly #content: Json;
+
+  constructor(path: string, text: string) {
+    this.path = path;
+    let content: unknown;
+    try {
+      content = JSON.parse(text);
+    } catch (error) {
+      throw new StartError(`Expected JSON in ${path}: ${messageOf(error)}`);
+    }
+    if (!isJson(content)) throw this.fault("a JSON object");
+    this.#content = content;
+  }
+
+  fault(expected: string): StartError {
+    return new StartError(`Expected ${expected} in ${this.path}, got something else`);
+  }
+
+  /** Returns a text, or `otherwise` when it is absent or null. */
+  text(key: string, otherwise?: string): string {
+    const value = this.#content[key] ?? otherwise;
+    if (typeof value !== "string" || (value === "" && otherwise === undefined)) {
+      throw this.fault(`${key} to be a text`);
+    }
+    return value;
+  }
+
+  /** Returns an object. One that is absent is empty, unless it is needed. */
+  object(key: string, isNeeded: boolean): Json {
+    const value = this.#content[key] ?? (isNeeded ? undefined : {});
+    if (!isJson(value)) throw this.fault(`${key} to be an object`);
+    return value;
+  }
+}
+
+function isJson(value: unknown): value is Json {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isTexts(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((it) => typeof it === "string");
+}

@@ -1,0 +1,106 @@
+import { describe, expect, test } from "bun:test";
+import { mkdir, mkdtemp, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { configForSource } from "../../../src/destinations/rudder-server/config-for-source.ts";
+import { readDefinitions } from "../../../src/destinations/rudder-server/read-definitions.ts";
+import { StartError } from "../../../src/errors.ts";
+
+/** Writes files below `src/configurations` of a fresh directory. */
+async function checkout(files: Record<string, unknown>): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), "pixelmill-definitions-"));
+  const all = { "sources/http/db-config.json": { name: "HTTP", type: "cloud" }, ...files };
+  for (const [name, content] of Object.entries(all)) {
+    const path = join(directory, "src", "configurations", name);
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, typeof content === "string" ? content : JSON.stringify(content));
+  }
+  return directory;
+}
+
+/** The form of a definition in RudderStack's public repository. */
+const redis = {
+  name: "REDIS",
+  displayName: "Redis",
+  config: {
+    transformAtV1: "processor",
+    secretKeys: ["password"],
+    destConfig: {
+      defaultConfig: ["address"],
+      web: ["connectionMode"],
+      android: ["connectionMode"],
+    },
+  },
+};
+const path = "destinations/redis/db-config.json";
+
+test("definitions of a directory stand for all types, with the defaults of their schemas", async () => {
+  const definitions = readDefinitions(
+    await checkout({
+      [path]: redis,
+      "destinations/redis/schema.json": {
+        configSchema: { properties: { clusterMode: { type: "boolean", default: true } } },
+      },
+      "destinations/empty/ui-config.json": {},
+      "sources/javascript/db-config.json": { name: "Javascript", type: "web" },
+    }),
+  );
+  expect(definitions.destinations().map(({ name }) => name)).toEqual(["REDIS"]);
+  expect(definitions.destination("redis")).toMatchObject({
+    displayName: "Redis",
+    category: null,
+    config: redis.config,
+    defaults: { clusterMode: true },
+  });
+  expect(definitions.source("Javascript").type).toBe("web");
+  expect(definitions.source("http").name).toBe("HTTP");
+});
+
+test("a source gets the values for its type, and defaults of what is not set", async () => {
+  const definition = readDefinitions(await checkout({ [path]: redis })).destination("REDIS")!;
+  const withDefaults = { ...definition, defaults: { address: "localhost", database: "0" } };
+  const config = { address: "r.test", connectionMode: { web: "cloud", android: "device" } };
+  const of = (type: string) => configForSource(withDefaults, config, type);
+  expect(of("web")).toEqual({ address: "r.test", database: "0", connectionMode: "cloud" });
+  expect(of("android").connectionMode).toBe("device");
+  expect(of("cloud")).not.toHaveProperty("connectionMode");
+  const plain = { connectionMode: { other: 1 } };
+  expect(configForSource(definition, plain, "web")).toEqual(plain);
+});
+
+describe("a start ends with the name of the file", () => {
+  const faults: [string, Record<string, unknown>, string][] = [
+    ["that is no JSON", { [path]: "{" }, "Expected JSON in"],
+    ["that is no object", { [path]: [] }, "Expected a JSON object in"],
+    ["without a name", { [path]: { config: {} } }, "Expected name to be a text in"],
+    ["without settings", { [path]: { name: "REDIS" } }, "Expected config to be an object in"],
+    [
+      "with secrets that are no texts",
+      { [path]: { ...redis, config: { secretKeys: [1] } } },
+      "Expected config.secretKeys to be a list of texts in",
+    ],
+    [
+      "with wrong lists of settings",
+      { [path]: { ...redis, config: { destConfig: { web: "all" } } } },
+      "Expected config.destConfig to be an object of lists of texts in",
+    ],
+    [
+      "of a type that another defines",
+      { [path]: redis, "destinations/other/db-config.json": { ...redis, name: "redis" } },
+      "Expected one definition of",
+    ],
+  ];
+  test.each(faults)("%s", async (_, files, message) => {
+    const directory = await checkout(files);
+    const read = () => readDefinitions(directory);
+    expect(read).toThrow(StartError);
+    expect(read).toThrow(message);
+    expect(read).toThrow(/db-config\.json/);
+  });
+
+  test("which a directory without definitions lacks", () => {
+    expect(() => readDefinitions("/nowhere")).toThrow(
+      "Cannot read the definitions of RudderStack in /nowhere/src/configurations/destinations: ENOENT",
+    );
+  });
+});
