@@ -9,6 +9,7 @@ import { check } from "./check.ts";
 import { cluster } from "./cluster.ts";
 import { compact } from "./compact.ts";
 import { config } from "./config.ts";
+import { type CommandNode, commandTree } from "./manual/command-tree.ts";
 import { reload } from "./reload.ts";
 import { serve } from "./serve.ts";
 import { fitUsage } from "./terminal/usage.ts";
@@ -35,15 +36,24 @@ const serverCommands = {
  */
 async function allCommands(argv: string[]): Promise<CommandDef> {
   const isOfServer = Object.hasOwn(serverCommands, argv[0] ?? "");
-  const clients = isOfServer ? {} : (await import("./client/commands.ts")).clientCommands;
-  return defineCommand({
+  const others = isOfServer
+    ? {}
+    : await otherCommands(() => commandTree(pixelmill, isShownInUsage));
+  const pixelmill: CommandDef = defineCommand({
     meta: {
       name: "pixelmill",
       version,
       description: "Pixel events in, user code over them, deliveries out",
     },
-    subCommands: { ...serverCommands, ...clients },
+    subCommands: { ...serverCommands, ...others },
   });
+  return pixelmill;
+}
+
+async function otherCommands(tree: () => CommandNode): Promise<Record<string, CommandDef>> {
+  const { clientCommands } = await import("./client/commands.ts");
+  const { manualCommands } = await import("./manual/commands.ts");
+  return { ...clientCommands, ...manualCommands(tree) };
 }
 
 /**
