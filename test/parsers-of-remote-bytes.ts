@@ -30,6 +30,7 @@ import { parseRunReply } from "../src/sandbox/protocol/reply-parser.ts";
 import { SDK_BODY_BYTES_MAX } from "../src/settings/limits.ts";
 import { programRequest } from "../src/transformer/custom-transform/program-request.ts";
 import { itemsIn } from "../src/transformer/custom-transform/request-items.ts";
+import { importedNames } from "../src/transformer/test-code/imported-names.ts";
 import { recordOf } from "./event/agreement.ts";
 import { answerKinds, kafka } from "./kafka/random-answers.ts";
 
@@ -189,6 +190,24 @@ export const remoteParsers: RemoteParser[] = [
       const items = itemsIn(bytes);
       if ("problem" in items) return;
       for (const group of new Set(items.map((it) => it.group))) programRequest(bytes, group);
+    },
+  },
+  {
+    name: "code of which the imported names are asked for",
+    files: [
+      "src/transformer/requests.ts",
+      "src/transformer/test-code/imported-names.ts",
+      "src/transformer/test-code/code-tests.ts",
+    ],
+    frames: [
+      ["", ""],
+      ["import {", '} from "one"'],
+      ["import ", ' from "one"'],
+    ],
+    tokens: ['import { a as b } from "one";', "a, ", "{", "}", "* as ", " ", "\n", "'", "from"],
+    bytesMax: 1 << 18,
+    parse(bytes) {
+      importedNames("javascript", bytes.toString("latin1"), ["one"]);
     },
   },
   {

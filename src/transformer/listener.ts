@@ -9,8 +9,7 @@ import { httpUrl } from "../http/url.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
-import { DRAIN_MS_MAX } from "../settings/limits.ts";
-import { createCustomTransform } from "./custom-transform/endpoint.ts";
+import { BODY_BYTES_MAX, DRAIN_MS_MAX } from "../settings/limits.ts";
 import { isFromPage, secretCheck } from "./guard.ts";
 import {
   TRANSFORMER_BODY_BYTES_MAX,
@@ -18,8 +17,8 @@ import {
   TRANSFORMER_REQUEST_MS_MAX,
 } from "./limits.ts";
 import { createRequestCounter } from "./metrics.ts";
-import { Programs } from "./programs.ts";
 import { againResponse, textResponse } from "./responses.ts";
+import { CUSTOM_TRANSFORM, type Handler, transformerRoutes } from "./routes.ts";
 
 export interface TransformerOptions {
   host: string;
@@ -43,16 +42,15 @@ export interface Transformer {
   stop(): Promise<void>;
 }
 
-type Handler = (exchange: HttpExchange) => HttpResponse | Promise<HttpResponse>;
-
-const CUSTOM_TRANSFORM = "/customTransform";
+const OPEN_TO_NETWORK =
+  "whoever reaches transformer.host can run and read published code, since there is no transformer.secret";
 
 /** Starts the listener. Throws `StartError` when it cannot listen on its address. */
 export function startTransformer(options: TransformerOptions): Transformer {
   const { host, port, logger } = options;
   const count = createRequestCounter(options.metrics);
   const stopping = Promise.withResolvers<HttpResponse>();
-  const handlers = routes(options);
+  const handlers = transformerRoutes(options);
   const hasSecret = secretCheck(options.secret);
   const isLoopback = /^(127\.|localhost$|::1$)/.test(host);
 
@@ -98,6 +96,7 @@ export function startTransformer(options: TransformerOptions): Transformer {
     }
   }
 
+  if (!isLoopback && options.secret === undefined) logger.warn(OPEN_TO_NETWORK);
   const socket = listen({ host, port });
   const server = serveHttp({
     socket,
@@ -108,7 +107,8 @@ export function startTransformer(options: TransformerOptions): Transformer {
         : textResponse(status, "The request is refused, its size or its form is not accepted"),
     // All requests are those of one or two servers.
     networkOf: () => undefined,
-    bodyBytesMax: () => TRANSFORMER_BODY_BYTES_MAX,
+    bodyBytesMax: (path) =>
+      path === CUSTOM_TRANSFORM ? TRANSFORMER_BODY_BYTES_MAX : BODY_BYTES_MAX,
     connectionsMax: TRANSFORMER_CONNECTIONS_MAX,
     onFault: (err: InvariantError) => logger.error({ err }, "connection of rudder-server failed"),
   });
@@ -131,13 +131,6 @@ function listen(address: { host: string; port: number }): ListeningSocket {
   } catch (error) {
     throw listenError(address, error);
   }
-}
-
-function routes(options: TransformerOptions): Map<string, Handler> {
-  const { catalog, sandbox, logger } = options;
-  const programs = new Programs(catalog);
-  const customTransform = createCustomTransform({ programs, sandbox, logger });
-  return new Map<string, Handler>([[`POST ${CUSTOM_TRANSFORM}`, customTransform]]);
 }
 
 /** Answers a path without an endpoint, which is never `/customTransform` of a server. */

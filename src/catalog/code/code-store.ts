@@ -50,6 +50,11 @@ export interface CodeStore {
    */
   revisionByVersion(workspaceId: string, kind: CodeKind, versionId: string): Revision;
   /**
+   * Returns a revision of any workspace by its versionId, for servers that name no workspace.
+   * Undefined when it was never published.
+   */
+  everPublished(kind: CodeKind, versionId: string): Revision | undefined;
+  /**
    * Yields the revisions of a transformation or library, also of a draft or a deleted one. Each
    * revision is read from the store only when the caller asks for it.
    */

@@ -1,7 +1,7 @@
 import { assert } from "../../assert.ts";
 import { notFound, notPublished, versionNotFound } from "../code-errors.ts";
 import { familyOf } from "../import-name.ts";
-import type { CodeKind, Revision } from "../model.ts";
+import type { CodeKind, Revision, RevisionHistory } from "../model.ts";
 import { type CodeTables, isDraft } from "../tables/code-tables.ts";
 import type { CodeStore, ResourceRevision } from "./code-store.ts";
 
@@ -13,6 +13,7 @@ type Reads = Pick<
   | "listDrafts"
   | "revision"
   | "revisionByVersion"
+  | "everPublished"
   | "revisions"
   | "resource"
   | "publication"
@@ -42,6 +43,16 @@ export function createReads(tables: CodeTables): Reads {
       throw versionNotFound(kind);
     }
     return revision;
+  }
+
+  function history({ id, versionId }: Revision): RevisionHistory {
+    // A version that an earlier release published has no stored history; its publication has the
+    // imports.
+    const live = publications.get(id);
+    return {
+      ...(live?.versionId === versionId && { imports: live.imports }),
+      ...tables.pasts.get(versionId),
+    };
   }
 
   return {
@@ -76,14 +87,11 @@ export function createReads(tables: CodeTables): Reads {
       return revisions.of(resourceOf(workspaceId, kind, id).id, options);
     },
     publication: (found) => publications.get(found.id),
-    history({ id, versionId }) {
-      // A version that an earlier release published has no stored history; its publication has the
-      // imports.
-      const live = publications.get(id);
-      return {
-        ...(live?.versionId === versionId && { imports: live.imports }),
-        ...tables.pasts.get(versionId),
-      };
+    history,
+    everPublished(kind, versionId) {
+      const revision = revisions.get(versionId);
+      if (revision?.kind !== kind) return undefined;
+      return history(revision).imports === undefined ? undefined : revision;
     },
     libraryByImportName(workspaceId, language, importName) {
       const id = libraryNames.library(workspaceId, familyOf(language), importName);

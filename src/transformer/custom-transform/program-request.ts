@@ -1,5 +1,6 @@
 import type { Span } from "../../event/text/span.ts";
 import type { ProgramRequest } from "../programs.ts";
+import { textOf } from "../requests.ts";
 import type { ItemGroup } from "./request-items.ts";
 
 /**
@@ -39,8 +40,4 @@ function jsonAt(body: Buffer, span: Span | undefined): unknown {
 function memberOf(value: unknown, name: string): unknown {
   if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
   return (value as Record<string, unknown>)[name];
-}
-
-function textOf(value: unknown): string {
-  return typeof value === "string" ? value : "";
 }

@@ -1,0 +1,30 @@
+/** Error of a request whose body lacks something. Its message is that of RudderStack's transformer. */
+export class RequestFault extends Error {
+  override readonly name = "RequestFault";
+}
+
+/** Parses the body of a request as a JSON object. Throws `RequestFault`. */
+export function objectIn(body: Buffer): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = JSON.parse(body.toString("utf8"));
+  } catch {
+    throw new RequestFault("Expected a body that is valid JSON");
+  }
+  if (!isObject(value)) throw new RequestFault("Expected a body that is a JSON object");
+  return value;
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Returns the items of a list that are objects; none when the value is no list. */
+export function objectsIn(list: unknown): Record<string, unknown>[] {
+  return Array.isArray(list) ? list.filter(isObject) : [];
+}
+
+/** Returns the text of a value, or an empty one when it is no text. */
+export function textOf(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}

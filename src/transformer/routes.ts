@@ -1,0 +1,90 @@
+import type { Catalog } from "../catalog/catalog.ts";
+import type { CodeKind } from "../catalog/model.ts";
+import { ApiError } from "../errors.ts";
+import type { HttpExchange } from "../http/exchange.ts";
+import type { HttpResponse } from "../http/response.ts";
+import type { Logger } from "../observe/log.ts";
+import { type Sandbox, SandboxUnavailable } from "../sandbox/sandbox.ts";
+import { version } from "../version.ts";
+import { codeAnswer } from "./code-store/code-answers.ts";
+import { createCustomTransform } from "./custom-transform/endpoint.ts";
+import { Programs } from "./programs.ts";
+import { objectIn, RequestFault } from "./requests.ts";
+import { againResponse, jsonResponse, textResponse } from "./responses.ts";
+import { CodeTests } from "./test-code/code-tests.ts";
+
+export interface RouteParts {
+  catalog: Catalog;
+  sandbox: Sandbox;
+  logger: Logger;
+}
+
+/**
+ * Answers a request. It reads the exchange before it returns, and answers or rejects; what it rejects
+ * with is a fault of this server.
+ */
+export type Handler = (exchange: HttpExchange) => HttpResponse | Promise<HttpResponse>;
+
+export const CUSTOM_TRANSFORM = "/customTransform";
+
+/** Destination transformations that this server has: none, since it only runs user code. */
+const features = {
+  routerTransform: {},
+  regulations: [],
+  supportSourceTransformV1: false,
+  supportTransformerProxyV1: false,
+  upgradedToSourceTransformV2: false,
+  supportDestTransformCompactedPayloadV1: false,
+};
+
+/** Returns the endpoints by method and path. */
+export function transformerRoutes(parts: RouteParts): ReadonlyMap<string, Handler> {
+  const { catalog } = parts;
+  const tests = new CodeTests(parts);
+  const customTransform = createCustomTransform({ ...parts, programs: new Programs(catalog) });
+  return new Map<string, Handler>([
+    [`POST ${CUSTOM_TRANSFORM}`, customTransform],
+    ["POST /transformation/test", testing((body) => tests.test(body))],
+    ["POST /transformation/testRun", testing((body) => tests.testRun(body))],
+    ["POST /transformationLibrary/test", testing((body) => tests.testLibrary(body))],
+    ["POST /transformation/sethandle", () => jsonResponse(200, { success: true })],
+    ["POST /extractLibs", testing((body) => tests.extractLibs(body))],
+    ["GET /transformation/getByVersionId", codeOf(catalog, "transformation")],
+    ["GET /transformationLibrary/getByVersionId", codeOf(catalog, "library")],
+    ["GET /health", () => jsonResponse(200, { service: "UP", version })],
+    ["GET /features", () => jsonResponse(200, features)],
+    ["GET /version", () => textResponse(200, version)],
+    ["GET /buildVersion", () => textResponse(200, version)],
+  ]);
+}
+
+/** Creates a handler for a test of code. All faults of requests and of code are answered 400. */
+function testing(answer: (body: Record<string, unknown>) => Promise<unknown>): Handler {
+  return async (exchange) => {
+    try {
+      return jsonResponse(200, await answer(objectIn(exchange.body())));
+    } catch (error) {
+      if (error instanceof RequestFault) return jsonResponse(400, { error: error.message });
+      if (!(error instanceof SandboxUnavailable)) throw error;
+      return againResponse("User code cannot be tested at the moment");
+    }
+  };
+}
+
+function codeOf(catalog: Catalog, kind: CodeKind): Handler {
+  return async (exchange) => {
+    const versionId = new URLSearchParams(exchange.query).get("versionId") ?? "";
+    const known = codeAnswer(catalog, kind, versionId);
+    if (known !== undefined) return jsonResponse(200, known);
+    try {
+      // Another node of the cluster may have published it a moment ago.
+      await catalog.current();
+    } catch (error) {
+      if (error instanceof ApiError) return againResponse(error.message);
+      throw error;
+    }
+    const found = codeAnswer(catalog, kind, versionId);
+    const noun = kind === "library" ? "Library" : "Transformation";
+    return found ? jsonResponse(200, found) : jsonResponse(404, { message: `${noun} not found` });
+  };
+}

@@ -1,0 +1,114 @@
+import type { Catalog } from "../../catalog/catalog.ts";
+import { familyOf } from "../../catalog/import-name.ts";
+import { ConcurrencyLimiter } from "../../concurrency/concurrency-limiter.ts";
+import { libraryCode } from "../../publishing/guest-program.ts";
+import { type ProgramOutcome, unsharedMetadata } from "../../sandbox/program.ts";
+import { type CheckReport, type Sandbox, SandboxUnavailable } from "../../sandbox/sandbox.ts";
+import { TestBudget } from "../../sandbox/test-budget.ts";
+import { TEST_REQUESTS_OF_WORKSPACE_MAX } from "../../settings/limits.ts";
+import { RequestFault, textOf } from "../requests.ts";
+import { importedNames } from "./imported-names.ts";
+import { languageOf, testInput, testRunInput, type UnstoredTest } from "./test-input.ts";
+
+/** Owner of the guests of these tests, which serve nothing else. No workspace has this id. */
+const OWNER = "transformer";
+
+/** Answers the requests by which RudderStack's control plane tests code that is not stored. */
+export class CodeTests {
+  readonly #catalog: Catalog;
+  readonly #sandbox: Sandbox;
+  readonly #limiter = new ConcurrencyLimiter({ perOwner: TEST_REQUESTS_OF_WORKSPACE_MAX });
+
+  constructor({ catalog, sandbox }: { catalog: Catalog; sandbox: Sandbox }) {
+    this.#catalog = catalog;
+    this.#sandbox = sandbox;
+  }
+
+  /** Answers `POST /transformation/test`. */
+  async test(body: Record<string, unknown>): Promise<unknown> {
+    const report = await this.#run(testInput(body));
+    return {
+      transformedEvents: report.outcomes.flatMap((outcome) =>
+        "error" in outcome ? [{ error: outcome.error.message }] : outputsOf(outcome),
+      ),
+      logs: report.logs.map(({ text }) => text),
+    };
+  }
+
+  /** Answers `POST /transformation/testRun`. */
+  async testRun(body: Record<string, unknown>): Promise<unknown> {
+    const input = testRunInput(body);
+    const report = await this.#run(input);
+    return {
+      transformedEvents: report.outcomes.flatMap((outcome, index): unknown[] => {
+        const { metadata } = input.events[index]!;
+        if ("error" in outcome) return [{ error: outcome.error.message, metadata }];
+        return outputsOf(outcome).map((transformedEvent) => ({ transformedEvent, metadata }));
+      }),
+      logs: report.logs.map(({ text }) => text),
+    };
+  }
+
+  /** Answers `POST /transformationLibrary/test`: `true`, or for Python the names of its imports. */
+  async testLibrary(body: Record<string, unknown>): Promise<unknown> {
+    const code = textOf(body.code);
+    if (code === "") throw new RequestFault("Invalid request. Missing code");
+    const language = languageOf(textOf(body.language) || "javascript");
+    return await this.#tests(async (budget) => {
+      const library = { importName: "library", versionId: "library", code };
+      const error = await this.#sandbox.checkLibrary(OWNER, language, library, [], budget);
+      if (error !== undefined) throw new RequestFault(error.message);
+      return language === "javascript" ? true : await this.#importsOf(language, code, budget);
+    });
+  }
+
+  /** Answers `POST /extractLibs`: for each module that code imports the names that it takes. */
+  async extractLibs(body: Record<string, unknown>): Promise<unknown> {
+    const code = textOf(body.code);
+    if (code === "") throw new RequestFault("Invalid request. Code is missing");
+    const language = languageOf(textOf(body.language) || "javascript");
+    return await this.#tests((budget) => this.#importsOf(language, code, budget));
+  }
+
+  async #importsOf(language: UnstoredTest["language"], code: string, budget: TestBudget) {
+    const { imports, error } = await this.#sandbox.inspect(OWNER, language, code, budget);
+    if (error !== undefined) throw new RequestFault(error.message);
+    return importedNames(language, code, imports);
+  }
+
+  async #run(input: UnstoredTest): Promise<CheckReport> {
+    const { name, code, language, credentials, events } = input;
+    const libraries = this.#librariesOf(input);
+    const report = await this.#tests((budget) =>
+      this.#sandbox.check(
+        { id: OWNER, workspaceId: OWNER, language, name, code, libraries, credentials },
+        {
+          events: events.map(({ message }) => Buffer.from(JSON.stringify(message))),
+          metadata: events.map(({ metadata }) => unsharedMetadata(metadata)),
+        },
+        budget,
+      ),
+    );
+    if (report.error !== undefined) throw new RequestFault(report.error.message);
+    return report;
+  }
+
+  #librariesOf({ language, libraryVersionIds }: UnstoredTest) {
+    const found = libraryVersionIds.map((id) => this.#catalog.code.everPublished("library", id));
+    return found
+      .filter((it) => it !== undefined)
+      .filter((it) => familyOf(it.language) === language)
+      .map(libraryCode);
+  }
+
+  async #tests<T>(work: (budget: TestBudget) => Promise<T>): Promise<T> {
+    using permit = this.#limiter.tryAcquire(OWNER);
+    if (permit === undefined) throw new SandboxUnavailable("Too many requests test code now");
+    using budget = new TestBudget();
+    return await work(budget);
+  }
+}
+
+function outputsOf(outcome: Extract<ProgramOutcome, { events: unknown }>): unknown[] {
+  return outcome.events.map((bytes) => JSON.parse(Buffer.from(bytes).toString("utf8")));
+}

@@ -1,0 +1,37 @@
+import { parse } from "es-module-lexer/minimal/js";
+import type { GuestLanguage } from "../../sandbox/program.ts";
+
+/** Value with which the import lexer (es-module-lexer) marks a static import. */
+const STATIC = 1;
+
+/**
+ * Returns for each imported module the names that code takes from it. In Python, and for whole
+ * modules, the lists are empty. `modules` are the modules that the language's own parser found.
+ */
+export function importedNames(
+  language: GuestLanguage,
+  code: string,
+  modules: readonly string[],
+): Record<string, string[]> {
+  const names = new Map<string, string[]>(modules.map((module) => [module, []]));
+  if (language === "javascript") {
+    for (const { t, n, ss, se } of parse(code)[0]) {
+      if (t === STATIC && n !== undefined) names.get(n)?.push(...namesIn(code.slice(ss, se)));
+    }
+  }
+  return Object.fromEntries(names);
+}
+
+/** Returns the names in an import statement: `import a, { b as c } from "m"` takes a and b. */
+function namesIn(statement: string): string[] {
+  const clause = statement.slice("import".length, statement.search(/["']/));
+  const brace = clause.indexOf("{");
+  const before = brace < 0 ? clause : clause.slice(0, brace);
+  const inBraces = brace < 0 ? "" : clause.slice(brace + 1, clause.indexOf("}"));
+  const names = [before.split(",", 1)[0] ?? "", ...inBraces.split(",")].map(firstWord);
+  return names.filter((name) => name !== "" && !name.startsWith("*"));
+}
+
+function firstWord(text: string): string {
+  return text.trim().split(/\s/, 1)[0] ?? "";
+}

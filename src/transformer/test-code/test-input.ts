@@ -1,0 +1,76 @@
+import type { GuestLanguage } from "../../sandbox/program.ts";
+import { credentialsOf } from "../custom-transform/program-request.ts";
+import { isObject, objectsIn, RequestFault, textOf } from "../requests.ts";
+
+/** Code that is not stored, with the events over which it runs. */
+export interface UnstoredTest {
+  name: string;
+  code: string;
+  language: GuestLanguage;
+  libraryVersionIds: string[];
+  credentials: Record<string, string>;
+  events: TestItem[];
+}
+
+export interface TestItem {
+  message: Record<string, unknown>;
+  metadata: Record<string, unknown>;
+}
+
+/** Label of code without a name in the traces of its errors, as RudderStack's transformer has it. */
+const NAMELESS = "base transformation";
+
+/** Reads the body of `/transformation/test`. Throws `RequestFault`. */
+export function testInput(body: Record<string, unknown>): UnstoredTest {
+  const ids: unknown[] = Array.isArray(body.libraryVersionIDs) ? body.libraryVersionIDs : [];
+  return {
+    ...codeIn(body.trRevCode),
+    events: itemsIn(body.events),
+    libraryVersionIds: ids.map(textOf),
+    credentials: credentialsOf(body.credentials),
+  };
+}
+
+/** Reads the body of `/transformation/testRun`. Throws `RequestFault`. */
+export function testRunInput(body: Record<string, unknown>): UnstoredTest {
+  const dependencies = isObject(body.dependencies) ? body.dependencies : {};
+  return {
+    ...codeIn(body.codeRevision),
+    events: itemsIn(body.input),
+    libraryVersionIds: objectsIn(dependencies.libraries).map((it) => textOf(it.versionId)),
+    credentials: credentialsOf(dependencies.credentials),
+  };
+}
+
+function codeIn(revision: unknown): Pick<UnstoredTest, "name" | "code" | "language"> {
+  const { code, language, codeVersion = "1", name } = isObject(revision) ? revision : {};
+  if (textOf(code) === "" || textOf(language) === "") {
+    throw new RequestFault(
+      "Error: Invalid Request. Missing parameters in transformation code block",
+    );
+  }
+  if (String(codeVersion) !== "1") {
+    throw new RequestFault("Error: Expected the codeVersion 1, which exports its functions");
+  }
+  return {
+    name: textOf(name) || NAMELESS,
+    code: textOf(code),
+    language: languageOf(textOf(language)),
+  };
+}
+
+/** Returns the language of a guest. RudderStack has several names for Python. */
+export function languageOf(name: string): GuestLanguage {
+  if (name.startsWith("python")) return "python";
+  if (name === "javascript") return "javascript";
+  throw new RequestFault("Error: Expected the language javascript, python or pythonfaas");
+}
+
+function itemsIn(events: unknown): TestItem[] {
+  const items = objectsIn(events);
+  if (items.length === 0) throw new RequestFault("Error: Invalid request. Missing events");
+  return items.map(({ message, metadata }) => {
+    if (!isObject(message)) throw new RequestFault("Error: Expected events with an object message");
+    return { message, metadata: isObject(metadata) ? metadata : {} };
+  });
+}
