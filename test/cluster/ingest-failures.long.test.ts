@@ -69,6 +69,7 @@ interface Running {
   logs: PartitionLogs;
   ingest: Awaited<ReturnType<typeof startIngest>>;
   users: ReturnType<typeof sendAs>;
+  writeKey: string;
 }
 
 /** The numbers of each user's pixels in the order in which they are read. */
@@ -77,6 +78,8 @@ async function readNumbers(logs: PartitionLogs): Promise<Map<string, number[]>> 
   const numbers = new Map<string, number[]>();
   for (const reader of logs.readers.values()) {
     for (const { query } of await recordsIn(reader)) {
+      // Events of SDKs have none.
+      if (query === undefined) continue;
       const parameters = new URLSearchParams(query);
       const user = parameters.get("anonymousId")!;
       const known = numbers.get(user) ?? [];
@@ -85,6 +88,22 @@ async function readNumbers(logs: PartitionLogs): Promise<Map<string, number[]>> 
     }
   }
   return numbers;
+}
+
+/** Sends an event of each user as an SDK sends them; returns the status of the answer. */
+async function sendBatch(url: string, writeKey: string, users: number): Promise<number> {
+  const batch = Array.from({ length: users }, (_, user) => {
+    return { type: "track", event: "Seen", anonymousId: `u${user}` };
+  });
+  const body = JSON.stringify({ writeKey, batch });
+  return (await fetch(`${url}/v1/batch`, { method: "POST", body })).status;
+}
+
+/** Returns the number of events of SDKs that the logs have. */
+async function countSdkEvents(logs: PartitionLogs): Promise<number> {
+  await logs.ends();
+  const records = await Promise.all([...logs.readers.values()].map((reader) => recordsIn(reader)));
+  return records.flat().filter(({ query }) => query === undefined).length;
 }
 
 /** Every answered pixel is there once, and each user's are in order. */
@@ -116,7 +135,7 @@ describeWith(brokersMissing)("pixels into three brokers", () => {
     await using ingest = await startIngest(data, logs, { count: processes });
     const users = sendAs(ingest.url, writeKey, count);
     await users.more("kept", 20);
-    await fail({ logs, ingest, users });
+    await fail({ logs, ingest, users, writeKey });
     await users.more("kept", 20);
     const sent = await users.stop();
     expectKept(await readNumbers(logs), sent);
@@ -174,7 +193,7 @@ describeWith(brokersMissing)("pixels into three brokers", () => {
   );
 
   test("of a partition without a leader are rejected, and those of other partitions accepted", async () => {
-    const fail = async ({ ingest, users }: Running) => {
+    const fail = async ({ logs, ingest, users, writeKey }: Running) => {
       await brokers().kill(2);
       const before = users.sizes("refused");
       await until(() => users.sizes("refused").filter((it, i) => it > before[i]! + 5).length > 1);
@@ -186,7 +205,15 @@ describeWith(brokersMissing)("pixels into three brokers", () => {
         before.filter((_, i) => others.includes(i)),
       );
       expect(ingest.health().trouble).toBeUndefined();
+      // A batch with events for that partition is not stored in the others.
+      const send = () => sendBatch(ingest.url, writeKey, 24);
+      const answers = await Promise.all(Array.from({ length: 10 }, send));
+      expect(answers).toEqual(Array(10).fill(503));
       await brokers().restart(2);
+      await users.more("kept", 1);
+      expect(await countSdkEvents(logs)).toBe(0);
+      expect(await send()).toBe(200);
+      expect(await countSdkEvents(logs)).toBe(24);
     };
     await expectKeptWhile("one-copy", fail, { partitions: 3, replicas: 1, users: 24 });
   }, 600_000);
