@@ -14,6 +14,7 @@ const names = [
   "publish",
   "tenants",
   "catalog",
+  "workspace-config",
   "search",
   "cluster",
   "cluster-ingest",
