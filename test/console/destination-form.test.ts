@@ -55,7 +55,8 @@ async function openSignedIn(hash: string) {
 describeWith(chromiumMissing)("the form of a destination", () => {
   test("folds no secret, since a copy of a destination asks for its secrets again", async () => {
     const { destinationTypes } = await api.client.call("GET /v2/destination-types");
-    const folded = destinationTypes.flatMap(({ type, config }) => {
+    const ours = destinationTypes.filter(({ deliveredBy }) => deliveredBy === "pixelmill");
+    const folded = ours.flatMap(({ type, config }) => {
       const { required = [], properties = {} } = config as ConfigSchema;
       const secrets = Object.entries(properties).filter(([, property]) => property.writeOnly);
       return secrets
@@ -110,8 +111,9 @@ describeWith(chromiumMissing)("the form of a destination", () => {
     await page.getByText("Check the marked fields").waitFor();
     await focus(page, field(page, "Webhook URL"));
     const { destinationTypes } = await api.client.call("GET /v2/destination-types");
-    for (const { type } of destinationTypes) {
-      await field(page, "Type").selectOption(type);
+    for (const { type, deliveredBy } of destinationTypes) {
+      const option = deliveredBy === "pixelmill" ? type : `${type} (by rudder-server)`;
+      await field(page, "Type").selectOption({ label: option });
       if ((await advanced(page).count()) > 0 && !(await isOpen(page))) {
         await advanced(page).locator("summary").click();
       }

@@ -13,7 +13,7 @@ import { Name } from "../components/name.tsx";
 import type { Column } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { listAllDestinations } from "../data/list-all.ts";
-import type { DestinationRow } from "../data/model.ts";
+import type { Destination, DestinationRow } from "../data/model.ts";
 import { client, missingPermission } from "../data/session.ts";
 import { formatCount, formatRate } from "../format.ts";
 import { hrefTo, replaceQuery } from "../router.ts";
@@ -45,14 +45,17 @@ const columns: Column<Row>[] = [
     title: destinationTexts.deliveredRate,
     kind: "number narrow",
     sort: "delivered",
-    cell: ({ rates }) => (rates ? formatRate(rates.delivered) : commonTexts.noFigure),
+    cell: ({ rates, deliveredBy }) =>
+      rates && deliveredBy === "pixelmill" ? formatRate(rates.delivered) : commonTexts.noFigure,
   },
   {
     title: commonTexts.deadLetters,
     kind: "number narrow",
     sort: "deadLetters",
-    cell: ({ id, deadLetters = 0 }) =>
-      deadLetters === 0 ? (
+    cell: ({ id, deliveredBy, deadLetters = 0 }) =>
+      deliveredBy === "rudder-server" ? (
+        commonTexts.noFigure
+      ) : deadLetters === 0 ? (
         <span class="quiet">0</span>
       ) : (
         <a href={hrefTo("dead-letters", { destinationId: id })}>{formatCount(deadLetters)}</a>
@@ -90,11 +93,12 @@ const columns: Column<Row>[] = [
 async function loadDestinations(query: ListQuery, state: string): Promise<ListPage<Row>> {
   if (missingPermission("events:read") !== undefined) {
     const all = await listAllDestinations();
-    const rows = all.map(({ id, name, type, enabled, transformation }) => ({
+    const rows = all.map(({ id, name, type, deliveredBy, enabled, transformation }) => ({
       id,
       name,
       type,
-      state: enabled ? ("unknown" as const) : ("paused" as const),
+      deliveredBy,
+      state: stateWithoutFigures({ enabled, deliveredBy }),
       ...(transformation && { transformationId: transformation.id }),
     }));
     return pageOfAll(rows, query);
@@ -105,6 +109,14 @@ async function loadDestinations(query: ListQuery, state: string): Promise<ListPa
     query: { ...query, ...filter } as DestinationListQuery,
   });
   return { items: destinations, total };
+}
+
+/** Returns the state of a destination for a session that may not read figures. */
+function stateWithoutFigures(
+  of: Pick<Destination, "enabled" | "deliveredBy">,
+): DestinationRow["state"] {
+  if (!of.enabled) return "paused";
+  return of.deliveredBy === "pixelmill" ? "unknown" : "external";
 }
 
 /** Screen that lists the destinations of the workspace, the most urgent first. */

@@ -134,15 +134,21 @@ function HealthTab(props: {
   if (destination === undefined && state === undefined) {
     return error === undefined ? <Skeleton /> : <ErrorNotice error={error} retry={reload} />;
   }
+  const isOurs = (destination ?? state)?.deliveredBy === "pixelmill";
   return (
     <>
-      {state && (
+      {!isOurs && <p class="notice">{destinationTexts.deliveredElsewhere}</p>}
+      {isOurs && state && (
         <Trouble state={state} response={status?.response} onTest={() => setTests(tests + 1)} />
       )}
       <div class="columns">
         <div class="stack">
-          <Health destinationId={id} state={state} missingNodes={status?.missingNodes ?? []} />
-          <RecentErrors destinationId={id} />
+          {isOurs && (
+            <>
+              <Health destinationId={id} state={state} missingNodes={status?.missingNodes ?? []} />
+              <RecentErrors destinationId={id} />
+            </>
+          )}
         </div>
         <div class="stack">
           {destination === undefined ? (
@@ -150,7 +156,7 @@ function HealthTab(props: {
           ) : (
             <>
               <DestinationFacts destination={destination} tag={tag} reload={reload} />
-              <ConnectionTest destinationId={id} requested={tests} />
+              {isOurs && <ConnectionTest destinationId={id} requested={tests} />}
               <LinkedTransformation destination={destination} reload={reload} />
               <Panel title={commonTexts.sources} flush>
                 <ConnectionList of="destination" id={id} />
@@ -168,12 +174,13 @@ function ReadOnlyFacts(props: {
   state: DestinationRow;
   sources: readonly { id: string; name: string }[];
 }) {
-  const { id, type, transformationId, transformationName } = props.state;
+  const { id, type, deliveredBy, transformationId, transformationName } = props.state;
   return (
     <Panel title={commonTexts.destination}>
       <FactList
         facts={[
           [destinationTexts.type, type],
+          [destinationTexts.deliveredBy, deliveredBy],
           [commonTexts.id, <CopyableCode value={id} name={commonTexts.idNoun} />],
           [
             destinationTexts.transformation,
@@ -204,12 +211,16 @@ function DestinationActions(props: {
   const { id, destination, tag, reload } = props;
   return (
     <>
-      <a class="button" href={hrefTo("events", { destinationId: id })}>
-        {commonTexts.liveTail}
-      </a>
-      <a class="button" href={hrefTo("replays", "new", { destinationId: id })}>
-        {commonTexts.replayEvents}
-      </a>
+      {destination?.deliveredBy !== "rudder-server" && (
+        <>
+          <a class="button" href={hrefTo("events", { destinationId: id })}>
+            {commonTexts.liveTail}
+          </a>
+          <a class="button" href={hrefTo("replays", "new", { destinationId: id })}>
+            {commonTexts.replayEvents}
+          </a>
+        </>
+      )}
       {destination && (
         <ActionMenu>
           <a class="button plain" href={hrefTo("destinations", "new", { copyOf: id })}>
@@ -233,7 +244,7 @@ function DestinationActions(props: {
 }
 
 function DestinationFacts(props: PartProps) {
-  const { id, type, enabled, createdAt, updatedAt } = props.destination;
+  const { id, type, deliveredBy, enabled, createdAt, updatedAt } = props.destination;
   return (
     <Panel title={commonTexts.destination}>
       <Switch
@@ -258,6 +269,7 @@ function DestinationFacts(props: PartProps) {
       <FactList
         facts={[
           [destinationTexts.type, type],
+          [destinationTexts.deliveredBy, deliveredBy],
           [commonTexts.id, <CopyableCode value={id} name={commonTexts.idNoun} />],
           [commonTexts.created, <Time at={createdAt} />],
           [commonTexts.updated, <Time at={updatedAt} />],

@@ -2,9 +2,8 @@ import { Button } from "../components/button.tsx";
 import { FieldConflicts } from "../components/forms/field-conflicts.tsx";
 import { TextField } from "../components/forms/fields.tsx";
 import { Form } from "../components/forms/form.tsx";
-import { type JsonSchema, labelOf } from "../components/forms/json-schema.ts";
+import { labelOf } from "../components/forms/json-schema.ts";
 import { LinesField, linesOf } from "../components/forms/lines-field.tsx";
-import { SchemaForm } from "../components/forms/schema-form.tsx";
 import { hasSecret, storedValues } from "../components/forms/stored-values.ts";
 import { useSave } from "../components/forms/use-save.ts";
 import { Badge, Panel, SkeletonLine } from "../components/layout.tsx";
@@ -18,7 +17,8 @@ import { useResource } from "../data/use-resource.ts";
 import { commonTexts } from "../texts/common.ts";
 import { conflictTexts } from "../texts/conflicts.ts";
 import { destinationTexts } from "../texts/destinations.ts";
-import { listDestinationTypes } from "./destination-types.ts";
+import { ConfigFields } from "./config-fields.tsx";
+import { type DestinationType, listDestinationTypes, typeOf } from "./destination-types.ts";
 import { useSettingsTest } from "./use-settings-test.tsx";
 
 interface SettingsProps {
@@ -31,21 +31,20 @@ interface SettingsProps {
 /** Panel with the form that edits a destination's settings. */
 export function DestinationSettings(props: SettingsProps) {
   const types = useResource(listDestinationTypes, []);
-  const type = props.destination.type.toLowerCase();
   return (
     <Panel title={commonTexts.settings}>
       <Loaded resource={types} placeholder={<SkeletonLine />}>
-        {(loaded) => (
-          <SettingsForm {...props} schema={loaded.find((it) => it.type === type)?.config ?? {}} />
-        )}
+        {(loaded) => <SettingsForm {...props} type={typeOf(loaded, props.destination)} />}
       </Loaded>
     </Panel>
   );
 }
 
 /** Form that edits a destination's settings. A blank secret field keeps the stored secret. */
-function SettingsForm(props: SettingsProps & { schema: JsonSchema }) {
-  const { destination, schema, tag, reload } = props;
+function SettingsForm(props: SettingsProps & { type: DestinationType | undefined }) {
+  const { destination, type, tag, reload } = props;
+  const schema = type?.config ?? {};
+  const isOurs = destination.deliveredBy === "pixelmill";
   const params = { id: destination.id };
   const form = useKeptValues(`destination/${destination.id}`, { base: valuesOf(destination), tag });
   const { name = "", consentIds = "", ...config } = form.values;
@@ -75,7 +74,7 @@ function SettingsForm(props: SettingsProps & { schema: JsonSchema }) {
     <Form
       isNarrow
       action={destinationTexts.saveSettings}
-      trial={test.trial}
+      {...(isOurs && { trial: test.trial })}
       onSubmit={async () => {
         if (!(await save(form.values))) return;
         form.discard();
@@ -100,24 +99,23 @@ function SettingsForm(props: SettingsProps & { schema: JsonSchema }) {
             required
             error={errorAt("/name")}
           />
-          <SchemaForm
-            schema={schema}
+          <ConfigFields
+            type={type}
             values={withoutPrefix(config)}
             onChange={(next) => form.edit({ name, consentIds, ...withPrefix(next) })}
-            path="/config"
             errorAt={errorAt}
             stored={storedValues(destination.config, destination.secretsSet)}
-            isNew={false}
-            foldsAdvanced
           />
-          <LinesField
-            label={destinationTexts.consents}
-            hint={destinationTexts.consentsHint}
-            value={consentIds as string}
-            onInput={(next) => form.edit({ ...form.values, consentIds: next })}
-            path="/consentIds"
-            errorAt={errorAt}
-          />
+          {isOurs && (
+            <LinesField
+              label={destinationTexts.consents}
+              hint={destinationTexts.consentsHint}
+              value={consentIds as string}
+              onInput={(next) => form.edit({ ...form.values, consentIds: next })}
+              path="/consentIds"
+              errorAt={errorAt}
+            />
+          )}
           {test.result}
           {conflict && <FieldConflicts {...conflict} />}
         </>

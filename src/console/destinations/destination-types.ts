@@ -1,12 +1,32 @@
 import type { JsonSchema } from "../components/forms/json-schema.ts";
+import type { Destination } from "../data/model.ts";
 import { client } from "../data/session.ts";
+import { destinationTexts } from "../texts/destinations.ts";
 
-export interface DestinationType {
-  type: string;
+export interface DestinationType extends Pick<Destination, "type" | "deliveredBy"> {
   config: JsonSchema;
 }
 
 /** Fetches the types of destinations with their config schemas. */
 export async function listDestinationTypes(): Promise<DestinationType[]> {
   return (await client.call("GET /v2/destination-types")).destinationTypes;
+}
+
+/** Returns the type of a destination. Undefined when the server does not know it any more. */
+export function typeOf(
+  types: readonly DestinationType[],
+  destination: Pick<Destination, "type" | "deliveredBy">,
+): DestinationType | undefined {
+  return types.find((it) => optionOf(it) === optionOf(destination));
+}
+
+/** Returns a text that differs for types of one name that pixelmill and rudder-server deliver. */
+export function optionOf({ type, deliveredBy }: Pick<Destination, "type" | "deliveredBy">): string {
+  const name = type.toLowerCase();
+  return deliveredBy === "pixelmill" ? name : `${deliveredBy} ${name}`;
+}
+
+/** Returns the name of a type in a list to choose from. */
+export function labelOfType({ type, deliveredBy }: DestinationType): string {
+  return deliveredBy === "pixelmill" ? type : destinationTexts.typeOfRudderServer(type);
 }

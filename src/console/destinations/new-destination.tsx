@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { SelectField, TextField } from "../components/forms/fields.tsx";
 import { Form } from "../components/forms/form.tsx";
 import { LinesField, linesOf } from "../components/forms/lines-field.tsx";
-import { type FormValues, SchemaForm } from "../components/forms/schema-form.tsx";
+import type { FormValues } from "../components/forms/schema-form.tsx";
 import { Panel, ScreenHeader, SkeletonLine } from "../components/layout.tsx";
 import { Loaded } from "../components/loaded.tsx";
 import { useKeptValues } from "../data/kept-values.ts";
@@ -12,8 +12,14 @@ import { useResource } from "../data/use-resource.ts";
 import { hrefTo, navigate } from "../router.ts";
 import { commonTexts } from "../texts/common.ts";
 import { destinationTexts } from "../texts/destinations.ts";
+import { ConfigFields } from "./config-fields.tsx";
 import { copiedSettings, isMissing, secretLabel } from "./copied-settings.ts";
-import { type DestinationType, listDestinationTypes } from "./destination-types.ts";
+import {
+  type DestinationType,
+  labelOfType,
+  listDestinationTypes,
+  optionOf,
+} from "./destination-types.ts";
 import { useSettingsTest } from "./use-settings-test.tsx";
 
 /**
@@ -62,29 +68,31 @@ function NewDestinationForm(props: {
   const form = useKeptValues(["destination", "new", copied?.id].join("/"), {
     base: {
       name: copied ? destinationTexts.copyOf(copied.name) : "",
-      type: copied?.type.toLowerCase() ?? types[0]?.type ?? "",
+      type: optionOf(copied ?? types[0] ?? { type: "", deliveredBy: "pixelmill" }),
       config: copy?.config ?? {},
       consentIds: (copied?.consentIds ?? []).join("\n"),
     },
     tag: undefined,
   });
-  const { name, type: typeName, config, consentIds } = form.values as NewValues;
+  const { name, type: option, config, consentIds } = form.values as NewValues;
   const change = (changed: Partial<NewValues>) => form.edit({ ...form.values, ...changed });
+  const type = types.find((it) => optionOf(it) === option);
+  const { type: typeName = option, deliveredBy = "pixelmill" } = type ?? {};
   const test = useSettingsTest({ type: typeName, config });
-  const schema = types.find(({ type }) => type === typeName)?.config ?? {};
-  const isCopy = typeName === copied?.type.toLowerCase();
+  const isCopy = copied !== undefined && option === optionOf(copied);
   const missing = isCopy ? (copy?.secrets ?? []).filter((at) => isMissing(config, at)) : [];
   return (
     <Form
       isNarrow
       action={destinationTexts.createDestination}
-      trial={test.trial}
+      {...(deliveredBy === "pixelmill" && { trial: test.trial })}
       onCancel={() => {
         form.discard();
         navigate(hrefTo("destinations", ...(copied ? [copied.id] : [])));
       }}
       onSubmit={async () => {
-        const body = { name, type: typeName, config, consentIds: linesOf(consentIds) };
+        const consents = linesOf(consentIds);
+        const body = { name, type: typeName, deliveredBy, config, consentIds: consents };
         const { destination } = await client.call("POST /v2/destinations", { body });
         form.discard();
         navigate(hrefTo("destinations", destination.id));
@@ -98,7 +106,7 @@ function NewDestinationForm(props: {
               <p>{destinationTexts.secretsToEnter}</p>
               <ul>
                 {missing.map((pointer) => (
-                  <li key={pointer}>{secretLabel(schema, config, pointer)}</li>
+                  <li key={pointer}>{secretLabel(type?.config ?? {}, config, pointer)}</li>
                 ))}
               </ul>
             </div>
@@ -114,32 +122,31 @@ function NewDestinationForm(props: {
           />
           <SelectField
             label={destinationTexts.type}
-            value={typeName}
-            options={types.map(({ type }) => ({ value: type, text: type }))}
+            value={option}
+            options={types.map((it) => ({ value: optionOf(it), text: labelOfType(it) }))}
             onChange={(next) => {
               change({ type: next, config: {} });
               clearError();
             }}
           />
-          <SchemaForm
-            key={typeName}
-            schema={schema}
+          <ConfigFields
+            key={option}
+            type={type}
             values={config}
             onChange={(next) => change({ config: next })}
-            path="/config"
             errorAt={errorAt}
             stored={undefined}
-            isNew
-            foldsAdvanced
           />
-          <LinesField
-            label={destinationTexts.consents}
-            hint={destinationTexts.consentsHint}
-            value={consentIds}
-            onInput={(typed) => change({ consentIds: typed })}
-            path="/consentIds"
-            errorAt={errorAt}
-          />
+          {deliveredBy === "pixelmill" && (
+            <LinesField
+              label={destinationTexts.consents}
+              hint={destinationTexts.consentsHint}
+              value={consentIds}
+              onInput={(typed) => change({ consentIds: typed })}
+              path="/consentIds"
+              errorAt={errorAt}
+            />
+          )}
           {test.result}
         </>
       )}

@@ -30,6 +30,16 @@ export const destinationTexts = {
   unknown: "Unknown",
   codeSuspended: "Code suspended",
   byRudderServer: "By rudder-server",
+  deliveredBy: "Delivered by",
+  typeOfRudderServer: (type: string) => `${type} (by rudder-server)`,
+  deliveredElsewhere:
+    "rudder-server delivers to this destination. Its figures, errors and retries are there.",
+  opaqueSettings: "Settings (JSON)",
+  opaqueSettingsHint:
+    "With RudderStack's keys. Secrets have fields of their own; in lists, an empty one keeps the stored one.",
+  expectedJsonObject: "Expected a JSON object",
+  secretsEnteredAgain:
+    "When other settings change, enter stored secrets again: any of the settings may say where they go.",
   partiallyRejecting: "Partially rejecting",
   openInTheEditor: "Open in the editor",
   passThrough: "None (pass-through)",

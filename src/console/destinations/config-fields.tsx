@@ -1,0 +1,90 @@
+import { useState } from "preact/hooks";
+import { Field } from "../components/forms/fields.tsx";
+import { type FormValues, SchemaForm } from "../components/forms/schema-form.tsx";
+import { destinationTexts } from "../texts/destinations.ts";
+import type { DestinationType } from "./destination-types.ts";
+
+interface ConfigFieldsProps {
+  type: DestinationType | undefined;
+  values: FormValues;
+  onChange: (values: FormValues) => void;
+  errorAt: (path: string) => string | undefined;
+  /** The stored values, with `STORED_SECRET` in place of each secret. Undefined for a new one. */
+  stored: FormValues | undefined;
+}
+
+/** Fields of a destination's settings: one for each, or JSON where only RudderStack knows them. */
+export function ConfigFields(props: ConfigFieldsProps) {
+  const { type, ...more } = props;
+  const form = { ...more, path: "/config", isNew: more.stored === undefined };
+  const schema = type?.config ?? {};
+  if (type?.deliveredBy !== "rudder-server") {
+    return <SchemaForm {...form} schema={schema} foldsAdvanced />;
+  }
+  const secrets = new Set(
+    Object.entries(schema.properties ?? {}).flatMap(([key, { writeOnly }]) =>
+      writeOnly ? [key] : [],
+    ),
+  );
+  return (
+    <>
+      <JsonField {...more} secrets={secrets} />
+      {more.stored && <p class="quiet small">{destinationTexts.secretsEnteredAgain}</p>}
+      <SchemaForm {...form} schema={schema} />
+    </>
+  );
+}
+
+/** Text area with all settings but the secrets that have fields of their own. */
+function JsonField(
+  props: Pick<ConfigFieldsProps, "values" | "onChange" | "errorAt"> & {
+    secrets: ReadonlySet<string>;
+  },
+) {
+  const { values, onChange, errorAt, secrets } = props;
+  const [typed, setTyped] = useState<string>();
+  const entries = Object.entries(values);
+  const others = Object.fromEntries(entries.filter(([key]) => !secrets.has(key)));
+  const parsed = typed === undefined ? undefined : parseObject(typed);
+  // The form may get other values than those typed here, such as when changes are discarded.
+  const isTyped =
+    typed !== undefined &&
+    (parsed === undefined || JSON.stringify(parsed) === JSON.stringify(others));
+  const isWrong = isTyped && parsed === undefined;
+  return (
+    <Field
+      label={destinationTexts.opaqueSettings}
+      hint={destinationTexts.opaqueSettingsHint}
+      error={isWrong ? destinationTexts.expectedJsonObject : errorAt("/config")}
+    >
+      {(attributes) => (
+        <textarea
+          {...attributes}
+          class="mono"
+          rows={10}
+          spellcheck={false}
+          value={isTyped ? typed : JSON.stringify(others, null, 2)}
+          onInput={({ currentTarget }) => {
+            const next = parseObject(currentTarget.value);
+            // Keeps the browser from submitting the form.
+            currentTarget.setCustomValidity(next ? "" : destinationTexts.expectedJsonObject);
+            setTyped(currentTarget.value);
+            const kept = Object.fromEntries(entries.filter(([key]) => secrets.has(key)));
+            if (next !== undefined) onChange({ ...next, ...kept });
+          }}
+        />
+      )}
+    </Field>
+  );
+}
+
+/** Parses a JSON object. Undefined for any other text. */
+function parseObject(text: string): FormValues | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
+    return isObject ? (value as FormValues) : undefined;
+  } catch {
+    return undefined;
+  }
+}
