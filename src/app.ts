@@ -3,7 +3,7 @@ import { type Api, createApi } from "./api/api.ts";
 import type { ApiDeps } from "./api/deps.ts";
 import { controlPlaneHosts } from "./api/request/cross-site.ts";
 import { openSignOn } from "./api/sign-in/sign-on.ts";
-import { type Backend, itemsMaxOf, retentionBounds, type StartContext } from "./backend/backend.ts";
+import { type Backend, retentionBounds, type StartContext } from "./backend/backend.ts";
 import { openFigures } from "./backend/figures.ts";
 import { openAlerts } from "./backend/open-alerts.ts";
 import { openDataDirectory } from "./backend/open-data-directory.ts";
@@ -14,8 +14,8 @@ import {
   openGeolocationDatabase,
 } from "./backend/reloadable/open-geolocation.ts";
 import { openIngest } from "./backend/reloadable/open-ingest.ts";
+import { addOwnSettings } from "./backend/reloadable/own-settings.ts";
 import { openStandalone } from "./backend/standalone.ts";
-import { limitedItems } from "./catalog/management/item-limits.ts";
 import { destinationKinds } from "./destinations/destination-kinds.ts";
 import { readDefinitions } from "./destinations/rudder-server/read-definitions.ts";
 import { createEgress } from "./egress/egress.ts";
@@ -49,6 +49,7 @@ import { createPublisher } from "./publishing/create-publisher.ts";
 import type { GuestSandbox } from "./sandbox/guest-sandbox.ts";
 import { FIGURE_COUNTERS_MAX } from "./settings/limits.ts";
 import type { LiveSettings } from "./settings/live-settings.ts";
+import { duplicates, type PlaneSockets } from "./take-over/messages.ts";
 import { openTransformer } from "./transformer/open-transformer.ts";
 import { version } from "./version.ts";
 
@@ -67,14 +68,19 @@ export interface App {
   broken: Promise<string>;
   /**
    * Stops the server: stops accepting requests, finishes the requests and batches in flight, and
-   * writes out buffered data.
+   * writes out buffered data. With `hand-over`, it accepts pixels until the batches have ended,
+   * because another server accepts from the same sockets soon after.
    */
-  close(): Promise<void>;
+  close(how?: "stop" | "hand-over"): Promise<void>;
+  /** Returns duplicates of the listening sockets, which the caller must close. */
+  sockets(): PlaneSockets;
 }
 
 export interface AppOptions {
   demo: boolean;
   logger: Logger;
+  /** Listening sockets from another process. The server opens the missing ones itself. */
+  sockets?: PlaneSockets;
   /**
    * Prints one line on the operator's terminal. Examples are a token that is shown only once, and
    * the demo's URL.
@@ -87,7 +93,7 @@ export interface AppOptions {
  * part fails to open, closes the parts that are already open.
  */
 export async function openApp(settings: LiveSettings, options: AppOptions): Promise<App> {
-  const { logger, print } = options;
+  const { logger, print, sockets = {} } = options;
   const { config } = settings;
   await using stack = new AsyncDisposableStack();
   const broken = Promise.withResolvers<string>();
@@ -104,7 +110,7 @@ export async function openApp(settings: LiveSettings, options: AppOptions): Prom
   const sandbox = openSandbox(opening, geolocation.record);
   const publishing = createPublisher({ catalog, sandbox });
   const received = new MinuteCounters(FIGURE_COUNTERS_MAX);
-  const ingest = await openIngest(opening, backend, received);
+  const ingest = await openIngest(opening, { backend, received, socket: sockets["data-plane"] });
   const recordFigures = openFigures(opening, backend.figures);
   const { pipeline, kinds } = openPipeline(opening, { backend, sandbox, received, geolocation });
   const figures = recordFigures(pipeline);
@@ -116,26 +122,36 @@ export async function openApp(settings: LiveSettings, options: AppOptions): Prom
   const api = openApi(opening, { ...parts, definitions, starting: () => starting });
   addOwnSettings(opening, backend, api);
 
+  const first = async () => {
+    const workspace = await firstWorkspace(catalog, {
+      name: options.demo ? "Demo" : "Main",
+      adminToken: config["admin.token"],
+      unprintedToken: unprintedToken(config),
+      print,
+    });
+    starting = undefined;
+    return workspace;
+  };
   // Listens on both ports before it creates secrets. A start that fails later would lose secrets
-  // that are shown only once.
+  // that are shown only once. With a given socket, clients wait until the workspace exists.
+  const early = sockets["control-plane"] && (await first());
   const controlPlaneUrl = await api.start({
     host: config["admin.host"],
     port: config["admin.port"],
+    socket: sockets["control-plane"],
   });
   consoleUrl ??= reachableUrl(controlPlaneUrl);
-  const transformer = openTransformer(opening, { catalog, sandbox });
-  // Closing the app begins with this step: it accepts no more pixels and requests.
+  const transformer = openTransformer(opening, { catalog, sandbox, socket: sockets.transformer });
+  // Closing the app begins with this step: it accepts no more pixels and requests. In a hand-over,
+  // the ingest processes stop later, when the pipeline is closed.
+  let isHandedOver = false;
   stack.defer(async () => {
-    await Promise.all([backend.leave(), ingest.stop(), api.stop(), transformer?.stop()]);
+    if (isHandedOver) await ingest.drain();
+    const pixels = isHandedOver ? undefined : ingest.stop();
+    await Promise.all([backend.leave(), pixels, api.stop(), transformer?.stop()]);
   });
 
-  const workspace = await firstWorkspace(catalog, {
-    name: options.demo ? "Demo" : "Main",
-    adminToken: config["admin.token"],
-    unprintedToken: unprintedToken(config),
-    print,
-  });
-  starting = undefined;
+  const workspace = early ?? (await first());
   if (options.demo) {
     await showDemo({ catalog, publishing, logEnds: pipeline.logEnds }, workspace, {
       print,
@@ -158,7 +174,16 @@ export async function openApp(settings: LiveSettings, options: AppOptions): Prom
     controlPlaneUrl,
     transformerUrl: transformer?.url,
     broken: broken.promise,
-    close: () => opened.disposeAsync(),
+    async close(how) {
+      isHandedOver = how === "hand-over";
+      await opened.disposeAsync();
+    },
+    sockets: () =>
+      duplicates({
+        "data-plane": ingest.socket,
+        "control-plane": api.socket(),
+        transformer: transformer?.socket,
+      }),
   };
 }
 
@@ -170,26 +195,6 @@ async function openBackend(opening: StartContext): Promise<Backend> {
   if (opening.config["cluster.kafka"].length === 0) return await openStandalone(opening);
   const { openCluster } = await import("./backend/cluster.ts");
   return await openCluster(opening);
-}
-
-/** Lets the log level of the server and the limits of workspaces change while it runs. */
-function addOwnSettings(
-  { settings, logger }: StartContext,
-  { catalog }: Pick<Backend, "catalog">,
-  api: Api,
-): void {
-  settings.add({
-    keys: [
-      "log.level",
-      "admin.rate",
-      ...limitedItems.map((items) => `workspace.${items}` as const),
-    ],
-    prepare: (next) => () => {
-      logger.level = next["log.level"];
-      catalog.setItemsMax(itemsMaxOf(next));
-      api.setRequestsPerSecondMax(next["admin.rate"]);
-    },
-  });
 }
 
 interface PipelineSources {

@@ -1,3 +1,4 @@
+import { closeSync } from "node:fs";
 import http from "node:http";
 import { Elysia } from "elysia";
 import { Histogram } from "prom-client";
@@ -5,6 +6,8 @@ import type { AlertFacts } from "../alerts/facts.ts";
 import { assert } from "../assert.ts";
 import { TimeSlicer } from "../concurrency/time-slicer.ts";
 import { listenError } from "../errors.ts";
+import type { ListeningSocket } from "../http/listening-socket.ts";
+import { descriptorOfListener, replaceSocket } from "../http/sockets/listener-descriptor.ts";
 import { httpUrl } from "../http/url.ts";
 import {
   DRAIN_MS_MAX,
@@ -33,9 +36,16 @@ export interface Api {
   app: Elysia;
   /**
    * Listens and resolves with the bound address, such as `http://127.0.0.1:8081`. Port 0 takes a
-   * free port. Rejects with `StartError` when it cannot listen on the address.
+   * free port. With a listening socket, it accepts from this socket instead, and closes it with the
+   * listener. Rejects with `StartError` when it cannot listen on the address.
    */
-  start(address: { host: string; port: number }): Promise<string>;
+  start(address: {
+    host: string;
+    port: number;
+    socket?: ListeningSocket | undefined;
+  }): Promise<string>;
+  /** Returns the socket of the listener; undefined while it does not listen. */
+  socket(): ListeningSocket | undefined;
   /**
    * Stops the listener: accepts no new requests, waits up to `DRAIN_MS_MAX` for the requests in
    * flight, and ends live tails (streams of new events).
@@ -125,23 +135,18 @@ export function createApi(given: ApiDeps): Api {
     }
   }
 
+  let listening: ListeningSocket | undefined;
   return {
     app,
     setRequestsPerSecondMax: (perSecond) => deps.limiters.setRequestsPerSecondMax(perSecond),
     alertFacts: (workspaceId) => alertFacts(deps, workspaceId),
-    async start({ host, port }) {
+    socket: () => listening,
+    async start({ host, port, socket }) {
       // `maxHeaderSize` is writable, although its type says otherwise. Bun reads it when it
       // listens.
       Object.assign(http, { maxHeaderSize: HTTP_HEAD_BYTES_MAX });
-      try {
-        // By default, Elysia lets two servers share a port.
-        app.listen({ hostname: host, port, reusePort: false });
-      } catch (error) {
-        throw listenError({ host, port }, error);
-      }
-      const { server } = app;
-      if (!server) throw new Error("The control plane does not listen");
-      return httpUrl(host, server.port);
+      listening = listenOn(app, { host, port }, socket);
+      return httpUrl(socket?.host ?? host, listening.port);
     },
     async stop() {
       closing.abort();
@@ -151,6 +156,28 @@ export function createApi(given: ApiDeps): Api {
       await deps.refusedTokens.flush();
     },
   };
+}
+
+/**
+ * Makes the app listen on an address, or accept from `given`. Bun cannot be given a socket, so in
+ * this case it first listens on a free port.
+ */
+function listenOn(
+  app: Elysia,
+  { host, port }: { host: string; port: number },
+  given: ListeningSocket | undefined,
+): ListeningSocket {
+  const address = { hostname: given?.host ?? host, port: given === undefined ? port : 0 };
+  try {
+    // By default, Elysia lets two servers share a port.
+    const fd = descriptorOfListener(() => app.listen({ ...address, reusePort: false }));
+    if (given === undefined) return { fd, port: app.server!.port! };
+    replaceSocket(fd, given.fd);
+    closeSync(given.fd);
+    return { ...given, fd };
+  } catch (error) {
+    throw listenError({ host, port }, error);
+  }
 }
 
 /**

@@ -1,11 +1,21 @@
 import { defineCommand } from "citty";
 import { StartError } from "../errors.ts";
+import {
+  expectNodeDirectory,
+  expectStandaloneDirectory,
+  prepareDataDirectory,
+  takeOverSocket,
+} from "../first-start/data-directory.ts";
 import { createLogger, type Logger } from "../observe/log.ts";
-import { SHUTDOWN_MS_MAX } from "../settings/limits.ts";
+import type { Config } from "../settings/keys.ts";
 import { LiveSettings } from "../settings/live-settings.ts";
-import { configFlags, readSettings } from "../settings/reader.ts";
+import { configFlags, readSettings, systemdEnvironment } from "../settings/reader.ts";
 import { nonDefaultSettings } from "../settings/report.ts";
+import { activatedSockets } from "../take-over/systemd.ts";
+import { type TakeOver, takeOver } from "../take-over/take-over.ts";
 import { version } from "../version.ts";
+import { planeAddresses } from "./server/plane-addresses.ts";
+import { stopSignal } from "./server/stop-signal.ts";
 
 export const serve = defineCommand({
   meta: { name: "serve", description: "Serve the data plane and the control plane" },
@@ -14,6 +24,11 @@ export const serve = defineCommand({
     demo: {
       type: "boolean",
       description: "on first start, add a source, a transformation and a file destination",
+    },
+    "take-over": {
+      type: "boolean",
+      description:
+        "replace the running server of the same data directory without refusing requests",
     },
   },
   async run({ args }) {
@@ -24,26 +39,39 @@ export const serve = defineCommand({
     logger.info({ version, bun: Bun.version, settings: nonDefaultSettings(config) }, "starting");
     ignoreTerminalSignals(logger);
     const stop = stopSignal();
-    // Imported when the command runs: the store unpacks a library, which --help has to do without.
-    const { openApp } = await import("../app.ts");
-    const app = await openApp(settings, { demo: args.demo === true, logger, print });
-    print(`data plane listening on ${app.dataPlaneUrl}`);
-    print(`control plane listening on ${app.controlPlaneUrl}`);
-    const { dataPlaneUrl, controlPlaneUrl, transformerUrl } = app;
-    if (transformerUrl !== undefined) print(`transformer listening on ${transformerUrl}`);
-    logger.info({ dataPlaneUrl, controlPlaneUrl, transformerUrl }, "serving");
-
-    const broken = app.broken.then((reason) => ({ reason }));
-    const why = await Promise.race([stop.first.then((signal) => ({ signal })), broken]);
-    if ("reason" in why) logger.error(why, "stopping, since the server cannot go on");
-    else logger.info(why, "stopping");
-    const late = Bun.sleep(SHUTDOWN_MS_MAX).then(() => "late" as const);
-    const end = await Promise.race([app.close(), stop.second, late]);
-    if (end === undefined) logger.info("stopped");
-    else logger.error({ reason: end }, "stopped before everything in flight ended");
-    return end === undefined && "signal" in why ? 0 : 1;
+    const activated = activatedSockets(systemdEnvironment());
+    // Imported before the running server is asked, because an executable that cannot load its code
+    // must leave that server alone.
+    const { runServer } = await import("./server/run-server.ts");
+    const taken = args["take-over"] === true ? await takeSockets(config, logger) : undefined;
+    const isActivated = Object.keys(activated).length > 0;
+    const sockets = { ...taken?.sockets, ...activated };
+    return await runServer({
+      settings,
+      logger,
+      stop,
+      sockets,
+      isActivated,
+      taken,
+      demo: args.demo === true,
+    });
   },
 });
+
+/**
+ * Takes the listening sockets over from the server that runs on the data directory. First checks
+ * what could keep this server from starting. Undefined when no server runs.
+ */
+async function takeSockets(config: Config, logger: Logger): Promise<TakeOver | undefined> {
+  prepareDataDirectory(config);
+  if (config["cluster.kafka"].length === 0) expectStandaloneDirectory(config);
+  else expectNodeDirectory(config);
+  const settings = planeAddresses(config);
+  const taken = await takeOver({ path: takeOverSocket(config), version, settings });
+  if (taken === undefined) logger.info("no server to take over from");
+  else logger.info({ from: taken.version }, "sockets taken over, waiting for the data directory");
+  return taken;
+}
 
 /**
  * Throws on systems other than Linux, since only Linux can confine user code and write past the
@@ -65,26 +93,4 @@ function ignoreTerminalSignals(logger: Logger) {
   for (const signal of ["SIGUSR1", "SIGUSR2"] as const) {
     process.on(signal, () => logger.info({ signal }, "signal ignored"));
   }
-}
-
-function print(line: string) {
-  process.stdout.write(`${line}\n`);
-}
-
-/**
- * Listens for SIGTERM and SIGINT. The promise `first` resolves at the first of these signals, which
- * starts an orderly stop. `second` resolves at the next one, which ends the process at once.
- */
-function stopSignal() {
-  const first = Promise.withResolvers<string>();
-  const second = Promise.withResolvers<"second signal">();
-  let seen = false;
-  const receive = (signal: string) => {
-    if (seen) second.resolve("second signal");
-    seen = true;
-    first.resolve(signal);
-  };
-  process.on("SIGTERM", receive);
-  process.on("SIGINT", receive);
-  return { first: first.promise, second: second.promise };
 }

@@ -74,6 +74,9 @@ export const formatFile = (config: Config) => inData(config, "format");
  */
 export const holdFile = (config: Config) => inData(config, "held");
 
+/** Unix socket on which a running server hands its listening sockets to its successor. */
+export const takeOverSocket = (config: Config) => inData(config, "take-over");
+
 /**
  * Locks the data directory for one server, and returns a function that unlocks it. Waits for
  * another server that is stopping. Throws `StartError` if the other server keeps the lock, because

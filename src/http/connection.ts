@@ -8,6 +8,8 @@ import type { HttpResponse } from "./response.ts";
 import type { ServerState } from "./server-state.ts";
 
 const CONTINUE = Buffer.from("HTTP/1.1 100 Continue\r\n\r\n");
+/** Age in seconds up to which a connection without a request is expected to send its first one. */
+const EXPECTED_SECONDS_MAX = 1;
 const METHOD_GET = 0x20544547; // "GET " in little endian
 
 /**
@@ -127,6 +129,16 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
   /** Closes the connection after the current response, or at once when there is no request. */
   stop(): void {
     if (this.#state === "reading") this.#close();
+  }
+
+  /**
+   * Whether a request is probably on its way: part of it has come, or the connection is at most
+   * `EXPECTED_SECONDS_MAX` old and had no request yet.
+   */
+  isExpecting(): boolean {
+    if (this.#state !== "reading") return false;
+    if (this.#reader.input.length > 0) return true;
+    return this.requests === 0 && this.#server.seconds - this.#since <= EXPECTED_SECONDS_MAX;
   }
 
   /** Handles complete requests in the input, until a request does not get its response at once. */

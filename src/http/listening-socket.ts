@@ -1,10 +1,13 @@
 import { FFIType } from "bun:ffi";
 import { openLibc } from "../libc.ts";
+import { WAITING_CONNECTIONS_MAX } from "../settings/limits.ts";
 
 /** A listening TCP socket. Its owner must close the file descriptor `fd`. */
 export interface ListeningSocket {
   fd: number;
   port: number;
+  /** Address that the socket is bound to, when another process has chosen it. */
+  host?: string;
 }
 
 const DUPLICATE_CLOSED_ON_EXEC = 1030; // F_DUPFD_CLOEXEC
@@ -22,6 +25,8 @@ export function openListeningSocket(address: { host: string; port: number }): Li
   // The event loop does not run between `listen` and this line, so Bun accepts no connection here.
   const fd = duplicate((listener as unknown as { fd: number }).fd);
   listener.stop(true);
+  // Bun's queue has 512 places, too few for the connections that arrive while a server is replaced.
+  open().listen(fd, WAITING_CONNECTIONS_MAX);
   return { fd, port: listener.port };
 }
 
@@ -29,13 +34,18 @@ export function openListeningSocket(address: { host: string; port: number }): Li
  * Duplicates the file descriptor of a socket. Throws when the process has no free file descriptor.
  */
 export function duplicate(fd: number): number {
-  libc ??= openLibc(functions);
-  const copy = libc.symbols.fcntl(fd, DUPLICATE_CLOSED_ON_EXEC, FD_MIN);
+  const copy = open().fcntl(fd, DUPLICATE_CLOSED_ON_EXEC, FD_MIN);
   if (copy < 0) throw new Error(`Cannot duplicate descriptor ${fd} of a listening socket`);
   return copy;
 }
 
 const functions = {
   fcntl: { args: [FFIType.i32, FFIType.i32, FFIType.i32], returns: FFIType.i32 },
+  listen: { args: [FFIType.i32, FFIType.i32], returns: FFIType.i32 },
 } as const;
 let libc: ReturnType<typeof openLibc<typeof functions>> | undefined;
+
+function open() {
+  libc ??= openLibc(functions);
+  return libc.symbols;
+}

@@ -5,6 +5,8 @@ import {
   HTTP_BODY_BYTES_MAX,
   HTTP_CONNECTIONS_MAX,
   IDLE_CONNECTION_SECONDS_MAX,
+  KEPT_CONNECTIONS_MS,
+  REQUEST_EXPECTED_MS,
 } from "../settings/limits.ts";
 import { BufferedBytes } from "./buffered-bytes.ts";
 import { HttpConnection } from "./connection.ts";
@@ -61,7 +63,16 @@ export interface HttpServer {
   connections(): number;
   /** Changes the number of open connections of one client network; 0 means no limit. */
   setConnectionsPerNetworkMax(max: number): void;
-  /** Stops accepting connections. Resolves when all requests were responded to. */
+  /**
+   * Asks clients to leave, and still accepts connections: each response closes its connection, and
+   * after `KEPT_CONNECTIONS_MS` the idle connections are closed too. Clients that keep connections
+   * then seldom send a request at the moment at which `stop` closes them.
+   */
+  drain(): Promise<void>;
+  /**
+   * Stops accepting connections. Resolves when all requests were responded to. Connections that
+   * were accepted just now, or have sent part of a request, get `REQUEST_EXPECTED_MS` for it.
+   */
   stop(): Promise<void>;
 }
 
@@ -108,15 +119,31 @@ export function serveHttp(options: HttpServerOptions): HttpServer {
     for (const connection of open.connections()) connection.expire(IDLE_CONNECTION_SECONDS_MAX);
   }, SWEEP_MS);
 
+  function stopIdle(): void {
+    for (const connection of open.connections()) {
+      if (!connection.isExpecting()) connection.stop();
+    }
+  }
+
   return {
     port: socket.port,
     connections: () => open.size,
     setConnectionsPerNetworkMax: (max) => open.setPerNetworkMax(max),
+    async drain() {
+      state.isStopping = true;
+      await Bun.sleep(KEPT_CONNECTIONS_MS);
+      stopIdle();
+      await Bun.sleep(REQUEST_EXPECTED_MS);
+    },
     async stop() {
       state.isStopping = true;
       acceptor.close();
-      for (const connection of open.connections()) connection.stop();
-      const isBusy = () => Iterator.from(open.connections()).some((it) => it.isBusy());
+      stopIdle();
+      const expectedUntil = performance.now() + REQUEST_EXPECTED_MS;
+      const isExpecting = (it: HttpConnection) =>
+        it.isExpecting() && performance.now() < expectedUntil;
+      const isBusy = () =>
+        Iterator.from(open.connections()).some((it) => it.isBusy() || isExpecting(it));
       while (isBusy()) await Bun.sleep(STOP_POLL_MS);
       for (const connection of open.connections()) connection.end();
       clearInterval(sweep);

@@ -63,6 +63,8 @@ export interface IngestListener {
   start(socket: ListeningSocket): void;
   /** Changes limits of the listener. */
   configure(limits: Required<ListenerLimits>): void;
+  /** Asks clients to close their connections, and still accepts new ones. */
+  drain(): Promise<void>;
   /** Stops accepting connections. Resolves when all requests were responded to. */
   stop(): Promise<void>;
 }
@@ -217,6 +219,9 @@ export function createIngestListener(options: IngestListenerOptions): IngestList
       rate.setRate({ perSecond: limits.pixelsPerSecondMax });
       connectionsPerNetworkMax = limits.connectionsPerNetworkMax;
       server?.setConnectionsPerNetworkMax(connectionsPerNetworkMax);
+    },
+    async drain() {
+      await server?.drain();
     },
     async stop() {
       await server?.stop();

@@ -111,6 +111,8 @@ export type ServerMessage =
   | ({ type: "configure" } & ChangeableIngestSettings)
   /** All logs are open, so the process may accept pixels now. */
   | { type: "listen" }
+  /** The process must ask its clients to close their connections. It still accepts new ones. */
+  | { type: "drain" }
   /** The process must stop accepting, respond to its requests, flush its log, and exit. */
   | { type: "close" };
 

@@ -728,6 +728,21 @@ export const LOG_LOCK_MS_MAX = 10_000;
  * before they are aborted.
  */
 export const DRAIN_MS_MAX = 4_000;
+/**
+ * Maximum number of connections of the data plane that wait in the kernel until they are accepted.
+ * The kernel's limit `net.core.somaxconn` may be lower.
+ */
+export const WAITING_CONNECTIONS_MAX = 4_096;
+/**
+ * Time for which a server that hands its sockets over closes each connection after its next
+ * response. Connections that were idle for all of this time are then closed.
+ */
+export const KEPT_CONNECTIONS_MS = 1_000;
+/**
+ * Maximum time for which a stopping server waits for the rest of a request that has come in part,
+ * or for the first request of a new connection.
+ */
+export const REQUEST_EXPECTED_MS = 300;
 /** Maximum time from SIGTERM to the end of the process, whatever is still in flight. */
 export const SHUTDOWN_MS_MAX = 10_000;
 

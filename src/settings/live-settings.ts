@@ -47,6 +47,11 @@ export class LiveSettings {
     this.#parts.push(part);
   }
 
+  /** Removes all parts, which are closed. Those of a server that opens again are added again. */
+  removeParts(): void {
+    this.#parts.length = 0;
+  }
+
   /** Asserts that each setting that is said to change without a restart is taken by a part. */
   expectComplete(): void {
     const taken = new Set(this.#parts.flatMap((part) => part.keys));

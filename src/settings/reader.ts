@@ -281,3 +281,12 @@ const inherited =
 export function ingestEnvironment(): Record<string, string | undefined> {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => inherited.test(name)));
 }
+
+/**
+ * Returns the environment variables with which systemd passes sockets to this process and receives
+ * its state.
+ */
+export function systemdEnvironment(): Record<string, string | undefined> {
+  const { LISTEN_FDS, LISTEN_PID, LISTEN_FDNAMES, NOTIFY_SOCKET } = process.env;
+  return { LISTEN_FDS, LISTEN_PID, LISTEN_FDNAMES, NOTIFY_SOCKET };
+}

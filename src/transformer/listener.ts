@@ -23,6 +23,8 @@ import { CUSTOM_TRANSFORM, type Handler, transformerRoutes } from "./routes.ts";
 export interface TransformerOptions {
   host: string;
   port: number;
+  /** Listening socket from another process. By default, one is opened at `host` and `port`. */
+  socket?: ListeningSocket | undefined;
   /** Secret that requests must have; undefined when they need none. */
   secret: string | undefined;
   catalog: Catalog;
@@ -35,6 +37,8 @@ export interface TransformerOptions {
 export interface Transformer {
   /** Address of the listener, such as `http://127.0.0.1:9090`. */
   url: string;
+  /** The listening socket, which is closed when the listener stops. */
+  socket: ListeningSocket;
   /**
    * Stops accepting requests. Requests that are not answered after `DRAIN_MS_MAX` are answered so
    * that rudder-server sends them again.
@@ -97,7 +101,7 @@ export function startTransformer(options: TransformerOptions): Transformer {
   }
 
   if (!isLoopback && options.secret === undefined) logger.warn(OPEN_TO_NETWORK);
-  const socket = listen({ host, port });
+  const { socket = listen({ host, port }) } = options;
   const server = serveHttp({
     socket,
     handle,
@@ -113,7 +117,8 @@ export function startTransformer(options: TransformerOptions): Transformer {
     onFault: (err: InvariantError) => logger.error({ err }, "connection of rudder-server failed"),
   });
   return {
-    url: httpUrl(host, server.port),
+    url: httpUrl(socket.host ?? host, server.port),
+    socket,
     stop: () => stop(server, () => stopping.resolve(againResponse("The server is stopping"))),
   };
 }

@@ -12,10 +12,15 @@ export function withoutCode(markdown: string): string {
   return markdown.replace(/^```.*?^```$/gms, "").replace(/`[^`\n]+`/g, "``");
 }
 
+/** The blocks of a language in a page. */
+export function blocks(markdown: string, language: string): string[] {
+  const pattern = new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, "gms");
+  return [...markdown.matchAll(pattern)].map(([, text]) => text!);
+}
+
 /** The block of a language in a page, the first one by default. */
 export function block(markdown: string, language: string, at = 0): string {
-  const blocks = [...markdown.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, "gms"))];
-  const found = blocks[at]?.[1];
+  const found = blocks(markdown, language)[at];
   if (found === undefined) throw new Error(`Expected block ${at} of the language ${language}`);
   return found;
 }

@@ -3,8 +3,9 @@ import { join } from "node:path";
 import { environmentName } from "../../src/settings/keys.ts";
 import { loadConfig } from "../../src/settings/reader.ts";
 import { configSchema } from "../../src/settings/schema.ts";
+import { type Plane, planes } from "../../src/take-over/messages.ts";
 import { missingPrograms, testWith } from "../counterpart.ts";
-import { block } from "../docs/markdown.ts";
+import { block, blocks } from "../docs/markdown.ts";
 import { metricsOfCode } from "../docs/reference/metrics.ts";
 import { startNginx } from "./nginx.ts";
 import {
@@ -34,18 +35,32 @@ afterAll(async () => {
   removeDirectory(directory);
 });
 
-describe("systemd unit", () => {
-  const unit = block(page, "ini");
+describe("systemd units", () => {
+  const paths = [...page.matchAll(/`\/etc\/systemd\/system\/([\w.-]+)`/g)].map(([, name]) => name!);
+  const units = blocks(page, "ini");
+  const unit = units[paths.indexOf("pixelmill.service")]!;
 
-  testWith(missingPrograms("systemd-analyze"))("is one that systemd understands", async () => {
-    const path = join(directory, "pixelmill.service");
-    await Bun.write(path, unit.replace("/usr/local/bin/pixelmill", process.execPath));
-    const { exitCode, stderr } = Bun.spawnSync(["systemd-analyze", "verify", path]);
+  testWith(missingPrograms("systemd-analyze"))("are some that systemd understands", async () => {
+    const files = paths.map((name) => join(directory, name));
+    for (const [at, path] of files.entries()) {
+      await Bun.write(path, units[at]!.replace("/usr/local/bin/pixelmill", process.execPath));
+    }
+    const { exitCode, stderr } = Bun.spawnSync(["systemd-analyze", "verify", ...files]);
     const about = stderr
       .toString()
       .split("\n")
       .filter((line) => line.includes("pixelmill"));
     expect({ exitCode, about }).toEqual({ exitCode: 0, about: [] });
+  });
+
+  test("open sockets with the names that the server knows, for the service", () => {
+    const sockets = paths.flatMap((name, at) => (name.endsWith(".socket") ? units[at]! : []));
+    const names = sockets.map((text) => text.match(/^FileDescriptorName=(.+)$/m)![1]!);
+    expect(names).toEqual(["data-plane", "control-plane"]);
+    for (const name of names) expect(planes).toContain(name as Plane);
+    for (const text of sockets) expect(text).toContain("Service=pixelmill.service\n");
+    const used = unit.match(/^Sockets=(.+)$/m)![1]!.split(" ");
+    expect(used).toEqual(paths.filter((name) => name.endsWith(".socket")));
   });
 
   test("starts the server with existing flags, and allows time for its stop", () => {

@@ -80,8 +80,9 @@ async function open(
   {
     send,
     listen,
+    drain,
     onConfigure,
-  }: Pick<ReturnType<typeof connect>, "send" | "listen" | "onConfigure">,
+  }: Pick<ReturnType<typeof connect>, "send" | "listen" | "drain" | "onConfigure">,
   { openPartitions, logger, metrics }: OpenContext,
 ): Promise<() => Promise<void>> {
   const { catalogDirectory, trustedProxies, recordClientAddress } = settings;
@@ -127,6 +128,7 @@ async function open(
   await listen;
   listener.start({ fd: INGEST_SOCKET_FD, port: settings.port });
   opening.defer(() => listener.stop());
+  void drain.then(() => listener.drain());
 
   send({ type: "listening" });
   const pulse = setInterval(sendPulse, INGEST_PULSE_MS);
@@ -166,6 +168,7 @@ function connectionsMax(logger: Logger): number {
 function connect() {
   const serve = Promise.withResolvers<IngestSettings>();
   const listen = Promise.withResolvers<void>();
+  const drain = Promise.withResolvers<void>();
   const end = Promise.withResolvers<"close" | "gone">();
   let metrics: Metrics | undefined;
   let configure: ((settings: ChangeableIngestSettings) => void) | undefined;
@@ -176,6 +179,7 @@ function connect() {
   process.on("message", async (message: ServerMessage) => {
     if (message.type === "serve") serve.resolve(message);
     else if (message.type === "listen") listen.resolve();
+    else if (message.type === "drain") drain.resolve();
     else if (message.type === "close") end.resolve("close");
     else if (message.type === "configure") {
       lastChange = message;
@@ -189,6 +193,7 @@ function connect() {
   return {
     serve: serve.promise,
     listen: listen.promise,
+    drain: drain.promise,
     end: end.promise,
     send,
     /** Sets the function that changes settings. A change that came before is passed at once. */

@@ -25,10 +25,7 @@ import type { ProcessState } from "./ingest-health.ts";
 import { RestartDelay } from "./restart-delay.ts";
 import { hasProgressed, readMainThread, type ThreadState } from "./thread-state.ts";
 
-/**
- * Milliseconds in which a started ingest process must listen. It may have to wait for its log's
- * lock.
- */
+/** Milliseconds in which a started ingest process must listen, also when its log is locked. */
 export const INGEST_START_MS_MAX = 20_000;
 /**
  * Number of missing pulses (regular messages that show a process is alive) in a row after which a
@@ -111,6 +108,11 @@ export class IngestProcess {
   configure(settings: ChangeableIngestSettings): void {
     this.#settings = { ...this.#settings, ...settings };
     this.#send({ type: "configure", ...settings });
+  }
+
+  /** Makes the process ask its clients to close their connections. It still accepts new ones. */
+  drain(): void {
+    this.#send({ type: "drain" });
   }
 
   state(): ProcessState {

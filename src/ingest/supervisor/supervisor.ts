@@ -5,6 +5,7 @@ import { type ListeningSocket, openListeningSocket } from "../../http/listening-
 import { httpUrl } from "../../http/url.ts";
 import type { Logger } from "../../observe/log.ts";
 import type { Metrics } from "../../observe/metrics.ts";
+import { KEPT_CONNECTIONS_MS, REQUEST_EXPECTED_MS } from "../../settings/limits.ts";
 import type {
   ChangeableIngestSettings,
   IngestLogs,
@@ -19,6 +20,11 @@ export interface IngestOptions extends Omit<IngestSettings, "index" | "log"> {
   host: string;
   /** Command line that starts this executable as an ingest process. */
   command: readonly string[];
+  /**
+   * Listening socket from which pixels are accepted. It is closed with the ingest processes. By
+   * default, a socket is opened at `host` and `port`.
+   */
+  socket?: ListeningSocket | undefined;
   /** Number of ingest processes to start. */
   count: number;
   /** The event logs that the ingest processes write. */
@@ -34,6 +40,8 @@ export interface Ingest {
    * URL at which pixels (events sent as GET requests) are received. All ingest processes share it.
    */
   url: string;
+  /** Listening socket from which all ingest processes accept. */
+  socket: ListeningSocket;
   /** Returns whether this server accepts most pixels, and what refuses the others. */
   health(): IngestHealth;
   /** Returns the operating system's ids of the ingest processes. */
@@ -42,6 +50,11 @@ export interface Ingest {
   metrics(): Promise<ProcessMetrics[]>;
   /** Changes settings of all ingest processes. The rate is that of all of them together. */
   configure(settings: ChangeableIngestSettings): void;
+  /**
+   * Asks clients to close their connections, and still accepts new ones. Resolves when clients have
+   * had time to do so.
+   */
+  drain(): Promise<void>;
   /**
    * Ends the ingest processes. Before a process exits, it stores the pixels it has received and
    * responds to their requests.
@@ -57,8 +70,8 @@ export interface Ingest {
  */
 export async function startIngestProcesses(options: IngestOptions): Promise<Ingest> {
   const deaths = options.metrics && deathCounter(options.metrics);
-  const { host, command, count, logs, logger, metrics: _, onReceived, ...settings } = options;
-  const socket = listenOn(options);
+  const { host, command, count, logs, logger, metrics: _, onReceived, ...rest } = options;
+  const { socket = listenOn(options), ...settings } = rest;
 
   const processes: IngestProcess[] = [];
   const outcomes = new RecentOutcomes();
@@ -97,7 +110,8 @@ export async function startIngestProcesses(options: IngestOptions): Promise<Inge
     // other logs.
     await Promise.all(processes.map((process) => process.listen()));
     return {
-      url: httpUrl(host, socket.port),
+      url: httpUrl(socket.host ?? host, socket.port),
+      socket,
       health: () =>
         judgeIngest(
           processes.map((process) => process.state()),
@@ -108,6 +122,10 @@ export async function startIngestProcesses(options: IngestOptions): Promise<Inge
       configure(changed) {
         const pixelsPerSecondMax = share(changed.pixelsPerSecondMax);
         for (const process of processes) process.configure({ ...changed, pixelsPerSecondMax });
+      },
+      async drain() {
+        for (const process of processes) process.drain();
+        await Bun.sleep(KEPT_CONNECTIONS_MS + REQUEST_EXPECTED_MS);
       },
       stop,
     };

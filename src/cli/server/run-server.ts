@@ -1,0 +1,139 @@
+import { type App, openApp } from "../../app.ts";
+import { takeOverSocket } from "../../first-start/data-directory.ts";
+import type { Logger } from "../../observe/log.ts";
+import { SHUTDOWN_MS_MAX } from "../../settings/limits.ts";
+import type { LiveSettings } from "../../settings/live-settings.ts";
+import { systemdEnvironment } from "../../settings/reader.ts";
+import { closeSockets, type PlaneSockets } from "../../take-over/messages.ts";
+import { type Offer, offerSockets, type Successor } from "../../take-over/offer.ts";
+import { notifySystemd } from "../../take-over/systemd.ts";
+import type { TakeOver } from "../../take-over/take-over.ts";
+import { version } from "../../version.ts";
+import { planeAddresses } from "./plane-addresses.ts";
+import type { StopSignal } from "./stop-signal.ts";
+
+export interface RunOptions {
+  settings: LiveSettings;
+  demo: boolean;
+  logger: Logger;
+  stop: StopSignal;
+  /** Listening sockets from another process. */
+  sockets: PlaneSockets;
+  /** Whether systemd has opened the sockets, and keeps them open between two servers. */
+  isActivated: boolean;
+  /** The running server that gave its sockets. */
+  taken: TakeOver | undefined;
+}
+
+/**
+ * Runs the server until a signal stops it, until it cannot go on, or until another server has taken
+ * its sockets over. Resolves with the exit code.
+ */
+export async function runServer(options: RunOptions): Promise<number> {
+  const { logger, stop, taken } = options;
+  if (taken !== undefined) {
+    const isStopped = stop.first.then(() => "stopped" as const);
+    if ((await Promise.race([taken.released(), isStopped])) === "stopped") return 0;
+  }
+  let { sockets, demo } = options;
+  for (;;) {
+    const app = await openApp(options.settings, { demo, logger, print, sockets });
+    announce(app, options);
+    const held = app.sockets();
+    const offer = openOffer(options, held);
+    const why = await reasonToEnd(app, offer, stop);
+    offer.close();
+    if (!("successor" in why)) {
+      // Closed first, because the kernel queues connections while a duplicate is open.
+      closeSockets(held);
+      return await end(app, options, why);
+    }
+    if (!(await handOver(app, why.successor, options))) return 1;
+    if (await hasSuccessor(why.successor, stop)) {
+      closeSockets(held);
+      logger.info("stopped, another server has taken over");
+      return 0;
+    }
+    logger.error("the other server has ended before it served, so this one goes on");
+    sockets = held;
+    demo = false;
+    options.settings.removeParts();
+  }
+}
+
+function announce(app: App, { logger, taken }: RunOptions): void {
+  const { dataPlaneUrl, controlPlaneUrl, transformerUrl } = app;
+  print(`data plane listening on ${dataPlaneUrl}`);
+  print(`control plane listening on ${controlPlaneUrl}`);
+  if (transformerUrl !== undefined) print(`transformer listening on ${transformerUrl}`);
+  logger.info({ dataPlaneUrl, controlPlaneUrl, transformerUrl }, "serving");
+  taken?.serving();
+  notifySystemd("READY=1", systemdEnvironment().NOTIFY_SOCKET);
+}
+
+function openOffer(
+  { settings: { config }, logger, isActivated }: RunOptions,
+  sockets: PlaneSockets,
+): Offer {
+  return offerSockets({
+    path: takeOverSocket(config),
+    version,
+    sockets,
+    settings: planeAddresses(config),
+    refusal: isActivated
+      ? "systemd holds them, so `systemctl restart` replaces the server without refusing requests"
+      : undefined,
+    logger,
+  });
+}
+
+type End = { signal: string } | { reason: string };
+
+function reasonToEnd(
+  app: App,
+  offer: Offer,
+  stop: StopSignal,
+): Promise<End | { successor: Successor }> {
+  return Promise.race([
+    stop.first.then((signal) => ({ signal })),
+    app.broken.then((reason) => ({ reason })),
+    offer.asked.then((successor) => ({ successor })),
+  ]);
+}
+
+async function end(app: App, { logger, stop, isActivated }: RunOptions, why: End): Promise<number> {
+  if ("reason" in why) logger.error(why, "stopping, since the server cannot go on");
+  else logger.info(why, "stopping");
+  notifySystemd("STOPPING=1", systemdEnvironment().NOTIFY_SOCKET);
+  const late = await closeInTime(app, isActivated ? "hand-over" : "stop", stop);
+  if (late === undefined) logger.info("stopped");
+  else logger.error({ reason: late }, "stopped before everything in flight ended");
+  return late === undefined && "signal" in why ? 0 : 1;
+}
+
+/** Closes the server for its successor. Returns whether it could be closed in time. */
+async function handOver(
+  app: App,
+  successor: Successor,
+  { logger, stop }: RunOptions,
+): Promise<boolean> {
+  const late = await closeInTime(app, "hand-over", stop);
+  if (late === undefined) successor.release();
+  else logger.error({ reason: late }, "handed over before everything in flight ended");
+  return late === undefined;
+}
+
+/** Whether the successor accepts requests. False when it has ended. */
+function hasSuccessor(successor: Successor, stop: StopSignal): Promise<boolean> {
+  return Promise.race([successor.isServing, stop.first.then(() => true)]);
+}
+
+/** Closes the server. Resolves with the reason when it does not wait until the end. */
+function closeInTime(app: App, how: "stop" | "hand-over", stop: StopSignal) {
+  const late = Bun.sleep(SHUTDOWN_MS_MAX).then(() => "late" as const);
+  return Promise.race([app.close(how), stop.second, late]);
+}
+
+function print(line: string) {
+  process.stdout.write(`${line}\n`);
+}

@@ -1,0 +1,92 @@
+import { FFIType, ptr } from "bun:ffi";
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { openLibc } from "../../libc.ts";
+import { isListening } from "./inherited-socket.ts";
+
+const EPOLL_CTL_ADD = 1;
+const O_CLOEXEC = 0o2000000;
+const DESCRIPTORS = "/proc/self/fd";
+
+/**
+ * Calls `listen`, which must open one listening socket before it returns. Returns the file
+ * descriptor of this socket, which `Bun.serve` does not tell. The descriptor belongs to Bun.
+ */
+export function descriptorOfListener(listen: () => void): number {
+  const before = new Set(descriptors().values());
+  listen();
+  const found = [...descriptors()].find(
+    ([fd, target]) => target.startsWith("socket:") && !before.has(target) && isListening(fd),
+  );
+  if (found === undefined) throw new Error("Cannot find the file descriptor of a listener");
+  return found[0];
+}
+
+/**
+ * Makes a listener of Bun accept connections from another socket. This is needed because
+ * `Bun.serve`, unlike `Bun.listen`, does not take the file descriptor of a socket.
+ *
+ * `fd` is the descriptor of the listener. It becomes a duplicate of `socketFd`, and the listener's
+ * own socket is closed. The kernel then no longer reports events of this descriptor to Bun, so it
+ * is registered again, with the same events and the same data.
+ */
+export function replaceSocket(fd: number, socketFd: number): void {
+  const watch = watchOf(fd);
+  libc ??= openLibc(functions);
+  const { dup3, epoll_ctl } = libc.symbols;
+  // `struct epoll_event` is packed on x86-64 alone.
+  const dataAt = process.arch === "x64" ? 4 : 8;
+  const event = Buffer.alloc(dataAt + 8);
+  event.writeUInt32LE(watch.events, 0);
+  event.writeBigUInt64LE(watch.data, dataAt);
+  const isReplaced =
+    dup3(socketFd, fd, O_CLOEXEC) === fd &&
+    epoll_ctl(watch.epoll, EPOLL_CTL_ADD, fd, ptr(event)) === 0;
+  if (!isReplaced) throw new Error(`Cannot accept from descriptor ${socketFd}`);
+}
+
+interface Watch {
+  /** File descriptor of the epoll instance. */
+  epoll: number;
+  events: number;
+  data: bigint;
+}
+
+/** Finds how Bun's event loop waits for a file descriptor (see proc_pid_fdinfo(5)). */
+function watchOf(fd: number): Watch {
+  for (const [epoll, target] of descriptors()) {
+    if (target !== "anon_inode:[eventpoll]") continue;
+    const info = readFileSync(`/proc/self/fdinfo/${epoll}`, "latin1");
+    const pattern = new RegExp(
+      `^tfd:\\s+${fd}\\s+events:\\s+([0-9a-f]+)\\s+data:\\s+([0-9a-f]+)`,
+      "m",
+    );
+    const [, events, data] = pattern.exec(info) ?? [];
+    if (events !== undefined) {
+      return { epoll, events: Number.parseInt(events, 16), data: BigInt(`0x${data}`) };
+    }
+  }
+  throw new Error(`Cannot find how the event loop waits for descriptor ${fd}`);
+}
+
+/** Returns what the open file descriptors of this process refer to. */
+function descriptors(): Map<number, string> {
+  return new Map(
+    readdirSync(DESCRIPTORS).map((fd) => {
+      try {
+        return [Number(fd), readlinkSync(`${DESCRIPTORS}/${fd}`)];
+      } catch {
+        // The descriptor with which the directory was read is closed again.
+        return [Number(fd), ""];
+      }
+    }),
+  );
+}
+
+const functions = {
+  dup3: { args: [FFIType.i32, FFIType.i32, FFIType.i32], returns: FFIType.i32 },
+  epoll_ctl: {
+    args: [FFIType.i32, FFIType.i32, FFIType.i32, FFIType.ptr],
+    returns: FFIType.i32,
+  },
+} as const;
+let libc: ReturnType<typeof openLibc<typeof functions>> | undefined;

@@ -1,0 +1,144 @@
+import { rmSync } from "node:fs";
+import type { Socket, UnixSocketListener } from "bun";
+import { messageOf } from "../errors.ts";
+import type { Logger } from "../observe/log.ts";
+import {
+  type Address,
+  type HandedSocket,
+  lineOf,
+  type Plane,
+  type PlaneSockets,
+  type RunningMessage,
+  type SuccessorMessage,
+  TAKE_OVER_MESSAGE_BYTES_MAX,
+} from "./messages.ts";
+import { peerUser, sendOn } from "./unix-socket.ts";
+
+export interface OfferOptions {
+  /** Path of the Unix socket on which a successor asks. */
+  path: string;
+  version: string;
+  /** The listening sockets, which stay open until the offer has ended. */
+  sockets: PlaneSockets;
+  /** Addresses in the settings of this server. */
+  settings: Partial<Record<Plane, Address>>;
+  /** Sentence for a successor why this server keeps its sockets; undefined when it hands them over. */
+  refusal?: string | undefined;
+  logger: Logger;
+}
+
+/** The offer of a running server to hand its listening sockets over to a successor. */
+export interface Offer {
+  /** Resolves when a successor has received the sockets. No other successor gets them. */
+  asked: Promise<Successor>;
+  /** Ends the offer. */
+  close(): void;
+}
+
+/** The server that takes the sockets over. */
+export interface Successor {
+  /** Tells the successor that the stores are closed. */
+  release(): void;
+  /** Resolves with true when the successor accepts requests, or with false when it is gone. */
+  isServing: Promise<boolean>;
+}
+
+interface Client {
+  received: string;
+  serving: PromiseWithResolvers<boolean>;
+  hasSockets: boolean;
+}
+
+/**
+ * Listens on a Unix socket for a process of the same user that wants to take the listening sockets
+ * over. A server that cannot listen there logs a warning, and serves without the offer.
+ */
+export function offerSockets(options: OfferOptions): Offer {
+  const { path, logger } = options;
+  const asked = Promise.withResolvers<Successor>();
+  let listener: UnixSocketListener<Client> | undefined;
+  let isTaken = false;
+
+  function close(): void {
+    listener?.stop();
+    listener = undefined;
+  }
+
+  function handle(socket: Socket<Client>, message: SuccessorMessage): void {
+    if (message.type === "serving" && socket.data.hasSockets) socket.data.serving.resolve(true);
+    if (message.type !== "want" || isTaken) return;
+    if (options.refusal !== undefined) {
+      socket.end(lineOf({ type: "refused", message: options.refusal }));
+      return;
+    }
+    sendSockets(socket, options);
+    isTaken = true;
+    socket.data.hasSockets = true;
+    close();
+    logger.info({ version: message.version }, "another server takes the sockets over");
+    asked.resolve({
+      release: () => socket.write(lineOf({ type: "released" })),
+      isServing: socket.data.serving.promise,
+    });
+  }
+
+  const handlers = {
+    open(socket: Socket<Client>) {
+      socket.data = { received: "", serving: Promise.withResolvers(), hasSockets: false };
+      if (peerUser(descriptorOf(socket)) === process.getuid?.()) return;
+      const message = "Expected the user who runs the server";
+      socket.end(lineOf({ type: "refused", message }));
+    },
+    data(socket: Socket<Client>, chunk: Buffer) {
+      if (peerUser(descriptorOf(socket)) !== process.getuid?.()) return;
+      try {
+        for (const message of messagesIn(socket.data, chunk)) handle(socket, message);
+      } catch (error) {
+        logger.warn({ reason: messageOf(error) }, "sockets not handed over");
+        socket.terminate();
+      }
+    },
+    close: (socket: Socket<Client>) => socket.data.serving.resolve(false),
+    error() {},
+  };
+
+  // Set before the socket exists, because other users could connect before a later change.
+  const mask = process.umask(0o177);
+  try {
+    // A server that was killed has left its socket behind.
+    rmSync(path, { force: true });
+    listener = Bun.listen<Client>({ unix: path, socket: handlers });
+  } catch (error) {
+    const reason = messageOf(error);
+    logger.warn({ reason }, "cannot offer the sockets to another server, which --take-over needs");
+  } finally {
+    process.umask(mask);
+  }
+  return { asked: asked.promise, close };
+}
+
+function sendSockets(socket: Socket<Client>, options: OfferOptions): void {
+  const { settings, version } = options;
+  const sockets = Object.entries(options.sockets) as [Plane, { fd: number; port: number }][];
+  const handed: HandedSocket[] = sockets.map(([plane, { port }]) => ({
+    plane,
+    setting: settings[plane] ?? { host: "", port },
+    port,
+  }));
+  const message: RunningMessage = { type: "sockets", version, sockets: handed };
+  const descriptors = sockets.map(([, { fd }]) => fd);
+  sendOn(descriptorOf(socket), lineOf(message), descriptors);
+}
+
+/** Adds received bytes to those of a client, and returns the complete messages. */
+function messagesIn(client: Client, chunk: Buffer): SuccessorMessage[] {
+  client.received += chunk.toString();
+  if (client.received.length > TAKE_OVER_MESSAGE_BYTES_MAX)
+    throw new Error("Expected a short message");
+  const lines = client.received.split("\n");
+  client.received = lines.pop() ?? "";
+  return lines.map((line) => JSON.parse(line) as SuccessorMessage);
+}
+
+/** Returns the file descriptor of a socket, which Bun's types lack. */
+const descriptorOf = (socket: Socket<Client>) => (socket as unknown as { fd: number }).fd;

@@ -1,0 +1,156 @@
+import { closeSync, openSync } from "node:fs";
+import { basename, dirname } from "node:path";
+import { codeOf, messageOf, StartError } from "../errors.ts";
+import { inheritedSocket } from "../http/sockets/inherited-socket.ts";
+import {
+  type Address,
+  closeSockets,
+  lineOf,
+  type Plane,
+  type PlaneSockets,
+  type RunningMessage,
+  type SuccessorMessage,
+  TAKE_OVER_MESSAGE_BYTES_MAX,
+} from "./messages.ts";
+import { connectUnix, receiveOn, sendOn } from "./unix-socket.ts";
+
+const POLL_MS = 5;
+/** Milliseconds in which a running server must answer with its sockets. */
+export const TAKE_OVER_ANSWER_MS_MAX = 10_000;
+
+export interface TakeOverOptions {
+  /** Path of the Unix socket on which the running server offers its sockets. */
+  path: string;
+  version: string;
+  /** Addresses in the settings of this server. */
+  settings: Partial<Record<Plane, Address>>;
+}
+
+/** Listening sockets that were taken over from a running server. */
+export interface TakeOver {
+  /** The sockets whose addresses are also in the settings of this server. */
+  sockets: PlaneSockets;
+  /** Version of the running server. */
+  version: string;
+  /** Resolves when the running server has closed its stores, or has ended. */
+  released(): Promise<void>;
+  /** Tells the running server that this one accepts requests, so that it exits. */
+  serving(): void;
+}
+
+/**
+ * Takes the listening sockets over from the server that runs on the same data directory. Resolves
+ * with undefined when none runs. The running server goes on when this process ends before it calls
+ * `serving`. Throws `StartError` when the running server keeps its sockets.
+ */
+export async function takeOver(options: TakeOverOptions): Promise<TakeOver | undefined> {
+  const channel = openChannel(options.path);
+  if (channel === undefined) return undefined;
+  try {
+    channel.send({ type: "want", version: options.version });
+    const answer = await channel.receive(performance.now() + TAKE_OVER_ANSWER_MS_MAX);
+    if (answer === "late") {
+      throw new StartError("The running server does not answer, so its sockets are not taken over");
+    }
+    if (answer === "end") {
+      throw new StartError("The running server ended before it handed its sockets over");
+    }
+    if (answer.type === "refused") {
+      throw new StartError(`The running server keeps its sockets: ${answer.message}`);
+    }
+    if (answer.type !== "sockets") throw new Error(`Expected sockets, got ${answer.type}`);
+    return {
+      sockets: socketsOf(answer, channel.descriptors, options.settings),
+      version: answer.version,
+      async released() {
+        await channel.receive(Number.POSITIVE_INFINITY);
+      },
+      serving() {
+        channel.send({ type: "serving" });
+        channel.close();
+      },
+    };
+  } catch (error) {
+    channel.close();
+    throw error;
+  }
+}
+
+/**
+ * Returns the received sockets by plane. Closes those whose address in the settings of the running
+ * server is not the one in the settings of this server.
+ */
+function socketsOf(
+  { sockets }: Extract<RunningMessage, { type: "sockets" }>,
+  descriptors: readonly number[],
+  settings: Partial<Record<Plane, Address>>,
+): PlaneSockets {
+  const kept: PlaneSockets = {};
+  const others: PlaneSockets = {};
+  for (const [at, { plane, setting }] of sockets.entries()) {
+    const socket = inheritedSocket(descriptors[at] ?? -1);
+    if (socket === undefined) throw new StartError(`The running server sent no ${plane} socket`);
+    const own = settings[plane];
+    const isSame = setting.host === own?.host && setting.port === own.port;
+    (isSame ? kept : others)[plane] = { fd: socket.fd, port: socket.port };
+  }
+  closeSockets(others);
+  return kept;
+}
+
+/** Connection to the running server. */
+interface Channel {
+  /** File descriptors that were received so far. */
+  descriptors: number[];
+  send(message: SuccessorMessage): void;
+  receive(deadline: number): Promise<RunningMessage | "end" | "late">;
+  close(): void;
+}
+
+/** Connects to the running server. Undefined when none runs. */
+function openChannel(path: string): Channel | undefined {
+  const fd = dial(path);
+  if (fd === undefined) return undefined;
+  const descriptors: number[] = [];
+  let text = "";
+  return {
+    descriptors,
+    send: (message) => sendOn(fd, lineOf(message)),
+    async receive(deadline) {
+      for (;;) {
+        const end = text.indexOf("\n");
+        if (end >= 0) {
+          const message = JSON.parse(text.slice(0, end)) as RunningMessage;
+          text = text.slice(end + 1);
+          return message;
+        }
+        const received = receiveOn(fd);
+        if (received === undefined) {
+          if (performance.now() >= deadline) return "late";
+          await Bun.sleep(POLL_MS);
+        } else {
+          if (received.bytes.length === 0) return "end";
+          descriptors.push(...received.descriptors);
+          text += received.bytes.toString();
+          if (text.length > TAKE_OVER_MESSAGE_BYTES_MAX) return "end";
+        }
+      }
+    },
+    close: () => closeSync(fd),
+  };
+}
+
+/** Connects to a Unix socket. Undefined when it is missing, or when no process listens on it. */
+function dial(path: string): number | undefined {
+  let directory: number | undefined;
+  try {
+    // The path through the descriptor of its directory is short, and socket paths are limited.
+    directory = openSync(dirname(path), "r");
+    return connectUnix(`/proc/self/fd/${directory}/${basename(path)}`, "stream");
+  } catch (error) {
+    if (["ENOENT", "ECONNREFUSED"].includes(codeOf(error))) return undefined;
+    throw new StartError(`Cannot reach the running server: ${messageOf(error)}`);
+  } finally {
+    if (directory !== undefined) closeSync(directory);
+  }
+}

@@ -1,0 +1,162 @@
+import { FFIType, ptr, read } from "bun:ffi";
+import { closeSync } from "node:fs";
+import { getSystemErrorName } from "node:util";
+import { openLibc } from "../libc.ts";
+
+const AF_UNIX = 1;
+const SOCK_STREAM = 1;
+const SOCK_DGRAM = 2;
+const SOCK_CLOEXEC = 0o2000000;
+const SOL_SOCKET = 1;
+const SCM_RIGHTS = 1;
+const SO_PEERCRED = 17;
+const MSG_DONTWAIT = 0x40;
+const MSG_NOSIGNAL = 0x4000;
+const MSG_CMSG_CLOEXEC = 0x40000000;
+/** Sizes in bytes of structures of the C library on 64-bit systems, and of parts of them. */
+const MSGHDR_BYTES = 56;
+const CONTROL_BYTES_AT = 40;
+const IOVEC_BYTES = 16;
+const CMSGHDR_BYTES = 16;
+const FD_BYTES = 4;
+/** Longest path of a socket in bytes, with the byte that ends it. */
+const PATH_BYTES_MAX = 108;
+const RECEIVED_BYTES_MAX = 4_096;
+/** Largest number of file descriptors that one message may bring. */
+const DESCRIPTORS_MAX = 8;
+
+/** A message that was received: its bytes, and the file descriptors that came with it. */
+export interface Received {
+  bytes: Buffer;
+  descriptors: number[];
+}
+
+/**
+ * Connects to the Unix socket at `path`; a leading `@` stands for a name in the abstract namespace.
+ * Returns the file descriptor, which the caller must close. Throws the system's error.
+ */
+export function connectUnix(path: string, type: "stream" | "datagram"): number {
+  const name = Buffer.from(path.startsWith("@") ? `\0${path.slice(1)}` : `${path}\0`);
+  if (name.length > PATH_BYTES_MAX) throw new Error("The path of a socket is too long");
+  const address = Buffer.alloc(2 + name.length);
+  address.writeUInt16LE(AF_UNIX, 0);
+  name.copy(address, 2);
+  const { socket, connect } = open();
+  const kind = type === "stream" ? SOCK_STREAM : SOCK_DGRAM;
+  const fd = socket(AF_UNIX, kind | SOCK_CLOEXEC, 0);
+  if (fd < 0) throw systemError("create a socket");
+  // The address of an abstract name ends with its last byte.
+  const length = path.startsWith("@") ? address.length : address.length - 1;
+  if (connect(fd, ptr(address), length) === 0) return fd;
+  const error = systemError("connect to a socket");
+  closeSync(fd);
+  throw error;
+}
+
+/**
+ * Sends bytes, and with the first of them duplicates of file descriptors, over a Unix socket. The
+ * bytes must be few, so that the socket takes them all. Throws the system's error.
+ */
+export function sendOn(fd: number, bytes: Buffer, descriptors: readonly number[] = []): void {
+  const size = descriptors.length * FD_BYTES;
+  const message = new Message(bytes, size > 0 ? CMSGHDR_BYTES + 8 * Math.ceil(size / 8) : 0);
+  const { control } = message;
+  if (size > 0) {
+    control.writeBigUInt64LE(BigInt(CMSGHDR_BYTES + size), 0);
+    control.writeInt32LE(SOL_SOCKET, 8);
+    control.writeInt32LE(SCM_RIGHTS, 12);
+  }
+  for (const [at, it] of descriptors.entries()) {
+    control.writeInt32LE(it, CMSGHDR_BYTES + at * FD_BYTES);
+  }
+  const sent = Number(open().sendmsg(fd, ptr(message.memory), MSG_NOSIGNAL | MSG_DONTWAIT));
+  if (sent < 0) throw systemError("send to a socket");
+  if (sent < bytes.length) throw new Error("A socket took part of a message");
+}
+
+/**
+ * Receives what has arrived on a Unix socket, without waiting. Returns undefined when nothing has
+ * arrived. At the end of the connection, the received bytes are empty. The caller must close the
+ * received file descriptors.
+ */
+export function receiveOn(fd: number): Received | undefined {
+  const bytes = Buffer.alloc(RECEIVED_BYTES_MAX);
+  const message = new Message(bytes, CMSGHDR_BYTES + DESCRIPTORS_MAX * FD_BYTES);
+  const { memory, control } = message;
+  const size = Number(open().recvmsg(fd, ptr(memory), MSG_DONTWAIT | MSG_CMSG_CLOEXEC));
+  if (size < 0) {
+    const error = systemError("receive from a socket");
+    if (error.code === "EAGAIN" || error.code === "EINTR") return undefined;
+    if (error.code === "ECONNRESET") return { bytes: Buffer.alloc(0), descriptors: [] };
+    throw error;
+  }
+  const descriptors: number[] = [];
+  if (message.controlBytes() >= CMSGHDR_BYTES && control.readInt32LE(12) === SCM_RIGHTS) {
+    const end = Number(control.readBigUInt64LE(0));
+    for (let at = CMSGHDR_BYTES; at + FD_BYTES <= end; at += FD_BYTES) {
+      descriptors.push(control.readInt32LE(at));
+    }
+  }
+  return { bytes: bytes.subarray(0, size), descriptors };
+}
+
+/** Returns the id of the user who runs the process at the other end of a Unix socket. */
+export function peerUser(fd: number): number | undefined {
+  const credentials = new Int32Array(3);
+  const size = new Uint32Array([credentials.byteLength]);
+  const { getsockopt } = open();
+  const result = getsockopt(fd, SOL_SOCKET, SO_PEERCRED, ptr(credentials), ptr(size));
+  return result === 0 ? credentials[1] : undefined;
+}
+
+/**
+ * A `struct msghdr` of the C library for bytes and control data. Control data is in the same memory,
+ * since the structure holds only addresses, which do not keep other memory from being freed.
+ */
+class Message {
+  readonly memory: Buffer;
+  readonly control: Buffer;
+
+  constructor(bytes: Buffer, controlBytes: number) {
+    const memory = Buffer.alloc(MSGHDR_BYTES + IOVEC_BYTES + controlBytes);
+    // Before the address is taken, because the first `subarray` can move the memory of a buffer.
+    this.control = memory.subarray(MSGHDR_BYTES + IOVEC_BYTES);
+    const address = BigInt(ptr(memory));
+    const vector = address + BigInt(MSGHDR_BYTES);
+    memory.writeBigUInt64LE(vector, 16);
+    memory.writeBigUInt64LE(1n, 24);
+    if (controlBytes > 0) memory.writeBigUInt64LE(vector + BigInt(IOVEC_BYTES), 32);
+    memory.writeBigUInt64LE(BigInt(controlBytes), CONTROL_BYTES_AT);
+    memory.writeBigUInt64LE(BigInt(ptr(bytes)), MSGHDR_BYTES);
+    memory.writeBigUInt64LE(BigInt(bytes.length), MSGHDR_BYTES + 8);
+    this.memory = memory;
+  }
+
+  /** Returns the number of bytes of control data that were received. */
+  controlBytes(): number {
+    return Number(this.memory.readBigUInt64LE(CONTROL_BYTES_AT));
+  }
+}
+
+function systemError(action: string): Error & { code: string } {
+  const code = getSystemErrorName(-read.i32(open().__errno_location()!, 0));
+  return Object.assign(new Error(`Cannot ${action}: ${code}`), { code });
+}
+
+const functions = {
+  socket: { args: [FFIType.i32, FFIType.i32, FFIType.i32], returns: FFIType.i32 },
+  connect: { args: [FFIType.i32, FFIType.ptr, FFIType.u32], returns: FFIType.i32 },
+  sendmsg: { args: [FFIType.i32, FFIType.ptr, FFIType.i32], returns: FFIType.i64_fast },
+  recvmsg: { args: [FFIType.i32, FFIType.ptr, FFIType.i32], returns: FFIType.i64_fast },
+  getsockopt: {
+    args: [FFIType.i32, FFIType.i32, FFIType.i32, FFIType.ptr, FFIType.ptr],
+    returns: FFIType.i32,
+  },
+  __errno_location: { args: [], returns: FFIType.ptr },
+} as const;
+let libc: ReturnType<typeof openLibc<typeof functions>> | undefined;
+
+function open() {
+  libc ??= openLibc(functions);
+  return libc.symbols;
+}

@@ -1,0 +1,79 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { pixelmillCommand } from "../e2e/command.ts";
+import {
+  pixel,
+  removeDirectory,
+  route,
+  type Server,
+  startServer,
+  startSink,
+  waitFor,
+} from "../e2e/server.ts";
+
+const sink = startSink();
+let server: Server;
+let writeKey: string;
+beforeAll(async () => {
+  // No server runs yet, so there is nothing to take over.
+  server = await startServer({ flags: ["--take-over"] });
+  ({ writeKey } = await route(server, { url: sink.url }));
+}, 300_000);
+afterAll(async () => {
+  await server.stop();
+  sink.stop();
+  removeDirectory(server.directory);
+}, 300_000);
+
+const isTaken = async (userId: string) =>
+  (await pixel(server, "page", { writeKey, userId })).status === 200;
+
+/** Starts a server that takes over with these flags. Resolves with its exit code and its errors. */
+async function takeOverWith(...flags: string[]): Promise<{ code: number; errors: string }> {
+  const data = join(server.directory, "data");
+  const address = ["--host", "127.0.0.1", "--port", "0", "--admin-port", "0"];
+  const child = Bun.spawn(
+    [...pixelmillCommand, "serve", "--take-over", "--data", data, ...address, ...flags],
+    { cwd: server.directory, stdin: "ignore", stdout: "ignore", stderr: "pipe" },
+  );
+  const errors = await new Response(child.stderr).text();
+  return { code: await child.exited, errors };
+}
+
+test("only the user of the server reaches the socket on which it hands its sockets over", () => {
+  const { mode, uid } = statSync(join(server.directory, "data/take-over"));
+  expect([mode & 0o777, uid]).toEqual([0o600, process.getuid!()]);
+});
+
+test("a server with invalid settings leaves the running server alone", async () => {
+  const { code, errors } = await takeOverWith("--log-level", "loud");
+  expect([code, errors]).toEqual([1, expect.stringContaining("log-level")]);
+  expect(await isTaken("settings")).toBe(true);
+  expect(server.errors()).not.toContain("takes the sockets over");
+});
+
+test("a server that cannot start after it has the sockets leaves the running server serving", async () => {
+  const opened = takeOverWith("--geolocation-database", join(server.directory, "missing.mmdb"));
+  await waitFor(() => server.errors().includes("takes the sockets over"));
+  // Sent while no server or the other one accepts.
+  const sent = Array.from({ length: 20 }, (_, at) =>
+    Bun.sleep(at * 100).then(() => isTaken(`w${at}`)),
+  );
+  const { code, errors } = await opened;
+  expect([code, errors]).toEqual([1, expect.stringContaining("missing.mmdb")]);
+  expect(await Promise.all(sent)).toEqual(sent.map(() => true));
+  expect(server.errors()).toContain("so this one goes on");
+  expect((await server.api("GET", "/v2/sources")).status).toBe(200);
+  await waitFor(() => new Set(sink.events.map(({ userId }) => userId)).size > sent.length);
+}, 300_000);
+
+test("a server takes over from the one that went on, with the same ports", async () => {
+  const successor = await startServer({ directory: server.directory, flags: ["--take-over"] });
+  expect(await server.exited()).toBe(0);
+  const { dataPlane, controlPlane } = server;
+  server = successor;
+  expect(successor).toMatchObject({ dataPlane, controlPlane });
+  expect(await isTaken("successor")).toBe(true);
+  expect((await server.api("GET", "/v2/sources")).status).toBe(200);
+}, 300_000);
