@@ -1,3 +1,5 @@
+import type { ReceiverAnswer } from "./answers/receiver-answer.ts";
+
 /**
  * Names of the steps of a connection test, in their order. Each kind of destination has only some
  * of them.
@@ -13,6 +15,8 @@ export interface TestStep {
   message?: string;
   /** Duration of the step in whole milliseconds. */
   durationMs: number;
+  /** What the receiver answered in the step. It is masked before anybody sees it. */
+  answer?: ReceiverAnswer;
 }
 
 /**
@@ -23,15 +27,18 @@ export class TestSteps {
   readonly done: TestStep[] = [];
   #startedAt = performance.now();
 
-  /** Records a step that passed, with an optional remark. */
-  passed(step: TestStepName, message?: string): void {
-    const durationMs = this.#duration();
-    this.done.push({ step, ok: true, ...(message !== undefined && { message }), durationMs });
+  /** Records a step that passed, with an optional remark and the receiver's answer. */
+  passed(step: TestStepName, message?: string, answer?: ReceiverAnswer): void {
+    this.#add({ step, ok: true, ...(message !== undefined && { message }) }, answer);
   }
 
   /** Records a step that failed. It is the last step of the test. */
-  failed(step: TestStepName, message: string): void {
-    this.done.push({ step, ok: false, message, durationMs: this.#duration() });
+  failed(step: TestStepName, message: string, answer?: ReceiverAnswer): void {
+    this.#add({ step, ok: false, message }, answer);
+  }
+
+  #add(step: Omit<TestStep, "durationMs">, answer: ReceiverAnswer | undefined): void {
+    this.done.push({ ...step, durationMs: this.#duration(), ...(answer && { answer }) });
   }
 
   #duration(): number {

@@ -139,6 +139,9 @@ describeWith(chromiumMissing)("the form of a destination", () => {
     await page.locator(".steps").waitFor({ state: "detached" });
     await button(page, "Test settings").click();
     await page.locator(".steps .badge.bad").filter({ hasText: "write" }).waitFor();
+    const response = page.locator(".steps details[open]");
+    await response.getByText("plan is unknown").waitFor();
+    expect(await response.textContent()).toContain("HTTP status422");
     expect((await api.client.call("GET /v2/destinations")).paging).toEqual(paging);
 
     const headers = [{ from: "X-Api-Key", to: "kept-key" }];

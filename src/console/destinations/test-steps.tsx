@@ -1,7 +1,9 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { AnswerOf } from "../../api/client.ts";
 import { Badge } from "../components/layout.tsx";
+import { ResponseDetails } from "../dead-letters/receiver-response.tsx";
 import { formatDuration } from "../format.ts";
+import { deadLetterTexts } from "../texts/dead-letters.ts";
 
 export type ConnectionTestReport = AnswerOf<"POST /v2/destinations/{id}/test">;
 
@@ -11,13 +13,21 @@ export function TestSteps({ report }: { report: ConnectionTestReport }) {
   useEffect(() => list.current?.scrollIntoView({ block: "nearest" }), [report]);
   return (
     <ol ref={list} class="steps" aria-live="polite">
-      {report.steps.map(({ step, ok, message, durationMs }) => (
+      {report.steps.map(({ step, ok, message, durationMs, response }) => (
         <li key={step}>
           <span class="row">
             <Badge tone={ok ? "good" : "bad"}>{step}</Badge>
             <span class="quiet small tabular">{formatDuration(durationMs / 1_000)}</span>
           </span>
           {message && <p class={ok ? "quiet" : "bad"}>{message}</p>}
+          {response && (
+            <details open={!ok}>
+              <summary>{deadLetterTexts.response}</summary>
+              <div class="stack close">
+                <ResponseDetails response={response} />
+              </div>
+            </details>
+          )}
         </li>
       ))}
     </ol>

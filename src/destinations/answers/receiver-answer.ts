@@ -9,7 +9,7 @@ import type { SecretMask } from "./secret-mask.ts";
 type Mask = Pick<SecretMask, "mask">;
 
 /**
- * The answer of a receiver to a delivery that failed, as it came. It may repeat secrets of the
+ * The answer of a receiver to a delivery that failed, or to a connection test, as it came. It may repeat secrets of the
  * request, so it is never stored, logged or shown: `shownAnswer` makes the text that is.
  */
 export interface ReceiverAnswer {

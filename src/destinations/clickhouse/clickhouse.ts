@@ -5,6 +5,7 @@ import { DATABASE_BATCH_EVENTS_MAX, DATABASE_TIMEOUT_MS_DEFAULT } from "../limit
 import { maskedUrl } from "../masked-url.ts";
 import { acceptedCertificate, audienceOfUrl } from "../secret-audience.ts";
 import { openTables } from "../tables/open-tables.ts";
+import { DatabaseFailure } from "../tables/table-database.ts";
 import { type TestStep, TestSteps } from "../test-steps.ts";
 import { ClickhouseConfig, clickhouseFaults } from "./config.ts";
 import { ClickhouseDatabase } from "./database.ts";
@@ -55,7 +56,7 @@ async function testClickhouse(
   if (answer === undefined) return steps.done;
   const failure = failureOf(answer);
   if (failure !== undefined) {
-    steps.failed("sign-in", failure.message);
+    steps.failed("sign-in", failure.message, failure.answer);
     return steps.done;
   }
   steps.passed("sign-in");
@@ -70,7 +71,8 @@ async function testClickhouse(
       steps.passed("clean-up");
     });
   } catch (error) {
-    steps.failed(step, (error as Error).message);
+    const answer = error instanceof DatabaseFailure ? error.answer : undefined;
+    steps.failed(step, (error as Error).message, answer);
   }
   return steps.done;
 }

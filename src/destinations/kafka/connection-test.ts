@@ -52,7 +52,8 @@ async function reach(brokers: BrokerConnections, { tls }: KafkaConfig, signal: A
       passed();
       return steps;
     } catch (error) {
-      steps.failed(ahead[0]!, failureOf(error).message);
+      const { message, answer } = failureOf(error);
+      steps.failed(ahead[0]!, message, answer);
     }
   }
   return first!;
@@ -70,6 +71,7 @@ async function write(
     else if (isMissingTopic(fate!)) steps.passed("write", `Nothing was written: ${fate}`);
     else steps.failed("write", fate!);
   } catch (error) {
-    steps.failed("write", failureOf(error).message);
+    const { message, answer } = failureOf(error);
+    steps.failed("write", message, answer);
   }
 }

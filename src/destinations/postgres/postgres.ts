@@ -5,6 +5,7 @@ import { DATABASE_BATCH_EVENTS_MAX } from "../limits.ts";
 import { ScramDerivations } from "../scram-keys.ts";
 import { acceptedCertificate } from "../secret-audience.ts";
 import { openTables } from "../tables/open-tables.ts";
+import { DatabaseFailure } from "../tables/table-database.ts";
 import { type TestStep, type TestStepName, TestSteps } from "../test-steps.ts";
 import { PostgresConfig } from "./config.ts";
 import { PostgresDatabase } from "./database.ts";
@@ -65,7 +66,8 @@ async function testPostgres(
     passed();
     steps.passed("clean-up");
   } catch (error) {
-    steps.failed(ahead[0]!, (error as Error).message);
+    const answer = error instanceof DatabaseFailure ? error.answer : undefined;
+    steps.failed(ahead[0]!, (error as Error).message, answer);
   }
   database.close();
   return steps.done;

@@ -1,4 +1,4 @@
-import type { Egress } from "../../egress/egress.ts";
+import type { Egress, EgressRequest } from "../../egress/egress.ts";
 import { GATHERED_EVENTS_MAX } from "../../settings/limits.ts";
 import type { ReceiverAnswer } from "../answers/receiver-answer.ts";
 import { secretsOfRequest } from "../answers/request-secrets.ts";
@@ -70,9 +70,7 @@ function openS3(egress: Egress, config: S3Config, workspaceId: string): OpenDest
       const request = await requestOf(put);
       const failure = failureOf(await egress.request(request));
       if (failure === undefined) return undefined;
-      const { authorization = "" } = request.headers;
-      const sent = secretsOfRequest({ headers: { authorization }, url: "" });
-      return { ...failure, answer: { ...failure.answer, sent } };
+      return { ...failure, answer: { ...failure.answer, sent: secretsSent(request) } };
     } catch (error) {
       return { reason: networkReason(error) };
     }
@@ -114,6 +112,11 @@ function openS3(egress: Egress, config: S3Config, workspaceId: string): OpenDest
   };
 }
 
+/** Returns the secrets of a request that a store may repeat in its answer. */
+function secretsSent({ headers: { authorization = "" } }: EgressRequest): string[] {
+  return secretsOfRequest({ headers: { authorization }, url: "" });
+}
+
 /**
  * Returns the folder of an event: its source, date and hour in UTC, such as `source/2026-02-16/01`.
  * The folder is the same in each attempt to deliver the event, so that a repeated attempt
@@ -141,7 +144,8 @@ async function testS3(
   const failure = failureOf(answer);
   if (failure?.isOfSignIn !== true) steps.passed("sign-in");
   if (failure !== undefined) {
-    steps.failed(failure.isOfSignIn ? "sign-in" : "write", failure.reason);
+    const refusal = { ...failure.answer, sent: secretsSent(put) };
+    steps.failed(failure.isOfSignIn ? "sign-in" : "write", failure.reason, refusal);
     return steps.done;
   }
   steps.passed("write");

@@ -1,6 +1,7 @@
 import { assert } from "../../assert.ts";
 import { type Egress, EgressRefused, type EgressRequest } from "../../egress/egress.ts";
 import { LANE_DELIVERIES_MAX } from "../../settings/limits.ts";
+import { answerOf } from "../answers/receiver-answer.ts";
 import { secretsOfRequest } from "../answers/request-secrets.ts";
 import type {
   DeliveryResult,
@@ -101,10 +102,15 @@ function resultOfError(error: unknown): DeliveryResult {
   if (isFinal) return { kind: "rejected", reason: error.message };
   if (error instanceof SyntaxError) return { kind: "rejected", reason: "Expected events of JSON" };
   if (!(error instanceof AccessTokenError)) return { kind: "retry", reason: networkReason(error) };
-  const { message: reason, afterMs, status } = error;
-  const answer = status !== undefined && { answer: { status } };
-  if (error.isFinal) return { kind: "rejected", reason, ...answer };
-  return { kind: "retry", reason, ...(afterMs !== undefined && { afterMs }), ...answer };
+  const { message: reason, afterMs } = error;
+  const answer = answerOfTokenServer(error);
+  const answered = answer !== undefined && { answer };
+  if (error.isFinal) return { kind: "rejected", reason, ...answered };
+  return { kind: "retry", reason, ...(afterMs !== undefined && { afterMs }), ...answered };
+}
+
+function answerOfTokenServer({ status }: AccessTokenError) {
+  return status === undefined ? undefined : { status };
 }
 
 /**
@@ -155,8 +161,9 @@ async function testWebhook(
   const answer = await requestInSteps(egress, authorized, steps, "write");
   if (answer === undefined) return withSignIn(steps.done, signIn.done);
   const result = resultOfStatus(answer);
-  if (result.kind === "delivered") steps.passed("write");
-  else steps.failed("write", result.reason);
+  const shown = answerOf(answer, secretsOfRequest(authorized));
+  if (result.kind === "delivered") steps.passed("write", undefined, shown);
+  else steps.failed("write", result.reason, shown);
   return withSignIn(steps.done, signIn.done);
 }
 
@@ -172,10 +179,8 @@ async function signInToTest(
     steps.passed("sign-in");
     return token;
   } catch (error) {
-    steps.failed(
-      "sign-in",
-      error instanceof AccessTokenError ? error.message : networkReason(error),
-    );
+    if (!(error instanceof AccessTokenError)) steps.failed("sign-in", networkReason(error));
+    else steps.failed("sign-in", error.message, answerOfTokenServer(error));
     return undefined;
   } finally {
     tokens.close();

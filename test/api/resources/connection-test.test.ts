@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { ANSWER_BODY_BYTES_MAX } from "../../../src/destinations/limits.ts";
 import { CONNECTION_TESTS_OF_WORKSPACE_MAX } from "../../../src/settings/limits.ts";
 import { RawSink } from "../../egress/sink.ts";
 import { startApi, type TestApi } from "../_setup.ts";
@@ -29,12 +30,48 @@ test("a connection test answers each step with its time, and the message of the 
   const good = await tried(await webhook(server.url.href));
   const step = (name: string) => ({ step: name, ok: true, durationMs: expect.any(Number) });
   const reached = [step("resolve"), step("connect")];
-  expect(good.body).toEqual({ ok: true, steps: [...reached, step("write")] });
+  const written = { ...step("write"), response: { status: 200 } };
+  expect(good.body).toEqual({ ok: true, steps: [...reached, written] });
   const closed = await tried(await webhook(`${server.url.href}closed`));
   const message = "HTTP 401 from receiver";
-  const failed = { ...step("write"), ok: false, message };
+  const failed = { ...step("write"), ok: false, message, response: { status: 401 } };
   expect(closed.body).toEqual({ ok: false, steps: [...reached, failed] });
   expect(events.map(({ event }) => event)).toEqual(["Connection test", "Connection test"]);
+  await server.stop(true);
+});
+
+test("a connection test shows the beginning of the receiver's answer, without secrets that it repeats", async () => {
+  const server = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    fetch: ({ headers }) =>
+      new Response(`plan is unknown for ${headers.get("x-api-key")} ${"é".repeat(3_000)}`, {
+        status: 422,
+        headers: { "x-request-id": "r-1", location: `/?key=${headers.get("x-api-key")}` },
+      }),
+  });
+  const config = {
+    webhookUrl: server.url.href,
+    headers: [{ from: "X-Api-Key", to: "private-key-1" }],
+  };
+  const body = { type: "webhook", config };
+  const answers = [
+    await tried(await webhook(config.webhookUrl, { headers: config.headers })),
+    await api.send("POST", "/v2/destinations/test", { body }),
+  ];
+  for (const answer of answers) {
+    expect(JSON.stringify(answer.body)).not.toContain("private-key");
+    const { response } = answer.body.steps.at(-1);
+    expect(response).toMatchObject({
+      status: 422,
+      headers: { "x-request-id": "r-1", location: "/?key=***" },
+      isCut: true,
+    });
+    expect(response.body).toStartWith("plan is unknown for *** é");
+    const bytes = Buffer.byteLength(response.body);
+    expect(bytes).toBeLessThanOrEqual(ANSWER_BODY_BYTES_MAX);
+    expect(bytes).toBeGreaterThan(ANSWER_BODY_BYTES_MAX - 4);
+  }
   await server.stop(true);
 });
 

@@ -1,6 +1,9 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Destination } from "../../../catalog/model.ts";
-import { testSteps } from "../../../destinations/test-steps.ts";
+import { shownAnswer, shownReason } from "../../../destinations/answers/receiver-answer.ts";
+import { secretsOfConfig } from "../../../destinations/answers/request-secrets.ts";
+import { SecretMask } from "../../../destinations/answers/secret-mask.ts";
+import { type TestStep, testSteps } from "../../../destinations/test-steps.ts";
 import { ApiError } from "../../../errors.ts";
 import { CONNECTION_TEST_MS_MAX } from "../../../settings/limits.ts";
 import type { RouteDeps } from "../../deps.ts";
@@ -8,6 +11,7 @@ import { validationError } from "../../request/validation.ts";
 import { route } from "../../route.ts";
 import { nullable } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
+import { ReceiverResponse } from "../events/letter-answers.ts";
 import { kindOf, missingKeys, resolveConfig } from "./destination-config.ts";
 import { Config } from "./destinations.ts";
 
@@ -24,6 +28,7 @@ const ConnectionTest = Type.Object(
           Type.String({ description: "Why the step failed, or what else to know" }),
         ),
         durationMs: Type.Integer({ minimum: 0 }),
+        response: Type.Optional(ReceiverResponse),
       }),
       { description: "In their order, up to the first that failed; a type has some of them" },
     ),
@@ -64,7 +69,17 @@ export const destinationTestRoutes = [
           { step: "resolve", ok: true, durationMs: 4 },
           { step: "connect", ok: true, durationMs: 21 },
           { step: "tls", ok: true, durationMs: 33 },
-          { step: "write", ok: false, message: "HTTP 401 from receiver", durationMs: 48 },
+          {
+            step: "write",
+            ok: false,
+            message: "HTTP 401 from receiver",
+            durationMs: 48,
+            response: {
+              status: 401,
+              headers: { "content-type": "application/json" },
+              body: '{"error":"the key was revoked"}',
+            },
+          },
         ],
       },
     },
@@ -94,7 +109,7 @@ export const destinationTestRoutes = [
         steps: [
           { step: "resolve", ok: true, durationMs: 4 },
           { step: "connect", ok: true, durationMs: 21 },
-          { step: "write", ok: true, durationMs: 48 },
+          { step: "write", ok: true, durationMs: 48, response: { status: 204 } },
         ],
       },
     },
@@ -137,9 +152,24 @@ async function runTest(
   const timer = setTimeout(() => time.abort(late), CONNECTION_TEST_MS_MAX);
   try {
     const signal = AbortSignal.any([time.signal, closing]);
-    const steps = await kindOf(deps, type).test(config, workspaceId, signal);
-    return { ok: steps.every(({ ok }) => ok), steps };
+    const kind = kindOf(deps, type);
+    const steps = await kind.test(config, workspaceId, signal);
+    const secrets = secretsOfConfig(kind, config);
+    return {
+      ok: steps.every(({ ok }) => ok),
+      steps: steps.map((step) => shownStep(step, secrets)),
+    };
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** Returns a step without secrets: a receiver may repeat what it was sent. */
+function shownStep({ answer, message, ...step }: TestStep, secrets: readonly string[]) {
+  const mask = new SecretMask([...secrets, ...(answer?.sent ?? [])]);
+  return {
+    ...step,
+    ...(message !== undefined && { message: shownReason(message, mask) }),
+    ...(answer !== undefined && { response: shownAnswer(answer, mask) }),
+  };
 }
