@@ -241,6 +241,8 @@ export interface Resource extends WorkspaceItem {
   published?: string;
   deleted: boolean;
   externalId?: string;
+  /** Why the last change was made: the note of a saved revision or of a publication. */
+  note?: string;
 }
 
 /**
@@ -280,6 +282,8 @@ export interface RevisionHistory {
    * none were sent.
    */
   events?: Record<string, unknown>[];
+  /** Why the revision was saved, or was last published. Absent when nobody said so. */
+  note?: string;
 }
 
 /**

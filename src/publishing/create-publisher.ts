@@ -52,6 +52,7 @@ export function createPublisher(parts: { catalog: Catalog; sandbox: Sandbox }): 
       links: [],
       usedLibraries: [],
       events,
+      ...noteOf(input),
       ...more,
     };
     if (input.publish) {
@@ -139,7 +140,7 @@ export function createPublisher(parts: { catalog: Catalog; sandbox: Sandbox }): 
     const events = selection.transformations
       .map((item) => ({ versionId: item.versionId, events: eventsIn(item) }))
       .filter((item) => item.events.length > 0);
-    const change = { revisions: [], links: [], events };
+    const change = { revisions: [], links: [], events, ...noteOf(selection) };
     await catalog.code.commit(workspaceId, { ...change, ...publication(testRun) });
     const warnings = warningsOf(testRun);
     return { published: true, ...(warnings.length > 0 && { warnings }) };
@@ -227,6 +228,13 @@ function publication(
     return { kind, id, versionId, imports };
   });
   return { publish, usedLibraries: seen, testedImporters: tested };
+}
+
+/** Returns the note of a request, without spaces at its ends. */
+function noteOf({ note = "" }: { note?: string }): Pick<CodeChange, "note"> {
+  // Unpaired surrogates do not survive UTF-8.
+  const text = note.trim().toWellFormed();
+  return text === "" ? {} : { note: text };
 }
 
 function changesOf(input: UpdateCodeInput): Partial<RevisionInput> {

@@ -58,7 +58,12 @@ interface CallerRequest {
   caller?: AbortSignal;
 }
 
-interface PublishableInput extends CallerRequest {
+/** A request that changes code, and may say why. */
+interface NotedRequest extends CallerRequest {
+  note?: string;
+}
+
+interface PublishableInput extends NotedRequest {
   publish: boolean;
   /**
    * Test events, which are stored with the revision. Without any, the two default events are used.
@@ -71,7 +76,7 @@ export interface CreateCodeInput extends PublishableInput, RevisionInput {
 }
 export interface UpdateCodeInput extends PublishableInput, Partial<RevisionInput> {}
 
-export interface CodeSelection extends CallerRequest {
+export interface CodeSelection extends NotedRequest {
   /**
    * Transformations by versionId, with test events. `testInput` has events only; a suite in
    * `testSuite` may also have expected outputs.

@@ -164,6 +164,8 @@ export const SOURCE_ORIGINS_MAX = 100;
 export const DEDUP_SECONDS_MAX = 86_400;
 /** Maximum length of the description of a transformation or library. */
 export const DESCRIPTION_CHARS_MAX = 4_096;
+/** Maximum length of the note that says why a revision was saved or published. */
+export const REVISION_NOTE_CHARS_MAX = 500;
 /**
  * Maximum length of an id in a request's body. The caller chooses an `externalId`; the server
  * generates all other ids, which have 27 characters.

@@ -114,7 +114,8 @@ describeWith(chromiumMissing)("the code editor", () => {
 
     await page.getByRole("link", { name: "Code" }).click();
     await write(page, code('"changed"'));
-    await page.keyboard.press("Control+s");
+    await page.getByLabel("Note").fill("Why it is changed");
+    await editor(page).press("Control+s");
     await page.getByText("Unpublished changes").waitFor();
     await publish(page);
     await page.getByText("Unpublished changes").waitFor({ state: "detached" });
@@ -123,6 +124,11 @@ describeWith(chromiumMissing)("the code editor", () => {
 
     await page.getByRole("link", { name: "History" }).click();
     await panel(page, "Compare").waitFor();
+    await page
+      .getByRole("row")
+      .filter({ hasText: "Why it is changed" })
+      .getByText("Live")
+      .waitFor();
     const first = page
       .getByRole("row")
       .filter({ hasNot: page.getByText("Live") })
@@ -132,7 +138,9 @@ describeWith(chromiumMissing)("the code editor", () => {
     const rollBack = page.getByRole("button", { name: "Roll back" }).first();
     await rollBack.click();
     await page.getByRole("dialog").getByText("Receiver").waitFor();
+    await page.getByRole("dialog").getByLabel("Note").fill("Broke the plan");
     await page.getByRole("dialog").getByRole("button", { name: "Roll back" }).click();
+    await page.getByRole("row").filter({ hasText: "Broke the plan" }).getByText("Live").waitFor();
     await page.getByText("Live from the next batch", { exact: true }).waitFor();
     await waitFor(async () => {
       await send({ event: "Third", "properties.plan": "pro" });

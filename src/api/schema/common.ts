@@ -7,6 +7,7 @@ import {
   NAME_CHARS_MAX,
   PAGE_MAX,
   PERMISSIONS_MAX,
+  REVISION_NOTE_CHARS_MAX,
   TEST_EVENTS_MAX,
 } from "../../settings/limits.ts";
 
@@ -18,6 +19,13 @@ export const Name = Type.String({
   description: `1 to ${NAME_CHARS_MAX} characters after trimming`,
 });
 export const Description = Type.String({ maxLength: DESCRIPTION_CHARS_MAX });
+/** Why a revision is saved or published. */
+export const Note = Type.Optional(
+  Type.String({
+    maxLength: REVISION_NOTE_CHARS_MAX,
+    description: "Why; shown with the revision and in the audit log",
+  }),
+);
 export const Code = Type.String({ format: "code" });
 export const Time = Type.String({ format: "date-time", description: "ISO 8601 in UTC" });
 

@@ -72,9 +72,12 @@ export function recordChanges(store: CatalogStore, audit: AuditWriter): CatalogS
       const item = now ?? old;
       if (item === undefined) continue;
       const found = fieldChanges(old, now);
+      const hasNewNote = now?.note !== undefined && now.note !== old?.note;
       // Rows also change for reasons of the server, such as the window of a connection whose
       // destination was disabled.
-      if (found.changes.length === 0 && old?.version === now?.version) continue;
+      if (found.changes.length === 0 && old?.version === now?.version && !hasNewNote) continue;
+      // A note explains one change, so an entry shows none from before it.
+      found.changes.push(...fieldChanges(undefined, { fields: { note: now?.note } }).changes);
       const action = `${item.type}.${verb?.(before, after) ?? verbOf(item.type, before, after)}`;
       audit.add({ ...entryOf(item, caller, read), action, ...found });
     }

@@ -26,6 +26,8 @@ export interface RecordedItem extends ComparableItem {
   concerns?: readonly string[];
   /** Token that acts when the request has none: that of a session which begins. */
   tokenId?: string;
+  /** Why the last change was made. An entry shows it beside what changed. */
+  note?: string;
   /** Text that differs after each change by a caller, even to the same values. */
   version?: string;
 }
@@ -105,11 +107,14 @@ const recorded = {
   }),
   resources: {
     describe(row: Resource, _: Key, { read }: Context) {
-      const { language, newest, published, externalId } = row;
+      const { language, newest, published, externalId, note } = row;
       const revision = read<Revision>("revisions", newest);
       const { name = row.id, description } = revision ?? {};
       const fields = { name, description, language, revision: newest, published, externalId };
-      return item(row.kind, { ...row, name }, row.deleted ? { externalId } : fields);
+      return {
+        ...item(row.kind, { ...row, name }, row.deleted ? { externalId } : fields),
+        ...(note !== undefined && { note }),
+      };
     },
     verb(before?: Resource, after?: Resource) {
       if (after?.deleted && !before?.deleted) return "delete";

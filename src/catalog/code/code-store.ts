@@ -173,5 +173,7 @@ export interface CodeChange {
    * number of bytes.
    */
   events?: { versionId: string; events: Record<string, unknown>[] }[];
+  /** Why the change is made. It stays with the revisions that are stored or published. */
+  note?: string;
   externalIds?: { kind: CodeKind; id: string; externalId: string }[];
 }

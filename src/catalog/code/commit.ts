@@ -13,7 +13,7 @@ import { firstEvents } from "../tables/revision-history.ts";
 import { importersThrough, librariesFor, publishedLibraries } from "./closure.ts";
 import type { CodeChange, CodeStore } from "./code-store.ts";
 import { type LinkChange, none } from "./links.ts";
-import { newDraft, withPublished, withRevision } from "./resource-states.ts";
+import { newDraft, withNote, withPublished, withRevision } from "./resource-states.ts";
 
 /**
  * Creates the function `commit`, which stores revisions, publishes them and links destinations in
@@ -43,6 +43,9 @@ export function createCommit(
           addRevision(tables, workspaceId, revision);
         }
         for (const item of change.publish) publish(tables, workspaceId, item);
+        for (const item of [...change.revisions, ...change.publish]) {
+          keepNote(tables, item, change.note);
+        }
         for (const { versionId, events } of change.events ?? []) {
           tables.pasts.keep(versionId, { events: firstEvents(events) });
         }
@@ -139,6 +142,17 @@ function publish(
   tables.libraryNames.putImports(id, workspaceId, family, imports);
   tables.publications.put(after, { versionId, imports });
   tables.putResource(after);
+}
+
+/** Stores why a revision was saved or published. Without a note, an earlier one stays with it. */
+function keepNote(
+  tables: CodeTables,
+  { id, versionId }: { id: string; versionId: string },
+  note: string | undefined,
+): void {
+  const resource = tables.resource(id);
+  if (resource !== undefined) tables.putResource(withNote(resource, note));
+  if (note !== undefined) tables.pasts.keep(versionId, { note });
 }
 
 /**

@@ -8,7 +8,7 @@ import type { CodeTables } from "../tables/code-tables.ts";
 import type { CodeStore } from "./code-store.ts";
 import { importersOf } from "./commit.ts";
 import { none } from "./links.ts";
-import { asDeleted } from "./resource-states.ts";
+import { asDeleted, withNote } from "./resource-states.ts";
 
 /**
  * Maximum number of importers that the error message names when a library cannot be deleted,
@@ -43,7 +43,7 @@ export function createRemoval(
       return store.change(() => {
         const before = tables.resourceOf(workspaceId, kind, id);
         if (before.deleted) throw notFound(kind);
-        tables.putResource(withExternalId(before, { externalId }));
+        tables.putResource(withExternalId(withNote(before, undefined), { externalId }));
         return answer();
       });
     },

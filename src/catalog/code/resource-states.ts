@@ -47,8 +47,13 @@ export function withPublished(resource: Resource, revision: Revision): Resource 
 /** Returns a transformation or library, draft or published before, as deleted. */
 export function asDeleted(resource: Resource): Resource {
   if (resource.deleted) throw notFound(resource.kind);
-  const { published: _, ...rest } = resource;
+  const { published: _, ...rest } = withNote(resource, undefined);
   return { ...rest, deleted: true };
+}
+
+/** Returns a transformation or library with the note of its last change, or without one. */
+export function withNote({ note: _, ...rest }: Resource, note: string | undefined): Resource {
+  return note === undefined ? rest : { ...rest, note };
 }
 
 /**

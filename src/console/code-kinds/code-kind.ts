@@ -36,6 +36,8 @@ interface CodeChange {
   description: string;
   /** Events that test a transformation when it is published. */
   events?: Events;
+  /** Why the code is changed. */
+  note?: string;
 }
 
 /**
@@ -72,7 +74,7 @@ export interface CodeKindInfo {
   publish(
     versionId: string,
     ifMatch: string | undefined,
-    events?: Events,
+    more: Pick<CodeChange, "events" | "note">,
   ): Promise<{ warnings?: string[] }>;
   remove(id: string, ifMatch: string | undefined): Promise<unknown>;
 }
@@ -111,16 +113,19 @@ export const transformations: CodeKindInfo = {
     });
     return TransformationVersions;
   },
-  save: (id, { code, description, events }, publish, ifMatch) =>
+  save: (id, { language: _, ...change }, publish, ifMatch) =>
     client.call("POST /transformations/{id}", {
       params: { id },
       query: { publish },
-      body: { code, description, ...(events && { events }) },
+      body: change,
       ifMatch,
     }),
-  publish: (versionId, ifMatch, testInput) =>
+  publish: (versionId, ifMatch, { events, note }) =>
     client.call("POST /libraries/publish", {
-      body: { transformations: [{ versionId, ...(testInput && { testInput }) }] },
+      body: {
+        transformations: [{ versionId, ...(events && { testInput: events }) }],
+        ...(note && { note }),
+      },
       ifMatch,
     }),
   remove: (id, ifMatch) => client.call("DELETE /transformations/{id}", { params: { id }, ifMatch }),
@@ -148,15 +153,18 @@ export const libraries: CodeKindInfo = {
     });
     return libraryVersions;
   },
-  save: (id, { code, description, language }, publish, ifMatch) =>
+  save: (id, { events: _, ...change }, publish, ifMatch) =>
     client.call("POST /libraries/{id}", {
       params: { id },
       query: { publish },
-      body: { code, description, language },
+      body: change,
       ifMatch,
     }),
-  publish: (versionId, ifMatch) =>
-    client.call("POST /libraries/publish", { body: { libraries: [versionId] }, ifMatch }),
+  publish: (versionId, ifMatch, { note }) =>
+    client.call("POST /libraries/publish", {
+      body: { libraries: [versionId], ...(note && { note }) },
+      ifMatch,
+    }),
   remove: (id, ifMatch) => client.call("DELETE /libraries/{id}", { params: { id }, ifMatch }),
 };
 

@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import { type CodeContext, editorLanguage, type Revision } from "../code-kinds/code-kind.ts";
 import { Button } from "../components/button.tsx";
+import { ClampedText } from "../components/clamped-text.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { SelectField } from "../components/forms/fields.tsx";
@@ -13,8 +14,10 @@ import { reloadIfChanged } from "../data/save.ts";
 import { client, missingPermission } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
 import { Diff } from "../editor/diff.tsx";
+import { isolated } from "../format.ts";
 import { codeTexts } from "../texts/code.ts";
 import { commonTexts } from "../texts/common.ts";
+import { NoteField } from "./publishing/note-field.tsx";
 import { PublishDetails } from "./publishing/publish-details.tsx";
 
 const REVISIONS_MAX = 100;
@@ -34,8 +37,8 @@ export function RevisionHistory(context: CodeContext) {
   const after = pair.after ?? newest.versionId;
   const before = pair.before ?? comparisonBase(revisions ?? [], after, live);
 
-  async function publish({ versionId }: Revision) {
-    const { warnings = [] } = await kind.publish(versionId, tag);
+  async function publish({ versionId }: Revision, note: string) {
+    const { warnings = [] } = await kind.publish(versionId, tag, { note });
     showToast([codeTexts.liveFromNextBatch, ...warnings].join(". "));
     await Promise.all([reload(), loaded.reload()]);
   }
@@ -69,6 +72,10 @@ export function RevisionHistory(context: CodeContext) {
               cell: ({ createdBy }) => (
                 <Name>{(createdBy && names?.get(createdBy)) ?? createdBy}</Name>
               ),
+            },
+            {
+              title: codeTexts.note,
+              cell: ({ note }) => note && <ClampedText text={isolated(note)} />,
             },
             {
               title: "",
@@ -105,8 +112,8 @@ export function RevisionHistory(context: CodeContext) {
           context={context}
           revision={confirmed}
           onClose={() => setConfirmed(undefined)}
-          onPublish={async () => {
-            await reloadIfChanged(publish(confirmed), reload);
+          onPublish={async (note) => {
+            await reloadIfChanged(publish(confirmed, note), reload);
             setConfirmed(undefined);
           }}
         />
@@ -142,9 +149,10 @@ function ConfirmPublish(props: {
   context: CodeContext;
   revision: Revision;
   onClose: () => void;
-  onPublish: () => Promise<unknown>;
+  onPublish: (note: string) => Promise<unknown>;
 }) {
   const { context, revision, onClose, onPublish } = props;
+  const [note, setNote] = useState("");
   const live = context.published?.versionId;
   const [error, setError] = useState<unknown>();
   const rollsBack = isRollback(revision, live);
@@ -156,10 +164,11 @@ function ConfirmPublish(props: {
     >
       <p>{effectOf(revision, live)}</p>
       <PublishDetails context={context} code={revision.code} />
+      <NoteField value={note} onInput={setNote} />
       <ErrorNotice error={error} />
       <div class="ends">
         <Button onClick={onClose}>{commonTexts.cancel}</Button>
-        <Button kind="main" onClick={() => onPublish().catch(setError)}>
+        <Button kind="main" onClick={() => onPublish(note).catch(setError)}>
           {rollsBack ? codeTexts.rollBack : codeTexts.publish}
         </Button>
       </div>

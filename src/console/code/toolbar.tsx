@@ -62,6 +62,14 @@ export function EditorToolbar(props: {
       {isChanged && (
         <span class="row">
           <Badge tone="warn">{codeTexts.unsaved}</Badge>
+          <input
+            class="note"
+            aria-label={codeTexts.note}
+            placeholder={codeTexts.noteExample}
+            autoComplete="off"
+            value={editor.note}
+            onInput={(event) => editor.setNote(event.currentTarget.value)}
+          />
           <Button compact kind="plain" onClick={editor.discardChanges}>
             {codeTexts.discardChanges}
           </Button>

@@ -52,6 +52,7 @@ function useEditorTexts({ kind, newest, line }: CodeContext) {
   const baseName = textName("base", newest.id);
   const [baseVersionId, setBaseVersionId] = useTextBase(baseName, newest.versionId, isChanged);
   const [events, setEvents] = useUnsavedText(textName("events", newest.id), "");
+  const [note, setNote] = useState("");
   const [trial, storeTrial] = useUnsavedText(textName("trial", newest.id), trialCode(kind, newest));
   const { setText: setTrial, ...trialFormat } = useFormat(
     newest.language,
@@ -75,6 +76,9 @@ function useEditorTexts({ kind, newest, line }: CodeContext) {
     codeFormat,
     events,
     setEvents,
+    /** Why the code is changed, for the revision that is saved or published next. */
+    note,
+    setNote,
     trial,
     setTrial,
     trialFormat,
@@ -88,7 +92,10 @@ function useEditorTexts({ kind, newest, line }: CodeContext) {
       setCode(newest.code);
       discardText(storageName);
     },
-    discardStoredText: () => discardText(storageName),
+    discardStoredText() {
+      discardText(storageName);
+      setNote("");
+    },
   };
 }
 
@@ -193,17 +200,20 @@ function useEditorActions(
 
 async function store(
   { kind, newest, tag, reload }: CodeContext,
-  { code, events, isChanged, discardStoredText }: EditorTexts,
+  { code, events, note, isChanged, discardStoredText }: EditorTexts,
   publish: boolean,
 ): Promise<void> {
   const { description, language, id } = newest;
   const testEvents = parseEvents(events);
-  const test = testEvents.length > 0 ? { events: testEvents } : {};
+  const more = {
+    ...(testEvents.length > 0 && { events: testEvents }),
+    ...(note && { note }),
+  };
   // A draft without changes is published as it is. Saving it would create another revision.
   const { warnings = [] } =
     publish && !isChanged
-      ? await kind.publish(newest.versionId, tag, test.events)
-      : await kind.save(id, { code, description, language, ...test }, publish, tag);
+      ? await kind.publish(newest.versionId, tag, more)
+      : await kind.save(id, { code, description, language, ...more }, publish, tag);
   discardStoredText();
   showToast(publish ? [codeTexts.published, ...warnings].join(". ") : codeTexts.savedAsDraft);
   await reload();

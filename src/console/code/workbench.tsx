@@ -13,6 +13,7 @@ import { conflictTexts } from "../texts/conflicts.ts";
 import { testCaseTexts } from "../texts/test-cases.ts";
 import { knownEvents, useCompletionData } from "./completion-data.ts";
 import { MergeDialog } from "./publishing/merge-dialog.tsx";
+import { NoteField } from "./publishing/note-field.tsx";
 import { PublishDetails } from "./publishing/publish-details.tsx";
 import { Tests } from "./tests.tsx";
 import { EditorToolbar, PublishDialog } from "./toolbar.tsx";
@@ -138,7 +139,12 @@ export function Workbench(context: CodeContext) {
       {editor.publishReport && (
         <PublishDialog
           kind={kind}
-          details={<PublishDetails context={context} code={editor.code} />}
+          details={
+            <>
+              <PublishDetails context={context} code={editor.code} />
+              <NoteField value={editor.note} onInput={editor.setNote} />
+            </>
+          }
           report={editor.publishReport}
           onClose={editor.cancelPublish}
           onPublish={editor.publish}

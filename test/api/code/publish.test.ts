@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { REVISION_NOTE_CHARS_MAX } from "../../../src/settings/limits.ts";
 import { PATIENCE_MS } from "../../sandbox/support.ts";
 import { startApi, type TestApi } from "../_setup.ts";
 
@@ -313,4 +314,70 @@ describe("test runs", () => {
       expect((await api.send("POST", path, { body: {} })).status).toBe(400);
     },
   );
+});
+
+describe("a note", () => {
+  const code = "export const transformEvent = (event) => event";
+  const entriesOf = async (id: string) => {
+    const { body } = await api.send("GET", `/v2/audit?resource=${id}`);
+    return body.entries as { action: string; changes: { path: string; after?: string }[] }[];
+  };
+
+  test("of a save or a publish is with its revision, and in the audit log with that change alone", async () => {
+    const first = (await create(code, { note: "  First try " })).body;
+    const path = `/transformations/${first.id}`;
+    const saved = await api.send("POST", path, { body: { code: `${code};`, note: "Ends lines" } });
+    const publish = (versionId: string, more: object = {}) =>
+      api.send("POST", "/libraries/publish", {
+        body: { transformations: [{ versionId }], ...more },
+      });
+    await publish(saved.body.versionId);
+    await publish(first.versionId, { note: "Breaks the CRM" });
+    await publish(saved.body.versionId, { note: " " });
+    await api.send("PUT", `${path}/external-id`, { body: { externalId: "noted" } });
+    await api.send("DELETE", path);
+    const { TransformationVersions } = await api.client.call("GET /transformations/{id}/versions", {
+      params: { id: first.id },
+    });
+    const notes = new Map(TransformationVersions.map(({ versionId, note }) => [versionId, note]));
+    expect(notes).toEqual(
+      new Map([
+        [first.versionId, "Breaks the CRM"],
+        [saved.body.versionId, "Ends lines"],
+      ]),
+    );
+    const noted = (await entriesOf(first.id)).map(({ action, changes }) => {
+      const note = changes.find((change) => change.path === "note");
+      return [action.split(".")[1], note?.after];
+    });
+    expect(noted).toEqual([
+      ["delete", undefined],
+      ["update", undefined],
+      ["publish", undefined],
+      ["roll-back", "Breaks the CRM"],
+      ["publish", undefined],
+      ["update", "Ends lines"],
+      ["publish", "First try"],
+    ]);
+  });
+
+  test("of a library is kept too, and the same note twice is in the audit log twice", async () => {
+    const body = { name: "Noted library", language: "javascript", code: "export const a = 1;" };
+    const first = await api.send("POST", "/libraries", { body: { ...body, note: "Nightly" } });
+    const { id } = first.body;
+    const change = { language: "javascript", code: "export const a = 2;", note: "Nightly" };
+    const second = await api.send("POST", `/libraries/${id}?publish=true`, { body: change });
+    expect([first.body.note, second.body.note]).toEqual(["Nightly", "Nightly"]);
+    const notes = (await entriesOf(id)).map(
+      ({ changes }) => changes.find(({ path }) => path === "note")?.after,
+    );
+    expect(notes).toEqual(["Nightly", "Nightly"]);
+  });
+
+  test("that is too long is refused, and none leaves answers as they were", async () => {
+    const note = "x".repeat(REVISION_NOTE_CHARS_MAX + 1);
+    const { status, body } = await create(code, { note });
+    expect([status, body.details[0].path]).toEqual([400, "/note"]);
+    expect((await create(code)).body).not.toHaveProperty("note");
+  });
 });

@@ -17,17 +17,21 @@ type CodeDeps = Pick<ApiDeps, "catalog" | "python">;
 /**
  * Returns an answer about a transformation or library with its entity tag. The tag begins with the
  * versionId of the newest revision. It is the same whichever revision the answer shows, and changes
- * with the newest and the published revision, the external id and the linked destinations.
+ * with the newest and the published revision, the note of the last change, the external id and the
+ * linked destinations.
  */
 export function taggedCode<T>({ catalog }: CodeDeps, resource: Resource, answer: T): Tagged<T> {
-  const { workspaceId, kind, id, newest, published, externalId } = resource;
+  const { workspaceId, kind, id, newest, published, externalId, note } = resource;
   const destinations =
     kind === "library"
       ? []
       : catalog.code
           .linkedDestinations(workspaceId, id)
           .map(({ id, name, enabled }) => [id, name, enabled]);
-  return new Tagged(answer, `${newest}.${hashOfState([published, externalId, destinations])}`);
+  return new Tagged(
+    answer,
+    `${newest}.${hashOfState([published, externalId, destinations, note])}`,
+  );
 }
 
 /** Returns the answer about a transformation, with its linked destinations if `hasLinks`. */

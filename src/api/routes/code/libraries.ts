@@ -7,6 +7,7 @@ import {
   ExternalId,
   Language,
   Name,
+  Note,
   publishQuery,
   Success,
 } from "../../schema/common.ts";
@@ -32,6 +33,7 @@ const NewLibrary = Type.Object(
     description: Type.Optional(Description),
     externalId: Type.Optional(ExternalId),
     publish: PublishFlag,
+    note: Note,
   },
   { $id: "NewLibrary" },
 );
@@ -43,6 +45,7 @@ const LibraryChange = Type.Object(
     description: Type.Optional(Description),
     name: Type.Optional(Name),
     publish: PublishFlag,
+    note: Note,
   },
   { $id: "LibraryChange", description: "Language and name, when given, must be the library's" },
 );
@@ -81,6 +84,7 @@ export const libraryRoutes = [
         publish: isPublish({ query, body }),
         ...(body.description !== undefined && { description: body.description }),
         ...(body.externalId && { externalId: body.externalId }),
+        ...(body.note !== undefined && { note: body.note }),
         caller: request.signal,
       });
       return taggedCode(deps, found.resource, libraryAnswer(deps, found));
@@ -136,6 +140,7 @@ export const libraryRoutes = [
         publish: isPublish({ query, body }),
         ...(body.name !== undefined && { name: body.name }),
         ...(body.description !== undefined && { description: body.description }),
+        ...(body.note !== undefined && { note: body.note }),
         caller: request.signal,
       });
       return taggedCode(deps, found.resource, libraryAnswer(deps, found));

@@ -8,7 +8,7 @@ import { PUBLISH_ITEMS_MAX } from "../../../settings/limits.ts";
 import { validationError } from "../../request/validation.ts";
 import { jsonResponse } from "../../response/errors.ts";
 import { type ConditionalPermission, type ResourceCall, route } from "../../route.ts";
-import { Id, TestEvents } from "../../schema/common.ts";
+import { Id, Note, TestEvents } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
 import { namedCode } from "./current-code.ts";
 import { TestInput, testInputList } from "./publish-requests.ts";
@@ -44,6 +44,7 @@ const Revisions = Type.Object(
         maxItems: PUBLISH_ITEMS_MAX,
       }),
     ),
+    note: Note,
     commitId: Type.Optional(
       Type.String({ description: "Sent by RudderStack's GitHub Action; has no effect" }),
     ),
@@ -222,6 +223,7 @@ function selection(body: Revisions, { signal }: Request): CodeSelection {
   const { transformations, libraries } = items(body);
   return {
     caller: signal,
+    ...(body.note !== undefined && { note: body.note }),
     libraries,
     transformations: transformations.map(({ versionId, testInput, testSuite }, index) => {
       const path = `/transformations/${index}/testInput`;

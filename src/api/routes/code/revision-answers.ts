@@ -38,6 +38,9 @@ const revisionFields = {
   ),
   createdWith: Type.Optional(Type.String({ description: "Id of the token that made it" })),
   externalId: Type.Optional(Type.String({ description: "Set by PUT …/external-id" })),
+  note: Type.Optional(
+    Type.String({ description: "Why it was saved, or was last published; absent without one" }),
+  ),
 };
 
 const PublishedVersionId = Type.Optional(
@@ -167,6 +170,7 @@ function revisionAnswer({ catalog, python }: AnswerDeps, revision: Revision) {
   const isPublished = resource.published === versionId;
   const published = isPublished ? catalog.code.publication(resource)?.imports : undefined;
   const createdAt = isoTime(revision.createdAt);
+  const { imports, note } = catalog.code.history(revision);
   return {
     id,
     versionId,
@@ -179,9 +183,10 @@ function revisionAnswer({ catalog, python }: AnswerDeps, revision: Revision) {
     workspaceId,
     imports: published ?? revision.imports ?? importsOf(language, code),
     isPublished,
-    wasPublished: isPublished || catalog.code.history(revision).imports !== undefined,
+    wasPublished: isPublished || imports !== undefined,
     ...authorAnswer(revision),
     ...(externalId !== undefined && { externalId }),
+    ...(note !== undefined && { note }),
   };
 }
 

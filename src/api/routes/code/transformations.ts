@@ -9,6 +9,7 @@ import {
   Id,
   Language,
   Name,
+  Note,
   publishQuery,
   Success,
 } from "../../schema/common.ts";
@@ -51,6 +52,7 @@ const NewTransformation = Type.Object(
     events: Events,
     externalId: Type.Optional(ExternalId),
     publish: PublishFlag,
+    note: Note,
     ...destinationLists,
   },
   { $id: "NewTransformation" },
@@ -64,6 +66,7 @@ const TransformationChange = Type.Object(
     language: Type.Optional(Language),
     events: Events,
     publish: PublishFlag,
+    note: Note,
     ...destinationLists,
   },
   { $id: "TransformationChange", description: "What is absent keeps its value" },
@@ -118,6 +121,7 @@ export const transformationRoutes = [
         ...(body.description !== undefined && { description: body.description }),
         ...(body.externalId && { externalId: body.externalId }),
         ...(body.events && { events: eventList(body.events) }),
+        ...(body.note !== undefined && { note: body.note }),
         caller: request.signal,
       });
       return taggedTransformation(deps, found, publish);
@@ -180,6 +184,7 @@ export const transformationRoutes = [
         ...(body.code !== undefined && { code: body.code }),
         ...(body.description !== undefined && { description: body.description }),
         ...(body.events && { events: eventList(body.events) }),
+        ...(body.note !== undefined && { note: body.note }),
         caller: request.signal,
       });
       return taggedTransformation(deps, found, publish);
