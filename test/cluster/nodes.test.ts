@@ -316,6 +316,17 @@ describeWith(brokersMissing)("two nodes", () => {
         return new Set(delivered.map((it: any) => it.received.userId)).size === users.length;
       }, "a node to list the recent events of both");
     }
+    // No node has a source without destinations in memory, so its events come from the log.
+    const { source } = (await nodes[0]!.api("POST", "/v2/sources", { name: "Unconnected" })).body;
+    await send(source.writeKey, 0);
+    for (const { api } of nodes) {
+      await waitFor(async () => {
+        const { body } = await api("GET", `/v2/events/recent?sourceId=${source.id}`);
+        const found = new Set(body.events.map((it: any) => it.received.userId));
+        expect(body.events.flatMap((it: any) => it.outcomes)).toEqual([]);
+        return found.size === users.length;
+      }, "a node to list the events of a source without destinations");
+    }
     sink.stop();
   }, 600_000);
 

@@ -28,6 +28,19 @@ describeWith(chromiumMissing)("the console with 500 destinations", () => {
     await issues.getByRole("listitem").first().getByText(`${down}: No route`).waitFor();
     // The graph says how many destinations it leaves out.
     await page.getByText("most urgent or busiest of 500 destinations").waitFor();
+    // Each node has its rate. An edge has a label under the pointer alone, since labels would overlap.
+    const graph = page.locator(".graph");
+    const rates = graph.locator(".node").filter({ hasText: /\d\/s/ });
+    expect(await rates.count()).toBe(await graph.locator(".node").count());
+    const labels = graph.locator(".edges text");
+    expect(await labels.count()).toBe(13);
+    expect(await labels.filter({ visible: true }).count()).toBe(0);
+    await graph
+      .locator(".edges .pointed")
+      .last()
+      .hover({ position: { x: 4, y: 2 } });
+    await labels.filter({ visible: true }).getByText("0.3/s").waitFor();
+    expect(await labels.filter({ visible: true }).count()).toBe(1);
     expect(await issues.getByRole("listitem").count()).toBe(8);
     await issues.getByRole("button", { name: "Show 22 more" }).click();
     expect(await issues.getByRole("listitem").count()).toBe(30);

@@ -27,7 +27,7 @@ test("an edge of the graph counts each event of a source once, whatever its dest
   const destination = { type: "webhook", enabled: true, state: "ok", lagEvents: 0, lagSeconds: 0 };
   const more = { rates, rejecting: false, deadLetters: 0 };
   const ids = ["a", "b", "c", "d"];
-  const { edges } = buildFlowGraph({
+  const { edges, transformations } = buildFlowGraph({
     sources: [{ id: "s", name: "Shop", enabled: true, receivedPerSecond: 16 }],
     transformations: [],
     destinations: ids.map((id) => ({ id, name: id, ...destination, ...more })) as never,
@@ -36,6 +36,7 @@ test("an edge of the graph counts each event of a source once, whatever its dest
     problems: [],
   });
   expect(edges[0].map(({ rate }) => rate)).toEqual([16]);
+  expect(transformations.map(({ rate }) => rate)).toEqual([16]);
   expect(edges[1].map(({ rate }) => rate)).toEqual([16, 16, 16, 16]);
 });
 
@@ -74,6 +75,12 @@ describeWith(chromiumMissing)("charts", () => {
     const labels = milliseconds.filter((label) => / ms$/.test(label));
     expect(labels.length).toBeGreaterThan(0);
     expect([...new Set(labels)].sort()).toEqual(["0 ms", "1 ms"]);
+    // The point under the pointer has its time and values in the legend.
+    const legend = page.locator("figure").filter({ has: latency }).locator("figcaption");
+    expect(await legend.textContent()).toBe("Medianp99");
+    await latency.locator("canvas").hover({ position: { x: 300, y: 90 } });
+    await legend.getByText("1 ms").first().waitFor();
+    expect(await legend.locator("time").textContent()).toMatch(/\d\d:\d\d:00/);
     const range = page.getByLabel("Range of the charts");
     for (const [name, point] of [
       ["24h", "5 min"],

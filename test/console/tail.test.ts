@@ -333,6 +333,17 @@ describeWith(chromiumMissing)("the events of the live tail", () => {
     await panel.getByText("No recent event has this outcome").waitFor();
     await panel.getByLabel("Outcome").selectOption("not-connected");
     await panel.getByText("No recent event has this outcome").waitFor();
+    // The logs have more events than one request looks through.
+    const reachedAt = new Date(Date.now() - 7_000).toISOString();
+    await page.route(/events.recent/, async (request) => {
+      const response = await request.fetch();
+      await request.fulfill({ response, json: { ...(await response.json()), reachedAt } });
+    });
+    await panel.getByLabel("Outcome").selectOption("delivered");
+    const readBack = panel.getByText("Events were looked for back to");
+    await readBack.locator(`time[datetime="${reachedAt}"]`).waitFor();
+    await readBack.getByRole("link", { name: "event search" }).waitFor();
+    await page.unrouteAll({ behavior: "wait" });
     const connection = page.getByRole("link", { name: "Events of the connection with Shop" });
     expect(await connection.getAttribute("href")).toBe(
       `#/events?sourceId=${sourceId}&destinationId=${destinationId}`,

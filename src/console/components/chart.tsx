@@ -1,6 +1,6 @@
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { SkeletonLine } from "./layout.tsx";
-import { formatClock, formatDay } from "./time.tsx";
+import { formatClock, formatDay, formatTime } from "./time.tsx";
 import "uplot/dist/uPlot.min.css";
 
 interface ChartSeries {
@@ -38,9 +38,15 @@ const VALUE_STEPS = Array.from({ length: 13 }, (_, power) => 10 ** power).flatMa
   5 * it,
 ]);
 
-/** Line chart over time. The library uPlot is loaded with the first chart. */
+/**
+ * Line chart over time, whose legend shows time and values of the point under the pointer. The
+ * library uPlot is loaded with the first chart.
+ */
 export function Chart({ label, times, series, format }: ChartProps) {
   const container = useRef<HTMLDivElement>(null);
+  /** Index of the point under the pointer. */
+  const [pointed, setPointed] = useState<number | null>();
+  const at = typeof pointed === "number" ? times?.[pointed] : undefined;
   useEffect(() => {
     if (times === undefined) return;
     let destroy = () => {};
@@ -49,7 +55,10 @@ export function Chart({ label, times, series, format }: ChartProps) {
       const element = container.current;
       if (isUnmounted || element === null) return;
       const draw = () => {
-        const options = optionsOf(element.clientWidth, series, format);
+        const options = {
+          ...optionsOf(element.clientWidth, series, format),
+          hooks: { setCursor: [({ cursor }: uPlot) => setPointed(cursor.idx)] },
+        };
         const data: uPlot.AlignedData = [[...times], ...series.map(({ values }) => [...values])];
         return new Plot(options, data, element);
       };
@@ -90,11 +99,20 @@ export function Chart({ label, times, series, format }: ChartProps) {
           <span key={line.label}>
             <i style={{ background: `var(${line.colour})` }} />
             {line.label}
+            {at !== undefined && (
+              <b class="tabular">{valueText(line.values[pointed ?? 0], format)}</b>
+            )}
           </span>
         ))}
+        {at !== undefined && <time class="tabular">{formatTime(at * 1_000)}</time>}
       </figcaption>
     </figure>
   );
+}
+
+/** Returns the text of a value; a dash where nothing was recorded. */
+function valueText(value: number | null | undefined, write: (value: number) => string): string {
+  return value === null || value === undefined ? "–" : write(value);
 }
 
 /** Returns a text with the last value of each line, for screen readers. */

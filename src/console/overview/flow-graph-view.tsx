@@ -19,8 +19,8 @@ const NODE_HEIGHT = 60;
 const GAP_WIDTH = 104;
 
 /**
- * Graph of event flow from sources through transformations to destinations. Edges with a higher
- * rate are thicker.
+ * Graph of event flow from sources through transformations to destinations. Nodes show their rates.
+ * Edges with a higher rate are thicker, and show it under the pointer.
  */
 export function FlowGraphView({ overview }: { overview: Overview }) {
   const { sources, transformations, destinations, edges } = useMemo(
@@ -54,10 +54,11 @@ export function FlowGraphView({ overview }: { overview: Overview }) {
         </Nodes>
         <Edges edges={edges[0]} height={height} />
         <Nodes title={commonTexts.transformations}>
-          {transformations.map(({ id, transformation }) =>
+          {transformations.map(({ id, transformation, rate }) =>
             id === PASS_THROUGH ? (
               <li key={id} class="node pass-through">
                 <span class="quiet">{overviewTexts.noTransformation}</span>
+                <span class="state tabular">{formatRate(rate)}</span>
               </li>
             ) : (
               <Node key={id} href={hrefTo("transformations", id)} name={transformation?.name ?? id}>
@@ -70,6 +71,7 @@ export function FlowGraphView({ overview }: { overview: Overview }) {
                       : commonTexts.python}
                   </span>
                 )}
+                <span class="tabular">{formatRate(rate)}</span>
               </Node>
             ),
           )}
@@ -80,9 +82,13 @@ export function FlowGraphView({ overview }: { overview: Overview }) {
           screen="destinations"
           hidden={totals.destinations - destinations.length}
         >
-          {destinations.map(({ id, name, state, rejecting, lagEvents, lagSeconds }) => (
+          {destinations.map(({ id, name, state, rejecting, rates, lagEvents, lagSeconds }) => (
             <Node key={id} href={hrefTo("destinations", id)} name={name}>
               <DestinationStateBadge state={state} isRejecting={rejecting} />
+              <span class="tabular">{formatRate(rates.delivered)}</span>
+              {rates.failed > 0 && (
+                <span class="tabular bad">{overviewTexts.failedRate(rates.failed)}</span>
+              )}
               {lagEvents > 0 && (
                 <span class="tabular cut">{overviewTexts.pendingFor(lagEvents, lagSeconds)}</span>
               )}
@@ -139,25 +145,15 @@ function Edges({ edges, height }: { edges: readonly FlowEdge[]; height: number }
         const bend = GAP_WIDTH / 2;
         const path = `M0 ${y1}C${bend} ${y1} ${bend} ${y2} ${GAP_WIDTH} ${y2}`;
         return (
-          <path
-            key={`${edge.from} ${edge.to}`}
-            d={path}
-            class={classOf(edge)}
-            {...strokeOf(edge)}
-          />
+          <g key={`${edge.from} ${edge.to}`}>
+            <path d={path} class={classOf(edge)} {...strokeOf(edge)} />
+            <path d={path} class="pointed" />
+            <text {...labelPosition(edge)} class={edge.failed > 0 ? "failed" : undefined}>
+              {edge.failed > 0 ? overviewTexts.failedRate(edge.failed) : formatRate(edge.rate)}
+            </text>
+          </g>
         );
       })}
-      {edges
-        .filter((edge) => edge.rate > 0 || edge.failed > 0)
-        .map((edge) => (
-          <text
-            key={`${edge.from} ${edge.to}`}
-            {...labelPosition(edge)}
-            class={edge.failed > 0 ? "failed" : undefined}
-          >
-            {edge.failed > 0 ? overviewTexts.failedRate(edge.failed) : formatRate(edge.rate)}
-          </text>
-        ))}
     </svg>
   );
 }

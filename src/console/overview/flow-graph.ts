@@ -12,6 +12,8 @@ import type {
 interface TransformationNode {
   id: string;
   transformation: TransformationOverview | undefined;
+  /** Rate of the events that it takes, per second. Each counts once for each source. */
+  rate: number;
 }
 
 /** Edge of the graph between two neighbouring columns. `from` and `to` are row numbers, from 0. */
@@ -70,8 +72,8 @@ export function buildFlowGraph(overview: Overview): FlowGraph {
         one.name.localeCompare(other.name),
     )
     .slice(0, ROWS_MAX);
-  const transformations = transformationNodes(destinations, overview.transformations);
-  const rowOf = new Map(transformations.map(({ id }, row) => [id, row]));
+  const named = transformationNodes(destinations, overview.transformations);
+  const rowOf = new Map(named.map(({ id }, row) => [id, row]));
   const transformationRow = ({ transformationId = PASS_THROUGH }: DestinationOverview) =>
     rowOf.get(transformationId) ?? 0;
   const toDestinations = destinations.map((destination, to) => ({
@@ -102,6 +104,11 @@ export function buildFlowGraph(overview: Overview): FlowGraph {
       isDown: false,
     });
   }
+  const taken = Map.groupBy(fromSources.values(), ({ to }) => to);
+  const transformations = named.map((node, row) => ({
+    ...node,
+    rate: (taken.get(row) ?? []).reduce((sum, { rate }) => sum + rate, 0),
+  }));
   return {
     sources,
     transformations,
@@ -116,7 +123,7 @@ export function buildFlowGraph(overview: Overview): FlowGraph {
 function transformationNodes(
   destinations: readonly DestinationOverview[],
   transformations: readonly TransformationOverview[],
-): TransformationNode[] {
+): Omit<TransformationNode, "rate">[] {
   const ids = new Set(destinations.map((it) => it.transformationId ?? PASS_THROUGH));
   return [...ids].map((id) => ({
     id,

@@ -3,6 +3,7 @@ import { Button } from "../components/button.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { FilterSelect } from "../components/filter-select.tsx";
 import { EmptyState, Panel, Skeleton } from "../components/layout.tsx";
+import { Time } from "../components/time.tsx";
 import { client, missingPermission } from "../data/session.ts";
 import { useNames } from "../data/use-names.ts";
 import { useResource } from "../data/use-resource.ts";
@@ -38,8 +39,8 @@ function RecentEventsPanel({ of }: { of: { sourceId: string } | { destinationId:
   const { value, error, reload } = useResource(
     async () => {
       const query = { ...of, ...(outcome && { outcome }) };
-      const { events, missingNodes } = await client.call("GET /v2/events/recent", { query });
-      return { events: events.map(tailEventOf), missingNodes, outcome };
+      const { events, ...more } = await client.call("GET /v2/events/recent", { query });
+      return { ...more, events: events.map(tailEventOf), outcome };
     },
     [of, outcome],
     POLL_MS,
@@ -47,7 +48,7 @@ function RecentEventsPanel({ of }: { of: { sourceId: string } | { destinationId:
   const held = useRef(value);
   const isHeld = openId !== undefined || holds.pointer || holds.focus;
   if (!isHeld || held.current?.outcome !== outcome) held.current = value;
-  const { events, missingNodes = [] } = held.current ?? {};
+  const { events, missingNodes = [], reachedAt } = held.current ?? {};
   const openEvent = events?.find(({ messageId }) => messageId === openId);
   return (
     <Panel
@@ -87,6 +88,14 @@ function RecentEventsPanel({ of }: { of: { sourceId: string } | { destinationId:
           <Button compact onClick={() => setWhole(true)}>
             {tailTexts.showAll(events.length)}
           </Button>
+        </p>
+      )}
+      {reachedAt !== undefined && (
+        <p class="inside quiet small">
+          {tailTexts.readBackTo(
+            <Time at={reachedAt} exact />,
+            <a href={hrefTo("search", "sourceId" in of ? of : {})}>{commonTexts.eventSearch}</a>,
+          )}
         </p>
       )}
       {openEvent && (

@@ -76,6 +76,13 @@ export const tailTexts = {
   noRecentEvents: "No recent events",
   noRecentEventsHint: "Events appear here when they arrive. Older ones may be in the event search.",
   noRecentMatches: "No recent event has this outcome",
+  /** How far back the event logs were read, where they have more than was read. */
+  readBackTo: (time: ComponentChildren, search: ComponentChildren) => [
+    "Events were looked for back to ",
+    time,
+    "; older ones: ",
+    search,
+  ],
   showAll: (events: number) => `Show all ${formatCount(events)}`,
   showEvents: (name: string) => `Events of the connection with ${isolated(name)}`,
   missingNodes: (nodes: readonly string[]) =>
