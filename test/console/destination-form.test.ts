@@ -188,6 +188,15 @@ describeWith(chromiumMissing)("the form of a new destination", () => {
     await isKept();
     await button(page, "Create destination").click();
     await page.getByRole("heading", { level: 1, name: "Typed" }).waitFor();
+    // The settings of a stored destination stay while another tab is open.
+    const tab = (name: string) => page.getByRole("main").getByRole("link", { name, exact: true });
+    await tab("Settings").click();
+    await field(page, "Name").fill("Typed again");
+    await tab("Health").click();
+    await field(page, "Name").waitFor({ state: "detached" });
+    await tab("Settings").click();
+    await page.getByText("Unsaved changes").waitFor();
+    expect(await field(page, "Name").inputValue()).toBe("Typed again");
     await page.goto(`${api.url}/#/destinations/new`);
     await field(page, "Name").waitFor();
     expect(await field(page, "Name").inputValue()).toBe("");

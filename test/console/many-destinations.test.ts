@@ -41,6 +41,12 @@ describeWith(chromiumMissing)("the console with 500 destinations", () => {
       .hover({ position: { x: 4, y: 2 } });
     await labels.filter({ visible: true }).getByText("0.3/s").waitFor();
     expect(await labels.filter({ visible: true }).count()).toBe(1);
+    // The connections begin with the one that fails worst, and are in pages.
+    const connections = page.getByRole("region", { name: "Connections" }).locator("tbody tr");
+    await connections.first().getByText(down).waitFor();
+    await connections.first().getByText("Down", { exact: true }).waitFor();
+    expect(await connections.count()).toBe(25);
+    await page.locator(".pages").filter({ hasText: "of 500" }).waitFor();
     expect(await issues.getByRole("listitem").count()).toBe(8);
     await issues.getByRole("button", { name: "Show 22 more" }).click();
     expect(await issues.getByRole("listitem").count()).toBe(30);
@@ -51,6 +57,7 @@ describeWith(chromiumMissing)("the console with 500 destinations", () => {
     await page.getByRole("combobox", { name: "Health" }).selectOption({ label: "Down" });
     const row = page.getByRole("row").filter({ hasText: down });
     await row.getByText("No route").waitFor();
+    await row.getByText("Down", { exact: true }).waitFor();
     expect(await page.getByRole("row").count()).toBe(2);
     await row.getByRole("link", { name: down }).click();
     const trouble = page.getByRole("region", { name: "What is wrong" });

@@ -81,6 +81,9 @@ describeWith(chromiumMissing)("charts", () => {
     await latency.locator("canvas").hover({ position: { x: 300, y: 90 } });
     await legend.getByText("1 ms").first().waitFor();
     expect(await legend.locator("time").textContent()).toMatch(/\d\d:\d\d:00/);
+    // Nothing is recorded at the beginning of the hour.
+    await latency.locator("canvas").hover({ position: { x: 75, y: 90 } });
+    await legend.getByText("–").first().waitFor();
     const range = page.getByLabel("Range of the charts");
     for (const [name, point] of [
       ["24h", "5 min"],

@@ -48,3 +48,8 @@ test("a text that is cut to some lines is a link to the whole, or has a button f
     cut.filter((line) => !line.includes("<a ") && !/class="[^"]*clamp" href/.test(line)),
   ).toEqual([]);
 });
+
+test("a list of transformations comes without their code, since it grows with them", () => {
+  const lists = linesWith(/"GET \/transformations"/);
+  expect(lists.filter((line) => !line.includes("code: false"))).toEqual([]);
+});

@@ -277,6 +277,19 @@ describeWith(chromiumMissing)("the events of the live tail", () => {
     await page.keyboard.press("Escape");
   });
 
+  test("show what the receiver answered to a delivery that failed", async () => {
+    await openTail();
+    const [{ id: destinationId } = { id: "" }] = destinations;
+    const response = { status: 422, body: "plan is unknown" };
+    const event = { type: "page", name: "Refused" };
+    tell("Refused", { stage: "dead-letter", destinationId, reason: "HTTP 422", response, event });
+    await page.getByRole("button", { name: "Refused" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("Response of the receiver").click();
+    await dialog.getByText("plan is unknown").waitFor();
+    await page.keyboard.press("Escape");
+  });
+
   test("fit on a phone, with all their outcomes", async () => {
     await openTail();
     await page.setViewportSize({ width: 390, height: 844 });

@@ -3,6 +3,23 @@ import { FactList } from "../components/layout.tsx";
 import type { ReceiverResponse } from "../data/model.ts";
 import { deadLetterTexts } from "../texts/dead-letters.ts";
 
+/** What a receiver answered, below a line that opens and closes it. */
+export function FoldedResponse(props: {
+  response: ReceiverResponse;
+  title?: string;
+  isOpen?: boolean;
+}) {
+  const { response, title = deadLetterTexts.response, isOpen = false } = props;
+  return (
+    <details open={isOpen}>
+      <summary>{title}</summary>
+      <div class="stack close">
+        <ResponseDetails response={response} />
+      </div>
+    </details>
+  );
+}
+
 /** Shows what a receiver answered to a failed delivery: status or error code, headers and body. */
 export function ResponseDetails({ response }: { response: ReceiverResponse }) {
   const { status, code, headers = {}, body, isCut, isSample } = response;

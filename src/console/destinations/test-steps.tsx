@@ -1,9 +1,8 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { AnswerOf } from "../../api/client.ts";
 import { Badge } from "../components/layout.tsx";
-import { ResponseDetails } from "../dead-letters/receiver-response.tsx";
+import { FoldedResponse } from "../dead-letters/receiver-response.tsx";
 import { formatDuration } from "../format.ts";
-import { deadLetterTexts } from "../texts/dead-letters.ts";
 
 export type ConnectionTestReport = AnswerOf<"POST /v2/destinations/{id}/test">;
 
@@ -20,14 +19,7 @@ export function TestSteps({ report }: { report: ConnectionTestReport }) {
             <span class="quiet small tabular">{formatDuration(durationMs / 1_000)}</span>
           </span>
           {message && <p class={ok ? "quiet" : "bad"}>{message}</p>}
-          {response && (
-            <details open={!ok}>
-              <summary>{deadLetterTexts.response}</summary>
-              <div class="stack close">
-                <ResponseDetails response={response} />
-              </div>
-            </details>
-          )}
+          {response && <FoldedResponse response={response} isOpen={!ok} />}
         </li>
       ))}
     </ol>

@@ -3,7 +3,7 @@ import { ClampedText } from "../components/clamped-text.tsx";
 import { Icon } from "../components/icon.tsx";
 import { Time } from "../components/time.tsx";
 import type { DestinationRow, ReceiverResponse } from "../data/model.ts";
-import { ResponseDetails } from "../dead-letters/receiver-response.tsx";
+import { FoldedResponse } from "../dead-letters/receiver-response.tsx";
 import { hrefTo } from "../router.ts";
 import { deadLetterTexts } from "../texts/dead-letters.ts";
 import { destinationTexts } from "../texts/destinations.ts";
@@ -50,14 +50,7 @@ export function Trouble(props: {
         </p>
       )}
       <p class="advice">{adviceFor(state, response)}</p>
-      {response && (
-        <details>
-          <summary>{deadLetterTexts.latestResponse}</summary>
-          <div class="stack close">
-            <ResponseDetails response={response} />
-          </div>
-        </details>
-      )}
+      {response && <FoldedResponse response={response} title={deadLetterTexts.latestResponse} />}
       {deadLetters > 0 && <p>{destinationTexts.failedEvents(deadLetters)}</p>}
       <div class="row">
         {state.state === "suspended" && transformationId !== undefined ? (

@@ -1,3 +1,4 @@
+import { Fragment } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { FollowedMessage } from "../../api/client.ts";
 import { Button } from "../components/button.tsx";
@@ -7,9 +8,10 @@ import { TextField } from "../components/forms/fields.tsx";
 import { Badge } from "../components/layout.tsx";
 import { Name } from "../components/name.tsx";
 import { Time } from "../components/time.tsx";
-import type { Source } from "../data/model.ts";
+import type { ReceiverResponse, Source } from "../data/model.ts";
 import { client, missingPermission } from "../data/session.ts";
 import { useNames } from "../data/use-names.ts";
+import { FoldedResponse } from "../dead-letters/receiver-response.tsx";
 import { hrefTo } from "../router.ts";
 import { commonTexts } from "../texts/common.ts";
 import { sourceTexts } from "../texts/sources.ts";
@@ -102,23 +104,29 @@ function Arrivals({ messages }: { messages: readonly FollowedMessage[] }) {
         </p>
       )}
       {messages.map(({ name: stage, data }) => (
-        <p class="row" key={stage + data.destinationId}>
-          <Badge tone={tones[stage] ?? "accent"}>{sourceTexts.stages[stage] ?? stage}</Badge>
-          {typeof data.destinationId === "string" && (
-            <a href={hrefTo("destinations", data.destinationId)}>
-              <Name>{names.destination(data.destinationId)}</Name>
-            </a>
-          )}
-          {typeof data.reason === "string" && <span class="bad">{data.reason}</span>}
-          <span class="quiet small">
-            <Time at={String(data.at)} />
-          </span>
-        </p>
+        <Fragment key={stage + data.destinationId}>
+          <p class="row">
+            <Badge tone={tones[stage] ?? "accent"}>{sourceTexts.stages[stage] ?? stage}</Badge>
+            {typeof data.destinationId === "string" && (
+              <a href={hrefTo("destinations", data.destinationId)}>
+                <Name>{names.destination(data.destinationId)}</Name>
+              </a>
+            )}
+            {typeof data.reason === "string" && <span class="bad">{data.reason}</span>}
+            <span class="quiet small">
+              <Time at={String(data.at)} />
+            </span>
+          </p>
+          {isResponse(data.response) && <FoldedResponse response={data.response} isOpen />}
+        </Fragment>
       ))}
       {received && <JsonBlock value={messages.at(-1)?.data.event} name={commonTexts.eventNoun} />}
     </div>
   );
 }
+
+const isResponse = (value: unknown): value is ReceiverResponse =>
+  typeof value === "object" && value !== null;
 
 const tones: Record<string, "good" | "warn" | "bad" | undefined> = {
   delivered: "good",

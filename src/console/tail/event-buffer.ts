@@ -1,4 +1,5 @@
 import type { FollowedMessage } from "../../api/client.ts";
+import type { ReceiverResponse } from "../data/model.ts";
 import type { RecentEvent } from "../data/recent-events.ts";
 
 /** The outcome of an event at one destination. */
@@ -10,6 +11,8 @@ export interface DestinationOutcome {
   /** The event as it was sent to the destination, or as it was when it failed. */
   event?: unknown;
   reason?: string;
+  /** What the receiver answered to the last attempt, where it failed. */
+  response?: ReceiverResponse;
   deadLetterId?: string;
 }
 
@@ -171,12 +174,16 @@ function mergeOutcomes(
 }
 
 function outcomeOf(name: string, data: FollowedMessage["data"]): DestinationOutcome {
-  const { destinationId, at, event, reason } = data as Omit<DestinationOutcome, "outcome">;
+  const { destinationId, at, event, reason, response } = data as Omit<
+    DestinationOutcome,
+    "outcome"
+  >;
   return {
     destinationId,
     outcome: name as DestinationOutcome["outcome"],
     ...(at !== undefined && { at }),
     ...(event !== undefined && { event }),
     ...(reason !== undefined && { reason }),
+    ...(response !== undefined && { response }),
   };
 }

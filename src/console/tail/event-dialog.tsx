@@ -7,6 +7,7 @@ import { showToast } from "../components/toasts.ts";
 import { eventName } from "../data/event-name.ts";
 import { addSampleEvent } from "../data/sample-events.ts";
 import type { NameLookup } from "../data/use-names.ts";
+import { FoldedResponse } from "../dead-letters/receiver-response.tsx";
 import { hrefTo } from "../router.ts";
 import { MakeTestCase } from "../testing/make-test-case.tsx";
 import { commonTexts } from "../texts/common.ts";
@@ -77,12 +78,13 @@ export function EventDialog(props: { event: TailEvent; names: NameLookup; onClos
 /** Why an event has its outcome at a destination, and the event there with what code changed. */
 function OutcomeDetails(props: { outcome: DestinationOutcome; label: string; received: unknown }) {
   const { outcome, label, received } = props;
-  const { event, reason, deadLetterId } = outcome;
+  const { event, reason, response, deadLetterId } = outcome;
   const isShown = event !== undefined && outcome.outcome !== "dropped";
   const changes = isShown && received !== undefined ? changesOf(received, event) : undefined;
   return (
     <>
       {reason && <p class="bad">{reason}</p>}
+      {response && <FoldedResponse response={response} />}
       {!isShown && !reason && <p class="quiet">{tailTexts.explanations[outcome.outcome]}</p>}
       {deadLetterId && (
         <a href={hrefTo("dead-letters", deadLetterId)}>{tailTexts.openDeadLetter}</a>
