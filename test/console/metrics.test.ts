@@ -78,11 +78,11 @@ describeWith(chromiumMissing)("charts", () => {
     // The point under the pointer has its time and values in the legend.
     const legend = page.locator("figure").filter({ has: latency }).locator("figcaption");
     expect(await legend.textContent()).toBe("Medianp99");
-    await latency.locator("canvas").hover({ position: { x: 300, y: 90 } });
+    await latency.locator(".u-over").hover({ position: { x: 300, y: 60 } });
     await legend.getByText("1 ms").first().waitFor();
     expect(await legend.locator("time").textContent()).toMatch(/\d\d:\d\d:00/);
     // Nothing is recorded at the beginning of the hour.
-    await latency.locator("canvas").hover({ position: { x: 75, y: 90 } });
+    await latency.locator(".u-over").hover({ position: { x: 4, y: 60 } });
     await legend.getByText("–").first().waitFor();
     const range = page.getByLabel("Range of the charts");
     for (const [name, point] of [
