@@ -268,25 +268,6 @@ export interface TestCase {
 }
 
 /**
- * Facts about a revision that become known after it was stored. They are stored separately, because
- * a revision never changes.
- */
-export interface RevisionHistory {
-  /**
-   * Names that the code imports, as a sandbox process found them at publishing. Absent when the
-   * revision was never published.
-   */
-  imports?: string[];
-  /**
-   * The first test events that were sent with the revision, up to a number of bytes. Absent when
-   * none were sent.
-   */
-  events?: Record<string, unknown>[];
-  /** Why the revision was saved, or was last published. Absent when nobody said so. */
-  note?: string;
-}
-
-/**
  * The published version of a transformation or library. Publishing writes it; delivery reads it.
  */
 export interface Publication {

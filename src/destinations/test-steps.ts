@@ -15,7 +15,7 @@ export interface TestStep {
   message?: string;
   /** Duration of the step in whole milliseconds. */
   durationMs: number;
-  /** What the receiver answered in the step. It is masked before anybody sees it. */
+  /** The receiver's answer in the step. It is masked before anybody sees it. */
   answer?: ReceiverAnswer;
 }
 

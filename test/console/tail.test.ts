@@ -353,7 +353,7 @@ describeWith(chromiumMissing)("the events of the live tail", () => {
       await request.fulfill({ response, json: { ...(await response.json()), reachedAt } });
     });
     await panel.getByLabel("Outcome").selectOption("delivered");
-    const readBack = panel.getByText("Events were looked for back to");
+    const readBack = panel.getByText("Searched back to");
     await readBack.locator(`time[datetime="${reachedAt}"]`).waitFor();
     await readBack.getByRole("link", { name: "event search" }).waitFor();
     await page.unrouteAll({ behavior: "wait" });

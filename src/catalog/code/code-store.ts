@@ -6,8 +6,8 @@ import type {
   Publication,
   Resource,
   Revision,
-  RevisionHistory,
 } from "../model.ts";
+import type { RevisionHistory } from "../tables/revision-history.ts";
 
 /**
  * A transformation or library together with one of its revisions, which are the versions of its

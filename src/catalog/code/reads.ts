@@ -1,8 +1,9 @@
 import { assert } from "../../assert.ts";
 import { notFound, notPublished, versionNotFound } from "../code-errors.ts";
 import { familyOf } from "../import-name.ts";
-import type { CodeKind, Revision, RevisionHistory } from "../model.ts";
+import type { CodeKind, Revision } from "../model.ts";
 import { type CodeTables, isDraft } from "../tables/code-tables.ts";
+import type { RevisionHistory } from "../tables/revision-history.ts";
 import type { CodeStore, ResourceRevision } from "./code-store.ts";
 
 type Reads = Pick<

@@ -1,6 +1,24 @@
 import { TEST_EVENTS_KEPT_BYTES_MAX } from "../../settings/limits.ts";
-import type { RevisionHistory } from "../model.ts";
 import type { CatalogStore } from "../store.ts";
+
+/**
+ * Facts about a revision that become known after it was stored. They are stored separately, because
+ * a revision never changes.
+ */
+export interface RevisionHistory {
+  /**
+   * Names that the code imports, as a sandbox process found them at publishing. Absent when the
+   * revision was never published.
+   */
+  imports?: string[];
+  /**
+   * The first test events that were sent with the revision, up to a number of bytes. Absent when
+   * none were sent.
+   */
+  events?: Record<string, unknown>[];
+  /** Reason of the last save or publication that had one. Absent without any. */
+  note?: string;
+}
 
 /** Table of facts about revisions that become known after they were stored, by versionId. */
 export function revisionHistoryTable(store: CatalogStore) {

@@ -129,6 +129,15 @@ export function Workbench(context: CodeContext) {
           />
         </section>
       </div>
+      <EditorDialogs context={context} editor={editor} />
+    </>
+  );
+}
+
+/** Dialogs of the editor: to merge with a revision of others, and to publish. */
+function EditorDialogs({ context, editor }: { context: CodeContext; editor: Editor }) {
+  return (
+    <>
       {editor.mergeRequest && (
         <MergeDialog
           request={editor.mergeRequest}
@@ -138,7 +147,7 @@ export function Workbench(context: CodeContext) {
       )}
       {editor.publishReport && (
         <PublishDialog
-          kind={kind}
+          kind={context.kind}
           details={
             <>
               <PublishDetails context={context} code={editor.code} />

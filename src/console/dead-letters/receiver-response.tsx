@@ -3,7 +3,7 @@ import { FactList } from "../components/layout.tsx";
 import type { ReceiverResponse } from "../data/model.ts";
 import { deadLetterTexts } from "../texts/dead-letters.ts";
 
-/** What a receiver answered, below a line that opens and closes it. */
+/** The answer of a receiver, below a line that opens and closes it. */
 export function FoldedResponse(props: {
   response: ReceiverResponse;
   title?: string;

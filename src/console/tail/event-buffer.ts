@@ -11,7 +11,7 @@ export interface DestinationOutcome {
   /** The event as it was sent to the destination, or as it was when it failed. */
   event?: unknown;
   reason?: string;
-  /** What the receiver answered to the last attempt, where it failed. */
+  /** The receiver's answer to the last attempt, where it failed. */
   response?: ReceiverResponse;
   deadLetterId?: string;
 }

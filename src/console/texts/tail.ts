@@ -78,7 +78,7 @@ export const tailTexts = {
   noRecentMatches: "No recent event has this outcome",
   /** How far back the event logs were read, where they have more than was read. */
   readBackTo: (time: ComponentChildren, search: ComponentChildren) => [
-    "Events were looked for back to ",
+    "Searched back to ",
     time,
     "; older ones: ",
     search,
