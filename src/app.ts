@@ -16,6 +16,7 @@ import {
 import { openIngest } from "./backend/reloadable/open-ingest.ts";
 import { addOwnSettings } from "./backend/reloadable/own-settings.ts";
 import { openStandalone } from "./backend/standalone.ts";
+import { startBackups } from "./backup/scheduled-backups.ts";
 import { destinationKinds } from "./destinations/destination-kinds.ts";
 import { readDefinitions } from "./destinations/rudder-server/read-definitions.ts";
 import { createEgress } from "./egress/egress.ts";
@@ -197,6 +198,13 @@ async function openBackend(opening: StartContext): Promise<Backend> {
   return await openCluster(opening);
 }
 
+/** Starts to make backups, when the settings ask for some. */
+function openBackups({ config, logger, metrics, stack }: StartContext) {
+  const backups = startBackups(config, { logger, metrics });
+  stack.defer(() => backups?.stop());
+  return backups;
+}
+
 interface PipelineSources {
   backend: Backend;
   sandbox: GuestSandbox;
@@ -247,7 +255,9 @@ interface ApiSources extends Pick<ApiDeps, "publishing" | "kinds" | "alerts" | "
   starting(): string | undefined;
 }
 
-function openApi({ config, logger, metrics }: StartContext, sources: ApiSources): Api {
+function openApi(opening: StartContext, sources: ApiSources): Api {
+  const { config, logger, metrics } = opening;
+  const backups = openBackups(opening);
   const { backend, sandbox, publishing, ingest, pipeline, figures, kinds, disk } = sources;
   const { alerts, definitions, starting } = sources;
   const { catalog, nodes, others } = backend;
@@ -266,7 +276,8 @@ function openApi({ config, logger, metrics }: StartContext, sources: ApiSources)
     logger,
     metrics,
     suspensions: (workspaceId) => programSuspensions(sandbox, workspaceId),
-    ready: () => readiness({ config, backend, ingest, sandbox, pipeline, starting: starting() }),
+    ready: () =>
+      readiness({ config, backend, ingest, sandbox, pipeline, backups, starting: starting() }),
     starting,
     ...(nodes && { nodes }),
     ...(others && { others }),

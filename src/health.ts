@@ -26,6 +26,8 @@ interface ReadinessSources {
   ingest: Pick<Ingest, "health">;
   sandbox: Pick<GuestSandbox, "status">;
   pipeline: Pick<Pipeline, "failure">;
+  /** Backups that the server makes by itself; undefined when it makes none. */
+  backups: { warnings(): string[] } | undefined;
   /** Sentence about what is not stored yet and requests depend on; undefined once all is. */
   starting: string | undefined;
 }
@@ -39,6 +41,7 @@ export function readiness({
   ingest,
   sandbox,
   pipeline,
+  backups,
   starting,
 }: ReadinessSources): Readiness {
   const { state, reason, insecure } = sandbox.status();
@@ -61,6 +64,7 @@ export function readiness({
       ...pixels.warnings,
       ...backend.logs.warnings(),
       ...backend.warnings(),
+      ...(backups?.warnings() ?? []),
     ],
   };
 }

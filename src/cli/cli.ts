@@ -89,7 +89,7 @@ export async function run(argv: string[]): Promise<number> {
     return 2;
   }
   try {
-    const { result } = await runCommand(command, { rawArgs: rest });
+    const { result } = await runCommand({ ...command, subCommands: {} }, { rawArgs: rest });
     return typeof result === "number" ? result : 0;
   } catch (error) {
     const brokers = brokerError(error);

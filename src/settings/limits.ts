@@ -714,6 +714,12 @@ export const CONNECTION_TESTS_OF_WORKSPACE_MAX = 4;
  */
 export const CONNECTION_TESTS_MAX = 32;
 
+// Backups
+/** Maximum time between two backups that a server makes by itself. */
+export const BACKUP_SECONDS_MAX = 2_592_000;
+/** Maximum number of such backups that are kept. */
+export const BACKUPS_KEPT_MAX = 1_000;
+
 // Start and stop
 /**
  * Maximum size of a file with a secret, of which a `_FILE` environment variable or systemd's

@@ -1,4 +1,5 @@
 import { Type } from "@sinclair/typebox";
+import { backupSettings } from "./backup-settings.ts";
 import { CLUSTER_PARTITIONS_MAX } from "./limits.ts";
 import { mailSettings } from "./mail-settings.ts";
 import { signOnSettings } from "./sign-on-settings.ts";
@@ -44,6 +45,7 @@ export const configSchema = Type.Object({
         "URL under which people reach the console, for links in alerts and single sign-on",
     }),
   ),
+  ...backupSettings,
   ...transformerSettings,
   "public.url": Type.Optional(
     Type.String({
