@@ -162,7 +162,15 @@ export interface Destination extends ManagedItem {
    * them. Absent when it needs none.
    */
   consentIds?: readonly string[];
+  /** Which events the destination gets. Absent when it gets all events of its connections. */
+  filter?: DestinationFilter;
   config: Record<string, unknown>;
+}
+
+/** Chooses events by fields, as `FieldFilter` of `src/event` explains. */
+export interface DestinationFilter {
+  mode: "only" | "except";
+  conditions: readonly { path: string; values: readonly string[] }[];
 }
 
 /**

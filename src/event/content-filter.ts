@@ -37,7 +37,7 @@ export function contentMatcher({
 }
 
 /** Returns the text of the scalar at a path; undefined when there is none. */
-function textAt(event: unknown, path: readonly string[]): string | undefined {
+export function textAt(event: unknown, path: readonly string[]): string | undefined {
   let value = event;
   for (const name of path) {
     if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return;

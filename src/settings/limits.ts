@@ -175,6 +175,12 @@ export const ID_CHARS_MAX = 255;
 export const EMAIL_CHARS_MAX = 320;
 /** Maximum number of consent ids of a destination. */
 export const CONSENT_IDS_MAX = 100;
+/** Maximum number of conditions in the event filter of a destination. */
+export const FILTER_CONDITIONS_MAX = 10;
+/** Maximum number of values in one condition of an event filter. */
+export const FILTER_VALUES_MAX = 100;
+/** Maximum length of a path, and of a value, in the event filter of a destination. */
+export const FILTER_CHARS_MAX = 255;
 /** Maximum size of the code of a transformation or library, in UTF-8. */
 export const CODE_BYTES_MAX = 1 << 20;
 /**

@@ -205,6 +205,49 @@ describeWith(chromiumMissing)("the form of a new destination", () => {
 });
 
 describeWith(chromiumMissing)("the page of a destination", () => {
+  test("chooses events by their fields, without code", async () => {
+    const id = await createWebhook("Filtered");
+    const stored = async () =>
+      (await api.client.call("GET /v2/destinations/{id}", { params: { id } })).destination.filter;
+    const { page, close } = await openSignedIn(`destinations/${id}?tab=settings`);
+    const events = field(page, "Events");
+    await events.selectOption("Only events that match");
+    await field(page, "Field").fill("properties.plan");
+    await button(page, "Save filter").click();
+    await page.locator(".field .wrong").waitFor();
+    await field(page, "Values").fill("pro\n\n enter* ");
+    await button(page, "Add a condition").click();
+    const second = page.getByRole("group", { name: "Condition 2" });
+    await second.getByLabel("Field").fill("event");
+    await second.getByLabel("Values").fill("Order Completed");
+    await button(page, "Save filter").click();
+    await page.getByText("Filter saved").waitFor();
+    expect(await stored()).toEqual({
+      mode: "only",
+      conditions: [
+        { path: "properties.plan", values: ["pro", "enter*"] },
+        { path: "event", values: ["Order Completed"] },
+      ],
+    });
+    expect(await axeViolations(page)).toEqual([]);
+    await page.reload();
+    await second.getByRole("button", { name: "Remove condition" }).click();
+    await events.selectOption("All events except those that match");
+    await button(page, "Save filter").click();
+    await page.getByText("Filter saved").waitFor();
+    expect(await stored()).toMatchObject({
+      mode: "except",
+      conditions: [{ values: ["pro", "enter*"] }],
+    });
+    await page.getByRole("main").getByRole("link", { name: "Health", exact: true }).click();
+    await page.getByText("All events except those that match").waitFor();
+    await page.getByRole("main").getByRole("link", { name: "Settings", exact: true }).click();
+    await events.selectOption("All events of its sources");
+    await button(page, "Save filter").click();
+    while ((await stored()) !== undefined) await Bun.sleep(20);
+    await close();
+  });
+
   test("duplicates its settings without secrets, and names those to enter again", async () => {
     const id = await createWebhook("CRM", {
       headers: [

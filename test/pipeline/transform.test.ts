@@ -19,6 +19,17 @@ test("an event is not for a destination that it excludes, except as its dead let
   expect(results![1]).toHaveProperty("outputs");
 });
 
+test("an event that does not pass the destination's filter is dropped, except as its dead letter", async () => {
+  const live = new FakeLive();
+  const filter = { mode: "only", conditions: [{ path: "type", values: ["none"] }] } as const;
+  live.putDestination("one", { filter });
+  const requeued = laneEvent();
+  Object.assign(requeued, { origin: { requeued: { stage: "transform", messageId: "m" } } });
+  const results = await transform(contextOf(live, new FakeSandbox()), [laneEvent(), requeued]);
+  expect(results![0]).toEqual({ outcome: { kind: "dropped" } });
+  expect(results![1]).toHaveProperty("outputs");
+});
+
 function contextOf(live: FakeLive, sandbox: FakeSandbox) {
   return {
     ...{ live, sandbox, logger: pino({ level: "silent" }), codeLogs: new CodeLogs(systemClock) },

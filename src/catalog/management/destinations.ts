@@ -1,6 +1,6 @@
 import { withExternalId } from "../external-id.ts";
 import { newId } from "../ids.ts";
-import type { Destination } from "../model.ts";
+import type { Destination, DestinationFilter } from "../model.ts";
 import type { CatalogStore } from "../store.ts";
 import type { CodeTables } from "../tables/code-tables.ts";
 import type { Tables } from "../tables/tables.ts";
@@ -27,6 +27,7 @@ export function openDestinations(
         ...(input.deliveredBy !== undefined && { deliveredBy: input.deliveredBy }),
         ...(input.version !== undefined && { version: input.version }),
         ...(input.consentIds !== undefined && { consentIds: input.consentIds }),
+        ...(input.filter !== undefined && { filter: input.filter }),
         enabled: input.enabled ?? true,
         config: input.config,
         createdAt: now,
@@ -43,8 +44,10 @@ export function openDestinations(
     update(workspaceId, id, input, logEnds) {
       return store.change(() => {
         const before = destinations.get(workspaceId, id);
+        const { filter, ...others } = before;
         const changed: Destination = {
-          ...before,
+          ...others,
+          ...withFilter(input.filter === undefined ? filter : input.filter),
           name: input.name ?? before.name,
           ...(input.version !== undefined && { version: input.version }),
           ...(input.consentIds !== undefined && { consentIds: input.consentIds }),
@@ -75,4 +78,8 @@ export function openDestinations(
     get: destinations.get,
     list: destinations.list,
   };
+}
+
+function withFilter(filter: DestinationFilter | null | undefined): Pick<Destination, "filter"> {
+  return filter === null || filter === undefined ? {} : { filter };
 }

@@ -4,6 +4,7 @@ import type {
   Connection,
   Credential,
   Destination,
+  DestinationFilter,
   Identity,
   Member,
   Principal,
@@ -221,7 +222,7 @@ export interface Destinations extends ManagedItems<Destination> {
 /** Data of a destination. An empty external id removes the destination's external id. */
 export interface DestinationInput
   extends Pick<Destination, "name" | "type" | "typeAs" | "version" | "config" | "externalId">,
-    Partial<Pick<Destination, "enabled" | "consentIds" | "deliveredBy">> {}
+    Partial<Pick<Destination, "enabled" | "consentIds" | "deliveredBy" | "filter">> {}
 export interface DestinationChange
   extends Partial<
     Pick<DestinationInput, "name" | "version" | "enabled" | "consentIds" | "externalId">
@@ -231,6 +232,8 @@ export interface DestinationChange
    * throws, `update` rejects with the same error.
    */
   config?: (before: Destination) => Record<string, unknown>;
+  /** Null removes the filter. */
+  filter?: DestinationFilter | null;
 }
 
 export interface Connections extends ManagedItems<Connection> {

@@ -17,9 +17,11 @@ import { useResource } from "../data/use-resource.ts";
 import { hrefTo, navigate } from "../router.ts";
 import { commonTexts } from "../texts/common.ts";
 import { destinationTexts } from "../texts/destinations.ts";
+import { filterTexts } from "../texts/event-filter.ts";
 import { ConnectionTest } from "./connection-test.tsx";
 import { DestinationSettings } from "./destination-settings.tsx";
 import { DestinationStateBadge } from "./destination-state.tsx";
+import { EventFilterPanel } from "./filter/event-filter.tsx";
 import { Health } from "./health.tsx";
 import { LinkedTransformation } from "./linked-transformation.tsx";
 import { RecentErrors } from "./recent-errors.tsx";
@@ -76,7 +78,12 @@ export function DestinationPage({ id, tab }: { id: string; tab: string }) {
         isAdmin ? (
           <Loaded resource={resource}>
             {() =>
-              value && <DestinationSettings destination={value} tag={tag} reload={reloadAll} />
+              value && (
+                <>
+                  <DestinationSettings destination={value} tag={tag} reload={reloadAll} />
+                  <EventFilterPanel destination={value} tag={tag} reload={reloadAll} />
+                </>
+              )
             }
           </Loaded>
         ) : (
@@ -244,7 +251,7 @@ function DestinationActions(props: {
 }
 
 function DestinationFacts(props: PartProps) {
-  const { id, type, deliveredBy, enabled, createdAt, updatedAt } = props.destination;
+  const { id, type, deliveredBy, enabled, filter, createdAt, updatedAt } = props.destination;
   return (
     <Panel title={commonTexts.destination}>
       <Switch
@@ -271,6 +278,7 @@ function DestinationFacts(props: PartProps) {
           [destinationTexts.type, type],
           [destinationTexts.deliveredBy, deliveredBy],
           [commonTexts.id, <CopyableCode value={id} name={commonTexts.idNoun} />],
+          ...(filter ? [[filterTexts.filter, filterTexts.modes[filter.mode]] as const] : []),
           [commonTexts.created, <Time at={createdAt} />],
           [commonTexts.updated, <Time at={updatedAt} />],
         ]}

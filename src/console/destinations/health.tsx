@@ -37,10 +37,7 @@ function Figures({ state }: { state: DestinationOverview | undefined }) {
   const figures = [
     [metricTexts.lastMinute(commonTexts.delivered), rates && formatRate(rates.delivered)],
     [metricTexts.lastMinute(commonTexts.failed), rates && formatRate(rates.failed)],
-    [
-      metricTexts.lastMinute(commonTexts.droppedByTransformation),
-      rates && formatRate(rates.dropped),
-    ],
+    [metricTexts.lastMinute(commonTexts.dropped), rates && formatRate(rates.dropped)],
     [commonTexts.pending, state && formatCount(state.lagEvents)],
     [
       commonTexts.oldestPending,

@@ -4,7 +4,7 @@ import { tailTexts } from "../texts/tail.ts";
 /** Outcomes by which the events of a table can be filtered. */
 export const outcomeOptions = [
   { value: "delivered", text: commonTexts.delivered },
-  { value: "dropped", text: commonTexts.droppedByTransformation },
+  { value: "dropped", text: commonTexts.dropped },
   { value: "dead-letter", text: commonTexts.deadLetters },
   { value: "in-flight", text: tailTexts.outcomeNames["in-flight"] },
   { value: "repeated", text: tailTexts.outcomeNames.repeated },

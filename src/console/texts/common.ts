@@ -80,7 +80,6 @@ export const commonTexts = {
   failing: "Failing",
   notConnected: "Not connected",
   delivered: "Delivered",
-  droppedByTransformation: "Dropped by transformation",
   pending: "Pending",
   oldestPending: "Oldest pending",
   newDestination: "New destination",

@@ -49,7 +49,7 @@ export const tailTexts = {
   },
   outcomeNames: {
     delivered: "Delivered",
-    dropped: "Dropped by transformation",
+    dropped: "Dropped",
     "dead-letter": "Failed",
     "in-flight": "In flight",
     repeated: "Sent again",
@@ -60,7 +60,7 @@ export const tailTexts = {
   /** Explanations of outcomes for which there is no event to show. */
   explanations: {
     delivered: "Delivered. The event is too long to be kept in memory.",
-    dropped: "Dropped by the transformation.",
+    dropped: "Dropped by the transformation, or not for this destination.",
     "dead-letter": "Failed, and kept as a dead letter.",
     "in-flight": "Waiting to be delivered, or being retried.",
     repeated:

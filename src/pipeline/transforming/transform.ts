@@ -2,6 +2,7 @@ import { assert, InvariantError } from "../../assert.ts";
 import type { Live, LiveProgram } from "../../catalog/live-view.ts";
 import type { Destination } from "../../catalog/model.ts";
 import { isChosen } from "../../event/destination-choice.ts";
+import { filterOf } from "../../event/event-filter.ts";
 import type { Logger } from "../../observe/log.ts";
 import { programOf } from "../../publishing/guest-program.ts";
 import type { LogLine, Program, ProgramOutcome } from "../../sandbox/program.ts";
@@ -60,9 +61,11 @@ export async function transform(
 ): Promise<(TransformResult | undefined)[] | undefined> {
   const destination = context.destination();
   const live = context.live.program(destination.id);
+  const passesFilter = filterOf(destination.filter);
   const seen = new Set<string>();
   const results = events.map(
-    (event) => resultOfUnwanted(event, destination) ?? resultOfRequeued(event, live, seen),
+    (event) =>
+      resultOfUnwanted(event, destination, passesFilter) ?? resultOfRequeued(event, live, seen),
   );
   const inputs = events.filter((_, index) => results[index] === undefined);
   const run = inputs.length === 0 ? undefined : await runLive(context, inputs);
@@ -77,19 +80,20 @@ export async function transform(
 }
 
 /**
- * Result of an event that is not for this destination, by its own words or by the settings of its
- * source; otherwise undefined.
+ * Result of an event that is not for this destination, by its own words, or by the settings of its
+ * source or of the destination; otherwise undefined.
  */
 function resultOfUnwanted(
   { origin, input }: LaneEvent,
   destination: Destination,
+  passesFilter: (json: Uint8Array) => boolean,
 ): TransformResult | undefined {
   // A dead letter was for this destination.
   if ("requeued" in origin) return undefined;
-  const { choice, isDropped } = input.event;
-  if (isDropped) return { outcome: { kind: "dropped" } };
-  if (choice === undefined || isChosen(choice, destination)) return undefined;
-  return { outcome: { kind: "dropped" } };
+  const { choice, isDropped, json } = input.event;
+  const isWanted =
+    !isDropped && (choice === undefined || isChosen(choice, destination)) && passesFilter(json);
+  return isWanted ? undefined : { outcome: { kind: "dropped" } };
 }
 
 /**

@@ -112,6 +112,27 @@ describe("GET /v2/events/recent", () => {
     expect(await names(`sourceId=${await source("Other")}`)).toEqual([]);
   });
 
+  test("has events that a destination's filter left out as dropped, and the others as delivered", async () => {
+    const filtered = await connect("yes");
+    const filter = { mode: "except", conditions: [{ path: "name", values: ["Internal*"] }] };
+    const put = (body: object) => api.send("PUT", `/v2/destinations/${filtered}`, { body });
+    expect((await put({ filter })).body.destination.filter).toEqual(filter);
+    await api.page(sourceId, "anonymousId=a&name=Internal+page");
+    await api.page(sourceId, "anonymousId=a&name=Public+page");
+    const isKnown = (events: Events) =>
+      events.filter(({ outcomes }) => outcomes.some((it: any) => it.at !== undefined)).length === 2;
+    const events = await listed(`destinationId=${filtered}`, isKnown);
+    const outcomes = events.map((it) => [it.received.name, it.outcomes[0].outcome]);
+    expect(new Map(outcomes as [string, string][])).toMatchObject(
+      new Map([
+        ["Internal page", "dropped"],
+        ["Public page", "delivered"],
+      ]),
+    );
+    expect((await put({ filter: null })).body.destination).not.toHaveProperty("filter");
+    await api.send("DELETE", `/v2/destinations/${filtered}`);
+  });
+
   test("tells why an event was refused at ingestion", async () => {
     const refused = await source("Refused");
     await api.append({

@@ -125,6 +125,25 @@ describe("/v2/destinations", () => {
     expect(status).toBe(400);
   });
 
+  test("keep the event filter until another is sent, and null removes it", async () => {
+    const filter = { mode: "only" as const, conditions: [{ path: "type", values: ["track"] }] };
+    const { destination } = await api.client.call("POST /v2/destinations", {
+      body: { name: "Filtered", type: "webhook", config: webhook, filter },
+    });
+    expect(destination.filter).toEqual(filter);
+    const params = { id: destination.id };
+    const change = (body: object) => api.client.call("PUT /v2/destinations/{id}", { params, body });
+    expect((await change({ name: "Two" })).destination.filter).toEqual(filter);
+    expect((await change({ filter: null })).destination).not.toHaveProperty("filter");
+    const { body } = await api.send("GET", `/v2/audit?resource=${destination.id}`);
+    const [changed] = body.entries[0].changes.filter(({ path }: any) => path === "filter.mode");
+    expect(changed).toEqual({ path: "filter.mode", before: "only" });
+    for (const conditions of [[], [{ path: "", values: ["a"] }], [{ path: "type", values: [] }]]) {
+      const wrong = { filter: { mode: "only", conditions } };
+      expect((await put(destination.id, wrong)).status).toBe(400);
+    }
+  });
+
   const put = (id: string, body: unknown) => api.send("PUT", `/v2/destinations/${id}`, { body });
   const stored = (id: string) => api.catalog.destinations.get(api.workspaceId, id).config;
 

@@ -1,6 +1,15 @@
 import { type Static, Type } from "@sinclair/typebox";
-import type { Destination as StoredDestination } from "../../../catalog/model.ts";
-import { CONSENT_IDS_MAX, ID_CHARS_MAX } from "../../../settings/limits.ts";
+import type {
+  DestinationFilter,
+  Destination as StoredDestination,
+} from "../../../catalog/model.ts";
+import {
+  CONSENT_IDS_MAX,
+  FILTER_CHARS_MAX,
+  FILTER_CONDITIONS_MAX,
+  FILTER_VALUES_MAX,
+  ID_CHARS_MAX,
+} from "../../../settings/limits.ts";
 import type { ApiDeps } from "../../deps.ts";
 import {
   ExternalId,
@@ -45,6 +54,37 @@ const DeliveredBy = Type.Union([Type.Literal("pixelmill"), Type.Literal("rudder-
     "Who delivers its events. pixelmill shows no figures of those that rudder-server delivers",
 });
 
+const EventFilter = Type.Object(
+  {
+    mode: Type.Union([Type.Literal("only"), Type.Literal("except")], {
+      description: "`only`: events that meet all conditions; `except`: all other events",
+    }),
+    conditions: Type.Array(
+      Type.Object(
+        {
+          path: Type.String({
+            minLength: 1,
+            maxLength: FILTER_CHARS_MAX,
+            description: "A field of the event as received: `type`, `event`, `properties.plan`",
+          }),
+          values: Type.Array(Type.String({ maxLength: FILTER_CHARS_MAX }), {
+            minItems: 1,
+            maxItems: FILTER_VALUES_MAX,
+            description: "The field's text is one of them; `*` at the end stands for any text",
+          }),
+        },
+        { additionalProperties: false },
+      ),
+      { minItems: 1, maxItems: FILTER_CONDITIONS_MAX },
+    ),
+  },
+  {
+    $id: "EventFilter",
+    additionalProperties: false,
+    description: "Which events the destination gets; without one, all events of its connections",
+  },
+);
+
 const Destination = Type.Object(
   {
     id: Type.String(),
@@ -55,6 +95,7 @@ const Destination = Type.Object(
     version: Type.Integer({ description: versionDescription }),
     enabled: Type.Boolean(),
     consentIds: Type.Optional(ConsentIds),
+    filter: Type.Optional(EventFilter),
     config: Config,
     secretsSet: SecretsSet,
     externalId: Type.Optional(ExternalId),
@@ -77,6 +118,7 @@ const NewDestination = Type.Object(
     config: Type.Optional(nullable(Config)),
     enabled: Type.Optional(Type.Boolean()),
     consentIds: Type.Optional(ConsentIds),
+    filter: Type.Optional(EventFilter),
     externalId: Type.Optional(ExternalId),
   },
   { $id: "NewDestination" },
@@ -89,6 +131,7 @@ const DestinationChange = Type.Object(
     config: Type.Optional(nullable(Config)),
     enabled: Type.Optional(Type.Boolean()),
     consentIds: Type.Optional(ConsentIds),
+    filter: Type.Optional(nullable(EventFilter)),
   },
   {
     $id: "DestinationChange",
@@ -129,6 +172,7 @@ export const destinationRoutes = [
         ...(body.version && { version: body.version }),
         ...(body.enabled !== undefined && { enabled: body.enabled }),
         ...(body.consentIds !== undefined && { consentIds: body.consentIds }),
+        ...(body.filter !== undefined && { filter: body.filter }),
         ...(body.externalId !== undefined && { externalId: body.externalId }),
       });
     },
@@ -139,12 +183,13 @@ export const destinationRoutes = [
     body: DestinationChange,
     example: { enabled: true },
     async update({ deps, workspaceId, params, body }) {
-      const { name, version, enabled, consentIds, config } = body;
+      const { name, version, enabled, consentIds, filter, config } = body;
       const change = {
         ...(version && { version }),
         ...(name !== undefined && { name: name.trim() }),
         ...(enabled !== undefined && { enabled }),
         ...(consentIds !== undefined && { consentIds }),
+        ...(filter !== undefined && { filter }),
         ...((config !== undefined || enabled === true) && {
           config: (before: StoredDestination) => {
             const forms = expectForms(deps, before.type);
@@ -178,7 +223,7 @@ function destinationAnswer(
 ): Static<typeof Destination> {
   const { catalog, headers } = deps;
   const { id, workspaceId, name, type, typeAs = type, deliveredBy = "pixelmill" } = destination;
-  const { version = 1, enabled, consentIds, externalId } = destination;
+  const { version = 1, enabled, consentIds, filter, externalId } = destination;
   const transformationId = catalog.code.linkedTransformation(destination.workspaceId, id);
   const forms = formsOf(deps, type);
   return {
@@ -190,11 +235,19 @@ function destinationAnswer(
     version,
     enabled,
     ...(consentIds !== undefined && { consentIds: [...consentIds] }),
+    ...(filter !== undefined && { filter: filterAnswer(filter) }),
     config: forms === undefined ? {} : configAnswer(forms, destination.config, headers),
     secretsSet: forms === undefined ? [] : secretsSet(forms, destination.config),
     ...(externalId !== undefined && { externalId }),
     ...(transformationId !== undefined && { transformation: { id: transformationId } }),
     createdAt: isoTime(destination.createdAt),
     updatedAt: isoTime(destination.updatedAt),
+  };
+}
+
+function filterAnswer({ mode, conditions }: DestinationFilter): Static<typeof EventFilter> {
+  return {
+    mode,
+    conditions: conditions.map(({ path, values }) => ({ path, values: [...values] })),
   };
 }

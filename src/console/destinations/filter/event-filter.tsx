@@ -1,0 +1,152 @@
+import { Button } from "../../components/button.tsx";
+import { FieldConflicts } from "../../components/forms/field-conflicts.tsx";
+import { SelectField, TextAreaField, TextField } from "../../components/forms/fields.tsx";
+import { Form } from "../../components/forms/form.tsx";
+import { useSave } from "../../components/forms/use-save.ts";
+import { Panel } from "../../components/layout.tsx";
+import { showToast } from "../../components/toasts.ts";
+import { useKeptValues } from "../../data/kept-values.ts";
+import type { Destination } from "../../data/model.ts";
+import type { Values } from "../../data/save.ts";
+import { client } from "../../data/session.ts";
+import { filterTexts } from "../../texts/event-filter.ts";
+
+type EventFilter = NonNullable<Destination["filter"]>;
+type Condition = EventFilter["conditions"][number];
+
+/** Mode of the form when the destination has no filter. */
+const ALL = "all";
+const modes = [ALL, "only", "except"] as const;
+
+/** Panel with the form for which events a destination gets, by their fields and without code. */
+export function EventFilterPanel(props: {
+  destination: Destination;
+  /** Header ETag of the destination's state. */
+  tag: string | undefined;
+  reload: () => Promise<void>;
+}) {
+  const { destination, tag, reload } = props;
+  const params = { id: destination.id };
+  const form = useKeptValues(`filter/${destination.id}`, { base: valuesOf(destination), tag });
+  const filter = form.values.filter as EventFilter | null;
+  const { save, conflict } = useSave({
+    base: form.base,
+    tag: form.tag,
+    send: (values, ifMatch) => {
+      const body = { filter: sent(values.filter as EventFilter | null) };
+      return client.call("PUT /v2/destinations/{id}", { params, body, ifMatch });
+    },
+    valuesOf: (current: { destination: Destination }) => valuesOf(current.destination),
+    labelOf: () => filterTexts.filter,
+  });
+  const edit = (next: EventFilter | null) => form.edit({ filter: next });
+  const conditions = filter?.conditions ?? [];
+  const editConditions = (next: Condition[]) => filter && edit({ ...filter, conditions: next });
+
+  return (
+    <Panel title={filterTexts.filter}>
+      <Form
+        isNarrow
+        action={filterTexts.save}
+        onSubmit={async () => {
+          if (!(await save(form.values))) return;
+          form.discard();
+          showToast(filterTexts.saved);
+          await reload();
+        }}
+      >
+        {(errorAt) => (
+          <>
+            <SelectField
+              label={filterTexts.events}
+              hint={filterTexts.explained}
+              value={filter?.mode ?? ALL}
+              options={modes.map((value) => ({ value, text: filterTexts.modes[value] }))}
+              onChange={(mode) =>
+                edit(mode === ALL ? null : withMode(filter, mode as EventFilter["mode"]))
+              }
+            />
+            {conditions.map((condition, at) => (
+              <ConditionFields
+                key={at}
+                number={at + 1}
+                condition={condition}
+                errorAt={(field) => errorAt(`/filter/conditions/${at}/${field}`)}
+                onChange={(next) => editConditions(conditions.with(at, next))}
+                {...(conditions.length > 1 && {
+                  onRemove: () => editConditions(conditions.toSpliced(at, 1)),
+                })}
+              />
+            ))}
+            {filter && (
+              <Button
+                compact
+                icon="plus"
+                onClick={() => editConditions([...conditions, { path: "", values: [] }])}
+              >
+                {filterTexts.add}
+              </Button>
+            )}
+            {conflict && <FieldConflicts {...conflict} />}
+          </>
+        )}
+      </Form>
+    </Panel>
+  );
+}
+
+/** Fields of one condition, and a button that removes it. */
+function ConditionFields(props: {
+  number: number;
+  condition: Condition;
+  errorAt: (field: keyof Condition) => string | undefined;
+  onChange: (condition: Condition) => void;
+  /** Absent for the only condition. */
+  onRemove?: () => void;
+}) {
+  const { number, condition, errorAt, onChange, onRemove } = props;
+  return (
+    <fieldset class="condition">
+      <legend>{filterTexts.condition(number)}</legend>
+      <TextField
+        label={filterTexts.field}
+        hint={filterTexts.fieldHint}
+        value={condition.path}
+        onInput={(path) => onChange({ ...condition, path })}
+        error={errorAt("path")}
+        required
+        code
+      />
+      <TextAreaField
+        label={filterTexts.values}
+        hint={filterTexts.valuesHint}
+        value={condition.values.join("\n")}
+        onInput={(text) => onChange({ ...condition, values: text.split("\n") })}
+        error={errorAt("values")}
+      />
+      {onRemove && (
+        <Button compact onClick={onRemove}>
+          {filterTexts.remove}
+        </Button>
+      )}
+    </fieldset>
+  );
+}
+
+function withMode(filter: EventFilter | null, mode: EventFilter["mode"]): EventFilter {
+  return { mode, conditions: filter?.conditions ?? [{ path: "event", values: [] }] };
+}
+
+function valuesOf({ filter }: Pick<Destination, "filter">): Values {
+  return { filter: filter ?? null };
+}
+
+/** Returns the filter as it is stored: without blank lines among its values. */
+function sent(filter: EventFilter | null): EventFilter | null {
+  if (filter === null) return null;
+  const conditions = filter.conditions.map(({ path, values }) => ({
+    path: path.trim(),
+    values: values.map((value) => value.trim()).filter((value) => value !== ""),
+  }));
+  return { ...filter, conditions };
+}

@@ -1,0 +1,41 @@
+import { textAt } from "./content-filter.ts";
+
+/** Chooses events by the values of their fields, without code. */
+export interface FieldFilter {
+  /** `only`: events that meet all conditions pass. `except`: all other events pass. */
+  mode: "only" | "except";
+  conditions: readonly FieldCondition[];
+}
+
+/** Condition on one field. An event without the field does not meet it. */
+export interface FieldCondition {
+  /** Names of the field and of the objects around it, such as `properties.plan`. */
+  path: string;
+  /** The field's text is one of these. A `*` at the end of one stands for any text. */
+  values: readonly string[];
+}
+
+/**
+ * Returns a function that tells whether an event, as JSON in UTF-8, passes a filter. Without a filter
+ * every event passes.
+ */
+export function filterOf(filter: FieldFilter | undefined): (json: Uint8Array) => boolean {
+  if (filter === undefined) return () => true;
+  const { mode, conditions } = filter;
+  const tests = conditions.map(({ path, values }) => {
+    const exact = new Set(values.filter((value) => !value.endsWith("*")));
+    const starts = values.filter((value) => value.endsWith("*")).map((it) => it.slice(0, -1));
+    return { path: path.split("."), exact, starts };
+  });
+  return (json) => {
+    const event: unknown = JSON.parse(
+      Buffer.from(json.buffer, json.byteOffset, json.byteLength).toString(),
+    );
+    const meets = tests.every(({ path, exact, starts }) => {
+      const text = textAt(event, path);
+      if (text === undefined) return false;
+      return exact.has(text) || starts.some((start) => text.startsWith(start));
+    });
+    return meets === (mode === "only");
+  };
+}
