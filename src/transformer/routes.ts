@@ -6,7 +6,7 @@ import type { HttpResponse } from "../http/response.ts";
 import type { Logger } from "../observe/log.ts";
 import { type Sandbox, SandboxUnavailable } from "../sandbox/sandbox.ts";
 import { version } from "../version.ts";
-import { codeAnswer } from "./code-store/code-answers.ts";
+import { codeAnswer, rudderstackLibraryAnswers } from "./code-store/code-answers.ts";
 import { createCustomTransform } from "./custom-transform/endpoint.ts";
 import { Programs } from "./programs.ts";
 import { objectIn, RequestFault } from "./requests.ts";
@@ -51,6 +51,9 @@ export function transformerRoutes(parts: RouteParts): ReadonlyMap<string, Handle
     ["POST /extractLibs", testing((body) => tests.extractLibs(body))],
     ["GET /transformation/getByVersionId", codeOf(catalog, "transformation")],
     ["GET /transformationLibrary/getByVersionId", codeOf(catalog, "library")],
+    ...rudderstackLibraryAnswers.map(
+      ({ path }) => [`GET ${path}`, rudderstackLibrary] as [string, Handler],
+    ),
     ["GET /health", () => jsonResponse(200, { service: "UP", version })],
     ["GET /features", () => jsonResponse(200, features)],
     ["GET /version", () => textResponse(200, version)],
@@ -87,4 +90,11 @@ function codeOf(catalog: Catalog, kind: CodeKind): Handler {
     const noun = kind === "library" ? "Library" : "Transformation";
     return found ? jsonResponse(200, found) : jsonResponse(404, { message: `${noun} not found` });
   };
+}
+
+function rudderstackLibrary({ path, query }: HttpExchange): HttpResponse {
+  const version = new URLSearchParams(query).get("version");
+  const found = rudderstackLibraryAnswers.find((it) => it.path === path && it.version === version);
+  if (found === undefined) return jsonResponse(404, { message: "Library not found" });
+  return jsonResponse(200, found.answer);
 }

@@ -14,13 +14,6 @@ const differences: Record<string, { why: string; expected: unknown }> = {
     why: "an aliased export is an export; the other runtime's failure is a quirk (note)",
     expected: { transformedEvents: [{ transformedEvent: { messageId: "m1", x: 1 } }], logs: [] },
   },
-  "js-metadata-noarg": {
-    why: "metadata has 14 keys here, in the other runtime 29",
-    expected: {
-      transformedEvents: [{ transformedEvent: { messageId: "m1", k: 14, s: true } }],
-      logs: [],
-    },
-  },
   "js-fetch-fail": {
     why: "only r is real (note)",
     expected: {

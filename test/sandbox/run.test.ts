@@ -286,7 +286,7 @@ test("credentials, metadata and globals are what the contract says", async () =>
         present: [],
         secret: "value",
         missing: "Key should be valid and defined",
-        keys: 14,
+        keys: 29,
         source: "s1",
         global: true,
         self: true,

@@ -152,6 +152,19 @@ describe("code for rudder-transformer", () => {
     });
   });
 
+  test("a library with RudderStack's name is found, and imported by published code", async () => {
+    const path = "/rudderstackTransformationLibraries/hash?version=";
+    const { body } = await get(`${path}v1`);
+    expect(body).toMatchObject({ name: "hash", importName: "@rs/hash/v1" });
+    expect((await get(`${path}v2`)).status).toBe(404);
+    expect((await get(path.replace("hash", "encrypt"))).status).toBe(404);
+    const source = `import { md5 } from "@rs/hash/v1";
+      export const transformEvent = ({ text }) => ({ md5: md5(text) });`;
+    const { versionId } = await house.publish("transformation", source);
+    const answer = await house.send([house.item(versionId, { messageId: "m", text: "abc" })]);
+    expect(answer.body[0].output).toEqual({ md5: "900150983cd24fb0d6963f7d28e17f72" });
+  });
+
   test("a draft, and a version of the other kind, are answered 404", async () => {
     const more = { publish: false };
     const draft = await house.publish(

@@ -3,6 +3,10 @@ import { type ImportedLibrary, librariesFor } from "../../catalog/code/closure.t
 import { familyOf } from "../../catalog/import-name.ts";
 import type { Revision } from "../../catalog/model.ts";
 import type { UserError } from "../../sandbox/program.ts";
+import {
+  isRudderstackLibrary,
+  missingModuleMessage,
+} from "../../sandbox/rudderstack-libraries/rudderstack-libraries.ts";
 import type { ImportInspection } from "../../sandbox/sandbox.ts";
 import { guestLanguage } from "../guest-program.ts";
 import type { TestContext } from "./test-context.ts";
@@ -82,11 +86,11 @@ function unresolvedOf(
     const message = "A JavaScript library cannot import libraries";
     return { message, ...positionOf(imports[0]!, revision.code) };
   }
-  const missing = imports.find((name) => find(name) === undefined);
+  const missing = imports.find((name) => !isRudderstackLibrary(name) && find(name) === undefined);
   return missing === undefined
     ? undefined
     : {
-        message: `Error: import from ${missing} failed. Module not found.`,
+        message: missingModuleMessage(missing),
         ...positionOf(missing, revision.code),
       };
 }

@@ -1,5 +1,6 @@
 import type { Catalog } from "../../catalog/catalog.ts";
 import type { CodeKind, Language } from "../../catalog/model.ts";
+import { rudderstackLibraries } from "../../sandbox/rudderstack-libraries/rudderstack-libraries.ts";
 
 /**
  * Returns a transformation or library as rudder-transformer fetches it from its control plane;
@@ -34,3 +35,13 @@ export function codeAnswer(
 function dataPlaneName(language: Language): string {
   return language === "javascript" ? language : "pythonfaas";
 }
+
+/**
+ * Returns the libraries with RudderStack's names as rudder-transformer fetches them, by the path and
+ * the query of its request.
+ */
+export const rudderstackLibraryAnswers = rudderstackLibraries.map(({ importName, code }) => {
+  const [, name = "", version = ""] = importName.split("/");
+  const path = `/rudderstackTransformationLibraries/${name}`;
+  return { path, version, answer: { name, importName, code } };
+});

@@ -2,6 +2,10 @@ import type vm from "node:vm";
 import { GUEST_IMPORTS_MAX } from "../../../settings/limits.ts";
 import type { UserError } from "../../program.ts";
 import type { LibraryRequest, LoadRequest } from "../../protocol/guest-protocol.ts";
+import {
+  missingModuleMessage,
+  rudderstackLibraries,
+} from "../../rudderstack-libraries/rudderstack-libraries.ts";
 import { settlePromises } from "./event-loop.ts";
 import { createRealm, isTimeout, type Realm, ScriptTimeout } from "./realm.ts";
 import { columnOfSyntaxError } from "./syntax-error-column.ts";
@@ -43,7 +47,8 @@ export class LoadError extends Error {
 }
 
 /** Compiles, links and evaluates a program in a new context. Throws `LoadError`. */
-export async function compile(source: LoadRequest): Promise<LoadedProgram> {
+export async function compile(given: LoadRequest): Promise<LoadedProgram> {
+  const source = { ...given, libraries: [...given.libraries, ...rudderstackLibraries] };
   const files = filesOf(source.name, source.code, source.libraries);
   const realm = createRealm();
   realm.runner.setCredentials(JSON.stringify(source.credentials));
@@ -65,7 +70,7 @@ export async function compile(source: LoadRequest): Promise<LoadedProgram> {
     const message = `Error: Expected one of transformEvent,transformBatch. Found ${found}`;
     throw new LoadError({ message });
   }
-  return { source, files, realm };
+  return { source: given, files, realm };
 }
 
 /**
@@ -125,7 +130,7 @@ function refuseImports(library: vm.SourceTextModule): void {
 }
 
 function missingModule(specifier: string): LoadError {
-  return new LoadError({ message: `Error: import from ${specifier} failed. Module not found.` });
+  return new LoadError({ message: missingModuleMessage(specifier) });
 }
 
 async function link(
