@@ -7,21 +7,17 @@ import { type Backend, retentionBounds, type StartContext } from "./backend/back
 import { openFigures } from "./backend/figures.ts";
 import { openAlerts } from "./backend/open-alerts.ts";
 import { openDataDirectory } from "./backend/open-data-directory.ts";
+import { openPipeline } from "./backend/open-pipeline.ts";
 import { openSandbox } from "./backend/open-sandbox.ts";
+import { type Certificates, openCertificates } from "./backend/reloadable/certificates.ts";
 import { openControlSocket } from "./backend/reloadable/control-socket.ts";
-import {
-  type GeolocationDatabase,
-  openGeolocationDatabase,
-} from "./backend/reloadable/open-geolocation.ts";
+import { openGeolocationDatabase } from "./backend/reloadable/open-geolocation.ts";
 import { openIngest } from "./backend/reloadable/open-ingest.ts";
 import { addOwnSettings } from "./backend/reloadable/own-settings.ts";
+import { startApi } from "./backend/reloadable/start-api.ts";
 import { openStandalone } from "./backend/standalone.ts";
 import { startBackups } from "./backup/scheduled-backups.ts";
-import { destinationKinds } from "./destinations/destination-kinds.ts";
 import { readDefinitions } from "./destinations/rudder-server/read-definitions.ts";
-import { createEgress } from "./egress/egress.ts";
-import { eventOf } from "./event/event.ts";
-import { decodeRecord } from "./event/record.ts";
 import type { FigureRecorder } from "./figures/figure-recorder.ts";
 import { MinuteCounters } from "./figures/minute-counters.ts";
 import { filesDirectory, holdFile, unprintedToken } from "./first-start/data-directory.ts";
@@ -36,7 +32,6 @@ import {
   SANDBOX_INSECURE,
   systemFigures,
 } from "./health.ts";
-import { readDescriptorLimits } from "./http/descriptor-limits.ts";
 import { reachableUrl } from "./http/url.ts";
 import { createClientAddresses } from "./ingest/client-address.ts";
 import type { Ingest } from "./ingest/supervisor/supervisor.ts";
@@ -44,7 +39,6 @@ import { type DiskUsage, readDiskSpace } from "./observe/disk.ts";
 import type { Logger } from "./observe/log.ts";
 import { createMetrics } from "./observe/metrics.ts";
 import { recentResult } from "./observe/recent-result.ts";
-import { createEnrichedEvents } from "./pipeline/enriching/enrich.ts";
 import type { Pipeline } from "./pipeline/pipeline.ts";
 import { createPublisher } from "./publishing/create-publisher.ts";
 import type { GuestSandbox } from "./sandbox/guest-sandbox.ts";
@@ -103,6 +97,8 @@ export async function openApp(settings: LiveSettings, options: AppOptions): Prom
   const opening: StartContext = { config, settings, logger, metrics, stack, requestStop };
   if (config["sandbox.insecure"]) logger.warn(SANDBOX_INSECURE);
 
+  stack.defer(() => settings.clear());
+  const certificates = openCertificates(opening);
   const disk = await openDataDirectory(opening);
   if (existsSync(holdFile(config))) logger.warn(DELIVERIES_HELD);
   const backend = await openBackend(opening);
@@ -111,7 +107,7 @@ export async function openApp(settings: LiveSettings, options: AppOptions): Prom
   const sandbox = openSandbox(opening, geolocation.record);
   const publishing = createPublisher({ catalog, sandbox });
   const received = new MinuteCounters(FIGURE_COUNTERS_MAX);
-  const ingest = await openIngest(opening, { backend, received, socket: sockets["data-plane"] });
+  const ingest = await openIngest(opening, { backend, received, certificates, sockets });
   const recordFigures = openFigures(opening, backend.figures);
   const { pipeline, kinds } = openPipeline(opening, { backend, sandbox, received, geolocation });
   const figures = recordFigures(pipeline);
@@ -120,7 +116,7 @@ export async function openApp(settings: LiveSettings, options: AppOptions): Prom
   const alerts = openAlerts(opening, backend, () => consoleUrl ?? "");
   const parts = { backend, sandbox, publishing, ingest, pipeline, figures, kinds, disk, alerts };
   const definitions = readDefinitions(config["rudderstack.definitions"]);
-  const api = openApi(opening, { ...parts, definitions, starting: () => starting });
+  const api = openApi(opening, { ...parts, definitions, certificates, starting: () => starting });
   addOwnSettings(opening, backend, api);
 
   const first = async () => {
@@ -136,11 +132,7 @@ export async function openApp(settings: LiveSettings, options: AppOptions): Prom
   // Listens on both ports before it creates secrets. A start that fails later would lose secrets
   // that are shown only once. With a given socket, clients wait until the workspace exists.
   const early = sockets["control-plane"] && (await first());
-  const controlPlaneUrl = await api.start({
-    host: config["admin.host"],
-    port: config["admin.port"],
-    socket: sockets["control-plane"],
-  });
+  const controlPlaneUrl = await startApi(api, opening, { certificates, sockets });
   consoleUrl ??= reachableUrl(controlPlaneUrl);
   const transformer = openTransformer(opening, { catalog, sandbox, socket: sockets.transformer });
   // Closing the app begins with this step: it accepts no more pixels and requests. In a hand-over,
@@ -164,10 +156,7 @@ export async function openApp(settings: LiveSettings, options: AppOptions): Prom
   }
 
   openControlSocket(opening);
-  backend.join(controlPlaneUrl, () => {
-    const { state, reason } = sandbox.status();
-    return state === "ready" ? undefined : reason;
-  });
+  backend.join(controlPlaneUrl, () => sandboxTrouble(sandbox));
   alerts.start(api.alertFacts);
   const opened = stack.move();
   return {
@@ -205,44 +194,9 @@ function openBackups({ config, logger, metrics, stack }: StartContext) {
   return backups;
 }
 
-interface PipelineSources {
-  backend: Backend;
-  sandbox: GuestSandbox;
-  received: MinuteCounters;
-  geolocation: GeolocationDatabase;
-}
-
-function openPipeline(opening: StartContext, sources: PipelineSources) {
-  const { config, stack } = opening;
-  const { backend, sandbox, received, geolocation } = sources;
-  const egress = createEgress({
-    allow: config["egress.allow"],
-    nameServers: config["egress.resolver"],
-    descriptorsMax: readDescriptorLimits().max,
-  });
-  stack.defer(() => egress.close());
-  const kinds = destinationKinds({ directory: filesDirectory(config), egress });
-  const pipeline = backend.startPipeline({
-    sandbox,
-    kinds,
-    received,
-    eventOf: createEnrichedEvents({
-      eventOf,
-      live: backend.catalog.live,
-      place: geolocation.place,
-    }),
-    decode: decodeRecord,
-    isOnHold: () => existsSync(holdFile(config)),
-    metricsOfTenants: config["metrics.tenants"],
-    retryWindowMs: config["retry.window"] * 1_000,
-    retentionBounds: retentionBounds(config),
-    deadLetterBounds: {
-      countMax: config["dead.letters.count"],
-      ageMsMax: config["dead.letters.age"] * 1_000,
-    },
-  });
-  stack.defer(() => pipeline.close());
-  return { pipeline, kinds };
+function sandboxTrouble(sandbox: GuestSandbox): string | undefined {
+  const { state, reason } = sandbox.status();
+  return state === "ready" ? undefined : reason;
 }
 
 interface ApiSources extends Pick<ApiDeps, "publishing" | "kinds" | "alerts" | "definitions"> {
@@ -252,6 +206,7 @@ interface ApiSources extends Pick<ApiDeps, "publishing" | "kinds" | "alerts" | "
   pipeline: Pipeline;
   figures: FigureRecorder;
   disk: DiskUsage;
+  certificates: Certificates;
   starting(): string | undefined;
 }
 
@@ -259,7 +214,7 @@ function openApi(opening: StartContext, sources: ApiSources): Api {
   const { config, logger, metrics } = opening;
   const backups = openBackups(opening);
   const { backend, sandbox, publishing, ingest, pipeline, figures, kinds, disk } = sources;
-  const { alerts, definitions, starting } = sources;
+  const { alerts, certificates, definitions, starting } = sources;
   const { catalog, nodes, others } = backend;
   const clients = createClientAddresses(config["trusted.proxies"]);
   return createApi({
@@ -277,7 +232,16 @@ function openApi(opening: StartContext, sources: ApiSources): Api {
     metrics,
     suspensions: (workspaceId) => programSuspensions(sandbox, workspaceId),
     ready: () =>
-      readiness({ config, backend, ingest, sandbox, pipeline, backups, starting: starting() }),
+      readiness({
+        config,
+        backend,
+        ingest,
+        sandbox,
+        pipeline,
+        certificates,
+        backups,
+        starting: starting(),
+      }),
     starting,
     ...(nodes && { nodes }),
     ...(others && { others }),

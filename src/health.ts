@@ -3,6 +3,7 @@ import { freemem, totalmem } from "node:os";
 import { AggregatorRegistry } from "prom-client";
 import type { Readiness, RevisionSuspension, SystemFigures } from "./api/deps.ts";
 import type { Backend } from "./backend/backend.ts";
+import type { Certificate } from "./backend/reloadable/certificates.ts";
 import { holdFile } from "./first-start/data-directory.ts";
 import type { ProcessMetrics } from "./ingest/messages.ts";
 import type { Ingest } from "./ingest/supervisor/supervisor.ts";
@@ -28,6 +29,7 @@ interface ReadinessSources {
   pipeline: Pick<Pipeline, "failure">;
   /** Backups that the server makes by itself; undefined when it makes none. */
   backups: { warnings(): string[] } | undefined;
+  certificates: Record<string, Pick<Certificate, "warnings">>;
   /** Sentence about what is not stored yet and requests depend on; undefined once all is. */
   starting: string | undefined;
 }
@@ -42,6 +44,7 @@ export function readiness({
   sandbox,
   pipeline,
   backups,
+  certificates,
   starting,
 }: ReadinessSources): Readiness {
   const { state, reason, insecure } = sandbox.status();
@@ -65,6 +68,7 @@ export function readiness({
       ...backend.logs.warnings(),
       ...backend.warnings(),
       ...(backups?.warnings() ?? []),
+      ...Object.values(certificates).flatMap((certificate) => certificate.warnings()),
     ],
   };
 }

@@ -1,14 +1,12 @@
-import { closeSync } from "node:fs";
 import http from "node:http";
 import { Elysia } from "elysia";
 import { Histogram } from "prom-client";
 import type { AlertFacts } from "../alerts/facts.ts";
 import { assert } from "../assert.ts";
 import { TimeSlicer } from "../concurrency/time-slicer.ts";
-import { listenError } from "../errors.ts";
 import type { ListeningSocket } from "../http/listening-socket.ts";
-import { descriptorOfListener, replaceSocket } from "../http/sockets/listener-descriptor.ts";
 import { httpUrl } from "../http/url.ts";
+import type { TlsKeys } from "../settings/files/tls-files.ts";
 import {
   DRAIN_MS_MAX,
   HTTP_HEAD_BYTES_MAX,
@@ -30,6 +28,8 @@ import { configAnswer, formsOf } from "./routes/resources/destination-config.ts"
 import { alertFacts } from "./routes/status/alert-facts.ts";
 import { answerLocally } from "./routes/status/node-status.ts";
 import { TailFrames } from "./tail-frames.ts";
+import { type ControlPlaneAddress, listenOn } from "./tls/listen-on.ts";
+import { TlsListener } from "./tls/tls-listener.ts";
 
 export interface Api {
   /** The Elysia app without a listener. Tests call `app.handle(request)`. */
@@ -39,11 +39,9 @@ export interface Api {
    * free port. With a listening socket, it accepts from this socket instead, and closes it with the
    * listener. Rejects with `StartError` when it cannot listen on the address.
    */
-  start(address: {
-    host: string;
-    port: number;
-    socket?: ListeningSocket | undefined;
-  }): Promise<string>;
+  start(address: ControlPlaneAddress): Promise<string>;
+  /** Changes certificate and key for new connections, if the listener speaks TLS. */
+  setTls(tls: TlsKeys): void;
   /** Returns the socket of the listener; undefined while it does not listen. */
   socket(): ListeningSocket | undefined;
   /**
@@ -67,6 +65,7 @@ export function createApi(given: ApiDeps): Api {
     limiters: createLimiters(given.requestsPerSecondMax),
     tailFrames: new TailFrames(),
     workspaceConfigs: new WorkspaceConfigs({ ...given, slicer: new TimeSlicer() }),
+    tlsListener: new TlsListener(given.metrics),
     refusedTokens: new RefusedTokens(
       (refused) => given.catalog.audit.addRefused(refused),
       given.logger,
@@ -108,6 +107,10 @@ export function createApi(given: ApiDeps): Api {
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     },
   });
+  app.onRequest(({ request, server }) => {
+    if (!deps.tlsListener.isForeign(request, server)) return;
+    return errorResponse(pathOf(request.url), 403, "Expected a connection with TLS");
+  });
   app.onError(async ({ error, request }) => {
     const pathname = pathOf(request.url);
     const code = error !== null && typeof error === "object" && "code" in error && error.code;
@@ -140,44 +143,25 @@ export function createApi(given: ApiDeps): Api {
     app,
     setRequestsPerSecondMax: (perSecond) => deps.limiters.setRequestsPerSecondMax(perSecond),
     alertFacts: (workspaceId) => alertFacts(deps, workspaceId),
+    setTls: (tls) => deps.tlsListener.setTls(tls),
     socket: () => listening,
-    async start({ host, port, socket }) {
+    async start(address) {
       // `maxHeaderSize` is writable, although its type says otherwise. Bun reads it when it
       // listens.
       Object.assign(http, { maxHeaderSize: HTTP_HEAD_BYTES_MAX });
-      listening = listenOn(app, { host, port }, socket);
-      return httpUrl(socket?.host ?? host, listening.port);
+      listening = listenOn(app, deps.tlsListener, address);
+      const scheme = address.tls === undefined ? "http" : "https";
+      return httpUrl(listening.host ?? address.host, listening.port, scheme);
     },
     async stop() {
       closing.abort();
+      deps.tlsListener.stop();
       // A client that does not read its answer delays the stop by at most `DRAIN_MS_MAX`.
       await Promise.race([app.server?.stop(), Bun.sleep(DRAIN_MS_MAX)]);
       await app.stop(true);
       await deps.refusedTokens.flush();
     },
   };
-}
-
-/**
- * Makes the app listen on an address, or accept from `given`. Bun cannot be given a socket, so in
- * this case it first listens on a free port.
- */
-function listenOn(
-  app: Elysia,
-  { host, port }: { host: string; port: number },
-  given: ListeningSocket | undefined,
-): ListeningSocket {
-  const address = { hostname: given?.host ?? host, port: given === undefined ? port : 0 };
-  try {
-    // By default, Elysia lets two servers share a port.
-    const fd = descriptorOfListener(() => app.listen({ ...address, reusePort: false }));
-    if (given === undefined) return { fd, port: app.server!.port! };
-    replaceSocket(fd, given.fd);
-    closeSync(given.fd);
-    return { ...given, fd };
-  } catch (error) {
-    throw listenError({ host, port }, error);
-  }
 }
 
 /**

@@ -12,6 +12,7 @@ import type { ApiLimiters } from "./limiters.ts";
 import type { RefusedTokens } from "./refused-tokens.ts";
 import type { SignOn } from "./sign-in/sign-on.ts";
 import type { TailFrames } from "./tail-frames.ts";
+import type { TlsListener } from "./tls/tls-listener.ts";
 
 export interface Readiness {
   ready: boolean;
@@ -188,6 +189,7 @@ export interface ApiDeps {
  */
 export interface RouteDeps extends ApiDeps {
   limiters: ApiLimiters;
+  tlsListener: TlsListener;
   tailFrames: TailFrames;
   refusedTokens: RefusedTokens;
   workspaceConfigs: WorkspaceConfigs;

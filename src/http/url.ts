@@ -1,6 +1,10 @@
 /** Returns the URL of a listener. An IPv6 address is put into brackets. */
-export function httpUrl(host: string, port: number | undefined): string {
-  return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+export function httpUrl(
+  host: string,
+  port: number | undefined,
+  scheme: "http" | "https" = "http",
+): string {
+  return `${scheme}://${host.includes(":") ? `[${host}]` : host}:${port}`;
 }
 
 /**

@@ -14,9 +14,10 @@ import {
 } from "../settings/limits.ts";
 import { createClientAddresses } from "./client-address.ts";
 import { createFlushResponses } from "./flush-responses.ts";
-import type { PixelOutcomes } from "./messages.ts";
+import type { ChangeableIngestSettings, PixelOutcomes } from "./messages.ts";
 import {
   createEvictionCounter,
+  createHandshakeCounter,
   createSdkEventCounter,
   createSdkStatusCounter,
   createStatusCounter,
@@ -38,7 +39,7 @@ import { sdkErrorResponse, successResponse } from "./sdk/responses.ts";
 import { createSdkRoutes } from "./sdk/routes.ts";
 
 export interface IngestListenerOptions
-  extends Pick<HttpServerOptions, "connectionsMax" | "connectionsPerNetworkMax">,
+  extends Pick<HttpServerOptions, "connectionsMax" | "connectionsPerNetworkMax" | "tls">,
     Pick<PixelEndpointOptions, "source" | "recordClientAddress"> {
   log: PixelEndpointOptions["log"] & SdkEndpointOptions["log"];
   /**
@@ -61,17 +62,17 @@ export interface IngestListenerOptions
 export interface IngestListener {
   /** Starts to accept connections from `socket`. The listener closes the socket when it stops. */
   start(socket: ListeningSocket): void;
-  /** Changes limits of the listener. */
-  configure(limits: Required<ListenerLimits>): void;
+  /** Changes limits of the listener, and its certificate if it has one. */
+  configure(settings: ListenerSettings): void;
   /** Asks clients to close their connections, and still accepts new ones. */
   drain(): Promise<void>;
   /** Stops accepting connections. Resolves when all requests were responded to. */
   stop(): Promise<void>;
 }
 
-type ListenerLimits = Pick<
-  IngestListenerOptions,
-  "pixelsPerSecondMax" | "connectionsPerNetworkMax"
+type ListenerSettings = Pick<
+  ChangeableIngestSettings,
+  "pixelsPerSecondMax" | "connectionsPerNetworkMax" | "tls"
 >;
 
 /**
@@ -87,7 +88,7 @@ export function createIngestListener(options: IngestListenerOptions): IngestList
   const countSdkEvents = createSdkEventCounter(metrics);
   const rate = new TokenBuckets({ perSecond: options.pixelsPerSecondMax ?? 0 });
   let server: HttpServer | undefined;
-  let { connectionsPerNetworkMax } = options;
+  let { connectionsPerNetworkMax, tls } = options;
   if (metrics !== undefined) registerConnectionGauge(metrics, () => server?.connections() ?? 0);
 
   function refuse(status: number, message: string, headers?: Record<string, string>): HttpResponse {
@@ -211,14 +212,19 @@ export function createIngestListener(options: IngestListenerOptions): IngestList
         networkOf: clients.networkOf,
         ...(connectionsMax !== undefined && { connectionsMax }),
         ...(connectionsPerNetworkMax !== undefined && { connectionsPerNetworkMax }),
+        tls,
         onEvicted: createEvictionCounter(metrics, logger),
+        onFailedHandshake: createHandshakeCounter(metrics),
         onFault: (err) => logger.error({ err }, "connection met a broken invariant and is closed"),
       });
     },
-    configure(limits) {
-      rate.setRate({ perSecond: limits.pixelsPerSecondMax });
-      connectionsPerNetworkMax = limits.connectionsPerNetworkMax;
+    configure(settings) {
+      rate.setRate({ perSecond: settings.pixelsPerSecondMax });
+      connectionsPerNetworkMax = settings.connectionsPerNetworkMax;
       server?.setConnectionsPerNetworkMax(connectionsPerNetworkMax);
+      if (settings.tls === undefined || Bun.deepEquals(settings.tls, tls)) return;
+      tls = settings.tls;
+      server?.setTls(tls);
     },
     async drain() {
       await server?.drain();

@@ -4,6 +4,7 @@ import type { MetricObjectWithValues, MetricValue } from "prom-client";
 import type { LogHealth } from "../log/event-log.ts";
 import type { Gap } from "../log/loss-report.ts";
 import type { SegmentBounds } from "../log/writer-options.ts";
+import type { TlsKeys } from "../settings/files/tls-files.ts";
 
 export type ProcessMetrics = MetricObjectWithValues<MetricValue<string>>[];
 
@@ -36,6 +37,8 @@ export interface ChangeableIngestSettings {
   /** Largest number of open connections of one client network; 0 means no limit. */
   connectionsPerNetworkMax: number;
   logLevel: string;
+  /** Certificate and key of the data plane; absent when it does not speak TLS. */
+  tls?: TlsKeys | undefined;
 }
 
 /** Settings of the event log to which an ingest process appends records. */

@@ -1,6 +1,7 @@
 import { Counter, Gauge } from "prom-client";
 import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
+import { createFailedHandshakes } from "../observe/tls-metrics.ts";
 
 /**
  * Numbers of responses by status. They are transferred to a metric when the metrics are read:
@@ -130,4 +131,13 @@ export function registerConnectionGauge(metrics: Metrics, connections: () => num
       this.set(connections());
     },
   });
+}
+
+/**
+ * Registers the counter of TLS handshakes that failed. Returns the function that counts one of the
+ * data plane.
+ */
+export function createHandshakeCounter(metrics: Metrics | undefined): () => void {
+  const counter = metrics && createFailedHandshakes(metrics);
+  return () => counter?.inc({ plane: "data" });
 }

@@ -16,5 +16,14 @@ export const flagName = (key: string) => key.replaceAll(".", "-");
 /** Whether the value of a setting is never shown. */
 export const isSecret = (key: Key): boolean => schemas[key].writeOnly === true;
 
-/** Whether a running server takes a new value of this setting without a restart. */
-export const isReloadable = (key: Key): boolean => schemas[key].reloadable === true;
+/**
+ * Whether a running server takes a new value of this setting without a restart. One that is
+ * reloadable `when set` can be replaced, and needs a restart to be set or unset.
+ */
+export const isReloadable = (key: Key): boolean => schemas[key].reloadable !== undefined;
+
+/** Whether a running server takes this change of a setting. */
+export function takesChange(key: Key, before: Config, after: Config): boolean {
+  const isSame = (before[key] === undefined) === (after[key] === undefined);
+  return isReloadable(key) && (isSame || schemas[key].reloadable !== "when set");
+}

@@ -141,6 +141,29 @@ export const INGEST_REFUSED_SHARE_WARNED = 0.01;
  */
 export const INGEST_JUDGED_PIXELS_MIN = 20;
 
+// TLS
+/** Maximum size of a file with certificates or a private key. */
+export const TLS_FILE_BYTES_MAX = 1 << 20;
+/**
+ * Time after which the files of `tls.certificate`, `tls.key` and the same settings of the control
+ * plane are looked at again. Changed files are read.
+ */
+export const TLS_FILES_CHECK_MS = 2_000;
+/** Time before a certificate's end from which on `/ready` warns. */
+export const TLS_EXPIRY_WARNING_SECONDS = 1_209_600;
+/**
+ * Time in which a client of the control plane must complete the TLS handshake. On the data plane it
+ * is `IDLE_CONNECTION_SECONDS_MAX`.
+ */
+export const TLS_HANDSHAKE_SECONDS_MAX = 10;
+/**
+ * Maximum number of TLS handshakes with the control plane that are not complete. A further one ends
+ * the oldest.
+ */
+export const TLS_HANDSHAKES_MAX = 256;
+/** Maximum number of open TLS connections to the control plane. A further one is closed at once. */
+export const TLS_CONNECTIONS_MAX = 4_096;
+
 // The control plane
 /**
  * Maximum size of the body of an API request with code or events. A larger one is answered with

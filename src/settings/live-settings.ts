@@ -1,5 +1,5 @@
 import { assert } from "../assert.ts";
-import { type Config, isReloadable, type Key, keys } from "./keys.ts";
+import { type Config, isReloadable, type Key, keys, takesChange } from "./keys.ts";
 import type { ReadSettings, SettingOrigin } from "./reader.ts";
 import { type ReportedSetting, reportSettings } from "./report.ts";
 
@@ -52,6 +52,11 @@ export class LiveSettings {
     this.#parts.length = 0;
   }
 
+  /** Forgets the parts, which are closed. */
+  clear(): void {
+    this.#parts.length = 0;
+  }
+
   /** Asserts that each setting that is said to change without a restart is taken by a part. */
   expectComplete(): void {
     const taken = new Set(this.#parts.flatMap((part) => part.keys));
@@ -65,7 +70,8 @@ export class LiveSettings {
     const different = keys.filter((key) => !Bun.deepEquals(config[key], this.config[key]));
     const next: Record<string, unknown> = { ...config };
     const nextOrigins: Record<string, SettingOrigin> = { ...origins };
-    const needRestart = different.filter((key) => !isReloadable(key));
+    const isTaken = (key: Key) => takesChange(key, this.config, config);
+    const needRestart = different.filter((key) => !isTaken(key));
     for (const key of needRestart) {
       next[key] = this.config[key];
       nextOrigins[key] = this.#inForce.origins[key];
@@ -75,6 +81,6 @@ export class LiveSettings {
     const commits = this.#parts.map((part) => part.prepare(settings));
     for (const commit of commits) commit();
     this.#inForce = { config: settings, origins: nextOrigins as ReadSettings["origins"] };
-    return { changed: different.filter(isReloadable), needRestart };
+    return { changed: different.filter(isTaken), needRestart };
   }
 }

@@ -5,10 +5,10 @@ import { Value } from "@sinclair/typebox/value";
 import { isValidCIDR } from "ipaddr.js";
 import { StartError, systemReason } from "../errors.ts";
 import { clientVariables } from "./client-environment.ts";
+import { fromCredentials, fromSecretFiles, isFileVariable } from "./files/secret-files.ts";
 import { type Config, environmentName, flagName, type Key, keys, schemas } from "./keys.ts";
 import { nearestName } from "./nearest-name.ts";
 import { configSchema } from "./schema.ts";
-import { fromCredentials, fromSecretFiles, isFileVariable } from "./secret-files.ts";
 import type { Setting, SettingSource } from "./setting.ts";
 
 /**

@@ -3,6 +3,7 @@ import { backupSettings } from "./backup-settings.ts";
 import { CLUSTER_PARTITIONS_MAX } from "./limits.ts";
 import { mailSettings } from "./mail-settings.ts";
 import { signOnSettings } from "./sign-on-settings.ts";
+import { tlsSettings } from "./tls-settings.ts";
 import { transformerSettings } from "./transformer-settings.ts";
 
 /**
@@ -109,6 +110,7 @@ export const configSchema = Type.Object({
   "workspace.members": itemsMax("members", 2_000),
   "workspace.tokens": itemsMax("tokens", 5_000),
   "workspace.credentials": itemsMax("credentials", 1_000),
+  ...tlsSettings,
   ...mailSettings,
   ...signOnSettings,
   "metrics.tenants": Type.Boolean({

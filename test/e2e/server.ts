@@ -58,7 +58,7 @@ export async function startServer(options: StartOptions = {}): Promise<Server> {
       if (child.exitCode !== null) {
         throw new Error(`the server ended with ${child.exitCode}: ${errors()}`);
       }
-      return output().match(new RegExp(`${plane} plane listening on (http://\\S+)\n`))?.[1];
+      return output().match(new RegExp(`${plane} plane listening on (https?://\\S+)\n`))?.[1];
     });
   const [dataPlane, controlPlane] = await Promise.all([url("data"), url("control")]).catch(
     (error) => {

@@ -159,7 +159,7 @@ describe("a secret in a file", () => {
     expect(Bun.spawnSync(["mkfifo", pipe]).exitCode).toBe(0);
     expect(load(pipe)).toThrow(`Expected a file for ${variable}, got ${pipe}`);
     await Bun.write(path, "x".repeat(SECRET_FILE_BYTES_MAX + 1));
-    expect(load(path)).toThrow(`Expected a secret of at most ${SECRET_FILE_BYTES_MAX} bytes`);
+    expect(load(path)).toThrow(`Expected at most ${SECRET_FILE_BYTES_MAX} bytes`);
   });
 
   test("is checked like any value, and not repeated in the error", async () => {

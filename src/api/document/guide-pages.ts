@@ -44,6 +44,7 @@ export const guidePages: ReadonlyMap<string, () => Promise<{ default: string }>>
   ["replays", () => import("../../../docs/replays.md", { with: { type: "text" } })],
   ["alerts", () => import("../../../docs/alerts.md", { with: { type: "text" } })],
   ["operating", () => import("../../../docs/operating.md", { with: { type: "text" } })],
+  ["tls", () => import("../../../docs/tls.md", { with: { type: "text" } })],
   ["cluster", () => import("../../../docs/cluster.md", { with: { type: "text" } })],
   ["control-plane", () => import("../../../docs/control-plane.md", { with: { type: "text" } })],
   [

@@ -66,6 +66,6 @@ export function noteLacking(
 
 /** Returns the address of the client that sent a request; empty when it is unknown. */
 export function clientOf(deps: RouteDeps, { request, server }: IncomingRequest): string {
-  const peer = server?.requestIP(request)?.address ?? "";
+  const peer = deps.tlsListener.peerOf(request, server) ?? "";
   return deps.clientOf(peer, request.headers.get("x-forwarded-for") ?? "");
 }

@@ -6,45 +6,56 @@ import { type Ingest, startIngestProcesses } from "../../ingest/supervisor/super
 import { selfCommand } from "../../self-command.ts";
 import type { Config } from "../../settings/keys.ts";
 import type { Backend, StartContext } from "../backend.ts";
+import type { Certificates } from "./certificates.ts";
 
 export interface IngestSources {
   backend: Pick<Backend, "logs" | "catalogDirectory">;
   received: MinuteCounters;
-  /** Listening socket of the data plane from another process. */
-  socket: ListeningSocket | undefined;
+  certificates: Pick<Certificates, "data">;
+  /** Listening sockets from another process. */
+  sockets: { "data-plane"?: ListeningSocket };
 }
 
 /** Starts the ingest processes. They take new limits and a new log level while they run. */
 export async function openIngest(
   { config, settings, logger, metrics, stack }: StartContext,
-  { backend, received, socket }: IngestSources,
+  { backend, received, certificates, sockets }: IngestSources,
 ): Promise<Ingest> {
   const { logs, catalogDirectory } = backend;
+  const certificate = certificates.data;
+  let limits = limitsOf(config);
+
   const ingest = await startIngestProcesses({
     command: [...selfCommand, "ingest"],
     count: config["ingest.processes"],
     host: config.host,
     port: config.port,
-    socket,
+    socket: sockets["data-plane"],
     trustedProxies: config["trusted.proxies"],
     recordClientAddress: config["request.ip"],
     publicUrl: config["public.url"],
-    ...changeable(config),
+    ...limits,
+    tls: certificate.keys(),
     logs,
     catalogDirectory,
     onReceived: (sourceId, count) => received.add(sourceId, Date.now(), RECEIVED, count),
     logger,
     metrics,
   });
+  const configure = () => ingest.configure({ ...limits, tls: certificate.keys() });
   settings.add({
     keys: ["ingest.rate", "ingest.connections", "log.level"],
-    prepare: (next) => () => ingest.configure(changeable(next)),
+    prepare: (next) => () => {
+      limits = limitsOf(next);
+      configure();
+    },
   });
+  certificate.onChange(configure);
   stack.defer(() => ingest.stop());
   return ingest;
 }
 
-const changeable = (config: Config): ChangeableIngestSettings => ({
+const limitsOf = (config: Config): Omit<ChangeableIngestSettings, "tls"> => ({
   pixelsPerSecondMax: config["ingest.rate"],
   connectionsPerNetworkMax: config["ingest.connections"],
   logLevel: config["log.level"],

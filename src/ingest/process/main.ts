@@ -116,6 +116,7 @@ async function open(
     pixelsPerSecondMax: settings.pixelsPerSecondMax,
     connectionsMax: connectionsMax(logger),
     connectionsPerNetworkMax: settings.connectionsPerNetworkMax,
+    tls: settings.tls,
     logger,
     metrics,
   });

@@ -110,7 +110,7 @@ export async function startIngestProcesses(options: IngestOptions): Promise<Inge
     // other logs.
     await Promise.all(processes.map((process) => process.listen()));
     return {
-      url: httpUrl(socket.host ?? host, socket.port),
+      url: httpUrl(socket.host ?? host, socket.port, settings.tls && "https"),
       socket,
       health: () =>
         judgeIngest(

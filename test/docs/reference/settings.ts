@@ -1,3 +1,4 @@
+import { fileVariable } from "../../../src/settings/files/secret-files.ts";
 import {
   environmentName,
   flagName,
@@ -6,7 +7,6 @@ import {
   keys,
   schemas,
 } from "../../../src/settings/keys.ts";
-import { fileVariable } from "../../../src/settings/secret-files.ts";
 import { table } from "./table.ts";
 
 export function settingsPage(): string {

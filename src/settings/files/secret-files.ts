@@ -1,9 +1,10 @@
-import { closeSync, constants, existsSync, fstatSync, openSync, readSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { StartError, systemReason } from "../errors.ts";
-import { environmentName, isSecret, type Key, keys } from "./keys.ts";
-import { SECRET_FILE_BYTES_MAX } from "./limits.ts";
-import type { Setting } from "./setting.ts";
+import { StartError } from "../../errors.ts";
+import { environmentName, isSecret, type Key, keys } from "../keys.ts";
+import { SECRET_FILE_BYTES_MAX } from "../limits.ts";
+import type { Setting } from "../setting.ts";
+import { readSmallFile } from "./small-file.ts";
 
 const secrets = keys.filter(isSecret);
 const fileVariables: ReadonlyMap<string, Key> = new Map(
@@ -50,30 +51,5 @@ export function fromCredentials(environment: Record<string, string | undefined>)
 
 /** Reads a secret. The line end that editors and `echo` add to the file does not belong to it. */
 function readSecretFile(name: string, path: string): string {
-  let bytes: Buffer | undefined;
-  try {
-    bytes = readStart(path, SECRET_FILE_BYTES_MAX + 1);
-  } catch (error) {
-    throw new StartError(`Cannot read the file ${path} of ${name}: ${systemReason(error)}`);
-  }
-  if (bytes === undefined) throw new StartError(`Expected a file for ${name}, got ${path}`);
-  if (bytes.length > SECRET_FILE_BYTES_MAX) {
-    throw new StartError(
-      `Expected a secret of at most ${SECRET_FILE_BYTES_MAX} bytes in ${path} for ${name}, got more`,
-    );
-  }
-  return bytes.toString("utf8").replace(/\r?\n$/, "");
-}
-
-/** Returns the first bytes of a file; undefined when it is a directory, a pipe or a device. */
-function readStart(path: string, bytesMax: number): Buffer | undefined {
-  // Opening a pipe would wait for its writer without O_NONBLOCK.
-  const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  try {
-    if (!fstatSync(fd).isFile()) return undefined;
-    const bytes = Buffer.alloc(bytesMax);
-    return bytes.subarray(0, readSync(fd, bytes, 0, bytesMax, 0));
-  } finally {
-    closeSync(fd);
-  }
+  return readSmallFile(name, path, SECRET_FILE_BYTES_MAX).replace(/\r?\n$/, "");
 }

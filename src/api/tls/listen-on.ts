@@ -1,0 +1,51 @@
+import { closeSync } from "node:fs";
+import type { Elysia } from "elysia";
+import { listenError } from "../../errors.ts";
+import { type ListeningSocket, openListeningSocket } from "../../http/listening-socket.ts";
+import { descriptorOfListener, replaceSocket } from "../../http/sockets/listener-descriptor.ts";
+import type { TlsKeys } from "../../settings/files/tls-files.ts";
+import type { TlsListener } from "./tls-listener.ts";
+
+/** Where the control plane listens. */
+export interface ControlPlaneAddress {
+  host: string;
+  port: number;
+  /** Listening socket of another process, from which connections are accepted instead. */
+  socket?: ListeningSocket | undefined;
+  /** Certificate and key for TLS. Without them, connections are not encrypted. */
+  tls?: TlsKeys | undefined;
+}
+
+/**
+ * Makes the app listen on an address, or accept from a given socket. Throws `StartError` when it
+ * cannot listen there. The listener closes the socket that is returned.
+ */
+export function listenOn(
+  app: Elysia,
+  tlsListener: TlsListener,
+  { tls, ...address }: ControlPlaneAddress,
+): ListeningSocket {
+  try {
+    if (tls === undefined) return listenPlain(app, address);
+    const socket = address.socket ?? openListeningSocket(address);
+    app.listen({ hostname: "127.0.0.1", port: 0, reusePort: false });
+    tlsListener.start(socket, app.server!.port!, tls);
+    return socket;
+  } catch (error) {
+    throw listenError(address, error);
+  }
+}
+
+/** Bun cannot be given a socket. If there is one, the app first listens on a free port. */
+function listenPlain(
+  app: Elysia,
+  { host, port, socket: given }: Omit<ControlPlaneAddress, "tls">,
+): ListeningSocket {
+  const address = { hostname: given?.host ?? host, port: given === undefined ? port : 0 };
+  // By default, Elysia lets two servers share a port.
+  const fd = descriptorOfListener(() => app.listen({ ...address, reusePort: false }));
+  if (given === undefined) return { fd, port: app.server!.port! };
+  replaceSocket(fd, given.fd);
+  closeSync(given.fd);
+  return { ...given, fd };
+}

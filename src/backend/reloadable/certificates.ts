@@ -1,0 +1,169 @@
+import { statSync } from "node:fs";
+import { Gauge } from "prom-client";
+import { messageOf, StartError } from "../../errors.ts";
+import type { Metrics } from "../../observe/metrics.ts";
+import {
+  type ReadTlsKeys,
+  readTlsKeys,
+  type TlsKeys,
+  type TlsPaths,
+} from "../../settings/files/tls-files.ts";
+import type { Config, Key } from "../../settings/keys.ts";
+import { TLS_EXPIRY_WARNING_SECONDS, TLS_FILES_CHECK_MS } from "../../settings/limits.ts";
+import type { StartContext } from "../backend.ts";
+
+/** The certificate and key of one plane, which are read again when their files change. */
+export interface Certificate {
+  /** The keys in force; undefined when the plane does not speak TLS. */
+  keys(): TlsKeys | undefined;
+  /** Calls `use` with each new pair of certificate and key. */
+  onChange(use: (keys: TlsKeys) => void): void;
+  /** Milliseconds since the epoch at which the certificate in force ends. */
+  expiresAt(): number | undefined;
+  /** Whether the files can be used, as they were when they were last looked at. */
+  isUsable(): boolean;
+  /** Returns sentences about files that cannot be used, and a certificate that ends soon. */
+  warnings(): string[];
+}
+
+export type Certificates = Readonly<Record<Plane, Certificate>>;
+type Plane = "data" | "control";
+
+/**
+ * Reads the TLS files of both planes. Throws `StartError` when a server could not use them. Later,
+ * files that cannot be used change nothing: the keys before them stay in force, and `warnings` says
+ * so.
+ */
+export function openCertificates(opening: StartContext): Certificates {
+  const data = openCertificate(opening, "data");
+  const control = openCertificate(opening, "control");
+  registerGauges(opening.metrics, { data, control });
+  return { data, control };
+}
+
+function registerGauges(metrics: Metrics, certificates: Certificates): void {
+  const inUse = Object.entries(certificates).filter(([, it]) => it.keys() !== undefined);
+  new Gauge({
+    name: "pixelmill_tls_expiry_timestamp_seconds",
+    help: "When the TLS certificate in force ends, by plane: data or control",
+    labelNames: ["plane"],
+    registers: [metrics],
+    collect() {
+      for (const [plane, it] of inUse) this.set({ plane }, (it.expiresAt() ?? 0) / 1_000);
+    },
+  });
+  new Gauge({
+    name: "pixelmill_tls_files_usable_ratio",
+    help: "1 while the files of TLS can be used; 0 while those before them stay in force",
+    labelNames: ["plane"],
+    registers: [metrics],
+    collect() {
+      for (const [plane, it] of inUse) this.set({ plane }, it.isUsable() ? 1 : 0);
+    },
+  });
+}
+
+/** Reads the TLS files of one plane, and again when they change. */
+function openCertificate(
+  { config, settings, logger, stack }: StartContext,
+  plane: Plane,
+): Certificate {
+  let paths = tlsPaths(config, plane);
+  let seen = fingerprint(paths);
+  let read = paths && readTlsKeys(paths);
+  let trouble: string | undefined;
+  const users: ((keys: TlsKeys) => void)[] = [];
+
+  function use(next: ReadTlsKeys | undefined): void {
+    trouble = undefined;
+    if (next === undefined || Bun.deepEquals(next, read)) return;
+    read = next;
+    logger.info({ plane, expires: new Date(next.expiresAt) }, "certificate of TLS replaced");
+    for (const user of users) user(next.keys);
+  }
+
+  function look(): void {
+    const now = fingerprint(paths);
+    if (paths === undefined || now === seen) return;
+    seen = now;
+    try {
+      use(readTlsKeys(paths));
+    } catch (error) {
+      if (!(error instanceof StartError)) throw error;
+      trouble = messageOf(error);
+      logger.error({ plane, reason: trouble }, "files of TLS not used, the former ones stay");
+    }
+  }
+
+  settings.add({
+    keys: settingsOf(plane),
+    prepare(next) {
+      const nextPaths = tlsPaths(next, plane);
+      const nextSeen = fingerprint(nextPaths);
+      const nextRead = nextPaths && readTlsKeys(nextPaths);
+      return () => {
+        [paths, seen] = [nextPaths, nextSeen];
+        use(nextRead);
+      };
+    },
+  });
+  if (paths !== undefined) {
+    const timer = setInterval(look, TLS_FILES_CHECK_MS);
+    stack.defer(() => clearInterval(timer));
+  }
+  return {
+    keys: () => read?.keys,
+    expiresAt: () => read?.expiresAt,
+    isUsable: () => trouble === undefined,
+    onChange: (user) => void users.push(user),
+    warnings: () => [
+      ...(trouble === undefined
+        ? []
+        : [`The former TLS files of the ${plane} plane stay in use: ${trouble}`]),
+      ...(read === undefined ? [] : expiryWarning(plane, read.expiresAt)),
+    ],
+  };
+}
+
+function expiryWarning(plane: string, expiresAt: number): string[] {
+  const left = expiresAt - Date.now();
+  if (left > 1_000 * TLS_EXPIRY_WARNING_SECONDS) return [];
+  const when = new Date(expiresAt).toISOString();
+  return [
+    `The TLS certificate of the ${plane} plane ${left > 0 ? "ends" : "has ended"} at ${when}`,
+  ];
+}
+
+function settingsOf(plane: Plane): Key[] {
+  return plane === "data"
+    ? ["tls.certificate", "tls.key"]
+    : ["admin.tls.certificate", "admin.tls.key", "admin.tls.clients"];
+}
+
+/** Returns the paths from the settings; undefined when the plane does not speak TLS. */
+function tlsPaths(config: Config, plane: Plane): TlsPaths | undefined {
+  const [certificateKey, keyKey, clientsKey] = settingsOf(plane) as [Key, Key, Key?];
+  const certificate = config[certificateKey] as string | undefined;
+  const key = config[keyKey] as string | undefined;
+  const clients = clientsKey && (config[clientsKey] as string | undefined);
+  if (certificate !== undefined && key !== undefined) {
+    return { certificate, key, clients, prefix: certificateKey.replace(/certificate$/, "") };
+  }
+  if (certificate !== undefined || key !== undefined) {
+    throw new StartError(`Settings ${certificateKey} and ${keyKey} need each other`);
+  }
+  if (clients !== undefined) throw new StartError(`Setting ${clientsKey} needs ${certificateKey}`);
+  return undefined;
+}
+
+/** Returns a text that differs when one of the files was replaced or written. */
+function fingerprint(paths: TlsPaths | undefined): string {
+  if (paths === undefined) return "";
+  const files = [paths.certificate, paths.key, paths.clients].filter((it) => it !== undefined);
+  return JSON.stringify(
+    files.map((file) => {
+      const found = statSync(file, { throwIfNoEntry: false });
+      return found && [found.ino, found.size, found.mtimeMs];
+    }),
+  );
+}

@@ -1,0 +1,146 @@
+import { closeSync } from "node:fs";
+import type { Socket } from "bun";
+import type { TlsKeys } from "../../settings/files/tls-files.ts";
+import {
+  TLS_CONNECTIONS_MAX,
+  TLS_HANDSHAKE_SECONDS_MAX,
+  TLS_HANDSHAKES_MAX,
+} from "../../settings/limits.ts";
+import { duplicate, type ListeningSocket } from "../listening-socket.ts";
+import { RelayedSocket } from "./relayed-socket.ts";
+
+const SWEEP_MS = 1_000;
+const LOOPBACK = "127.0.0.1";
+
+export interface TlsRelayOptions {
+  /** Socket from which connections are accepted. The relay closes it when it stops. */
+  socket: ListeningSocket;
+  /** Port of the server without TLS on the loopback address. */
+  serverPort: number;
+  tls: TlsKeys;
+  /** Called when a client did not complete the TLS handshake, whose connection is then closed. */
+  onFailedHandshake(): void;
+}
+
+/** Passes the bytes of TLS connections on to a server without TLS in this process. */
+export interface TlsRelay {
+  /**
+   * Returns the address of the client whose connection has this port on the loopback address.
+   * Undefined for the port of another process.
+   */
+  clientAt(port: number): string | undefined;
+  /** Changes certificate and key for new connections. Open ones keep theirs. */
+  setTls(tls: TlsKeys): void;
+  /** Stops accepting connections. Open ones end with those of the server. */
+  stop(): void;
+}
+
+interface Client {
+  handshakeSince: number;
+  client: RelayedSocket;
+  server: RelayedSocket;
+  /** Port of the connection to the server; undefined until there is one. */
+  port?: number;
+}
+
+/**
+ * Starts a relay. It exists because `Bun.serve` cannot replace its certificate and does not bound
+ * the time of a handshake; `Bun.listen` accepts from the same socket with another certificate.
+ */
+export function relayTls(options: TlsRelayOptions): TlsRelay {
+  const { socket, serverPort, onFailedHandshake } = options;
+  const clients = new Set<Client>();
+  const handshakes = new Set<Client>();
+  const addresses = new Map<number, string>();
+  let listener = listen(options.tls);
+  const sweep = setInterval(() => {
+    const since = performance.now() - 1_000 * TLS_HANDSHAKE_SECONDS_MAX;
+    // The oldest handshakes stand first.
+    for (const it of handshakes) {
+      if (it.handshakeSince > since) break;
+      it.client.terminate();
+    }
+  }, SWEEP_MS);
+
+  function listen(tls: TlsKeys) {
+    return Bun.listen<Client>({
+      fd: duplicate(socket.fd),
+      allowHalfOpen: true,
+      tls: { ...tls, ...(tls.ca !== undefined && { requestCert: true, rejectUnauthorized: true }) },
+      socket: {
+        open,
+        handshake(it: Socket<Client>, isComplete: boolean) {
+          const isTrusted = tls.ca === undefined || it.authorized;
+          if (isComplete && isTrusted) connect(it.data, it.remoteAddress);
+          else it.terminate();
+        },
+        data: (it: Socket<Client>, bytes: Buffer) => it.data.server.send(bytes, it.data.client),
+        drain: (it: Socket<Client>) => it.data.client.drained(it.data.server),
+        end: (it: Socket<Client>) => it.data.server.finish(),
+        error() {},
+        close: (it: Socket<Client>) => closed(it.data),
+      },
+    } as never);
+  }
+
+  function open(it: Socket<Client>): void {
+    const [client, server] = [new RelayedSocket(), new RelayedSocket()];
+    client.attach(it, server);
+    it.data = { handshakeSince: performance.now(), client, server };
+    if (clients.size >= TLS_CONNECTIONS_MAX) {
+      it.terminate();
+      return;
+    }
+    it.setNoDelay(true);
+    clients.add(it.data);
+    handshakes.add(it.data);
+    const [oldest] = handshakes;
+    if (handshakes.size > TLS_HANDSHAKES_MAX) oldest?.client.terminate();
+  }
+
+  function connect(pair: Client, address: string): void {
+    handshakes.delete(pair);
+    const connecting = Bun.connect({
+      hostname: LOOPBACK,
+      port: serverPort,
+      allowHalfOpen: true,
+      socket: {
+        open(it) {
+          it.setNoDelay(true);
+          pair.port = it.localPort;
+          addresses.set(it.localPort, address);
+          pair.server.attach(it, pair.client);
+        },
+        data: (_, bytes) => pair.client.send(bytes, pair.server),
+        drain: () => pair.server.drained(pair.client),
+        end: () => pair.client.finish(),
+        error() {},
+        close() {
+          if (pair.port !== undefined) addresses.delete(pair.port);
+          pair.client.close();
+        },
+      },
+    });
+    connecting.catch(() => pair.client.terminate());
+  }
+
+  function closed(pair: Client): void {
+    clients.delete(pair);
+    if (handshakes.delete(pair)) onFailedHandshake();
+    pair.server.terminate();
+  }
+
+  return {
+    clientAt: (port) => addresses.get(port),
+    setTls(tls) {
+      const next = listen(tls);
+      listener.stop();
+      listener = next;
+    },
+    stop() {
+      clearInterval(sweep);
+      listener.stop();
+      closeSync(socket.fd);
+    },
+  };
+}

@@ -1,0 +1,76 @@
+import type { Socket } from "bun";
+import { IDLE_CONNECTION_SECONDS_MAX } from "../../settings/limits.ts";
+
+/**
+ * One side of a relay: a socket, and the bytes that wait until it takes more. While bytes wait, the
+ * other side is not read.
+ */
+export class RelayedSocket {
+  #socket: Socket<unknown> | undefined;
+  #unsent: Buffer[] = [];
+  /** Step after all bytes are sent: close this side's direction, or the connection. */
+  #after: "finish" | "close" | undefined;
+  #isTerminated = false;
+
+  /** Sets the socket once it is open, and sends the bytes that have come before. */
+  attach(socket: Socket<unknown>, other: RelayedSocket): void {
+    this.#socket = socket;
+    if (this.#isTerminated) socket.terminate();
+    else this.drained(other);
+  }
+
+  /** Sends bytes that the other side has received, and pauses that side while they wait. */
+  send(bytes: Buffer, other: RelayedSocket): void {
+    // Bun uses the memory of received bytes again.
+    const sent = this.#unsent.length > 0 ? 0 : this.#write(bytes);
+    if (sent === bytes.length) return;
+    this.#unsent.push(Buffer.from(bytes.subarray(sent)));
+    other.#socket?.pause();
+  }
+
+  /** Called when the socket takes more bytes; the other side is read again once all are sent. */
+  drained(other: RelayedSocket): void {
+    if (this.#flush()) other.#socket?.resume();
+  }
+
+  /** Closes this side's direction after all bytes are sent. */
+  finish(): void {
+    this.#after ??= "finish";
+    this.#flush();
+  }
+
+  /** Closes the connection after all bytes are sent, or when its peer does not read them. */
+  close(): void {
+    this.#after = "close";
+    if (this.#flush() || this.#isTerminated) return;
+    setTimeout(() => this.terminate(), 1_000 * IDLE_CONNECTION_SECONDS_MAX).unref();
+  }
+
+  /** Closes the connection at once. */
+  terminate(): void {
+    this.#isTerminated = true;
+    this.#unsent = [];
+    this.#socket?.terminate();
+  }
+
+  /** Sends waiting bytes. Returns whether all are sent. */
+  #flush(): boolean {
+    if (this.#socket === undefined) return false;
+    while (this.#unsent.length > 0) {
+      const [first] = this.#unsent as [Buffer];
+      const sent = this.#write(first);
+      if (sent < first.length) {
+        this.#unsent[0] = first.subarray(sent);
+        return false;
+      }
+      this.#unsent.shift();
+    }
+    if (this.#after === "close") this.#socket.end();
+    else if (this.#after === "finish") this.#socket.shutdown();
+    return true;
+  }
+
+  #write(bytes: Buffer): number {
+    return Math.max(0, this.#socket?.write(bytes) ?? 0);
+  }
+}

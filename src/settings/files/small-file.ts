@@ -1,0 +1,31 @@
+import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
+import { StartError, systemReason } from "../../errors.ts";
+
+/**
+ * Reads a file that a setting names; `name` is that of the setting. Throws `StartError` when it
+ * cannot be read, is longer than `bytesMax`, or is no file.
+ */
+export function readSmallFile(name: string, path: string, bytesMax: number): string {
+  let bytes: Buffer | undefined;
+  try {
+    bytes = readStart(path, bytesMax + 1);
+  } catch (error) {
+    throw new StartError(`Cannot read the file ${path} of ${name}: ${systemReason(error)}`);
+  }
+  if (bytes === undefined) throw new StartError(`Expected a file for ${name}, got ${path}`);
+  if (bytes.length <= bytesMax) return bytes.toString("utf8");
+  throw new StartError(`Expected at most ${bytesMax} bytes in ${path} for ${name}, got more`);
+}
+
+/** Returns the first bytes of a file; undefined when it is a directory, a pipe or a device. */
+function readStart(path: string, bytesMax: number): Buffer | undefined {
+  // Opening a pipe would wait for its writer without O_NONBLOCK.
+  const fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  try {
+    if (!fstatSync(fd).isFile()) return undefined;
+    const bytes = Buffer.alloc(bytesMax);
+    return bytes.subarray(0, readSync(fd, bytes, 0, bytesMax, 0));
+  } finally {
+    closeSync(fd);
+  }
+}

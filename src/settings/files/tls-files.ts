@@ -1,0 +1,61 @@
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import { createSecureContext } from "node:tls";
+import { codeOf, messageOf, StartError } from "../../errors.ts";
+import { TLS_FILE_BYTES_MAX } from "../limits.ts";
+import { readSmallFile } from "./small-file.ts";
+
+/** Certificates and key with which a server speaks TLS, as PEM texts. */
+export interface TlsKeys {
+  /** The server's certificate, and those of authorities between it and a known one. */
+  cert: string;
+  key: string;
+  /** Certificates of the authorities that must have signed those of clients. */
+  ca?: string;
+}
+
+/** Paths of the files of one listener, and the name of its settings for error messages. */
+export interface TlsPaths {
+  certificate: string;
+  key: string;
+  clients?: string | undefined;
+  /** Beginning of the names of the settings, before `certificate`, `key` and `clients`. */
+  prefix: string;
+}
+
+export interface ReadTlsKeys {
+  keys: TlsKeys;
+  /** Milliseconds since the epoch at which the certificate ends. */
+  expiresAt: number;
+}
+
+/** Reads and checks the files. Throws `StartError` when a server could not use them. */
+export function readTlsKeys({ certificate, key, clients, prefix }: TlsPaths): ReadTlsKeys {
+  const read = (name: string, path: string) =>
+    readSmallFile(`${prefix}${name}`, path, TLS_FILE_BYTES_MAX);
+  const keys: TlsKeys = { cert: read("certificate", certificate), key: read("key", key) };
+  const parsed = attempt(`certificate ${certificate}`, () => new X509Certificate(keys.cert));
+  attempt(`private key ${key}`, () => createPrivateKey(keys.key));
+  attempt(`certificate ${certificate} with the private key ${key}`, () =>
+    createSecureContext(keys),
+  );
+  if (clients === undefined) return { keys, expiresAt: Date.parse(parsed.validTo) };
+  const ca = read("clients", clients);
+  attempt(`authorities ${clients}`, () => new X509Certificate(ca) && createSecureContext({ ca }));
+  return { keys: { ...keys, ca }, expiresAt: Date.parse(parsed.validTo) };
+
+  function attempt<T>(what: string, use: () => T): T {
+    try {
+      return use();
+    } catch (error) {
+      throw new StartError(`Cannot use the ${what}: ${reasonOf(error)}`);
+    }
+  }
+}
+
+const reasons: Record<string, string> = {
+  ERR_OSSL_X509_KEY_VALUES_MISMATCH: "they do not belong together",
+  ERR_OSSL_PEM_NO_START_LINE: "expected PEM, which begins with -----BEGIN",
+  ERR_MISSING_PASSPHRASE: "expected a key that is not encrypted",
+};
+
+const reasonOf = (error: unknown) => reasons[codeOf(error)] ?? messageOf(error);
