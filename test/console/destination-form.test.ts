@@ -248,6 +248,41 @@ describeWith(chromiumMissing)("the page of a destination", () => {
     await close();
   });
 
+  test("finds a transformation on the server where there are more than a select shows", async () => {
+    const code = "export const transformEvent = (event) => event";
+    for (const name of ["Far away", "Nearby"]) {
+      const body = { name, code, language: "javascript" } as const;
+      await api.client.call("POST /transformations", { query: { publish: true }, body });
+    }
+    const id = await createWebhook("Linked");
+    const { page, close } = await openSignedIn("destinations");
+    // The first page of the list has one of two.
+    await page.route(/v2.code/, async (request) => {
+      const response = await request.fetch();
+      const { code: rows, total } = await response.json();
+      const all = rows.filter(({ name }: { name: string }) => name !== "Far away");
+      const isSearched = request.request().url().includes("text=far");
+      await request.fulfill({
+        response,
+        json: isSearched ? { code: rows, total } : { code: all, total: 101 },
+      });
+    });
+    await page.goto(`${api.url}/#/destinations/${id}`);
+    const select = field(page, "Transformation");
+    await select.locator("option", { hasText: "Nearby" }).waitFor({ state: "attached" });
+    expect(await select.locator("option", { hasText: "Far away" }).count()).toBe(0);
+    await page.getByLabel("Search transformations").fill("far");
+    await select.selectOption({ label: "Far away" });
+    await button(page, "Apply").click();
+    await page.getByRole("link", { name: "Open in the editor" }).waitFor();
+    // Its name is known although the list does not have it.
+    await page.getByLabel("Search transformations").fill("");
+    await select.locator("option", { hasText: "Nearby" }).waitFor({ state: "attached" });
+    expect(await select.locator("option:checked").textContent()).toBe("Far away");
+    await page.unrouteAll({ behavior: "wait" });
+    await close();
+  });
+
   test("duplicates its settings without secrets, and names those to enter again", async () => {
     const id = await createWebhook("CRM", {
       headers: [

@@ -164,7 +164,11 @@ function HealthTab(props: {
             <>
               <DestinationFacts destination={destination} tag={tag} reload={reload} />
               {isOurs && <ConnectionTest destinationId={id} requested={tests} />}
-              <LinkedTransformation destination={destination} reload={reload} />
+              <LinkedTransformation
+                destination={destination}
+                currentName={state?.transformationName}
+                reload={reload}
+              />
               <Panel title={commonTexts.sources} flush>
                 <ConnectionList of="destination" id={id} />
               </Panel>

@@ -1,30 +1,41 @@
 import { useState } from "preact/hooks";
 import { Button } from "../components/button.tsx";
-import { includeCurrent, optionsOf, SelectField } from "../components/forms/fields.tsx";
+import { optionsOf, SelectField } from "../components/forms/fields.tsx";
 import { Panel } from "../components/layout.tsx";
+import { SearchField } from "../components/search-field.tsx";
 import type { Destination } from "../data/model.ts";
 import { client } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
 import { hrefTo } from "../router.ts";
 import { destinationTexts } from "../texts/destinations.ts";
 
+/** Number of transformations in the select. The search field finds others. */
+const OPTIONS_MAX = 100;
+
 /**
  * Select for the transformation that the destination is linked to. A destination has at most one.
  */
 export function LinkedTransformation(props: {
   destination: Destination;
+  /** Name of the linked transformation; undefined when it is not known. */
+  currentName: string | undefined;
   reload: () => Promise<void>;
 }) {
-  const { destination, reload } = props;
-  const { value: transformations = [] } = useResource(
-    async () =>
-      (await client.call("GET /transformations", { query: { code: false } })).transformations,
-    [destination.id],
+  const { destination, currentName, reload } = props;
+  const [text, setText] = useState("");
+  const { value: found } = useResource(
+    () =>
+      client.call("GET /v2/code", { query: { kind: "transformation", text, count: OPTIONS_MAX } }),
+    [destination.id, text],
   );
+  // A draft cannot be linked. The published ones come first.
+  const listed = optionsOf((found?.code ?? []).filter(({ isPublished }) => isPublished));
   const [selected, setSelected] = useState<string>();
   const current = destination.transformation?.id ?? "";
   const next = selected ?? current;
   const params = { id: destination.id };
+  const isListed = current === "" || listed.some(({ value }) => value === current);
+  const options = isListed ? listed : [{ value: current, text: currentName ?? current }, ...listed];
 
   async function apply() {
     if (next === "") await client.call("DELETE /v2/destinations/{id}/transformation", { params });
@@ -45,14 +56,21 @@ export function LinkedTransformation(props: {
         )
       }
     >
+      {(text !== "" || (found?.total ?? 0) > OPTIONS_MAX) && (
+        <SearchField
+          label={destinationTexts.searchTransformations}
+          value={text}
+          onInput={(typed) => {
+            setText(typed);
+            setSelected(undefined);
+          }}
+        />
+      )}
       <div class="row">
         <SelectField
           label={destinationTexts.transformation}
           value={next}
-          options={[
-            { value: "", text: destinationTexts.passThrough },
-            ...includeCurrent(optionsOf(transformations), current),
-          ]}
+          options={[{ value: "", text: destinationTexts.passThrough }, ...options]}
           onChange={setSelected}
         />
       </div>

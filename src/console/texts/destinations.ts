@@ -42,6 +42,7 @@ export const destinationTexts = {
     "When other settings change, enter stored secrets again: any of the settings may say where they go.",
   partiallyRejecting: "Partially rejecting",
   openInTheEditor: "Open in the editor",
+  searchTransformations: "Search transformations",
   passThrough: "None (pass-through)",
   remove: "Remove",
   apply: "Apply",
