@@ -9,6 +9,8 @@ export interface ClientEnvironment {
   server: string | undefined;
   token: string | undefined;
   profile: string | undefined;
+  /** Token of RudderStack's API, under the name that rudder-cli reads. */
+  rudderStackToken: string | undefined;
   /** Path of the file with the profiles. */
   profilesFile: string;
   /** Whether the user accepts colours (https://no-color.org), and the terminal can show them. */
@@ -25,6 +27,7 @@ export function clientEnvironment(
     server: given("PIXELMILL_SERVER"),
     token: given("PIXELMILL_TOKEN"),
     profile: given("PIXELMILL_PROFILE"),
+    rudderStackToken: given("RUDDERSTACK_ACCESS_TOKEN"),
     profilesFile: join(configHome, "pixelmill", "profiles.toml"),
     allowsColor: given("NO_COLOR") === undefined && environment.TERM !== "dumb",
   };

@@ -1,3 +1,4 @@
+import { importCommand } from "../import/rudderstack.ts";
 import { deadLetters } from "./dead-letters.ts";
 import { diff } from "./diff.ts";
 import { pull } from "./pull.ts";
@@ -19,4 +20,5 @@ export const clientCommands = {
   push,
   "dead-letters": deadLetters,
   replay,
+  import: importCommand,
 };

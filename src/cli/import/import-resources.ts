@@ -1,0 +1,98 @@
+import type { Client } from "../../api/client.ts";
+import type { ImportRun } from "./import-run.ts";
+import type { RemoteConnection, RemoteItem } from "./rudderstack-api.ts";
+
+/** Most pages of a list of this server. */
+const PAGES_MAX = 10_000;
+
+interface Resources {
+  sources: readonly RemoteItem[];
+  destinations: readonly RemoteItem[];
+  connections: readonly RemoteConnection[];
+}
+
+/**
+ * Copies sources, destinations and connections. The id in RudderStack becomes the external id, by
+ * which the next run knows what is here already. Destinations are rudder-server's, as before.
+ */
+export async function importResources(
+  client: Client,
+  run: ImportRun,
+  { sources, destinations, connections }: Resources,
+): Promise<void> {
+  const known = await knownResources(client);
+  for (const { id: externalId, name, type, enabled, config } of sources) {
+    await run.copy(`source ${name}`, externalId, known.sources, async () => {
+      const body = { name, type, enabled, config, externalId };
+      return (await client.call("POST /v2/sources", { body })).source.id;
+    });
+  }
+  const secrets = await secretKeys(client);
+  for (const { id: externalId, name, type, enabled, config } of destinations) {
+    const own = secrets.get(type.toUpperCase()) ?? new Set();
+    // RudderStack shows a secret in another form than it has, or not at all.
+    const open = Object.fromEntries(Object.entries(config).filter(([key]) => !own.has(key)));
+    await run.copy(`destination ${name}`, externalId, known.destinations, async () => {
+      const deliveredBy = "rudder-server" as const;
+      const body = { name, type, deliveredBy, enabled, config: open, externalId };
+      return (await client.call("POST /v2/destinations", { body })).destination.id;
+    });
+  }
+  for (const { id: externalId, enabled, ...ends } of connections) {
+    const title = `connection ${ends.sourceId} → ${ends.destinationId}`;
+    const sourceId = run.ids.get(ends.sourceId);
+    const destinationId = run.ids.get(ends.destinationId);
+    const isWhole = sourceId !== undefined && destinationId !== undefined;
+    if (!isWhole && !run.isDry && !known.connections.has(externalId)) {
+      run.fail(title, "Its source or destination was not copied");
+      continue;
+    }
+    await run.copy(title, externalId, known.connections, async () => {
+      const body = { sourceId: sourceId ?? "", destinationId: destinationId ?? "", enabled };
+      const made = await client.call("POST /v2/connections", { body: { ...body, externalId } });
+      return made.connection.id;
+    });
+  }
+}
+
+/** Returns the ids of this server's items by their external ids. */
+async function knownResources(client: Client) {
+  const query = (page: number) => ({ query: { page, hasExternalId: true } });
+  return {
+    sources: await byExternalId(
+      async (page) => (await client.call("GET /v2/sources", query(page))).sources,
+    ),
+    destinations: await byExternalId(
+      async (page) => (await client.call("GET /v2/destinations", query(page))).destinations,
+    ),
+    connections: await byExternalId(
+      async (page) => (await client.call("GET /v2/connections", query(page))).connections,
+    ),
+  };
+}
+
+async function byExternalId(
+  list: (page: number) => Promise<readonly { id: string; externalId?: string }[]>,
+): Promise<Map<string, string>> {
+  const known = new Map<string, string>();
+  for (let page = 1; page <= PAGES_MAX; page++) {
+    const items = await list(page);
+    for (const { id, externalId } of items) if (externalId) known.set(externalId, id);
+    if (items.length === 0) return known;
+  }
+  return known;
+}
+
+/** Returns the secret keys of the types that rudder-server delivers, by the type's name. */
+async function secretKeys(client: Client): Promise<Map<string, ReadonlySet<string>>> {
+  const { destinationTypes } = await client.call("GET /v2/destination-types");
+  return new Map(
+    destinationTypes
+      .filter(({ deliveredBy }) => deliveredBy === "rudder-server")
+      .map(({ type, config }) => {
+        const properties = (config.properties ?? {}) as Record<string, { writeOnly?: boolean }>;
+        const keys = Object.entries(properties).filter(([, { writeOnly }]) => writeOnly);
+        return [type.toUpperCase(), new Set(keys.map(([key]) => key))];
+      }),
+  );
+}

@@ -1,0 +1,189 @@
+import { StartError, systemReason } from "../../errors.ts";
+import { plain } from "../terminal/text.ts";
+
+/** Longest time for one answer of RudderStack's API. */
+const ANSWER_MS_MAX = 60_000;
+/** Maximum size of one answer. */
+const ANSWER_BYTES_MAX = 67_108_864;
+/** Maximum number of pages of one list. */
+const PAGES_MAX = 1_000;
+/** Number of versions of one transformation that are asked for. RudderStack's default is 5. */
+const VERSIONS = 100;
+
+type Json = Record<string, unknown>;
+
+/** A version of a transformation or library. */
+export interface RemoteVersion {
+  versionId: string;
+  name: string;
+  description: string;
+  code: string;
+  language: string;
+}
+
+/** A published transformation or library with its versions, oldest first. */
+export interface RemoteCode {
+  id: string;
+  versionId: string;
+  versions: RemoteVersion[];
+  /** Ids of the destinations that a transformation is connected to. */
+  destinations: string[];
+}
+
+export interface RemoteItem {
+  id: string;
+  name: string;
+  type: string;
+  enabled: boolean;
+  config: Json;
+}
+
+export interface RemoteConnection {
+  id: string;
+  sourceId: string;
+  destinationId: string;
+  enabled: boolean;
+}
+
+/** Reads the listings of a workspace by RudderStack's public API. Only reads. */
+export class RudderStackApi {
+  readonly #url: string;
+  readonly #token: string;
+
+  constructor(url: string, token: string) {
+    this.#url = url.replace(/\/+$/, "");
+    this.#token = token;
+  }
+
+  async items(kind: "sources" | "destinations"): Promise<RemoteItem[]> {
+    return (await this.#pages(`/v2/${kind}`, kind)).map((it) => ({
+      id: textOf(it, "id"),
+      name: textOf(it, "name"),
+      type: textOf(it, "type"),
+      enabled: isEnabled(it),
+      config: isJson(it.config) ? it.config : {},
+    }));
+  }
+
+  async connections(): Promise<RemoteConnection[]> {
+    return (await this.#pages("/v2/connections", "connections")).map((it) => ({
+      id: textOf(it, "id"),
+      sourceId: textOf(it, "sourceId"),
+      destinationId: textOf(it, "destinationId"),
+      enabled: isEnabled(it),
+    }));
+  }
+
+  async code(kind: "transformation" | "library"): Promise<RemoteCode[]> {
+    const [list, versionsKey] =
+      kind === "library"
+        ? (["libraries", "libraryVersions"] as const)
+        : (["transformations", "TransformationVersions"] as const);
+    const found: RemoteCode[] = [];
+    for (const it of listIn(await this.#get(`/${list}`), list)) {
+      const id = textOf(it, "id");
+      const path = `/${list}/${encodeURIComponent(id)}/versions?count=${VERSIONS}&orderBy=asc`;
+      const versions = listIn(await this.#get(path), versionsKey).map(versionOf);
+      const published = versionOf(it);
+      const others = versions.filter(({ versionId }) => versionId !== published.versionId);
+      const isListed = others.length < versions.length;
+      const destinations = Array.isArray(it.destinations) ? it.destinations : [];
+      found.push({
+        id,
+        versionId: published.versionId,
+        versions: isListed ? versions : [...versions, published],
+        destinations: destinations.flatMap((of: unknown) => idOf(of) ?? []),
+      });
+    }
+    return found;
+  }
+
+  async #pages(path: string, key: string): Promise<Json[]> {
+    const all: Json[] = [];
+    for (let page = 1; page <= PAGES_MAX; page++) {
+      const answer = await this.#get(`${path}?page=${page}`);
+      const items = listIn(answer, key);
+      all.push(...items);
+      const { paging } = answer;
+      if (items.length === 0 || !isJson(paging) || !paging.next) return all;
+    }
+    return all;
+  }
+
+  async #get(path: string): Promise<Json> {
+    const place = `${this.#url}${path}`;
+    let text: string;
+    try {
+      const answer = await fetch(place, {
+        headers: { authorization: `Bearer ${this.#token}` },
+        redirect: "error",
+        signal: AbortSignal.timeout(ANSWER_MS_MAX),
+      });
+      if (!answer.ok) throw new StartError(`RudderStack answered ${answer.status} to ${path}`);
+      text = await boundedText(answer, path);
+    } catch (error) {
+      if (error instanceof StartError) throw error;
+      throw new StartError(`Cannot read ${plain(place)}: ${plain(systemReason(error))}`);
+    }
+    const body = parsed(text);
+    if (!isJson(body)) throw new StartError(`Expected a JSON object at ${path}, got another body`);
+    return body;
+  }
+}
+
+async function boundedText(answer: Response, path: string): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of answer.body ?? []) {
+    size += chunk.length;
+    if (size > ANSWER_BYTES_MAX) {
+      throw new StartError(`Expected at most ${ANSWER_BYTES_MAX} bytes at ${path}, got more`);
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function listIn(answer: Json, key: string): Json[] {
+  const list = answer[key];
+  if (Array.isArray(list) && list.every(isJson)) return list;
+  throw new StartError(`Expected a list of ${key} from RudderStack, got something else`);
+}
+
+function versionOf(item: Json): RemoteVersion {
+  return {
+    versionId: textOf(item, "versionId"),
+    name: textOf(item, "name"),
+    description: typeof item.description === "string" ? item.description : "",
+    code: textOf(item, "code"),
+    language: textOf(item, "language"),
+  };
+}
+
+function textOf(item: Json, key: string): string {
+  const value = item[key];
+  if (typeof value === "string") return value;
+  throw new StartError(`Expected a text as ${key} of an item of RudderStack, got something else`);
+}
+
+/** RudderStack's listings say `enabled` or `isEnabled`. */
+function isEnabled({ enabled, isEnabled: is }: Json): boolean {
+  return enabled !== false && is !== false;
+}
+
+function idOf(of: unknown): string | undefined {
+  if (typeof of === "string") return of;
+  return isJson(of) && typeof of.id === "string" ? of.id : undefined;
+}
+
+function isJson(value: unknown): value is Json {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

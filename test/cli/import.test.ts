@@ -1,0 +1,146 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { removeDirectory, type Server, startServer } from "../e2e/server.ts";
+import { type Client, pipedTo } from "./command.ts";
+
+/** RudderStack's public API, as its documents show the answers. */
+const times = { createdAt: "2023-02-16T01:11:11.586Z", updatedAt: "2023-02-16T01:11:11.586Z" };
+const code = (name: string, versionId: string, text: string, id: string) => ({
+  ...{ id, versionId, name, description: "", code: text, codeVersion: "1" },
+  ...{ language: "javascript", ...times },
+});
+const library = code("Get Cube", "lv1", "export function cube(x) { return x ** 3; }", "lib1");
+const first = code("T", "tv1", "export function transformEvent(event) { return event; }", "tr1");
+const second = {
+  ...code(
+    "T",
+    "tv2",
+    'import { cube } from "getCube";\nexport const transformEvent = () => ({ a: cube(2) });',
+    "tr1",
+  ),
+  destinations: [{ id: "dst1", name: "Hook", enabled: true }],
+};
+const answers: Record<string, unknown> = {
+  "/v2/sources?page=1": {
+    sources: [
+      { id: "src1", name: "Site", type: "Javascript", enabled: true, config: {}, ...times },
+    ],
+    paging: { total: 2, next: "/v2/sources?page=2" },
+  },
+  "/v2/sources?page=2": {
+    sources: [{ id: "src2", name: "App", type: "iOS", isEnabled: false, ...times }],
+    paging: { total: 2 },
+  },
+  "/v2/destinations?page=1": {
+    destinations: [
+      {
+        id: "dst1",
+        name: "Hook",
+        type: "WEBHOOK",
+        enabled: true,
+        config: { webhookUrl: "https://a.test" },
+      },
+      {
+        id: "dst2",
+        name: "Log",
+        type: "KAFKA",
+        enabled: true,
+        config: { topic: "t", password: "****" },
+      },
+      { id: "dst3", name: "\x1b[2JUnheard", type: "UNHEARD_OF", enabled: true, config: {} },
+    ],
+    paging: { total: 3 },
+  },
+  "/v2/connections?page=1": {
+    connections: [
+      { id: "con1", sourceId: "src1", destinationId: "dst1", enabled: true },
+      { id: "con2", sourceId: "src2", destinationId: "dst3", enabled: true },
+    ],
+    paging: { total: 2 },
+  },
+  "/transformations": { transformations: [second] },
+  "/libraries": { libraries: [{ ...library, importName: "getCube" }] },
+  "/libraries/lib1/versions?count=100&orderBy=asc": { libraryVersions: [library] },
+  "/transformations/tr1/versions?count=100&orderBy=asc": {
+    TransformationVersions: [first, second],
+  },
+};
+
+const remote = Bun.serve({
+  hostname: "127.0.0.1",
+  port: 0,
+  fetch(request) {
+    if (request.headers.get("authorization") !== "Bearer theirs")
+      return new Response("", { status: 401 });
+    const { pathname, search } = new URL(request.url);
+    const answer = answers[pathname + search];
+    return answer === undefined ? new Response("", { status: 404 }) : Response.json(answer);
+  },
+});
+
+let server: Server;
+let client: Client;
+beforeAll(async () => {
+  server = await startServer();
+  client = pipedTo(server);
+});
+afterAll(async () => {
+  await server.stop();
+  await remote.stop(true);
+  removeDirectory(server.directory);
+});
+
+const importing = (...more: string[]) =>
+  client(["import", "rudderstack", "--url", remote.url.href, ...more], {
+    environment: { RUDDERSTACK_ACCESS_TOKEN: "theirs" },
+  });
+const totals = async () => {
+  const lists = ["sources", "destinations", "connections"].map(async (kind) => {
+    return (await server.api("GET", `/v2/${kind}`)).body[kind].length;
+  });
+  return await Promise.all(lists);
+};
+
+test("a workspace of RudderStack's cloud is copied once, and a dry run says what would be", async () => {
+  const dry = await importing("--dry-run");
+  expect([dry.code, dry.errors]).toEqual([0, ""]);
+  expect(dry.output).toContain("source Site: new\nsource App: new\n");
+  expect(dry.output).toEndWith("9 items to copy\n");
+  expect(await totals()).toEqual([0, 0, 0]);
+
+  const run = await importing();
+  expect(run.code).toBe(1);
+  expect(run.output).toEndWith("7 items copied\n");
+  // The type that this server does not know, and the connection to it.
+  expect(run.errors).toContain("destination \\u001b[2JUnheard");
+  expect(run.errors).toContain("connection src2 → dst3: Its source or destination was not copied");
+  expect(await totals()).toEqual([2, 2, 1]);
+  const { destinations } = (await server.api("GET", "/v2/destinations")).body;
+  const [hook, log] = destinations;
+  expect([hook.deliveredBy, log.deliveredBy]).toEqual(["rudder-server", "rudder-server"]);
+  expect([log.config, log.secretsSet]).toEqual([{ topic: "t" }, []]);
+  const { transformations } = (await server.api("GET", "/transformations")).body;
+  expect(transformations[0].externalId).toBe("tr1");
+  expect(hook.transformation).toEqual({ id: transformations[0].id });
+  const path = `/transformations/${transformations[0].id}/versions`;
+  const { TransformationVersions: versions } = (await server.api("GET", path)).body;
+  expect(versions.map((it: { code: string }) => it.code)).toEqual([first.code, second.code]);
+
+  const again = await importing();
+  expect(again.output).toContain("transformation T: here already");
+  expect(again.output).toEndWith("0 items copied\n");
+  expect(await totals()).toEqual([2, 2, 1]);
+});
+
+test("what RudderStack refuses is one sentence, and nothing is copied", async () => {
+  const before = await totals();
+  const refused = await importing("--rudderstack-token", "another");
+  expect(refused.errors).toContain("RudderStack answered 401 to /v2/sources?page=1");
+  expect(refused.code).toBe(1);
+  const away = await client(["import", "rudderstack", "--url", "http://127.0.0.1:1"], {
+    environment: { RUDDERSTACK_ACCESS_TOKEN: "theirs" },
+  });
+  expect(away.errors).toContain("Cannot read http://127.0.0.1:1/v2/sources?page=1");
+  const without = await client(["import", "rudderstack"]);
+  expect(without.errors).toContain("Expected a token of RudderStack: set RUDDERSTACK_ACCESS_TOKEN");
+  expect(await totals()).toEqual(before);
+});
