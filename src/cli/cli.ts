@@ -53,7 +53,8 @@ async function allCommands(argv: string[]): Promise<CommandDef> {
 async function otherCommands(tree: () => CommandNode): Promise<Record<string, CommandDef>> {
   const { clientCommands } = await import("./client/commands.ts");
   const { manualCommands } = await import("./manual/commands.ts");
-  return { ...clientCommands, ...manualCommands(tree) };
+  const { print } = await import("./print/print.ts");
+  return { ...clientCommands, print, ...manualCommands(tree) };
 }
 
 /**

@@ -45,6 +45,7 @@ export const guidePages: ReadonlyMap<string, () => Promise<{ default: string }>>
   ["alerts", () => import("../../../docs/alerts.md", { with: { type: "text" } })],
   ["operating", () => import("../../../docs/operating.md", { with: { type: "text" } })],
   ["tls", () => import("../../../docs/tls.md", { with: { type: "text" } })],
+  ["monitoring", () => import("../../../docs/monitoring.md", { with: { type: "text" } })],
   ["cluster", () => import("../../../docs/cluster.md", { with: { type: "text" } })],
   ["control-plane", () => import("../../../docs/control-plane.md", { with: { type: "text" } })],
   [

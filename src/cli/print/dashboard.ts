@@ -1,0 +1,131 @@
+interface Panel {
+  title: string;
+  unit: string;
+  /** Expressions of Prometheus with the names of their lines. */
+  lines: [expression: string, legend: string][];
+}
+
+/** Range over which rates are computed, four scrapes at least. */
+const RATE = "[$__rate_interval]";
+const rate = (metric: string, by: string) => `sum by (${by}) (rate(${metric}${RATE}))`;
+const quantile = (share: number, metric: string) =>
+  `histogram_quantile(${share}, sum by (le) (rate(${metric}_bucket${RATE})))`;
+
+/** The panels of the dashboard, in the order in which they are shown. */
+export const panels: readonly Panel[] = [
+  {
+    title: "Pixels",
+    unit: "reqps",
+    lines: [[rate("pixelmill_pixel_requests_total", "status"), "{{status}}"]],
+  },
+  {
+    title: "Requests of SDKs",
+    unit: "reqps",
+    lines: [[rate("pixelmill_sdk_requests_total", "status"), "{{status}}"]],
+  },
+  {
+    title: "Until events are on disk",
+    unit: "s",
+    lines: [
+      [quantile(0.5, "pixelmill_log_flush_seconds"), "median"],
+      [quantile(0.99, "pixelmill_log_flush_seconds"), "99 %"],
+    ],
+  },
+  {
+    title: "Events by outcome",
+    unit: "cps",
+    lines: [[rate("pixelmill_lane_events_total", "outcome"), "{{outcome}}"]],
+  },
+  {
+    title: "Delivery attempts by verdict",
+    unit: "cps",
+    lines: [[rate("pixelmill_delivery_attempts_total", "kind, verdict"), "{{kind}} {{verdict}}"]],
+  },
+  {
+    title: "Time of a delivery",
+    unit: "s",
+    lines: [
+      [quantile(0.5, "pixelmill_delivery_seconds"), "median"],
+      [quantile(0.99, "pixelmill_delivery_seconds"), "99 %"],
+    ],
+  },
+  {
+    title: "Oldest undelivered event",
+    unit: "s",
+    lines: [["max by (kind, name) (pixelmill_lane_lag_seconds)", "{{kind}} {{name}}"]],
+  },
+  {
+    title: "Events that wait for delivery",
+    unit: "short",
+    lines: [["sum by (kind, name) (pixelmill_lane_lag_events)", "{{kind}} {{name}}"]],
+  },
+  {
+    title: "Dead letters",
+    unit: "short",
+    lines: [["sum by (instance) (pixelmill_dead_letters)", "{{instance}}"]],
+  },
+  {
+    title: "Time of a batch in user code",
+    unit: "s",
+    lines: [
+      [quantile(0.5, "pixelmill_program_run_seconds"), "median"],
+      [quantile(0.99, "pixelmill_program_run_seconds"), "99 %"],
+    ],
+  },
+  {
+    title: "Guests",
+    unit: "short",
+    lines: [
+      ["sum by (instance) (pixelmill_guests)", "{{instance}} alive"],
+      ["sum by (instance) (pixelmill_guests_awaited)", "{{instance}} awaited"],
+      ["sum by (instance) (pixelmill_programs_suspended)", "{{instance}} suspended"],
+    ],
+  },
+  {
+    title: "Disk",
+    unit: "bytes",
+    lines: [
+      ["sum by (instance, part) (pixelmill_disk_used_bytes)", "{{instance}} {{part}}"],
+      ["min by (instance) (pixelmill_disk_free_bytes)", "{{instance}} free"],
+    ],
+  },
+];
+
+const WIDTH = 12;
+const HEIGHT = 8;
+
+/** Formats the dashboard as Grafana imports it. */
+export function dashboardText(): string {
+  const datasource = { type: "prometheus", uid: "$datasource" };
+  const dashboard = {
+    title: "pixelmill",
+    uid: "pixelmill",
+    schemaVersion: 39,
+    editable: true,
+    refresh: "30s",
+    time: { from: "now-6h", to: "now" },
+    templating: {
+      list: [{ name: "datasource", label: "Prometheus", type: "datasource", query: "prometheus" }],
+    },
+    panels: panels.map(({ title, unit, lines }, at) => ({
+      id: at + 1,
+      type: "timeseries",
+      title,
+      datasource,
+      gridPos: {
+        x: (at % 2) * WIDTH,
+        y: Math.floor(at / 2) * HEIGHT,
+        w: WIDTH,
+        h: HEIGHT,
+      },
+      fieldConfig: { defaults: { unit, min: 0 }, overrides: [] },
+      targets: lines.map(([expr, legendFormat], line) => ({
+        refId: String.fromCharCode(65 + line),
+        datasource,
+        expr,
+        legendFormat,
+      })),
+    })),
+  };
+  return `${JSON.stringify(dashboard, null, 2)}\n`;
+}

@@ -1,0 +1,124 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { missingPrograms, testWith } from "../counterpart.ts";
+import { pixelmillCommand } from "../e2e/command.ts";
+import { removeDirectory, temporaryDirectory } from "../e2e/server.ts";
+
+let directory: string;
+beforeAll(() => {
+  directory = temporaryDirectory();
+});
+afterAll(() => removeDirectory(directory));
+
+function print(topic: string): string {
+  const { exitCode, stdout } = Bun.spawnSync([...pixelmillCommand, "print", topic], { env: {} });
+  expect(exitCode).toBe(0);
+  return stdout.toString();
+}
+
+test.each([
+  ["alerts", "docs/monitoring.md", 1],
+  ["systemd", "docs/operating.md", 3],
+  ["kubernetes", "docs/operating.md", 1],
+  ["nginx", "docs/pixels.md", 1],
+  ["haproxy", "docs/pixels.md", 1],
+])("print %s prints what %s shows", async (topic, path, count) => {
+  const page = await Bun.file(path).text();
+  const parts = print(topic).split(/^# \/.*\n/m);
+  const shown = parts.map((part) => part.trim()).filter((part) => part !== "");
+  expect(shown).toHaveLength(count);
+  for (const part of shown) expect(page).toContain(`\n${part}\n\`\`\``);
+});
+
+describe("metrics", () => {
+  test.each([["alerts"], ["grafana"]])("all that %s names exist", async (topic) => {
+    const named = new Set(print(topic).match(/\bpixelmill_[a-z_]+/g));
+    // Another test holds the reference equal to the code.
+    const reference = await Bun.file("docs/reference/metrics.md").text();
+    const rows = [...reference.matchAll(/^\| `(pixelmill_\w+)` \| (\w+) \|/gm)];
+    const known = rows.flatMap(([, name, type]) =>
+      type === "histogram" ? [`${name}_bucket`, `${name}_count`, `${name}_sum`] : [name],
+    );
+    expect(named.size).toBeGreaterThan(5);
+    expect([...named].filter((name) => !known.includes(name))).toEqual([]);
+  });
+
+  test("the dashboard is JSON with panels that do not overlap", () => {
+    const { panels } = JSON.parse(print("grafana"));
+    const places = panels.map(({ gridPos: { x, y } }: any) => `${x} ${y}`);
+    expect(new Set(places).size).toBe(panels.length);
+  });
+});
+
+interface Rule {
+  alert: string;
+  labels: object;
+  annotations: object;
+}
+
+/** Figures of a server without trouble, one a minute. */
+const healthy: Record<string, string> = {
+  'up{job="pixelmill",instance="a"}': "1x60",
+  'pixelmill_log_healthy_ratio{instance="a",process="ingest-0"}': "1x60",
+  'pixelmill_pixel_requests_total{instance="a",process="ingest-0",status="200"}': "0+6000x60",
+  'pixelmill_pixel_requests_total{instance="a",process="ingest-0",status="503"}': "0+6x60",
+  'pixelmill_disk_free_bytes{instance="a",process="server"}': "500x60",
+  'pixelmill_disk_used_bytes{instance="a",process="server",part="events"}': "400x60",
+  'pixelmill_disk_used_bytes{instance="a",process="server",part="catalog"}': "10x60",
+  'pixelmill_oldest_undelivered_seconds{instance="a",process="server"}': "2x60",
+  'pixelmill_dead_letters{instance="a",process="server"}': "5x60",
+  'pixelmill_programs_suspended{instance="a",process="server"}': "0x60",
+  'pixelmill_log_missing_records_total{instance="a",process="server"}': "0x60",
+  'pixelmill_log_damaged_bytes_total{instance="a",process="server"}': "0x60",
+  'pixelmill_ingest_deaths_total{instance="a",process="server"}': "1x60",
+  'pixelmill_backup_age_seconds{instance="a",process="server"}': "0+60x60",
+};
+
+/** For each alert, the figures of its fault. */
+const faults: Record<string, Record<string, string>> = {
+  PixelmillAway: { up: "0x60" },
+  PixelmillLogNotWritable: { pixelmill_log_healthy_ratio: "0x60" },
+  PixelmillPixelsRefused: { 'status="503"': "0+600x60" },
+  PixelmillDiskNearlyFull: { pixelmill_disk_free_bytes: "40x60" },
+  PixelmillDeliveryLate: { pixelmill_oldest_undelivered_seconds: "0+60x60" },
+  PixelmillDeadLettersGrow: { pixelmill_dead_letters: "0+1x60" },
+  PixelmillCodeSuspended: { pixelmill_programs_suspended: "1x60" },
+  PixelmillEventsLost: { pixelmill_log_damaged_bytes_total: "0+10x60" },
+  PixelmillIngestDies: { pixelmill_ingest_deaths_total: "0+1x60" },
+  PixelmillBackupLate: { pixelmill_backup_age_seconds: "172800+60x60" },
+};
+
+testWith(missingPrograms("promtool"))(
+  "each alert rule fires on its fault, and no other rule does",
+  () => {
+    const text = print("alerts");
+    writeFileSync(join(directory, "rules.yml"), text);
+    const { groups } = Bun.YAML.parse(text) as { groups: { rules: Rule[] }[] };
+    const { rules } = groups[0]!;
+    expect(rules.map(({ alert }) => alert)).toEqual(Object.keys(faults));
+    const tests = [undefined, ...Object.keys(faults)].map((fault) => {
+      const values = Object.entries(faults[fault ?? ""] ?? {});
+      return {
+        interval: "1m",
+        input_series: Object.entries(healthy).map(([series, fine]) => ({
+          series,
+          values: values.find(([part]) => series.includes(part))?.[1] ?? fine,
+        })),
+        alert_rule_test: rules.map(({ alert, labels, annotations }) => {
+          const job = alert === "PixelmillAway" && { job: "pixelmill" };
+          const fires = {
+            exp_labels: { instance: "a", ...job, ...labels },
+            exp_annotations: annotations,
+          };
+          return { eval_time: "45m", alertname: alert, exp_alerts: alert === fault ? [fires] : [] };
+        }),
+      };
+    });
+    const file = join(directory, "test.yml");
+    const suite = { rule_files: ["rules.yml"], evaluation_interval: "1m", tests };
+    writeFileSync(file, JSON.stringify(suite));
+    const { exitCode, stdout, stderr } = Bun.spawnSync(["promtool", "test", "rules", file]);
+    expect({ exitCode, output: `${stdout}${stderr}` }).toMatchObject({ exitCode: 0 });
+  },
+);
