@@ -66,7 +66,11 @@ export async function takeOver(options: TakeOverOptions): Promise<TakeOver | und
         await channel.receive(Number.POSITIVE_INFINITY);
       },
       serving() {
-        channel.send({ type: "serving" });
+        try {
+          channel.send({ type: "serving" });
+        } catch {
+          // The running server has ended already, so it needs no message.
+        }
         channel.close();
       },
     };

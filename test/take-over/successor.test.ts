@@ -29,17 +29,24 @@ afterAll(async () => {
 const isTaken = async (userId: string) =>
   (await pixel(server, "page", { writeKey, userId })).status === 200;
 
-/** Starts a server that takes over with these flags. Resolves with its exit code and its errors. */
-async function takeOverWith(...flags: string[]): Promise<{ code: number; errors: string }> {
+/** Starts a server that takes over with these flags. */
+function spawnSuccessor(...flags: string[]) {
   const data = join(server.directory, "data");
   const address = ["--host", "127.0.0.1", "--port", "0", "--admin-port", "0"];
-  const child = Bun.spawn(
+  return Bun.spawn(
     [...pixelmillCommand, "serve", "--take-over", "--data", data, ...address, ...flags],
     { cwd: server.directory, stdin: "ignore", stdout: "ignore", stderr: "pipe" },
   );
+}
+
+/** Starts a server that takes over with these flags. Resolves with its exit code and its errors. */
+async function takeOverWith(...flags: string[]): Promise<{ code: number; errors: string }> {
+  const child = spawnSuccessor(...flags);
   const errors = await new Response(child.stderr).text();
   return { code: await child.exited, errors };
 }
+
+const takenTimes = () => server.errors().split("takes the sockets over").length - 1;
 
 test("only the user of the server reaches the socket on which it hands its sockets over", () => {
   const { mode, uid } = statSync(join(server.directory, "data/take-over"));
@@ -68,6 +75,17 @@ test("a server that cannot start after it has the sockets leaves the running ser
   await waitFor(() => new Set(sink.events.map(({ userId }) => userId)).size > sent.length);
 }, 300_000);
 
+test("a server that is killed before the running one has closed leaves it serving", async () => {
+  const before = takenTimes();
+  const successor = spawnSuccessor();
+  await waitFor(() => takenTimes() > before);
+  successor.kill("SIGKILL");
+  const wentOn = () => server.errors().split("so this one goes on").length - 1;
+  await waitFor(() => wentOn() === 2);
+  expect(await isTaken("killed")).toBe(true);
+  expect((await server.api("GET", "/v2/sources")).status).toBe(200);
+}, 300_000);
+
 test("a server takes over from the one that went on, with the same ports", async () => {
   const successor = await startServer({ directory: server.directory, flags: ["--take-over"] });
   expect(await server.exited()).toBe(0);
@@ -76,4 +94,17 @@ test("a server takes over from the one that went on, with the same ports", async
   expect(successor).toMatchObject({ dataPlane, controlPlane });
   expect(await isTaken("successor")).toBe(true);
   expect((await server.api("GET", "/v2/sources")).status).toBe(200);
+}, 300_000);
+
+test("a server goes on with the sockets when the running one is killed before it has closed", async () => {
+  const before = takenTimes();
+  const start = startServer({ directory: server.directory, flags: ["--take-over"] });
+  await waitFor(() => takenTimes() > before);
+  const sent = isTaken("orphan");
+  await server.stop("SIGKILL");
+  const { dataPlane } = server;
+  server = await start;
+  expect(server.dataPlane).toBe(dataPlane);
+  expect(await sent.catch(() => true)).toBe(true);
+  expect(await isTaken("after")).toBe(true);
 }, 300_000);
