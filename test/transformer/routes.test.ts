@@ -114,7 +114,9 @@ describe("tests of code that is not stored", () => {
 
   // A guest with an interpreter costs seconds of CPU.
   test.skipIf(isQuickTier)("Python is tested alike", async () => {
-    const python = "def transformEvent(event, metadata):\n    return {'is': event['name']}";
+    const python = `def transformEvent(event, metadata):
+    # Events with a type are those with which code is tested at publishing.
+    return event if "type" in event else {"is": event["name"]}`;
     const codeRevision = { code: python, language: "pythonfaas" };
     const run = await post("/transformation/testRun", { input: [events[0]], codeRevision });
     expect(run.body.transformedEvents).toEqual([
@@ -124,6 +126,12 @@ describe("tests of code that is not stored", () => {
     const imports = { json: [], "urllib.parse": [] };
     expect((await post("/transformationLibrary/test", library)).body).toEqual(imports);
     expect((await post("/extractLibs", library)).body).toEqual(imports);
+    const { versionId } = await house.publish("transformation", python, { language: "python" });
+    const items = [house.item(versionId, { messageId: "m1", name: "ann" })];
+    expect((await house.send([...items, house.item(versionId, {})])).body).toMatchObject([
+      { output: { is: "ann" }, statusCode: 200 },
+      { error: expect.stringContaining("KeyError"), statusCode: 400 },
+    ]);
   });
 });
 
