@@ -1,4 +1,5 @@
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import { transformerPaths } from "../../src/api/document/transformer.ts";
 import { testSandbox } from "../sandbox/support.ts";
 import { isQuickTier } from "../tier.ts";
 import { freshTransformer } from "./_setup.ts";
@@ -186,6 +187,14 @@ describe("code for rudder-transformer", () => {
       expect((await get(path)).status).toBe(404);
     }
   });
+});
+
+test("the OpenAPI document has paths that the listener answers", async () => {
+  for (const [path, { post: isPosted }] of Object.entries(transformerPaths())) {
+    const method = isPosted ? "POST" : "GET";
+    const response = await fetch(`${house.transformer.url}${path}`, { method });
+    expect([path, await response.text()]).not.toEqual([path, "There is nothing at this path"]);
+  }
 });
 
 describe("who may call the listener", () => {

@@ -4,7 +4,7 @@ import { FORM_TYPE } from "../request/body.ts";
 import type { Route } from "../route.ts";
 import { Differences } from "../routes/code/test-reports.ts";
 import { schemaWithSecrets } from "../routes/resources/destination-config.ts";
-import { dataPlanePaths } from "./data-plane.ts";
+import { dataPlanePaths, listenerTags, transformerPaths } from "./data-plane.ts";
 import {
   isAnsweredWithTag,
   notModified,
@@ -27,7 +27,7 @@ export function openApiDocument(
       };
     }
   }
-  Object.assign(paths, dataPlanePaths(dataPlaneUrl()));
+  Object.assign(paths, dataPlanePaths(dataPlaneUrl()), transformerPaths());
   toReference(ErrorBody, schemas);
   schemas.DestinationConfig = destinationConfig(kinds, schemas);
   return {
@@ -42,7 +42,7 @@ export function openApiDocument(
     },
     servers: [{ url: "/" }],
     security: [{ bearer: [] }, { basic: [] }],
-    tags: [...new Set(["pixel", "sdk", ...routes.map(tagOf)])].map((name) => ({ name })),
+    tags: [...new Set([...listenerTags, ...routes.map(tagOf)])].map((name) => ({ name })),
     paths,
     components: {
       schemas,
