@@ -292,6 +292,8 @@ describeWith(chromiumMissing)("the page of a destination", () => {
       secret: "a secret that signs",
       batchSize: 20,
     });
+    const filter = { mode: "only" as const, conditions: [{ path: "type", values: ["track"] }] };
+    await api.client.call("PUT /v2/destinations/{id}", { params: { id }, body: { filter } });
     const { page, close } = await openSignedIn(`destinations/${id}`);
     expect(await page.getByRole("button", { name: "Delete" }).isVisible()).toBe(false);
     const menu = page.getByLabel("More actions");
@@ -316,6 +318,7 @@ describeWith(chromiumMissing)("the page of a destination", () => {
       ({ name }) => name === "Copy of CRM",
     );
     expect(copy?.config).toMatchObject({ batchSize: 20 });
+    expect(copy?.filter).toEqual(filter);
     expect(copy?.secretsSet.toSorted()).toEqual(["/headers/1/to", "/secret"]);
     await close();
   });

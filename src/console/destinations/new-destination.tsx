@@ -92,7 +92,8 @@ function NewDestinationForm(props: {
       }}
       onSubmit={async () => {
         const consents = linesOf(consentIds);
-        const body = { name, type: typeName, deliveredBy, config, consentIds: consents };
+        const filter = copied?.filter && { filter: copied.filter };
+        const body = { name, type: typeName, deliveredBy, config, consentIds: consents, ...filter };
         const { destination } = await client.call("POST /v2/destinations", { body });
         form.discard();
         navigate(hrefTo("destinations", destination.id));

@@ -331,10 +331,10 @@ describe("a note", () => {
       api.send("POST", "/libraries/publish", {
         body: { transformations: [{ versionId }], ...more },
       });
-    await publish(saved.body.versionId);
-    await publish(first.versionId, { note: "Breaks the CRM" });
     await publish(saved.body.versionId, { note: " " });
+    await publish(first.versionId, { note: "Breaks the CRM" });
     await api.send("PUT", `${path}/external-id`, { body: { externalId: "noted" } });
+    await publish(saved.body.versionId, { note: "Works again" });
     await api.send("DELETE", path);
     const { TransformationVersions } = await api.client.call("GET /transformations/{id}/versions", {
       params: { id: first.id },
@@ -343,7 +343,7 @@ describe("a note", () => {
     expect(notes).toEqual(
       new Map([
         [first.versionId, "Breaks the CRM"],
-        [saved.body.versionId, "Ends lines"],
+        [saved.body.versionId, "Works again"],
       ]),
     );
     const noted = (await entriesOf(first.id)).map(({ action, changes }) => {
@@ -352,8 +352,8 @@ describe("a note", () => {
     });
     expect(noted).toEqual([
       ["delete", undefined],
+      ["publish", "Works again"],
       ["update", undefined],
-      ["publish", undefined],
       ["roll-back", "Breaks the CRM"],
       ["publish", undefined],
       ["update", "Ends lines"],
