@@ -141,6 +141,11 @@ function HealthTab(props: {
   if (destination === undefined && state === undefined) {
     return error === undefined ? <Skeleton /> : <ErrorNotice error={error} retry={reload} />;
   }
+  const sources = (
+    <Panel title={commonTexts.sources} flush>
+      <ConnectionList of="destination" id={id} />
+    </Panel>
+  );
   const isOurs = (destination ?? state)?.deliveredBy === "pixelmill";
   return (
     <>
@@ -150,11 +155,13 @@ function HealthTab(props: {
       )}
       <div class="columns">
         <div class="stack">
-          {isOurs && (
+          {isOurs ? (
             <>
               <Health destinationId={id} state={state} missingNodes={status?.missingNodes ?? []} />
               <RecentErrors destinationId={id} />
             </>
+          ) : (
+            destination && sources
           )}
         </div>
         <div class="stack">
@@ -169,9 +176,7 @@ function HealthTab(props: {
                 currentName={state?.transformationName}
                 reload={reload}
               />
-              <Panel title={commonTexts.sources} flush>
-                <ConnectionList of="destination" id={id} />
-              </Panel>
+              {isOurs && sources}
             </>
           )}
         </div>

@@ -1,8 +1,8 @@
-import type { DestinationDefinition, SourceDefinition } from "./definition.ts";
+import type { DefinitionConfig, DestinationDefinition, SourceDefinition } from "./definition.ts";
 
 /** Types of sources that have settings of their own in destinations. */
 const sourceTypes = [
-  ...["web", "android", "ios", "unity", "amp", "cloud", "warehouse"],
+  ...["web", "android", "androidKotlin", "ios", "iosSwift", "unity", "amp", "cloud", "warehouse"],
   ...["reactnative", "flutter", "cordova", "shopify"],
 ];
 
@@ -16,15 +16,19 @@ const storageSecrets = [
 
 /** Definitions that are known without a directory of definitions. */
 export const builtInDestinations: readonly DestinationDefinition[] = [
-  definition("WEBHOOK", "Webhook", "processor", ["headers.to"]),
-  definition("HTTP", "HTTP Webhook", "processor", [
-    ...["headers.to", "password", "bearerToken", "apiKeyValue"],
-  ]),
-  definition("S3", "Amazon S3", "none", ["accessKeyID", "accessKey"]),
-  definition("GCS", "Google Cloud Storage", "none", ["credentials"]),
-  definition("MINIO", "MinIO", "none", ["accessKeyID", "secretAccessKey"]),
-  definition("KAFKA", "Apache Kafka", "processor", ["password", "sshPrivateKey"]),
-  definition("REDIS", "Redis", "processor", ["password"]),
+  definition("WEBHOOK", "Webhook", ["headers.to"], { transformAtV1: "processor" }),
+  definition("HTTP", "HTTP", ["password", "bearerToken", "apiKeyValue", "headers.to"], {
+    transformAtV1: "router",
+    cdkV2Enabled: true,
+  }),
+  definition("S3", "Amazon S3", ["accessKeyID", "accessKey"], { transformAtV1: "none" }),
+  definition("GCS", "Google Cloud Storage", ["credentials"], { transformAtV1: "none" }),
+  definition("MINIO", "MinIO", ["accessKeyID", "secretAccessKey"], { transformAtV1: "none" }),
+  definition("KAFKA", "Apache Kafka", ["password"], { transformAtV1: "processor" }),
+  definition("REDIS", "Redis", ["password", "caCertificate"], {
+    transformAtV1: "processor",
+    supportedMessageTypes: { cloud: ["identify"] },
+  }),
   warehouse("POSTGRES", "Postgres", ["password", "clientKey"]),
   warehouse("CLICKHOUSE", "ClickHouse", ["password"]),
   warehouse("RS", "Amazon Redshift", ["password"]),
@@ -36,7 +40,9 @@ export const builtInSources: readonly SourceDefinition[] = [
   source("HTTP", "cloud"),
   source("Javascript", "web"),
   source("Android", "android"),
+  source("android_kotlin", "androidKotlin"),
   source("iOS", "ios"),
+  source("ios_swift", "iosSwift"),
   source("ReactNative", "reactnative"),
   source("Flutter", "flutter"),
   source("Cordova", "cordova"),
@@ -50,22 +56,23 @@ export const builtInSources: readonly SourceDefinition[] = [
 function definition(
   name: string,
   displayName: string,
-  transformAtV1: "processor" | "none",
   secretKeys: readonly string[],
+  config: DefinitionConfig,
 ): DestinationDefinition {
   const destConfig = Object.fromEntries(sourceTypes.map((type) => [type, perSource]));
   return {
     name,
     displayName,
     category: null,
-    config: { transformAtV1, saveDestinationResponse: true, secretKeys, destConfig },
+    config: { ...config, saveDestinationResponse: true, secretKeys, destConfig },
     defaults: {},
   };
 }
 
 function warehouse(name: string, displayName: string, secrets: string[]): DestinationDefinition {
   const secretKeys = [...secrets, ...storageSecrets];
-  return { ...definition(name, displayName, "processor", secretKeys), category: "warehouse" };
+  const made = definition(name, displayName, secretKeys, { transformAtV1: "processor" });
+  return { ...made, category: "warehouse" };
 }
 
 function source(name: string, type: string): SourceDefinition {
