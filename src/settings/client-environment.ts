@@ -2,12 +2,19 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 
 /** Environment variables of commands that are clients of a running server. */
-export const clientVariables = ["PIXELMILL_SERVER", "PIXELMILL_TOKEN", "PIXELMILL_PROFILE"];
+export const clientVariables = [
+  "PIXELMILL_SERVER",
+  "PIXELMILL_TOKEN",
+  "PIXELMILL_TOKEN_FILE",
+  "PIXELMILL_PROFILE",
+];
 
 /** The environment of a command that is a client of a running server. */
 export interface ClientEnvironment {
   server: string | undefined;
   token: string | undefined;
+  /** Path of a file with the token. */
+  tokenFile: string | undefined;
   profile: string | undefined;
   /** Token of RudderStack's API, under the name that rudder-cli reads. */
   rudderStackToken: string | undefined;
@@ -26,6 +33,7 @@ export function clientEnvironment(
   return {
     server: given("PIXELMILL_SERVER"),
     token: given("PIXELMILL_TOKEN"),
+    tokenFile: given("PIXELMILL_TOKEN_FILE"),
     profile: given("PIXELMILL_PROFILE"),
     rudderStackToken: given("RUDDERSTACK_ACCESS_TOKEN"),
     profilesFile: join(configHome, "pixelmill", "profiles.toml"),

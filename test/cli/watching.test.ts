@@ -103,6 +103,17 @@ describe("a profile", () => {
     expect(misspelt.errors).toEndWith("; the nearest is shop\n");
   });
 
+  test("PIXELMILL_TOKEN_FILE names a file with the token", async () => {
+    const path = join(server.directory, "token");
+    writeFileSync(path, `${ADMIN_TOKEN}\n`);
+    const own = { PIXELMILL_TOKEN: "", PIXELMILL_TOKEN_FILE: path };
+    expect((await client(["status"], { environment: own })).code).toBe(0);
+    const missing = { ...own, PIXELMILL_TOKEN_FILE: `${path}-missing` };
+    const { code, errors } = await client(["status"], { environment: missing });
+    expect(code).toBe(1);
+    expect(errors).toContain(`Cannot read PIXELMILL_TOKEN_FILE ${path}-missing: no such file`);
+  });
+
   test("its token goes to no other server", async () => {
     const flags = ["--server", "http://127.0.0.1:1"];
     const { code, errors } = await client(["status", ...flags], { environment: environment() });

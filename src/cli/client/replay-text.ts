@@ -6,8 +6,9 @@ import { fit, jsonText, plain } from "../terminal/text.ts";
 
 export type ShownReplay = AnswerOf<"GET /v2/replays/{id}">["replay"];
 
-/** Milliseconds between two looks at a replay. */
-const LOOK_MS = 1_000;
+/** Milliseconds from the start to the first look at a replay, and later between two looks. */
+const LOOK_MS_MIN = 100;
+const LOOK_MS_MAX = 1_000;
 
 /** Formats how far a replay is, in one line. */
 export function replayLine(replay: ShownReplay, columns: number): string {
@@ -43,11 +44,11 @@ export async function finishReplay(call: CommandCall, started: ShownReplay): Pro
   }
   const stop = stopSignal(output);
   const params = { id: started.id };
-  while (isUnderWay(replay) && !stop.aborted) {
+  for (let lookMs = LOOK_MS_MIN; isUnderWay(replay) && !stop.aborted; lookMs *= 2) {
     if (output.isTerminal && args.json !== true) {
       await output.write(`\r\x1b[K${replayLine(replay, output.columns - 1)}`);
     }
-    await pause(LOOK_MS, stop);
+    await pause(Math.min(LOOK_MS_MAX, lookMs), stop);
     replay = (await client.call("GET /v2/replays/{id}", { params })).replay;
   }
   if (output.isTerminal && args.json !== true) await output.write("\r\x1b[K");

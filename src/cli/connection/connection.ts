@@ -1,5 +1,6 @@
+import { readFileSync } from "node:fs";
 import { type Client, createClient } from "../../api/client.ts";
-import { StartError } from "../../errors.ts";
+import { StartError, systemReason } from "../../errors.ts";
 import { clientEnvironment } from "../../settings/client-environment.ts";
 import { readProfile } from "./profile.ts";
 import { quietStreamEnds } from "./quiet-stream.ts";
@@ -54,6 +55,7 @@ export function connect(flags: Record<string, unknown>): ServerAccess {
   const token =
     (flags.token as string | undefined) ??
     variables?.token ??
+    tokenOfFile(variables?.tokenFile) ??
     (isOfProfile ? profile.token : undefined);
   if (token === undefined) {
     throw new StartError(
@@ -62,6 +64,15 @@ export function connect(flags: Record<string, unknown>): ServerAccess {
   }
   if (!/^[\x21-\x7e]+$/.test(token)) throw new StartError("Expected a token without spaces");
   return { server, client: createClient({ baseUrl: server, token, fetch: patientFetch }) };
+}
+
+function tokenOfFile(path: string | undefined): string | undefined {
+  if (path === undefined) return undefined;
+  try {
+    return readFileSync(path, "utf8").trim();
+  } catch (error) {
+    throw new StartError(`Cannot read PIXELMILL_TOKEN_FILE ${path}: ${systemReason(error)}`);
+  }
 }
 
 function serverUrl(text: string): string {
