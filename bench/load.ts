@@ -29,15 +29,21 @@ export interface Load {
   generatorCpu: number;
 }
 
+export interface LoadOptions {
+  connections: number;
+  seconds: number;
+  /** Whether each request has a connection of its own. */
+  isReconnecting?: boolean;
+}
+
 /** Runs autocannon (under Node, in a separate process) against a target. */
-export async function measure(
-  target: Target,
-  options: { connections: number; seconds: number },
-): Promise<Load> {
+export async function measure(target: Target, options: LoadOptions): Promise<Load> {
   const before = cpuSeconds(target.pids);
   const child = Bun.spawn(["node", ...loadCommand(target, options)], {
     stdout: "pipe",
     stderr: "ignore",
+    // Targets with TLS have certificates of their own.
+    env: { ...process.env, NODE_TLS_REJECT_UNAUTHORIZED: "0" },
   });
   const result = JSON.parse(await new Response(child.stdout).text());
   await child.exited;
@@ -56,14 +62,14 @@ export async function measure(
   };
 }
 
-function loadCommand(
-  { url, post }: Target,
-  options: { connections: number; seconds: number },
-): string[] {
+function loadCommand({ url, post }: Target, options: LoadOptions): string[] {
   const [connections, seconds] = [String(options.connections), String(options.seconds)];
   if (post !== undefined) {
     const script = join(import.meta.dir, "post-load.mjs");
     return [script, url, post.bodyFile, connections, seconds, JSON.stringify(post.headers)];
+  }
+  if (options.isReconnecting) {
+    return [join(import.meta.dir, "connection-each.mjs"), url, connections, seconds];
   }
   return [
     "node_modules/autocannon/autocannon.js",

@@ -5,6 +5,7 @@ const names = [
   "parse",
   "log",
   "ingest",
+  "tls",
   "latency",
   "hostile",
   "sandbox",

@@ -22,6 +22,8 @@ export interface TargetOptions {
   inMemory?: boolean;
   /** Connects a file destination to the source. */
   toFile?: boolean;
+  /** Further flags of the server. */
+  flags?: string[];
 }
 
 const MEMORY = "/dev/shm";
@@ -33,9 +35,10 @@ const targetOf = (writeKey: string, long = false) => {
 };
 
 export async function pixelmill(options: TargetOptions = {}): Promise<Target> {
-  const { command, long, inMemory = false, toFile = false } = options;
+  const { command, long, inMemory = false, toFile = false, flags = [] } = options;
   const server = await startServer({
     ...(command && { command: [resolve(command)] }),
+    flags,
     ...(inMemory && { directory: mkdtempSync(join(MEMORY, "pixelmill-bench-")) }),
   });
   const { body } = await server.api("POST", "/v2/sources", { name: "Bench", type: "http" });

@@ -1,6 +1,7 @@
 import type { Config } from "../settings/keys.ts";
 import { nonDefaultSettings } from "../settings/report.ts";
 import { checkBrokers } from "./brokers.ts";
+import { checkCertificates } from "./certificates.ts";
 import type { CheckResult } from "./check-result.ts";
 import { checkDisk } from "./disk.ts";
 import { checkMailServer } from "./mail-server.ts";
@@ -20,6 +21,7 @@ export async function* check(config: Config): AsyncGenerator<CheckResult> {
   yield* checkSystem();
   yield await checkPort("data plane", config.host, config.port);
   yield await checkPort("control plane", config["admin.host"], config["admin.port"]);
+  yield* checkCertificates(config);
   yield* checkDisk(config);
   if (config["cluster.kafka"].length > 0) yield await checkBrokers(config);
   if (config["smtp.server"] !== undefined) yield await checkMailServer(config);

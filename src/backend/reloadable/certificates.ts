@@ -141,7 +141,7 @@ function settingsOf(plane: Plane): Key[] {
 }
 
 /** Returns the paths from the settings; undefined when the plane does not speak TLS. */
-function tlsPaths(config: Config, plane: Plane): TlsPaths | undefined {
+export function tlsPaths(config: Config, plane: Plane): TlsPaths | undefined {
   const [certificateKey, keyKey, clientsKey] = settingsOf(plane) as [Key, Key, Key?];
   const certificate = config[certificateKey] as string | undefined;
   const key = config[keyKey] as string | undefined;

@@ -1,0 +1,36 @@
+import { afterAll, beforeAll, expect } from "bun:test";
+import { join } from "node:path";
+import { checkCertificates } from "../../src/check/certificates.ts";
+import { loadConfig } from "../../src/settings/reader.ts";
+import { missingPrograms, testWith } from "../counterpart.ts";
+import { removeDirectory, temporaryDirectory } from "../e2e/server.ts";
+
+const missing = missingPrograms("openssl");
+const directory = temporaryDirectory();
+const at = (name: string) => join(directory, name);
+
+beforeAll(() => {
+  if (missing !== undefined) return;
+  const make =
+    "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=a";
+  const files = (name: string) => ["-keyout", at(`${name}.key`), "-out", at(`${name}.crt`)];
+  for (const name of ["good", "other"]) {
+    Bun.spawnSync([...make.split(" "), "-days", "9", ...files(name)]);
+  }
+});
+afterAll(() => removeDirectory(directory));
+
+testWith(missing)("files of TLS that a server could not use fail", () => {
+  const check = (certificate: string, key: string) =>
+    [
+      ...checkCertificates(
+        loadConfig({ "tls-certificate": at(certificate), "tls-key": at(key) }, {}),
+      ),
+    ].map(({ state, detail }) => [state, detail.replace(/ at \S+$/, "")]);
+  expect(check("good.crt", "good.key")).toEqual([["ok", "the certificate ends"]]);
+  expect(check("good.crt", "other.key")).toEqual([
+    ["fails", expect.stringContaining("do not belong together")],
+  ]);
+  expect(check("none.crt", "good.key")).toMatchObject([["fails", expect.any(String)]]);
+  expect([...checkCertificates(loadConfig({}, {}))]).toEqual([]);
+});
