@@ -9,6 +9,7 @@ const names = [
   "latency",
   "hostile",
   "sandbox",
+  "transformer",
   "egress",
   "destinations",
   "pipeline",
