@@ -21,7 +21,6 @@ import { filterTexts } from "../texts/event-filter.ts";
 import { ConnectionTest } from "./connection-test.tsx";
 import { DestinationSettings } from "./destination-settings.tsx";
 import { DestinationStateBadge } from "./destination-state.tsx";
-import { EventFilterPanel } from "./filter/event-filter.tsx";
 import { Health } from "./health.tsx";
 import { LinkedTransformation } from "./linked-transformation.tsx";
 import { RecentErrors } from "./recent-errors.tsx";
@@ -78,12 +77,7 @@ export function DestinationPage({ id, tab }: { id: string; tab: string }) {
         isAdmin ? (
           <Loaded resource={resource}>
             {() =>
-              value && (
-                <>
-                  <DestinationSettings destination={value} tag={tag} reload={reloadAll} />
-                  <EventFilterPanel destination={value} tag={tag} reload={reloadAll} />
-                </>
-              )
+              value && <DestinationSettings destination={value} tag={tag} reload={reloadAll} />
             }
           </Loaded>
         ) : (

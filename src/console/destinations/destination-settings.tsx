@@ -19,6 +19,7 @@ import { conflictTexts } from "../texts/conflicts.ts";
 import { destinationTexts } from "../texts/destinations.ts";
 import { ConfigFields } from "./config-fields.tsx";
 import { type DestinationType, listDestinationTypes, typeOf } from "./destination-types.ts";
+import { EventFilterPanel } from "./filter/event-filter.tsx";
 import { useSettingsTest } from "./use-settings-test.tsx";
 
 interface SettingsProps {
@@ -28,15 +29,19 @@ interface SettingsProps {
   reload: () => Promise<void>;
 }
 
-/** Panel with the form that edits a destination's settings. */
+/** Panels with the forms that edit a destination's settings, and which events it gets. */
 export function DestinationSettings(props: SettingsProps) {
   const types = useResource(listDestinationTypes, []);
+  const { deliveredBy } = props.destination;
   return (
-    <Panel title={commonTexts.settings}>
-      <Loaded resource={types} placeholder={<SkeletonLine />}>
-        {(loaded) => <SettingsForm {...props} type={typeOf(loaded, props.destination)} />}
-      </Loaded>
-    </Panel>
+    <>
+      <Panel title={commonTexts.settings}>
+        <Loaded resource={types} placeholder={<SkeletonLine />}>
+          {(loaded) => <SettingsForm {...props} type={typeOf(loaded, props.destination)} />}
+        </Loaded>
+      </Panel>
+      {types.value && deliveredBy === "pixelmill" && <EventFilterPanel {...props} />}
+    </>
   );
 }
 
