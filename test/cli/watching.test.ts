@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { missingPrograms, testWith } from "../counterpart.ts";
 import {
   ADMIN_TOKEN,
   pixel,
@@ -163,6 +164,31 @@ describe("a server that does not answer as expected", () => {
     other.stop(true);
   });
 });
+
+testWith(missingPrograms("openssl"))(
+  "a certificate of an unknown authority is named, and accepted with NODE_EXTRA_CA_CERTS",
+  async () => {
+    const [key, cert] = ["key.pem", "cert.pem"].map((name) => join(server.directory, name));
+    const subject = ["-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"];
+    const curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
+    const files = ["-keyout", key!, "-out", cert!];
+    Bun.spawnSync(["openssl", "req", "-x509", ...curve, ...subject, ...files], {
+      stderr: "ignore",
+    });
+    const proxy = Bun.serve({
+      port: 0,
+      tls: { key: Bun.file(key!), cert: Bun.file(cert!) },
+      fetch: ({ url, headers }) => fetch(server.controlPlane + new URL(url).pathname, { headers }),
+    });
+    const behind = pipedTo({ controlPlane: `https://localhost:${proxy.port}` });
+    const unknown = await behind(["status"]);
+    expect(unknown.code).toBe(3);
+    expect(unknown.errors).toEndWith(": its certificate is self-signed\n");
+    const { code } = await behind(["status"], { environment: { NODE_EXTRA_CA_CERTS: cert! } });
+    expect(code).toBe(0);
+    proxy.stop(true);
+  },
+);
 
 describe("a typing error", () => {
   test.each([
