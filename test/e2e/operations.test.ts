@@ -27,7 +27,13 @@ const settings = new Map(
 let server: Server;
 const directory = temporaryDirectory();
 beforeAll(async () => {
-  server = await startServer();
+  // With the parts that only a setting opens, since they have metrics of their own.
+  server = await startServer({
+    flags: [
+      ...["--transformer-port", "0", "--backup-every", "86400"],
+      ...["--backup-directory", join(directory, "backups")],
+    ],
+  });
 }, 300_000);
 afterAll(async () => {
   await server.stop();

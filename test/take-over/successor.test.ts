@@ -13,11 +13,12 @@ import {
 } from "../e2e/server.ts";
 
 const sink = startSink();
+const flags = ["--take-over", "--transformer-port", "0"];
 let server: Server;
 let writeKey: string;
 beforeAll(async () => {
   // No server runs yet, so there is nothing to take over.
-  server = await startServer({ flags: ["--take-over"] });
+  server = await startServer({ flags });
   ({ writeKey } = await route(server, { url: sink.url }));
 }, 300_000);
 afterAll(async () => {
@@ -25,6 +26,10 @@ afterAll(async () => {
   sink.stop();
   removeDirectory(server.directory);
 }, 300_000);
+
+/** Returns the address at which a server listens for rudder-server. */
+const transformerOf = (server: Server) =>
+  server.output().match(/transformer listening on (\S+)/)![1]!;
 
 const isTaken = async (userId: string) =>
   (await pixel(server, "page", { writeKey, userId })).status === 200;
@@ -87,18 +92,21 @@ test("a server that is killed before the running one has closed leaves it servin
 }, 300_000);
 
 test("a server takes over from the one that went on, with the same ports", async () => {
-  const successor = await startServer({ directory: server.directory, flags: ["--take-over"] });
+  const successor = await startServer({ directory: server.directory, flags });
   expect(await server.exited()).toBe(0);
   const { dataPlane, controlPlane } = server;
+  const transformer = transformerOf(server);
   server = successor;
   expect(successor).toMatchObject({ dataPlane, controlPlane });
+  expect(transformerOf(successor)).toBe(transformer);
+  expect((await fetch(`${transformer}/health`)).status).toBe(200);
   expect(await isTaken("successor")).toBe(true);
   expect((await server.api("GET", "/v2/sources")).status).toBe(200);
 }, 300_000);
 
 test("a server goes on with the sockets when the running one is killed before it has closed", async () => {
   const before = takenTimes();
-  const start = startServer({ directory: server.directory, flags: ["--take-over"] });
+  const start = startServer({ directory: server.directory, flags });
   await waitFor(() => takenTimes() > before);
   const sent = isTaken("orphan");
   await server.stop("SIGKILL");
