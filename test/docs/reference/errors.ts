@@ -62,7 +62,7 @@ interface Operation {
   responses: Record<string, { description: string }>;
 }
 
-const isOfDataPlane = ({ tags }: Operation) => /pixel|sdk/.test(tags[0]!);
+const isOfDataPlane = ({ tags }: Operation) => /pixel|sdk|rudder-server/.test(tags[0]!);
 
 export async function errorsPage(): Promise<string> {
   const { paths } = openApiDocument(routes, {
