@@ -1,0 +1,45 @@
+import { expect, test } from "bun:test";
+import { StartError } from "../../src/errors.ts";
+import { LiveSettings } from "../../src/settings/live-settings.ts";
+import { readSettings } from "../../src/settings/reader.ts";
+
+/** Settings of which two parts take `admin.rate`; the second one refuses a rate of 7. */
+function setUp() {
+  const flags: Record<string, string> = { "admin-rate": "1" };
+  const live = new LiveSettings(() => readSettings(flags, {}));
+  const taken: number[] = [];
+  live.add({
+    keys: ["admin.rate"],
+    prepare: (next) => () => void taken.push(next["admin.rate"]),
+  });
+  live.add({
+    keys: ["admin.rate"],
+    prepare(next) {
+      if (next["admin.rate"] === 7) throw new StartError("No 7");
+      return () => {};
+    },
+  });
+  return { flags, live, taken };
+}
+
+test("a value that one part refuses is taken by no part, and is not in force", () => {
+  const { flags, live, taken } = setUp();
+  flags["admin-rate"] = "7";
+  expect(() => live.reload()).toThrow("No 7");
+  expect({ taken, rate: live.config["admin.rate"] }).toEqual({ taken: [], rate: 1 });
+  flags["admin-rate"] = "8";
+  expect(live.reload()).toEqual({ changed: ["admin.rate"], needRestart: [] });
+  expect({ taken, rate: live.config["admin.rate"] }).toEqual({ taken: [8], rate: 8 });
+});
+
+test("TLS files are replaced at a reload, and set or unset at a restart", () => {
+  const { flags, live } = setUp();
+  flags["tls-certificate"] = "first";
+  expect(live.reload()).toEqual({ changed: [], needRestart: ["tls.certificate"] });
+  const started = new LiveSettings(() => readSettings(flags, {}));
+  flags["tls-certificate"] = "second";
+  expect(started.reload()).toEqual({ changed: ["tls.certificate"], needRestart: [] });
+  delete flags["tls-certificate"];
+  expect(started.reload()).toEqual({ changed: [], needRestart: ["tls.certificate"] });
+  expect(started.config["tls.certificate"]).toBe("second");
+});
