@@ -64,6 +64,12 @@ interface Operation {
 
 const isOfDataPlane = ({ tags }: Operation) => /pixel|sdk|rudder-server/.test(tags[0]!);
 
+/** Returns what a request needs to be let in. */
+function accessOf({ tags, description }: Operation): string {
+  if (tags[0] === "rudder-server") return "`transformer.secret`, if set";
+  return /pixel|sdk/.test(tags[0]!) ? "the write key" : description.replace(/Needs /g, "");
+}
+
 export async function errorsPage(): Promise<string> {
   const { paths } = openApiDocument(routes, {
     version: "",
@@ -86,7 +92,7 @@ export async function errorsPage(): Promise<string> {
   const perRoute = operations.map(({ path, method, operation }) => [
     `\`${method.toUpperCase()} ${path}\``,
     Object.keys(operation.responses).join(", "),
-    isOfDataPlane(operation) ? "the write key" : operation.description.replace(/Needs /g, ""),
+    accessOf(operation),
   ]);
   const codesOf = (path: string) => {
     const { responses } = operations.find((it) => it.path === path)!.operation;
