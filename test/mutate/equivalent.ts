@@ -219,7 +219,7 @@ export const equivalents: Equivalent[] = [
   },
   {
     file: "src/log/writer.ts",
-    line: "if (segment.end > 0 && (isFull || this.#isOld)) {",
+    line: "if (segment.end > 0 && (this.#isOld || segment.end + batch.bytes > this.#segmentBytesMax)) {",
     change: "0 → (0 + 1)",
     why: "No block is of one byte",
   },

@@ -22,7 +22,9 @@ test("a request above the workspace's rate is 429 with Retry-After, and open rou
   // Another token of the workspace has no rate of its own.
   const token = await api.tokenWith(["workspace:admin"]);
   const { status, headers, body } = await api.send("GET", "/v2/sources", { token });
-  expect([status, headers.get("retry-after")]).toEqual([429, "100"]);
+  expect(status).toBe(429);
+  // A slow machine has waited for some of the 100 seconds.
+  expect(Number(headers.get("retry-after"))).toBeWithin(50, 101);
   expect(body).toEqual({ message: body.message, error: body.message });
   expect(body.message).toContain("admin.rate");
   const { id } = await api.catalog.workspaces.create("Other");
@@ -86,6 +88,7 @@ test("large bodies are parsed in different iterations of the event loop, those o
     const deps: RouteDeps = Object.assign(Object.create(null), {
       hosts: [],
       clientOf: () => "",
+      tlsListener: { peerOf: () => undefined },
       logger: { info() {} },
       starting: () => undefined,
       limiters,
