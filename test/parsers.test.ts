@@ -19,7 +19,7 @@ const CPU_STEP_US = 5_000;
 /** Growth of the time for equal bytes when an input doubles: 1 is linear, 2 is quadratic. */
 const DOUBLING_MAX = 1.4;
 const ROUNDS_MAX = 30;
-const SHAPES = runs(4, 60);
+const SHAPES = runs(4, 30);
 /**
  * Most bytes of buffers that a parser may allocate for a byte, and besides: a buffer that doubles
  * takes twice its last size, a buffer for a frame has the frame's declared length, and one for a

@@ -25,7 +25,9 @@ export const slowFiles = [
 const slowRooms = ["sandbox", "console", "e2e", "publishing", "destinations", "ingest"];
 
 const SLOW_FILES_PER_PROCESS = 4;
-const FILES_PER_PROCESS = 12;
+const FILES_PER_PROCESS_MAX = 12;
+/** Number of processes that the other files are at least divided among, so that none ends last alone. */
+const PROCESSES_MIN = 16;
 
 /** Groups files into processes, in the order of their start: what takes long starts first. */
 export function shardsOf(files: string[]): string[][] {
@@ -38,13 +40,14 @@ export function shardsOf(files: string[]): string[][] {
   for (const [file] of alone) placed.add(file!);
   const rest = files.filter((file) => !placed.has(file));
   const isSlow = (file: string) => slowRooms.includes(file.split("/")[1]!);
+  const others = rest.filter((file) => !isSlow(file));
   return [
     ...withBrokers,
     ...alone,
     ...chunksOf(rest.filter(isSlow), SLOW_FILES_PER_PROCESS),
     ...chunksOf(
-      rest.filter((file) => !isSlow(file)),
-      FILES_PER_PROCESS,
+      others,
+      Math.min(FILES_PER_PROCESS_MAX, Math.max(1, Math.floor(others.length / PROCESSES_MIN))),
     ),
   ];
 }
