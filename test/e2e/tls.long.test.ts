@@ -232,7 +232,9 @@ tlsTest(
     const silent = (url: string) => {
       const { promise, resolve } = Promise.withResolvers<void>();
       const socket = { data() {}, close: () => resolve() };
-      void Bun.connect({ hostname: "127.0.0.1", port: Number(new URL(url).port), socket });
+      const port = Number(new URL(url).port);
+      // The server may end a connection before the client knows that it is open.
+      Bun.connect({ hostname: "127.0.0.1", port, socket }).catch(() => resolve());
       return promise;
     };
     await Promise.all([silent(server.dataPlane), silent(server.controlPlane)]);
