@@ -12,6 +12,12 @@ export const LIST_TURN_MS = 5;
  */
 export const LIST_CHUNK_CHARS = 256 << 10;
 
+/** Text of a part of a response, and whether it is the last part. */
+interface Part {
+  text: string;
+  done: boolean;
+}
+
 /**
  * Responds with a list of any length: `{[key]: [item…], …rest}`. Items are read and written as fast
  * as the client reads, a few milliseconds at a time, so that other requests are not delayed. All
@@ -42,12 +48,28 @@ export async function streamList(
 
   const resources = new DisposableStack();
   resources.use(longLists.acquire(workspaceId));
-  const stream = new ReadableStream<Uint8Array>(
+  const stream = partStream(() => listSlices.run(nextPart), resources, start);
+  return new Response(stream, { headers });
+}
+
+/**
+ * Returns a stream of `start` and the parts that `nextPart` returns, as fast as the client reads.
+ * Disposes the resources when all parts are read, at a failure, and when the client leaves.
+ */
+export function partStream(
+  nextPart: () => Part | Promise<Part>,
+  resources: Disposable,
+  start = "",
+): ReadableStream<Uint8Array> {
+  return new ReadableStream<Uint8Array>(
     {
-      start: (controller) => controller.enqueue(Buffer.from(start)),
+      start(controller) {
+        if (start !== "") controller.enqueue(Buffer.from(start));
+      },
       async pull(controller) {
         try {
-          const { text, done } = await listSlices.run(nextPart);
+          const { text, done } = await nextPart();
+          // An empty part keeps the stream going where nothing was found yet.
           controller.enqueue(Buffer.from(text));
           if (!done) return;
           controller.close();
@@ -55,13 +77,12 @@ export async function streamList(
           // Aborts the response, so that the client sees that the list is incomplete.
           controller.error(error);
         }
-        resources.dispose();
+        resources[Symbol.dispose]();
       },
-      cancel: () => resources.dispose(),
+      cancel: () => resources[Symbol.dispose](),
     },
     { highWaterMark: 0 },
   );
-  return new Response(stream, { headers });
 }
 
 /**
@@ -70,7 +91,7 @@ export async function streamList(
  */
 function listWriter(key: string, items: Iterator<unknown>, rest: () => Record<string, unknown>) {
   let before = `{${JSON.stringify(key)}:[`;
-  return (): { text: string; done: boolean } => {
+  return (): Part => {
     const until = performance.now() + LIST_TURN_MS;
     let text = "";
     do {

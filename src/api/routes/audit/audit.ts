@@ -5,6 +5,7 @@ import { ApiError } from "../../../errors.ts";
 import { PAGE_ITEMS_MAX } from "../../../settings/limits.ts";
 import type { RouteDeps } from "../../deps.ts";
 import { responseHeaders } from "../../response/errors.ts";
+import { partStream } from "../../response/list-stream.ts";
 import { route } from "../../route.ts";
 import { Id, isoTime, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
@@ -149,27 +150,13 @@ function exportEntries(deps: RouteDeps, workspaceId: string, filter: AuditFilter
   const resources = new DisposableStack();
   resources.use(deps.limiters.longLists.acquire(workspaceId));
   let after: string | undefined;
-  const stream = new ReadableStream<Uint8Array>(
-    {
-      pull(controller) {
-        try {
-          const page = { count: AUDIT_PAGE_MAX, ...(after !== undefined && { after }) };
-          const { entries, reached } = deps.catalog.audit.find(workspaceId, filter, page);
-          const lines = entries.map((entry) => `${JSON.stringify(entryAnswer(entry))}\n`);
-          // An empty part keeps the stream going where no entry of a page fits.
-          controller.enqueue(Buffer.from(lines.join("")));
-          after = reached;
-          if (reached !== undefined) return;
-          controller.close();
-        } catch (error) {
-          controller.error(error);
-        }
-        resources.dispose();
-      },
-      cancel: () => resources.dispose(),
-    },
-    { highWaterMark: 0 },
-  );
+  const stream = partStream(() => {
+    const page = { count: AUDIT_PAGE_MAX, ...(after !== undefined && { after }) };
+    const { entries, reached } = deps.catalog.audit.find(workspaceId, filter, page);
+    after = reached;
+    const lines = entries.map((entry) => `${JSON.stringify(entryAnswer(entry))}\n`);
+    return { text: lines.join(""), done: reached === undefined };
+  }, resources);
   const headers = {
     ...responseHeaders,
     "Content-Type": "application/x-ndjson",

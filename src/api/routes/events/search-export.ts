@@ -1,6 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import { SEARCH_EVENTS_MAX, SEARCH_EXPORT_EVENTS_MAX } from "../../../settings/limits.ts";
 import { responseHeaders } from "../../response/errors.ts";
+import { partStream } from "../../response/list-stream.ts";
 import { route } from "../../route.ts";
 import * as example from "../../schema/examples.ts";
 import { ownSources, type SearchCall, searchQuery, shownEvents, toSearch } from "./search.ts";
@@ -50,40 +51,19 @@ function exportEvents(call: SearchCall, key: Uint8Array): Response {
   resources.use(deps.limiters.searches.acquire(workspaceId));
   let searches = 0;
   let count = 0;
-  const stream = new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        try {
-          const { events, stopped } = await deps.pipeline.search(wanted, signal);
-          const shown = await shownEvents(call, events);
-          searches += 1;
-          count += shown.length;
-          const isBounded = count >= SEARCH_EXPORT_EVENTS_MAX || searches >= SEARCHES_OF_EXPORT_MAX;
-          const lines: object[] = [...shown];
-          if (stopped !== undefined && isBounded) {
-            lines.push({ cursor: sealCursor(stopped.rest, key) });
-          }
-          controller.enqueue(
-            Buffer.from(lines.map((line) => `${JSON.stringify(line)}\n`).join("")),
-          );
-          if (stopped !== undefined && !isBounded) {
-            wanted = { ...wanted, rest: stopped.rest };
-            return;
-          }
-          controller.close();
-        } catch (error) {
-          // Aborts the response, so that the client sees that the export is incomplete.
-          controller.error(error);
-        }
-        resources.dispose();
-      },
-      cancel() {
-        aborted.abort();
-        resources.dispose();
-      },
-    },
-    { highWaterMark: 0 },
-  );
+  resources.defer(() => aborted.abort());
+  const stream = partStream(async () => {
+    const { events, stopped } = await deps.pipeline.search(wanted, signal);
+    const shown = await shownEvents(call, events);
+    searches += 1;
+    count += shown.length;
+    const isBounded = count >= SEARCH_EXPORT_EVENTS_MAX || searches >= SEARCHES_OF_EXPORT_MAX;
+    const lines: object[] = [...shown];
+    if (stopped !== undefined && isBounded) lines.push({ cursor: sealCursor(stopped.rest, key) });
+    const done = stopped === undefined || isBounded;
+    if (!done) wanted = { ...wanted, rest: stopped.rest };
+    return { text: lines.map((line) => `${JSON.stringify(line)}\n`).join(""), done };
+  }, resources);
   const headers = {
     ...responseHeaders,
     "Content-Type": "application/x-ndjson",
