@@ -49,7 +49,7 @@ interface WorkspaceItem {
 }
 
 /** Fields of an item that can be changed after it was created. */
-interface ChangeableItem extends WorkspaceItem {
+export interface ChangeableItem extends WorkspaceItem {
   updatedAt: number;
 }
 

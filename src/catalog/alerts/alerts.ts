@@ -9,6 +9,7 @@ import {
 } from "../../settings/limits.ts";
 import { newId } from "../ids.ts";
 import { changeTime } from "../management/change-time.ts";
+import type { ChangeableItem } from "../model.ts";
 import type { CatalogStore } from "../store.ts";
 import type { Alerts } from "./alert-store.ts";
 import type {
@@ -95,14 +96,7 @@ export function openAlerts(store: CatalogStore, tables: AlertTables): Alerts {
       update: (workspaceId, id, change) =>
         store.change(() => {
           const before = rules.get(workspaceId, id);
-          const { createdAt } = before;
-          const after = {
-            id,
-            workspaceId,
-            ...change(before),
-            createdAt,
-            updatedAt: changeTime(before),
-          };
+          const after = changed(before, change(before));
           for (const receiverId of after.receiverIds) receivers.get(workspaceId, receiverId);
           rules.put(after);
           return after;
@@ -133,14 +127,7 @@ export function openAlerts(store: CatalogStore, tables: AlertTables): Alerts {
       update: (workspaceId, id, change) =>
         store.change(() => {
           const before = receivers.get(workspaceId, id);
-          const { createdAt } = before;
-          const after = {
-            id,
-            workspaceId,
-            ...change(before),
-            createdAt,
-            updatedAt: changeTime(before),
-          };
+          const after = changed(before, change(before));
           receivers.put(after);
           return after;
         }),
@@ -248,6 +235,12 @@ function settled(before: AlertNotification, result: NotificationResult): AlertNo
   const { kind, reason } = result;
   if (kind === "retry" && before.attempts < ALERT_ATTEMPTS_MAX) return { ...before, reason };
   return { ...before, state: kind === "dropped" ? "dropped" : "failed", reason };
+}
+
+/** Returns a changed item: with new fields, and the id, workspace and time of creation of before. */
+function changed<T extends ChangeableItem>(before: T, fields: Omit<T, keyof ChangeableItem>) {
+  const { id, workspaceId, createdAt } = before;
+  return { id, workspaceId, ...fields, createdAt, updatedAt: changeTime(before) };
 }
 
 /** Changes a notification that waits to be sent. Returns false when there is none. */

@@ -1,3 +1,5 @@
+import type { ChangeableItem } from "../model.ts";
+
 /**
  * Kinds of alert rules. A rule of the kinds in `serverAlertKinds` evaluates the whole server or
  * cluster; a rule of another kind evaluates items of its own workspace.
@@ -19,7 +21,7 @@ export const serverAlertKinds = [
 export const alertKinds = [...workspaceAlertKinds, ...serverAlertKinds] as const;
 export type AlertKind = (typeof alertKinds)[number];
 
-/** Whether rules of this kind holder the whole server, which other workspaces must not see. */
+/** Whether rules of this kind watch the whole server, whose state other workspaces must not see. */
 export function isServerAlertKind(kind: AlertKind): boolean {
   return (serverAlertKinds as readonly AlertKind[]).includes(kind);
 }
@@ -31,13 +33,6 @@ export interface QuietHours {
   to: string;
   /** IANA name of a time zone, such as `Europe/Berlin`. */
   timeZone: string;
-}
-
-interface ChangeableItem {
-  id: string;
-  workspaceId: string;
-  createdAt: number;
-  updatedAt: number;
 }
 
 /** Condition under which an alert begins, and the receivers to which it is sent. */
