@@ -88,7 +88,7 @@ async function isSent(phase: string): Promise<boolean> {
   return all.length > 0 && all.every((it: { state: string }) => it.state === "sent");
 }
 
-test("Slack gets a text with a link, in which names mention nobody", async () => {
+test("Slack gets a text with a link, and a name in it notifies no member", async () => {
   const { ids, call } = scene;
   await call("PUT", `/v2/destinations/${ids.destination}`, { name: "<!channel> & Co" });
   await create({ type: "slack", url: `${receiver.url}services/T0/B0/secret` });

@@ -50,7 +50,7 @@ async function sendTwice(to: Server, writeKey: string, n: number): Promise<void>
   for (const _ of [1, 2]) {
     const { status } = await fetch(`${to.dataPlane}/v1/batch`, {
       method: "POST",
-      body: JSON.stringify({ writeKey, batch: [...sdkEvents(n), { event: "of nobody" }] }),
+      body: JSON.stringify({ writeKey, batch: [...sdkEvents(n), { event: "without a user" }] }),
     });
     expect(status).toBe(200);
   }

@@ -72,7 +72,7 @@ describeWith(brokersMissing)("a batch of an SDK that is sent again", () => {
     const { status } = await fetch(`${to.dataPlane}/v1/batch`, {
       method: "POST",
       headers: { authorization: `Basic ${btoa(`${writeKey}:`)}` },
-      body: JSON.stringify({ batch: [...events, { type: "track", event: "of nobody" }] }),
+      body: JSON.stringify({ batch: [...events, { type: "track", event: "without a user" }] }),
     });
     expect(status).toBe(200);
   }

@@ -4,7 +4,7 @@ import { outline, outlineOf } from "../../src/event/sdk/outline.ts";
 const objectOf = (names: readonly string[]) =>
   Buffer.from(`{${names.map((name) => `${JSON.stringify(name)}:1`).join(",")}}`);
 
-test("different names are told apart, wherever they differ, event after event", () => {
+test("an outline has each member of an event whose names differ in one character, in event after event", () => {
   for (let length = 1; length <= 20; length++) {
     const names = [...Array(length).keys()].flatMap((at) =>
       [..."abcdef"].map((letter) => `${"-".repeat(at)}${letter}${"-".repeat(length - 1 - at)}`),
@@ -15,7 +15,7 @@ test("different names are told apart, wherever they differ, event after event", 
   }
 });
 
-test("names of several objects are told apart", () => {
+test("two objects of an event may have equal names, one object may not", () => {
   const members = Array.from({ length: 300 }, (_, n) => `"name ${n}":1`).join(",");
   expect(outlineOf(Buffer.from(`{"a":{${members}},"b":{${members}},${members}}`))).toBe(true);
   expect(outlineOf(Buffer.from(`{"a":{${members}},"b":{${members},"name 299":1}}`))).toBe(false);

@@ -1,6 +1,6 @@
 import type { Socket } from "bun";
 
-/** What came of a request: a status, or how the connection ended without a response. */
+/** Outcome of a request: the status of its response, or how the connection ended without one. */
 export type Outcome = { status: number } | { ended: "closed" | "reset" | "refused" };
 
 /**

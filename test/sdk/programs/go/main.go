@@ -22,7 +22,7 @@ type command struct {
 // Hands an event of a type to an SDK.
 type enqueue func(kind string, event json.RawMessage) error
 
-// What the SDK reports of the events of a client.
+// reporter prints the outcome that the SDK reports for each event of a client.
 type reporter struct{ client string }
 
 var output sync.Mutex
