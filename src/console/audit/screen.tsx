@@ -17,7 +17,7 @@ import { type AuditEntry, useAudit } from "./use-audit.ts";
 /** Screen of the audit log: who changed what, newest first. */
 export function Screen({ query }: ScreenProps) {
   const form = readAuditForm(query);
-  const { entries, last, error, restart, loadOlder } = useAudit(form);
+  const { items: entries, last, error, restart, loadOlder } = useAudit(form);
   const [open, setOpen] = useState<AuditEntry>();
   const isComplete = last?.cursor === undefined;
   return (

@@ -37,7 +37,7 @@ export function Screen({ query }: ScreenProps) {
   const result = useSearch(form);
   const replay = replayHref(form);
   const [openEvent, setOpenEvent] = useState<FoundEvent>();
-  const { events, error, restart } = result;
+  const { items: events, error, restart } = result;
   return (
     <>
       <ScreenHeader title={commonTexts.eventSearch}>
@@ -211,7 +211,11 @@ function userOf({ userId, anonymousId }: FoundEvent["event"]): string {
  * Footer of the search result. It shows the number of events and how far back the search got. Its
  * button searches further back.
  */
-function SearchFooter({ result: { events = [], last, loadOlder } }: { result: EventSearch }) {
+function SearchFooter({
+  result: { items: events = [], last, loadOlder },
+}: {
+  result: EventSearch;
+}) {
   if (last === undefined) return null;
   const { stopped, reachedAt } = last;
   if (stopped === undefined && events.length === 0) return null;

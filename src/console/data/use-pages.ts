@@ -1,0 +1,53 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+
+/** An answer that a request with its `cursor` continues. */
+interface Page {
+  cursor?: string;
+}
+
+interface PagesState<T, Answer> {
+  /** Items of all answers so far. Undefined until the first answer. */
+  items?: readonly T[];
+  last?: Answer;
+  error?: unknown;
+}
+
+/** The items that a form asks for, loaded a page at a time. */
+export interface Pages<T, Answer> extends PagesState<T, Answer> {
+  /** Loads the first page again. */
+  restart(): void;
+  /** Continues where the last answer stopped. Resolves when the older items are in `items`. */
+  loadOlder(): Promise<void>;
+}
+
+/**
+ * Loads the first page whenever the form changes. `request` asks the server, and `itemsOf` returns
+ * the items of an answer.
+ */
+export function usePages<Answer extends Page, T>(
+  form: object,
+  request: (cursor: { cursor?: string }) => Promise<Answer>,
+  itemsOf: (answer: Answer) => readonly T[],
+): Pages<T, Answer> {
+  const [state, setState] = useState<PagesState<T, Answer>>({});
+  const [attempt, setAttempt] = useState(0);
+  const key = JSON.stringify([form, attempt]);
+  const latestKey = useRef(key);
+  latestKey.current = key;
+
+  async function load({ items = [], last }: PagesState<T, Answer>): Promise<void> {
+    const cursor = last?.cursor;
+    const answer = await request(cursor === undefined ? {} : { cursor });
+    if (latestKey.current !== key) return;
+    setState({ items: [...items, ...itemsOf(answer)], last: answer });
+  }
+
+  useEffect(() => {
+    setState({});
+    load({}).catch((error: unknown) => {
+      if (latestKey.current === key) setState({ error });
+    });
+  }, [key]);
+
+  return { ...state, restart: () => setAttempt(attempt + 1), loadOlder: () => load(state) };
+}
