@@ -7,7 +7,7 @@ export interface Target {
   url: string;
   /** Processes whose CPU time is the target's cost. */
   pids: number[];
-  /** What is posted to the URL; a target without it gets GET requests. */
+  /** Body that is posted to the URL; a target without it gets GET requests. */
   post?: { bodyFile: string; headers: Record<string, string> };
   /** Destination that receives the pixels, for the report; "nothing" by default. */
   connected?: string;

@@ -1,7 +1,7 @@
 /**
  * Measures durable pixel ingest with TLS by pixelmill itself, beside nginx with TLS in front of
  * pixelmill and nginx with TLS alone, which stores nothing. Each request is sent over a kept
- * connection, or over one of its own. CPU is that of all processes of a target.
+ * connection, or over a new one. CPU is that of all processes of a target.
  *
  *   bun bench/tls.ts [--seconds 5] [--rounds 3] [--connections 64] [--command dist/pixelmill]
  */

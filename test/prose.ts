@@ -8,6 +8,9 @@ import { Glob } from "bun";
 /** A comment that begins with one of these does not name its thing first. */
 const openings = /^(Of|As|Those|What|Between|Whose|Behind|Beyond|Such|That|So|Among|Beside)\b/;
 
+/** A sentence that begins with one of these does not name its subject. */
+const sentenceOpenings = /(?:^|[.!?] )(?:\*\*)?(Of|As|Those|What) /;
+
 const phrases = new RegExp(
   `\\b(${[
     ...[
@@ -46,9 +49,12 @@ export function oddSentences(path: string, text: string): string[] {
     const begins = comment !== undefined && (/^\s*\/\*\*/.test(line) || before === "");
     const first =
       begins && comment === "" ? (lines[at + 1] ?? "").replace(/^\s*\*\s?/, "") : comment;
-    if (isCode && begins && openings.test(first ?? ""))
-      found.push(`${path}:${at + 1}: ${line.trim()}`);
-    else if (phrases.test(line)) found.push(`${path}:${at + 1}: ${line.trim()}`);
+    const prose = isCode ? (comment ?? "") : line.replace(/^\s*([-*]|\d+\.|>|\|) /, "");
+    const isOdd =
+      (isCode && begins && openings.test(first ?? "")) ||
+      sentenceOpenings.test(prose) ||
+      phrases.test(line);
+    if (isOdd) found.push(`${path}:${at + 1}: ${line.trim()}`);
     before = comment ?? "";
   }
   return found;

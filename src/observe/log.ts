@@ -26,8 +26,8 @@ export function createLogger(level: string, fields?: object): Logger {
 }
 
 /**
- * Returns the fields of an error for a log line. Of an AggregateError, only the reason of the last
- * attempt is logged, because the stacks of all attempts take 60 kB when a cluster is unreachable
+ * Returns the fields of an error for a log line. An AggregateError gives only the reason of the
+ * last attempt, because the stacks of all attempts take 60 kB when a cluster is unreachable
  * for seconds.
  */
 export function errorFields(error: Error): object {

@@ -293,10 +293,10 @@ export const TAIL_PENDING_BYTES_MAX = 1 << 20;
 export const RECENT_EVENTS_MAX = 100;
 /**
  * Maximum number of events of one outcome at one destination that a node takes into its recent
- * events per second, after the first `RECENT_EVENTS_MAX`. Of more, it takes some.
+ * events per second, after the first `RECENT_EVENTS_MAX`. It takes some of more events.
  */
 export const RECENT_EVENTS_PER_SECOND_MAX = 10;
-/** Maximum size of an event in the recent events. Of a longer one, only the outcome is kept. */
+/** Maximum size of an event in the recent events. Only the outcome of a longer one is kept. */
 export const RECENT_EVENT_BYTES_MAX = 64 << 10;
 /**
  * Maximum memory for the recent events of one workspace, on each node. Above it, the destinations
@@ -421,7 +421,7 @@ export const ALERTS_OPEN_OF_WORKSPACE_MAX = 200;
 export const ALERTS_KEPT_OF_WORKSPACE_MAX = 1_000;
 /**
  * Maximum number of notifications of a workspace in one hour, tests included. Further notifications
- * wait. Those of alerts that end meanwhile are not sent.
+ * wait. A notification of an alert that ends meanwhile is not sent.
  */
 export const ALERT_NOTIFICATIONS_PER_HOUR_MAX = 120;
 /** Maximum number of attempts to send a notification. After the last one, it is given up. */
@@ -662,7 +662,7 @@ export const RETRIES_SHARE_MAX = 0.25;
 export const METRICS_DESTINATIONS_MAX = 2_000;
 /**
  * Maximum number of destinations whose events one node counts at the same time, for rates and
- * figures. Those without events in the last hour make room for others.
+ * figures. A destination without events in the last hour makes room for others.
  */
 export const LANE_HISTORIES_MAX = 10_000;
 /**

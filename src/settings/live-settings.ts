@@ -47,7 +47,7 @@ export class LiveSettings {
     this.#parts.push(part);
   }
 
-  /** Removes all parts, which are closed. Those of a server that opens again are added again. */
+  /** Removes all parts, which are closed. A server that opens again adds its parts again. */
   removeParts(): void {
     this.#parts.length = 0;
   }

@@ -90,7 +90,7 @@ test("a request of which one partition takes nothing is stored in no partition",
     }),
   );
   const append = () => appendTogether(writers, ["event 0", "event 1", "event 2"], [0, 1, 2]);
-  // Nobody knows yet that the partition fails.
+  // No client knows yet that the partition fails.
   const first = append();
   await expect("stored" in first ? first.stored : undefined).rejects.toThrow(LogUnavailable);
   expect(stored).toEqual(["event 0", "event 2"]);

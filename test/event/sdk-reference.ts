@@ -2,7 +2,7 @@ import type { JsonRecord } from "../../src/event/record.ts";
 
 /**
  * The rules of SDK events once more: by JSON.parse and objects, as close to their text as code can
- * be. What the scanner writes must have the same value.
+ * be. The scanner's output must have the same value.
  */
 export function referenceEvent(record: JsonRecord): Record<string, unknown> {
   const sent = JSON.parse(Buffer.from(record.json).toString());

@@ -27,7 +27,7 @@ function clientOf(answers: (MetadataAnswer | undefined)[], retries: number) {
     view,
     async refresh() {
       const answer = answers[refreshed++];
-      if (answer === undefined) throw new kafka.NetworkError("Nobody answers");
+      if (answer === undefined) throw new kafka.NetworkError("No broker answers");
       view.take("one:9092", answer);
     },
   };
@@ -82,5 +82,5 @@ test("a client names the topic that no broker knows", async () => {
 
 test("a client that does not ask again reports why no broker answers", async () => {
   const { client } = clientOf([], 0);
-  await expect(leaders(client)).rejects.toThrow("Nobody answers");
+  await expect(leaders(client)).rejects.toThrow("No broker answers");
 });

@@ -25,8 +25,8 @@ export class WorkspaceConfigs {
   }
 
   /**
-   * Returns the configurations of several workspaces, by their ids. Those that have not changed
-   * after `updatedAfter` (milliseconds since the epoch) are null.
+   * Returns the configurations of several workspaces, by their ids. A configuration that
+   * has not changed after `updatedAfter` (milliseconds since the epoch) is null.
    */
   async ofAll(
     workspaceIds: readonly string[],

@@ -106,7 +106,7 @@ function tooLarge(bytesMax: number): ApiError {
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** Returns the fields of a form. Of a repeated field, the last one counts. */
+/** Returns the fields of a form. The last one of a repeated field counts. */
 export function parseForm(bytes: Uint8Array): Record<string, string> {
   return Object.fromEntries(new URLSearchParams(Buffer.from(bytes).toString("utf8")));
 }

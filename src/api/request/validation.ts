@@ -40,8 +40,8 @@ export function expectShape<S extends TSchema>(
 }
 
 /**
- * Validates a body, and returns it without the fields that its schema lacks. Those fields were not
- * validated, and a handler that stores its body must not store them.
+ * Validates a body, and returns it without the fields that its schema lacks, which were not
+ * validated: a handler that stores its body must not store them.
  */
 export function expectBody<S extends TSchema>(schema: S, value: unknown): Static<S> {
   const body = expectShape(schema, value) as Record<string, unknown>;

@@ -43,7 +43,7 @@ async function update(client: Client, content: CodeContent, { id, tag }: ServerC
   else await client.call("POST /transformations/{id}", request);
 }
 
-/** Adds, replaces and deletes test cases. Those of one name are paired in their order. */
+/** Adds, replaces and deletes test cases. Test cases of one name are paired in their order. */
 async function applyTests(
   client: Client,
   id: string,

@@ -19,7 +19,7 @@ export class ImportRun {
 
   /**
    * Copies an item unless an earlier run did, and prints one line. Returns whether it was copied
-   * now. What the server refuses is printed, and does not stop the import.
+   * now. An item that the server refuses is printed, and does not stop the import.
    */
   async copy(
     title: string,

@@ -17,8 +17,8 @@ export interface GroupMember {
 const REFUSED_SHARE_MAX = 0.5;
 
 /**
- * Computes which partitions each member of the group runs, by member id. As few partitions as
- * possible move. A moving partition is assigned to no member in this rebalance, so that its present
+ * Computes which partitions each member of the group runs, by member id. The fewest possible
+ * partitions move. A moving partition is assigned to no member in this rebalance, so that its present
  * holder stops it first. The next rebalance assigns it.
  *
  * A member that refuses a partition loses it if another member can run it, and otherwise keeps it.

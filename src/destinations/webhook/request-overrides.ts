@@ -86,8 +86,8 @@ function overrideMembersOf(text: string): Record<string, unknown> {
 }
 
 /**
- * Returns the object `Webhook` in an event's `integrations`. As in RudderStack, the name may be
- * written in upper or lower case.
+ * Returns the object `Webhook` in an event's `integrations`. The name may be written in upper
+ * or lower case, as in RudderStack.
  */
 function webhookOf(integrations: unknown): Record<string, unknown> | undefined {
   if (typeof integrations !== "object" || integrations === null) return undefined;

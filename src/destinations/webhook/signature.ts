@@ -52,8 +52,8 @@ export function signature(
 const prefix = "whsec_";
 
 /**
- * Decodes a signing secret into a key. As in Standard Webhooks, `whsec_` is followed by the base64
- * of 24 to 64 bytes; any other text is the key itself. Undefined when the base64 is invalid.
+ * Decodes a signing secret into a key. `whsec_` is followed by the base64 of 24 to 64 bytes, as in
+ * Standard Webhooks; any other text is the key itself. Undefined when the base64 is invalid.
  */
 export function signingKey(secret: string): Uint8Array | undefined {
   if (!secret.startsWith(prefix)) return Buffer.from(secret);

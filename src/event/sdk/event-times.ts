@@ -15,9 +15,9 @@ export interface EventTimes {
 const times: EventTimes = { originalTimestamp: 0, sentAt: 0, receivedAt: 0, timestamp: 0 };
 
 /**
- * Returns the times of the event whose members were found last, until the next call. What was sent at
- * `sentAt` by the client's clock arrived at `receivedAt` by the server's: the difference corrects the
- * client's time. `batchSentAt` is the `sentAt` of the batch.
+ * Returns the times of the event whose members were found last, until the next call. A request
+ * that was sent at `sentAt` by the client's clock arrived at `receivedAt` by the server's: the
+ * difference corrects the client's time. `batchSentAt` is the `sentAt` of the batch.
  */
 export function timesOf(
   bytes: Buffer,

@@ -50,7 +50,7 @@ function isAt(name: Buffer, bytes: Buffer, start: number, length: number): boole
 export interface MemberSpans {
   /**
    * For each name, the offset of its value in the object that `find` passed last; `ABSENT` when the
-   * object has no such member. Of equal names the last counts, as for `JSON.parse`.
+   * object has no such member. The last of equal names counts, as for `JSON.parse`.
    */
   starts: Int32Array;
   ends: Int32Array;

@@ -125,7 +125,7 @@ export interface LetterGroup extends LetterOwner {
   id: string;
   stage: "transform" | "deliver";
   /**
-   * The reason of the group's first letter. Those of others may have other numbers and values.
+   * The reason of the group's first letter. The reasons of other letters may have other numbers and values.
    */
   reason: string;
   count: number;

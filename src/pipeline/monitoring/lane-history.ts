@@ -23,7 +23,7 @@ export interface ConnectionRates extends Rates {
 
 /** Counts of one lane in one minute. */
 export interface LaneMinute {
-  /** Counters in the order of a figure row. Those of received events are 0. */
+  /** Counters in the order of a figure row. Counters of received events are 0. */
   counters: ArrayLike<number>;
   /** Counters of each source whose events were counted. */
   sources: [sourceId: string, counters: ArrayLike<number>][];

@@ -48,8 +48,8 @@ interface ListedOutcome {
 }
 
 /**
- * The latest events with each outcome at each destination, on this node, in memory. Of many events a
- * second it takes some. Each list has a number of events; the lists of a workspace, and all
+ * The latest events with each outcome at each destination, on this node, in memory. It takes some of
+ * many events a second. Each list has a number of events; the lists of a workspace, and all
  * workspaces, share a number of bytes.
  */
 export class LatestOutcomes {

@@ -26,7 +26,7 @@ const SEARCH = "search";
  * window of its setting `dedupSeconds`. Lanes (deliveries) pass over such a repetition where they
  * deliver the occurrence before it.
  *
- * The logs are searched once, in order, ahead of all lanes. What is found is stored in the ledger
+ * The logs are searched once, in order, ahead of all lanes. A repeated event is stored in the ledger
  * before a lane can read it, together with the positions that the search has reached. All lanes,
  * replays, restarts and nodes therefore see the same. Where an id is unknown because of a bound, the
  * event counts as new: it is rather delivered twice than lost.

@@ -19,7 +19,8 @@ export interface CustomTransformOptions {
 
 /**
  * Creates the endpoint `POST /customTransform`: runs the code that the items of a request ask for.
- * What is no fault of a request or of its code is answered so that rudder-server sends it again.
+ * A request that fails by no fault of its own or of its code is answered so that rudder-server sends
+ * it again.
  */
 export function createCustomTransform(
   options: CustomTransformOptions,

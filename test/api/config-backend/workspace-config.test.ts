@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { startApi, type TestApi } from "../_setup.ts";
 
 /**
- * What rudder-server reads of its configuration, by the shapes that were recorded of it
+ * The configuration that rudder-server reads, by the shapes that were recorded of it
  * (`backend-config/types.go`, and the template of its integration tests).
  */
 let api: TestApi;

@@ -15,8 +15,8 @@ import {
 import { startApi, type TestApi } from "../_setup.ts";
 
 /**
- * The matrix token × workspace × route × permission. What each operation needs stands here once
- * more, beside the route table.
+ * The matrix token × workspace × route × permission. The permissions of each operation stand
+ * here once more, beside the route table.
  */
 const connect: Permission[] = ["transformations:connect", "destinations:connect"];
 const admin: Permission[] = ["workspace:admin"];

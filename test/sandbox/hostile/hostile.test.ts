@@ -22,7 +22,7 @@ setDefaultTimeout(PATIENCE_MS);
 /**
  * Programs that try to get out, to stay for ever or to take everything, one file each. Programs
  * named `escaped-…` are out of their realm already: a guest of the test hands them its own
- * `globalThis` and raw system calls, so that only the operating system holds them. Those named
+ * `globalThis` and raw system calls, so that only the operating system holds them. Programs named
  * `handed-…` are given objects of the guest's own realm, which is sealed.
  *
  * Each file says what it must end in (`expect`, matched with the error or the outputs), which it

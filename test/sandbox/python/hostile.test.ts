@@ -13,7 +13,7 @@ setDefaultTimeout(PATIENCE_MS);
 /**
  * Python programs that try to get out, to stay for ever or to take everything, one file each.
  * Python has no realm to be in: from Pyodide there is always a way to objects of JavaScript's,
- * in the guest's own realm, which is sealed. What is marked `in: unsealed` has that realm open:
+ * in the guest's own realm, which is sealed. A program marked `in: unsealed` has that realm open:
  * only the operating system holds it.
  *
  * They harm nothing but the canaries where the confinement fails: signals are number 0.

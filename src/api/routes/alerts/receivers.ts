@@ -104,7 +104,7 @@ const AlertReceiverChange = Type.Object(
   },
 );
 
-/** Settings that a receiver of a type has. Those that end with `?` are optional. */
+/** Settings that a receiver of a type has. A setting that ends with `?` is optional. */
 const settingsOf: Record<ReceiverType, readonly string[]> = {
   slack: ["url"],
   pagerduty: ["routingKey", "url?"],
