@@ -94,6 +94,25 @@ test("a flush is padded to a page if that takes few zeros", async () => {
   await reader.close();
 });
 
+test("each block of a flush begins with a page, so that the page cache is not needed", async () => {
+  const directory = temporaryDirectory();
+  const writer = await openTextWriter(directory);
+  const { path } = listSegments(directory)[0]!;
+  const records = [330_001, 320_002, 310_003].map((size, i) => String(i).padEnd(size, "~"));
+  // One flush writes the first record or all of them; the rest follows in the next.
+  await Promise.all(records.map((record) => writer.append(record)));
+  await writer.close();
+  const written = readFileSync(path);
+  const blocks = written.toString("latin1").matchAll(/\xf5PX\xff/g);
+  expect([...blocks].map(({ index }) => index % 4_096)).toEqual([0, 0, 0]);
+  expect(written.length % 4_096).toBe(0);
+
+  const reader = await openLogReader({ directory, logger: quiet });
+  reader.advance(3);
+  expect(await readAll(reader, 0)).toEqual(records.map((text, i) => [i, text]));
+  await reader.close();
+});
+
 test("a trim deletes whole segments only, and never the newest", async () => {
   const { directory, writer } = await logOf(25);
   const reader = await openLogReader({ directory, logger: quiet });

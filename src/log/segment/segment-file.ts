@@ -81,7 +81,7 @@ export async function writeBlocks(segment: SegmentFile, blocks: Buffer[]): Promi
   for (const block of blocks) bytes += block.length;
   const put = mayBlock(segment, bytes) ? writevSync : write;
   const startedAt = performance.now();
-  const written = await putBlocks(segment, blocks, bytes, put);
+  const written = await putBlocks(segment, blocks, put);
   segment.quick = performance.now() - startedAt < LOG_BLOCKING_WRITE_MS_MAX;
   // A short write means a full disk or a size limit, so writing the rest would fail too.
   if (written !== bytes) {
@@ -104,14 +104,10 @@ type Put = (fd: number, blocks: Buffer[], position: number) => number | Promise<
  * costs 2 to 3 % less CPU per pixel. Readers then read these pages from the disk, many blocks at a
  * time.
  */
-async function putBlocks(
-  segment: SegmentFile,
-  blocks: Buffer[],
-  bytes: number,
-  put: Put,
-): Promise<number> {
+async function putBlocks(segment: SegmentFile, blocks: Buffer[], put: Put): Promise<number> {
   const { fd, direct, end } = segment;
-  const wholePages = blocks.length === 1 && (end | bytes) % PAGE_BYTES === 0;
+  const wholePages =
+    blocks.every((block) => block.length % PAGE_BYTES === 0) && end % PAGE_BYTES === 0;
   if (direct === undefined || !wholePages) return put(fd, blocks, end);
   try {
     return await put(direct, blocks, end);
