@@ -212,7 +212,7 @@ export const remoteParsers: RemoteParser[] = [
   },
   {
     name: "the gzip body of an SDK request",
-    files: ["src/ingest/sdk/body-content.ts"],
+    files: ["src/ingest/sdk/inflate.ts"],
     frames: [
       ["", ""],
       ["\x1f\x8b\x08\0\0\0\0\0\0\x03", "\x03\0\0\0\0\0\0\0\0\0"],

@@ -98,10 +98,10 @@ export class FlushBatch {
 const PADDING_SHARE_MAX = 1 / 4;
 
 /**
- * Number of buffers of written blocks that are kept for reuse. Only a burst of records needs more
- * than two.
+ * Number of buffers of written blocks that are kept for reuse, as many as a flush of batches of 64
+ * connections takes. A new buffer costs a page fault for each of its pages.
  */
-const SPARE_BUFFERS = 2;
+const SPARE_BUFFERS = 8;
 
 /**
  * Encodes records into the blocks of a batch that waits for the next flush. Each flush takes the

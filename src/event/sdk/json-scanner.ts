@@ -18,6 +18,8 @@ import {
   ZERO,
 } from "../text/bytes.ts";
 
+export { loadText } from "./text-memory.ts";
+
 /**
  * Finds values in JSON text, given as bytes, without building objects. It accepts and refuses what
  * `JSON.parse` accepts and refuses, at any depth. The caller makes sure that the bytes are
@@ -73,21 +75,6 @@ isPlain[BACKSLASH] = 0;
 /** For each byte, 1 when it forms an escape with the backslash before it. */
 const isEscape = new Uint8Array(256);
 for (const letter of '"\\/bfnrt') isEscape[letter.charCodeAt(0)] = 1;
-
-/** Number of zeros behind a text. The scanner reads at most six bytes beyond the text. */
-const ZEROS = 8;
-/** Working memory for the text that is being scanned. */
-let text = Buffer.alloc(128 << 10);
-
-/**
- * Copies a JSON text to the start of the scanner's working memory, and returns this memory until
- * the next call. `json` may be a part of it.
- */
-export function loadText(json: Uint8Array): Buffer {
-  if (json.length + ZEROS > text.length) text = Buffer.alloc(2 * json.length + ZEROS);
-  text.set(json);
-  return text.fill(0, json.length, json.length + ZEROS);
-}
 
 /**
  * For each nesting level of the value that is being skipped, 1 when the container around this level

@@ -1,0 +1,79 @@
+import { expect, test } from "bun:test";
+import { constants, gunzipSync, gzipSync } from "node:zlib";
+import fc from "fast-check";
+import { loadText } from "../../../src/event/sdk/json-scanner.ts";
+import { inflate } from "../../../src/ingest/sdk/inflate.ts";
+import { runs } from "../../tier.ts";
+
+const BYTES_MAX = 400_000;
+
+/** What `gunzipSync` makes of the data, in the terms of `inflate`. */
+function expected(gzip: Buffer): Buffer | "large" | "damaged" {
+  try {
+    return gunzipSync(gzip, { maxOutputLength: BYTES_MAX });
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE" ? "large" : "damaged";
+  }
+}
+
+function expectSame(gzip: Buffer): void {
+  const found = inflate(gzip, BYTES_MAX);
+  const wanted = expected(gzip);
+  const isSame = typeof found === "string" ? found === wanted : found.equals(wanted as Buffer);
+  expect({ isSame, gzip: gzip.length }).toEqual({ isSame: true, gzip: gzip.length });
+}
+
+const content = fc.oneof(
+  fc.uint8Array({ maxLength: 3_000 }).map((bytes) => Buffer.from(bytes)),
+  fc
+    .tuple(fc.string({ minLength: 1, maxLength: 20 }), fc.nat({ max: 300_000 }))
+    .map(([text, length]) => Buffer.alloc(length, text)),
+);
+const level = fc.constantFrom(constants.Z_NO_COMPRESSION, constants.Z_BEST_SPEED, 6);
+const member = fc.tuple(content, level).map(([bytes, level]) => gzipSync(bytes, { level }));
+const damage = fc.oneof(
+  fc.constant((gzip: Buffer) => gzip),
+  fc.nat().map((at) => (gzip: Buffer) => gzip.subarray(0, at % (gzip.length + 1))),
+  fc.tuple(fc.nat(), fc.integer({ min: 1, max: 255 })).map(([at, bits]) => (gzip: Buffer) => {
+    const changed = Buffer.from(gzip);
+    if (gzip.length > 0) changed[at % gzip.length]! ^= bits;
+    return changed;
+  }),
+  fc
+    .uint8Array({ minLength: 1, maxLength: 30 })
+    .map((more) => (gzip: Buffer) => Buffer.concat([gzip, more])),
+  fc.nat({ max: 40 }).map((zeros) => (gzip: Buffer) => Buffer.concat([gzip, Buffer.alloc(zeros)])),
+);
+
+test("gzip data is decompressed or refused as gunzipSync does it, whatever came before", () => {
+  fc.assert(
+    fc.property(fc.array(member, { maxLength: 3 }), damage, (members, damaged) => {
+      expectSame(damaged(Buffer.concat(members)));
+    }),
+    { numRuns: runs(300, 20_000) },
+  );
+});
+
+test("data of any size around the working memory and the bound is decompressed up to the bound", () => {
+  const sizes = [0, 1, 16_319, 16_320, 131_072, 262_144, BYTES_MAX - 64, BYTES_MAX - 1, BYTES_MAX];
+  for (const size of [...sizes, BYTES_MAX + 1, BYTES_MAX + 64, BYTES_MAX + 65, 50 * BYTES_MAX]) {
+    const gzip = gzipSync(Buffer.alloc(size, "abcdefg"));
+    expectSame(gzip);
+    // The trailer may state another size. Data that is larger and damaged is one or the other.
+    for (const stated of size > BYTES_MAX ? [] : [0, size + 1, 2 ** 32 - 1]) {
+      const lying = Buffer.from(gzip);
+      lying.writeUInt32LE(stated, gzip.length - 4);
+      expectSame(lying);
+    }
+  }
+});
+
+test("decompressed text is scanned where it is", () => {
+  const text = Buffer.from(JSON.stringify({ text: "x".repeat(200_000) }));
+  const found = inflate(gzipSync(text), BYTES_MAX) as Buffer;
+  const scanned = loadText(found);
+  expect(scanned.buffer).toBe(found.buffer);
+  expect(scanned.subarray(0, text.length).equals(text)).toBe(true);
+  // What an earlier, longer text left behind is no part of this one.
+  expect([...scanned.subarray(text.length, text.length + 8)]).toEqual(new Array(8).fill(0));
+});
