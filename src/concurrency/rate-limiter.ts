@@ -78,6 +78,12 @@ export class TokenBuckets {
     if (this.#buckets.size > RATE_KEYS_MAX && oldest !== undefined) this.#buckets.delete(oldest);
   }
 
+  /** Gives back tokens that were taken for something that did not happen. */
+  give(key: string, count = 1): void {
+    // A bucket with more tokens than the burst counts as full.
+    this.take(key, -count);
+  }
+
   #tokens(key: string, at: number): number {
     const before = this.#buckets.get(key);
     if (before === undefined) return this.#burst;

@@ -111,11 +111,13 @@ export function createIngestListener(options: IngestListenerOptions): IngestList
     received.set(sourceId, (received.get(sourceId) ?? 0) + events);
   }
 
-  function noteFailed(err: unknown, events: number): void {
+  function noteFailed(err: unknown, sourceId: string, good: number, refused = 0): void {
     // The event log reports a failed disk once. A log line for each event would fill the disk
     // further.
     if (!(err instanceof LogUnavailable)) logger.error({ err }, "event log refused an event");
-    outcomes.refused += events;
+    outcomes.refused += good;
+    // The client sends the events again, and must not find its rate used up.
+    rate.give(sourceId, good + refused);
   }
 
   const shared = {
@@ -134,8 +136,8 @@ export function createIngestListener(options: IngestListenerOptions): IngestList
         noteStored(sourceId, 1);
         return pixelResponse;
       },
-      failed(err) {
-        noteFailed(err, 1);
+      failed(err, sourceId) {
+        noteFailed(err, sourceId, 1);
         return refuse(503, "The event could not be stored, try again later", RETRY_SOON);
       },
     }),
@@ -151,8 +153,8 @@ export function createIngestListener(options: IngestListenerOptions): IngestList
         noteStored(sourceId, good);
         return successResponse(origin);
       },
-      failed(err, { origin, good }) {
-        noteFailed(err, good);
+      failed(err, { sourceId, origin, good, refused }) {
+        noteFailed(err, sourceId, good, refused);
         return refuseSdk(
           origin,
           503,

@@ -394,6 +394,23 @@ describe("the rate of a source", () => {
 });
 
 describe("events that the log does not take", () => {
+  test("leave the rate of their source as it was", async () => {
+    let isFull = true;
+    const store = () => (isFull ? Promise.reject(new LogUnavailable("full")) : Promise.resolve());
+    const log = { append: store, appendAll: store };
+    const server = openSdkListener({ log: log as never, pixelsPerSecondMax: 0.001 });
+    const pixel = `${server.url}/pixel/v1/page?writeKey=${WRITE_KEY}&anonymousId=a`;
+    const batch = [...Array.from({ length: 50 }, (_, index) => track(String(index))), {}];
+    const statuses = async () => [
+      (await server.post("/v1/batch", { batch })).status,
+      (await fetch(pixel)).status,
+    ];
+    for (let attempt = 0; attempt < 3; attempt++) expect(await statuses()).toEqual([503, 503]);
+    isFull = false;
+    expect(await statuses()).toEqual([200, 429]);
+    await server.stop();
+  });
+
   test("are answered with 503 and Retry-After", async () => {
     const metrics = new Registry();
     const outcomes = { stored: 0, refused: 0 };
