@@ -35,6 +35,7 @@ import { sourceRoutes } from "./routes/resources/sources.ts";
 import { tokenRoutes } from "./routes/resources/tokens.ts";
 import { workspaceRoutes } from "./routes/resources/workspace.ts";
 import { metricsRoutes } from "./routes/status/metrics.ts";
+import { nameRoutes } from "./routes/status/names.ts";
 import { overviewRoutes } from "./routes/status/overview.ts";
 import { statusListRoutes } from "./routes/status/status-lists.ts";
 import { suspensionRoutes } from "./routes/status/suspensions.ts";
@@ -68,6 +69,7 @@ const table = [
   ...alertRuleRoutes,
   ...alertReceiverRoutes,
   ...statusListRoutes,
+  ...nameRoutes,
   ...tailRoutes,
   ...recentRoutes,
   ...searchRoutes,

@@ -12,7 +12,7 @@ export interface LiteralText {
 
 /** Attributes and properties whose value no person reads. */
 const plainNames = new Set(
-  `aria-busy aria-current aria-expanded aria-haspopup aria-hidden aria-live autoComplete class colour
+  `aria-autocomplete aria-busy aria-current aria-expanded aria-haspopup aria-hidden aria-live autoComplete class colour
   createPermission d fill font format height href icon id inputMode key kind language method name needs of path permission
   rel role rx scope screen spellcheck style tabIndex target tone type verb viewBox width x y`.split(
     /\s+/,

@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { Browser } from "playwright-core";
+import type { Browser, Locator } from "playwright-core";
 import { ensureConsole } from "../../src/console/bundle.ts";
 import { chromiumMissing, sharedBrowser } from "../api/_chromium.ts";
 import type { TestApi } from "../api/_setup.ts";
 import { DOWN, startManyDestinations } from "../api/status/_many-destinations.ts";
 import { describeWith } from "../counterpart.ts";
+import { waitFor } from "../e2e/server.ts";
+import { allViolationsOf } from "./_axe.ts";
 import { openPage, signIn } from "./_browser.ts";
 
 let api: TestApi;
@@ -17,6 +19,10 @@ beforeAll(async () => {
   browser = await sharedBrowser();
 }, 300_000);
 afterAll(() => api?.stop());
+
+/** Waits until a field has a value. */
+const expectValue = (field: Locator, value: string) =>
+  waitFor(async () => (await field.inputValue()) === value, `the value ${value}`);
 
 const down = `Billing webhook ${DOWN}`;
 
@@ -85,10 +91,80 @@ describeWith(chromiumMissing)("the console with 500 destinations", () => {
     await page.getByText("Website").waitFor();
     await page.getByRole("main").getByRole("link", { name: "Settings", exact: true }).click();
     await page.getByText("Requires workspace:admin").first().waitFor();
+    await close();
+  }, 300_000);
+
+  test("searches a select of 500 names on the server, with the pointer and with keys", async () => {
+    const { page, close } = await openPage(browser);
+    const answers: number[] = [];
+    page.on("response", async (it) => {
+      if (it.url().includes("/v2/status/names")) answers.push((await it.body()).length);
+    });
+    await signIn(page, api.url, await api.tokenWith(["events:read"]));
     await page.goto(`${api.url}/#/events`);
-    const filter = page.getByRole("combobox", { name: "Destination" });
-    await filter.locator("option", { hasText: down }).waitFor({ state: "attached" });
-    expect(ids).toHaveLength(500);
+    const field = page.getByRole("combobox", { name: "Destination" });
+    await field.and(page.locator("input")).click();
+    const options = page.locator(".combobox [role=option]:visible");
+    // All, the first page of names by name, and the row that loads the second page.
+    await page.getByRole("option", { name: "450 more" }).click();
+    await page.getByRole("option", { name: "400 more" }).waitFor();
+    expect(await options.count()).toBe(102);
+    expect(await allViolationsOf(page)).toEqual([]);
+    await field.fill(`webhook ${DOWN}`);
+    await page.getByRole("option", { name: down, exact: true }).click();
+    expect(page.url()).toContain(`destinationId=${ids[DOWN]}`);
+    expect(await field.inputValue()).toBe(down);
+    expect(await options.count()).toBe(0);
+    // A reloaded screen knows the name of the selected id.
+    await page.reload();
+    await expectValue(field, down);
+
+    await field.focus();
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.type("49");
+    await page.getByRole("option", { name: "Billing webhook 490" }).waitFor();
+    await page.keyboard.press("Escape");
+    await expectValue(field, down);
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.type("webhook 490");
+    await page.getByRole("option", { name: "Billing webhook 490" }).waitFor();
+    await page.keyboard.press("ArrowDown");
+    await page.keyboard.press("Enter");
+    await expectValue(field, "Billing webhook 490");
+    expect(page.url()).toContain(`destinationId=${ids[490]}`);
+    // No answer has all names.
+    expect(Math.max(...answers)).toBeLessThan(6_000);
+    await close();
+  }, 300_000);
+
+  test("shows the connections of one source in pages, and connects one that no page has", async () => {
+    const unconnected = await api.catalog.destinations.create(api.workspaceId, {
+      name: "Zoo",
+      type: "webhook",
+      config: { webhookUrl: "https://receiver.test/" },
+    });
+    const { items } = api.catalog.sources.list(api.workspaceId, 1);
+    const { page, close } = await openPage(browser);
+    const lists: string[] = [];
+    page.on(
+      "request",
+      (it) => /v2\/(connections|destinations)/.test(it.url()) && lists.push(it.url()),
+    );
+    await signIn(page, api.url, api.token);
+    await page.goto(`${api.url}/#/sources/${items[0]!.id}`);
+    const pages = page.locator("nav.pages").filter({ hasText: "1 to 100 of 500" });
+    await pages.getByRole("button", { name: "Next page" }).click();
+    await page.locator("nav.pages").filter({ hasText: "101 to 200 of 500" }).waitFor();
+    await page.getByRole("link", { name: "Billing webhook 150", exact: true }).waitFor();
+    const field = page.getByRole("combobox", { name: "Connect to" });
+    await field.click();
+    await field.fill("zoo");
+    await page.getByRole("option", { name: "Zoo" }).click();
+    await page.getByRole("button", { name: "Connect", exact: true }).click();
+    await page.locator("nav.pages").filter({ hasText: "of 501" }).waitFor();
+    const pair = { sourceId: items[0]!.id, destinationId: unconnected.id };
+    expect(api.catalog.connections.listOf(api.workspaceId, pair, 1).total).toBe(1);
+    expect(lists.every((it) => /connections(\?sourceId|$)/.test(it))).toBe(true);
     await close();
   }, 300_000);
 });

@@ -1,5 +1,6 @@
 import { ApiError } from "../../errors.ts";
 import type { Positions } from "../../log/positions.ts";
+import { PAGE_ITEMS_MAX } from "../../settings/limits.ts";
 import { externalIdTaken, withExternalId } from "../external-id.ts";
 import { newId } from "../ids.ts";
 import type { Connection } from "../model.ts";
@@ -95,8 +96,24 @@ export function openConnections(
         topology.record([connection.destinationId]);
       });
     },
+    listOf(workspaceId, { sourceId, destinationId, hasExternalId }, page) {
+      const ofOne =
+        destinationId === undefined
+          ? connections.ofSource(sourceId ?? "")
+          : connections.ofDestination(destinationId);
+      const isMatch = (it: Connection) =>
+        it.workspaceId === workspaceId &&
+        (sourceId === undefined || it.sourceId === sourceId) &&
+        (hasExternalId === undefined || (it.externalId !== undefined) === hasExternalId);
+      const matches = ofOne.filter(isMatch).sort((one, other) => (one.id < other.id ? -1 : 1));
+      const begin = (page - 1) * PAGE_ITEMS_MAX;
+      return { items: matches.slice(begin, begin + PAGE_ITEMS_MAX), total: matches.length };
+    },
     get: connections.get,
     list: connections.list,
+    each: connections.each,
+    withIds: connections.withIds,
+    count: connections.count,
   };
 }
 

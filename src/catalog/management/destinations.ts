@@ -77,6 +77,9 @@ export function openDestinations(
     },
     get: destinations.get,
     list: destinations.list,
+    each: destinations.each,
+    withIds: destinations.withIds,
+    count: destinations.count,
   };
 }
 

@@ -191,6 +191,12 @@ interface ManagedItems<T> {
    * external id; with false, only items without; with undefined, all items.
    */
   list(workspaceId: string, page: number, marked?: boolean): CatalogPage<T>;
+  /** Iterates over a workspace's items, in the order of creation. */
+  each(workspaceId: string): Iterable<T>;
+  /** Returns those of a workspace's items that have one of the ids. */
+  withIds(workspaceId: string, ids: readonly string[]): T[];
+  /** Returns the number of a workspace's items. Takes time in proportion to that number. */
+  count(workspaceId: string): number;
 }
 
 export interface Sources extends ManagedItems<Source> {
@@ -237,6 +243,8 @@ export interface DestinationChange
 }
 
 export interface Connections extends ManagedItems<Connection> {
+  /** Returns one page of the connections of a source, of a destination, or of both. */
+  listOf(workspaceId: string, filter: ConnectionFilter, page: number): CatalogPage<Connection>;
   /**
    * Connects a source to a destination, from `logEnds` on, which is where the event logs end now.
    * Rejects with `conflict` when they are already connected.
@@ -254,6 +262,12 @@ export interface Connections extends ManagedItems<Connection> {
     input: Partial<ConnectionInput>,
     logEnds: Positions,
   ): Promise<Connection>;
+}
+/** Conditions of a list of connections. An absent one does not matter. */
+export interface ConnectionFilter {
+  sourceId?: string | undefined;
+  destinationId?: string | undefined;
+  hasExternalId?: boolean | undefined;
 }
 /** Data of a connection. An empty external id removes the connection's external id. */
 export interface ConnectionInput

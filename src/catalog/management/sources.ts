@@ -76,6 +76,9 @@ export function openSources(
     },
     get: sources.get,
     list: sources.list,
+    each: sources.each,
+    withIds: sources.withIds,
+    count: sources.count,
   };
 }
 

@@ -21,6 +21,10 @@ export interface WorkspaceTable<T> {
   get(workspaceId: string, id: string): T;
   /** Returns one page of a workspace's items. The first page is 1. */
   list(workspaceId: string, page: number): CatalogPage<T>;
+  /** Iterates over a workspace's items. Items that are removed meanwhile are left out. */
+  each(workspaceId: string): Iterable<T>;
+  /** Returns those of a workspace's items that have one of the ids. */
+  withIds(workspaceId: string, ids: readonly string[]): T[];
   /** Returns the number of a workspace's items. Takes time in proportion to that number. */
   count(workspaceId: string): number;
   all(): T[];
@@ -127,6 +131,15 @@ export function workspaceTable<T extends { id: string; workspaceId: string }>(
       assert(found.length <= Math.max(0, total - offset), "A list has all items of its pages");
       return { items: found, total };
     },
+    *each(workspaceId) {
+      // The keys are collected first: nothing else may run while a cursor is open.
+      for (const [, id] of [...order.getKeys(rangeOf(workspaceId))]) {
+        const item = items.get(id);
+        if (item !== undefined) yield item;
+      }
+    },
+    withIds: (workspaceId, ids) =>
+      ids.map(find).filter((item) => item?.workspaceId === workspaceId) as T[],
     count: (workspaceId) => order.getKeysCount(rangeOf(workspaceId)),
     all: () => [...items.getRange({})].map(({ value }) => value),
     put(item) {

@@ -1,15 +1,13 @@
 import { useState } from "preact/hooks";
 import type { CodeContext } from "../code-kinds/code-kind.ts";
 import { Button } from "../components/button.tsx";
-import { ErrorNotice } from "../components/error-notice.tsx";
-import { optionsOf, SelectField } from "../components/forms/fields.tsx";
 import { Badge, EmptyState, Panel } from "../components/layout.tsx";
 import { Name } from "../components/name.tsx";
+import { SearchedNameField } from "../components/name-select.tsx";
 import { Table } from "../components/table.tsx";
 import { showToast } from "../components/toasts.ts";
-import { listAllDestinations } from "../data/list-all.ts";
 import { client, missingPermission } from "../data/session.ts";
-import { useResource } from "../data/use-resource.ts";
+import { useNameSearch } from "../data/use-name-search.ts";
 import { hrefTo } from "../router.ts";
 import { codeTexts } from "../texts/code.ts";
 import { commonTexts } from "../texts/common.ts";
@@ -91,15 +89,16 @@ function ConnectDestination(props: {
   disabledReason: string | undefined;
   reload: () => Promise<void>;
 }) {
+  if (missingPermission("workspace:admin") !== undefined) {
+    return <p class="quiet">{codeTexts.connectRequiresAdmin}</p>;
+  }
+  return <ConnectForm {...props} />;
+}
+
+function ConnectForm(props: Parameters<typeof ConnectDestination>[0]) {
   const { id, linked, disabledReason, reload } = props;
-  const isAdmin = missingPermission("workspace:admin") === undefined;
-  const { value, error } = useResource(
-    () => (isAdmin ? listAllDestinations() : Promise.resolve([])),
-    [id],
-  );
+  const names = useNameSearch("destination");
   const [selected, setSelected] = useState("");
-  if (!isAdmin) return <p class="quiet">{codeTexts.connectRequiresAdmin}</p>;
-  const unlinked = (value ?? []).filter((it) => !linked.includes(it.id));
 
   async function connect() {
     const key = "POST /transformations/{id}/connectToDestination";
@@ -111,13 +110,14 @@ function ConnectDestination(props: {
 
   return (
     <div class="form">
-      <ErrorNotice error={error} />
-      <SelectField
+      <SearchedNameField
         label={commonTexts.destination}
         value={selected}
         onChange={setSelected}
         hint={codeTexts.connectHint}
-        options={[{ value: "", text: commonTexts.selectOne }, ...optionsOf(unlinked)]}
+        none={commonTexts.selectOne}
+        names={names}
+        without={new Set(linked)}
       />
       <div class="ends">
         <Button

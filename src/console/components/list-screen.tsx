@@ -45,6 +45,8 @@ export function ListScreen<Item extends { id: string; name: string }>(props: {
   inputs?: readonly unknown[];
   /** Milliseconds after which the list is loaded again. */
   pollMs?: number;
+  /** Whether the server sorts the list by a column. True if absent. */
+  isSortable?: boolean;
   /** Controls next to the search field, such as a filter. */
   filters?: ComponentChildren;
   columns: readonly Column<Item>[];
@@ -52,7 +54,7 @@ export function ListScreen<Item extends { id: string; name: string }>(props: {
   children: ComponentChildren;
 }) {
   const { screen, title, singular, icon, createPermission, load, columns, children } = props;
-  const { inputs = [], pollMs, filters } = props;
+  const { inputs = [], pollMs, filters, isSortable = true } = props;
   const [text, setText] = useState("");
   const [page, setPage] = useState(1);
   const sort = currentRoute.value.query.get("sort") ?? "";
@@ -94,7 +96,7 @@ export function ListScreen<Item extends { id: string; name: string }>(props: {
           columns={columns}
           rows={shown?.items}
           keyOf={({ id }) => id}
-          order={{ sort, onSort: (next) => replaceQuery({ sort: next }) }}
+          order={isSortable ? { sort, onSort: (next) => replaceQuery({ sort: next }) } : undefined}
           empty={
             text === "" && inputs.every((input) => input === "") ? (
               <EmptyState icon={icon} title={commonTexts.noneYet(singular)} action={button}>
@@ -120,26 +122,17 @@ function useLatest<T>(value: T | undefined): T | undefined {
   return latest.current;
 }
 
-/** Returns one page of items that are all loaded. `sort` names a property of the items. */
-export function pageOfAll<Item extends { id: string; name: string }>(
-  items: readonly Item[],
-  { page, count, text, sort }: ListQuery,
-): ListPage<Item> {
-  const lowerCase = text.trim().toLowerCase();
-  const matches = items.filter(
-    ({ id, name }) => name.toLowerCase().includes(lowerCase) || id === text.trim(),
-  );
-  if (sort !== undefined) sortByProperty(matches, sort);
-  return { items: matches.slice((page - 1) * count, page * count), total: matches.length };
-}
-
-function sortByProperty<Item extends object>(items: Item[], sort: string): void {
-  const key = sort.replace(/^-/, "");
-  const sign = sort.startsWith("-") ? -1 : 1;
-  const textOf = (item: Item) => String(Object.getOwnPropertyDescriptor(item, key)?.value ?? "");
-  items.sort((one, other) => {
-    return sign * textOf(one).localeCompare(textOf(other), undefined, { numeric: true });
-  });
+/**
+ * Returns a page of a list whose answers have twice as many items as a page of the screen. `ask` asks
+ * for one of these pages.
+ */
+export async function halfOf<Item>(
+  { page }: ListQuery,
+  ask: (page: number) => Promise<ListPage<Item>>,
+): Promise<ListPage<Item>> {
+  const { items, total } = await ask(Math.ceil(page / 2));
+  const first = ((page - 1) % 2) * PAGE_ITEMS;
+  return { items: items.slice(first, first + PAGE_ITEMS), total };
 }
 
 /** Table column with the item's name as a link to its page. */

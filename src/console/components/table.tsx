@@ -30,7 +30,7 @@ export function Table<Row>(props: {
   rows: readonly Row[] | undefined;
   keyOf: (row: Row) => string;
   /** Makes the titles of columns with an order to buttons. */
-  order?: TableOrder;
+  order?: TableOrder | undefined;
   /** Content shown in place of the table when the table has no rows. */
   empty: ComponentChildren;
 }) {

@@ -1,7 +1,8 @@
 import { useState } from "preact/hooks";
 import { Button } from "../components/button.tsx";
-import { optionsOf, SelectField } from "../components/forms/fields.tsx";
+import { SearchedNameField } from "../components/name-select.tsx";
 import { client } from "../data/session.ts";
+import type { NameSearch } from "../data/use-name-search.ts";
 import { commonTexts } from "../texts/common.ts";
 
 /**
@@ -10,7 +11,9 @@ import { commonTexts } from "../texts/common.ts";
  */
 export function ConnectForm(props: {
   label: string;
-  unconnected: readonly { id: string; name: string }[];
+  /** Search of the sources or destinations, and the ids of those that are connected. */
+  names: NameSearch;
+  connected: ReadonlySet<string>;
   /**
    * Returns the source and the destination of the new connection. `id` is the source or destination
    * that the user selected.
@@ -18,24 +21,26 @@ export function ConnectForm(props: {
   endsFor: (id: string) => { sourceId: string; destinationId: string };
   reload: () => Promise<void>;
 }) {
-  const { label, unconnected, endsFor, reload } = props;
+  const { label, names, connected, endsFor, reload } = props;
   const [selected, setSelected] = useState("");
-  const [first] = unconnected;
-  if (first === undefined) return null;
-  const id = unconnected.some((it) => it.id === selected) ? selected : first.id;
+  const first = names.found?.find(({ id }) => !connected.has(id));
+  const id = selected === "" || connected.has(selected) ? first?.id : selected;
+  if ((names.all ?? 0) <= connected.size) return null;
   return (
     <div class="connect">
-      <SelectField
+      <SearchedNameField
         label={label}
-        value={id}
-        options={optionsOf(unconnected)}
+        value={id ?? ""}
+        names={names}
+        without={connected}
         onChange={setSelected}
       />
       <Button
         icon="link"
         needs="workspace:admin"
+        disabledReason={id === undefined ? commonTexts.selectOne : undefined}
         onClick={async () => {
-          await client.call("POST /v2/connections", { body: endsFor(id) });
+          await client.call("POST /v2/connections", { body: endsFor(id!) });
           await reload();
         }}
       >

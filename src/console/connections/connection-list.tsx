@@ -1,6 +1,9 @@
+import { useState } from "preact/hooks";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { EmptyState, SkeletonLine } from "../components/layout.tsx";
-import { listAllConnections, listAllDestinations, listAllSources } from "../data/list-all.ts";
+import { Pagination } from "../components/table.tsx";
+import { client } from "../data/session.ts";
+import { useNameSearch } from "../data/use-name-search.ts";
 import { useResource } from "../data/use-resource.ts";
 import { hrefTo } from "../router.ts";
 import { commonTexts } from "../texts/common.ts";
@@ -16,7 +19,6 @@ const sides = {
   source: {
     ownKey: "sourceId",
     otherKey: "destinationId",
-    listOthers: listAllDestinations,
     other: "destination",
     screen: "destinations",
     emptyTitle: commonTexts.noDestinationsConnected,
@@ -26,7 +28,6 @@ const sides = {
   destination: {
     ownKey: "destinationId",
     otherKey: "sourceId",
-    listOthers: listAllSources,
     other: "source",
     screen: "sources",
     emptyTitle: sourceTexts.noSourcesConnected,
@@ -35,12 +36,17 @@ const sides = {
   },
 } as const;
 
+/** Number of connections on a page of the server's list. */
+const PAGE_ITEMS = 100;
+
 /** List of the connections of one source or destination, with a form to add a connection. */
 export function ConnectionList({ of, id }: { of: keyof typeof sides; id: string }) {
-  const { ownKey, otherKey, listOthers, other, screen, emptyTitle, emptyText, label } = sides[of];
+  const { ownKey, otherKey, other, screen, emptyTitle, emptyText, label } = sides[of];
+  const [page, setPage] = useState(1);
+  const names = useNameSearch(other);
   const { value, error, reload } = useResource(
-    async () => ({ connections: await listAllConnections(), others: await listOthers() }),
-    [of, id],
+    () => client.call("GET /v2/connections", { query: { [ownKey]: id, page } }),
+    [of, id, page],
   );
   if (error !== undefined) return <ErrorNotice error={error} retry={reload} />;
   if (value === undefined) {
@@ -50,17 +56,15 @@ export function ConnectionList({ of, id }: { of: keyof typeof sides; id: string 
       </div>
     );
   }
-  const connections = value.connections.filter((it) => it[ownKey] === id);
-  const connected = new Set(connections.map((it) => it[otherKey]));
-  const nameOf = (otherId: string) => value.others.find((it) => it.id === otherId)?.name ?? otherId;
+  const { connections, paging } = value;
   return (
     <>
-      {connections.length === 0 && (
+      {paging.total === 0 && (
         <EmptyState
           icon={other}
           title={emptyTitle}
           action={
-            value.others.length === 0 && (
+            names.all === 0 && (
               <a class="button" href={hrefTo(screen, "new")}>
                 {commonTexts.newItem(other)}
               </a>
@@ -76,14 +80,16 @@ export function ConnectionList({ of, id }: { of: keyof typeof sides; id: string 
             key={connection.id}
             connection={connection}
             href={hrefTo(screen, connection[otherKey])}
-            name={nameOf(connection[otherKey])}
+            name={names.nameOf(connection[otherKey])}
             reload={reload}
           />
         ))}
       </ul>
+      <Pagination page={page} pageItems={PAGE_ITEMS} total={paging.total} onChange={setPage} />
       <ConnectForm
         label={label}
-        unconnected={value.others.filter((it) => !connected.has(it.id))}
+        names={names}
+        connected={new Set(connections.map((it) => it[otherKey]))}
         endsFor={(otherId) =>
           of === "source"
             ? { sourceId: id, destinationId: otherId }

@@ -1,9 +1,8 @@
 import { useState } from "preact/hooks";
 import { ErrorNotice } from "../components/error-notice.tsx";
-import { FilterSelect } from "../components/filter-select.tsx";
-import { optionsOf } from "../components/forms/fields.tsx";
 import { Badge, EmptyState, Panel, ScreenHeader } from "../components/layout.tsx";
 import { Name } from "../components/name.tsx";
+import { NameFilter } from "../components/name-select.tsx";
 import { SearchField } from "../components/search-field.tsx";
 import { type Column, Pagination, Table } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
@@ -89,11 +88,11 @@ export function GroupList({ destinationId }: { destinationId: string | undefined
               setPage(1);
             }}
           />
-          <FilterSelect
+          <NameFilter
+            kind="destination"
             label={commonTexts.destination}
-            all={commonTexts.allDestinations}
+            none={commonTexts.allDestinations}
             value={destinationId ?? ""}
-            options={optionsOf(names.destinations)}
             onChange={(id) => navigate(hrefTo("dead-letters", { destinationId: id }))}
           />
         </header>

@@ -3,16 +3,15 @@ import { ClampedText } from "../components/clamped-text.tsx";
 import { FilterSelect } from "../components/filter-select.tsx";
 import { Badge } from "../components/layout.tsx";
 import {
+  halfOf,
   type ListPage,
   type ListQuery,
   ListScreen,
   nameColumn,
-  pageOfAll,
 } from "../components/list-screen.tsx";
 import { Name } from "../components/name.tsx";
 import type { Column } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
-import { listAllDestinations } from "../data/list-all.ts";
 import type { Destination, DestinationRow } from "../data/model.ts";
 import { client, missingPermission } from "../data/session.ts";
 import { formatCount, formatRate } from "../format.ts";
@@ -92,16 +91,11 @@ const columns: Column<Row>[] = [
 /** Loads a page of destinations. Without the permission `events:read`, they have no figures. */
 async function loadDestinations(query: ListQuery, state: string): Promise<ListPage<Row>> {
   if (missingPermission("events:read") !== undefined) {
-    const all = await listAllDestinations();
-    const rows = all.map(({ id, name, type, deliveredBy, enabled, transformation }) => ({
-      id,
-      name,
-      type,
-      deliveredBy,
-      state: stateWithoutFigures({ enabled, deliveredBy }),
-      ...(transformation && { transformationId: transformation.id }),
-    }));
-    return pageOfAll(rows, query);
+    return halfOf(query, async (page) => {
+      const of = { query: { page, text: query.text } };
+      const { destinations, paging } = await client.call("GET /v2/destinations", of);
+      return { items: destinations.map(rowWithoutFigures), total: paging.total };
+    });
   }
   const filter = state === "" ? {} : { state: state as DestinationRow["state"] };
   const { destinations, total } = await client.call("GET /v2/status/destinations", {
@@ -111,12 +105,18 @@ async function loadDestinations(query: ListQuery, state: string): Promise<ListPa
   return { items: destinations, total };
 }
 
-/** Returns the state of a destination for a session that may not read figures. */
-function stateWithoutFigures(
-  of: Pick<Destination, "enabled" | "deliveredBy">,
-): DestinationRow["state"] {
-  if (!of.enabled) return "paused";
-  return of.deliveredBy === "pixelmill" ? "unknown" : "external";
+/** Returns the row of a destination for a session that may not read figures. */
+function rowWithoutFigures(of: Destination): Row {
+  const { id, name, type, deliveredBy, enabled, transformation } = of;
+  const known = deliveredBy === "pixelmill" ? "unknown" : "external";
+  return {
+    id,
+    name,
+    type,
+    deliveredBy,
+    state: enabled ? known : "paused",
+    ...(transformation && { transformationId: transformation.id }),
+  };
 }
 
 /** Screen that lists the destinations of the workspace, the most urgent first. */
@@ -131,6 +131,7 @@ export function DestinationList({ state }: { state: string }) {
       load={(query) => loadDestinations(query, state)}
       inputs={[state]}
       pollMs={POLL_MS}
+      isSortable={missingPermission("events:read") === undefined}
       columns={columns}
       filters={
         <FilterSelect

@@ -1,12 +1,12 @@
 import { useState } from "preact/hooks";
 import { Button } from "../components/button.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
-import { DateTimeField, optionsOf, SelectField, TextField } from "../components/forms/fields.tsx";
+import { DateTimeField, TextField } from "../components/forms/fields.tsx";
 import { useSubmit } from "../components/forms/use-submit.ts";
 import { Panel, ScreenHeader } from "../components/layout.tsx";
+import { NameField } from "../components/name-select.tsx";
 import { showToast } from "../components/toasts.ts";
 import { client } from "../data/session.ts";
-import { useNames } from "../data/use-names.ts";
 import { hrefTo, navigate } from "../router.ts";
 import { commonTexts } from "../texts/common.ts";
 import { replayTexts } from "../texts/replays.ts";
@@ -40,7 +40,6 @@ const prefilled = [
  * Form that starts a replay. The replay sends the events of a time range to one destination again.
  */
 export function NewReplay({ query }: { query: URLSearchParams }) {
-  const names = useNames();
   const [form, setForm] = useState<ReplayForm>(() => {
     const given = prefilled.map((name) => [name, query.get(name) ?? ""]);
     return { ...Object.fromEntries(given), rate: "1000" };
@@ -62,20 +61,19 @@ export function NewReplay({ query }: { query: URLSearchParams }) {
       />
       <form onSubmit={submit}>
         <Panel>
-          <SelectField
+          <NameField
+            kind="destination"
             label={commonTexts.destination}
+            none={commonTexts.selectOne}
             value={form.destinationId}
-            options={[{ value: "", text: commonTexts.selectOne }, ...optionsOf(names.destinations)]}
             onChange={onChange("destinationId")}
           />
-          <SelectField
+          <NameField
+            kind="source"
             label={commonTexts.source}
             hint={replayTexts.sourceHint}
+            none={replayTexts.allConnectedSources}
             value={form.sourceId}
-            options={[
-              { value: "", text: replayTexts.allConnectedSources },
-              ...optionsOf(names.sources),
-            ]}
             onChange={onChange("sourceId")}
           />
           <DateTimeField label={commonTexts.receivedFrom} required {...input("from")} />

@@ -1,15 +1,10 @@
 import { useState } from "preact/hooks";
 import { Button } from "../components/button.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
-import {
-  DateTimeField,
-  includeCurrent,
-  optionsOf,
-  SelectField,
-  TextField,
-} from "../components/forms/fields.tsx";
+import { DateTimeField, SelectField, TextField } from "../components/forms/fields.tsx";
 import { Badge, EmptyState, Panel, ScreenHeader } from "../components/layout.tsx";
 import { Name } from "../components/name.tsx";
+import { NameField } from "../components/name-select.tsx";
 import { type Column, Table } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { eventName } from "../data/event-name.ts";
@@ -50,7 +45,7 @@ export function Screen({ query }: ScreenProps) {
           {searchTexts.exportEvents}
         </a>
       </ScreenHeader>
-      <SearchPanel key={JSON.stringify(form)} submitted={form} names={names} restart={restart} />
+      <SearchPanel key={JSON.stringify(form)} submitted={form} restart={restart} />
       <ErrorNotice error={error} retry={restart} />
       {(events !== undefined || error === undefined) && (
         <Panel flush>
@@ -87,8 +82,8 @@ function exportParameters(form: SearchForm): URLSearchParams {
   );
 }
 
-function SearchPanel(props: { submitted: SearchForm; names: NameLookup; restart: () => void }) {
-  const { submitted, names, restart } = props;
+function SearchPanel(props: { submitted: SearchForm; restart: () => void }) {
+  const { submitted, restart } = props;
   const [form, setForm] = useState(submitted);
   const onChange = (name: keyof SearchForm) => (value: string) =>
     setForm({ ...form, [name]: value });
@@ -111,13 +106,11 @@ function SearchPanel(props: { submitted: SearchForm; names: NameLookup; restart:
           onChange={onChange("by")}
         />
         <TextField label={commonTexts.value} maxLength={1_024} {...input("text")} />
-        <SelectField
+        <NameField
+          kind="source"
           label={commonTexts.source}
+          none={commonTexts.allSources}
           value={form.sourceId}
-          options={[
-            { value: "", text: commonTexts.allSources },
-            ...includeCurrent(optionsOf(names.sources), form.sourceId),
-          ]}
           onChange={onChange("sourceId")}
         />
         <SelectField

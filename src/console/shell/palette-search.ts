@@ -93,26 +93,15 @@ function listItems(text: string): Promise<PaletteEntry[]>[] {
   const query = { text: text.trim(), count: RESULTS_MAX };
   const listCode = (kind: "transformation" | "library") =>
     client.call("GET /v2/code", { query: { ...query, kind } });
+  const listNames = (kind: "source" | "destination") =>
+    client
+      .call("GET /v2/status/names", { query: { ...query, kind } })
+      .then(({ names }) => entriesOf(kind, names));
   return [
     listCode("transformation").then(({ code }) => entriesOf("code", code)),
     listCode("library").then(({ code }) => entriesOf("library", code)),
-    ...listSources(query),
-  ];
-}
-
-/** Returns requests for the sources and destinations. Without `events:read`, for their first ones. */
-function listSources(query: { text: string; count: number }): Promise<PaletteEntry[]>[] {
-  if (missingPermission("events:read") !== undefined) {
-    return [
-      client.call("GET /v2/sources").then((it) => entriesOf("source", it.sources)),
-      client.call("GET /v2/destinations").then((it) => entriesOf("destination", it.destinations)),
-    ];
-  }
-  return [
-    client.call("GET /v2/status/sources", { query }).then((it) => entriesOf("source", it.sources)),
-    client
-      .call("GET /v2/status/destinations", { query })
-      .then((it) => entriesOf("destination", it.destinations)),
+    listNames("source"),
+    listNames("destination"),
   ];
 }
 

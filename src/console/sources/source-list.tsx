@@ -5,15 +5,14 @@ import { TextField } from "../components/forms/fields.tsx";
 import { Form } from "../components/forms/form.tsx";
 import { Badge } from "../components/layout.tsx";
 import {
+  halfOf,
   type ListPage,
   type ListQuery,
   ListScreen,
   nameColumn,
-  pageOfAll,
 } from "../components/list-screen.tsx";
 import type { Column } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
-import { listAllSources } from "../data/list-all.ts";
 import { client, missingPermission } from "../data/session.ts";
 import { formatRate } from "../format.ts";
 import { hrefTo, navigate } from "../router.ts";
@@ -60,7 +59,11 @@ const columns: Column<SourceRow>[] = [
 /** Loads a page of sources. Without the permission `events:read`, they have no rates. */
 async function loadSources(query: ListQuery): Promise<ListPage<SourceRow>> {
   if (missingPermission("events:read") !== undefined) {
-    return pageOfAll(await listAllSources(), query);
+    return halfOf(query, async (page) => {
+      const { text } = query;
+      const { sources, paging } = await client.call("GET /v2/sources", { query: { page, text } });
+      return { items: sources, total: paging.total };
+    });
   }
   const { sources, total } = await client.call("GET /v2/status/sources", {
     // The server refuses an order that it does not have.
@@ -81,6 +84,7 @@ export function SourceList({ isNew }: { isNew: boolean }) {
         createPermission="workspace:admin"
         load={loadSources}
         pollMs={POLL_MS}
+        isSortable={missingPermission("events:read") === undefined}
         columns={columns}
       >
         {sourceTexts.sourceExplained}

@@ -2,8 +2,8 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { Button } from "../components/button.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { FilterSelect } from "../components/filter-select.tsx";
-import { optionsOf } from "../components/forms/fields.tsx";
 import { Badge, EmptyState, Panel, ScreenHeader } from "../components/layout.tsx";
+import { NameFilter } from "../components/name-select.tsx";
 import { SearchField } from "../components/search-field.tsx";
 import { useNames } from "../data/use-names.ts";
 import { formatRate } from "../format.ts";
@@ -67,18 +67,18 @@ export function Screen({ query }: ScreenProps) {
       <Panel flush>
         <header>
           <SearchField label={tailTexts.searchEvents} value={text} onInput={setText} />
-          <FilterSelect
+          <NameFilter
+            kind="source"
             label={commonTexts.source}
-            all={commonTexts.allSources}
+            none={commonTexts.allSources}
             value={sourceId}
-            options={optionsOf(names.sources)}
             onChange={(id) => replaceQuery({ sourceId: id })}
           />
-          <FilterSelect
+          <NameFilter
+            kind="destination"
             label={commonTexts.destination}
-            all={commonTexts.allDestinations}
+            none={commonTexts.allDestinations}
             value={destinationId}
-            options={optionsOf(names.destinations)}
             onChange={(id) => replaceQuery({ destinationId: id })}
           />
           <FilterSelect

@@ -1,11 +1,10 @@
 import { useState } from "preact/hooks";
 import { Button } from "../components/button.tsx";
 import { Dialog } from "../components/dialog.tsx";
-import { optionsOf, SelectField } from "../components/forms/fields.tsx";
-import { Loaded } from "../components/loaded.tsx";
-import { listAllTransformations } from "../data/list-all.ts";
+import { ErrorNotice } from "../components/error-notice.tsx";
+import { SearchedNameField } from "../components/name-select.tsx";
 import { addSampleEvent } from "../data/sample-events.ts";
-import { useResource } from "../data/use-resource.ts";
+import { useNameSearch } from "../data/use-name-search.ts";
 import { hrefTo, navigate } from "../router.ts";
 import { commonTexts } from "../texts/common.ts";
 import { testCaseTexts } from "../texts/test-cases.ts";
@@ -33,40 +32,37 @@ export function MakeTestCase({ event, isOutput }: { event: unknown; isOutput?: b
 }
 
 function ChooseTransformation({ event, onClose }: { event: unknown; onClose: () => void }) {
-  const [id, setId] = useState("");
-  const resource = useResource(listAllTransformations, []);
+  const [chosen, setChosen] = useState("");
+  const names = useNameSearch("transformation");
+  const id = chosen || names.found?.[0]?.id;
   return (
     <Dialog title={testCaseTexts.makeTestCase} onClose={onClose}>
       <p>{testCaseTexts.chooseTransformation}</p>
-      <Loaded resource={resource}>
-        {(all) =>
-          all.length === 0 ? (
-            <p class="quiet">{testCaseTexts.noTransformations}</p>
-          ) : (
-            <>
-              <SelectField
-                label={testCaseTexts.transformation}
-                value={id || all[0]!.id}
-                options={optionsOf(all)}
-                onChange={setId}
-              />
-              <div class="ends">
-                <Button onClick={onClose}>{commonTexts.cancel}</Button>
-                <Button
-                  kind="main"
-                  onClick={() => {
-                    addSampleEvent(event);
-                    onClose();
-                    navigate(hrefTo("transformations", id || all[0]!.id, { testCase: "new" }));
-                  }}
-                >
-                  {testCaseTexts.openEditor}
-                </Button>
-              </div>
-            </>
-          )
-        }
-      </Loaded>
+      <ErrorNotice error={names.error} />
+      {names.all === 0 && <p class="quiet">{testCaseTexts.noTransformations}</p>}
+      {names.all !== undefined && names.all > 0 && (
+        <>
+          <SearchedNameField
+            label={testCaseTexts.transformation}
+            value={id ?? ""}
+            names={names}
+            onChange={setChosen}
+          />
+          <div class="ends">
+            <Button onClick={onClose}>{commonTexts.cancel}</Button>
+            <Button
+              kind="main"
+              onClick={() => {
+                addSampleEvent(event);
+                onClose();
+                navigate(hrefTo("transformations", id!, { testCase: "new" }));
+              }}
+            >
+              {testCaseTexts.openEditor}
+            </Button>
+          </div>
+        </>
+      )}
     </Dialog>
   );
 }

@@ -110,6 +110,8 @@ export const commonTexts = {
   newItem: (noun: string) => `New ${noun}`,
   searchIn: (title: string) => `Search ${title.toLowerCase()}`,
   noneYet: (noun: string) => `No ${noun} yet`,
+  /** Row of a list that loads more names. */
+  moreNames: (count: number) => `${formatCount(count)} more: show, or enter a part of the name`,
   noResultsFor: (text: string) => `No results for “${text}”`,
   range: (first: number, last: number, total: number) =>
     `${formatCount(first)} to ${formatCount(last)} of ${formatCount(total)}`,

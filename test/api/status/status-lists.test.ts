@@ -85,6 +85,54 @@ describe("a workspace of 500 destinations", () => {
   });
 });
 
+describe("names of sources and destinations", () => {
+  const path = "/v2/status/names?kind=destination";
+
+  test("are found by a part, in pages by name, and by ids", async () => {
+    const page = await get(`${path}&text=webhook%2049&page=2&count=4`);
+    expect(page.total).toBe(11);
+    expect(page.names.map(({ name }: { name: string }) => name)).toEqual(
+      [493, 494, 495, 496].map((n) => `Billing webhook ${n}`),
+    );
+    const byIds = await get(`${path}&ids=${ids[7]},unknown,${ids[DOWN]}`);
+    expect(byIds.names).toEqual([
+      { id: ids[7], name: "Billing webhook 7" },
+      { id: ids[DOWN], name: `Billing webhook ${DOWN}` },
+    ]);
+  });
+
+  test("need one of the permissions that show sources and destinations", async () => {
+    expect((await get(path, await api.tokenWith(["workspace:admin"]))).total).toBe(DESTINATIONS);
+    const other = await api.tokenWith(["transformations:edit"]);
+    expect((await api.send("GET", path, { token: other })).status).toBe(403);
+  });
+});
+
+describe("lists of a workspace's settings", () => {
+  const admin = async (path: string) => (await api.send("GET", path)).body;
+
+  test("find destinations and sources by a part of the name, and repeat it for the next page", async () => {
+    const found = await admin("/v2/destinations?text=webhook%203");
+    // 3, 30 to 39 and 300 to 399.
+    expect([found.destinations.length, found.paging.total]).toEqual([100, 111]);
+    const rest = await admin(`/v2${found.paging.next}`);
+    expect(rest.destinations.length).toBe(11);
+    expect((await admin("/v2/sources?text=nothing")).paging).toEqual({ total: 0 });
+    const marked = await admin("/v2/destinations?text=webhook%203&hasExternalId=true");
+    expect(marked.paging).toEqual({ total: 0 });
+  });
+
+  test("have the connections of one source or one destination alone", async () => {
+    const one = await admin(`/v2/connections?destinationId=${ids[DOWN]}`);
+    expect(one.connections).toMatchObject([{ destinationId: ids[DOWN] }]);
+    const { sourceId } = one.connections[0];
+    const second = await admin(`/v2/connections?sourceId=${sourceId}&page=5`);
+    expect([second.connections.length, second.paging]).toEqual([100, { total: DESTINATIONS }]);
+    const both = await admin(`/v2/connections?sourceId=unknown&destinationId=${ids[DOWN]}`);
+    expect(both.paging).toEqual({ total: 0 });
+  });
+});
+
 describe("a token with events:read alone", () => {
   test("reads names and the state of one destination, and no config and no write key", async () => {
     const one = await api.send("GET", `/v2/status/destinations/${ids[DOWN]}`, { token });
@@ -92,8 +140,8 @@ describe("a token with events:read alone", () => {
       destination: { name: `Billing webhook ${DOWN}`, state: "down" },
       sources: [{ name: "Website" }],
     });
-    const names = await api.send("GET", "/v2/status/names", { token });
-    expect([names.body.sources.length, names.body.destinations.length]).toEqual([1, DESTINATIONS]);
+    const names = await get("/v2/status/names?kind=source");
+    expect(names).toMatchObject({ names: [{ name: "Website" }], total: 1 });
     for (const path of ["destinations", `destinations/${ids[0]}`, "sources", "connections"]) {
       const { text } = await api.send("GET", `/v2/status/${path}`, { token });
       expect(text).not.toContain("webhookUrl");
@@ -106,7 +154,10 @@ describe("a token with events:read alone", () => {
   test("sees nothing of another workspace", async () => {
     const other = await api.catalog.workspaces.create("Other");
     const foreign = await api.tokenWith(["events:read"], other.id);
-    expect(await get("/v2/status/names", foreign)).toEqual({ sources: [], destinations: [] });
+    const nothing = { names: [], total: 0 };
+    expect(await get("/v2/status/names", foreign)).toEqual(nothing);
+    const byIds = `/v2/status/names?kind=destination&ids=${ids[0]}`;
+    expect(await get(byIds, foreign)).toEqual(nothing);
     expect((await get("/v2/status/destinations", foreign)).total).toBe(0);
     const answer = await api.send("GET", `/v2/status/destinations/${ids[0]}`, { token: foreign });
     expect(answer.status).toBe(404);

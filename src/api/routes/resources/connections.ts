@@ -62,8 +62,19 @@ const connections = resource({
 export const connectionRoutes = [
   connections.list({
     summary: "List connections of sources to destinations",
-    query: { ...pageQuery, ...hasExternalIdQuery },
-    from: (catalog) => catalog.connections,
+    query: {
+      ...pageQuery,
+      ...hasExternalIdQuery,
+      sourceId: Type.Optional(Id),
+      destinationId: Type.Optional(Id),
+    },
+    from: ({ connections }, { sourceId, destinationId }) =>
+      sourceId === undefined && destinationId === undefined
+        ? connections
+        : {
+            list: (workspaceId, page, hasExternalId) =>
+              connections.listOf(workspaceId, { sourceId, destinationId, hasExternalId }, page),
+          },
   }),
   connections.create({
     summary: "Connect a source to a destination: events from now on are delivered",

@@ -11,6 +11,7 @@ import {
   ID_CHARS_MAX,
 } from "../../../settings/limits.ts";
 import type { ApiDeps } from "../../deps.ts";
+import { searched, textQuery } from "../../request/list-query.ts";
 import {
   ExternalId,
   hasExternalIdQuery,
@@ -153,8 +154,8 @@ const destinations = resource({
 
 export const destinationRoutes = [
   destinations.list({
-    query: { ...pageQuery, ...hasExternalIdQuery },
-    from: (catalog) => catalog.destinations,
+    query: { ...pageQuery, ...hasExternalIdQuery, ...textQuery },
+    from: ({ destinations }, { text }) => searched(destinations, text),
   }),
   destinations.create({
     summary: "Create a destination",

@@ -102,7 +102,11 @@ export function resource<
     list: <Query extends typeof pageQuery>(options: {
       summary?: string;
       query: Query;
-      from(catalog: Catalog): {
+      /** Returns the list that a query asks for. */
+      from(
+        catalog: Catalog,
+        query: { [Name in keyof Query]?: string },
+      ): {
         list(workspaceId: string, page: number, hasExternalId?: boolean): CatalogPage<Stored>;
       };
     }): Route<`GET /v2/${Path}`, Query, TSchema, List<Plural, S>> =>
@@ -112,11 +116,13 @@ export function resource<
         query: options.query,
         answer: paged(plural, schema),
         example: { answer: { [plural]: [example], paging: { total: 1 } } },
-        handle({ deps, workspaceId, query: { page = 1, hasExternalId } }) {
-          const found = options.from(deps.catalog).list(workspaceId, page, hasExternalId);
+        handle({ deps, workspaceId, query }) {
+          const { page = 1, ...filter } = query;
+          const list = options.from(deps.catalog, query as never);
+          const found = list.list(workspaceId, page, filter.hasExternalId);
           return {
             [plural]: found.items.map((stored) => answer(stored, deps)),
-            paging: pagingOf(`/${path}`, page, found, { hasExternalId }),
+            paging: pagingOf(`/${path}`, page, found, filter),
           };
         },
       }),

@@ -3,6 +3,7 @@ import type { Source as StoredSource } from "../../../catalog/model.ts";
 import { botModes, ipModes, settingsOfSource } from "../../../catalog/source-settings.ts";
 import { DEDUP_SECONDS_MAX, SOURCE_ORIGINS_MAX } from "../../../settings/limits.ts";
 import type { RouteDeps } from "../../deps.ts";
+import { searched, textQuery } from "../../request/list-query.ts";
 import { route } from "../../route.ts";
 import {
   AnyObject,
@@ -126,8 +127,8 @@ const sources = resource({
 
 export const sourceRoutes = [
   sources.list({
-    query: { ...pageQuery, ...hasExternalIdQuery },
-    from: (catalog) => catalog.sources,
+    query: { ...pageQuery, ...hasExternalIdQuery, ...textQuery },
+    from: ({ sources }, { text }) => searched(sources, text),
   }),
   sources.create({
     summary: "Create a source with a write key of its own",

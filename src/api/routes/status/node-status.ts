@@ -7,7 +7,7 @@ import type { LaneStatus } from "../../../pipeline/monitoring/lane-status.ts";
 import type { LatestOutcome, RecentFilter } from "../../../pipeline/recent/latest-outcomes.ts";
 import { SUSPENSIONS_SHOWN_MAX } from "../../../settings/limits.ts";
 import type { RevisionSuspension, RouteDeps } from "../../deps.ts";
-import { firstItems } from "./first-items.ts";
+import { firstItems } from "../../request/list-query.ts";
 
 export interface LaneSummary extends Omit<LaneStatus, "rates" | "lastFailure"> {
   rates: Rates;
@@ -162,8 +162,8 @@ async function askAllNodes<T>(
 
 function localStatus(deps: StatusDeps, workspaceId: string): WorkspaceStatus {
   const { catalog, pipeline } = deps;
-  const destinations = firstItems((page) => catalog.destinations.list(workspaceId, page));
-  const connections = firstItems((page) => catalog.connections.list(workspaceId, page));
+  const destinations = firstItems(catalog.destinations, workspaceId);
+  const connections = firstItems(catalog.connections, workspaceId);
   const lanes = new Map<string, LaneStatus>();
   for (const { id } of destinations.items) {
     const status = pipeline.status(id);

@@ -4,7 +4,6 @@ import { route } from "../../route.ts";
 import { isoTime, MissingNodes } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
 import { lastReceivedTimes } from "./figure-answers.ts";
-import { firstItems } from "./first-items.ts";
 import {
   busiestFirst,
   destinationKeys,
@@ -186,25 +185,6 @@ export const statusListRoutes = [
       );
       return { connections: pageOf(matches, query), total: matches.length, ...missingOf(state) };
     },
-  }),
-
-  route("GET /v2/status/names", {
-    summary: "List the names of sources and destinations, by which screens show ids",
-    needs: ["events:read"],
-    answersFigures: true,
-    answer: Type.Object({ sources: Type.Array(Named), destinations: Type.Array(Named) }),
-    example: {
-      answer: {
-        sources: [{ id: exampleSource.id, name: exampleSource.name }],
-        destinations: [{ id: exampleDestination.id, name: exampleDestination.name }],
-      },
-    },
-    handle: ({ deps: { catalog }, workspaceId }) => ({
-      sources: firstItems((page) => catalog.sources.list(workspaceId, page)).items.map(namedOf),
-      destinations: firstItems((page) => catalog.destinations.list(workspaceId, page)).items.map(
-        namedOf,
-      ),
-    }),
   }),
 ] as const;
 

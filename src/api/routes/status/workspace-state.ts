@@ -1,8 +1,8 @@
 import type { Connection, Destination, Source } from "../../../catalog/model.ts";
 import type { Rates } from "../../../pipeline/monitoring/lane-history.ts";
 import type { RevisionSuspension } from "../../deps.ts";
+import { firstItems } from "../../request/list-query.ts";
 import { isoTime } from "../../schema/common.ts";
-import { firstItems } from "./first-items.ts";
 import {
   type LaneSummary,
   noRates,
@@ -43,9 +43,9 @@ export interface LinkedTransformation {
 export async function workspaceState(deps: StatusDeps, workspaceId: string) {
   const { catalog } = deps;
   const { missingNodes, ...activity } = await workspaceStatus(deps, workspaceId);
-  const sources = firstItems((page) => catalog.sources.list(workspaceId, page));
-  const destinations = firstItems((page) => catalog.destinations.list(workspaceId, page));
-  const connections = firstItems((page) => catalog.connections.list(workspaceId, page));
+  const sources = firstItems(catalog.sources, workspaceId);
+  const destinations = firstItems(catalog.destinations, workspaceId);
+  const connections = firstItems(catalog.connections, workspaceId);
   const { code, codeOf } = linkedTransformations(deps, activity, destinations.items);
   const connectionStates = connections.items.map((it) => connectionOf(it, activity));
   const receivedBy = receivedRates(connectionStates);

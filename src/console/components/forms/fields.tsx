@@ -12,7 +12,7 @@ interface FieldProps {
 }
 
 /** HTML attributes that connect an input to its label, hint and error. */
-interface ControlAttributes {
+export interface ControlAttributes {
   id: string;
   "aria-describedby": string;
   "aria-invalid": boolean | undefined;
@@ -168,9 +168,9 @@ export const optionsOf = (items: readonly { id: string; name: string }[]): Selec
  * Adds an option for the current value if the list lacks the value, such as the id of a deleted
  * item.
  */
-export function includeCurrent(options: readonly SelectOption[], value: string) {
+export function includeCurrent(options: readonly SelectOption[], value: string, text = value) {
   if (value === "" || options.some((option) => option.value === value)) return options;
-  return [{ value, text: value }, ...options];
+  return [{ value, text }, ...options];
 }
 
 export function SelectField(

@@ -1,0 +1,60 @@
+import { Type } from "@sinclair/typebox";
+import { ID_CHARS_MAX, STATUS_PAGE_MAX } from "../../../settings/limits.ts";
+import { matching, pageOf, searchedListQuery, sortRows } from "../../request/list-query.ts";
+import { type ConditionalPermission, route } from "../../route.ts";
+import { exampleSource, Named } from "./status-schema.ts";
+
+/** A token needs one of these permissions, and neither in addition to the other. */
+const eitherOf: readonly ConditionalPermission<unknown>[] = [
+  { when: "the token has no workspace:admin", permissions: ["events:read"], holds: () => false },
+  { when: "the token has no events:read", permissions: ["workspace:admin"], holds: () => false },
+];
+
+/** Route of names alone, for a select that searches thousands of items, and for rows with ids. */
+export const nameRoutes = [
+  route("GET /v2/status/names", {
+    summary: "List names of sources or destinations: of a search in pages, or of some ids",
+    needs: [],
+    alsoNeeds: eitherOf,
+    query: {
+      kind: Type.Optional(
+        Type.Union([Type.Literal("source"), Type.Literal("destination")], { default: "source" }),
+      ),
+      ...searchedListQuery,
+      ids: Type.Optional(
+        Type.String({
+          maxLength: STATUS_PAGE_MAX * ID_CHARS_MAX,
+          description: `At most ${STATUS_PAGE_MAX} ids with commas between them, whose names are asked for`,
+        }),
+      ),
+    },
+    answer: Type.Object({
+      names: Type.Array(Named, { description: "By name; those of unknown ids are absent" }),
+      total: Type.Integer({ description: "Number of names that match, on all pages" }),
+    }),
+    example: {
+      answer: { names: [{ id: exampleSource.id, name: exampleSource.name }], total: 1 },
+    },
+    async handle({ deps: { catalog, limiters }, workspaceId, query, request }) {
+      const items = query.kind === "destination" ? catalog.destinations : catalog.sources;
+      if (query.ids !== undefined) {
+        const ids = query.ids.split(",").slice(0, STATUS_PAGE_MAX);
+        const names = items.withIds(workspaceId, ids).map(namedOf);
+        return { names, total: names.length };
+      }
+      const matches = matching(query.text);
+      const found: { id: string; name: string }[] = [];
+      const add = (item: { id: string; name: string }) =>
+        matches(item) && found.push(namedOf(item));
+      await limiters.listSlices.each<{ id: string; name: string }>(
+        items.each(workspaceId),
+        add,
+        request.signal,
+      );
+      sortRows(found, "name", { name: ({ name }) => name });
+      return { names: pageOf(found, query), total: found.length };
+    },
+  }),
+] as const;
+
+const namedOf = ({ id, name }: { id: string; name: string }) => ({ id, name });

@@ -1,0 +1,176 @@
+import { useEffect, useId, useRef, useState } from "preact/hooks";
+import {
+  type Named,
+  type NameSearch,
+  type SearchedKind,
+  useNameSearch,
+} from "../data/use-name-search.ts";
+import { commonTexts } from "../texts/common.ts";
+import { type ControlAttributes, Field, includeCurrent, optionsOf } from "./forms/fields.tsx";
+import { Name } from "./name.tsx";
+
+/** Number of names up to which the browser's own select lists them all. */
+const LISTED_MAX = 50;
+
+interface SelectProps {
+  label: string;
+  /** Id that is selected. Empty for none. */
+  value: string;
+  /** Text of the option for none, such as `All sources`. Absent if an item must be selected. */
+  none?: string;
+  onChange: (id: string) => void;
+}
+/** A search that the screen itself made, and the ids that cannot be selected. */
+interface Searched {
+  names: NameSearch;
+  without?: ReadonlySet<string>;
+}
+
+/** Filter of a table by one source or destination. */
+export function NameFilter(props: SelectProps & { kind: SearchedKind }) {
+  const names = useNameSearch(props.kind);
+  return <Select {...props} names={names} attributes={{ "aria-label": props.label }} />;
+}
+
+/** Field of a form, whose value is the id of an item. */
+export function NameField(props: SelectProps & { kind: SearchedKind; hint?: string }) {
+  return <SearchedNameField {...props} names={useNameSearch(props.kind)} />;
+}
+
+/** Field of a form like `NameField`, for a screen that itself needs the names. */
+export function SearchedNameField(props: SelectProps & Searched & { hint?: string }) {
+  return (
+    <Field {...props} error={messageOf(props.names.error)}>
+      {(attributes) => <Select {...props} attributes={attributes} />}
+    </Field>
+  );
+}
+
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : undefined);
+
+type Attributes = Partial<ControlAttributes> & { "aria-label"?: string };
+
+/** The browser's own select for a list that fits, else a field that searches the names. */
+function Select(props: SelectProps & Searched & { attributes: Attributes }) {
+  const { value, names, none, without, onChange, attributes } = props;
+  if ((names.all ?? 0) > LISTED_MAX) return <Combobox {...props} />;
+  const options = optionsOf((names.found ?? []).filter(({ id }) => !without?.has(id)));
+  return (
+    <select
+      {...attributes}
+      value={value}
+      onChange={({ currentTarget }) => onChange(currentTarget.value)}
+    >
+      {none !== undefined && <option value="">{none}</option>}
+      {includeCurrent(options, value, names.nameOf(value)).map((option) => (
+        <option key={option.value} value={option.value}>
+          {option.text}
+        </option>
+      ))}
+    </select>
+  );
+}
+
+/** Row of the list: an item, the option for none, or the one that loads more. */
+type Row = Named & { more?: true };
+
+/** Field that finds an item by a part of its name on the server. */
+function Combobox(props: SelectProps & Searched & { attributes: Attributes }) {
+  const { value, names, none, onChange, attributes } = props;
+  const [text, setText] = useState<string>();
+  const [selected, setSelected] = useState(0);
+  const listId = useId();
+  const list = useRef<HTMLDivElement>(null);
+  const isOpen = text !== undefined;
+  const name = value === "" ? "" : names.nameOf(value);
+  const rows = rowsOf(props);
+  const at = Math.min(selected, rows.length - 1);
+  useEffect(() => {
+    list.current?.querySelector("[aria-selected=true]")?.scrollIntoView({ block: "nearest" });
+  }, [at, isOpen]);
+
+  function write(next: string | undefined): void {
+    setText(next);
+    setSelected(0);
+    names.search(next ?? "");
+  }
+  function choose(row: Row | undefined): void {
+    if (row === undefined) return;
+    if (row.more) names.loadMore();
+    else {
+      onChange(row.id);
+      write(undefined);
+    }
+  }
+  function onKeyDown(event: KeyboardEvent): void {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step !== undefined && isOpen) setSelected((at + step + rows.length) % rows.length);
+    else if (step !== undefined) write("");
+    else if (event.key === "Enter" && isOpen) choose(rows[at]);
+    else if (event.key === "Escape" && isOpen) write(undefined);
+    else return;
+    event.preventDefault();
+  }
+
+  return (
+    <div class="combobox">
+      <input
+        {...attributes}
+        role="combobox"
+        type="text"
+        autoComplete="off"
+        spellcheck={false}
+        aria-expanded={isOpen}
+        aria-controls={listId}
+        aria-autocomplete="list"
+        aria-activedescendant={isOpen && rows.length > 0 ? `${listId}-${at}` : undefined}
+        placeholder={isOpen ? name || none : none}
+        value={text ?? name}
+        onClick={() => !isOpen && write("")}
+        onInput={({ currentTarget }) => write(currentTarget.value)}
+        onKeyDown={onKeyDown}
+        onBlur={() => isOpen && write(undefined)}
+      />
+      <div
+        id={listId}
+        ref={list}
+        class="choices"
+        role="listbox"
+        aria-label={props.label}
+        hidden={!isOpen}
+      >
+        {rows.map((row, index) => (
+          // biome-ignore lint/a11y/useKeyWithClickEvents: the input handles the keys
+          // biome-ignore lint/a11y/useFocusableInteractive: the input has the focus
+          <div
+            key={row.id || row.name}
+            id={`${listId}-${index}`}
+            class={row.more ? "quiet" : undefined}
+            role="option"
+            aria-selected={index === at}
+            // The input keeps the focus.
+            onPointerDown={(event) => event.preventDefault()}
+            onMouseDown={(event) => event.preventDefault()}
+            onClick={() => choose(row)}
+            onPointerMove={() => setSelected(index)}
+          >
+            <span class="cut">
+              <Name>{row.name}</Name>
+            </span>
+          </div>
+        ))}
+      </div>
+      {isOpen && rows.length === 0 && <p class="quiet none">{commonTexts.noResultsFor(text)}</p>}
+    </div>
+  );
+}
+
+function rowsOf({ names, none, without }: SelectProps & Searched): Row[] {
+  const { found = [], total } = names;
+  const left = total - found.length;
+  return [
+    ...(none === undefined ? [] : [{ id: "", name: none }]),
+    ...found.filter(({ id }) => !without?.has(id)),
+    ...(left > 0 ? [{ id: "", name: commonTexts.moreNames(left), more: true as const }] : []),
+  ];
+}

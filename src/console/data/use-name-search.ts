@@ -1,0 +1,80 @@
+import { useEffect, useRef, useState } from "preact/hooks";
+import { client } from "./session.ts";
+import { type NamedKind, useNames } from "./use-names.ts";
+
+export interface Named {
+  id: string;
+  name: string;
+}
+
+/** Names that the server found, as many pages of them as were loaded. */
+export interface NameSearch {
+  /** The names that fit the text. Undefined until the first answer. */
+  found: readonly Named[] | undefined;
+  /** Number of names that fit the text. */
+  total: number;
+  /** Number of all names. Undefined until the first answer. */
+  all: number | undefined;
+  error: unknown;
+  /** Name of an id, also where the search did not find it. */
+  nameOf: (id: string) => string;
+  search: (text: string) => void;
+  loadMore: () => void;
+}
+
+export type SearchedKind = NamedKind | "transformation";
+
+const PAGE_ITEMS = 50;
+/** Time in milliseconds for which keys must pause before the server is asked. */
+const PAUSE_MS = 150;
+
+/** Searches the names of all items of a kind on the server, a page at a time. */
+export function useNameSearch(kind: SearchedKind): NameSearch {
+  const [text, setText] = useState("");
+  const [state, setState] = useState<{ found?: readonly Named[]; total: number; error?: unknown }>({
+    total: 0,
+  });
+  const [all, setAll] = useState<number>();
+  const lookup = useNames();
+  /** Names of all answers so far, so that a selected one stays known. */
+  const seen = useRef(new Map<string, string>());
+  const pages = useRef(0);
+  const latest = useRef(text);
+  latest.current = text;
+
+  async function load(page: number): Promise<void> {
+    pages.current = page;
+    try {
+      const { names, total } = await namesOf(kind, { text, page, count: PAGE_ITEMS });
+      if (latest.current !== text || pages.current !== page) return;
+      for (const { id, name } of names) seen.current.set(id, name);
+      setState(({ found = [] }) => ({ found: page === 1 ? names : [...found, ...names], total }));
+      if (text === "") setAll(total);
+    } catch (error) {
+      if (latest.current === text) setState((before) => ({ ...before, error }));
+    }
+  }
+
+  useEffect(() => {
+    const timer = setTimeout(() => void load(1), text === "" ? 0 : PAUSE_MS);
+    return () => clearTimeout(timer);
+  }, [kind, text]);
+
+  return {
+    found: state.found,
+    total: state.total,
+    all,
+    error: state.error,
+    nameOf: (id) => seen.current.get(id) ?? (kind === "transformation" ? id : lookup[kind](id)),
+    search: setText,
+    loadMore: () => void load(pages.current + 1),
+  };
+}
+
+async function namesOf(kind: SearchedKind, query: { text: string; page: number; count: number }) {
+  if (kind !== "transformation") {
+    return await client.call("GET /v2/status/names", { query: { ...query, kind } });
+  }
+  const { code, total } = await client.call("GET /v2/code", { query: { ...query, sort: "name" } });
+  return { names: code, total };
+}
