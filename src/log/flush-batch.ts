@@ -128,9 +128,10 @@ export class Batcher<T> {
 
   /**
    * Adds records to the waiting batch, in one block when they fit one. Returns the batch's promise,
-   * which settles when the batch was written.
+   * which settles when the batch was written. Without records there is nothing to wait for.
    */
   add(records: readonly T[]): Promise<void> {
+    if (records.length === 0) return Promise.resolve();
     let isInNewBlock = records.length > 1 && !this.#fitsLastBlock(records);
     for (const record of records) {
       this.#put(record, isInNewBlock);

@@ -63,6 +63,22 @@ test("every event of a batch that is answered 200 is on disk, and read back", as
   }
 });
 
+test("a batch without events is answered at once, and the next one is stored", async () => {
+  const directory = mkdtempSync(join(tmpdir(), "pixelmill-sdk-"));
+  try {
+    const writer = await openLogWriter({ directory, codec: eventRecordCodec, logger });
+    const server = openSdkListener({ log: writer });
+    expect(await server.post("/v1/batch", { batch: [] })).toMatchObject({ status: 200 });
+    expect(writer.durable()).toBe(0);
+    expect(await server.post("/v1/batch", { batch: [track("1")] })).toMatchObject({ status: 200 });
+    expect(writer.durable()).toBe(1);
+    await server.stop();
+    await writer.close();
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+});
+
 test("a pixel to a closed log is answered 503", async () => {
   const directory = mkdtempSync(join(tmpdir(), "pixelmill-pixel-"));
   try {

@@ -53,7 +53,8 @@ export async function startBrowser(program: string, folder: string): Promise<Bro
       page.on("request", (request) => {
         if (new URL(request.url()).hostname !== "127.0.0.1") foreign.push(request.url());
       });
-      do await page.goto(`http://127.0.0.1:${pages.port}/`);
+      // On a busy machine Chromium may fail to connect. A page that was not loaded has no SDK.
+      do await page.goto(`http://127.0.0.1:${pages.port}/`).catch(() => undefined);
       while (!(await isConfigured(page, options)));
       return {
         page,
