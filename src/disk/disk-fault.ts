@@ -19,7 +19,12 @@ export function describeDiskFault(directory: string, error: unknown): string {
   if (READ_ONLY.includes(code)) {
     return `the disk of ${directory} is mounted read-only: check the disk and mount it for writing`;
   }
-  if (FAILING.includes(code)) return `the disk of ${directory} fails (EIO): check the disk`;
+  if (FAILING.includes(code)) {
+    // LMDB reports a write that a full disk took in part as EIO.
+    return freeBytesOf(directory) === 0
+      ? describeFullDisk(directory)
+      : `the disk of ${directory} fails (EIO): check the disk`;
+  }
   if (FORBIDDEN.includes(code)) {
     return `this process must not write to ${directory}: give its user the right to`;
   }

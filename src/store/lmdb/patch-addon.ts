@@ -1,0 +1,54 @@
+/**
+ * Patches lmdb's native addon in `node_modules`: `bun src/store/lmdb/patch-addon.ts`, which
+ * `.ci/setup` runs. When a write fails, lmdb 3.5.6 prints a message with lengths that were never
+ * set into 100 bytes. A long message damages the heap, so that after some writes to a full disk the
+ * process aborts. The patch ends the message before these lengths. lmdb also prints a text without a
+ * line end to the standard error, which damages the log line behind it; the patch empties it.
+ */
+import { readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+
+/** Formats of `printf` in the addon, and the bytes of each that stay. */
+const PATCHES = [
+  {
+    format: "Attempting to write page at position %u, size %u, blocks %u, buffer sizes %i %i %i",
+    kept: "Attempting to write page at position %u, size %u, blocks %u",
+  },
+  { format: "Write error: %s position %u, size %u", kept: "" },
+] as const;
+
+/**
+ * Ends each format at its kept bytes, in place. Returns whether a byte has changed. Throws when the
+ * addon has neither a format nor its kept bytes: a new version of lmdb has other code.
+ */
+export function patchAddon(addon: Buffer): boolean {
+  let isChanged = false;
+  for (const { format, kept } of PATCHES) {
+    const [whole, patched] = [`${format}\0`, `${kept}\0${format.slice(kept.length + 1)}\0`];
+    const at = addon.indexOf(whole, 0, "latin1");
+    if (at < 0 && addon.includes(patched, 0, "latin1")) continue;
+    if (at < 0) throw new Error(`Expected the text "${format}" in lmdb's addon`);
+    addon.writeUInt8(0, at + kept.length);
+    isChanged = true;
+  }
+  return isChanged;
+}
+
+/** Paths of the addon for each platform that is installed. */
+export function addonFiles(): string[] {
+  const scope = join(dirname(Bun.resolveSync("lmdb/package.json", import.meta.dir)), "../@lmdb");
+  return readdirSync(scope)
+    .filter((name) => name.startsWith("lmdb-linux-"))
+    .map((name) => join(scope, name, "node.napi.glibc.node"));
+}
+
+if (import.meta.main) {
+  for (const path of addonFiles()) {
+    const addon = readFileSync(path);
+    if (!patchAddon(addon)) continue;
+    // A process that has loaded the addon keeps the former file.
+    writeFileSync(`${path}.part`, addon);
+    renameSync(`${path}.part`, path);
+    process.stdout.write(`Patched ${path}\n`);
+  }
+}
