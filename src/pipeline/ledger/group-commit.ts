@@ -48,6 +48,8 @@ export class GroupCommit<Change> {
   #flushing: Promise<void> | undefined;
   #number = 0;
   #closing = false;
+  /** Ends the pause after a failed commit, when the writing is to stop. */
+  readonly #stopped = Promise.withResolvers<void>();
   #closed = false;
   #isFailing = false;
 
@@ -93,6 +95,7 @@ export class GroupCommit<Change> {
    */
   async close(): Promise<void> {
     this.#closing = true;
+    this.#stopped.resolve();
     while (this.#flushing !== undefined) await this.#flushing;
     this.#closed = true;
   }
@@ -124,7 +127,7 @@ export class GroupCommit<Change> {
       // letters.
       if (this.#closing) this.#closed = true;
       if (this.#closed) return;
-      await Bun.sleep(FAILURE_WAIT_MS);
+      await Promise.race([Bun.sleep(FAILURE_WAIT_MS), this.#stopped.promise]);
     }
     for (const { committer, change } of changes) {
       stopAtBrokenInvariant(committer, () => committer.committed(change));
