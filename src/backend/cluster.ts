@@ -16,6 +16,7 @@ import { judgeTopics, type TopicHealth } from "../cluster/topics/topic-health.ts
 import { monitorTopicSettings } from "../cluster/topics/topic-settings-monitor.ts";
 import { sourceOfRecord } from "../event/record.ts";
 import { clusterDirectory, expectNodeDirectory, topicIds } from "../first-start/data-directory.ts";
+import { expectSameToken } from "../first-start/first-workspace.ts";
 import { type BrokerSettings, connectClients, type KafkaClients } from "../kafka/client.ts";
 import type { TailMessage } from "../pipeline/live-tail.ts";
 import { createPipelineHost } from "../pipeline/pipeline.ts";
@@ -238,14 +239,13 @@ async function openSharedCatalog(
   { config, logger, stack, requestStop }: StartContext,
   clients: KafkaClients,
 ): Promise<Catalog> {
-  const [order] = await openOrderedTopic({
-    clients,
-    logger,
-    partitions: 1,
-    replicas: config["cluster.replicas"],
-    ids: topicIds(config),
-    name: `${config["cluster.name"]}.catalog`,
-  });
+  const ids = topicIds(config);
+  const topic = (name: string) => `${config["cluster.name"]}.${name}`;
+  const name = topic("catalog");
+  // A node that was refused before it opened the ledgers has never been in the cluster.
+  const isNewNode = ids.get(topic("ledgers")) === undefined;
+  const replicas = config["cluster.replicas"];
+  const [order] = await openOrderedTopic({ clients, logger, partitions: 1, replicas, ids, name });
   const directory = clusterDirectory(config, "catalog");
   const catalog = await openCatalog({
     directory,
@@ -258,6 +258,7 @@ async function openSharedCatalog(
   stack.defer(() => catalog.close());
   stack.defer(startAuditRetention(catalog, logger));
   await catalog.current();
+  if (isNewNode) expectSameToken(catalog, config);
   return catalog;
 }
 

@@ -43,12 +43,20 @@ export const clusterDirectory = (config: Config, name: string) => inData(config,
 /**
  * Opens the stored ids of the Kafka topics that this node has used, by topic name. `put` is
  * synchronous, and the change is durable when it returns. A changed id shows that a topic was
- * deleted and created again.
+ * deleted and created again. Throws `StartError` when the topics are those of another
+ * `cluster.name`, because this node's copies of them would be continued with the wrong topics.
  */
 export function topicIds(config: Config): TopicIds {
   const path = clusterDirectory(config, "topics");
   const known = (): Record<string, string> =>
     existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : {};
+  const name = config["cluster.name"];
+  const used = Object.keys(known()).map((topic) => topic.slice(0, topic.lastIndexOf(".")));
+  const other = used.find((it) => it !== name);
+  if (other !== undefined) {
+    const expected = `Expected the cluster.name ${other}, which the data directory ${resolve(config.data)} belongs to, got ${name}`;
+    throw new StartError(`${expected}: use another data directory for a node of ${name}`);
+  }
   return {
     get: (name) => known()[name],
     put(name, id) {

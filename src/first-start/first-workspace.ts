@@ -1,6 +1,7 @@
 import type { Catalog } from "../catalog/catalog.ts";
 import { permissions, type Token, type Workspace } from "../catalog/model.ts";
-import { ApiError } from "../errors.ts";
+import { ApiError, StartError } from "../errors.ts";
+import type { Config } from "../settings/keys.ts";
 
 const SETTING_TOKEN = "admin.token setting";
 
@@ -38,6 +39,23 @@ export async function firstWorkspace(
   }
   if (unprintedToken.get()) unprintedToken.set(false);
   return workspace;
+}
+
+/**
+ * Throws `StartError` when the nodes of a cluster have another `admin.token` than a new node that
+ * would join them: two clusters were given one name, and the new node would replace the token of the
+ * other one. Accepts a cluster without a token of this setting.
+ */
+export function expectSameToken(
+  catalog: Catalog,
+  { "admin.token": adminToken, "cluster.name": cluster }: Config,
+): void {
+  if (adminToken === undefined || catalog.tokens.authenticate(adminToken)) return;
+  const all = catalog.workspaces.list().flatMap(({ id }) => tokensOf(catalog, id));
+  if (!all.some(({ name }) => name === SETTING_TOKEN)) return;
+  throw new StartError(
+    `Expected the admin.token of the cluster ${cluster}, whose nodes have another one: a second cluster needs another cluster.name and data directory; to change the token, restart a node that was in the cluster before, or revoke the token \`${SETTING_TOKEN}\` first`,
+  );
 }
 
 async function setToken(catalog: Catalog, workspaceId: string, secret: string): Promise<void> {

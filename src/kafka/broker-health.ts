@@ -15,7 +15,7 @@ export interface BrokerHealth {
   /**
    * Changes a client's connection pool in two ways. Requests that any broker can answer go to a
    * broker that responds and is not cut off from the other brokers. Connections to a broker that
-   * has left the cluster are closed, and new ones fail at once.
+   * has left the cluster, or belongs to another one, are closed, and new ones fail at once.
    */
   routeConnections(client: Pick<Base, "connections">): void;
   /**
@@ -25,8 +25,11 @@ export interface BrokerHealth {
   askEach<T>(ask: (client: Base) => Promise<T>): Promise<T[]>;
   /** Returns the sorted addresses of the probed brokers that do not answer at present. */
   unresponsive(): string[];
-  /** Returns the error of each broker's last probe; undefined before it, and when it answered. */
-  failures(): { address: string; error: unknown }[];
+  /**
+   * Returns the error of each broker's last probe; undefined before it, and when it answered.
+   * `isProbed` is whether a probe has ended.
+   */
+  failures(): { address: string; error: unknown; isProbed: boolean }[];
   close(): Promise<void>;
 }
 
@@ -101,8 +104,7 @@ class BrokerMonitor implements BrokerHealth {
     const get = connections.get.bind(connections);
     const getFirst = connections.getFirstAvailable.bind(connections);
     const reach = (broker: Broker | undefined, callback: Callback) => {
-      const isMember = broker && !this.view.hasLeft(addressOf(broker));
-      if (isMember) get(broker, callback);
+      if (broker && this.view.isUsable(addressOf(broker))) get(broker, callback);
       else callback(this.#gone(broker));
     };
     const reachFirst = (brokers: Broker[], callback: Callback) => {
@@ -122,12 +124,14 @@ class BrokerMonitor implements BrokerHealth {
   }
 
   unresponsive(): string[] {
-    const addresses = [...this.#asked.keys()].sort();
+    const addresses = [...this.#asked.keys()].filter((it) => !this.view.isForeign(it)).sort();
     return addresses.filter((address) => !this.#answers(address));
   }
 
-  failures(): { address: string; error: unknown }[] {
-    return [...this.#asked.values()].map(({ address, error }) => ({ address, error }));
+  failures(): { address: string; error: unknown; isProbed: boolean }[] {
+    return [...this.#asked.values()].map(({ address, error, answered }) => {
+      return { address, error, isProbed: answered || error !== undefined };
+    });
   }
 
   async close(): Promise<void> {
@@ -234,7 +238,7 @@ class BrokerMonitor implements BrokerHealth {
     for (const broker of this.view.brokers.values()) this.#ask(broker);
     for (const connections of this.#guided) {
       for (const [address, connection] of connections) {
-        if (this.view.hasLeft(address)) connection.socket.destroy();
+        if (!this.view.isUsable(address)) connection.socket.destroy();
       }
     }
   }
@@ -245,7 +249,8 @@ class BrokerMonitor implements BrokerHealth {
 
   #answers(address: string): boolean {
     const { answered = false, since = Infinity } = this.#asked.get(address) ?? {};
-    return answered && performance.now() - since < UNRESPONSIVE_MS;
+    const isInTime = performance.now() - since < UNRESPONSIVE_MS;
+    return answered && isInTime && !this.view.isForeign(address);
   }
 
   #gone(broker: Broker | undefined): Error {
@@ -257,7 +262,8 @@ class BrokerMonitor implements BrokerHealth {
 
   /**
    * Returns `brokers` and all members of the cluster in the order in which they are tried: first
-   * those that respond and agree with the others, last those that do not respond.
+   * those that respond and agree with the others, last those that do not respond. Brokers of another
+   * Kafka cluster are not among them.
    */
   #inOrder(brokers: readonly Broker[]): Broker[] {
     const all = new Map(
@@ -267,7 +273,8 @@ class BrokerMonitor implements BrokerHealth {
       if (!this.#answers(address)) return 2;
       return this.view.isOutdated(address) ? 1 : 0;
     };
-    return [...all].toSorted(([a], [b]) => rank(a) - rank(b)).map(([, broker]) => broker);
+    const own = [...all].filter(([address]) => !this.view.isForeign(address));
+    return own.toSorted(([a], [b]) => rank(a) - rank(b)).map(([, broker]) => broker);
   }
 
   #closedError(): Error {

@@ -1,6 +1,6 @@
 import type { Admin, ConnectionPool, Consumer, GroupOptions, Producer } from "@platformatic/kafka";
 import { monitorBrokers } from "./broker-health.ts";
-import type { ClusterView, OutdatedBroker } from "./cluster-view.ts";
+import type { ClusterView, ForeignBroker, OutdatedBroker } from "./cluster-view.ts";
 import { askAllForCoordinator, followCoordinator } from "./group-coordinator.ts";
 import { type KafkaLibrary, loadKafkaLibrary } from "./library.ts";
 import { BrokerClock, createProduceClient, type ProduceClient } from "./produce-client.ts";
@@ -49,18 +49,20 @@ export interface KafkaClients {
    * when a leader changes, and for long when they are cut off from the others.
    */
   outdatedBrokers(): OutdatedBroker[];
+  /** Returns the brokers that belong to another Kafka cluster than those that answered first. */
+  foreignBrokers(): ForeignBroker[];
   /**
    * Milliseconds by which this process's clock is at least ahead of the brokers', or behind it when
    * negative; see `BrokerClock`.
    */
   clockErrorMs(): number | undefined;
   /** View of the cluster, merged from the answers of the brokers. */
-  view: Pick<ClusterView, "topic" | "brokers" | "isEmpty">;
+  view: Pick<ClusterView, "topic" | "brokers" | "isEmpty" | "clusterId">;
   /**
    * Returns the error of the last probe of each broker; undefined before the first, and for a broker
-   * that answered.
+   * that answered. `isProbed` is whether a probe has ended.
    */
-  failures(): { address: string; error: unknown }[];
+  failures(): { address: string; error: unknown; isProbed: boolean }[];
   /** Whether the clients can be used: true until `close` is called. */
   isOpen(): boolean;
   /** Closes all clients that this object has created. */
@@ -118,6 +120,7 @@ export async function connectClients(settings: BrokerSettings): Promise<KafkaCli
     },
     unresponsiveBrokers: () => health.unresponsive(),
     outdatedBrokers: () => health.view.outdated(),
+    foreignBrokers: () => health.view.foreign(),
     clockErrorMs: () => clock.errorMs(),
     view: health.view,
     failures: () => health.failures(),

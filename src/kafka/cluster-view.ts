@@ -17,6 +17,14 @@ export interface OutdatedBroker {
   partitions: OutdatedLeader[];
 }
 
+/** Broker of another Kafka cluster, whose answers are not used. */
+export interface ForeignBroker {
+  /** Address as `host:port`. */
+  address: string;
+  /** Id of the Kafka cluster that the broker belongs to. */
+  clusterId: string;
+}
+
 export interface OutdatedLeader {
   topic: string;
   partition: number;
@@ -35,7 +43,6 @@ interface MergedView {
   /** Addresses of `brokers`. */
   listed: ReadonlySet<string>;
   controllerId: number;
-  clusterId: string;
 }
 
 const EMPTY: MergedView = {
@@ -43,17 +50,21 @@ const EMPTY: MergedView = {
   brokers: new Map(),
   listed: new Set(),
   controllerId: -1,
-  clusterId: "",
 };
 
 /**
  * Merges the last answers of all brokers that answer into one view of the cluster. Each partition
  * has the leader with the highest leader epoch. A broker belongs to the cluster when at least half
  * of the answers list it; answers that are behind in a leader epoch do not count for this. A broker
- * that is cut off from the others therefore decides nothing, whatever the order of the answers.
+ * that is cut off from the others therefore decides nothing, whatever the order of the answers. All
+ * answers are of the Kafka cluster that answered first: those of another one are not used.
  */
 export class ClusterView {
   readonly #answers = new Map<string, MetadataAnswer>();
+  /** Brokers whose last answer was of another Kafka cluster, and the id of that cluster. */
+  readonly #foreign = new Map<string, string>();
+  /** Id of the Kafka cluster. Undefined before a broker has told one. */
+  #clusterId: string | undefined;
   /** Addresses of all brokers that any answer has listed so far. */
   readonly #named = new Set<string>();
   #outdated = new Map<string, Omit<OutdatedBroker, "forMs"> & { since: number }>();
@@ -61,6 +72,14 @@ export class ClusterView {
 
   /** Replaces the last answer of the broker at `address`. */
   take(address: string, answer: MetadataAnswer): void {
+    const clusterId = answer.clusterId ?? undefined;
+    this.#clusterId ??= clusterId;
+    if (clusterId !== undefined && clusterId !== this.#clusterId) {
+      this.#foreign.set(address, clusterId);
+      this.drop(address);
+      return;
+    }
+    this.#foreign.delete(address);
     for (const broker of answer.brokers) this.#named.add(addressOf(broker));
     this.#answers.set(address, answer);
     this.#merge();
@@ -103,8 +122,23 @@ export class ClusterView {
     return this.#merged.controllerId;
   }
 
+  /** Id of the Kafka cluster; empty before a broker has told one. */
   get clusterId(): string {
-    return this.#merged.clusterId;
+    return this.#clusterId ?? "";
+  }
+
+  /** Returns the brokers that belong to another Kafka cluster. */
+  foreign(): ForeignBroker[] {
+    return [...this.#foreign].map(([address, clusterId]) => ({ address, clusterId }));
+  }
+
+  /** Whether requests may be sent to a broker: not if it left the cluster, or belongs to another. */
+  isUsable(address: string): boolean {
+    return !this.hasLeft(address) && !this.#foreign.has(address);
+  }
+
+  isForeign(address: string): boolean {
+    return this.#foreign.has(address);
   }
 
   /** Whether a broker was a member of the cluster and is not any more. */
@@ -141,13 +175,7 @@ export class ClusterView {
     const brokers = mergedBrokers(counted);
     const listed = new Set([...brokers.values()].map(addressOf));
     const { controllerId } = counted.find((it) => brokers.has(it.controllerId)) ?? counted[0]!;
-    this.#merged = {
-      topics,
-      brokers,
-      listed,
-      controllerId,
-      clusterId: counted[0]!.clusterId ?? "",
-    };
+    this.#merged = { topics, brokers, listed, controllerId };
     this.#noteOutdated(behind);
   }
 

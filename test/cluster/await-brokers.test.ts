@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { awaitBrokers } from "../../src/cluster/topics/await-brokers.ts";
 import { StartError } from "../../src/errors.ts";
 import { type BrokerSettings, connectClients } from "../../src/kafka/client.ts";
+import type { ForeignBroker } from "../../src/kafka/cluster-view.ts";
 import { describeWith } from "../counterpart.ts";
 import { brokersMissing } from "./brokers.ts";
 import { settingsOf, withBrokers } from "./support.ts";
@@ -26,10 +27,33 @@ test("a start ends when all brokers refuse connections for a while", async () =>
 });
 
 test("a start goes on while a broker is silent or one answers", async () => {
-  const refused = { address: "a:1", error: new Error("connect ECONNREFUSED") };
-  const silent = { address: "b:2", error: undefined };
-  await awaitBrokers({ view: { isEmpty: true }, failures: () => [refused, silent] }, 100);
-  await awaitBrokers({ view: { isEmpty: false }, failures: () => [refused] }, 100);
+  const refused = { address: "a:1", error: new Error("connect ECONNREFUSED"), isProbed: true };
+  const silent = { address: "b:2", error: undefined, isProbed: false };
+  const clients = (isEmpty: boolean, failures: (typeof refused | typeof silent)[]) => {
+    return {
+      view: { isEmpty, clusterId: "A" },
+      failures: () => failures,
+      foreignBrokers: () => [],
+    };
+  };
+  await awaitBrokers(clients(true, [refused, silent]), 100);
+  await awaitBrokers(clients(false, [refused]), 100);
+});
+
+test("a start ends when the brokers belong to two Kafka clusters, also when the second answers later", async () => {
+  const foreign: ForeignBroker[] = [];
+  let isProbed = false;
+  const starting = awaitBrokers({
+    view: { isEmpty: false, clusterId: "A" },
+    failures: () => [{ address: "b:2", error: undefined, isProbed }],
+    foreignBrokers: () => foreign,
+  });
+  await Bun.sleep(1);
+  foreign.push({ address: "b:2", clusterId: "B" });
+  isProbed = true;
+  await expect(starting).rejects.toThrow(
+    "Expected the brokers of cluster.kafka to belong to one Kafka cluster, which is A by the first answer, but b:2 belongs to B",
+  );
 });
 
 describeWith(brokersMissing)("a broker without SASL and TLS", () => {

@@ -66,6 +66,8 @@ interface Place {
   others: Listener[];
   /** Address at which this broker finds each broker, by index. */
   hosts: string[];
+  /** Id of the Kafka cluster. */
+  clusterId: string;
 }
 
 /** Where a broker listens beside its plain address. */
@@ -84,6 +86,8 @@ export interface BrokersOptions {
   scram?: string[];
   /** Size of each broker's own disk, which tests can fill. */
   diskBytes?: number;
+  /** Text of 16 characters that the id of the Kafka cluster encodes. */
+  clusterText?: string;
   /**
    * Opens the way of a broker to ports of another, both by index; resolves with the address at which
    * it finds these ports. By default it is 127.0.0.1, where they are.
@@ -98,8 +102,10 @@ export interface BrokersOptions {
 export async function startBrokers(
   count: 1 | 3,
   settings: string[] = [],
-  { listeners = () => [], scram = [], diskBytes, openRoute }: BrokersOptions = {},
+  options: BrokersOptions = {},
 ): Promise<Brokers> {
+  const { listeners = () => [], scram = [], diskBytes, openRoute } = options;
+  const { clusterText = "pixelmill-tests!" } = options;
   if ("missing" in jars) throw new Error(jars.missing);
   const { classPath } = jars;
   const root = mkdtempSync(join(tmpdir(), "pixelmill-brokers-"));
@@ -115,6 +121,7 @@ export async function startBrokers(
       internal,
       others: listeners(i),
       hosts: [],
+      clusterId: Buffer.from(clusterText).toString("base64url"),
     };
   });
   const running: (Subprocess | undefined)[] = [];
@@ -234,11 +241,11 @@ function write(place: Place, index: number, places: Place[], settings: string[])
   writeFileSync(hostsFileOf(place), `${hosts.join("\n")}\n`);
 }
 
-async function format(classPath: string, { directory }: Place, scram: string[]): Promise<void> {
+async function format(classPath: string, place: Place, scram: string[]): Promise<void> {
+  const { directory, clusterId } = place;
   const file = join(directory, "server.properties");
-  const cluster = Buffer.from("pixelmill-tests!").toString("base64url");
   const users = scram.flatMap((user) => ["--add-scram", user]);
-  const tool = ["kafka.tools.StorageTool", "format", "-t", cluster, "-c", file, ...users];
+  const tool = ["kafka.tools.StorageTool", "format", "-t", clusterId, "-c", file, ...users];
   const child = Bun.spawn([...BOUND, ...JAVA, "-cp", classPath, ...tool], {
     stdout: "pipe",
     stderr: "inherit",

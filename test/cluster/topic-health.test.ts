@@ -46,6 +46,7 @@ function health(answers: (MetadataAnswer | undefined)[]) {
   return judgeTopics({
     clients: {
       unresponsiveBrokers: () => ADDRESSES.filter((_, at) => answers[at] === undefined),
+      foreignBrokers: () => view.foreign(),
       outdatedBrokers: () => view.outdated().map((it) => ({ ...it, forMs: it.forMs + 10_000 })),
       view,
     },

@@ -205,3 +205,20 @@ test("a topic that was created again has the id that most brokers name", () => {
   for (const id of [2, 3]) view.take(addressOf(id), unknown);
   expect(view.topic("t")).toMatchObject({ errorCode: 3 });
 });
+
+test("the answers of a broker of another Kafka cluster are not used, also under the address of a known one", () => {
+  const view = new ClusterView();
+  const foreign = { ...answerOf(all, moved), clusterId: "d" };
+  view.take(addressOf(1), answerOf([1, 2], old));
+  view.take(addressOf(2), foreign);
+  expect(view.leaders("t")).toEqual([1, 2]);
+  expect([...view.brokers.keys()]).toEqual([1, 2]);
+  expect(view.clusterId).toBe("c");
+  expect(view.foreign()).toEqual([{ address: addressOf(2), clusterId: "d" }]);
+  expect([1, 2, 3].map((id) => view.isUsable(addressOf(id)))).toEqual([true, false, true]);
+  view.drop(addressOf(1));
+  view.take(addressOf(2), foreign);
+  expect(view.isEmpty).toBeTrue();
+  view.take(addressOf(2), answerOf([1, 2], old));
+  expect(view.foreign()).toEqual([]);
+});

@@ -6,17 +6,37 @@ import type { KafkaClients } from "../../kafka/client.ts";
  * starting too.
  */
 const REFUSED_MS_MAX = 5_000;
+/** Longest time in milliseconds that a start waits for the first answer of each broker. */
+const EACH_MS_MAX = 1_000;
 const LOOK_MS = 50;
 
 /**
  * Waits until a broker answers. Throws `StartError` when all brokers refuse the credentials or TLS
  * of this node, which no time changes, and when all refuse connections for `REFUSED_MS_MAX`. While a
- * broker is silent, returns after that time; the first request then waits longer.
+ * broker is silent, returns after that time; the first request then waits longer. Throws `StartError`
+ * when the brokers belong to several Kafka clusters.
  */
 export async function awaitBrokers(
-  clients: Pick<KafkaClients, "failures"> & { view: { isEmpty: boolean } },
+  clients: AwaitedBrokers,
   refusedMsMax = REFUSED_MS_MAX,
 ): Promise<void> {
+  await awaitAnyBroker(clients, refusedMsMax);
+  const until = performance.now() + EACH_MS_MAX;
+  const isProbed = () => clients.failures().every((it) => it.isProbed);
+  while (!isProbed() && performance.now() < until) await Bun.sleep(LOOK_MS);
+  const foreign = clients.foreignBrokers();
+  if (foreign.length === 0) return;
+  const others = foreign.map(({ address, clusterId }) => `${address} belongs to ${clusterId}`);
+  throw new StartError(
+    `Expected the brokers of cluster.kafka to belong to one Kafka cluster, which is ${clients.view.clusterId} by the first answer, but ${others.join(", ")}`,
+  );
+}
+
+type AwaitedBrokers = Pick<KafkaClients, "failures" | "foreignBrokers"> & {
+  view: Pick<KafkaClients["view"], "isEmpty" | "clusterId">;
+};
+
+async function awaitAnyBroker(clients: AwaitedBrokers, refusedMsMax: number): Promise<void> {
   const until = performance.now() + refusedMsMax;
   while (clients.view.isEmpty) {
     const failures = clients.failures();

@@ -64,7 +64,8 @@ export async function ensureTopic(
   }
   const { partitions, replicas, id } = await appeared(admin, topic.name);
   if (known !== undefined && known !== id) {
-    throw new StartError(`${gone(topic)}: the one of this name was created later. ${REMEDY}`);
+    const found = "the one of this name was created later, or cluster.kafka names other brokers";
+    throw new StartError(`${gone(topic)}: ${found}. ${REMEDY}`);
   }
   ids?.put(topic.name, id);
   if (replicas < topic.replicas) {

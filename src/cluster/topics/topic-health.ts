@@ -1,6 +1,6 @@
 import type { ClusterTopicMetadata } from "@platformatic/kafka";
 import type { KafkaClients } from "../../kafka/client.ts";
-import type { ClusterView, OutdatedBroker } from "../../kafka/cluster-view.ts";
+import type { ClusterView, ForeignBroker, OutdatedBroker } from "../../kafka/cluster-view.ts";
 import { majorityOf } from "./ensure-topic.ts";
 import { nameNumbers } from "./number-list.ts";
 
@@ -14,7 +14,7 @@ export interface NeededTopic {
 }
 
 export interface TopicHealthOptions {
-  clients: Pick<KafkaClients, "unresponsiveBrokers" | "outdatedBrokers"> & {
+  clients: Pick<KafkaClients, "unresponsiveBrokers" | "outdatedBrokers" | "foreignBrokers"> & {
     view: Pick<ClusterView, "topic">;
   };
   /** Returns the topics to check. */
@@ -24,8 +24,8 @@ export interface TopicHealthOptions {
 /** Judges the brokers of the cluster and the replicas of its topics by the brokers' last answers. */
 export interface TopicHealth {
   /**
-   * Returns one sentence for each broker that does not answer or contradicts the others, and for
-   * partitions that lack a leader or a replica.
+   * Returns one sentence for each broker that does not answer, contradicts the others or belongs to
+   * another Kafka cluster, and for partitions that lack a leader or a replica.
    */
   warnings(): string[];
   /** Returns a sentence about a topic that does not exist or may not be read; else undefined. */
@@ -46,6 +46,7 @@ export function judgeTopics({ clients, topics }: TopicHealthOptions): TopicHealt
   return {
     warnings: () => [
       ...clients.unresponsiveBrokers().map((address) => `Broker ${address} does not answer`),
+      ...clients.foreignBrokers().map(describeForeign),
       ...clients
         .outdatedBrokers()
         .filter(({ forMs }) => forMs >= OUTDATED_MS_MIN)
@@ -68,6 +69,9 @@ export function judgeTopics({ clients, topics }: TopicHealthOptions): TopicHealt
     },
   };
 }
+
+const describeForeign = ({ address, clusterId }: ForeignBroker) =>
+  `Broker ${address} belongs to another Kafka cluster, ${clusterId}, and is not used: name only brokers of one cluster in cluster.kafka`;
 
 /** Describes how a broker contradicts the other brokers. */
 function describeOutdated({ address, isListed, partitions }: OutdatedBroker): string {

@@ -1,0 +1,143 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { ensureTopic } from "../../src/cluster/topics/ensure-topic.ts";
+import { connectClients } from "../../src/kafka/client.ts";
+import { describeWith } from "../counterpart.ts";
+import {
+  pixel,
+  removeDirectory,
+  route,
+  startServer,
+  startSink,
+  temporaryDirectory,
+  waitFor,
+} from "../e2e/server.ts";
+import { freePorts } from "../free-ports.ts";
+import { type Brokers, brokersMissing, startBrokers } from "./brokers.ts";
+import { Link } from "./link.ts";
+import { sharedBrokers } from "./shared-brokers.ts";
+
+const TEST_MS_MAX = 600_000;
+const OTHER_TOKEN = `pm_${"another1".repeat(5)}`;
+
+describeWith(brokersMissing)("two clusters", () => {
+  let brokers: Brokers;
+  let others: Brokers;
+  const directories: string[] = [];
+  const newDirectory = () => {
+    const directory = temporaryDirectory();
+    directories.push(directory);
+    return directory;
+  };
+
+  beforeAll(async () => {
+    brokers = await sharedBrokers(1);
+    others = await startBrokers(1, [], { clusterText: "another-cluster!" });
+  }, TEST_MS_MAX);
+  afterAll(async () => {
+    await others?.stop();
+    await brokers?.stop();
+    directories.forEach(removeDirectory);
+  }, TEST_MS_MAX);
+
+  const start = (directory: string, name: string, at: readonly Brokers[], token?: string) =>
+    startServer({
+      directory,
+      flags: [
+        ...["--cluster-kafka", at.flatMap(({ addresses }) => addresses).join(",")],
+        ...["--cluster-replicas", "1", "--cluster-partitions", "2", "--cluster-name", name],
+      ],
+      ...(token && { environment: { PIXELMILL_ADMIN_TOKEN: token } }),
+    });
+
+  test(
+    "on one Kafka under one name are refused: neither token, nor code, nor events are mixed",
+    async () => {
+      const sink = startSink();
+      const node = await start(newDirectory(), "one-name", [brokers]);
+      try {
+        const { writeKey } = await route(node, { url: sink.url });
+        const before = (await node.api("GET", "/v2/destinations")).body;
+        const second = newDirectory();
+        // A supervisor starts it again.
+        for (let n = 0; n < 2; n++) {
+          const refused = start(second, "one-name", [brokers], OTHER_TOKEN);
+          await expect(refused).rejects.toThrow(
+            /Expected the admin.token of the cluster one-name, whose nodes have another one/,
+          );
+        }
+        const renamed = start(second, "other-name", [brokers], OTHER_TOKEN);
+        await expect(renamed).rejects.toThrow(
+          /Expected the cluster.name one-name, which the data directory .* belongs to/,
+        );
+        expect((await node.api("GET", "/v2/destinations")).body).toEqual(before);
+        expect((await node.api("GET", "/v2/cluster")).body.nodes).toHaveLength(1);
+        const query = { writeKey, userId: "u", event: "Seen" };
+        expect((await pixel(node, "track", query)).status).toBe(200);
+        await waitFor(() => sink.events.length === 1, "the event");
+
+        const other = await start(newDirectory(), "other-name", [brokers], OTHER_TOKEN);
+        try {
+          // The token of the first cluster is none of the second.
+          expect((await other.api("GET", "/v2/destinations")).status).toBe(401);
+          expect((await pixel(other, "track", query)).status).toBe(401);
+        } finally {
+          await other.stop();
+        }
+      } finally {
+        await node.stop();
+        sink.stop();
+      }
+    },
+    TEST_MS_MAX,
+  );
+
+  test(
+    "on two Kafkas are told apart: a node that names brokers of both, or moves to the other, does not start",
+    async () => {
+      const directory = newDirectory();
+      const node = await start(directory, "moved", [brokers]);
+      await node.stop();
+      const twin = await start(newDirectory(), "moved", [others], OTHER_TOKEN);
+      await twin.stop();
+      await expect(start(directory, "moved", [others])).rejects.toThrow(
+        /The topic moved.catalog that this node has used is gone: .* cluster.kafka names other brokers/,
+      );
+      await expect(start(directory, "moved", [brokers, others])).rejects.toThrow(
+        "Expected the brokers of cluster.kafka to belong to one Kafka cluster",
+      );
+    },
+    TEST_MS_MAX,
+  );
+
+  test(
+    "a broker of another Kafka that answers later is named, and gets nothing",
+    async () => {
+      const [port] = (await freePorts(1)) as [number];
+      const late = `127.0.0.1:${port}`;
+      const clients = await connectClients({ brokers: [late, ...brokers.addresses] });
+      const [hostname, far] = others.addresses[0]!.split(":") as [string, string];
+      let link: Link | undefined;
+      try {
+        await clients.admin().listTopics();
+        const at = { hostname: "127.0.0.1", port };
+        link = await Link.open([{ at, to: { hostname, port: Number(far) } }]);
+        await waitFor(() => clients.foreignBrokers().length > 0, "the broker to be named");
+        const clusterId = Buffer.from("another-cluster!").toString("base64url");
+        expect(clients.foreignBrokers()).toEqual([{ address: late, clusterId }]);
+        expect(clients.unresponsiveBrokers()).toEqual([]);
+        const admin = clients.admin();
+        for (let n = 0; n < 10; n++) {
+          await ensureTopic(admin, { name: `late-${n}`, partitions: 1, replicas: 1 });
+        }
+        const far0 = await connectClients({ brokers: others.addresses });
+        const found = await far0.admin().listTopics();
+        await far0.close();
+        expect(found.filter((name) => name.startsWith("late-"))).toEqual([]);
+      } finally {
+        await link?.close();
+        await clients.close();
+      }
+    },
+    TEST_MS_MAX,
+  );
+});
