@@ -3,6 +3,7 @@ import { expectJsonShape } from "../src/api/request/json-shape.ts";
 import { parseTags } from "../src/api/request/preconditions.ts";
 import { sessionSecret } from "../src/api/request/session-cookie.ts";
 import { readQuery } from "../src/api/request/validation.ts";
+import { listPage, uploadsPage } from "../src/backup/bucket/listing.ts";
 import { failureOf as clickhouseFailure } from "../src/destinations/clickhouse/failures.ts";
 import { memberReader } from "../src/destinations/formats/member-reader.ts";
 import {
@@ -370,6 +371,24 @@ export const remoteParsers: RemoteParser[] = [
     tokens: ["<Code>", "<", "a", "<Code>a", "</Code>", " ", "\n"],
     bytesMax: 512_000,
     parse: (bytes) => storeFailure(answer(bytes)),
+  },
+  {
+    name: "the keys that a store of backups lists",
+    files: ["src/backup/bucket/listing.ts"],
+    frames: [["", ""]],
+    tokens: [
+      "<Contents>",
+      "</Contents>",
+      "<Upload>",
+      "<Key>",
+      "</Key>",
+      "<Size>",
+      "&amp;",
+      "a",
+      "<",
+    ],
+    bytesMax: 512_000,
+    parse: (bytes) => [listPage(bytes.toString("latin1")), uploadsPage(bytes.toString("latin1"))],
   },
   {
     name: "an answer of ClickHouse",

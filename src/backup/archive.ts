@@ -14,6 +14,7 @@ import { constants, createZstdCompress, createZstdDecompress } from "node:zlib";
 import { packTar, type TarSource, unpackTar } from "modern-tar/fs";
 import { syncPath } from "../disk/sync.ts";
 import { StartError } from "../errors.ts";
+import type { ArchiveSource } from "./archive-source.ts";
 
 /**
  * Pattern of the entry names in a backup. A backup is a tar archive compressed with Zstandard. It
@@ -64,32 +65,36 @@ export async function pack(path: string, entries: readonly Entry[]): Promise<voi
 }
 
 /**
- * Unpacks a backup into a directory. Throws `StartError` when the file is not a backup of
+ * Unpacks a backup into a directory. Throws `StartError` when it is not a backup of
  * pixelmill, or is not complete.
  */
-export async function unpack(path: string, directory: string): Promise<void> {
+export async function unpack(
+  { name, read }: Pick<ArchiveSource, "name" | "read">,
+  directory: string,
+): Promise<void> {
   const unknown: string[] = [];
   const target = unpackTar(directory, {
     fmode: 0o600,
     dmode: 0o700,
-    filter({ name, type }) {
-      const isOurs = type === "file" && ENTRY.test(name);
-      if (!isOurs && type !== "directory") unknown.push(name);
+    filter(entry) {
+      const isOurs = entry.type === "file" && ENTRY.test(entry.name);
+      if (!isOurs && entry.type !== "directory") unknown.push(entry.name);
       return isOurs;
     },
   });
   try {
-    await pipeline(createReadStream(path), createZstdDecompress(), target);
+    await pipeline(read(), createZstdDecompress(), target);
   } catch (error) {
-    throw new StartError(`Cannot read ${path} as a backup: ${(error as Error).message}`);
+    if (error instanceof StartError) throw error;
+    throw new StartError(`Cannot read ${name} as a backup: ${(error as Error).message}`);
   }
   if (unknown.length > 0) {
     throw new StartError(`Expected a backup of pixelmill, got an archive with ${unknown[0]}`);
   }
   const missing = missingIn(directory);
-  if (missing !== undefined) throw new StartError(`The backup ${path} is incomplete: ${missing}`);
-  for (const name of readdirSync(directory, { recursive: true }) as string[]) {
-    syncPath(join(directory, name));
+  if (missing !== undefined) throw new StartError(`The backup ${name} is incomplete: ${missing}`);
+  for (const file of readdirSync(directory, { recursive: true }) as string[]) {
+    syncPath(join(directory, file));
   }
   syncPath(directory);
 }

@@ -1,41 +1,22 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { StartError, systemReason } from "../errors.ts";
+import { type BackupFile, oldestFirst, parseBackupName } from "./backup-name.ts";
 
-/** Name of a backup that the server made by itself, with the time at which it began. */
-const NAME = /^pixelmill-(\d{4}-\d\d-\d\d)T(\d\d)-(\d\d)-(\d\d)Z\.tar\.zst$/;
 /** Name of the directory in which a process made such a backup. */
 const STAGING = /^\.pixelmill-[\dTZ-]+\.tar\.zst\.(\d+)$/;
-
-export interface BackupFile {
-  path: string;
-  /** When the backup began, in milliseconds since the epoch. */
-  at: number;
-  bytes: number;
-}
-
-/** Returns the name of a backup that begins at this time. */
-export function backupName(at: number): string {
-  const time = new Date(at).toISOString().slice(0, 19).replaceAll(":", "-");
-  return `pixelmill-${time}Z.tar.zst`;
-}
 
 /** Lists the backups of a directory, oldest first. Other files are left out. */
 export function listBackups(directory: string): BackupFile[] {
   return readdirSync(directory)
     .flatMap((name) => {
-      const [, day, hour, minute, second] = NAME.exec(name) ?? [];
-      if (day === undefined) return [];
+      const parsed = parseBackupName(name);
+      // A name with the id of a data directory comes from a bucket, and somebody put it here.
+      if (parsed === undefined || parsed.dataId !== undefined) return [];
       const path = join(directory, name);
-      const at = Date.parse(`${day}T${hour}:${minute}:${second}Z`);
-      return [{ path, at, bytes: statSync(path).size }];
+      return [{ path, at: parsed.at, bytes: statSync(path).size }];
     })
-    .sort((one, other) => one.at - other.at);
-}
-
-/** Deletes all but the newest backups. */
-export function pruneBackups(directory: string, keep: number): void {
-  for (const { path } of listBackups(directory).slice(0, -keep)) rmSync(path, { force: true });
+    .sort(oldestFirst);
 }
 
 /** Deletes what backups left behind whose processes ended before their time. */

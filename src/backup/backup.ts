@@ -12,6 +12,7 @@ import { withoutTrimming } from "../log/lock.ts";
 import type { Config } from "../settings/keys.ts";
 import { openEnvironment } from "../store/lmdb/environment.ts";
 import { fileEntry, logEntries, pack } from "./archive.ts";
+import { fileSource } from "./archive-source.ts";
 import { type BackupContents, verify } from "./verify.ts";
 
 /** Maximum time to wait until the server has finished deleting old segments (files) of a log. */
@@ -35,7 +36,7 @@ export async function backup(
   try {
     mkdirSync(staging, { mode: 0o700 });
     await copy(config, staging, partial);
-    const contents = await verify(partial, join(staging, "verified"));
+    const contents = await verify(fileSource(partial), join(staging, "verified"));
     renameSync(partial, target);
     syncPath(dirname(target));
     return { ...contents, bytes: statSync(target).size };

@@ -4,6 +4,7 @@ import { syncPath } from "../disk/sync.ts";
 import { messageOf, StartError } from "../errors.ts";
 import { expectDataDirectory, holdFile } from "../first-start/data-directory.ts";
 import type { Config } from "../settings/keys.ts";
+import type { ArchiveSource } from "./archive-source.ts";
 import { type BackupContents, verify } from "./verify.ts";
 
 /**
@@ -14,7 +15,7 @@ import { type BackupContents, verify } from "./verify.ts";
  */
 export async function restore(
   config: Config,
-  path: string,
+  archive: ArchiveSource,
   hold: boolean,
 ): Promise<BackupContents> {
   const target = resolve(config.data);
@@ -24,7 +25,7 @@ export async function restore(
   const staging = join(dirname(target), `.${basename(target)}.${process.pid}`);
   try {
     mkdirSync(staging, { recursive: true, mode: 0o700 });
-    const contents = await verify(resolve(path), staging);
+    const contents = await verify(archive, staging);
     const held = { ...config, data: staging };
     if (hold) writeFileSync(holdFile(held), "", { flush: true });
     expectDataDirectory(held);
@@ -34,7 +35,7 @@ export async function restore(
     return contents;
   } catch (error) {
     if (error instanceof StartError) throw error;
-    throw new StartError(`Cannot restore ${resolve(path)}: ${messageOf(error)}`);
+    throw new StartError(`Cannot restore ${archive.name}: ${messageOf(error)}`);
   } finally {
     rmSync(staging, { recursive: true, force: true });
   }

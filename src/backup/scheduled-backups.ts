@@ -1,5 +1,5 @@
 import { constants, setPriority } from "node:os";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { Counter, Gauge } from "prom-client";
 import { messageOf, StartError } from "../errors.ts";
 import type { Logger } from "../observe/log.ts";
@@ -7,14 +7,8 @@ import type { Metrics } from "../observe/metrics.ts";
 import { selfCommand } from "../self-command.ts";
 import type { Config } from "../settings/keys.ts";
 import { ingestEnvironment } from "../settings/reader.ts";
-import {
-  type BackupFile,
-  backupName,
-  listBackups,
-  prepareBackupDirectory,
-  pruneBackups,
-  removeLeftovers,
-} from "./backup-files.ts";
+import type { BackupFile } from "./backup-name.ts";
+import { type BackupTarget, backupTarget } from "./backup-target.ts";
 
 /** Longest time in milliseconds from a backup that failed to the next attempt. */
 const RETRY_MS_MAX = 600_000;
@@ -35,7 +29,7 @@ export interface ScheduledBackups {
 
 /**
  * Starts to make backups of the data directory, by processes of their own with low priority. The
- * times of the files decide when the next one is due, so that a restart makes none too many.
+ * times in their names decide when the next one is due, so that a restart makes none too many.
  * Returns undefined when the settings ask for none. Throws a `StartError` for settings that do not
  * fit.
  */
@@ -44,15 +38,10 @@ export function startBackups(
   { logger, metrics }: { logger: Logger; metrics: Metrics },
 ): ScheduledBackups | undefined {
   if (config["backup.every"] === 0) return undefined;
-  const directory = config["backup.directory"];
-  if (directory === undefined) {
-    throw new StartError("Expected the setting backup.directory beside backup.every");
-  }
   if (config["cluster.kafka"].length > 0) {
     throw new StartError("Expected no backup.every on a node: the topics have the cluster's data");
   }
-  prepareBackupDirectory(directory);
-  return new Backups(config, resolve(directory), logger, metrics);
+  return new Backups(config, backupTarget(config, logger), logger, metrics);
 }
 
 class Backups implements ScheduledBackups {
@@ -68,12 +57,11 @@ class Backups implements ScheduledBackups {
 
   constructor(
     readonly config: Config,
-    readonly directory: string,
+    readonly target: BackupTarget,
     readonly logger: Logger,
     metrics: Metrics,
   ) {
     this.#everyMs = config["backup.every"] * 1_000;
-    this.#newest = listBackups(directory).at(-1);
     this.#failed = new Counter({
       name: "pixelmill_backups_failed_total",
       help: "Backups that the server tried by itself, and that failed",
@@ -82,7 +70,7 @@ class Backups implements ScheduledBackups {
     const backups = this;
     new Gauge({
       name: "pixelmill_backup_age_seconds",
-      help: "Time since the newest backup of `backup.directory` began, or since the start of the server when there is none; absent without `backup.every`",
+      help: "Time since the newest backup of this server began, or since the start of the server while none is known; absent without `backup.every`",
       registers: [metrics],
       collect() {
         this.set(backups.#ageMs() / 1_000);
@@ -90,13 +78,18 @@ class Backups implements ScheduledBackups {
     });
     new Gauge({
       name: "pixelmill_backup_bytes",
-      help: "Size of the newest backup of `backup.directory`; absent without `backup.every`",
+      help: "Size of the newest backup of this server; absent without `backup.every`",
       registers: [metrics],
       collect() {
         this.set(backups.#newest?.bytes ?? 0);
       },
     });
-    this.#wait((this.#newest?.at ?? 0) + this.#everyMs);
+    new Gauge({
+      name: "pixelmill_backup_interval_seconds",
+      help: "The setting `backup.every`; absent when it is 0",
+      registers: [metrics],
+    }).set(config["backup.every"]);
+    this.#wait(0);
   }
 
   warnings(): string[] {
@@ -109,6 +102,7 @@ class Backups implements ScheduledBackups {
     this.#isStopping = true;
     clearTimeout(this.#timer);
     this.#child?.kill();
+    this.target.close();
     await this.#running;
   }
 
@@ -130,10 +124,16 @@ class Backups implements ScheduledBackups {
   async #run(): Promise<void> {
     const at = Date.now();
     try {
-      await this.#backUp(join(this.directory, backupName(at)));
+      if (this.#newest === undefined) {
+        this.#newest = (await this.target.list()).at(-1);
+        const due = (this.#newest?.at ?? 0) + this.#everyMs;
+        if (due > at) return this.#wait(due);
+      }
+      const place = this.target.placeOf(at);
+      await this.#backUp(place);
       this.#failures = 0;
-      pruneBackups(this.directory, this.config["backup.keep"]);
-      this.#newest = listBackups(this.directory).at(-1);
+      this.#newest = { path: place, at, bytes: this.#newest?.bytes ?? 0 };
+      await this.#prune();
       const { path, bytes } = this.#newest ?? {};
       this.logger.info({ path, bytes, ms: Date.now() - at }, "backup made");
       this.#wait(at + this.#everyMs);
@@ -147,12 +147,31 @@ class Backups implements ScheduledBackups {
     }
   }
 
+  /** Deletes all but the newest backups. One that stays is no reason to make another. */
+  async #prune(): Promise<void> {
+    try {
+      const backups = await this.target.list();
+      this.#newest = backups.at(-1);
+      for (const backup of backups.slice(0, -this.config["backup.keep"])) {
+        await this.target.remove(backup);
+      }
+    } catch (error) {
+      this.logger.warn({ reason: messageOf(error) }, "old backups not deleted");
+    }
+  }
+
   /** Runs `pixelmill backup`, which also reads the whole file again. */
-  async #backUp(path: string): Promise<void> {
+  async #backUp(place: string): Promise<void> {
     const data = resolve(this.config.data);
     const child = Bun.spawn(
-      [...selfCommand, "backup", path, "--data", data, "--config", "/dev/null"],
-      { cwd: "/", env: ingestEnvironment(), stdin: "ignore", stdout: "ignore", stderr: "pipe" },
+      [...selfCommand, "backup", place, "--data", data, "--config", "/dev/null"],
+      {
+        cwd: "/",
+        env: { ...ingestEnvironment(), ...this.target.environment },
+        stdin: "ignore",
+        stdout: "ignore",
+        stderr: "pipe",
+      },
     );
     this.#child = child;
     try {
@@ -167,7 +186,10 @@ class Backups implements ScheduledBackups {
       }
     } finally {
       this.#child = undefined;
-      removeLeftovers(this.directory);
+      await this.target.removeLeftovers().catch((error) => {
+        if (this.#isStopping) return;
+        this.logger.warn({ reason: messageOf(error) }, "leftovers of backups not deleted");
+      });
     }
   }
 }

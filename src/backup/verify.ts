@@ -7,6 +7,7 @@ import { openLogReader } from "../log/reader.ts";
 import { sealLog } from "../log/recovery.ts";
 import { openLedger } from "../pipeline/ledger/ledger.ts";
 import { unpack } from "./archive.ts";
+import type { ArchiveSource } from "./archive-source.ts";
 
 /** Counts of what a backup contains, found by reading all of it. */
 export interface BackupContents {
@@ -25,7 +26,10 @@ const READ_BYTES_MAX = 4 << 20;
 /**
  * Unpacks a backup into a new directory and reads all of it. Throws when the backup cannot be read.
  */
-export async function verify(archive: string, directory: string): Promise<BackupContents> {
+export async function verify(
+  archive: Pick<ArchiveSource, "name" | "read">,
+  directory: string,
+): Promise<BackupContents> {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   await unpack(archive, directory);
   const logger = pino({ level: "silent" });

@@ -9,7 +9,11 @@ export const backup = defineCommand({
     description: "Copy a data directory into a file, also while it is served",
   },
   args: {
-    file: { type: "positional", required: true, description: "the file to make (.tar.zst)" },
+    file: {
+      type: "positional",
+      required: true,
+      description: "the file to make (.tar.zst), or s3://BUCKET/KEY",
+    },
     ...configFlags,
   },
   async run({ args }) {
@@ -17,8 +21,8 @@ export const backup = defineCommand({
     expectDataDirectory(config);
     expectStandaloneData(config);
     // Imported when the command runs: LMDB unpacks a library, which --help has to do without.
-    const { backup } = await import("../backup/backup.ts");
-    const { bytes, ...contents } = await backup(config, args.file as string);
+    const { backUpTo } = await import("../backup/back-up-to.ts");
+    const { bytes, ...contents } = await backUpTo(config, args.file as string);
     print(`backup ${args.file}: ${bytes.toLocaleString("en")} bytes, ${inWords(contents)}`);
     printWarnings(contents);
   },
@@ -27,16 +31,23 @@ export const backup = defineCommand({
 export const restore = defineCommand({
   meta: { name: "restore", description: "Make a data directory of a backup" },
   args: {
-    file: { type: "positional", required: true, description: "a file that pixelmill backup made" },
+    file: {
+      type: "positional",
+      required: true,
+      description: "a backup: a file, s3://BUCKET/KEY, or s3://BUCKET/PREFIX/ for the newest",
+    },
     hold: { type: "boolean", description: "deliver nothing there until pixelmill release" },
     ...configFlags,
   },
   async run({ args }) {
     const config = loadConfig(args);
+    const { archiveSource } = await import("../backup/archive-source.ts");
     const { restore } = await import("../backup/restore.ts");
-    const contents = await restore(config, args.file as string, args.hold === true);
+    const archive = await archiveSource(config, args.file as string);
+    const contents = await restore(config, archive, args.hold === true).finally(archive.close);
     const held = args.hold === true ? "; deliveries are held until pixelmill release" : "";
-    print(`restored ${config.data}: ${inWords(contents)}${held}`);
+    const from = archive.name.startsWith("s3:") ? ` from ${archive.name}` : "";
+    print(`restored ${config.data}${from}: ${inWords(contents)}${held}`);
     printWarnings(contents);
   },
 });

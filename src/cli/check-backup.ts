@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { defineCommand } from "citty";
+import { configFlags, loadConfig } from "../settings/reader.ts";
 
 export const checkBackup = defineCommand({
   meta: {
@@ -9,28 +10,35 @@ export const checkBackup = defineCommand({
     description: "Unpack a backup, read all of it, and remove it again",
   },
   args: {
-    file: { type: "positional", required: true, description: "a file that pixelmill backup made" },
+    file: {
+      type: "positional",
+      required: true,
+      description: "a backup: a file, s3://BUCKET/KEY, or s3://BUCKET/PREFIX/ for the newest",
+    },
     directory: {
       type: "string",
       description: "place for what is unpacked [the temporary directory]",
       valueHint: "directory",
     },
+    ...configFlags,
   },
   async run({ args }) {
+    const config = loadConfig(args);
     // Imported when the command runs: LMDB unpacks a library, which --help has to do without.
+    const { archiveSource } = await import("../backup/archive-source.ts");
     const { verify } = await import("../backup/verify.ts");
+    const archive = await archiveSource(config, args.file as string);
     const place = String(args.directory ?? tmpdir());
     const directory = mkdtempSync(join(place, "pixelmill-check-"));
     try {
-      const { workspaces, records, deadLetters, warnings } = await verify(
-        resolve(args.file as string),
-        directory,
-      );
+      const { workspaces, records, deadLetters, warnings } = await verify(archive, directory);
       const counts = `workspaces: ${workspaces}, events in the log: ${records}, dead letters: ${deadLetters}`;
-      process.stdout.write(`ok    backup ${args.file}: ${counts}\n`);
+      const name = archive.name.startsWith("s3:") ? archive.name : args.file;
+      process.stdout.write(`ok    backup ${name}: ${counts}\n`);
       for (const warning of warnings) process.stdout.write(`warns ${warning}\n`);
     } finally {
       rmSync(directory, { recursive: true, force: true });
+      archive.close();
     }
   },
 });

@@ -74,6 +74,9 @@ export function topicIds(config: Config): TopicIds {
 /** Unix socket at which a running server takes commands of its operator. */
 export const controlSocket = (config: Config) => inData(config, "control.sock");
 
+/** File with the id that the names of backups in a bucket have. */
+export const dataIdFile = (config: Config) => inData(config, "backup-id");
+
 /** File that contains the version of the data format. */
 export const formatFile = (config: Config) => inData(config, "format");
 /**

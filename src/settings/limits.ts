@@ -748,6 +748,20 @@ export const CONNECTION_TESTS_MAX = 32;
 export const BACKUP_SECONDS_MAX = 2_592_000;
 /** Maximum number of such backups that are kept. */
 export const BACKUPS_KEPT_MAX = 1_000;
+/**
+ * Size of the parts in which a backup is sent to a bucket, and read from one, which is what is in
+ * memory at a time. Parts are larger when the backup would have more of them than
+ * `BACKUP_PARTS_MAX`.
+ */
+export const BACKUP_PART_BYTES = 16_777_216;
+/** Maximum number of parts of a backup in a bucket, as stores have it. */
+export const BACKUP_PARTS_MAX = 10_000;
+/** Number of tries of one request to the store of backups, when it fails for a moment. */
+export const BACKUP_REQUEST_TRIES_MAX = 5;
+/** Time for one request to the store of backups, from the DNS query to the last byte. */
+export const BACKUP_REQUEST_MS_MAX = 300_000;
+/** Maximum number of pages, of 1,000 keys, that are read to find the backups of a bucket. */
+export const BACKUP_LIST_PAGES_MAX = 100;
 
 // Start and stop
 /**

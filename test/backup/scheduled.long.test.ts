@@ -96,7 +96,10 @@ test("a server whose backups fail says so in its log, its metrics and its readin
 }, 300_000);
 
 test.each([
-  [["--backup-every=60"], "Expected the setting backup.directory beside backup.every"],
+  [
+    ["--backup-every=60"],
+    "Expected the setting backup.directory or backup.s3.bucket beside backup.every",
+  ],
   [["--backup-every=60", "--backup-directory=/dev/null/x"], "Cannot use backup.directory"],
 ])("settings %j end the start", async (flags, message) => {
   const directory = temporaryDirectory();

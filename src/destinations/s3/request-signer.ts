@@ -10,10 +10,15 @@ import { S3_TIMEOUT_MS_DEFAULT } from "./limits.ts";
 const ANSWER_BYTES_MAX = 16_384;
 
 export interface ObjectRequest {
-  method: "PUT" | "DELETE";
+  method: "GET" | "HEAD" | "POST" | "PUT" | "DELETE";
+  /** Key of an object; empty for a request about the bucket. */
   key: string;
+  query?: URLSearchParams;
+  headers?: Readonly<Record<string, string>>;
   body: Uint8Array;
   contentType?: string;
+  /** Number of bytes of the response that are read, when it is more than an error message. */
+  answerBytesMax?: number;
   signal: AbortSignal;
 }
 
@@ -27,17 +32,12 @@ export function requestSigner(config: S3Config, workspaceId: string) {
   // Signing keys are cached. Each is valid for one day.
   let cache = new Map<string, ArrayBuffer>();
 
-  return async ({
-    method,
-    key,
-    body,
-    contentType,
-    signal,
-  }: ObjectRequest): Promise<EgressRequest> => {
+  return async (request: ObjectRequest): Promise<EgressRequest> => {
+    const { method, key, query, body, contentType, signal } = request;
     if (cache.size > 2) cache = new Map();
     const signer = new AwsV4Signer({
       method,
-      url: base + key,
+      url: base + key + (query === undefined ? "" : `?${query}`),
       accessKeyId,
       secretAccessKey,
       region,
@@ -46,6 +46,7 @@ export function requestSigner(config: S3Config, workspaceId: string) {
       headers: {
         // The store compares the body with this hash and refuses an incomplete body.
         "x-amz-content-sha256": new Bun.CryptoHasher("sha256").update(body).digest("hex"),
+        ...request.headers,
         ...(contentType !== undefined && { "content-type": contentType }),
       },
     });
@@ -58,7 +59,7 @@ export function requestSigner(config: S3Config, workspaceId: string) {
       signal,
       headers: Object.fromEntries(headers),
       timeoutMs: timeoutMs ?? S3_TIMEOUT_MS_DEFAULT,
-      answerBytesMax: ANSWER_BYTES_MAX,
+      answerBytesMax: request.answerBytesMax ?? ANSWER_BYTES_MAX,
       isRepeatable: true,
     };
   };

@@ -1,0 +1,55 @@
+import { createReadStream } from "node:fs";
+import { resolve } from "node:path";
+import { StartError } from "../errors.ts";
+import type { Config } from "../settings/keys.ts";
+import { parseBackupName } from "./backup-name.ts";
+import { type BackupUrl, backupUrlOf, urlText } from "./bucket/backup-url.ts";
+import { type Bucket, openBucket } from "./bucket/bucket.ts";
+import { readObject } from "./bucket/read-object.ts";
+
+/** A backup that can be read. */
+export interface ArchiveSource {
+  /** Path or URL, for messages. */
+  name: string;
+  read(): AsyncIterable<Uint8Array>;
+  close(): void;
+}
+
+/** Opens a backup that an argument of a command names: a file, or an object of a bucket. */
+export async function archiveSource(config: Config, argument: string): Promise<ArchiveSource> {
+  const url = backupUrlOf(argument);
+  return url === undefined ? fileSource(argument) : objectSource(config, url);
+}
+
+export function fileSource(argument: string): ArchiveSource {
+  const path = resolve(argument);
+  return { name: path, read: () => createReadStream(path), close() {} };
+}
+
+async function objectSource(config: Config, url: BackupUrl): Promise<ArchiveSource> {
+  const bucket = openBucket(config, url.bucket);
+  try {
+    const isFolder = url.key === "" || url.key.endsWith("/");
+    const key = isFolder ? await newestKey(bucket, url) : url.key;
+    return {
+      name: urlText({ bucket: url.bucket, key }),
+      read: () => readObject(bucket, key),
+      close: () => bucket.close(),
+    };
+  } catch (error) {
+    bucket.close();
+    throw error;
+  }
+}
+
+/** Returns the key of the newest backup below a prefix. */
+async function newestKey(bucket: Bucket, url: BackupUrl): Promise<string> {
+  const objects = await bucket.list(`${url.key}pixelmill-`);
+  const backups = objects.flatMap(({ key }) => {
+    const at = parseBackupName(key.slice(url.key.length))?.at;
+    return at === undefined ? [] : [{ key, at }];
+  });
+  backups.sort((one, other) => other.at - one.at);
+  if (backups[0] !== undefined) return backups[0].key;
+  throw new StartError(`Expected a backup pixelmill-TIME.tar.zst below ${urlText(url)}, got none`);
+}

@@ -1,0 +1,66 @@
+import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { StartError } from "../errors.ts";
+import type { Config } from "../settings/keys.ts";
+import { backup } from "./backup.ts";
+import { type BackupUrl, backupUrlOf, urlText } from "./bucket/backup-url.ts";
+import { openBucket } from "./bucket/bucket.ts";
+import { upload } from "./bucket/upload.ts";
+import type { BackupContents } from "./verify.ts";
+
+/** Name of the directory in which a process makes a backup before it sends it. */
+const STAGING = /^pixelmill-backup-(\d+)-\w+$/;
+
+/** Copies a data directory to what an argument of a command names: a file, or `s3://BUCKET/KEY`. */
+export async function backUpTo(
+  config: Config,
+  argument: string,
+): Promise<BackupContents & { bytes: number }> {
+  const url = backupUrlOf(argument);
+  return url === undefined ? backup(config, argument) : backUpToBucket(config, url);
+}
+
+/**
+ * Copies a data directory into an object of a bucket. The backup is made and read again in the
+ * temporary directory, as one of a file is, before it is sent.
+ */
+async function backUpToBucket(
+  config: Config,
+  url: BackupUrl,
+): Promise<BackupContents & { bytes: number }> {
+  if (url.key === "" || url.key.endsWith("/")) {
+    throw new StartError(
+      `Expected the key of a new object, as s3://BUCKET/KEY, got ${urlText(url)}`,
+    );
+  }
+  const bucket = openBucket(config, url.bucket);
+  removeStaging();
+  const staging = mkdtempSync(join(tmpdir(), `pixelmill-backup-${process.pid}-`));
+  try {
+    const [found] = await bucket.list(url.key);
+    if (found?.key === url.key) {
+      throw new StartError(`Expected a new object, but ${urlText(url)} exists`);
+    }
+    const path = join(staging, "backup");
+    const contents = await backup(config, path);
+    await upload(bucket, path, url.key);
+    return contents;
+  } finally {
+    rmSync(staging, { recursive: true, force: true });
+    bucket.close();
+  }
+}
+
+/** Deletes what processes left behind that were killed. */
+function removeStaging(): void {
+  for (const name of readdirSync(tmpdir())) {
+    const pid = STAGING.exec(name)?.[1];
+    if (pid === undefined || existsSync(`/proc/${pid}`)) continue;
+    try {
+      rmSync(join(tmpdir(), name), { recursive: true, force: true });
+    } catch {
+      // It is another user's.
+    }
+  }
+}

@@ -1,0 +1,110 @@
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { syncPath } from "../disk/sync.ts";
+import { messageOf, StartError } from "../errors.ts";
+import { dataIdFile } from "../first-start/data-directory.ts";
+import type { Logger } from "../observe/log.ts";
+import { type Config, environmentName, type Key, keys } from "../settings/keys.ts";
+import { listBackups, prepareBackupDirectory, removeLeftovers } from "./backup-files.ts";
+import { type BackupFile, backupName, oldestFirst, parseBackupName } from "./backup-name.ts";
+import { urlText } from "./bucket/backup-url.ts";
+import { openBucket } from "./bucket/bucket.ts";
+import { bucketConfig } from "./bucket/bucket-config.ts";
+
+/** Where a server puts the backups that it makes by itself. */
+export interface BackupTarget {
+  /** Settings for the process that makes a backup, as environment variables. */
+  environment: Record<string, string>;
+  /** Returns the argument of `pixelmill backup` for one that begins at this time. */
+  placeOf(at: number): string;
+  /** Lists the backups that this server has made, oldest first. */
+  list(): Promise<BackupFile[]>;
+  remove(backup: BackupFile): Promise<void>;
+  /** Deletes what processes left behind that ended before their time. */
+  removeLeftovers(): Promise<void>;
+  close(): void;
+}
+
+/** Returns the target of the settings. Throws a `StartError` for settings that do not fit. */
+export function backupTarget(config: Config, logger: Logger): BackupTarget {
+  const { "backup.directory": directory, "backup.s3.bucket": bucket } = config;
+  if (directory !== undefined && bucket !== undefined) {
+    throw new StartError("Expected one of backup.directory and backup.s3.bucket, got both");
+  }
+  if (bucket !== undefined) return inBucket(config, bucket, logger);
+  if (directory !== undefined) return inDirectory(resolve(directory));
+  throw new StartError(
+    "Expected the setting backup.directory or backup.s3.bucket beside backup.every",
+  );
+}
+
+function inDirectory(directory: string): BackupTarget {
+  prepareBackupDirectory(directory);
+  return {
+    environment: {},
+    placeOf: (at) => join(directory, backupName(at)),
+    list: async () => listBackups(directory),
+    remove: async ({ path }) => rmSync(path, { force: true }),
+    removeLeftovers: async () => removeLeftovers(directory),
+    close() {},
+  };
+}
+
+function inBucket(config: Config, name: string, logger: Logger): BackupTarget {
+  const { endpoint } = bucketConfig(config, name);
+  if (endpoint?.startsWith("http:")) {
+    logger.warn({ endpoint }, "backups go over HTTP: secrets in them can be read on the way");
+  }
+  const dataId = dataIdOf(config);
+  const ending = new AbortController();
+  const bucket = openBucket(config, name, ending.signal);
+  const start = `${bucket.prefix}pixelmill-`;
+  const parsed = (key: string) => parseBackupName(key.slice(bucket.prefix.length));
+  return {
+    environment: bucketEnvironment(config),
+    placeOf: (at) => urlText({ bucket: name, key: bucket.prefix + backupName(at, dataId) }),
+    async list() {
+      const objects = await bucket.list(start);
+      const own = objects.flatMap(({ key, bytes }): BackupFile[] => {
+        const found = parsed(key);
+        return found?.dataId === dataId ? [{ path: key, at: found.at, bytes }] : [];
+      });
+      return own.sort(oldestFirst);
+    },
+    remove: ({ path }) => bucket.remove(path),
+    removeLeftovers: () => bucket.abortUploads(start, (key) => parsed(key)?.dataId === dataId),
+    close() {
+      ending.abort();
+      bucket.close();
+    },
+  };
+}
+
+/** Returns the settings of the bucket that are set, as environment variables. */
+function bucketEnvironment(config: Config): Record<string, string> {
+  const isPassed = (key: Key) => key.startsWith("backup.s3.") || key === "egress.resolver";
+  return Object.fromEntries(
+    keys
+      .filter((key) => isPassed(key) && config[key] !== undefined)
+      .map((key) => [environmentName(key), String(config[key])]),
+  );
+}
+
+/**
+ * Returns the id of the data directory, and makes it at the first time. It is not part of a backup:
+ * a server on a restored directory does not delete the backups of the original.
+ */
+function dataIdOf(config: Config): string {
+  const path = dataIdFile(config);
+  try {
+    if (existsSync(path)) return readFileSync(path, "utf8").trim();
+    const id = Buffer.from(crypto.getRandomValues(new Uint8Array(6))).toString("hex");
+    const part = `${path}.part`;
+    writeFileSync(part, `${id}\n`, { flush: true });
+    renameSync(part, path);
+    syncPath(resolve(config.data));
+    return id;
+  } catch (error) {
+    throw new StartError(`Cannot use the file ${path}: ${messageOf(error)}`);
+  }
+}

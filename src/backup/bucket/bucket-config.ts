@@ -1,0 +1,50 @@
+import { type S3Config, s3Faults } from "../../destinations/s3/config.ts";
+import { StartError } from "../../errors.ts";
+import { readSmallFile } from "../../settings/files/small-file.ts";
+import type { Config } from "../../settings/keys.ts";
+import { BACKUP_REQUEST_MS_MAX, TLS_FILE_BYTES_MAX } from "../../settings/limits.ts";
+
+/** For each key of an S3 config, the setting that it comes from. */
+const settingOf: Record<string, string> = {
+  bucket: "backup.s3.bucket",
+  endpoint: "backup.s3.endpoint",
+  prefix: "backup.s3.prefix",
+  accessKeyId: "backup.s3.access.key",
+  secretAccessKey: "backup.s3.secret.key",
+  pathStyle: "backup.s3.path.style",
+};
+
+/**
+ * Returns the config of the store of backups, with a bucket that may be another one than that of
+ * the settings. Throws a `StartError` that names a setting which is missing or does not fit.
+ */
+export function bucketConfig(config: Config, bucket: string): S3Config {
+  const values = {
+    bucket,
+    endpoint: config["backup.s3.endpoint"],
+    region: config["backup.s3.region"],
+    prefix: config["backup.s3.prefix"],
+    pathStyle: config["backup.s3.path.style"],
+    accessKeyId: config["backup.s3.access.key"],
+    secretAccessKey: config["backup.s3.secret.key"],
+    timeoutMs: BACKUP_REQUEST_MS_MAX,
+  };
+  const given = Object.fromEntries(
+    Object.entries(values).filter(([, value]) => value !== undefined),
+  );
+  for (const key of ["accessKeyId", "secretAccessKey"]) {
+    if (given[key] === undefined) {
+      throw new StartError(`Expected the setting ${settingOf[key]} for the bucket ${bucket}`);
+    }
+  }
+  const [fault] = s3Faults(given);
+  if (fault === undefined) return given as S3Config;
+  const name = settingOf[fault.path.slice(1)] ?? fault.path;
+  throw new StartError(`Setting ${name} does not fit: ${fault.message}`);
+}
+
+/** Returns the authorities (PEM) that sign the store's certificate, when a setting names them. */
+export function authoritiesOf(config: Config): string | undefined {
+  const path = config["backup.s3.ca"];
+  return path && readSmallFile("backup.s3.ca", path, TLS_FILE_BYTES_MAX);
+}

@@ -1,0 +1,148 @@
+import { networkReason } from "../../destinations/http-steps.ts";
+import { failureOf, type StoreFailure } from "../../destinations/s3/failures.ts";
+import { type ObjectRequest, requestSigner } from "../../destinations/s3/request-signer.ts";
+import { createEgress, type EgressResponse } from "../../egress/egress.ts";
+import { StartError } from "../../errors.ts";
+import type { Config } from "../../settings/keys.ts";
+import { BACKUP_LIST_PAGES_MAX, BACKUP_REQUEST_TRIES_MAX } from "../../settings/limits.ts";
+import { authoritiesOf, bucketConfig } from "./bucket-config.ts";
+import { adviceOf } from "./failure-advice.ts";
+import { type ListedObject, listPage, uploadsPage } from "./listing.ts";
+
+/** Bytes of a page of 1,000 keys that are read. */
+const LIST_BYTES_MAX = 4 << 20;
+const RETRY_MS = 1_000;
+const nothing = new Uint8Array();
+
+/** A request, and what it is for, which begins the text of its failure: `Cannot …`. */
+export interface BucketRequest extends Omit<ObjectRequest, "signal" | "body"> {
+  purpose: string;
+  /** Permission of Amazon's that the access key needs for it. */
+  permission: string;
+  body?: Uint8Array;
+}
+
+/** A bucket for backups, in a store that the operator has chosen. */
+export interface Bucket {
+  /** Prefix of the settings for the keys of backups: empty, or with a slash at its end. */
+  prefix: string;
+  /**
+   * Sends a request, again when it fails for a moment. Rejects with a `StartError` that names the
+   * bucket, the reason and what to do.
+   */
+  send(request: BucketRequest): Promise<EgressResponse>;
+  /** Lists the objects whose keys begin with this. */
+  list(prefix: string): Promise<ListedObject[]>;
+  remove(key: string): Promise<void>;
+  /** Ends uploads in parts that were not completed, of those keys that `isOurs` accepts. */
+  abortUploads(prefix: string, isOurs: (key: string) => boolean): Promise<void>;
+  close(): void;
+}
+
+/**
+ * Opens the bucket of the settings, or another one in the same store. The store's address is the
+ * operator's own choice, so the address rules for tenants (`egress.allow`) do not concern it.
+ */
+export function openBucket(
+  config: Config,
+  name = config["backup.s3.bucket"] ?? "",
+  signal = new AbortController().signal,
+): Bucket {
+  const s3 = bucketConfig(config, name);
+  const sign = requestSigner(s3, "");
+  const ca = authoritiesOf(config);
+  const nameServers = config["egress.resolver"];
+  const egress = createEgress({ allow: ["0.0.0.0/0", "::/0"], nameServers, ...(ca && { ca }) });
+  const store = s3.endpoint ?? `Amazon's store in ${s3.region}`;
+
+  /** Sends a request once. Returns the failure, and whether it may be gone a moment later. */
+  async function attempt(request: BucketRequest) {
+    try {
+      const signed = await sign({ body: nothing, ...request, signal });
+      const response = await egress.request(signed);
+      const failure = failureOf(response);
+      if (failure === undefined) return { response };
+      return { failure, passes: response.status >= 500 || [408, 429].includes(response.status) };
+    } catch (error) {
+      return { failure: { reason: networkReason(error) }, passes: !signal.aborted };
+    }
+  }
+
+  async function send(request: BucketRequest): Promise<EgressResponse> {
+    for (let tries = 1; ; tries++) {
+      const { response, failure, passes } = await attempt(request);
+      if (response !== undefined) return response;
+      if (!passes || tries === BACKUP_REQUEST_TRIES_MAX) {
+        throw bucketError(request, failure);
+      }
+      await Bun.sleep(RETRY_MS * 2 ** (tries - 1));
+    }
+  }
+
+  function bucketError(
+    { purpose, permission }: BucketRequest,
+    failure: Pick<StoreFailure, "reason"> & Partial<StoreFailure>,
+  ): StartError {
+    const advice = adviceOf(failure.answer?.code, failure.answer?.status, permission);
+    return new StartError(
+      `Cannot ${purpose} in the bucket ${name} of ${store}: ${failure.reason}; ${advice}`,
+    );
+  }
+
+  /** Reads all pages of a list. */
+  async function pages<T>(
+    request: Pick<BucketRequest, "purpose" | "permission">,
+    first: Record<string, string>,
+    read: (xml: string) => { items: T[]; next: Record<string, string> | undefined },
+  ): Promise<T[]> {
+    const found: T[] = [];
+    let query: Record<string, string> | undefined = first;
+    for (let page = 0; query !== undefined; page++) {
+      if (page === BACKUP_LIST_PAGES_MAX) {
+        throw new StartError(
+          `Expected at most ${BACKUP_LIST_PAGES_MAX} pages of keys in the bucket ${name}, got more: give the backups a prefix of their own, backup.s3.prefix`,
+        );
+      }
+      const answer: EgressResponse = await send({
+        ...request,
+        method: "GET",
+        key: "",
+        query: new URLSearchParams(query),
+        answerBytesMax: LIST_BYTES_MAX,
+      });
+      const { items, next } = read(Buffer.from(answer.body).toString("utf8"));
+      found.push(...items);
+      query = next && { ...first, ...next };
+    }
+    return found;
+  }
+
+  return {
+    prefix: s3.prefix === undefined ? "" : `${s3.prefix}/`,
+    send,
+    list: (prefix) =>
+      pages(
+        { purpose: "list the backups", permission: "s3:ListBucket" },
+        { "list-type": "2", prefix },
+        listPage,
+      ),
+    async remove(key) {
+      const purpose = `delete ${key}`;
+      await send({ purpose, permission: "s3:DeleteObject", method: "DELETE", key });
+    },
+    async abortUploads(prefix, isOurs) {
+      const open = await pages(
+        { purpose: "list unfinished uploads", permission: "s3:ListBucketMultipartUploads" },
+        { uploads: "", prefix },
+        uploadsPage,
+      );
+      for (const { key, uploadId } of open.filter(({ key }) => isOurs(key))) {
+        const purpose = `end the unfinished upload of ${key}`;
+        const permission = "s3:AbortMultipartUpload";
+        const query = new URLSearchParams({ uploadId });
+        await send({ purpose, permission, method: "DELETE", key, query });
+      }
+    },
+    close: () => egress.close(),
+  };
+}

@@ -1,0 +1,73 @@
+/** One object of a bucket. */
+export interface ListedObject {
+  key: string;
+  bytes: number;
+}
+
+/** An upload in parts that was begun and not completed. */
+export interface OpenUpload {
+  key: string;
+  uploadId: string;
+}
+
+/**
+ * Reads a page of `ListObjectsV2`. Keys with characters that XML escapes are not those of backups,
+ * and stay as they are.
+ */
+export function listPage(xml: string): {
+  items: ListedObject[];
+  next: Record<string, string> | undefined;
+} {
+  const items = elements(xml, "Contents").flatMap((element) => {
+    const key = textOf(element, "Key");
+    const bytes = Number(textOf(element, "Size"));
+    return key === undefined || !Number.isSafeInteger(bytes) ? [] : [{ key, bytes }];
+  });
+  const token = textOf(xml, "NextContinuationToken");
+  const next = token === undefined ? undefined : { "continuation-token": unescaped(token) };
+  return { items, next };
+}
+
+/** Reads a page of `ListMultipartUploads`. */
+export function uploadsPage(xml: string): {
+  items: OpenUpload[];
+  next: Record<string, string> | undefined;
+} {
+  const items = elements(xml, "Upload").flatMap((element) => {
+    const key = textOf(element, "Key");
+    const uploadId = textOf(element, "UploadId");
+    return key === undefined || uploadId === undefined
+      ? []
+      : [{ key, uploadId: unescaped(uploadId) }];
+  });
+  if (textOf(xml, "IsTruncated") !== "true") return { items, next: undefined };
+  const [key, id] = [textOf(xml, "NextKeyMarker"), textOf(xml, "NextUploadIdMarker")];
+  const next = { "key-marker": unescaped(key ?? ""), "upload-id-marker": unescaped(id ?? "") };
+  return { items, next: key === undefined ? undefined : next };
+}
+
+/** Returns the text of an element of a store's answer; undefined when there is none. */
+export function textOf(xml: string, name: string): string | undefined {
+  return elements(xml, name, 1)[0]?.trim() || undefined;
+}
+
+/** Returns the contents of the elements of a name, in one pass over the text. */
+function elements(xml: string, name: string, most = Number.POSITIVE_INFINITY): string[] {
+  const found: string[] = [];
+  const [begin, end] = [`<${name}>`, `</${name}>`];
+  for (let at = xml.indexOf(begin); at !== -1 && found.length < most; ) {
+    const from = at + begin.length;
+    const to = xml.indexOf(end, from);
+    if (to === -1) break;
+    found.push(xml.slice(from, to));
+    at = xml.indexOf(begin, to + end.length);
+  }
+  return found;
+}
+
+const entities: Record<string, string> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
+
+const unescaped = (text: string) =>
+  text.replace(/&(amp|lt|gt|quot|apos|#34|#39);/g, (_, name: string) =>
+    name === "#34" ? '"' : name === "#39" ? "'" : entities[name]!,
+  );
