@@ -14,7 +14,7 @@ import type { HostFunctions } from "./host-calls/host-functions.ts";
 import { defaultLimits, type SandboxLimits } from "./limits.ts";
 import { createSandboxMetrics } from "./metrics.ts";
 import type { Guest } from "./process/guest.ts";
-import { GuestEndedError } from "./process/guest-end.ts";
+import { culpritCauses, GuestEndedError } from "./process/guest-end.ts";
 import type { GuestSource } from "./process/guest-source.ts";
 import type {
   GuestLanguage,
@@ -92,6 +92,8 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
   const suspensions = new ProgramSuspensions(metrics, options.log);
   const costly = new CostlyPrograms();
   const pool = new GuestPool(starter, limits);
+  // Prometheus sees a count grow only from a value that it has read before.
+  for (const cause of culpritCauses) metrics.culprits.inc({ cause }, 0);
   metrics.countWaiting(() => pool.waitingCount);
   metrics.countBackingOff(() => pool.backingOffCount);
 

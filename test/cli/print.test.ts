@@ -31,6 +31,15 @@ test.each([
   for (const part of shown) expect(page).toContain(`\n${part}\n\`\`\``);
 });
 
+function alertRules(): { expr: string }[] {
+  const { groups } = Bun.YAML.parse(print("alerts")) as { groups: { rules: { expr: string }[] }[] };
+  return groups.flatMap(({ rules }) => rules);
+}
+
+function dashboardLines(): { expr: string; legendFormat: string }[] {
+  return JSON.parse(print("grafana")).panels.flatMap(({ targets }: any) => targets);
+}
+
 describe("metrics", () => {
   test.each([["alerts"], ["grafana"]])("all that %s names exist", async (topic) => {
     const named = new Set(print(topic).match(/\bpixelmill_[a-z_]+/g));
@@ -42,6 +51,43 @@ describe("metrics", () => {
     );
     expect(named.size).toBeGreaterThan(5);
     expect([...named].filter((name) => !known.includes(name))).toEqual([]);
+  });
+
+  test.each([
+    ["alerts", () => alertRules().map(({ expr }) => expr)],
+    ["grafana", () => dashboardLines().map(({ expr }) => expr)],
+  ])("all labels by which %s group and select are those of the metrics", async (_, read) => {
+    const reference = await Bun.file("docs/reference/metrics.md").text();
+    const rows = reference.matchAll(/^\| `(pixelmill_\w+)` \| \w+ \| (.*?) \|/gm);
+    const labelsOf = Object.fromEntries(
+      [...rows].map(([, name, labels]) => [name!, labels!.match(/\w+/g) ?? []]),
+    );
+    // Prometheus adds the first two, the server the third, and histograms have the last.
+    const common = ["instance", "job", "process", "le"];
+    const unknown = read().flatMap((expr) => {
+      const metrics = expr.match(/\bpixelmill_\w+/g) ?? [];
+      const grouped = [...expr.matchAll(/by \(([^)]*)\)/g)].flatMap(([, it]) => it!.split(", "));
+      return metrics.flatMap((metric) => {
+        const labels = labelsOf[metric] ?? labelsOf[metric.replace(/_(bucket|sum|count)$/, "")];
+        const known = [...common, ...(labels ?? [])];
+        const selector = new RegExp(`${metric}\\{([^}]*)\\}`).exec(expr)?.[1] ?? "";
+        const selected = selector.match(/\w+(?=!?[=~])/g) ?? [];
+        return [...grouped, ...selected]
+          .filter((label) => !known.includes(label))
+          .map((label) => `${label} of ${metric} in ${expr}`);
+      });
+    });
+    expect(unknown).toEqual([]);
+  });
+
+  test("the names of the dashboard's lines are labels by which they group", () => {
+    const named = dashboardLines().flatMap(({ expr, legendFormat }) =>
+      [...legendFormat.matchAll(/{{(\w+)}}/g)].map(([, label]) => [label!, expr] as const),
+    );
+    expect(named.length).toBeGreaterThan(5);
+    const isGrouped = ([label, expr]: readonly [string, string]) =>
+      new RegExp(`by \\([^)]*\\b${label}\\b`).test(expr);
+    expect(named.filter((it) => !isGrouped(it))).toEqual([]);
   });
 
   test("the dashboard is JSON with panels that do not overlap", () => {
@@ -72,7 +118,12 @@ const healthy: Record<string, string> = {
   'pixelmill_log_missing_records_total{instance="a",process="server"}': "0x60",
   'pixelmill_log_damaged_bytes_total{instance="a",process="server"}': "0x60",
   'pixelmill_ingest_deaths_total{instance="a",process="server"}': "1x60",
+  'pixelmill_program_culprits_total{instance="a",process="server",cause="timeout"}': "2x60",
+  'pixelmill_tls_expiry_timestamp_seconds{instance="a",process="server",plane="data"}':
+    "9999999x60",
+  'pixelmill_tls_files_usable_ratio{instance="a",process="server",plane="data"}': "1x60",
   'pixelmill_backup_age_seconds{instance="a",process="server"}': "0+60x60",
+  'pixelmill_backup_interval_seconds{instance="a",process="server"}': "86400x60",
 };
 
 /** For each alert, the figures of its fault. */
@@ -84,10 +135,20 @@ const faults: Record<string, Record<string, string>> = {
   PixelmillDeliveryLate: { pixelmill_oldest_undelivered_seconds: "0+60x60" },
   PixelmillDeadLettersGrow: { pixelmill_dead_letters: "0+1x60" },
   PixelmillCodeSuspended: { pixelmill_programs_suspended: "1x60" },
-  PixelmillEventsLost: { pixelmill_log_damaged_bytes_total: "0+10x60" },
+  PixelmillEventsLost: { pixelmill_log_damaged_bytes_total: "10x60" },
+  PixelmillGuestsCrash: { pixelmill_program_culprits_total: "0+1x60" },
   PixelmillIngestDies: { pixelmill_ingest_deaths_total: "0+1x60" },
+  PixelmillCertificateEnds: { pixelmill_tls_expiry_timestamp_seconds: "600000x60" },
+  PixelmillCertificateUnusable: { pixelmill_tls_files_usable_ratio: "0x60" },
   PixelmillBackupLate: { pixelmill_backup_age_seconds: "172800+60x60" },
 };
+
+testWith(missingPrograms("promtool"))("promtool accepts the alert rules", () => {
+  const file = join(directory, "checked.yml");
+  writeFileSync(file, print("alerts"));
+  const { exitCode, stdout, stderr } = Bun.spawnSync(["promtool", "check", "rules", file]);
+  expect({ exitCode, output: `${stdout}${stderr}` }).toMatchObject({ exitCode: 0 });
+});
 
 testWith(missingPrograms("promtool"))(
   "each alert rule fires on its fault, and no other rule does",

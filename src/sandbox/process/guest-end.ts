@@ -10,6 +10,17 @@ export type GuestEndCause =
   | "stderr" // flooded its standard error
   | "retired"; // ended by the host, for no fault of its code
 
+/** Causes for which an event can be to blame. */
+export const culpritCauses: readonly GuestEndCause[] = [
+  "timeout",
+  "memory",
+  "crash",
+  "overflow",
+  "violation",
+  "threads",
+  "stderr",
+];
+
 /** Error of a request whose guest process ended before it replied. */
 export class GuestEndedError extends Error {
   override readonly name = "GuestEndedError";
