@@ -9,6 +9,7 @@ import {
 } from "../settings/limits.ts";
 import type { Notifier } from "./clock.ts";
 import { LANE_HELD_BYTES_MIN } from "./limits.ts";
+import { EventList } from "./model/event-list.ts";
 import type { LaneEvent } from "./model/lane-event.ts";
 
 /** Bytes that the deliveries of one workspace may always hold, whatever other workspaces hold. */
@@ -146,7 +147,7 @@ export class LaneBudget {
   readonly #budget: MemoryBudget;
   readonly #bounds: LaneBounds;
   /** Events whose outcome is not on disk yet, in the order in which they were read. */
-  readonly #events = new Set<LaneEvent>();
+  readonly #events = new EventList();
   #unsettled = 0;
   #dispatched = 0;
   #bytes = 0;
@@ -168,8 +169,7 @@ export class LaneBudget {
   }
 
   get oldest(): LaneEvent | undefined {
-    const [event] = this.#events;
-    return event;
+    return this.#events.first;
   }
 
   /**
@@ -249,7 +249,7 @@ export class LaneBudget {
   /** Frees the memory of events whose outcomes are now on disk. */
   commit(events: readonly LaneEvent[]): void {
     let bytes = 0;
-    for (const event of events) if (this.#events.delete(event)) bytes += event.bytes;
+    for (const event of events) if (this.#events.remove(event)) bytes += event.bytes;
     this.#add(-bytes);
   }
 

@@ -85,6 +85,7 @@ export class LaneDeliveryRig {
     for (const event of events) {
       const bytes = Buffer.from(JSON.stringify(event));
       const taken = laneEvent({ checkedRoutes: this.#routes, retryWindowStart: at });
+      taken.input = { ...taken.input, event: { ...taken.input.event, user: event.user } };
       this.delivery.push(event.user, [createOutput(taken, bytes)]);
     }
   }

@@ -66,7 +66,8 @@ export class DeliveryPolicy {
     const now = this.#context.elapsed();
     const { kind, attempt } = result;
     const refused = kind === "delivered" ? result.refused : undefined;
-    for (const [index, output] of outputs.entries()) {
+    for (let index = 0; index < outputs.length; index++) {
+      const output = outputs[index]!;
       output.attempts += 1;
       if (kind === "retry") output.failingSince ??= now;
       if (attempt === undefined || (kind === "delivered" && !refused?.has(index))) continue;

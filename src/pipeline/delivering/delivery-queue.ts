@@ -166,10 +166,12 @@ export class DeliveryQueue {
     let bytes = 0;
     const count = this.#context.batchSize();
     let key: string | undefined;
+    // Without retries, no event can be behind another one, which each event would be asked for.
+    const hasRetries = !this.#retries.isEmpty;
     while (this.#queue.length > 0 && outputs.length < count) {
       const next = this.#queue.first!;
       const { length } = next.bytes;
-      const isBehind = this.#retries.addBehind(next, this.#context.elapsed());
+      const isBehind = hasRetries && this.#retries.addBehind(next, this.#context.elapsed());
       if (!isBehind && outputs.length > 0) {
         key ??= this.#context.batchKey(outputs[0]!);
         if (bytes + length > DELIVERY_BYTES_MAX || this.#context.batchKey(next) !== key) break;
@@ -190,19 +192,18 @@ export class DeliveryQueue {
     this.#divider.begin();
     while (this.#context.isRunning()) {
       this.#context.refresh();
-      rest = this.#policy
-        .selectDue(rest)
-        .filter((output) => !this.#retries.addBehind(output, this.#context.elapsed()));
+      rest = this.#notBehind(this.#policy.selectDue(rest));
       if (rest.length === 0) return;
       const batchSize = this.#context.batchSize();
       const state = { batchSize, failures: this.#failures, random: this.#context.random() };
       const { from, count } = this.#divider.choose(rest, state);
       const isOne = count === 1;
-      const tried = rest.slice(from, from + count);
+      const tried = count === rest.length ? rest : rest.slice(from, from + count);
       const result = await this.#deliver(tried);
       if (result.kind === "delivered") this.#policy.settleDelivered(tried, result.refused);
       if (result.kind === "rejected" && isOne) this.#policy.giveUp(tried, result);
       const isExpected = this.#divider.record({ from, count, result, batchSize });
+      if (result.kind === "delivered" && tried === rest) return;
       if (isOne || result.kind === "delivered") rest = rest.toSpliced(from, count);
       if (result.kind !== "retry") continue;
       // Attempts that a stop aborts say nothing about their outputs.
@@ -212,6 +213,12 @@ export class DeliveryQueue {
       const isQuick = isExpected && this.#failures <= QUICK_FAILURES_MAX;
       if (!isQuick || result.afterMs !== undefined) await this.#pause(result.afterMs);
     }
+  }
+
+  /** Returns the events that need not wait behind an earlier event of their user. */
+  #notBehind(outputs: Output[]): Output[] {
+    if (this.#retries.isEmpty) return outputs;
+    return outputs.filter((output) => !this.#retries.addBehind(output, this.#context.elapsed()));
   }
 
   async #deliver(outputs: readonly Output[]): Promise<AttemptResult> {

@@ -55,6 +55,8 @@ export class DestinationClient {
   readonly #closing = new Set<Promise<void>>();
   readonly #workspaceId: string;
   #config: Record<string, unknown>;
+  /** Largest number of events in one delivery, which each event asks for; undefined until then. */
+  #batchSize: number | undefined;
   #masking: AttemptMasking;
   #client: OpenClient | undefined;
   /** Whether the receiver has accepted an event since this client was created. */
@@ -98,7 +100,8 @@ export class DestinationClient {
   }
 
   get batchSize(): number {
-    return this.#kind.batchSize(this.#config);
+    this.#batchSize ??= this.#kind.batchSize(this.#config);
+    return this.#batchSize;
   }
 
   /**
@@ -127,6 +130,7 @@ export class DestinationClient {
   update({ config }: Destination): void {
     if (JSON.stringify(config) === JSON.stringify(this.#config)) return;
     this.#config = config;
+    this.#batchSize = undefined;
     this.#masking = this.#createMasking();
     this.failure = undefined;
     this.lastFailure = undefined;

@@ -58,7 +58,7 @@ export class LaneDelivery {
   #filled: DeliveryQueue;
   /**
    * User → queue that delivers the user's events. Has only users with events that have no final
-   * outcome yet.
+   * outcome yet. Empty while there is one queue, which keeps all events in order.
    */
   readonly #userQueues = new Map<string, UserQueue>();
   /** Whether more events will follow soon, so that requests may wait until they are full. */
@@ -88,9 +88,14 @@ export class LaneDelivery {
    * best.
    */
   push(user: string, outputs: readonly Output[]): void {
+    const only = this.#batching ?? (this.#queues.length === 1 ? this.#filled : undefined);
+    if (only !== undefined) {
+      for (const output of outputs) only.push(output);
+      return;
+    }
     let queue = this.#userQueues.get(user);
     if (queue === undefined) {
-      queue = { user, queue: this.#batching ?? this.#choose(), openOutputs: 0 };
+      queue = { user, queue: this.#choose(), openOutputs: 0 };
       this.#userQueues.set(user, queue);
     }
     queue.openOutputs += outputs.length;
@@ -197,7 +202,8 @@ export class LaneDelivery {
 
   #settle(outputs: readonly Output[], outcome: EventOutcome): void {
     for (const { userQueue } of outputs) {
-      if (userQueue === undefined) continue;
+      // A lane with one queue has no queues of users.
+      if (userQueue === undefined) break;
       userQueue.openOutputs -= 1;
       assert(userQueue.openOutputs >= 0, "A user settles no more outputs than were queued");
       if (userQueue.openOutputs === 0) this.#userQueues.delete(userQueue.user);

@@ -27,7 +27,7 @@ export interface RetryEntry {
  */
 export class RetryQueue {
   /** Retry entries by user, in the order in which they were set aside. */
-  readonly #entries = new Map<UserQueue | Output, RetryEntry>();
+  readonly #entries = new Map<UserQueue | string, RetryEntry>();
   readonly #counts: OutputCounts;
 
   /**
@@ -119,10 +119,7 @@ export class RetryQueue {
   }
 }
 
-/**
- * The key of an event's user among the retries: the user's queue, or the event itself when it has
- * no user queue.
- */
-export function userOf(output: Output): UserQueue | Output {
-  return output.userQueue ?? output;
+/** The key of an event's user among the retries: the user's queue, or the user when all share one. */
+export function userOf({ userQueue, input }: Output): UserQueue | string {
+  return userQueue ?? input.event.user;
 }

@@ -63,6 +63,12 @@ export interface LaneEvent {
    * crash cannot make them twice.
    */
   deadLetters: NewLetter[] | undefined;
+  /**
+   * The events of the lane's memory budget that were read just before and just after this one;
+   * undefined at its ends, and once the outcome is on disk.
+   */
+  before: LaneEvent | undefined;
+  after: LaneEvent | undefined;
 }
 
 /** Creates the event that `read` describes, before user code has run over it. */
@@ -80,6 +86,8 @@ export function createLaneEvent(
     isDelivered: false,
     isDiscarded: false,
     deadLetters: undefined,
+    before: undefined,
+    after: undefined,
   };
 }
 

@@ -1,5 +1,6 @@
 import { assert } from "../../assert.ts";
 import type { CursorRecord } from "../model/lane-record.ts";
+import { SequenceCounts } from "./sequence-counts.ts";
 
 /**
  * The read position of a lane in one log. A lane delivers one destination's events. Records are
@@ -15,10 +16,10 @@ export class Cursor {
   position: number;
   #next: number;
   /**
-   * Sequence number → how many events taken from this record have no final outcome yet. There are
-   * two when the record's connection was replaced after the record was taken.
+   * Sequence numbers of the records whose events were taken and have no final outcome yet. It holds
+   * one twice when the record's connection was replaced after the record was taken.
    */
-  readonly #pending = new Map<number, number>();
+  readonly #pending = new SequenceCounts();
   /**
    * Sequence numbers that the stored cursor lists without a final outcome, and whose records have
    * not been taken again since the restart.
@@ -52,7 +53,7 @@ export class Cursor {
 
   get low(): number {
     const backfills = this.#backfills.values();
-    return Math.min(this.#next, ...this.#pending.keys(), ...this.#recovered, ...backfills);
+    return Math.min(this.#next, this.#pending.lowest, ...this.#recovered, ...backfills);
   }
 
   /**
@@ -86,15 +87,13 @@ export class Cursor {
   }
 
   take(sequence: number): void {
-    this.#pending.set(sequence, (this.#pending.get(sequence) ?? 0) + 1);
-    this.#recovered.delete(sequence);
+    this.#pending.add(sequence);
+    if (this.#recovered.size > 0) this.#recovered.delete(sequence);
   }
 
   settle(sequence: number): void {
-    const events = this.#pending.get(sequence) ?? 0;
-    assert(events > 0, "A record settles once for each time it was taken");
-    if (events > 1) this.#pending.set(sequence, events - 1);
-    else this.#pending.delete(sequence);
+    const wasPending = this.#pending.remove(sequence);
+    assert(wasPending, "A record settles once for each time it was taken");
   }
 
   /** Notes that all records below `position` were read. */
@@ -112,7 +111,9 @@ export class Cursor {
   }
 
   record(): CursorRecord {
-    const pending = [...this.#pending.keys(), ...this.#recovered].sort((a, b) => a - b);
+    const taken = this.#pending.ascending();
+    const pending =
+      this.#recovered.size === 0 ? taken : [...taken, ...this.#recovered].sort((a, b) => a - b);
     assert((pending.at(-1) ?? -1) < this.#next, "Pending records are below the cursor");
     return { next: this.#next, pending };
   }
