@@ -19,6 +19,7 @@ import {
 import { writeString } from "./json/value.ts";
 import { textOf } from "./pair.ts";
 import { asBuffer } from "./record/head.ts";
+import { EncodedPixelRecord, MESSAGE_ID_AT } from "./record/pixel-record.ts";
 import type { EventRecord, PixelRecord } from "./record.ts";
 import { readQuery, streamQuery } from "./scan.ts";
 import { eventOfJson } from "./sdk/event.ts";
@@ -48,16 +49,26 @@ function eventOfPixel(record: PixelRecord): BuiltEvent {
   const userId = nodeText(USER_ID);
   const anonymousId = nodeText(ANONYMOUS_ID);
   const json = copyOf(JSON_START, end);
-  return {
-    ...(record.query.includes("consentManagement") && {
-      choice: choiceOf(undefined, consentOf(json)),
-    }),
-    json,
-    user: isBlank(USER_ID) ? anonymousId : userId,
-    userId,
-    anonymousId,
-    name: nodeText(EVENT_NAME),
-  };
+  lastName = nodeText(EVENT_NAME, lastName);
+  const user = isBlank(USER_ID) ? anonymousId : userId;
+  const event: BuiltEvent = { json, user, userId, anonymousId, name: lastName };
+  if (namesConsent(record)) event.choice = choiceOf(undefined, consentOf(json));
+  return event;
+}
+
+/**
+ * The name of the event that was built last. Neighbouring events often have the same, and a string
+ * that is used again need not be made again.
+ */
+let lastName = "";
+
+const CONSENT = "consentManagement";
+const consentBytes = Buffer.from(CONSENT);
+const { includes } = Buffer.prototype;
+
+function namesConsent(record: PixelRecord): boolean {
+  if (record instanceof EncodedPixelRecord) return includes.call(record.bytes, consentBytes);
+  return record.query.includes(CONSENT);
 }
 
 /** Returns the member `context.consentManagement` of an event. */
@@ -92,12 +103,15 @@ const REQUEST_IP_FIELD = keep(',"request_ip":"');
  * beginning at `JSON_START`. Returns the offset after the JSON. Allocates no memory.
  */
 export function writeEvent(record: PixelRecord): number {
-  const isStreamed = streamQuery(record.query, record.type);
-  if (!isStreamed) readQuery(record.query, record.type);
+  const encoded = record instanceof EncodedPixelRecord ? record : undefined;
+  const query = encoded ?? record.query;
+  const isStreamed = streamQuery(query, record.type);
+  if (!isStreamed) readQuery(query, record.type);
   unquoteAnonymousId();
 
   let out = put(record.type === "page" ? HEADS.page : HEADS.track, JSON_START);
-  out = writeUuid(record.messageId, out);
+  if (encoded === undefined) out = writeUuid(record.messageId, 0, out);
+  else out = writeUuid(encoded.bytes, MESSAGE_ID_AT, out);
   out = put(AFTER_MESSAGE_ID, out);
   if (isGiven(ANONYMOUS_ID)) out = putMember(ANONYMOUS_ID_FIELD, ANONYMOUS_ID, out);
   if (isGiven(USER_ID)) out = putMember(USER_ID_FIELD, USER_ID, out);
@@ -114,8 +128,13 @@ export function writeEvent(record: PixelRecord): number {
 
   setTimes(record.receivedAt);
   out = put(TIMES, out);
-  if (record.clientAddress !== "") {
-    out = writeAscii(record.clientAddress, bytes, put(REQUEST_IP_FIELD, out));
+  const address = encoded === undefined ? record.clientAddress : "";
+  if (address !== "") {
+    out = writeAscii(address, bytes, put(REQUEST_IP_FIELD, out));
+    bytes[out++] = QUOTE;
+  } else if (encoded !== undefined && encoded.start > encoded.addressStart) {
+    out = put(REQUEST_IP_FIELD, out);
+    for (let at = encoded.addressStart; at < encoded.start; at++) bytes[out++] = encoded.bytes[at]!;
     bytes[out++] = QUOTE;
   }
   bytes[out] = BRACE_CLOSE;
@@ -189,8 +208,22 @@ function isBlank(node: number): boolean {
   return nodeText(node).trim() === "";
 }
 
-function nodeText(node: number): string {
-  return isGiven(node) ? textOf(nodes[node + FIRST]!, nodes[node + LAST]!) : "";
+/** Returns the string of a node, which is `known` itself if it is equal. */
+function nodeText(node: number, known = ""): string {
+  if (!isGiven(node)) return "";
+  const start = nodes[node + FIRST]!;
+  const end = nodes[node + LAST]!;
+  return isPlain(known, start, end) ? known : textOf(start, end);
+}
+
+/** Whether the text between two offsets is `known`, and is plain ASCII without escapes. */
+function isPlain(known: string, start: number, end: number): boolean {
+  let at = known.length === end - start ? start : Number.POSITIVE_INFINITY;
+  for (; at < end; at++) {
+    const byte = bytes[at]!;
+    if (byte !== known.charCodeAt(at - start) || byte >= 0x80 || byte === BACKSLASH) return false;
+  }
+  return at === end;
 }
 
 /** For each byte value, its two hexadecimal digits as one 16-bit number in memory order. */
@@ -198,11 +231,11 @@ const hexPairs = Uint16Array.from({ length: 256 }, (_, byte) => {
   return hexDigit[byte >> 4]! | (hexDigit[byte & 15]! << 8);
 });
 
-/** Writes 16 bytes as a UUID text (8-4-4-4-12 hexadecimal digits) at offset `out`. */
-function writeUuid(id: Uint8Array, out: number): number {
+/** Writes the 16 bytes at `from` as a UUID text (8-4-4-4-12 hexadecimal digits) at offset `out`. */
+function writeUuid(id: Uint8Array, from: number, out: number): number {
   for (let i = 0; i < 16; i++) {
     if (i === 4 || i === 6 || i === 8 || i === 10) bytes[out++] = MINUS;
-    words.setUint16(out, hexPairs[id[i]!]!, true);
+    words.setUint16(out, hexPairs[id[from + i]!]!, true);
     out += 2;
   }
   return out;

@@ -42,13 +42,23 @@ const nameClasses = classes.slice();
 nameClasses[EQUALS] = STOPS;
 nameClasses[DOT] = SPLITS;
 
+/** A query as a string, or as the ASCII bytes between two offsets. */
+export type QueryText = string | { bytes: Uint8Array; start: number; end: number };
+
+/** `Buffer`'s copy, which also works on a `Uint8Array`, so that no view has to be created for it. */
+const { copy } = Buffer.prototype;
+
 /**
  * Copies a query string into the scratch buffer (preallocated working memory), and returns the
  * offset after it. The caller makes sure that the query has at most 32,768 characters, all below
  * U+0100.
  */
-export function loadQuery(query: string): number {
-  const end = QUERY + bytes.write(query, QUERY, "latin1");
+export function loadQuery(query: QueryText): number {
+  const length =
+    typeof query === "string"
+      ? bytes.write(query, QUERY, "latin1")
+      : copy.call(query.bytes, bytes, QUERY, query.start, query.end);
+  const end = QUERY + length;
   bytes[end] = AMPERSAND;
   textEnd = TEXTS;
   return end;

@@ -10,6 +10,8 @@ import {
 } from "./record/json-record.ts";
 import {
   decodePixelRecord,
+  EncodedPixelRecord,
+  encodedPixelRecord,
   PIXEL_HEAD_BYTES,
   type PixelRecord,
   pixelRecordCodec,
@@ -40,6 +42,20 @@ export const eventRecordCodec: RecordCodec<EventRecord> = {
 /** Decodes a record that `eventRecordCodec` encoded. The result shares no memory with `bytes`. */
 export function decodeRecord(bytes: Uint8Array): EventRecord {
   return isJson(bytes) ? decodeJsonRecord(bytes) : decodePixelRecord(bytes);
+}
+
+/**
+ * Returns a record that `eventRecordCodec` encoded, for building its event: what the event does not
+ * need is decoded when it is asked for. The result shares no memory with `bytes`.
+ */
+export function encodedRecord(bytes: Uint8Array): EventRecord {
+  return isJson(bytes) ? decodeJsonRecord(bytes) : encodedPixelRecord(bytes);
+}
+
+/** Approximate bytes of a record in memory. */
+export function recordBytes(record: EventRecord): number {
+  if (record.format === "json") return record.json.length;
+  return record instanceof EncodedPixelRecord ? record.bytes.length : record.query.length;
 }
 
 export const isJson = (bytes: Uint8Array): boolean => bytes[0] === JSON_RECORD_VERSION;

@@ -22,7 +22,7 @@ import {
   vacant,
   ZONE,
 } from "./json/tree.ts";
-import { decode, ends, loadQuery, pair, readPair, starts, text } from "./pair.ts";
+import { decode, ends, loadQuery, pair, type QueryText, readPair, starts, text } from "./pair.ts";
 import { isNumber } from "./text/number.ts";
 import { bytes, QUERY } from "./text/scratch.ts";
 import { isSame } from "./text/span.ts";
@@ -35,7 +35,7 @@ import { isSame } from "./text/span.ts";
  * an event log that was written under other limits contains them. Throws `RangeError` for a query
  * that is longer than a request target may be.
  */
-export function readQuery(query: string, type: "page" | "track"): void {
+export function readQuery(query: QueryText, type: "page" | "track"): void {
   const end = load(query, type);
   let at = QUERY;
   let parameters = 0;
@@ -54,7 +54,7 @@ export function readQuery(query: string, type: "page" | "track"): void {
  * pass. Returns false when the query needs `readQuery`, which builds a tree of nodes. Has the same
  * limits as `readQuery`.
  */
-export function streamQuery(query: string, type: "page" | "track"): boolean {
+export function streamQuery(query: QueryText, type: "page" | "track"): boolean {
   const end = load(query, type);
   clearStream();
   let at = QUERY;
@@ -76,10 +76,11 @@ export function streamQuery(query: string, type: "page" | "track"): boolean {
   return true;
 }
 
-function load(query: string, type: "page" | "track"): number {
-  if (query.length > PIXEL_TARGET_BYTES_MAX) {
+function load(query: QueryText, type: "page" | "track"): number {
+  const length = typeof query === "string" ? query.length : query.end - query.start;
+  if (length > PIXEL_TARGET_BYTES_MAX) {
     throw new RangeError(
-      `Expected a query of at most ${PIXEL_TARGET_BYTES_MAX} bytes, got ${query.length}`,
+      `Expected a query of at most ${PIXEL_TARGET_BYTES_MAX} bytes, got ${length}`,
     );
   }
   clearTree(type);

@@ -1,6 +1,7 @@
+import type { BuiltEvent } from "../../src/event/built-event.ts";
 import { eventOf } from "../../src/event/event.ts";
 import { inspectQuery } from "../../src/event/inspect.ts";
-import type { PixelRecord } from "../../src/event/record.ts";
+import { encodedRecord, eventRecordCodec, type PixelRecord } from "../../src/event/record.ts";
 import { exceedsLimits, pairsOf, referenceEvent, referenceProblem } from "./reference.ts";
 
 export function recordOf(query: string, type: "page" | "track" = "page"): PixelRecord {
@@ -29,11 +30,23 @@ export function checkAgreement(query: string, type: "page" | "track"): void {
   const event = eventOf(record);
   const json = new TextDecoder("utf-8", { fatal: true }).decode(event.json);
   same(json, referenceEvent(record), "event", query);
+  const stored = { ...record, clientAddress: "192.0.2.1" };
+  const built = eventOf(encodedRecord(encoded(stored)));
+  same(show(built), show(eventOf(stored)), "event of the stored record", query);
   const parsed = JSON.parse(json);
   const user = parsed.userId?.trim() ? parsed.userId : (parsed.anonymousId ?? "");
   same(event.user, user, "user", query);
   same(event.name, type === "track" ? (parsed.event ?? "") : "", "event name", query);
   same(Object.hasOwn(parsed, "writeKey"), false, "write key in the event", query);
+}
+
+function encoded(record: PixelRecord): Buffer {
+  const bytes = Buffer.alloc(eventRecordCodec.bytesMax(record));
+  return bytes.subarray(0, eventRecordCodec.encode(record, bytes, 0));
+}
+
+function show({ json, ...rest }: BuiltEvent): string {
+  return JSON.stringify({ ...rest, json: Buffer.from(json).toString() });
 }
 
 function same(actual: unknown, expected: unknown, what: string, query: string): void {

@@ -10,7 +10,7 @@ export function asBuffer(bytes: Uint8Array): Buffer {
 }
 
 /** Returns a copy of the messageId at `offset`. A loop over 16 bytes is faster than a view's copy. */
-export function idAt(buffer: Buffer, offset: number): Uint8Array {
+export function idAt(buffer: Uint8Array, offset: number): Uint8Array {
   const id = new Uint8Array(16);
   for (let i = 0; i < 16; i++) id[i] = buffer[offset + i]!;
   return id;

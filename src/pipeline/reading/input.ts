@@ -1,4 +1,4 @@
-import type { EventRecord, LogEnd } from "../../event/record.ts";
+import { type EventRecord, type LogEnd, recordBytes } from "../../event/record.ts";
 import { uuidText } from "../../event/uuid.ts";
 import type { BuiltEvent, InputEvent } from "../model/input-event.ts";
 
@@ -28,8 +28,7 @@ export class EventCache {
   build(record: EventRecord, input: RecordInput): BuiltEvent {
     const event = this.#build(record);
     this.#young.push(input);
-    this.#youngBytes +=
-      event.json.length + (record.format === "json" ? record.json : record.query).length;
+    this.#youngBytes += event.json.length + recordBytes(record);
     if (this.#youngBytes < KEPT_EVENTS_BYTES_MAX / 2) return event;
     for (const old of this.#old) old.dropEvent();
     this.#old = this.#young;
