@@ -28,6 +28,11 @@ export interface HttpRequest {
   headers: Readonly<Record<string, string>>;
   body: Uint8Array;
   /**
+   * Whether the memory of `body` has room for the request's head before it:
+   * `REQUEST_HEAD_ROOM_BYTES`, which the request overwrites.
+   */
+  hasHeadRoom?: boolean;
+  /**
    * Number of bytes of the response body that are read. A longer body is cut off, and its
    * connection is closed.
    */
@@ -79,6 +84,9 @@ const withBody = new Set(["POST", "PUT", "PATCH"]);
  * body is written separately.
  */
 const copiedBytesMax = 64 << 10;
+
+/** Bytes before a body into which the request's head is written, unless the head is longer. */
+export const REQUEST_HEAD_ROOM_BYTES = 1_024;
 
 /**
  * Creates an HTTP/1.1 client. It keeps at most `idleMax` idle connections, and never more than
@@ -146,8 +154,15 @@ export function createHttpClient(idleMax: number): HttpClient {
  * Encodes a request. Head and body become one buffer, which needs one system call, unless the body
  * is large.
  */
-function bytesOf(method: string, { target, headers, body }: HttpAttempt): Uint8Array[] {
+function bytesOf(method: string, attempt: HttpAttempt): Uint8Array[] {
+  const { target, headers, body, hasHeadRoom = false } = attempt;
   const head = requestHead({ method, target, headers, bodyBytes: body.byteLength });
+  if (hasHeadRoom && head.length <= REQUEST_HEAD_ROOM_BYTES) {
+    const start = body.byteOffset - head.length;
+    const whole = Buffer.from(body.buffer, start, head.length + body.byteLength);
+    whole.write(head, "latin1");
+    return [whole];
+  }
   if (body.byteLength > copiedBytesMax) return [Buffer.from(head, "latin1"), body];
   const whole = Buffer.allocUnsafe(head.length + body.byteLength);
   whole.write(head, "latin1");

@@ -1,5 +1,6 @@
 import { promisify } from "node:util";
 import { gzip, gzipSync } from "node:zlib";
+import type { BodyBuffers } from "./body-buffers.ts";
 import type { WebhookConfig } from "./config.ts";
 import { WEBHOOK_BODY_BYTES_MAX } from "./limits.ts";
 import { bodyTooLong, parseTemplate, render, type Template } from "./template.ts";
@@ -27,8 +28,9 @@ export function sendsList({ batchSize = 1, batchTemplate }: WebhookConfig): bool
 export interface BodyBuilder {
   /**
    * Returns the JSON text of the events: a list if requests carry lists, otherwise the only event.
+   * A list is written to memory of `buffers`, if given.
    */
-  join(events: readonly Uint8Array[]): Uint8Array;
+  join(events: readonly Uint8Array[], buffers?: BodyBuffers): Uint8Array;
   /**
    * Returns the body that the config's templates produce from the events. Without a template, the
    * body is `joined`, the result of `join`.
@@ -72,15 +74,21 @@ function boundedBytes(text: string): Uint8Array {
   return bytes;
 }
 
-const open = Buffer.from("[");
-const comma = Buffer.from(",");
-const close = Buffer.from("]");
+const BRACKET_OPEN = 0x5b;
+const COMMA = 0x2c;
+const BRACKET_CLOSE = 0x5d;
 
-function jsonArray(events: readonly Uint8Array[]): Uint8Array {
-  const parts: Uint8Array[] = [open];
-  for (const [index, event] of events.entries()) {
-    if (index > 0) parts.push(comma);
-    parts.push(event);
+function jsonArray(events: readonly Uint8Array[], buffers?: BodyBuffers): Uint8Array {
+  // A bracket or comma before each event, and a bracket at the end.
+  let length = 1;
+  for (const event of events) length += 1 + event.length;
+  const list = buffers === undefined ? Buffer.allocUnsafe(length) : buffers.take(length);
+  let at = 0;
+  for (const event of events) {
+    list[at] = at === 0 ? BRACKET_OPEN : COMMA;
+    list.set(event, at + 1);
+    at += 1 + event.length;
   }
-  return Buffer.concat([...parts, close]);
+  list[at] = BRACKET_CLOSE;
+  return list;
 }

@@ -1,9 +1,10 @@
 import type { EgressRequest } from "../../egress/egress.ts";
 import type { OutgoingEvent } from "../destination.ts";
+import type { BodyBuffers } from "./body-buffers.ts";
 import { sendsQuery, type WebhookConfig } from "./config.ts";
 import { WEBHOOK_ANSWER_BYTES_MAX, WEBHOOK_TIMEOUT_MS_DEFAULT } from "./limits.ts";
 import { queryUrl } from "./query-url.ts";
-import { bodyBuilder, compressBody } from "./request-body.ts";
+import { bodyBuilder, compressBody, sendsList } from "./request-body.ts";
 import { RequestBuildError } from "./request-build-error.ts";
 import { overridesOf, type RequestOverrides } from "./request-overrides.ts";
 import { requestId, signatureHeaders, signingKey } from "./signature.ts";
@@ -12,9 +13,9 @@ import { appendToUrl, replaceUrl } from "./url-overrides.ts";
 /**
  * Returns a function that builds the request for events with equal batch keys, which override the
  * same parts of the request. The function throws `RequestBuildError` when it cannot build the
- * request.
+ * request. Bodies with `hasHeadRoom` are in memory of `buffers`.
  */
-export function requestBuilder(config: WebhookConfig, workspaceId: string) {
+export function requestBuilder(config: WebhookConfig, workspaceId: string, buffers?: BodyBuffers) {
   const key = config.secret === undefined ? undefined : signingKey(config.secret);
   const inQuery = sendsQuery(config);
   const bodies = bodyBuilder(config);
@@ -22,6 +23,8 @@ export function requestBuilder(config: WebhookConfig, workspaceId: string) {
   // raise the CPU cost of an event by a twelfth.
   const isOther = config.template !== undefined || config.batchTemplate !== undefined || inQuery;
   const hasId = key !== undefined || isOther;
+  // The body is the list itself, as it is sent.
+  const listBuffers = isOther || config.gzip || !sendsList(config) ? undefined : buffers;
   const fixed: Record<string, string> = {
     ...(!inQuery && { "content-type": "application/json" }),
     "user-agent": "pixelmill",
@@ -32,7 +35,7 @@ export function requestBuilder(config: WebhookConfig, workspaceId: string) {
   return (events: readonly OutgoingEvent[], signal: AbortSignal) => {
     const { texts, overrides } = textsAndOverrides(events);
     const url = urlOf(config, overrides);
-    const joined = bodies.join(texts);
+    const joined = bodies.join(texts, listBuffers);
     const body = inQuery ? nothing : bodies.render(texts, joined);
     let headers = overrides === undefined ? fixed : { ...fixed, ...overrides.headers };
     if (hasId) {
@@ -45,6 +48,7 @@ export function requestBuilder(config: WebhookConfig, workspaceId: string) {
       workspaceId,
       headers,
       body,
+      hasHeadRoom: listBuffers !== undefined,
       signal,
       url: inQuery ? queryUrl(url, texts[0]!) : url,
       method: config.webhookMethod ?? "POST",

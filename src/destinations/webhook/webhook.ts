@@ -15,6 +15,7 @@ import { audienceOfUrl } from "../secret-audience.ts";
 import { testEvent } from "../test-event.ts";
 import { type TestStep, TestSteps } from "../test-steps.ts";
 import { AccessTokenError, AccessTokens } from "./access-tokens.ts";
+import { BodyBuffers } from "./body-buffers.ts";
 import { WebhookConfig, webhookFaults } from "./config.ts";
 import { isSecretHeader } from "./headers.ts";
 import { WEBHOOK_TIMEOUT_MS_DEFAULT } from "./limits.ts";
@@ -29,6 +30,7 @@ import { resultOfStatus } from "./response-status.ts";
  * an array when `batchSize` is above 1.
  */
 export function webhookKind(egress: Egress): DestinationKind<WebhookConfig> {
+  const buffers = new BodyBuffers();
   return {
     kind: "webhook",
     configSchema: WebhookConfig,
@@ -55,7 +57,7 @@ export function webhookKind(egress: Egress): DestinationKind<WebhookConfig> {
     concurrency: () => LANE_DELIVERIES_MAX,
     overrideMembers,
     batchKey: overridesKey,
-    open: (config, workspaceId) => openWebhook(config, workspaceId, egress),
+    open: (config, workspaceId) => openWebhook(config, workspaceId, egress, buffers),
     test: (config, workspaceId, signal) => testWebhook(egress, config, workspaceId, signal),
   };
 }
@@ -67,8 +69,13 @@ function tokenAudiences({ oauth }: WebhookConfig): SecretAudience[] {
   return [{ ...audienceOfUrl(oauth!.tokenUrl), use: "token" }];
 }
 
-function openWebhook(config: WebhookConfig, workspaceId: string, egress: Egress): OpenDestination {
-  const requestOf = requestBuilder(config, workspaceId);
+function openWebhook(
+  config: WebhookConfig,
+  workspaceId: string,
+  egress: Egress,
+  buffers: BodyBuffers,
+): OpenDestination {
+  const requestOf = requestBuilder(config, workspaceId, buffers);
   const tokens = tokensOf(config, workspaceId, egress);
 
   return {
@@ -80,7 +87,11 @@ function openWebhook(config: WebhookConfig, workspaceId: string, egress: Egress)
         );
         const request = await requestOf(events, signal);
         if (tokens !== undefined) return await deliverWithToken(egress, tokens, request);
-        return resultOfStatus(await egress.request(request), () => secretsOfRequest(request));
+        const answer = await egress.request(request);
+        // All of the body was sent, or its connection is closed. A request that fails may still
+        // be on its way.
+        if (request.hasHeadRoom) buffers.give(request.body);
+        return resultOfStatus(answer, () => secretsOfRequest(request));
       } catch (error) {
         return resultOfError(error);
       }

@@ -32,6 +32,33 @@ async function deliver(events: unknown[], over: Record<string, unknown> = {}, by
 const last = () => receiver.got.at(-1)!;
 const body = () => JSON.parse(last().body.toString());
 
+test("deliveries at the same time send their own lists, with short and long heads", async () => {
+  const lists = Array.from({ length: 24 }, (_, n) => {
+    const text = String(n).repeat(200 * n);
+    return Array.from({ length: 1 + ((7 * n) % 20) }, (_, index) => ({ n, index, text }));
+  });
+  for (const length of [1, 2_000]) {
+    const headers = [{ from: "x-text", to: "x".repeat(length) }];
+    const config = { webhookUrl: `${receiver.url}/in`, batchSize: 100, headers };
+    const open = receiver.kind.open(config, "workspace");
+    receiver.got.length = 0;
+    for (let round = 0; round < 2; round++) {
+      const deliveries = lists.map((list) =>
+        open.deliver(
+          list.map((it) => outgoing(it)),
+          signal,
+        ),
+      );
+      for (const verdict of await Promise.all(deliveries)) expect(verdict.kind).toBe("delivered");
+    }
+    const got = receiver.got.map((request) => JSON.parse(request.body.toString()));
+    const inOrder = got.toSorted(([one], [other]) => one.n - other.n);
+    expect(inOrder).toEqual(lists.flatMap((list) => [list, list]));
+    for (const request of receiver.got) expect(request.headers["x-text"]).toBe("x".repeat(length));
+    await open.close();
+  }
+});
+
 describe("a request that user code overrides", () => {
   const event = { type: "track", messageId: "m", properties: { a: 1 } };
 
