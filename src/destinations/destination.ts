@@ -52,6 +52,18 @@ export interface EventOrigin {
   readonly receivedAt: number;
   /** Type of the event as in RudderStack: `page`, `track`, … */
   readonly type: string;
+  /** The event as ingested. Absent for the event of a connection test. */
+  readonly event?: IngestedEvent;
+}
+
+/** Members of an event as ingested that are known without reading its JSON. */
+export interface IngestedEvent {
+  readonly json: Uint8Array;
+  /** Empty when the event has none. */
+  readonly userId: string;
+  readonly anonymousId: string;
+  /** Whether the ids are strings in the JSON, if the event has them. */
+  readonly hasTextIds?: boolean;
 }
 
 /** One event of a delivery. */

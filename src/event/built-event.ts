@@ -12,6 +12,8 @@ export interface BuiltEvent {
   /** The event's userId; empty when the event has none. */
   userId: string;
   anonymousId: string;
+  /** Whether `userId` and `anonymousId` are strings in the JSON, if the event has them. */
+  hasTextIds?: boolean;
   /** The name of a track event (its field `event`); empty or absent for other events. */
   name?: string | undefined;
   /** The event's own messageId; absent for an event whose record has the messageId. */

@@ -51,7 +51,7 @@ function eventOfPixel(record: PixelRecord): BuiltEvent {
   const json = copyOf(JSON_START, end);
   lastName = nodeText(EVENT_NAME, lastName);
   const user = isBlank(USER_ID) ? anonymousId : userId;
-  const event: BuiltEvent = { json, user, userId, anonymousId, name: lastName };
+  const event: BuiltEvent = { json, user, userId, anonymousId, hasTextIds: true, name: lastName };
   if (namesConsent(record)) event.choice = choiceOf(undefined, consentOf(json));
   return event;
 }

@@ -84,6 +84,7 @@ function openS3(egress: Egress, config: S3Config, workspaceId: string): OpenDest
      * overwrites the objects of earlier attempts.
      */
     async deliver(events, signal, name = crypto.randomUUID()): Promise<DeliveryResult> {
+      const folderOf = createFolders();
       const groups = [...Map.groupBy(events.keys(), (index) => folderOf(events[index]!))];
       // Each attempt begins with another object, so that one that always fails stops no other.
       const first = attempts++ % groups.length;
@@ -118,14 +119,25 @@ function secretsSent({ headers: { authorization = "" } }: EgressRequest): string
 }
 
 /**
- * Returns the folder of an event: its source, date and hour in UTC, such as `source/2026-02-16/01`.
- * The folder is the same in each attempt to deliver the event, so that a repeated attempt
- * overwrites the same objects.
+ * Returns a function that returns the folder of an event: its source, date and hour in UTC, such as
+ * `source/2026-02-16/01`. The folder is the same in each attempt to deliver the event, so that a
+ * repeated attempt overwrites the same objects.
  */
-function folderOf({ input: { sourceId, receivedAt } }: OutgoingEvent): string {
-  const time = new Date(receivedAt).toISOString();
-  return `${sourceId}/${time.slice(0, 10)}/${time.slice(11, 13)}`;
+function createFolders(): (event: OutgoingEvent) => string {
+  // Neighbouring events mostly have the same folder.
+  let last = { source: "", hour: Number.NaN, folder: "" };
+  return ({ input: { sourceId, receivedAt } }) => {
+    const hour = Math.floor(receivedAt / HOUR_MS);
+    if (hour !== last.hour || sourceId !== last.source) {
+      const time = new Date(hour * HOUR_MS).toISOString();
+      const folder = `${sourceId}/${time.slice(0, 10)}/${time.slice(11, 13)}`;
+      last = { source: sourceId, hour, folder };
+    }
+    return last.folder;
+  };
 }
+
+const HOUR_MS = 3_600_000;
 
 /** Tests a config: writes an object whose key begins with the prefix, and deletes the object. */
 async function testS3(

@@ -71,7 +71,13 @@ function builtEvent(
   const anonymousId = idText(sent, starts[ANONYMOUS_ID]!, ends[ANONYMOUS_ID]!);
   const user = userId.trim() === "" ? anonymousId : userId;
   const name = type === "track" ? textOf(sent, EVENT_NAME) : "";
-  return { json, user, userId, anonymousId, name, messageId, choice };
+  const hasTextIds = isTextOrAbsent(sent, USER_ID) && isTextOrAbsent(sent, ANONYMOUS_ID);
+  return { json, user, userId, anonymousId, hasTextIds, name, messageId, choice };
+}
+
+function isTextOrAbsent(json: Buffer, member: number): boolean {
+  const start = members.starts[member]!;
+  return start < 0 || json[start] === QUOTE;
 }
 
 /** Returns the text of a member that is a string; empty for another value. */

@@ -1,0 +1,65 @@
+import { expect, test } from "bun:test";
+import { createRecordEncoder } from "../../src/destinations/kafka/record.ts";
+import type { BuiltEvent } from "../../src/event/built-event.ts";
+import { eventOf } from "../../src/event/event.ts";
+import { recordOf } from "../event/agreement.ts";
+
+const encode = createRecordEncoder({ brokers: "b:1", topic: "events" });
+const origin = { messageId: "m", sourceId: "s", receivedAt: 1_790_000_000_000, type: "track" };
+
+/** The event that is built from the JSON of an SDK. */
+function ofJson(json: string): BuiltEvent {
+  const { receivedAt, sourceId } = origin;
+  const record = {
+    format: "json",
+    type: "track",
+    receivedAt,
+    sourceId,
+    clientAddress: "",
+  } as const;
+  return eventOf({
+    ...record,
+    messageId: undefined,
+    sentAt: undefined,
+    json: Uint8Array.from(Buffer.from(json)),
+  });
+}
+
+/** Keys of an event whose ids are known, and of one whose JSON is read. */
+function keysOf(event: BuiltEvent): [string | undefined, string | undefined] {
+  const of = (input: object) => {
+    const { key } = encode({ bytes: event.json, input: { ...origin, ...input }, byCode: false });
+    return key?.toString();
+  };
+  return [of({ event }), of({})];
+}
+
+test("a record has the same key whether the event's ids are known or read from its JSON", () => {
+  const ids = ["", "%20", "u", "%C3%A9%22%5C", "0123", "12345678901234567890", "%00"];
+  for (const id of ids) {
+    for (const query of [`userId=${id}`, `userId=${id}&anonymousId=a`, `anonymousId=${id}`]) {
+      const [known, read] = keysOf(eventOf(recordOf(query)));
+      expect([query, known]).toEqual([query, read]);
+    }
+  }
+  const values = ['""', '" "', '"u"', '"\\u00e9\\""', "12", "12345678901234567890", "1.50", "true"];
+  for (const id of [...values, "null", "{}"]) {
+    for (const members of [`"userId":${id}`, `"userId":${id},"anonymousId":"a"`]) {
+      const [known, read] = keysOf(ofJson(`{"type":"track",${members}}`));
+      expect([members, known]).toEqual([members, read]);
+    }
+  }
+});
+
+test("the time of receipt is that of each event", () => {
+  const times = [1_790_000_000_000, 1_790_000_000_000, 1_790_000_000_001, 0];
+  const headers = times.map((receivedAt) => {
+    const record = encode({
+      bytes: Buffer.from("{}"),
+      input: { ...origin, receivedAt },
+      byCode: false,
+    });
+    return record.headers?.at(-1);
+  });
+  expect(headers).toEqual(times.map((time) => new Date(time).toISOString()));
+});
