@@ -28,7 +28,7 @@ function storedLetter(id: string): StoredLetter {
 }
 
 /** A lane with endless live events and replays, of dead letters or of the log. */
-function endlessLane(replayed = "dead letters") {
+function endlessLane(replayed = "dead letters", hasCode = true) {
   const isOfLog = replayed === "the log";
   let letters = 0;
   const requeuedIds = new Set<string>();
@@ -42,6 +42,7 @@ function endlessLane(replayed = "dead letters") {
       take: async (count: number) => numbersTo(count).map(() => laneEvent()),
     },
     memory,
+    hasCode: () => hasCode,
     metrics: { histories: new LaneHistories() },
     ledger: { waitingLetters: (_id, _ids, count) => numbersTo(isOfLog ? 0 : count).map(requeued) },
     replays: {
@@ -99,4 +100,9 @@ test("live events go on while no more replays may be in flight", async () => {
     expect(events.some(isReplay)).toBe(false);
     finish(events);
   }
+});
+
+test("a batch that no code runs over is larger", async () => {
+  expect((await endlessLane("the log", true).scheduler.take()).length).toBe(100);
+  expect((await endlessLane("the log", false).scheduler.take()).length).toBe(500);
 });

@@ -58,3 +58,21 @@ test("an output that waits does not keep the guest's whole answer in memory", as
   expect(outputs.map(({ bytes }) => Buffer.from(bytes).toString())).toEqual(['{"n":1}', '{"n":1}']);
   for (const { bytes } of outputs) expect(bytes.buffer.byteLength).toBe(7);
 });
+
+test("code that is published once a larger batch was taken gets the first 100 of its events", async () => {
+  const live = new FakeLive();
+  live.putDestination("one");
+  const sandbox = new FakeSandbox();
+  const context = contextOf(live, sandbox);
+  const events = Array.from({ length: 250 }, () => laneEvent());
+  expect((await transform(context, events))!.every((it) => it && "outputs" in it)).toBe(true);
+  live.publish("one", "code", "version");
+  const sizes: number[] = [];
+  sandbox.run = async (_program, { events }) => {
+    sizes.push(events.length);
+    return events.map(() => ({ events: [] }));
+  };
+  const results = (await transform(context, events))!;
+  expect(sizes).toEqual([100]);
+  expect(results.map((it) => it === undefined).indexOf(true)).toBe(100);
+});

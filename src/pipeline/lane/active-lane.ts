@@ -204,6 +204,7 @@ export class ActiveLane {
       destinationId: this.destination.id,
       reader: this.#reader,
       memory: this.#memory,
+      hasCode: () => this.#context.live.program(this.destination.id) !== undefined,
       replays: this.#replays,
       requeuedIds: this.#committer.requeuedIds,
       work: this.#work,

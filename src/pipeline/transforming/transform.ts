@@ -7,6 +7,7 @@ import type { Logger } from "../../observe/log.ts";
 import { programOf } from "../../publishing/guest-program.ts";
 import type { LogLine, Program, ProgramOutcome } from "../../sandbox/program.ts";
 import { type Sandbox, SandboxUnavailable } from "../../sandbox/sandbox.ts";
+import { TRANSFORM_BATCH_EVENTS_MAX } from "../../settings/limits.ts";
 import { retryDelayMs } from "../delivering/retry.ts";
 import {
   createOutput,
@@ -67,7 +68,11 @@ export async function transform(
     (event) =>
       resultOfUnwanted(event, destination, passesFilter) ?? resultOfRequeued(event, live, seen),
   );
-  const inputs = events.filter((_, index) => results[index] === undefined);
+  // Code may have been published since the batch was taken, which may then be larger. The events
+  // without a result run again.
+  const inputs = events
+    .filter((_, index) => results[index] === undefined)
+    .slice(0, TRANSFORM_BATCH_EVENTS_MAX);
   const run = inputs.length === 0 ? undefined : await runLive(context, inputs);
   if (!context.running()) return undefined;
   let ran = 0;
