@@ -21,7 +21,12 @@ export class WrittenSources {
       },
       appendAll: (records) => {
         const stored = log.appendAll(records);
-        for (const { sourceId } of records) this.#note(stored, sourceId);
+        let noted: string | undefined;
+        for (const { sourceId } of records) {
+          // The events of a request have one source.
+          if (sourceId !== noted) this.#note(stored, sourceId);
+          noted = sourceId;
+        }
         return stored;
       },
       durable: () => log.durable(),
