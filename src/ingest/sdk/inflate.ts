@@ -60,8 +60,8 @@ let zlib: ReturnType<typeof openZlib> | undefined;
 
 /**
  * Opens a decompression that is used for all requests. `gunzipSync` creates a stream, its state and
- * buffers for each call, which is a third of its time for 100 KB. What is used of the stream here
- * is what `gunzipSync` itself uses, and has no types.
+ * buffers for each call, and maps new memory. The parts of the stream that are used here are those
+ * that `gunzipSync` itself uses; they have no types.
  */
 function openZlib() {
   const stream = createGunzip() as unknown as { _handle: ZlibHandle; _writeState: Uint32Array };
