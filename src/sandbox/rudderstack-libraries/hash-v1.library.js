@@ -1,8 +1,10 @@
 /** Hashes for user code: `sha256` and `md5` in hexadecimal, `cyrb53` as a number of 53 bits. */
 
+const LONE_SURROGATE = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/g;
+
 /** Returns the bytes of a text in UTF-8, followed by the padding of MD5 and SHA-256 (0x80, zeros). */
 function padded(text) {
-  const utf8 = unescape(encodeURIComponent(String(text).toWellFormed()));
+  const utf8 = unescape(encodeURIComponent(String(text).replace(LONE_SURROGATE, "\uFFFD")));
   const bytes = new Uint8Array(Math.ceil((utf8.length + 9) / 64) * 64);
   for (let at = 0; at < utf8.length; at += 1) bytes[at] = utf8.charCodeAt(at);
   bytes[utf8.length] = 0x80;
