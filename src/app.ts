@@ -225,6 +225,7 @@ function openApi(opening: StartContext, sources: ApiSources): Api {
     kinds,
     definitions,
     namespace: config["rudderstack.namespace"],
+    opensCode: config["rudderstack.code.open"],
     alerts,
     diskSpace: () => readDiskSpace(config.data),
     version,

@@ -129,6 +129,8 @@ export interface ApiDeps {
    * Undefined when there is none.
    */
   namespace?: string | undefined;
+  /** Whether requests without a token may read published code, as rudder-transformer does. */
+  opensCode?: boolean;
   alerts: Pick<Alerting, "test" | "hasMailServer">;
   /** Returns the free bytes and the size of the disk with the data directory. */
   diskSpace(): { freeBytes: number; sizeBytes: number };

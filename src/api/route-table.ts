@@ -12,6 +12,8 @@ import { publishRoutes } from "./routes/code/publish.ts";
 import { runRoutes } from "./routes/code/run.ts";
 import { testCaseRoutes } from "./routes/code/test-cases.ts";
 import { transformationRoutes } from "./routes/code/transformations.ts";
+import { publishedCodeRoutes } from "./routes/config-backend/published-code.ts";
+import { serverReportRoutes } from "./routes/config-backend/server-reports.ts";
 import { workspaceConfigRoutes } from "./routes/config-backend/workspace-config.ts";
 import { codeLogRoutes } from "./routes/events/code-logs.ts";
 import { deadLetterRoutes } from "./routes/events/dead-letters.ts";
@@ -83,6 +85,8 @@ const table = [
   ...auditRoutes,
   ...workspaceRoutes,
   ...workspaceConfigRoutes,
+  ...publishedCodeRoutes,
+  ...serverReportRoutes,
   ...systemRoutes,
 ] as const;
 

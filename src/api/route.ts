@@ -73,6 +73,11 @@ interface RouteOptions<
   /** `open` if the route needs no token, otherwise the permissions that the token must have. */
   needs: "open" | readonly Permission[];
   /**
+   * Member of the dependencies that lets requests without an Authorization header call the route as
+   * well, if it is true.
+   */
+  opensWith?: "opensCode";
+  /**
    * Whether the route answers figures of this moment. It then does not wait until this node has
    * read all ledgers (delivery progress of partitions), although it needs a permission of events.
    */
@@ -110,7 +115,13 @@ interface RouteOptions<
   media?: string;
   /** Schema of a 400 response that has more fields than an error message. */
   refusal?: TSchema;
-  example: { params?: PathParams<Key>; body?: Static<Body>; answer: Static<Answer> };
+  /** `query` is given where the answer would be 404 without one. */
+  example: {
+    params?: PathParams<Key>;
+    query?: string;
+    body?: Static<Body>;
+    answer: Static<Answer>;
+  };
   /**
    * How the audit log records a request that is not a GET: `catalog` by the rows of the catalog that
    * it writes, which is the default, `none` if it changes nothing, else by an entry of this action.

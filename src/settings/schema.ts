@@ -2,6 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { backupSettings } from "./backup-settings.ts";
 import { CLUSTER_PARTITIONS_MAX } from "./limits.ts";
 import { mailSettings } from "./mail-settings.ts";
+import { rudderStackSettings } from "./rudderstack-settings.ts";
 import { signOnSettings } from "./sign-on-settings.ts";
 import { tlsSettings } from "./tls-settings.ts";
 import { transformerSettings } from "./transformer-settings.ts";
@@ -177,21 +178,7 @@ export const configSchema = Type.Object({
     description: "MiB that all guests may take together; 0 is half of the memory there is",
   }),
   "sandbox.fetch.allow": cidrs("private ranges that user code's `fetch` may reach all the same"),
-  "rudderstack.definitions": Type.Optional(
-    Type.String({
-      minLength: 1,
-      description:
-        "checkout of RudderStack's rudder-integrations-config, which defines the types that rudder-server delivers",
-    }),
-  ),
-  "rudderstack.namespace": Type.Optional(
-    Type.String({
-      pattern: "^[A-Za-z0-9._-]{1,128}$",
-      title: "1 to 128 letters, digits, dots, underscores or hyphens",
-      description:
-        "namespace in which rudder-servers get the configuration of all workspaces, with a token of the first workspace",
-    }),
-  ),
+  ...rudderStackSettings,
   "geolocation.database": Type.Optional(
     Type.String({
       reloadable: true,

@@ -46,6 +46,7 @@ export interface Transformer {
   stop(): Promise<void>;
 }
 
+const NO_SECRET = "Expected the secret of the setting transformer.secret";
 const OPEN_TO_NETWORK =
   "whoever reaches transformer.host can run and read published code, since there is no transformer.secret";
 
@@ -76,8 +77,8 @@ export function startTransformer(options: TransformerOptions): Transformer {
     if (!hasSecret(exchange)) {
       // A status of 401 would make rudder-server give its events up.
       return isTransform
-        ? againResponse("Expected the secret of the setting transformer.secret")
-        : textResponse(401, "Expected the secret of the setting transformer.secret");
+        ? againResponse("secret_missing", NO_SECRET)
+        : textResponse(401, NO_SECRET);
     }
     return !isTransform && isFromPage(exchange, isLoopback)
       ? textResponse(403, "Expected a request of a server, not of a page in a browser")
@@ -87,14 +88,14 @@ export function startTransformer(options: TransformerOptions): Transformer {
   async function answered(handler: Handler, exchange: HttpExchange): Promise<HttpResponse> {
     const late = Promise.withResolvers<HttpResponse>();
     const timer = setTimeout(
-      () => late.resolve(againResponse("The request took too long")),
+      () => late.resolve(againResponse("timeout", "The request took too long")),
       TRANSFORMER_REQUEST_MS_MAX,
     );
     try {
       return await Promise.race([handler(exchange), stopping.promise, late.promise]);
     } catch (err) {
       logger.error({ err }, "request of the transformer listener failed");
-      return againResponse("The request failed, the log says why");
+      return againResponse("failed", "The request failed, the log says why");
     } finally {
       clearTimeout(timer);
     }
@@ -107,7 +108,7 @@ export function startTransformer(options: TransformerOptions): Transformer {
     handle,
     refusal: (status) =>
       status === 503
-        ? againResponse("Too many bytes wait to be read")
+        ? againResponse("busy", "Too many bytes wait to be read")
         : textResponse(status, "The request is refused, its size or its form is not accepted"),
     // All requests are those of one or two servers.
     networkOf: () => undefined,
@@ -119,7 +120,8 @@ export function startTransformer(options: TransformerOptions): Transformer {
   return {
     url: httpUrl(socket.host ?? host, server.port),
     socket,
-    stop: () => stop(server, () => stopping.resolve(againResponse("The server is stopping"))),
+    stop: () =>
+      stop(server, () => stopping.resolve(againResponse("stopping", "The server is stopping"))),
   };
 }
 

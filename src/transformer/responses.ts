@@ -14,16 +14,26 @@ export function textResponse(status: number, text: string): HttpResponse {
   return new HttpResponse(status, { "Content-Type": "text/plain; charset=utf-8" }, text);
 }
 
+/** Why a request is sent again: a label of rudder-server's metrics, which takes no sentences. */
+export type AgainReason =
+  | "busy"
+  | "failed"
+  | "secret_missing"
+  | "stopping"
+  | "timeout"
+  | "unavailable"
+  | "user_code_unavailable";
+
 /**
  * Creates the response after which rudder-server sends the same request again, as often as needed.
  * After any other response than 200 it gives the events up, or ends itself after some attempts.
  */
-export function againResponse(reason: string): HttpResponse {
+export function againResponse(reason: AgainReason, message: string): HttpResponse {
   const headers = {
     ...versioned,
     "X-Rudder-Should-Retry": "true",
     "X-Rudder-Error-Reason": reason,
     "Retry-After": "1",
   };
-  return new HttpResponse(503, headers, JSON.stringify({ error: reason }));
+  return new HttpResponse(503, headers, JSON.stringify({ error: message }));
 }

@@ -4,9 +4,10 @@ import { ApiError } from "../errors.ts";
 import type { HttpExchange } from "../http/exchange.ts";
 import type { HttpResponse } from "../http/response.ts";
 import type { Logger } from "../observe/log.ts";
+import { codeAnswer, rudderstackLibraryAnswer } from "../publishing/data-plane-code.ts";
+import { rudderstackLibraries } from "../sandbox/rudderstack-libraries/rudderstack-libraries.ts";
 import { type Sandbox, SandboxUnavailable } from "../sandbox/sandbox.ts";
 import { version } from "../version.ts";
-import { codeAnswer, rudderstackLibraryAnswers } from "./code-store/code-answers.ts";
 import { createCustomTransform } from "./custom-transform/endpoint.ts";
 import { Programs } from "./programs.ts";
 import { objectIn, RequestFault } from "./requests.ts";
@@ -51,9 +52,10 @@ export function transformerRoutes(parts: RouteParts): ReadonlyMap<string, Handle
     ["POST /extractLibs", testing((body) => tests.extractLibs(body))],
     ["GET /transformation/getByVersionId", codeOf(catalog, "transformation")],
     ["GET /transformationLibrary/getByVersionId", codeOf(catalog, "library")],
-    ...rudderstackLibraryAnswers.map(
-      ({ path }) => [`GET ${path}`, rudderstackLibrary] as [string, Handler],
-    ),
+    ...rudderstackLibraries.map(({ importName }) => {
+      const [, name = ""] = importName.split("/");
+      return [`GET /rudderstackTransformationLibraries/${name}`, libraryOf(name)] as const;
+    }),
     ["GET /health", () => jsonResponse(200, { service: "UP", version })],
     ["GET /features", () => jsonResponse(200, features)],
     ["GET /version", () => textResponse(200, version)],
@@ -69,7 +71,7 @@ function testing(answer: (body: Record<string, unknown>) => Promise<unknown>): H
     } catch (error) {
       if (error instanceof RequestFault) return jsonResponse(400, { error: error.message });
       if (!(error instanceof SandboxUnavailable)) throw error;
-      return againResponse("User code cannot be tested at the moment");
+      return againResponse("user_code_unavailable", "User code cannot be tested at the moment");
     }
   };
 }
@@ -83,7 +85,7 @@ function codeOf(catalog: Catalog, kind: CodeKind): Handler {
       // Another node of the cluster may have published it a moment ago.
       await catalog.current();
     } catch (error) {
-      if (error instanceof ApiError) return againResponse(error.message);
+      if (error instanceof ApiError) return againResponse("unavailable", error.message);
       throw error;
     }
     const found = codeAnswer(catalog, kind, versionId);
@@ -92,9 +94,11 @@ function codeOf(catalog: Catalog, kind: CodeKind): Handler {
   };
 }
 
-function rudderstackLibrary({ path, query }: HttpExchange): HttpResponse {
-  const version = new URLSearchParams(query).get("version");
-  const found = rudderstackLibraryAnswers.find((it) => it.path === path && it.version === version);
-  if (found === undefined) return jsonResponse(404, { message: "Library not found" });
-  return jsonResponse(200, found.answer);
+function libraryOf(name: string): Handler {
+  return ({ query }) => {
+    const version = new URLSearchParams(query).get("version") ?? undefined;
+    const found = rudderstackLibraryAnswer(name, version);
+    if (found === undefined) return jsonResponse(404, { message: "Library not found" });
+    return jsonResponse(200, found);
+  };
 }

@@ -21,9 +21,11 @@ export function exampleOf(route: Route, things: Things, path = route.path): Requ
       text,
     );
   const params: Record<string, string> = route.example.params ?? {};
+  const { query } = route.example;
+  const filled = path.replace(/\{(\w+)\}/g, (_, name) => real(params[name] ?? ""));
   return {
     method: route.method,
-    path: path.replace(/\{(\w+)\}/g, (_, name) => real(params[name] ?? "")),
+    path: query === undefined ? filled : `${filled}?${real(query)}`,
     ...(route.body && { body: real(JSON.stringify(route.example.body)) }),
   };
 }

@@ -3,7 +3,12 @@ import { removeDirectory, type Server, startServer, temporaryDirectory } from ".
 import { freePort } from "../free-ports.ts";
 
 const SENDERS = 20;
-const REQUESTS = 120;
+/** Requests in all; or as many as fit in the minutes of this variable, for a run by hand. */
+const MINUTES = Number(process.env.TRANSFORMER_LOAD_MINUTES ?? 0);
+const REQUESTS = MINUTES > 0 ? Number.POSITIVE_INFINITY : 120;
+const ENDS_AT = MINUTES > 0 ? Date.now() + MINUTES * 60_000 : Number.POSITIVE_INFINITY;
+/** In a run of minutes, a request of this many has an event that never ends. */
+const LOOPS_EVERY = 400;
 const EVENTS = 200;
 /** Answered requests after which the code is deleted, and after which the server restarts. */
 const DELETED_AT = 30;
@@ -67,33 +72,40 @@ test("each event of a busy rudder-server is answered, whatever happens to code a
 
   let next = 0;
   let answered = 0;
+  let restarted = false;
   let changes: Promise<unknown> = Promise.resolve();
   const restart = async () => {
     await server.stop();
     server = await start();
   };
   async function sender(): Promise<void> {
-    for (let request = next++; request < REQUESTS; request = next++) {
-      const loops = request === 0;
+    const goesOn = (request: number) => request < REQUESTS && Date.now() < ENDS_AT;
+    for (let request = next++; goesOn(request); request = next++) {
+      const loops = request % LOOPS_EVERY === 0;
       const items = await send(requestOf(request, loops));
       const ids = Array.from({ length: EVENTS }, (_, n) => `${request}-${n}`);
       expect(items.map((it) => it.metadata.messageId)).toEqual(ids);
       const failed = items.filter((it) => it.statusCode !== 200);
       expect(failed.map((it) => [it.metadata.messageId, it.statusCode, it.error])).toEqual(
-        loops ? [["0-100", 400, "Script execution timed out."]] : [],
+        loops ? [[`${request}-100`, 400, "Script execution timed out."]] : [],
       );
       answered += 1;
       if (answered === DELETED_AT) {
         changes = server.api("DELETE", `/transformations/${body.id}`);
       }
-      if (answered === RESTARTED_AT) changes = changes.then(restart);
+      const isHalf = MINUTES > 0 && !restarted && Date.now() > ENDS_AT - MINUTES * 30_000;
+      if (!restarted && (isHalf || (MINUTES === 0 && answered === RESTARTED_AT))) {
+        restarted = true;
+        changes = changes.then(restart);
+      }
     }
   }
   await Promise.all(Array.from({ length: SENDERS }, sender));
   await changes;
-  expect(answered).toBe(REQUESTS);
+  if (MINUTES === 0) expect(answered).toBe(REQUESTS);
+  else console.log({ answered, events: answered * EVENTS, again });
   // The server was away in the middle.
   expect(again).toBeGreaterThan(0);
   expect(await server.stop()).toBe(0);
   removeDirectory(directory);
-}, 600_000);
+}, 1_200_000);

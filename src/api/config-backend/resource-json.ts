@@ -1,9 +1,11 @@
+import type { PublishedLink } from "../../catalog/management/routing.ts";
 import type { Connection, Destination, Source } from "../../catalog/model.ts";
 import { configForSource } from "../../destinations/rudder-server/config-for-source.ts";
 import type {
   DestinationDefinition,
   SourceDefinition,
 } from "../../destinations/rudder-server/definition.ts";
+import { dataPlaneLanguage } from "../../publishing/data-plane-code.ts";
 import { isoTime } from "../schema/common.ts";
 
 /** The JSON of sources and destinations as rudder-server reads them. */
@@ -14,7 +16,7 @@ export interface RoutedDestination {
   definition: DestinationDefinition;
   connections: readonly Connection[];
   /** The published transformation of its events. Undefined when there is none. */
-  link: { id: string; versionId: string } | undefined;
+  link: PublishedLink | undefined;
 }
 
 /** JSON of definitions, which thousands of destinations share. */
@@ -37,13 +39,17 @@ export function destinationJson(
     revisionId: `${id}-${updatedAt}`,
     config: configForSource(definition, config, sourceType),
     secretConfig: {},
-    transformations:
-      link === undefined ? [] : [{ id: link.id, versionId: link.versionId, config: {} }],
+    transformations: link === undefined ? [] : [linkJson(link)],
     createdAt: isoTime(createdAt),
     updatedAt: isoTime(updatedAt),
     deleted: false,
   });
   return `${own.slice(0, -1)},"destinationDefinition":${definitionJson(definition)}}`;
+}
+
+/** rudder-server sends events for Python code to another address than those for JavaScript. */
+function linkJson({ id, versionId, language }: PublishedLink): object {
+  return { id, versionId, language: dataPlaneLanguage(language), config: {} };
 }
 
 function definitionJson(definition: DestinationDefinition): string {

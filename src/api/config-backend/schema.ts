@@ -19,7 +19,12 @@ const ServerDestination = Type.Object(
     }),
     secretConfig: Settings,
     transformations: Type.Array(
-      Type.Object({ id: Type.String(), versionId: Type.String(), config: Settings }),
+      Type.Object({
+        id: Type.String(),
+        versionId: Type.String(),
+        language: Type.String({ description: "javascript or pythonfaas" }),
+        config: Settings,
+      }),
     ),
     createdAt: Time,
     updatedAt: Time,

@@ -21,10 +21,8 @@ export function openApiDocument(
   const paths: Record<string, Record<string, unknown>> = {};
   for (const route of routes) {
     for (const path of [route.path, ...route.aliases]) {
-      paths[path] = {
-        ...paths[path],
-        [route.method.toLowerCase()]: operation(route, path, schemas),
-      };
+      const method = route.method.toLowerCase();
+      paths[path] = { ...paths[path], [method]: operation(route, path, schemas) };
     }
   }
   Object.assign(paths, dataPlanePaths(dataPlaneUrl()), transformerPaths());
@@ -142,7 +140,8 @@ function unavailable({ method, status, needs, isLong }: Route): string {
 
 /** Whether the path or the query of a route names something that may not exist. */
 function namesThing({ path, query }: Route): boolean {
-  return path.includes("{") || "id" in query.properties || path === "/v2/workspace";
+  const { id, versionId } = query.properties;
+  return (id ?? versionId) !== undefined || path.includes("{") || path === "/v2/workspace";
 }
 
 /** Returns the HTTP error statuses that a route may answer. */

@@ -1,4 +1,3 @@
-const text = { type: "string" };
 const object = { type: "object" };
 const list = { type: "array", items: object };
 
@@ -6,7 +5,8 @@ const list = { type: "array", items: object };
 const servers = [{ url: "http://127.0.0.1:9090", description: "Listener for rudder-server" }];
 const about =
   "On a listener of its own, with the setting transformer.port. It has no tokens; with " +
-  "transformer.secret every request has this secret in Authorization.";
+  "transformer.secret every request has this secret in Authorization. It also answers /health, " +
+  "/version, /buildVersion, and the requests for stored code that the control plane answers.";
 
 /** Returns the paths of the OpenAPI document that rudder-server and rudder-transformer call. */
 export function transformerPaths(): Record<string, Record<string, unknown>> {
@@ -16,16 +16,8 @@ export function transformerPaths(): Record<string, Record<string, unknown>> {
     "/transformation/testRun": { post: posting("/transformation/testRun", testRunExample) },
     "/transformationLibrary/test": { post: posting("/transformationLibrary/test", codeExample) },
     "/extractLibs": { post: posting("/extractLibs", codeExample) },
-    "/transformation/getByVersionId": {
-      get: getting("/transformation/getByVersionId", "versionId"),
-    },
-    "/transformationLibrary/getByVersionId": {
-      get: getting("/transformationLibrary/getByVersionId", "versionId"),
-    },
-    "/rudderstackTransformationLibraries/hash": {
-      get: getting("/rudderstackTransformationLibraries/hash", "version"),
-    },
-    "/features": { get: getting("/features") },
+    "/transformation/sethandle": { post: sethandle },
+    "/features": { get: features },
   };
   return Object.fromEntries(
     Object.entries(paths).map(([path, operations]) => [path, { servers, ...operations }]),
@@ -38,9 +30,7 @@ const summaries: Record<string, string> = {
   "/transformation/testRun": "Run code that is not stored, with the metadata of each event",
   "/transformationLibrary/test": "Load a library that is not stored",
   "/extractLibs": "List the modules and names that code imports",
-  "/transformation/getByVersionId": "Get a transformation for rudder-transformer",
-  "/transformationLibrary/getByVersionId": "Get a library for rudder-transformer",
-  "/rudderstackTransformationLibraries/hash": "Get the library @rs/hash/v1 for rudder-transformer",
+  "/transformation/sethandle": "Prepare a test, which needs no preparation here",
   "/features": "List what the listener can do for destinations: nothing",
 };
 
@@ -50,18 +40,6 @@ const events = [{ message: { messageId: "m-1", type: "track" }, metadata: { sour
 const testExample = { events, trRevCode: { code, codeVersion: "1", language: "javascript" } };
 const testRunExample = { input: events, codeRevision: { code, language: "javascript" } };
 const codeExample = { code: "export const double = (n) => 2 * n;", language: "javascript" };
-
-const stored = { versionId: VERSION, name: "Double", code: codeExample.code, codeVersion: "1" };
-const examples: Record<string, object> = {
-  "/transformation/getByVersionId": { ...stored, code, language: "javascript", imports: [] },
-  "/transformationLibrary/getByVersionId": { ...stored, importName: "double" },
-  "/rudderstackTransformationLibraries/hash": {
-    name: "hash",
-    importName: "@rs/hash/v1",
-    code: "…",
-  },
-  "/features": { routerTransform: {}, regulations: [] },
-};
 
 const metadata = { workspaceId: "2Pm4vBqVwYcSo1nHkxgTdUeRjLa", messageId: "m-1", jobId: 7 };
 const customTransform = {
@@ -127,18 +105,21 @@ function posting(path: string, example: object) {
   };
 }
 
-function getting(path: string, name?: string) {
-  const parameter = { name, in: "query", required: true, schema: text };
-  return {
-    ...operation("get", path),
-    parameters: name === undefined ? [] : [parameter],
-    responses: {
-      200: answer("Found", object, examples[path]),
-      401: { description: "The secret is missing" },
-      ...(name !== undefined && { 404: { description: "No such version was ever published" } }),
-    },
-  };
-}
+const sethandle = {
+  ...operation("post", "/transformation/sethandle"),
+  responses: {
+    200: answer("Always", object, { success: true }),
+    401: { description: "The secret is missing" },
+  },
+};
+
+const features = {
+  ...operation("get", "/features"),
+  responses: {
+    200: answer("Nothing for destinations", object, { routerTransform: {}, regulations: [] }),
+    401: { description: "The secret is missing" },
+  },
+};
 
 function body(schema: object, example: unknown) {
   return { required: true, content: { "application/json": { schema, example } } };

@@ -1,12 +1,13 @@
 import type { Server } from "bun";
 import { assert } from "../../assert.ts";
-import type { Principal } from "../../catalog/model.ts";
+import type { Permission, Principal } from "../../catalog/model.ts";
 import { ApiError } from "../../errors.ts";
 import type { RouteDeps } from "../deps.ts";
+import { TooManyRequests } from "../limiters.ts";
 import { noteRefusedToken } from "../refused-tokens.ts";
 import type { Route } from "../route.ts";
 import { anonymousPrincipal, authenticate, permit, sentToken } from "./authenticate.ts";
-import { refuseCrossSite } from "./cross-site.ts";
+import { expectHost, refuseCrossSite } from "./cross-site.ts";
 
 /**
  * A request as the web framework's router passes it on. A path parameter that cannot be decoded is
@@ -23,9 +24,13 @@ export function admit(route: Route, deps: RouteDeps, incoming: IncomingRequest):
   const { headers } = incoming.request;
   refuseCrossSite(route, headers, deps.hosts);
   if (route.needs === "open") return anonymousPrincipal;
+  if (route.opensWith !== undefined && deps[route.opensWith] && !headers.has("authorization")) {
+    expectHost(headers, deps.hosts);
+    return anonymousPrincipal;
+  }
   const principal = authenticateNoted(route, deps, incoming);
   assert(principal.workspaceId !== "", "A token belongs to a workspace");
-  deps.limiters.countRequest(principal.workspaceId);
+  countRequest(route.needs, deps, principal);
   try {
     permit(principal, route.needs);
   } catch (error) {
@@ -33,6 +38,23 @@ export function admit(route: Route, deps: RouteDeps, incoming: IncomingRequest):
     throw error;
   }
   return principal;
+}
+
+/** Counts a request against the rate of its workspace. Throws when the rate is exceeded. */
+function countRequest(
+  needs: readonly Permission[],
+  { limiters }: RouteDeps,
+  { workspaceId }: Principal,
+): void {
+  try {
+    limiters.countRequest(workspaceId);
+  } catch (error) {
+    // rudder-transformer gives events up when it gets 429 for their code, and asks again after 503.
+    const isForPrograms = needs.includes("workspace-config:read");
+    throw isForPrograms && error instanceof TooManyRequests
+      ? new ApiError("unavailable", error.message)
+      : error;
+  }
 }
 
 /** Finds the caller of a request. Counts a request whose token is refused for the audit log. */

@@ -1,7 +1,14 @@
-import type { Connection } from "../model.ts";
+import type { Connection, Language } from "../model.ts";
 import type { CatalogStore } from "../store.ts";
 import type { CodeTables } from "../tables/code-tables.ts";
 import type { Tables } from "../tables/tables.ts";
+
+/** The published transformation of a destination's events. */
+export interface PublishedLink {
+  id: string;
+  versionId: string;
+  language: Language;
+}
 
 /**
  * Reads of the catalog from which the configuration of rudder-server is made. The two counters say
@@ -26,7 +33,7 @@ export interface Routing {
    * Returns the published transformation that a destination is linked to. Undefined when no
    * published one is.
    */
-  publishedLink(destinationId: string): { id: string; versionId: string } | undefined;
+  publishedLink(destinationId: string): PublishedLink | undefined;
   /** Returns the published versions of a workspace's libraries. */
   publishedLibraries(workspaceId: string): string[];
 }
@@ -40,8 +47,10 @@ export function openRouting(store: CatalogStore, tables: Tables, code: CodeTable
     connectionsOf: tables.connections.ofDestination,
     publishedLink(destinationId) {
       const id = code.links.of(destinationId);
-      const versionId = id === undefined ? undefined : versionOf(id);
-      return id === undefined || versionId === undefined ? undefined : { id, versionId };
+      const resource = id === undefined ? undefined : code.resource(id);
+      const versionId = resource && versionOf(resource.id);
+      if (resource === undefined || versionId === undefined) return undefined;
+      return { id: resource.id, versionId, language: resource.language };
     },
     publishedLibraries: (workspaceId) =>
       [...code.publications.ids(workspaceId, "library")].flatMap((id) => versionOf(id) ?? []),

@@ -33,7 +33,8 @@ export function createCustomTransform(
     namesDropped: boolean,
   ): Promise<HttpResponse> {
     using permit = admission.tryAdmit(items[0]?.group.workspaceId ?? "", body.length);
-    if (permit === undefined) return againResponse("Too many requests are being transformed");
+    if (permit === undefined)
+      return againResponse("busy", "Too many requests are being transformed");
     try {
       const results = await runItems(options, body, items);
       return jsonResponse(200, answerOf(body, items, results, namesDropped));
@@ -41,18 +42,23 @@ export function createCustomTransform(
       if (error instanceof InvariantError) throw error;
       const level = error instanceof SandboxUnavailable ? "warn" : "error";
       options.logger[level]({ err: error }, "request of rudder-server waits for user code");
-      return againResponse("User code does not run at the moment");
+      return againResponse("user_code_unavailable", "User code does not run at the moment");
     }
   }
 
   return (exchange) => {
     const coding = exchange.header("content-encoding")?.toLowerCase() ?? "identity";
     if (coding !== "identity") return textResponse(415, "Expected a body without encoding");
-    const namesDropped = exchange.header("x-feature-filter-code") === "?1";
+    const namesDropped = isTrue(exchange.header("x-feature-filter-code"));
     // The bytes are copied, since the connection reuses its buffer.
     const body = Buffer.from(exchange.body());
     const items = itemsIn(body);
     if ("problem" in items) return textResponse(items.status, items.problem);
     return transform(body, items, namesDropped);
   };
+}
+
+/** Whether a header of a feature is on: `?1` as rudder-server writes it, or `true`. */
+function isTrue(value: string | undefined): boolean {
+  return value === "?1" || value === "true";
 }

@@ -102,7 +102,7 @@ test("rudder-server gets sources with the destinations that it delivers", async 
       displayName: "Webhook",
       config: { transformAtV1: "processor" },
     },
-    transformations: [{ id: transformationId, versionId, config: {} }],
+    transformations: [{ id: transformationId, versionId, language: "javascript", config: {} }],
   });
   expect(shown.destinations[0].revisionId).toBeString();
 });

@@ -268,7 +268,7 @@ describe("a query", () => {
       const noise = `__proto__=${unread}&constructor[a]=1&&=&a.b=%zz&${unread}=${unread}`;
       const [plain, noisy] = [
         await api.send("GET", path),
-        await api.send("GET", `${path}?${noise}`),
+        await api.send("GET", `${path}${path.includes("?") ? "&" : "?"}${noise}`),
       ];
       expect([path, noisy.status]).toEqual([path, plain.status]);
       expect(noisy.text).not.toContain(unread);
@@ -281,7 +281,7 @@ describe("a method", () => {
     const paths = new Set(routes.flatMap((route) => [route.path, ...route.aliases]));
     for (const path of paths) {
       const request = routes.find((route) => [route.path, ...route.aliases].includes(path))!;
-      const target = exampleOf(request, things, path).path;
+      const target = exampleOf(request, things, path).path.split("?", 1)[0]!;
       const has = methodsOf(target);
       for (const method of ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"]) {
         if (has.includes(method)) continue;

@@ -1,6 +1,4 @@
 import { Type } from "@sinclair/typebox";
-import type { Principal } from "../../../catalog/model.ts";
-import { ApiError } from "../../../errors.ts";
 import { exampleConfig, ServerConfig } from "../../config-backend/schema.ts";
 import type { ConfigBody } from "../../config-backend/workspace-config.ts";
 import type { RouteDeps } from "../../deps.ts";
@@ -8,7 +6,7 @@ import { parseTags } from "../../request/preconditions.ts";
 import { validationError } from "../../request/validation.ts";
 import { responseHeaders } from "../../response/errors.ts";
 import { route } from "../../route.ts";
-import { isOperators } from "../status/alert-facts.ts";
+import { expectServiceToken, readsAllWorkspaces } from "./server-token.ts";
 
 /**
  * Routes by which a rudder-server takes its configuration, with secrets in clear. Their paths and
@@ -64,17 +62,8 @@ export const workspaceConfigRoutes = [
   }),
 ] as const;
 
-/**
- * Throws for callers who are persons: they have permissions for what they do in the console, where
- * secrets are never shown.
- */
-function expectServiceToken({ memberId }: Principal, { headers }: Request): void {
-  if (memberId === undefined && headers.has("authorization")) return;
-  throw new ApiError("forbidden", "Expected a service token, got that of a member or a session");
-}
-
 function workspacesOf(deps: RouteDeps, workspaceId: string, namespace: string): string[] {
-  if (deps.namespace !== namespace || !isOperators(deps, workspaceId)) return [workspaceId];
+  if (deps.namespace !== namespace || !readsAllWorkspaces(deps, workspaceId)) return [workspaceId];
   return deps.catalog.workspaces.list().map(({ id }) => id);
 }
 

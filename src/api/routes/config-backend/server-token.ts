@@ -1,0 +1,24 @@
+import type { Principal } from "../../../catalog/model.ts";
+import { ApiError } from "../../../errors.ts";
+import type { RouteDeps } from "../../deps.ts";
+import { isOperators } from "../status/alert-facts.ts";
+
+/**
+ * Throws for callers who are persons: they have permissions for what they do in the console, where
+ * secrets are never shown.
+ */
+export function expectServiceToken({ memberId }: Principal, { headers }: Request): void {
+  if (memberId === undefined && headers.has("authorization")) return;
+  throw new ApiError("forbidden", "Expected a service token, got that of a member or a session");
+}
+
+/**
+ * Whether tokens of a workspace are those of a rudder-server or rudder-transformer for all
+ * workspaces: those of the first one, where the settings name a namespace.
+ */
+export function readsAllWorkspaces(
+  deps: Pick<RouteDeps, "catalog" | "namespace">,
+  workspaceId: string,
+): boolean {
+  return deps.namespace !== undefined && isOperators(deps, workspaceId);
+}

@@ -1,0 +1,25 @@
+import { Type } from "@sinclair/typebox";
+
+/** Settings of the control plane of a rudder-server and a rudder-transformer. */
+export const rudderStackSettings = {
+  "rudderstack.definitions": Type.Optional(
+    Type.String({
+      minLength: 1,
+      description:
+        "checkout of RudderStack's rudder-integrations-config, which defines the types that rudder-server delivers",
+    }),
+  ),
+  "rudderstack.namespace": Type.Optional(
+    Type.String({
+      pattern: "^[A-Za-z0-9._-]{1,128}$",
+      title: "1 to 128 letters, digits, dots, underscores or hyphens",
+      description:
+        "namespace in which rudder-servers get the configuration of all workspaces, with a token of the first workspace",
+    }),
+  ),
+  "rudderstack.code.open": Type.Boolean({
+    default: false,
+    description:
+      "let whoever reaches the control plane read published code, for a rudder-transformer that has no secret",
+  }),
+};
