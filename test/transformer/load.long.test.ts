@@ -103,7 +103,7 @@ test("each event of a busy rudder-server is answered, whatever happens to code a
   await Promise.all(Array.from({ length: SENDERS }, sender));
   await changes;
   if (MINUTES === 0) expect(answered).toBe(REQUESTS);
-  else console.log({ answered, events: answered * EVENTS, again });
+  else process.stdout.write(`${JSON.stringify({ answered, events: answered * EVENTS, again })}\n`);
   // The server was away in the middle.
   expect(again).toBeGreaterThan(0);
   expect(await server.stop()).toBe(0);

@@ -1,5 +1,6 @@
 import type { Catalog } from "../../catalog/catalog.ts";
 import { isoTime } from "../schema/common.ts";
+import { ConfigBody } from "./config-body.ts";
 import {
   RoutedResources,
   type RoutedResourcesParts,
@@ -8,16 +9,6 @@ import {
 
 export interface WorkspaceConfigParts extends RoutedResourcesParts {
   catalog: RoutedResourcesParts["catalog"] & Pick<Catalog, "workspaces">;
-}
-
-/** The configuration of a workspace as rudder-server gets it. */
-export interface ConfigBody {
-  /** JSON. A blob is sent without a copy. */
-  json: Blob;
-  /** Entity tag without its double quotes. It is the same on all nodes, but for rare accidents. */
-  tag: string;
-  /** When this node noticed the last change, in milliseconds since the epoch. */
-  updatedAt: number;
 }
 
 /** JSON of the parts of a configuration that belong to the whole workspace. */
@@ -115,6 +106,6 @@ export class WorkspaceConfig {
       `],"libraries":${libraries},"credentials":${credentials}`,
       `,"connections":{${connections.join(",")}},"updatedAt":"${isoTime(updatedAt)}"}`,
     ]);
-    this.#body = { json, tag, updatedAt };
+    this.#body = new ConfigBody(json, tag, updatedAt);
   }
 }

@@ -1,4 +1,5 @@
-import { type ConfigBody, WorkspaceConfig, type WorkspaceConfigParts } from "./workspace-config.ts";
+import { ConfigBody } from "./config-body.ts";
+import { WorkspaceConfig, type WorkspaceConfigParts } from "./workspace-config.ts";
 
 /**
  * Maximum difference of the clocks of two nodes. A workspace counts as changed for so long after a
@@ -10,6 +11,8 @@ const CLOCK_DIFFERENCE_MS_MAX = 60_000;
 export class WorkspaceConfigs {
   readonly #parts: WorkspaceConfigParts;
   readonly #configs = new Map<string, WorkspaceConfig>();
+  /** The last configuration of several workspaces. */
+  #several: ConfigBody | undefined;
 
   constructor(parts: WorkspaceConfigParts) {
     this.#parts = parts;
@@ -28,20 +31,22 @@ export class WorkspaceConfigs {
    * Returns the configurations of several workspaces, by their ids. A configuration that
    * has not changed after `updatedAfter` (milliseconds since the epoch) is null.
    */
-  async ofAll(
-    workspaceIds: readonly string[],
-    updatedAfter = 0,
-  ): Promise<Omit<ConfigBody, "updatedAt">> {
+  async ofAll(workspaceIds: readonly string[], updatedAfter = 0): Promise<ConfigBody> {
     const members: (string | Blob)[] = [];
     const tags: string[] = [];
+    let newest = 0;
     for (const id of workspaceIds) {
       const { json, tag, updatedAt } = await this.of(id);
       const isChanged = updatedAt > updatedAfter - CLOCK_DIFFERENCE_MS_MAX;
       members.push(members.length === 0 ? "" : ",", `${JSON.stringify(id)}:`);
       members.push(isChanged ? json : "null");
       tags.push(isChanged ? tag : "-");
+      newest = Math.max(newest, updatedAt);
     }
     const tag = Bun.hash(`${workspaceIds.join()} ${tags.join()}`).toString(36);
-    return { json: new Blob(["{", ...members, "}"]), tag };
+    if (this.#several?.tag !== tag) {
+      this.#several = new ConfigBody(new Blob(["{", ...members, "}"]), tag, newest);
+    }
+    return this.#several;
   }
 }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { gunzipSync } from "node:zlib";
 import { startApi, type TestApi } from "../_setup.ts";
 
 /**
@@ -157,6 +158,34 @@ test("each change is in the next answer, and only then is its tag another", asyn
   // A destination that pixelmill delivers is nothing to rudder-server.
   await make("destinations", { name: "File", type: "file", config: { path: "x.jsonl" } });
   expect((await shown()).tag).toBe(before);
+});
+
+test("an unchanged configuration is compressed for clients that take it, and never an old one", async () => {
+  const raw = async (path: string, encoding = "gzip") => {
+    const headers = { authorization: basic(token), "accept-encoding": encoding };
+    const answer = await fetch(api.url + path, { headers, decompress: false });
+    const bytes = Buffer.from(await answer.arrayBuffer());
+    const isGzip = answer.headers.get("content-encoding") === "gzip";
+    expect(answer.headers.get("vary")).toBe("Accept-Encoding");
+    return { isGzip, text: (isGzip ? gunzipSync(bytes) : bytes).toString("utf8") };
+  };
+  for (const path of ["/workspaceConfig?fetchAll=true", "/data-plane/v1/namespaces/main/config"]) {
+    const { id } = await make("sources", { name: `Compressed ${path.length}` });
+    const first = await raw(path);
+    expect([first.isGzip, first.text.includes(id)]).toEqual([false, true]);
+    let last = await raw(path);
+    while (!last.isGzip) {
+      await Bun.sleep(5);
+      last = await raw(path);
+    }
+    expect(last.text).toBe(first.text);
+    for (const encoding of ["identity", "gzip;q=0", "br"]) {
+      expect(await raw(path, encoding)).toEqual({ isGzip: false, text: first.text });
+    }
+    const { id: next } = await make("sources", { name: `Next ${path.length}` });
+    const changed = await raw(path);
+    expect([changed.isGzip, changed.text.includes(next)]).toEqual([false, true]);
+  }
 });
 
 describe("who may read", () => {

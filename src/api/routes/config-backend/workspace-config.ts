@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
+import type { ConfigBody } from "../../config-backend/config-body.ts";
 import { exampleConfig, ServerConfig } from "../../config-backend/schema.ts";
-import type { ConfigBody } from "../../config-backend/workspace-config.ts";
 import type { RouteDeps } from "../../deps.ts";
 import { parseTags } from "../../request/preconditions.ts";
 import { validationError } from "../../request/validation.ts";
@@ -75,16 +75,22 @@ function timeOf(text: string | undefined): number | undefined {
   throw validationError([{ path: "/updatedAfter", message }]);
 }
 
-/** Answers the configuration, or 304 to a client that has it. */
-function configResponse(
-  { headers }: Request,
-  { json, tag }: Pick<ConfigBody, "json" | "tag">,
-): Response {
+/** Answers the configuration, compressed if it can be, or 304 to a client that has it. */
+function configResponse({ headers }: Request, config: ConfigBody): Response {
+  const { json, tag } = config;
   const sent = headers.get("if-none-match");
   const isKnown = sent !== null && (parseTags(sent) ?? []).some((it) => it.tag === tag);
-  // Weak: nodes of a cluster noticed a change at different times, which the body says.
-  const all = { "Content-Type": "application/json", ...responseHeaders, ETag: `W/"${tag}"` };
-  return isKnown
-    ? new Response(null, { status: 304, headers: all })
-    : new Response(json, { headers: all });
+  const all = {
+    "Content-Type": "application/json",
+    ...responseHeaders,
+    Vary: "Accept-Encoding",
+    // Weak: nodes of a cluster noticed a change at different times, which the body says.
+    ETag: `W/"${tag}"`,
+  };
+  if (isKnown) return new Response(null, { status: 304, headers: all });
+  // rudder-server takes gzip, and inflates by itself.
+  const takesGzip = /(^|[ ,])gzip *(,|$)/i.test(headers.get("accept-encoding") ?? "");
+  const compressed = takesGzip ? config.compressed() : undefined;
+  if (compressed === undefined) return new Response(json, { headers: all });
+  return new Response(compressed, { headers: { ...all, "Content-Encoding": "gzip" } });
 }
