@@ -18,6 +18,7 @@ import { sourceOfRecord } from "../event/record.ts";
 import { clusterDirectory, expectNodeDirectory, topicIds } from "../first-start/data-directory.ts";
 import { expectSameToken } from "../first-start/first-workspace.ts";
 import { type BrokerSettings, connectClients, type KafkaClients } from "../kafka/client.ts";
+import { correctedClock } from "../pipeline/clock.ts";
 import type { TailMessage } from "../pipeline/live-tail.ts";
 import { createPipelineHost } from "../pipeline/pipeline.ts";
 import type { RetentionBounds } from "../pipeline/retention/retention.ts";
@@ -115,6 +116,7 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
       const host = createPipelineHost({
         ...work,
         live: catalog.live,
+        clock: correctedClock(clockCorrection(clients)),
         readers: logs.readers,
         remoteTail: audience,
         logger,
@@ -260,6 +262,20 @@ async function openSharedCatalog(
   await catalog.current();
   if (isNewNode) expectSameToken(catalog, config);
   return catalog;
+}
+
+/**
+ * Returns a function that returns the error of this node's clock which ages leave out. It is the last
+ * one that a comparison with a broker has shown. Small errors count as none, since they vary with
+ * each comparison.
+ */
+function clockCorrection({ clockErrorMs }: Pick<KafkaClients, "clockErrorMs">): () => number {
+  let known = 0;
+  return () => {
+    const errorMs = clockErrorMs();
+    if (errorMs !== undefined) known = Math.abs(errorMs) > CLOCK_ERROR_MS_MAX ? errorMs : 0;
+    return known;
+  };
 }
 
 /** Returns a warning when this node's clock differs much from the brokers'. */

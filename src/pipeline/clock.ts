@@ -82,6 +82,16 @@ export function createAges(wall: () => number, elapsed: () => number): (at: numb
 
 const elapsed = () => performance.now();
 
+/**
+ * The system's clock less the error of its wall clock. `errorMs` returns by how many milliseconds the
+ * wall clock is ahead, negative when it is behind. Ages do not change with the error for the worse:
+ * see `Clock.age`.
+ */
+export function correctedClock(errorMs: () => number): Clock {
+  const now = () => Date.now() - errorMs();
+  return { ...systemClock, now, age: createAges(now, elapsed) };
+}
+
 export const systemClock: Clock = {
   now: Date.now,
   elapsed,

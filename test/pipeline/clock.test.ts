@@ -1,5 +1,5 @@
-import { describe, expect, test } from "bun:test";
-import { createAges } from "../../src/pipeline/clock.ts";
+import { describe, expect, spyOn, test } from "bun:test";
+import { correctedClock, createAges } from "../../src/pipeline/clock.ts";
 
 const HOUR = 3_600_000;
 const STARTED = 1_700_000_000_000;
@@ -77,3 +77,22 @@ describe("event age", () => {
     expect(age(STARTED - 3 * HOUR)).toBe(3 * HOUR);
   });
 });
+
+test.each([HOUR, -HOUR])(
+  "a clock that is wrong by %d ms is corrected, and makes no event older, once the error is known",
+  (errorMs) => {
+    const right = Date.now();
+    const wall = spyOn(Date, "now").mockImplementation(() => right + errorMs);
+    try {
+      let known = 0;
+      const clock = correctedClock(() => known);
+      known = errorMs;
+      expect(clock.now()).toBe(right);
+      const ageMs = clock.age(right - 2 * HOUR);
+      expect(ageMs).toBeLessThan(2 * HOUR + 60_000);
+      if (errorMs > 0) expect(ageMs).toBeGreaterThanOrEqual(2 * HOUR);
+    } finally {
+      wall.mockRestore();
+    }
+  },
+);
