@@ -18,7 +18,8 @@ export class Node {
   constructor(
     readonly name: string,
     readonly directory: string,
-    private readonly flags: string[],
+    /** Flags of its next start. */
+    readonly flags: string[],
     private readonly patienceMs = PATIENCE_MS,
     /** Command that starts the executable; absent: that of this checkout. */
     public command?: string[],

@@ -20,6 +20,8 @@ export interface SiteOptions {
   brokerSettings?: string[];
   /** Whether all nodes name the brokers in one order; by default each begins with another one. */
   isOneOrder?: boolean;
+  /** Number of partitions of the events; 6 by default. */
+  partitions?: number;
   /** Size of each node's own disk, where disks can be mounted. */
   nodeDiskBytes?: number;
   /** Client timeout in milliseconds. */
@@ -80,7 +82,8 @@ export class Site {
       const flags = [...common, "--port", String(port), "--admin-port", String(admin)];
       const addresses = links?.addressesOf(index) ?? brokers?.addresses;
       if (addresses !== undefined) {
-        flags.push(...clusterFlags(options.isOneOrder ? addresses : rotated(addresses, index)));
+        const named = options.isOneOrder ? addresses : rotated(addresses, index);
+        flags.push(...clusterFlags(named, options.partitions));
       }
       return new Node(name, own, flags, options.patienceMs, versions?.slice(0, 1));
     });
@@ -185,9 +188,9 @@ async function openBrokers(options: SiteOptions) {
   return { brokers: links, links };
 }
 
-const clusterFlags = (addresses: string[]) => [
+const clusterFlags = (addresses: string[], partitions = PARTITIONS) => [
   ...["--cluster-kafka", addresses.join(",")],
-  ...["--cluster-partitions", String(PARTITIONS)],
+  ...["--cluster-partitions", String(partitions)],
   ...["--cluster-replicas", String(addresses.length)],
 ];
 
