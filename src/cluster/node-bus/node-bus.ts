@@ -45,7 +45,7 @@ const FORMAT = 1;
 const WAITING_BYTES_MAX = 4 << 20;
 /** Largest size in bytes of a message, and of all messages in one Kafka record together. */
 const VALUE_BYTES_MAX = 512 << 10;
-const FOLLOW_MS = 500;
+const FOLLOW_MS = 1_000;
 const RETRY_MS = 250;
 /**
  * Time in milliseconds after which brokers delete messages from the topic. No node reads older

@@ -33,7 +33,7 @@ export interface OrderedTopicOptions {
 }
 
 /** Longest time in milliseconds that a broker delays a fetch response while it has no new entry. */
-const FOLLOW_MS = 500;
+const FOLLOW_MS = 1_000;
 /** Pause in milliseconds after a failed read, before the next attempt. */
 const RETRY_MS = 250;
 /**
