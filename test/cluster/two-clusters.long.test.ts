@@ -1,11 +1,14 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { join } from "node:path";
 import { ensureTopic } from "../../src/cluster/topics/ensure-topic.ts";
 import { connectClients } from "../../src/kafka/client.ts";
 import { describeWith } from "../counterpart.ts";
+import { pixelmillCommand } from "../e2e/command.ts";
 import {
   pixel,
   removeDirectory,
   route,
+  type Server,
   startServer,
   startSink,
   temporaryDirectory,
@@ -39,13 +42,14 @@ describeWith(brokersMissing)("two clusters", () => {
     directories.forEach(removeDirectory);
   }, TEST_MS_MAX);
 
+  const flagsOf = (name: string, at: readonly Brokers[]) => [
+    ...["--cluster-kafka", at.flatMap(({ addresses }) => addresses).join(",")],
+    ...["--cluster-replicas", "1", "--cluster-partitions", "2", "--cluster-name", name],
+  ];
   const start = (directory: string, name: string, at: readonly Brokers[], token?: string) =>
     startServer({
       directory,
-      flags: [
-        ...["--cluster-kafka", at.flatMap(({ addresses }) => addresses).join(",")],
-        ...["--cluster-replicas", "1", "--cluster-partitions", "2", "--cluster-name", name],
-      ],
+      flags: flagsOf(name, at),
       ...(token && { environment: { PIXELMILL_ADMIN_TOKEN: token } }),
     });
 
@@ -105,6 +109,53 @@ describeWith(brokersMissing)("two clusters", () => {
       await expect(start(directory, "moved", [brokers, others])).rejects.toThrow(
         "Expected the brokers of cluster.kafka to belong to one Kafka cluster",
       );
+    },
+    TEST_MS_MAX,
+  );
+
+  test(
+    "are not mixed by an import into one whose nodes run under load: it ends, and both keep their data",
+    async () => {
+      const sink = startSink();
+      const alone = await startServer({ directory: newDirectory() });
+      await alone.api("POST", "/v2/sources", { name: "Alone", type: "http" });
+      await alone.stop();
+      const node = await start(newDirectory(), "busy", [brokers]);
+      try {
+        const { writeKey } = await route(node, { url: sink.url });
+        const data = ["--data", join(alone.directory, "data")];
+        const command = [...pixelmillCommand, "cluster", "import", ...data];
+        const importing = Bun.spawn([...command, ...flagsOf("busy", [brokers])], {
+          stderr: "pipe",
+        });
+        let sent = 0;
+        while (importing.exitCode === null) {
+          const query = {
+            writeKey,
+            userId: `u${sent % 5}`,
+            event: "Seen",
+            "properties.n": `${sent}`,
+          };
+          expect((await pixel(node, "track", query)).status).toBe(200);
+          sent += 1;
+        }
+        expect(importing.exitCode).toBe(1);
+        const said = await new Response(importing.stderr).text();
+        expect(said).toContain("Expected no node to run, but busy has 1");
+        await waitFor(() => sink.events.length >= sent, "all events");
+        expect(new Set(sink.events.map(({ properties }) => properties.n)).size).toBe(sent);
+        const namesAt = async (server: Server) => {
+          const { body } = await server.api("GET", "/v2/sources");
+          return body.sources.map(({ name }: { name: string }) => name);
+        };
+        expect(await namesAt(node)).not.toContain("Alone");
+        const again = await startServer({ directory: alone.directory });
+        expect(await namesAt(again)).toEqual(["Alone"]);
+        await again.stop();
+      } finally {
+        await node.stop();
+        sink.stop();
+      }
     },
     TEST_MS_MAX,
   );
