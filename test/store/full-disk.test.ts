@@ -28,7 +28,7 @@ testWith(mountMissing)(
       removeDirectory(directory);
     }
   },
-  120_000,
+  300_000,
 );
 
 test("the installed addon of lmdb is patched, and another one is refused", () => {
