@@ -6,6 +6,7 @@ import { ErrorNotice } from "./components/error-notice.tsx";
 import { EmptyState, ScreenHeader } from "./components/layout.tsx";
 import { PermissionRequired } from "./components/permission-required.tsx";
 import { ToastList } from "./components/toast-list.tsx";
+import { loadUntilDone } from "./data/retry.ts";
 import { missingOneOf, restoreSession, session } from "./data/session.ts";
 import { currentRoute, type ScreenProps } from "./router.ts";
 import { screens } from "./screens.ts";
@@ -20,9 +21,7 @@ import { shellTexts } from "./texts/shell.ts";
  */
 export function App() {
   const [error, setError] = useState<unknown>();
-  useEffect(() => {
-    restoreSession().catch(setError);
-  }, []);
+  useEffect(() => loadUntilDone(restoreSession, setError), []);
   useEffect(() => listenForShortcuts(), []);
   if (error !== undefined) return <Unreachable error={error} />;
   if (session.value === undefined) return null;
@@ -74,15 +73,17 @@ function ScreenOutlet() {
   useEffect(() => {
     isSidebarOpen.value = false;
     setError(undefined);
-    if (screen && !loadedScreens.value.has(name)) {
-      screen.load().then((it) => {
-        loadedScreens.value = new Map(loadedScreens.value).set(name, it.Screen);
-      }, setError);
-    }
     // Screen readers then announce the new screen. The first screen needs no focus, because
     // reading starts there.
     if (!isFirst.current) main.current?.focus({ preventScroll: true });
     isFirst.current = false;
+  }, [name]);
+  useEffect(() => {
+    if (screen === undefined || loadedScreens.value.has(name)) return;
+    return loadUntilDone(async () => {
+      const { Screen } = await screen.load();
+      loadedScreens.value = new Map(loadedScreens.value).set(name, Screen);
+    }, setError);
   }, [name]);
   useEffect(() => scrollTo(0, 0), [segments.join("/")]);
 

@@ -75,7 +75,7 @@ describeWith(chromiumMissing)("console sessions", () => {
     const { page, close } = await openPage(browser);
     await signIn(page, api.url, mayRead);
     await page.goto(`${api.url}/#/sources/${id}`);
-    await page.getByText("Requires workspace:admin").waitFor();
+    await page.getByText("destinations require workspace:admin").waitFor();
     await page.goto(`${api.url}/#/settings/tokens`);
     await page.getByText("Requires workspace:admin").waitFor();
     await page.goto(`${api.url}/#/system`);

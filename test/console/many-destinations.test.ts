@@ -91,6 +91,12 @@ describeWith(chromiumMissing)("the console with 500 destinations", () => {
     await page.getByText("Website").waitFor();
     await page.getByRole("main").getByRole("link", { name: "Settings", exact: true }).click();
     await page.getByText("Requires workspace:admin").first().waitFor();
+    // The page of a source is no dead end either.
+    await page.goto(`${api.url}/#/sources`);
+    await page.getByRole("link", { name: "Website" }).click();
+    await page.getByRole("heading", { level: 1, name: "Website" }).waitFor();
+    await page.getByRole("heading", { name: "Recent events" }).waitFor();
+    await page.getByText("destinations require workspace:admin").waitFor();
     await close();
   }, 300_000);
 

@@ -48,6 +48,8 @@ export interface CodeKindInfo {
   /** Name of the screen for this kind of code. It is the first segment of the screen's routes. */
   screen: "transformations" | "libraries";
   singular: string;
+  /** Title of the screen of one while its name is unknown. */
+  heading: string;
   title: string;
   icon: IconName;
   createPermission: Permission;
@@ -94,6 +96,7 @@ const newestFirst = (count: number) => ({ count, orderBy: "desc" as const });
 export const transformations: CodeKindInfo = {
   screen: "transformations",
   singular: codeTexts.transformationNoun,
+  heading: codeTexts.transformation,
   title: commonTexts.transformations,
   icon: "code",
   createPermission: "transformations:create-delete",
@@ -134,6 +137,7 @@ export const transformations: CodeKindInfo = {
 export const libraries: CodeKindInfo = {
   screen: "libraries",
   singular: codeTexts.libraryNoun,
+  heading: codeTexts.library,
   title: commonTexts.libraries,
   icon: "library",
   createPermission: "libraries:edit",

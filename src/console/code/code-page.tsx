@@ -40,7 +40,7 @@ export function CodePage(props: { kind: CodeKindInfo; id: string; query: URLSear
   if (value === undefined) {
     return (
       <>
-        <ScreenHeader title={kind.singular} parent={parent} />
+        <ScreenHeader title={kind.heading} parent={parent} />
         {error === undefined ? (
           <Panel>
             <SkeletonLine />

@@ -18,6 +18,9 @@ export type ConnectionRow = AnswerOf<"GET /v2/status/connections">["connections"
 
 export type DeadLetter = AnswerOf<"GET /v2/dead-letters/{id}">["deadLetter"];
 export type ReceiverResponse = NonNullable<DeadLetter["response"]>;
+export type DestinationFailure = NonNullable<
+  AnswerOf<"GET /v2/destinations/{id}/failure">["failure"]
+>;
 export type LetterPage = AnswerOf<"GET /v2/dead-letters">;
 export type DeadLetterGroups = AnswerOf<"GET /v2/dead-letter-groups">;
 export type DeadLetterGroup = DeadLetterGroups["deadLetterGroups"][number];

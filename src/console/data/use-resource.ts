@@ -1,4 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { mayPass, RETRY_MS } from "./retry.ts";
 
 export interface LoadedResource<T> {
   /** The last value that was loaded. It remains available during a reload. */
@@ -9,8 +10,8 @@ export interface LoadedResource<T> {
 }
 
 /**
- * Loads a resource and keeps its latest value. It calls `load` again whenever `inputs` change, and
- * every `everyMs` milliseconds while the page is visible.
+ * Loads a resource and keeps its latest value. It calls `load` again whenever `inputs` change, every
+ * `everyMs` milliseconds while the page is visible, and after a failure that may pass.
  */
 export function useResource<T>(
   load: () => Promise<T>,
@@ -41,6 +42,13 @@ export function useResource<T>(
     }, everyMs);
     return () => clearInterval(timer);
   }, [reload, everyMs]);
+
+  const willRetry = everyMs === undefined && mayPass(state.error);
+  useEffect(() => {
+    if (!willRetry) return;
+    const timer = setInterval(() => void reload(), RETRY_MS);
+    return () => clearInterval(timer);
+  }, [reload, willRetry]);
 
   return { value: state.key === key ? state.value : undefined, error: state.error, reload };
 }

@@ -98,8 +98,8 @@ export function DestinationPage({ id, tab }: { id: string; tab: string }) {
 }
 
 /**
- * Loads a destination's state, and the answer of its receiver to the latest failed delivery. The
- * state is shown without the answer when only the answer cannot be loaded.
+ * Loads a destination's state, and its latest failed delivery. The state is shown without the failure
+ * when only the failure cannot be loaded.
  */
 async function loadStatus(id: string) {
   const options = { params: { id } };
@@ -107,7 +107,7 @@ async function loadStatus(id: string) {
     client.call("GET /v2/status/destinations/{id}", options),
     client.call("GET /v2/destinations/{id}/failure", options).catch(() => undefined),
   ]);
-  return { ...status, response: latest?.failure?.response };
+  return { ...status, failure: latest?.failure };
 }
 
 interface PartProps {
@@ -145,7 +145,7 @@ function HealthTab(props: {
     <>
       {!isOurs && <p class="notice">{destinationTexts.deliveredElsewhere}</p>}
       {isOurs && state && (
-        <Trouble state={state} response={status?.response} onTest={() => setTests(tests + 1)} />
+        <Trouble state={state} failure={status?.failure} onTest={() => setTests(tests + 1)} />
       )}
       <div class="columns">
         <div class="stack">

@@ -2,7 +2,7 @@ import { Button } from "../components/button.tsx";
 import { ClampedText } from "../components/clamped-text.tsx";
 import { Icon } from "../components/icon.tsx";
 import { Time } from "../components/time.tsx";
-import type { DestinationRow, ReceiverResponse } from "../data/model.ts";
+import type { DestinationFailure, DestinationRow } from "../data/model.ts";
 import { FoldedResponse } from "../dead-letters/receiver-response.tsx";
 import { hrefTo } from "../router.ts";
 import { deadLetterTexts } from "../texts/dead-letters.ts";
@@ -18,11 +18,12 @@ const troubled = new Set<DestinationRow["state"]>(["down", "failing", "suspended
  */
 export function Trouble(props: {
   state: DestinationRow;
-  /** Answer of the receiver to the latest failed delivery. */
-  response: ReceiverResponse | undefined;
+  /** The latest failed delivery. Undefined while it is unknown. */
+  failure: DestinationFailure | undefined;
   onTest: () => void;
 }) {
-  const { state, response, onTest } = props;
+  const { state, failure, onTest } = props;
+  const response = failure?.response;
   const { id, deadLetters, lastError, transformationId } = state;
   const isTroubled = troubled.has(state.state);
   if (!isTroubled && deadLetters === 0) return null;
@@ -49,7 +50,7 @@ export function Trouble(props: {
           <ClampedText text={destinationTexts.cause(lastError.reason, firstLine(response?.body))} />
         </p>
       )}
-      <p class="advice">{adviceFor(state, response)}</p>
+      <p class="advice">{adviceFor(state, failure)}</p>
       {response && <FoldedResponse response={response} title={deadLetterTexts.latestResponse} />}
       {deadLetters > 0 && <p>{destinationTexts.failedEvents(deadLetters)}</p>}
       <div class="row">
@@ -84,11 +85,14 @@ function firstLine(body = ""): string | undefined {
 }
 
 /** Says what to do about a failure, by the HTTP status that the receiver answered. */
-function adviceFor({ state }: DestinationRow, response: ReceiverResponse | undefined): string {
+function adviceFor({ state }: DestinationRow, failure: DestinationFailure | undefined): string {
   const { advice } = destinationTexts;
   if (state === "suspended") return advice.suspended;
-  const status = response?.status;
-  if (status === undefined) return response === undefined ? advice.unreachable : advice.other;
+  if (failure === undefined) return advice.other;
+  const { response } = failure;
+  if (response === undefined) return advice.unreachable;
+  const { status } = response;
+  if (status === undefined) return advice.other;
   if (status >= 500) return advice.receiverFails;
   if (status === 401 || status === 403) return advice.credentials;
   if (status === 404 || status === 405 || status === 410) return advice.address;

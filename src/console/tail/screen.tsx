@@ -90,7 +90,7 @@ export function Screen({ query }: ScreenProps) {
           />
         </header>
         {events.length === 0 ? (
-          <NoEvents isFiltered={buffer.size > 0} isConnected={tail.state !== "ended"} />
+          <NoEvents isFiltered={buffer.size > 0} state={tail.state} />
         ) : (
           <TailTable
             events={events}
@@ -166,7 +166,7 @@ function TailStateBadge({ tail, frozen }: { tail: TailState; frozen: FrozenEvent
   );
 }
 
-function NoEvents({ isFiltered, isConnected }: { isFiltered: boolean; isConnected: boolean }) {
+function NoEvents({ isFiltered, state }: { isFiltered: boolean; state: TailState["state"] }) {
   if (isFiltered) {
     return (
       <EmptyState icon="search" title={tailTexts.noMatches}>
@@ -174,7 +174,14 @@ function NoEvents({ isFiltered, isConnected }: { isFiltered: boolean; isConnecte
       </EmptyState>
     );
   }
-  if (!isConnected) {
+  if (state === "connecting") {
+    return (
+      <EmptyState icon="tail" title={tailTexts.connecting}>
+        {tailTexts.waitingHint}
+      </EmptyState>
+    );
+  }
+  if (state === "ended") {
     return (
       <EmptyState icon="tail" title={commonTexts.notConnected}>
         {tailTexts.notConnectedHint}

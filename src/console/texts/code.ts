@@ -3,6 +3,8 @@ import { isolated, pluralize } from "../format.ts";
 
 /** Texts of the screens of transformations and libraries. */
 export const codeTexts = {
+  transformation: "Transformation",
+  library: "Library",
   transformationNoun: "transformation",
   libraryNoun: "library",
   libraryExplained: "A library is code that transformations import by name.",

@@ -4,6 +4,9 @@ import { isolated } from "../format.ts";
 export const sourceTexts = {
   noDestinationsHint: "Connect a destination: it receives the events from that moment.",
   connectTo: "Connect to",
+  notFound: "Source not found",
+  settingsRequire: (permission: string) =>
+    `The write key, the settings and the destinations require ${permission}.`,
   noSourcesConnected: "No sources connected",
   noSourcesHint: "Connect a source: its events arrive here from that moment.",
   connectSource: "Connect a source",

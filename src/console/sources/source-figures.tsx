@@ -1,0 +1,42 @@
+import { Badge, ScreenHeader } from "../components/layout.tsx";
+import { Loaded } from "../components/loaded.tsx";
+import { client } from "../data/session.ts";
+import { useResource } from "../data/use-resource.ts";
+import { MetricCharts } from "../metrics/metric-charts.tsx";
+import { hrefTo } from "../router.ts";
+import { RecentEvents } from "../tail/recent-events.tsx";
+import { commonTexts } from "../texts/common.ts";
+import { sourceTexts } from "../texts/sources.ts";
+
+const POLL_MS = 10_000;
+
+/** Screen of one source for a session that may read its events and not its settings. */
+export function SourceFigures({ id, permission }: { id: string; permission: string }) {
+  const resource = useResource(() => loadSource(id), [id], POLL_MS);
+  const source = resource.value;
+  return (
+    <>
+      <ScreenHeader
+        title={source?.name ?? commonTexts.source}
+        parent={{ href: hrefTo("sources"), text: commonTexts.sources }}
+        status={source && !source.enabled && <Badge>{commonTexts.disabled}</Badge>}
+      />
+      <Loaded resource={resource}>
+        {() => (
+          <>
+            <p class="notice">{sourceTexts.settingsRequire(permission)}</p>
+            <RecentEvents of={{ sourceId: id }} />
+            <MetricCharts kind="source" id={id} />
+          </>
+        )}
+      </Loaded>
+    </>
+  );
+}
+
+async function loadSource(id: string) {
+  const { sources } = await client.call("GET /v2/status/sources", { query: { text: id } });
+  const source = sources.find((it) => it.id === id);
+  if (source === undefined) throw new Error(sourceTexts.notFound);
+  return source;
+}
