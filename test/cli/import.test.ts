@@ -65,6 +65,9 @@ const answers: Record<string, unknown> = {
   },
 };
 
+/** Answers by which the next requests of a path are answered first. */
+const troubles = new Map<string, (() => Response)[]>();
+
 const remote = Bun.serve({
   hostname: "127.0.0.1",
   port: 0,
@@ -72,6 +75,8 @@ const remote = Bun.serve({
     if (request.headers.get("authorization") !== "Bearer theirs")
       return new Response("", { status: 401 });
     const { pathname, search } = new URL(request.url);
+    const trouble = troubles.get(pathname + search)?.shift();
+    if (trouble !== undefined) return trouble();
     const answer = answers[pathname + search];
     return answer === undefined ? new Response("", { status: 404 }) : Response.json(answer);
   },
@@ -142,5 +147,42 @@ test("what RudderStack refuses is one sentence, and nothing is copied", async ()
   expect(away.errors).toContain("Cannot read http://127.0.0.1:1/v2/sources?page=1");
   const without = await client(["import", "rudderstack"]);
   expect(without.errors).toContain("Expected a token of RudderStack: set RUDDERSTACK_ACCESS_TOKEN");
+  expect(await totals()).toEqual(before);
+});
+
+test("a request that RudderStack does not answer for now is sent again, and a repeated page ends a list", async () => {
+  const wait = { headers: { "retry-after": "0" } };
+  const later = [429, 500, 503].map((status) => () => new Response("", { status, ...wait }));
+  troubles.set("/v2/sources?page=1", [...later]);
+  troubles.set("/libraries/lib1/versions?count=100&orderBy=asc", [later[0]!]);
+  const repeated = { connections: [], paging: { total: 9, next: "/v2/connections?page=2" } };
+  const [, first] = Object.entries(answers).find(([path]) => path === "/v2/connections?page=1")!;
+  const page = () => Response.json({ ...(first as object), paging: repeated.paging });
+  troubles.set("/v2/connections?page=1", [page]);
+  troubles.set("/v2/connections?page=2", [page]);
+  const run = await importing("--dry-run");
+  expect(run.code).toBe(0);
+  expect(run.errors).toContain("RudderStack answered 429 to /v2/sources?page=1; again in 0 s");
+  expect(run.output.match(/^connection /gm)).toHaveLength(2);
+});
+
+test("an answer in part, of another form or without a field is one sentence, and nothing is copied", async () => {
+  const before = await totals();
+  const item = { id: "s9", type: "iOS", enabled: true };
+  const cases: [() => Response, string][] = [
+    [() => new Response('{"sources": [{"id": "s'), "Expected a JSON object at /v2/sources?page=1"],
+    [() => Response.json([]), "Expected a JSON object at /v2/sources?page=1"],
+    [() => Response.json({ source: [] }), "Expected a list of sources from RudderStack"],
+    [() => Response.json({ sources: [7] }), "Expected a list of sources from RudderStack"],
+    [() => Response.json({ sources: [item] }), "Expected a text as name of an item"],
+    [() => Response.redirect("http://127.0.0.1:1/"), "Cannot read"],
+  ];
+  for (const [answer, sentence] of cases) {
+    troubles.set("/v2/sources?page=1", [answer]);
+    const run = await importing();
+    expect([run.code, run.errors]).toEqual([1, expect.stringContaining(sentence)]);
+    expect(run.errors.trim().split("\n")).toHaveLength(1);
+  }
+  troubles.clear();
   expect(await totals()).toEqual(before);
 });

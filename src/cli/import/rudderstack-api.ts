@@ -10,6 +10,13 @@ const PAGES_MAX = 1_000;
 /** Number of versions of one transformation that are asked for. RudderStack's default is 5. */
 const VERSIONS = 100;
 
+/** Maximum number of times that a request is sent that RudderStack does not answer for now. */
+const ATTEMPTS_MAX = 6;
+/** Longest wait before a request is sent again. */
+const WAIT_SECONDS_MAX = 60;
+const TOO_MANY_REQUESTS = 429;
+const SERVER_ERRORS = 500;
+
 type Json = Record<string, unknown>;
 
 /** A version of a transformation or library. */
@@ -49,10 +56,13 @@ export interface RemoteConnection {
 export class RudderStackApi {
   readonly #url: string;
   readonly #token: string;
+  readonly #note: (text: string) => void;
 
-  constructor(url: string, token: string) {
+  /** `note` gets a sentence for each wait. */
+  constructor(url: string, token: string, note: (text: string) => void) {
     this.#url = url.replace(/\/+$/, "");
     this.#token = token;
+    this.#note = note;
   }
 
   async items(kind: "sources" | "destinations"): Promise<RemoteItem[]> {
@@ -99,26 +109,23 @@ export class RudderStackApi {
   }
 
   async #pages(path: string, key: string): Promise<Json[]> {
-    const all: Json[] = [];
+    // By id, since an item may move to the next page while pages are read.
+    const all = new Map<string, Json>();
     for (let page = 1; page <= PAGES_MAX; page++) {
       const answer = await this.#get(`${path}?page=${page}`);
-      const items = listIn(answer, key);
-      all.push(...items);
+      const before = all.size;
+      for (const item of listIn(answer, key)) all.set(textOf(item, "id"), item);
       const { paging } = answer;
-      if (items.length === 0 || !isJson(paging) || !paging.next) return all;
+      if (all.size === before || !isJson(paging) || !paging.next) break;
     }
-    return all;
+    return [...all.values()];
   }
 
   async #get(path: string): Promise<Json> {
     const place = `${this.#url}${path}`;
     let text: string;
     try {
-      const answer = await fetch(place, {
-        headers: { authorization: `Bearer ${this.#token}` },
-        redirect: "error",
-        signal: AbortSignal.timeout(ANSWER_MS_MAX),
-      });
+      const answer = await this.#answered(place, path);
       if (!answer.ok) throw new StartError(`RudderStack answered ${answer.status} to ${path}`);
       text = await boundedText(answer, path);
     } catch (error) {
@@ -129,6 +136,29 @@ export class RudderStackApi {
     if (!isJson(body)) throw new StartError(`Expected a JSON object at ${path}, got another body`);
     return body;
   }
+
+  /** Sends a request until it is answered with a status that stays. */
+  async #answered(place: string, path: string): Promise<Response> {
+    for (let attempt = 1; ; attempt++) {
+      const answer = await fetch(place, {
+        headers: { authorization: `Bearer ${this.#token}` },
+        redirect: "error",
+        signal: AbortSignal.timeout(ANSWER_MS_MAX),
+      });
+      const isPassing = answer.status === TOO_MANY_REQUESTS || answer.status >= SERVER_ERRORS;
+      if (!isPassing || attempt === ATTEMPTS_MAX) return answer;
+      await answer.body?.cancel();
+      const seconds = waitSeconds(answer, attempt);
+      this.#note(`RudderStack answered ${answer.status} to ${path}; again in ${seconds} s`);
+      await Bun.sleep(1_000 * seconds);
+    }
+  }
+}
+
+/** Returns the seconds to wait before the next attempt, as the answer or else the count says. */
+function waitSeconds(answer: Response, attempt: number): number {
+  const asked = Number(answer.headers.get("retry-after") ?? Number.NaN);
+  return Math.min(WAIT_SECONDS_MAX, asked >= 0 ? asked : 2 ** (attempt - 1));
 }
 
 async function boundedText(answer: Response, path: string): Promise<string> {

@@ -3,6 +3,7 @@ import { pluralize } from "../../console/format.ts";
 import { StartError } from "../../errors.ts";
 import { clientEnvironment } from "../../settings/client-environment.ts";
 import { clientCommand } from "../connection/client-command.ts";
+import { plain } from "../terminal/text.ts";
 import { importCode } from "./import-code.ts";
 import { importResources } from "./import-resources.ts";
 import { ImportRun } from "./import-run.ts";
@@ -36,7 +37,9 @@ const rudderstack = clientCommand(
     if (token === undefined) {
       throw new StartError("Expected a token of RudderStack: set RUDDERSTACK_ACCESS_TOKEN");
     }
-    const remote = new RudderStackApi(url, token);
+    const remote = new RudderStackApi(url, token, (text) =>
+      output.note(`pixelmill: ${plain(text)}`),
+    );
     const run = new ImportRun(output, args["dry-run"] === true);
     // Everything is read before anything is written.
     const sources = await remote.items("sources");
