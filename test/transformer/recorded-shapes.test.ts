@@ -1,4 +1,5 @@
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
+import { connect } from "node:net";
 import { testSandbox } from "../sandbox/support.ts";
 import { freshTransformer } from "./_setup.ts";
 
@@ -187,6 +188,35 @@ describe("an answer to rudder-server", () => {
     expect((await send("true")).map((it: any) => it.statusCode)).toEqual([298]);
     for (const off of ["false", "?0", "1"]) expect(await send(off)).toEqual([]);
   });
+});
+
+test("a request over a connection of its own is answered whole, as rudder-server's client sends it", async () => {
+  const { versionId } = await house.publish(
+    "transformation",
+    "export const transformEvent = (event) => event;",
+  );
+  const messages = Array.from({ length: 200 }, (_, n) => track(`m${n}`, { note: "é".repeat(500) }));
+  const body = items(versionId, messages);
+  const { hostname, port } = new URL(house.transformer.url);
+  const head = [
+    "POST /customTransform HTTP/1.1",
+    `Host: ${hostname}:${port}`,
+    "User-Agent: Go-http-client/1.1",
+    "Connection: close",
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    "Content-Type: application/json; charset=utf-8",
+    "X-Feature-Filter-Code: ?1",
+    "X-Feature-Gzip-Support: ?1",
+    "Accept-Encoding: gzip",
+  ];
+  const socket = connect(Number(port), hostname);
+  socket.write(`${head.join("\r\n")}\r\n\r\n${body}`);
+  const chunks: Buffer[] = [];
+  for await (const chunk of socket) chunks.push(chunk);
+  const [answerHead, answer] = Buffer.concat(chunks).toString("utf8").split("\r\n\r\n", 2);
+  expect(answerHead).toStartWith("HTTP/1.1 200 ");
+  expect(answerHead).toMatch(/^apiversion: 2$/im);
+  expect(JSON.parse(answer!).map((it: any) => it.output)).toEqual(messages);
 });
 
 test("the reason to send a request again is a label, as rudder-server's metrics need", async () => {
