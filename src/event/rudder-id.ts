@@ -1,9 +1,16 @@
 import { markVersion4, uuidText } from "./uuid.ts";
 
+const latest = { userId: "", anonymousId: "", id: "" };
+
 /**
  * Computes the `rudderId` of a user as rudder-server does: the MD5 hash of `userId:anonymousId`,
- * formatted as a version 4 UUID.
+ * formatted as a version 4 UUID. The events of a batch mostly have one user, so the latest id is
+ * kept.
  */
 export function rudderId(userId: string, anonymousId: string): string {
-  return uuidText(markVersion4(Bun.CryptoHasher.hash("md5", `${userId}:${anonymousId}`)));
+  if (latest.id === "" || latest.userId !== userId || latest.anonymousId !== anonymousId) {
+    const hash = Bun.CryptoHasher.hash("md5", `${userId}:${anonymousId}`);
+    Object.assign(latest, { userId, anonymousId, id: uuidText(markVersion4(hash)) });
+  }
+  return latest.id;
 }

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { JsonRecord } from "../../src/event/record.ts";
 
 /**
@@ -30,15 +31,27 @@ export function referenceEvent(record: JsonRecord): Record<string, unknown> {
   event.timestamp = new Date(own ?? (inRange(corrected) ? corrected : now)).toISOString();
   if (record.clientAddress === "") delete event.request_ip;
   else event.request_ip = record.clientAddress;
+  event.rudderId = referenceRudderId(sent);
   return event;
 }
+
+/** The MD5 hash of both ids as a UUID. */
+export function referenceRudderId({ userId, anonymousId }: Record<string, unknown>): string {
+  const hash = createHash("md5")
+    .update(`${textOfId(userId)}:${textOfId(anonymousId)}`)
+    .digest();
+  hash[6] = (hash[6]! % 16) + 64;
+  hash[8] = (hash[8]! % 64) + 128;
+  return hash.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+}
+
+const textOfId = (id: unknown) =>
+  ["string", "number", "boolean"].includes(typeof id) ? `${id}` : "";
 
 /** The user of an event; numbers as JavaScript writes them. */
 export function referenceUser(record: JsonRecord): string {
   const { userId, anonymousId } = JSON.parse(Buffer.from(record.json).toString());
-  const text = (id: unknown) =>
-    ["string", "number", "boolean"].includes(typeof id) ? `${id}` : "";
-  return text(userId).trim() === "" ? text(anonymousId) : text(userId);
+  return textOfId(userId).trim() === "" ? textOfId(anonymousId) : textOfId(userId);
 }
 
 const form =

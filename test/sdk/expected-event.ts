@@ -1,8 +1,9 @@
+import { referenceRudderId } from "../event/sdk-reference.ts";
 import type { SeenRequest } from "./gate.ts";
 
 const own = [
   ...["type", "messageId", "writeKey", "context", "integrations", "request_ip"],
-  ...["originalTimestamp", "sentAt", "receivedAt", "timestamp"],
+  ...["originalTimestamp", "sentAt", "receivedAt", "timestamp", "rudderId"],
 ];
 
 /** The events of a request, each with the members that it inherits from its batch. */
@@ -47,5 +48,6 @@ export function expectedEvent(sent: any, receivedAt: string): unknown {
     receivedAt,
     timestamp: iso(stated ?? received - (sentAt - original)),
     request_ip: "127.0.0.1",
+    rudderId: referenceRudderId(sent),
   };
 }

@@ -4,6 +4,7 @@ import { memberNames, memberSpans } from "./member-names.ts";
 const NAMES = [
   ...["userId", "anonymousId", "event", "type", "messageId", "writeKey", "request_ip"],
   ...["receivedAt", "originalTimestamp", "sentAt", "timestamp", "context", "integrations"],
+  "rudderId",
 ];
 export const USER_ID = 0;
 export const ANONYMOUS_ID = 1;

@@ -2,6 +2,7 @@ import type { BuiltEvent } from "../built-event.ts";
 import { choiceOf, type DestinationChoice } from "../destination-choice.ts";
 import { asBuffer } from "../record/head.ts";
 import type { JsonRecord } from "../record/json-record.ts";
+import { rudderId } from "../rudder-id.ts";
 import { BRACE_CLOSE, BRACE_OPEN, COMMA, QUOTE, writeAscii } from "../text/bytes.ts";
 import { writeIsoTime } from "../time.ts";
 import { uuidText } from "../uuid.ts";
@@ -23,8 +24,8 @@ import { outline, outlineOf } from "./outline.ts";
 import { parsedEvent } from "./parsed-event.ts";
 
 /**
- * Builds the event that an SDK sent as JSON: with the type of the record, a messageId, times by the
- * server's clock, and the client's address. All other members are as they were sent.
+ * Builds the event that an SDK sent as JSON: with the type of the record, a messageId, the rudderId
+ * of its user, times by the server's clock, and the client's address. All other members are as they were sent.
  */
 export function eventOfJson(record: JsonRecord): BuiltEvent {
   const json = withoutLineBreaks(asBuffer(record.json));
@@ -34,10 +35,13 @@ export function eventOfJson(record: JsonRecord): BuiltEvent {
   const messageId =
     record.messageId === undefined ? textOf(json, MESSAGE_ID) : uuidText(record.messageId);
   const times = timesOf(json, record.receivedAt, record.sentAt);
+  const ids = idsOf(json);
+  const rudder = rudderId(ids.userId, ids.anonymousId);
   const built = isOutlined
-    ? writtenEvent(json, record, times)
-    : parsedEvent(json, record, messageId, times);
-  return builtEvent(json, record, built, messageId, choiceIn(json, isOutlined));
+    ? writtenEvent(json, record, times, rudder)
+    : parsedEvent(json, record, { messageId, rudderId: rudder, times });
+  const choice = choiceIn(json, isOutlined);
+  return { ...namesOf(json, record, ids), json: built, messageId, choice };
 }
 
 /** Returns the event of a refused record, which is any JSON value, without changes. */
@@ -46,7 +50,8 @@ function eventAsSent(json: Buffer, record: JsonRecord): BuiltEvent {
   if (json[0] === BRACE_OPEN) members.find(loadText(json), 0);
   const messageId =
     record.messageId === undefined ? textOf(json, MESSAGE_ID) : uuidText(record.messageId);
-  return builtEvent(json, record, Uint8Array.from(json), messageId, undefined);
+  const names = namesOf(json, record, idsOf(json));
+  return { ...names, json: Uint8Array.from(json), messageId, choice: undefined };
 }
 
 /** Returns the hash of the user of a record's event; 0 when the event has no user. */
@@ -59,20 +64,22 @@ export function userHashOfJson(record: JsonRecord): number {
   return isId(json, starts[id]!, ends[id]!) ? idHash(json, starts[id]!, ends[id]!) : 0;
 }
 
-function builtEvent(
-  sent: Buffer,
-  { type }: JsonRecord,
-  json: Uint8Array,
-  messageId: string,
-  choice: DestinationChoice | undefined,
-): BuiltEvent {
+type Ids = Pick<BuiltEvent, "userId" | "anonymousId">;
+
+function idsOf(json: Buffer): Ids {
   const { starts, ends } = members;
-  const userId = idText(sent, starts[USER_ID]!, ends[USER_ID]!);
-  const anonymousId = idText(sent, starts[ANONYMOUS_ID]!, ends[ANONYMOUS_ID]!);
+  return {
+    userId: idText(json, starts[USER_ID]!, ends[USER_ID]!),
+    anonymousId: idText(json, starts[ANONYMOUS_ID]!, ends[ANONYMOUS_ID]!),
+  };
+}
+
+/** Returns the user and the name of the event whose members were found last. */
+function namesOf(json: Buffer, { type }: JsonRecord, { userId, anonymousId }: Ids) {
   const user = userId.trim() === "" ? anonymousId : userId;
-  const name = type === "track" ? textOf(sent, EVENT_NAME) : "";
-  const hasTextIds = isTextOrAbsent(sent, USER_ID) && isTextOrAbsent(sent, ANONYMOUS_ID);
-  return { json, user, userId, anonymousId, hasTextIds, name, messageId, choice };
+  const name = type === "track" ? textOf(json, EVENT_NAME) : "";
+  const hasTextIds = isTextOrAbsent(json, USER_ID) && isTextOrAbsent(json, ANONYMOUS_ID);
+  return { user, userId, anonymousId, hasTextIds, name };
 }
 
 function isTextOrAbsent(json: Buffer, member: number): boolean {
@@ -131,10 +138,16 @@ const ORIGINAL_TIMESTAMP_FIELD = fragment(',"originalTimestamp":"');
 const SENT_AT_FIELD = fragment('","sentAt":"');
 const RECEIVED_AT_FIELD = fragment('","receivedAt":"');
 const TIMESTAMP_FIELD = fragment('","timestamp":"');
+const RUDDER_ID_FIELD = fragment('","rudderId":"');
 const REQUEST_IP_FIELD = fragment('","request_ip":"');
 
 /** Writes the event whose outline was found last. The result shares no memory with other events. */
-function writtenEvent(json: Buffer, record: JsonRecord, times: EventTimes): Uint8Array {
+function writtenEvent(
+  json: Buffer,
+  record: JsonRecord,
+  times: EventTimes,
+  rudder: string,
+): Uint8Array {
   const bytesMax = json.length + FRAME_BYTES;
   if (scratch.length < bytesMax) {
     scratch = Buffer.allocUnsafeSlow(2 * bytesMax);
@@ -152,6 +165,7 @@ function writtenEvent(json: Buffer, record: JsonRecord, times: EventTimes): Uint
   out = writeIsoTime(times.sentAt, scratch, put(SENT_AT_FIELD, out));
   out = writeIsoTime(times.receivedAt, scratch, put(RECEIVED_AT_FIELD, out));
   out = writeIsoTime(times.timestamp, scratch, put(TIMESTAMP_FIELD, out));
+  out = writeAscii(rudder, scratch, put(RUDDER_ID_FIELD, out));
   if (record.clientAddress !== "") {
     out = writeAscii(record.clientAddress, scratch, put(REQUEST_IP_FIELD, out));
   }

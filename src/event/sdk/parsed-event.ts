@@ -4,8 +4,15 @@ import type { EventTimes } from "./event-times.ts";
 /** Names of members that the server writes itself or leaves out. */
 const OWNED = new Set([
   ...["type", "messageId", "originalTimestamp", "sentAt", "receivedAt", "timestamp"],
-  ...["request_ip", "writeKey", "context", "integrations"],
+  ...["request_ip", "writeKey", "context", "integrations", "rudderId"],
 ]);
+
+/** Members of an event that the server makes from others. */
+interface MadeMembers {
+  messageId: string;
+  rudderId: string;
+  times: EventTimes;
+}
 
 /**
  * Returns the JSON of an event by way of `JSON.parse`, for which the last of equal names counts.
@@ -14,8 +21,7 @@ const OWNED = new Set([
 export function parsedEvent(
   json: Buffer,
   { type, clientAddress }: JsonRecord,
-  messageId: string,
-  times: EventTimes,
+  { messageId, rudderId, times }: MadeMembers,
 ): Uint8Array {
   const sent: Record<string, unknown> = JSON.parse(json.toString());
   const event: [string, unknown][] = [
@@ -28,6 +34,7 @@ export function parsedEvent(
     ["sentAt", isoText(times.sentAt)],
     ["receivedAt", isoText(times.receivedAt)],
     ["timestamp", isoText(times.timestamp)],
+    ["rudderId", rudderId],
   ];
   if (clientAddress !== "") event.push(["request_ip", clientAddress]);
   // `Object.fromEntries` makes `__proto__` a member like any other.
