@@ -8,6 +8,7 @@ import { dirname, join, relative } from "node:path";
 import { parseArgs } from "node:util";
 import type { BunPlugin } from "bun";
 import { ensureConsole } from "./console/bundle.ts";
+import { type Architecture, foreignModules } from "./package/foreign-modules.ts";
 import { ensureSnapshot } from "./sandbox/guest/python/snapshot.ts";
 
 const { values, positionals } = parseArgs({
@@ -18,7 +19,12 @@ const { values, positionals } = parseArgs({
   },
 });
 const target = positionals[0] as Bun.Build.CompileTarget | undefined;
-const platform = target?.includes("arm64") ? "linux-arm64" : "linux-x64";
+const architecture =
+  target === undefined ? process.arch : /arm64|aarch64/.test(target) ? "arm64" : "x64";
+const platform = `linux-${architecture}`;
+/** Bun and lmdb of another processor; undefined for this machine's. */
+const foreign =
+  architecture === process.arch ? undefined : foreignModules(architecture as Architecture);
 
 /**
  * Embeds the native addon and the dictionary of lmdb into the executable. lmdb finds the addon by
@@ -33,7 +39,7 @@ const embedLmdb: BunPlugin = {
       contents: replaced(await Bun.file(path).text(), path, [
         [
           "import loadNAPI from 'node-gyp-build-optional-packages';",
-          `import addon from "@lmdb/lmdb-${platform}/node.napi.glibc.node";`,
+          `import addon from ${JSON.stringify(foreign?.lmdb ?? `@lmdb/lmdb-${platform}/node.napi.glibc.node`)};`,
         ],
         ["loadNAPI(dirName)", "addon"],
       ]),
@@ -96,6 +102,14 @@ await Bun.build({
   minify: { syntax: true, identifiers: true, whitespace: false },
   naming: { asset: "[name].[ext]" },
   plugins: [embedLmdb, embedKafka],
-  compile: { ...(target && { target }), outfile, autoloadDotenv: false, autoloadBunfig: false },
+  // Else the executable contains the path of the checkout, and another checkout gives other bytes.
+  define: { __dirname: '"/"', __filename: '"/index.js"' },
+  compile: {
+    ...(target && { target }),
+    ...(foreign && { executablePath: foreign.bun }),
+    outfile,
+    autoloadDotenv: false,
+    autoloadBunfig: false,
+  },
 });
 process.stdout.write(`${relative(".", outfile)} ${(Bun.file(outfile).size / 1e6).toFixed(1)} MB\n`);

@@ -63,7 +63,8 @@ async function build(): Promise<ConsoleBundle> {
   const texts = await Promise.all(
     outputs.map(async (output) => [output.path.replace(/^.*\//, ""), await output.text()] as const),
   );
-  const assets = Object.fromEntries(texts);
+  // Bun gives the outputs in an order that varies. Style sheets of chunks come before main's.
+  const assets = Object.fromEntries(texts.sort(([a], [b]) => (a < b ? -1 : 1)));
   const names = Object.keys(assets);
   const script = names.find((name) => /^main-.*\.js$/.test(name))!;
   const styles = names.filter((name) => name.endsWith(".css"));

@@ -40,6 +40,9 @@ const WASM_PAGE_BYTES = 65_536;
 /** Number of bytes before the heap in a snapshot whose heap contains no JavaScript object. */
 const SNAPSHOT_HEADER_BYTES = 128;
 
+/** Seed of the secret of `hash` in Python. */
+const HASH_SEED = "1";
+
 const ABI = { abi_version: "2026_0" };
 
 const options: Options = {
@@ -60,9 +63,13 @@ const options: Options = {
   stderr: () => {},
 };
 
-/** Loads a new interpreter, of which a memory snapshot can be made. */
+/**
+ * Loads a new interpreter, of which a memory snapshot can be made. The secret of `hash` is the same
+ * in every snapshot; everybody who has the executable can read it there in any case.
+ */
 export function loadForSnapshot(): Promise<Pyodide> {
-  return loadPyodide({ ...options, _makeSnapshot: true });
+  const env = { HOME: "/home/pyodide", PYTHONHASHSEED: HASH_SEED };
+  return loadPyodide({ ...options, env, _makeSnapshot: true });
 }
 
 /**

@@ -16,6 +16,8 @@ import {
   GUEST_OUTPUTS_MAX,
 } from "../../../settings/limits.ts";
 import { GUEST_ANSWER_OUTPUTS_MAX, GUEST_ERRORS_CHARS_MAX } from "../../guest-limits.ts";
+import type { Pyodide } from "./pyodide.ts";
+import { withoutChance } from "./without-chance.ts";
 
 const RUNNER = join(import.meta.dir, "runner");
 const DIRECTORY = join(import.meta.dir, "../../../../dist/python");
@@ -72,9 +74,21 @@ function put(path: string, content: string | Uint8Array): void {
   renameSync(temporary, path);
 }
 
+/**
+ * Makes the snapshot. No time passes and no number is random meanwhile, so that the same inputs give
+ * the same bytes.
+ */
 async function makeSnapshot(files: [name: string, text: string][]): Promise<Uint8Array> {
   const { loadForSnapshot } = await import("./pyodide.ts");
-  const pyodide = await loadForSnapshot();
+  const chance = withoutChance();
+  try {
+    return snapshotOf(await loadForSnapshot(), files);
+  } finally {
+    chance.restore();
+  }
+}
+
+function snapshotOf(pyodide: Pyodide, files: [name: string, text: string][]): Uint8Array {
   pyodide.FS.mkdirTree("/build/runner");
   for (const [name, text] of files) pyodide.FS.writeFile(`/build/runner/${name}`, text);
   pyodide.runPython(`

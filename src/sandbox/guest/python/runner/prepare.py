@@ -25,8 +25,9 @@ def prepare():
 def restored(_):
     """Seeds the random generators again, because a snapshot holds the same state for every guest.
 
-    The snapshot also holds the secret of `hash`, which cannot change while dicts exist. So a sender
-    can choose keys with equal hashes, at most 1,000 in an event (32 KB), which cost milliseconds.
+    The snapshot also holds the secret of `hash`, which is the same in every build, and cannot change
+    while dicts exist. So a sender can choose keys with equal hashes, at most 1,000 in an event
+    (32 KB), which cost milliseconds.
     """
     random.seed()
     realms.reseed_spare()

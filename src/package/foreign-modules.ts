@@ -1,0 +1,82 @@
+/**
+ * Packages of another processor that an executable for it needs: Bun itself, and the native addon
+ * of lmdb. npm installs only those of its own machine, so they are fetched apart, by the versions
+ * and hashes of package-lock.json.
+ */
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
+import { join } from "node:path";
+
+/** A processor by the name that Node.js and lmdb have for it. */
+export type Architecture = "x64" | "arm64";
+
+const ROOT = join(import.meta.dir, "../..");
+const FETCHED = join(ROOT, "dist/foreign");
+
+const bunPackages: Record<Architecture, string> = {
+  x64: "@oven/bun-linux-x64",
+  arm64: "@oven/bun-linux-aarch64",
+};
+
+export interface ForeignModules {
+  /** Path of Bun's executable for the processor. */
+  bun: string;
+  /** Path of lmdb's native addon for the processor. */
+  lmdb: string;
+}
+
+interface Lock {
+  packages: Record<string, { version: string; integrity?: string } | undefined>;
+}
+
+/** Returns the packages for `architecture`, and fetches with npm those that are not there yet. */
+export function foreignModules(architecture: Architecture): ForeignModules {
+  const lock = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8")) as Lock;
+  const directory = (name: string) => fetched(name, lock);
+  return {
+    bun: join(directory(bunPackages[architecture]), "bin/bun"),
+    lmdb: join(directory(`@lmdb/lmdb-linux-${architecture}`), "node.napi.glibc.node"),
+  };
+}
+
+/** Returns the directory of a package. It has its name only when it is complete. */
+function fetched(name: string, lock: Lock): string {
+  const locked = lock.packages[`node_modules/${name}`];
+  if (locked?.integrity === undefined) {
+    throw new Error(`Expected package-lock.json to have a version and a hash of ${name}`);
+  }
+  const directory = join(FETCHED, `${name}-${locked.version}`);
+  if (existsSync(directory)) return directory;
+  if (Bun.which("npm") === null) {
+    throw new Error(`Expected npm, which fetches ${name}@${locked.version}; install Node.js`);
+  }
+  mkdirSync(join(directory, ".."), { recursive: true });
+  const part = mkdtempSync(`${directory}.part-`);
+  try {
+    unpack(`${name}@${locked.version}`, locked.integrity, part);
+    // Another build may have put it there meanwhile.
+    if (!existsSync(directory)) renameSync(join(part, "package"), directory);
+  } finally {
+    rmSync(part, { recursive: true });
+  }
+  return directory;
+}
+
+/** Fetches a package, checks its hash, and unpacks it into `directory`. */
+function unpack(specification: string, integrity: string, directory: string): void {
+  run(["npm", "pack", "--silent", "--ignore-scripts", specification], directory);
+  const [archive] = new Bun.Glob("*.tgz").scanSync({ cwd: directory, absolute: true });
+  if (archive === undefined) throw new Error(`npm pack ${specification} wrote no archive`);
+  const hash = createHash("sha512").update(readFileSync(archive)).digest("base64");
+  if (`sha512-${hash}` !== integrity) {
+    throw new Error(
+      `Expected ${specification} with the hash ${integrity} of package-lock.json, got sha512-${hash}`,
+    );
+  }
+  run(["tar", "-xzf", archive], directory);
+}
+
+function run(command: string[], cwd: string): void {
+  const { exitCode, stderr } = Bun.spawnSync(command, { cwd, stdout: "ignore", stderr: "pipe" });
+  if (exitCode !== 0) throw new Error(`${command.join(" ")} failed: ${stderr.toString().trim()}`);
+}

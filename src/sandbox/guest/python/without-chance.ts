@@ -1,0 +1,44 @@
+import nodeCrypto from "node:crypto";
+
+/** Time that `Date.now` tells, in ms: a day in 2023. */
+const NOW_MS = 1_700_000_000_000;
+
+/**
+ * Makes time stand still, in UTC, and random numbers repeat, until `restore` is called. Only for a
+ * process that makes something at build time: Pyodide asks the globals that this replaces.
+ */
+export function withoutChance(): { restore(): void } {
+  let state = 1;
+  const fill = <T extends NodeJS.ArrayBufferView>(view: T): T => {
+    const bytes = new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
+    for (let at = 0; at < bytes.length; at++) {
+      // A linear congruential generator, as in the C standard.
+      state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0;
+      bytes[at] = state >>> 16;
+    }
+    return view;
+  };
+  const restores = [
+    replace(Date, "now", () => NOW_MS),
+    replace(Date.prototype, "getTimezoneOffset", () => 0),
+    replace(performance, "now", () => 0),
+    replace(Math, "random", () => 0.5),
+    replace(crypto, "getRandomValues", fill as typeof crypto.getRandomValues),
+    replace(nodeCrypto, "randomFillSync", fill as typeof nodeCrypto.randomFillSync),
+  ];
+  return {
+    restore() {
+      for (const restore of restores) restore();
+    },
+  };
+}
+
+/** Replaces a property; returns what puts it back. */
+function replace<T, K extends keyof T>(object: T, name: K, value: T[K]): () => void {
+  const before = Object.getOwnPropertyDescriptor(object, name);
+  Object.defineProperty(object, name, { value, configurable: true, writable: true });
+  return () => {
+    if (before === undefined) delete object[name];
+    else Object.defineProperty(object, name, before);
+  };
+}
