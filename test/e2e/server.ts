@@ -155,7 +155,7 @@ export function startSink(answer: (event: any) => number | Promise<number> = () 
  * transformation too.
  */
 export async function route(
-  server: Server,
+  server: Pick<Server, "api">,
   options: { url: string; code?: string; config?: Record<string, unknown> },
 ): Promise<{
   writeKey: string;
@@ -201,7 +201,11 @@ export async function route(
   };
 }
 
-export function pixel(server: Server, type: "page" | "track", query: Record<string, string>) {
+export function pixel(
+  server: Pick<Server, "dataPlane">,
+  type: "page" | "track",
+  query: Record<string, string>,
+) {
   return fetch(`${server.dataPlane}/pixel/v1/${type}?${new URLSearchParams(query)}`);
 }
 

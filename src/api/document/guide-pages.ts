@@ -43,6 +43,7 @@ export const guidePages: ReadonlyMap<string, () => Promise<{ default: string }>>
   ],
   ["replays", () => import("../../../docs/replays.md", { with: { type: "text" } })],
   ["alerts", () => import("../../../docs/alerts.md", { with: { type: "text" } })],
+  ["packages", () => import("../../../docs/packages.md", { with: { type: "text" } })],
   ["operating", () => import("../../../docs/operating.md", { with: { type: "text" } })],
   ["tls", () => import("../../../docs/tls.md", { with: { type: "text" } })],
   ["monitoring", () => import("../../../docs/monitoring.md", { with: { type: "text" } })],

@@ -1,0 +1,71 @@
+/** The files that packages have beside the executable. */
+import { readFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { printedBlocks } from "../cli/print/printed-blocks.ts";
+import { output, type PackedFile, ROOT } from "./product.ts";
+
+/** The file is `root:pixelmill` once it is installed. */
+export const SETTINGS_FILE = "etc/pixelmill/pixelmill.toml";
+
+export const settingsFile = (): string =>
+  readFileSync(join(import.meta.dir, "debian/pixelmill.toml"), "utf8");
+
+export const licence = (): string => readFileSync(join(ROOT, "LICENSE"), "utf8");
+
+/** Unit files of systemd by name, as `pixelmill print systemd` prints them. */
+export async function unitFiles(): Promise<[name: string, text: string][]> {
+  const blocks = await printedBlocks("systemd");
+  return blocks.map(({ file, text }): [string, string] => [basename(file!), text]).sort();
+}
+
+/**
+ * Unit files for a Debian package: the executable is in /usr/bin, the settings are in a file, and a
+ * user of its own owns the data, also while no server runs.
+ */
+export async function debianUnitFiles(): Promise<[name: string, text: string][]> {
+  const changes: [from: string, to: string][] = [
+    [
+      "/usr/local/bin/pixelmill serve --data /var/lib/pixelmill",
+      `/usr/bin/pixelmill serve --config /${SETTINGS_FILE}`,
+    ],
+    ["DynamicUser=yes", "User=pixelmill\nGroup=pixelmill"],
+  ];
+  const units = await unitFiles();
+  return units.map(([name, text]) =>
+    name.endsWith(".service")
+      ? [name, changes.reduce((done, [from, to]) => replaced(done, from, to), text)]
+      : [name, text],
+  );
+}
+
+function replaced(text: string, from: string, to: string): string {
+  if (text.includes(from)) return text.replace(from, to);
+  throw new Error(`Expected the unit file in docs/operating.md to have ${from}`);
+}
+
+/** The man page, and completion for shells, under `share`. */
+export function manualFiles(paths: Record<Manual, string>): PackedFile[] {
+  return Object.entries(paths).map(([words, path]) => ({
+    path,
+    mode: 0o644,
+    content: path.endsWith(".gz") ? compressed(manual(words), 9) : manual(words),
+  }));
+}
+
+type Manual = "man" | "completion bash" | "completion zsh" | "completion fish";
+
+/** Texts that commands have printed, by their words. */
+const printed = new Map<string, string>();
+
+function manual(words: string): string {
+  const command = [process.execPath, join(ROOT, "src/main.ts"), ...words.split(" ")];
+  const text = printed.get(words) ?? output(command);
+  printed.set(words, text);
+  return text;
+}
+
+/** Compresses as gzip, without a name and a time. */
+export const compressed = (
+  content: string | Uint8Array<ArrayBuffer>,
+  level: 6 | 9 = 6,
+): Uint8Array<ArrayBuffer> => Bun.gzipSync(content, { level, library: "libdeflate" });

@@ -1,0 +1,121 @@
+/**
+ * Debian packages from which the image takes its libraries and its shell, by the versions and hashes
+ * in base.json. apt fetches them with the machine's own sources and keys, into directories of its
+ * own, so also those of another processor. `bun src/package/image/base-packages.ts` writes the
+ * current versions into base.json, and is run when a mirror no longer has the old ones.
+ */
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { output, ROOT } from "../product.ts";
+import base from "./base.json" with { type: "json" };
+
+type DebianName = keyof typeof base;
+
+export interface BasePackage {
+  name: string;
+  version: string;
+  sha256: string;
+}
+
+export const basePackages: Readonly<Record<DebianName, readonly BasePackage[]>> = base;
+
+/** Returns the paths of the packages for a processor, and fetches those that are not there yet. */
+export function fetchBasePackages(architecture: DebianName): string[] {
+  const directory = join(ROOT, "dist/foreign/debian");
+  mkdirSync(directory, { recursive: true });
+  const path = ({ name, sha256 }: BasePackage) =>
+    join(directory, `${name}-${architecture}-${sha256}.deb`);
+  const missing = base[architecture].filter((it) => !existsSync(path(it)));
+  if (missing.length > 0) {
+    withApt(architecture, (apt, downloads) => {
+      for (const it of missing) {
+        download(apt, downloads, it);
+        const [file] = readdirSync(downloads);
+        const found = join(downloads, file!);
+        const hash = output(["sha256sum", found]).split(" ")[0]!;
+        if (hash !== it.sha256) {
+          throw new Error(
+            `Expected ${it.name} ${it.version} with SHA-256 ${it.sha256}, got ${hash}`,
+          );
+        }
+        renameSync(found, path(it));
+      }
+    });
+  }
+  return base[architecture].map(path);
+}
+
+function download(apt: Apt, directory: string, { name, version }: BasePackage): void {
+  try {
+    apt(["download", `${name}=${version}`], directory);
+  } catch (error) {
+    throw new Error(
+      `Expected the machine's apt sources to have ${name} ${version}; write the current versions into base.json with: bun src/package/image/base-packages.ts`,
+      { cause: error },
+    );
+  }
+}
+
+type Apt = (words: string[], cwd?: string) => string;
+
+/** Gives `use` an apt-get that knows packages for `architecture` alone, and an empty directory. */
+function withApt(architecture: DebianName, use: (apt: Apt, downloads: string) => void): void {
+  if (Bun.which("apt-get") === null) {
+    throw new Error(
+      "Expected apt-get, which fetches the image's libraries: build the image on Debian",
+    );
+  }
+  const state = mkdtempSync(join(tmpdir(), "pixelmill-apt-"));
+  try {
+    const directories = ["lists/partial", "cache/archives/partial", "downloads"];
+    for (const name of directories) mkdirSync(join(state, name), { recursive: true });
+    writeFileSync(join(state, "status"), "");
+    const options = [
+      `APT::Architecture=${architecture}`,
+      `APT::Architectures::=${architecture}`,
+      `Dir::State=${state}`,
+      `Dir::State::status=${join(state, "status")}`,
+      `Dir::Cache=${join(state, "cache")}`,
+      "Acquire::Languages=none",
+      // The directories belong to the user who builds.
+      "APT::Sandbox::User=",
+    ].flatMap((option) => ["-o", option]);
+    const apt: Apt = (words, cwd = state) =>
+      output(["env", "-C", cwd, "apt-get", "-qq", ...options, ...words]);
+    apt(["update"]);
+    use(apt, join(state, "downloads"));
+  } finally {
+    rmSync(state, { recursive: true });
+  }
+}
+
+/** Writes the versions that the machine's apt sources have now. */
+function updateBase(): void {
+  const names = base.amd64.map(({ name }) => name);
+  const now = Object.fromEntries(
+    (["amd64", "arm64"] as const).map((architecture) => {
+      const found: BasePackage[] = [];
+      withApt(architecture, (apt) => {
+        for (const line of apt(["download", "--print-uris", ...names])
+          .trim()
+          .split("\n")) {
+          const [, name, version, sha256] = line.match(/ (\S+?)_(\S+)_\w+\.deb \d+ SHA256:(\w+)$/)!;
+          found.push({ name: name!, version: decodeURIComponent(version!), sha256: sha256! });
+        }
+      });
+      return [architecture, found];
+    }),
+  );
+  writeFileSync(join(import.meta.dir, "base.json"), `${JSON.stringify(now, null, 2)}\n`);
+}
+
+if (import.meta.main) updateBase();

@@ -1,0 +1,142 @@
+/**
+ * Makes an image as an OCI layout, without a daemon: two layers, a configuration, a manifest and an
+ * index. `manifest.json` beside them is for `docker load` with its older store.
+ */
+import { type PackedEntry, tarOf } from "../archive.ts";
+import { compressed, licence } from "../contents.ts";
+import { debianNames, type PackedFile, type Product } from "../product.ts";
+import { baseLayer, USER_ID } from "./root.ts";
+
+const SECOND_NS = 1_000_000_000;
+
+interface Descriptor {
+  mediaType: string;
+  digest: string;
+  size: number;
+}
+
+interface Layer {
+  descriptor: Descriptor;
+  /** Digest of the archive before it is compressed. */
+  diffId: string;
+}
+
+/** Returns the files of the layout. `revision` is the commit. */
+export async function imageLayout(product: Product, revision: string): Promise<PackedFile[]> {
+  const blobs: PackedFile[] = [];
+  const add = (mediaType: string, content: Uint8Array<ArrayBuffer> | string): Descriptor => {
+    const digest = sha256(content);
+    blobs.push({ path: `blobs/sha256/${digest}`, mode: 0o644, content });
+    return { mediaType, digest: `sha256:${digest}`, size: Buffer.byteLength(content) };
+  };
+  const layer = async (entries: PackedEntry[]): Promise<Layer> => {
+    const archive = await tarOf(entries, product.time);
+    const mediaType = "application/vnd.oci.image.layer.v1.tar+gzip";
+    return { descriptor: add(mediaType, compressed(archive)), diffId: `sha256:${sha256(archive)}` };
+  };
+  const layers = [
+    await layer(baseLayer(product.architecture)),
+    await layer([
+      { path: "usr/bin/pixelmill", mode: 0o755, content: product.executable },
+      { path: "usr/share/doc/pixelmill/copyright", mode: 0o644, content: licence() },
+    ]),
+  ];
+  const config = add(
+    "application/vnd.oci.image.config.v1+json",
+    JSON.stringify(configuration(product, revision, layers)),
+  );
+  const manifest = add(
+    "application/vnd.oci.image.manifest.v1+json",
+    JSON.stringify({
+      schemaVersion: 2,
+      mediaType: "application/vnd.oci.image.manifest.v1+json",
+      config,
+      layers: layers.map(({ descriptor }) => descriptor),
+    }),
+  );
+  const json = (path: string, content: unknown): PackedFile => ({
+    path,
+    mode: 0o644,
+    content: JSON.stringify(content),
+  });
+  return [
+    ...blobs,
+    json("oci-layout", { imageLayoutVersion: "1.0.0" }),
+    json("index.json", index(product, manifest)),
+    json("manifest.json", [
+      {
+        Config: pathOf(config),
+        RepoTags: [`pixelmill:${product.version}`],
+        Layers: layers.map(({ descriptor }) => pathOf(descriptor)),
+      },
+    ]),
+  ];
+}
+
+const sha256 = (content: Uint8Array<ArrayBuffer> | string): string =>
+  new Bun.CryptoHasher("sha256").update(content).digest("hex");
+
+const pathOf = ({ digest }: Descriptor): string => `blobs/${digest.replace(":", "/")}`;
+
+const index = ({ version, architecture }: Product, manifest: Descriptor) => ({
+  schemaVersion: 2,
+  mediaType: "application/vnd.oci.image.index.v1+json",
+  manifests: [
+    {
+      ...manifest,
+      platform: { architecture: debianNames[architecture], os: "linux" },
+      annotations: { "org.opencontainers.image.ref.name": version },
+    },
+  ],
+});
+
+function configuration(product: Product, revision: string, layers: Layer[]) {
+  const { version, architecture, time } = product;
+  const created = new Date(time * 1000).toISOString();
+  return {
+    created,
+    architecture: debianNames[architecture],
+    os: "linux",
+    config: {
+      User: `${USER_ID}:${USER_ID}`,
+      ExposedPorts: { "8080/tcp": {}, "8081/tcp": {} },
+      Env: [
+        "PATH=/usr/bin:/bin",
+        "PIXELMILL_DATA=/data/pixelmill",
+        "PIXELMILL_ADMIN_HOST=0.0.0.0",
+        // Bun unpacks lmdb's library here. The root may be read-only, and a tmpfs of Docker does not
+        // allow executing.
+        "TMPDIR=/data",
+      ],
+      Entrypoint: ["/usr/bin/pixelmill"],
+      Cmd: ["serve"],
+      Volumes: { "/data": {} },
+      WorkingDir: "/data",
+      StopSignal: "SIGTERM",
+      // Docker runs it; the OCI format has no word for it, and lets others ignore it.
+      Healthcheck: {
+        Test: ["CMD", "/usr/bin/pixelmill", "check", "health"],
+        Interval: 30 * SECOND_NS,
+        Timeout: 10 * SECOND_NS,
+        StartPeriod: 30 * SECOND_NS,
+        Retries: 3,
+      },
+      Labels: {
+        "org.opencontainers.image.title": "pixelmill",
+        "org.opencontainers.image.version": version,
+        "org.opencontainers.image.revision": revision,
+        "org.opencontainers.image.created": created,
+        "org.opencontainers.image.licenses": "MIT",
+      },
+    },
+    rootfs: { type: "layers", diff_ids: layers.map(({ diffId }) => diffId) },
+    history: [
+      {
+        created,
+        created_by: "libraries and shell of Debian",
+        comment: "src/package/image/base.json",
+      },
+      { created, created_by: "pixelmill" },
+    ],
+  };
+}

@@ -1,0 +1,50 @@
+/** The files of the image: what the executable needs, and no more. */
+import { lstatSync, mkdtempSync, readFileSync, readlinkSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { PackedEntry } from "../archive.ts";
+import { debianNames, output, type Product } from "../product.ts";
+import { fetchBasePackages } from "./base-packages.ts";
+
+/** User and group of the server, as the manifest for Kubernetes has them. */
+export const USER_ID = 10_001;
+
+/** Libraries that the executable, lmdb's addon and the name service load, and licences. */
+const NEEDED =
+  /\/(ld-linux-[\w-]+|lib(c|m|dl|pthread|rt|resolv|nss_dns|nss_files|gcc_s|stdc\+\+))\.so[.\d]*$|^usr\/share\/doc\/[^/]+\/copyright$|^bin\/dash$/;
+
+/** The layer of libraries and the shell, which starts the processes of user code. */
+export function baseLayer(architecture: Product["architecture"]): PackedEntry[] {
+  const directory = mkdtempSync(join(tmpdir(), "pixelmill-base-"));
+  try {
+    for (const path of fetchBasePackages(debianNames[architecture])) {
+      output(["dpkg-deb", "--extract", path, directory]);
+    }
+    const paths = [...new Bun.Glob("**").scanSync({ cwd: directory, dot: true, onlyFiles: false })];
+    const files = paths
+      .filter((path) => NEEDED.test(path) && !lstatSync(join(directory, path)).isDirectory())
+      .map((path) => entryOf(directory, path));
+    return [...files, ...systemFiles];
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+}
+
+function entryOf(directory: string, path: string): PackedEntry {
+  const file = join(directory, path);
+  const stat = lstatSync(file);
+  if (stat.isSymbolicLink()) return { path, link: readlinkSync(file) };
+  return { path, mode: stat.mode & 0o777, content: new Uint8Array(readFileSync(file)) };
+}
+
+const text = (path: string, content: string): PackedEntry => ({ path, mode: 0o644, content });
+
+const systemFiles: PackedEntry[] = [
+  { path: "bin/sh", link: "dash" },
+  text("etc/passwd", `root:x:0:0::/:/bin/sh\npixelmill:x:${USER_ID}:${USER_ID}::/data:/bin/sh\n`),
+  text("etc/group", `root:x:0:\npixelmill:x:${USER_ID}:\n`),
+  text("etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n"),
+  { path: "tmp", mode: 0o1777, directory: true },
+  // A new volume gets this owner and mode.
+  { path: "data", mode: 0o700, uid: USER_ID, gid: USER_ID, directory: true },
+];

@@ -1,0 +1,101 @@
+/**
+ * Makes the packages: `npm run package [-- --architecture x64] [--kind deb] [--directory DIRECTORY]`.
+ * For each processor it writes a package of Debian, an archive, and an image as a directory and as
+ * an archive of it, then a bill of materials and SHA256SUMS. The same commit gives the same bytes.
+ */
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, relative, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { version } from "../version.ts";
+import { tarOf } from "./archive.ts";
+import { debianPackage, debianVersion } from "./debian.ts";
+import type { Architecture } from "./foreign-modules.ts";
+import { imageLayout } from "./image/image.ts";
+import {
+  debianNames,
+  output,
+  type PackedFile,
+  type Product,
+  packageTime,
+  ROOT,
+} from "./product.ts";
+import { billOfMaterials } from "./sbom.ts";
+import { tarball } from "./tarball.ts";
+
+const ARCHITECTURES: Architecture[] = ["x64", "arm64"];
+const KINDS = ["deb", "tarball", "image"] as const;
+type Kind = (typeof KINDS)[number];
+
+const { values } = parseArgs({
+  options: {
+    architecture: { type: "string", multiple: true, default: ARCHITECTURES },
+    kind: { type: "string", multiple: true, default: [...KINDS] },
+    directory: { type: "string", default: join(ROOT, "dist/packages") },
+  },
+});
+const architectures = chosen("architecture", values.architecture, ARCHITECTURES);
+const kinds = chosen("kind", values.kind, KINDS);
+const directory = resolve(values.directory);
+
+function chosen<T extends string>(name: string, given: string[], known: readonly T[]): T[] {
+  const wrong = given.find((it) => !known.includes(it as T));
+  if (wrong === undefined) return given as T[];
+  throw new Error(`Expected --${name} to be one of ${known.join(", ")}, got ${wrong}`);
+}
+
+/** Names of the files in SHA256SUMS. The blobs of an image have their hashes as names. */
+const written: string[] = [];
+
+function write(name: string, content: PackedFile["content"]): void {
+  writeFileSync(join(directory, name), content);
+  written.push(name);
+}
+
+const makers: Record<Kind, (product: Product) => Promise<void>> = {
+  async deb(product) {
+    const name = `pixelmill_${debianVersion(version)}_${debianNames[product.architecture]}.deb`;
+    await debianPackage(product, join(directory, name));
+    written.push(name);
+  },
+  async tarball(product) {
+    write(`pixelmill-${version}-linux-${product.architecture}.tar.gz`, await tarball(product));
+  },
+  async image(product) {
+    const name = `pixelmill-${version}-oci-${debianNames[product.architecture]}`;
+    const layout = await imageLayout(product, output(["git", "rev-parse", "HEAD"]).trim());
+    rmSync(join(directory, name), { recursive: true, force: true });
+    mkdirSync(join(directory, name, "blobs/sha256"), { recursive: true });
+    for (const { path, content } of layout) writeFileSync(join(directory, name, path), content);
+    write(`${name}.tar`, await tarOf(layout, product.time));
+  },
+};
+
+/** Builds the executable. Its name is a part of it, and is the same for each processor. */
+function executable(architecture: Architecture): Uint8Array<ArrayBuffer> {
+  const stage = mkdtempSync(join(tmpdir(), "pixelmill-package-"));
+  try {
+    const path = join(stage, "pixelmill");
+    const target = `bun-linux-${architecture}`;
+    output([process.execPath, join(ROOT, "src/build.ts"), target, "--outfile", path]);
+    return new Uint8Array(readFileSync(path));
+  } finally {
+    rmSync(stage, { recursive: true });
+  }
+}
+
+const time = packageTime();
+mkdirSync(directory, { recursive: true });
+for (const architecture of architectures) {
+  const product = { version, architecture, time, executable: executable(architecture) };
+  for (const kind of kinds) await makers[kind](product);
+}
+write(`pixelmill-${version}.cdx.json`, billOfMaterials(time));
+const sums = written
+  .sort()
+  .map((name) => `${output(["sha256sum", join(directory, name)]).split(" ")[0]}  ${name}\n`);
+writeFileSync(join(directory, "SHA256SUMS"), sums.join(""));
+process.stdout.write(sums.join(""));
+process.stdout.write(
+  `in ${relative(".", directory) || "."}, of ${new Date(time * 1000).toISOString()}\n`,
+);

@@ -1,0 +1,50 @@
+/** The product as packages contain it, and the time that all packages have. */
+import { join } from "node:path";
+import type { Architecture } from "./foreign-modules.ts";
+
+export const ROOT = join(import.meta.dir, "../..");
+
+export interface Product {
+  version: string;
+  architecture: Architecture;
+  /** Time of the commit, in seconds: the time of every file in a package. */
+  time: number;
+  executable: Uint8Array<ArrayBuffer>;
+}
+
+export interface PackedFile {
+  /** Path within the package, without a slash at its beginning. */
+  path: string;
+  mode: number;
+  content: Uint8Array<ArrayBuffer> | string;
+}
+
+/** Names of the processors in Debian's packages and in images. */
+export const debianNames: Record<Architecture, "amd64" | "arm64"> = {
+  x64: "amd64",
+  arm64: "arm64",
+};
+
+/** Runs a command; returns its output. Throws when it fails. */
+export function output(command: string[], env?: Record<string, string>): string {
+  if (Bun.which(command[0]!) === null) throw new Error(`Expected ${command[0]} to be installed`);
+  const { exitCode, stdout, stderr } = Bun.spawnSync(command, {
+    cwd: ROOT,
+    ...(env && { env: { ...process.env, ...env } }),
+  });
+  if (exitCode === 0) return stdout.toString();
+  throw new Error(`${command.join(" ")} failed: ${stderr.toString().trim()}`);
+}
+
+/**
+ * Returns the time of the packages: `SOURCE_DATE_EPOCH`, or the time of the commit. Throws where
+ * there is neither.
+ */
+export function packageTime(): number {
+  const given =
+    process.env.SOURCE_DATE_EPOCH ?? output(["git", "log", "-1", "--format=%ct"]).trim();
+  if (/^\d{1,12}$/.test(given)) return Number(given);
+  throw new Error(
+    `Expected SOURCE_DATE_EPOCH to be seconds since 1970, or a commit of git, got ${given || "neither"}`,
+  );
+}

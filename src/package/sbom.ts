@@ -1,0 +1,83 @@
+/**
+ * Writes the bill of materials (CycloneDX) of all packages: npm lists the modules of
+ * package-lock.json, and the image's Debian packages are added. The serial number is made of the
+ * content, and the time is the commit's, so that two builds write the same.
+ */
+import { basePackages } from "./image/base-packages.ts";
+import { output } from "./product.ts";
+
+interface Component {
+  "bom-ref": string;
+  type: string;
+  name: string;
+  version: string;
+  purl: string;
+  hashes?: { alg: string; content: string }[];
+  properties?: { name: string; value: string }[];
+}
+
+interface BillOfMaterials {
+  serialNumber: string;
+  metadata: {
+    timestamp: string;
+    tools?: { vendor: string; name: string; version?: string }[];
+    component: { name: string; type: string };
+  };
+  components: Component[];
+  dependencies: { ref: string; dependsOn: string[] }[];
+}
+
+export function billOfMaterials(time: number): string {
+  const command = ["npm", "sbom", "--sbom-format=cyclonedx", "--omit=dev", "--package-lock-only"];
+  if (Bun.which("npm") === null) {
+    throw new Error(
+      "Expected npm, which lists the modules for the bill of materials: install Node.js",
+    );
+  }
+  const bom = JSON.parse(output(command)) as BillOfMaterials;
+  const { metadata } = bom;
+  // npm takes the name of the folder.
+  metadata.component.name = "pixelmill";
+  metadata.component.type = "application";
+  metadata.timestamp = new Date(time * 1000).toISOString();
+  for (const tool of metadata.tools ?? []) delete tool.version;
+  const system = Object.entries(basePackages).flatMap(([architecture, packages]) =>
+    packages.map(({ name, version, sha256 }) =>
+      debianComponent(name, version, architecture, sha256),
+    ),
+  );
+  bom.components.push(...system);
+  bom.dependencies.push(...system.map((it) => ({ ref: it["bom-ref"], dependsOn: [] })));
+  bom.serialNumber = `urn:uuid:${uuidOf(JSON.stringify({ ...bom, serialNumber: "" }))}`;
+  return `${JSON.stringify(bom, null, 2)}\n`;
+}
+
+function debianComponent(
+  name: string,
+  version: string,
+  architecture: string,
+  sha256: string,
+): Component {
+  const url = `pkg:deb/debian/${encodeURIComponent(name)}@${encodeURIComponent(version)}?arch=${architecture}&distro=debian-12`;
+  return {
+    "bom-ref": url,
+    type: "library",
+    name,
+    version,
+    purl: url,
+    hashes: [{ alg: "SHA-256", content: sha256 }],
+    properties: [{ name: "pixelmill:package", value: "image" }],
+  };
+}
+
+/** A UUID of version 8 (of one's own making, RFC 9562) from the hash of a text. */
+function uuidOf(text: string): string {
+  const hex = new Bun.CryptoHasher("sha256").update(text).digest("hex");
+  const parts = [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    `8${hex.slice(13, 16)}`,
+    `8${hex.slice(17, 20)}`,
+  ];
+  return [...parts, hex.slice(20, 32)].join("-");
+}
