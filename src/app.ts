@@ -134,7 +134,7 @@ export async function openApp(settings: LiveSettings, options: AppOptions): Prom
   const early = sockets["control-plane"] && (await first());
   const controlPlaneUrl = await startApi(api, opening, { certificates, sockets });
   consoleUrl ??= reachableUrl(controlPlaneUrl);
-  const transformer = openTransformer(opening, { catalog, sandbox, socket: sockets.transformer });
+  const transformer = openTransformer(opening, { catalog, sandbox, certificates, sockets });
   // Closing the app begins with this step: it accepts no more pixels and requests. In a hand-over,
   // the ingest processes stop later, when the pipeline is closed.
   let isHandedOver = false;

@@ -1,13 +1,13 @@
-import { tlsPaths } from "../backend/reloadable/certificates.ts";
+import { listenerNames, tlsPaths } from "../backend/reloadable/certificates.ts";
 import { messageOf, StartError } from "../errors.ts";
 import { readTlsKeys } from "../settings/files/tls-files.ts";
 import type { Config } from "../settings/keys.ts";
 import type { CheckResult } from "./check-result.ts";
 
-/** Checks the TLS files of the planes that have some. */
+/** Checks the TLS files of the listeners that have some. */
 export function* checkCertificates(config: Config): Generator<CheckResult> {
-  for (const plane of ["data", "control"] as const) {
-    const subject = `TLS of the ${plane} plane`;
+  for (const plane of ["data", "control", "transformer"] as const) {
+    const subject = `TLS of the ${listenerNames[plane]}`;
     try {
       const paths = tlsPaths(config, plane);
       if (paths === undefined) continue;

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 
-/** Settings of TLS on both planes, as a part of `configSchema`. */
+/** Settings of TLS on all listeners, as a part of `configSchema`. */
 export const tlsSettings = {
   "tls.certificate": pemFile("certificate of the data plane, and of the authorities between"),
   "tls.key": pemFile("private key of that certificate; with it the data plane speaks TLS alone"),
@@ -12,6 +12,12 @@ export const tlsSettings = {
   ),
   "admin.tls.clients": pemFile(
     "authorities that clients' certificates must be signed by; without it none is asked for",
+  ),
+  "transformer.tls.certificate": pemFile(
+    "certificate of the listener for rudder-server, and of the authorities between",
+  ),
+  "transformer.tls.key": pemFile(
+    "private key of that certificate; with it that listener speaks TLS alone",
   ),
 };
 

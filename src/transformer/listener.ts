@@ -9,6 +9,7 @@ import { httpUrl } from "../http/url.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
+import type { TlsKeys } from "../settings/files/tls-files.ts";
 import { BODY_BYTES_MAX, DRAIN_MS_MAX } from "../settings/limits.ts";
 import { isFromPage, secretCheck } from "./guard.ts";
 import {
@@ -16,7 +17,7 @@ import {
   TRANSFORMER_CONNECTIONS_MAX,
   TRANSFORMER_REQUEST_MS_MAX,
 } from "./limits.ts";
-import { createRequestCounter } from "./metrics.ts";
+import { createHandshakeCounter, createRequestCounter } from "./metrics.ts";
 import { againResponse, textResponse } from "./responses.ts";
 import { CUSTOM_TRANSFORM, type Handler, transformerRoutes } from "./routes.ts";
 
@@ -27,6 +28,8 @@ export interface TransformerOptions {
   socket?: ListeningSocket | undefined;
   /** Secret that requests must have; undefined when they need none. */
   secret: string | undefined;
+  /** Certificate and key; without them the listener speaks HTTP. */
+  tls?: TlsKeys | undefined;
   catalog: Catalog;
   sandbox: Sandbox;
   logger: Logger;
@@ -39,6 +42,8 @@ export interface Transformer {
   url: string;
   /** The listening socket, which is closed when the listener stops. */
   socket: ListeningSocket;
+  /** Changes certificate and key for new connections. Open ones keep theirs. */
+  setTls(tls: TlsKeys): void;
   /**
    * Stops accepting requests. Requests that are not answered after `DRAIN_MS_MAX` are answered so
    * that rudder-server sends them again.
@@ -115,11 +120,14 @@ export function startTransformer(options: TransformerOptions): Transformer {
     bodyBytesMax: (path) =>
       path === CUSTOM_TRANSFORM ? TRANSFORMER_BODY_BYTES_MAX : BODY_BYTES_MAX,
     connectionsMax: TRANSFORMER_CONNECTIONS_MAX,
+    tls: options.tls,
+    onFailedHandshake: createHandshakeCounter(options.metrics),
     onFault: (err: InvariantError) => logger.error({ err }, "connection of rudder-server failed"),
   });
   return {
-    url: httpUrl(socket.host ?? host, server.port),
+    url: httpUrl(socket.host ?? host, server.port, options.tls && "https"),
     socket,
+    setTls: server.setTls,
     stop: () =>
       stop(server, () => stopping.resolve(againResponse("stopping", "The server is stopping"))),
   };

@@ -3,22 +3,39 @@ import type { ListeningSocket } from "../http/listening-socket.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
+import type { TlsKeys } from "../settings/files/tls-files.ts";
 import type { Config } from "../settings/keys.ts";
 import { startTransformer, type Transformer } from "./listener.ts";
+
+interface TransformerParts {
+  catalog: Catalog;
+  sandbox: Sandbox;
+  /** Sockets from another process. */
+  sockets: { transformer?: ListeningSocket | undefined };
+  /** Certificate and key of the listener, which may change. */
+  certificates: {
+    transformer: { keys(): TlsKeys | undefined; onChange(use: (keys: TlsKeys) => void): void };
+  };
+}
 
 /** Starts the listener for rudder-server, if the settings name its port. */
 export function openTransformer(
   { config, logger, metrics }: { config: Config; logger: Logger; metrics: Metrics },
-  parts: { catalog: Catalog; sandbox: Sandbox; socket: ListeningSocket | undefined },
+  { catalog, sandbox, ...parts }: TransformerParts,
 ): Transformer | undefined {
   const port = config["transformer.port"];
   if (port === undefined) return undefined;
-  return startTransformer({
-    ...parts,
+  const transformer = startTransformer({
+    catalog,
+    sandbox,
+    socket: parts.sockets.transformer,
     host: config["transformer.host"],
     port,
     secret: config["transformer.secret"],
+    tls: parts.certificates.transformer.keys(),
     logger,
     metrics,
   });
+  parts.certificates.transformer.onChange(transformer.setTls);
+  return transformer;
 }

@@ -291,6 +291,54 @@ tlsTest(
 );
 
 tlsTest(
+  "the listener for rudder-server speaks TLS, and takes renewed files without a dropped connection",
+  async () => {
+    use("first");
+    const data = join(directory, "transformer");
+    const flags = [
+      ...["--data", data, "--transformer-port", "0"],
+      ...["--transformer-tls-certificate", at("in-use.crt")],
+      ...["--transformer-tls-key", at("in-use.key")],
+    ];
+    const tried = await startServer({ flags });
+    const url = await waitFor(
+      () => /transformer listening on (https:\S+)/.exec(tried.output())?.[1],
+    );
+    const { name, socket } = await handshake(url);
+    expect(name).toBe("first.test");
+    let answers = "";
+    socket.on("data", (bytes) => {
+      answers += bytes;
+    });
+    // Without TLS nobody is answered.
+    expect((await curl(`${url.replace("https:", "http:")}/health`)).code).not.toBe(0);
+    use("second");
+    await waitFor(async () => (await nameAt(url)) === "second.test" || undefined);
+    socket.write("GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    await waitFor(() => answers.startsWith("HTTP/1.1 200 ") || undefined);
+    socket.destroy();
+    // A wrong pair changes nothing, and is a warning.
+    use("first", "second");
+    const warnings = await waitFor(async () => {
+      const { body } = await tried.api("GET", "/ready");
+      return body.warnings.join().includes("TLS files") ? body.warnings.join() : undefined;
+    });
+    expect(warnings).toContain("The former TLS files of the transformer listener stay in use: ");
+    expect(await nameAt(url)).toBe("second.test");
+    const metrics = await (await fetch(`${tried.controlPlane}/metrics`)).text();
+    for (const metric of ["tls_expiry_timestamp_seconds", "tls_files_usable_ratio"]) {
+      expect(metrics).toContain(`pixelmill_${metric}{plane="transformer"`);
+    }
+    expect(metrics).toMatch(
+      /^pixelmill_tls_failed_handshakes_total{plane="transformer"[^}]*} [1-9]/m,
+    );
+    expect(await tried.stop()).toBe(0);
+    removeDirectory(tried.directory);
+  },
+  300_000,
+);
+
+tlsTest(
   "the control plane asks for clients' certificates",
   async () => {
     use("first");

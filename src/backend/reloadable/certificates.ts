@@ -12,9 +12,9 @@ import type { Config, Key } from "../../settings/keys.ts";
 import { TLS_EXPIRY_WARNING_SECONDS, TLS_FILES_CHECK_MS } from "../../settings/limits.ts";
 import type { StartContext } from "../backend.ts";
 
-/** The certificate and key of one plane, which are read again when their files change. */
+/** The certificate and key of one listener, which are read again when their files change. */
 export interface Certificate {
-  /** The keys in force; undefined when the plane does not speak TLS. */
+  /** The keys in force; undefined when the listener does not speak TLS. */
   keys(): TlsKeys | undefined;
   /** Calls `use` with each new pair of certificate and key. */
   onChange(use: (keys: TlsKeys) => void): void;
@@ -27,25 +27,33 @@ export interface Certificate {
 }
 
 export type Certificates = Readonly<Record<Plane, Certificate>>;
-type Plane = "data" | "control";
+type Plane = "data" | "control" | "transformer";
+
+/** Names of the listeners in sentences. */
+export const listenerNames: Readonly<Record<Plane, string>> = {
+  data: "data plane",
+  control: "control plane",
+  transformer: "transformer listener",
+};
 
 /**
- * Reads the TLS files of both planes. Throws `StartError` when a server could not use them. Later,
+ * Reads the TLS files of all listeners. Throws `StartError` when a server could not use them. Later,
  * files that cannot be used change nothing: the keys before them stay in force, and `warnings` says
  * so.
  */
 export function openCertificates(opening: StartContext): Certificates {
   const data = openCertificate(opening, "data");
   const control = openCertificate(opening, "control");
-  registerGauges(opening.metrics, { data, control });
-  return { data, control };
+  const transformer = openCertificate(opening, "transformer");
+  registerGauges(opening.metrics, { data, control, transformer });
+  return { data, control, transformer };
 }
 
 function registerGauges(metrics: Metrics, certificates: Certificates): void {
   const inUse = Object.entries(certificates).filter(([, it]) => it.keys() !== undefined);
   new Gauge({
     name: "pixelmill_tls_expiry_timestamp_seconds",
-    help: "When the TLS certificate in force ends, by plane: data or control",
+    help: "When the TLS certificate in force ends, by plane: data, control or transformer",
     labelNames: ["plane"],
     registers: [metrics],
     collect() {
@@ -63,7 +71,7 @@ function registerGauges(metrics: Metrics, certificates: Certificates): void {
   });
 }
 
-/** Reads the TLS files of one plane, and again when they change. */
+/** Reads the TLS files of one listener, and again when they change. */
 function openCertificate(
   { config, settings, logger, stack }: StartContext,
   plane: Plane,
@@ -96,7 +104,7 @@ function openCertificate(
   }
 
   settings.add({
-    keys: settingsOf(plane),
+    keys: settingsOf[plane],
     prepare(next) {
       const nextPaths = tlsPaths(next, plane);
       const nextSeen = fingerprint(nextPaths);
@@ -119,30 +127,30 @@ function openCertificate(
     warnings: () => [
       ...(trouble === undefined
         ? []
-        : [`The former TLS files of the ${plane} plane stay in use: ${trouble}`]),
+        : [`The former TLS files of the ${listenerNames[plane]} stay in use: ${trouble}`]),
       ...(read === undefined ? [] : expiryWarning(plane, read.expiresAt)),
     ],
   };
 }
 
-function expiryWarning(plane: string, expiresAt: number): string[] {
+function expiryWarning(plane: Plane, expiresAt: number): string[] {
   const left = expiresAt - Date.now();
   if (left > 1_000 * TLS_EXPIRY_WARNING_SECONDS) return [];
   const when = new Date(expiresAt).toISOString();
   return [
-    `The TLS certificate of the ${plane} plane ${left > 0 ? "ends" : "has ended"} at ${when}`,
+    `The TLS certificate of the ${listenerNames[plane]} ${left > 0 ? "ends" : "has ended"} at ${when}`,
   ];
 }
 
-function settingsOf(plane: Plane): Key[] {
-  return plane === "data"
-    ? ["tls.certificate", "tls.key"]
-    : ["admin.tls.certificate", "admin.tls.key", "admin.tls.clients"];
-}
+const settingsOf: Readonly<Record<Plane, readonly Key[]>> = {
+  data: ["tls.certificate", "tls.key"],
+  control: ["admin.tls.certificate", "admin.tls.key", "admin.tls.clients"],
+  transformer: ["transformer.tls.certificate", "transformer.tls.key"],
+};
 
-/** Returns the paths from the settings; undefined when the plane does not speak TLS. */
+/** Returns the paths from the settings; undefined when the listener does not speak TLS. */
 export function tlsPaths(config: Config, plane: Plane): TlsPaths | undefined {
-  const [certificateKey, keyKey, clientsKey] = settingsOf(plane) as [Key, Key, Key?];
+  const [certificateKey, keyKey, clientsKey] = settingsOf[plane] as [Key, Key, Key?];
   const certificate = config[certificateKey] as string | undefined;
   const key = config[keyKey] as string | undefined;
   const clients = clientsKey && (config[clientsKey] as string | undefined);
