@@ -8,18 +8,28 @@ import { runs } from "../../tier.ts";
 const BYTES_MAX = 400_000;
 
 /** What `gunzipSync` makes of the data, in the terms of `inflate`. */
-function expected(gzip: Buffer): Buffer | "large" | "damaged" {
+function expected(gzip: Buffer, bytesMax = BYTES_MAX): Buffer | "large" | "damaged" {
   try {
-    return gunzipSync(gzip, { maxOutputLength: BYTES_MAX });
+    return gunzipSync(gzip, { maxOutputLength: bytesMax });
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE" ? "large" : "damaged";
   }
 }
 
+/** Whether both refuse data that is too large and damaged, each for its own reason. */
+function areBoth(found: Buffer | string, wanted: Buffer | string, gzip: Buffer): boolean {
+  const refused = typeof found === "string" && typeof wanted === "string";
+  return refused && expected(gzip, 100 * BYTES_MAX) === "damaged";
+}
+
 function expectSame(gzip: Buffer): void {
   const found = inflate(gzip, BYTES_MAX);
   const wanted = expected(gzip);
-  const isSame = typeof found === "string" ? found === wanted : found.equals(wanted as Buffer);
+  const isEqual =
+    typeof found === "string" || typeof wanted === "string"
+      ? found === wanted
+      : found.equals(wanted);
+  const isSame = isEqual || areBoth(found, wanted, gzip);
   expect({ isSame, gzip: gzip.length }).toEqual({ isSame: true, gzip: gzip.length });
 }
 
@@ -59,8 +69,8 @@ test("data of any size around the working memory and the bound is decompressed u
   for (const size of [...sizes, BYTES_MAX + 1, BYTES_MAX + 64, BYTES_MAX + 65, 50 * BYTES_MAX]) {
     const gzip = gzipSync(Buffer.alloc(size, "abcdefg"));
     expectSame(gzip);
-    // The trailer may state another size. Data that is larger and damaged is one or the other.
-    for (const stated of size > BYTES_MAX ? [] : [0, size + 1, 2 ** 32 - 1]) {
+    // The trailer may state another size.
+    for (const stated of [0, size + 1, 2 ** 32 - 1]) {
       const lying = Buffer.from(gzip);
       lying.writeUInt32LE(stated, gzip.length - 4);
       expectSame(lying);
