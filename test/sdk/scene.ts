@@ -109,7 +109,10 @@ export class SdkScene {
       headers: { authorization: `Basic ${btoa(`${writeKey}:`)}` },
       body: JSON.stringify({ batch }),
     });
-    if (response.status !== 200) throw new Error(`The batch was answered ${response.status}`);
+    // 429: it is over its rate already.
+    if (![200, 429].includes(response.status)) {
+      throw new Error(`The batch was answered ${response.status}`);
+    }
   }
 
   /** The answer of a server that cannot store events. */
