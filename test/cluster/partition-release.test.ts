@@ -200,3 +200,18 @@ test("a process that slept refuses nothing for it", () => {
   release.observe(ability, [0], 60_000);
   expect(release.refused()).toEqual([]);
 });
+
+test("a partition that a node has reported to refuse stops without its work, also when the trouble ends for a moment", () => {
+  const release = new PartitionRelease({ sessionMs: SESSION_MS });
+  const full: PartitionAbility = { troubles: new Map([[0, "The disk is full"]]), canRun: [1] };
+  const well: PartitionAbility = { troubles: new Map(), canRun: [0, 1] };
+  for (let tick = 0; tick < TICKS_OF_SESSION; tick++) release.observe(full, [0, 1], TICK_MS);
+  expect([...release.abandonedNumbers()]).toEqual([0]);
+  release.reported();
+  release.observe(well, [0, 1], TICK_MS);
+  expect([...release.refusedNumbers()]).toEqual([]);
+  expect([...release.abandonedNumbers()]).toEqual([0]);
+  // The others have heard that it can run the partition again.
+  release.reported();
+  expect([...release.abandonedNumbers()]).toEqual([]);
+});

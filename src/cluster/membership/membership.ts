@@ -169,7 +169,7 @@ class GroupMember implements Membership {
   async leave(): Promise<void> {
     this.#isOpen = false;
     this.#closed.resolve();
-    await this.#assign([]);
+    await this.#options.runner.assign([], this.#release.refusedNumbers());
     const left = this.#consumer.close(true).catch(() => {});
     await Promise.race([Promise.all([left, ...this.#loops]), Bun.sleep(LEAVE_MS_MAX)]);
     this.#isMember = false;
@@ -285,7 +285,7 @@ class GroupMember implements Membership {
   }
 
   #assign(partitions: readonly number[]): Promise<void> {
-    return this.#options.runner.assign(partitions, this.#release.refusedNumbers());
+    return this.#options.runner.assign(partitions, this.#release.abandonedNumbers());
   }
 
   async #pause(ms: number): Promise<void> {

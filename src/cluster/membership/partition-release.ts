@@ -98,6 +98,15 @@ export class PartitionRelease {
   }
 
   /**
+   * Returns the partitions that stop here without waiting for their work: those that this node
+   * refuses, or refused at its last report. Trouble that comes and goes, as a full disk that takes
+   * small writes, must not make a partition wait that others are about to run.
+   */
+  abandonedNumbers(): Set<number> {
+    return this.refusedNumbers().union(this.#reportedRefusals);
+  }
+
+  /**
    * Whether the other nodes should hear now what this node can do: it newly refuses a partition that
    * it holds, or, a session after the last report, still holds one or can run one again.
    */
