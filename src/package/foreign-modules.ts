@@ -6,6 +6,7 @@
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import { patchAddonFile } from "../store/lmdb/patch-addon.ts";
 
 /** A processor by the name that Node.js and lmdb have for it. */
 export type Architecture = "x64" | "arm64";
@@ -33,10 +34,9 @@ interface Lock {
 export function foreignModules(architecture: Architecture): ForeignModules {
   const lock = JSON.parse(readFileSync(join(ROOT, "package-lock.json"), "utf8")) as Lock;
   const directory = (name: string) => fetched(name, lock);
-  return {
-    bun: join(directory(bunPackages[architecture]), "bin/bun"),
-    lmdb: join(directory(`@lmdb/lmdb-linux-${architecture}`), "node.napi.glibc.node"),
-  };
+  const lmdb = join(directory(`@lmdb/lmdb-linux-${architecture}`), "node.napi.glibc.node");
+  patchAddonFile(lmdb);
+  return { lmdb, bun: join(directory(bunPackages[architecture]), "bin/bun") };
 }
 
 /** Returns the directory of a package. It has its name only when it is complete. */

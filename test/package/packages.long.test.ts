@@ -11,10 +11,13 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import Ajv from "ajv";
+import { messageOf } from "../../src/errors.ts";
 import { debianPackage } from "../../src/package/debian.ts";
+import { type basePackages, fetchBasePackages } from "../../src/package/image/base-packages.ts";
 import {
   describeWith,
   firstMissing,
+  type Missing,
   missingPrograms,
   rootMissing,
   testWith,
@@ -33,10 +36,23 @@ import { type RootedServer, serveIn, succeed, succeedIn } from "./clean-root.ts"
  * The packages, built once for all tests here, installed in clean roots. What this machine's
  * processor cannot run is run by qemu, or its files are looked at.
  */
-const missing = firstMissing(missingPrograms("dpkg-deb", "apt-get", "npm", "tar"));
+const missing = firstMissing(
+  missingPrograms("dpkg-deb", "apt-get", "npm", "tar"),
+  baseMissing(["amd64", "arm64"]),
+);
 const missingRoot = firstMissing(missing, rootMissing, missingPrograms("unshare", "chroot"));
 const VERSION = JSON.parse(readFileSync("package.json", "utf8")).version as string;
 const TIME = succeed(["git", "log", "-1", "--format=%ct"]).trim();
+
+/** A mirror deletes the versions of base.json when Debian replaces them. */
+function baseMissing(architectures: readonly (keyof typeof basePackages)[]): Missing {
+  try {
+    for (const architecture of architectures) fetchBasePackages(architecture);
+    return undefined;
+  } catch (error) {
+    return messageOf(error);
+  }
+}
 
 let directory: string;
 let packages: string;

@@ -42,13 +42,14 @@ export function addonFiles(): string[] {
     .map((name) => join(scope, name, "node.napi.glibc.node"));
 }
 
-if (import.meta.main) {
-  for (const path of addonFiles()) {
-    const addon = readFileSync(path);
-    if (!patchAddon(addon)) continue;
-    // A process that has loaded the addon keeps the former file.
-    writeFileSync(`${path}.part`, addon);
-    renameSync(`${path}.part`, path);
-    process.stdout.write(`Patched ${path}\n`);
-  }
+/** Patches the addon in a file, unless it is patched already. */
+export function patchAddonFile(path: string): void {
+  const addon = readFileSync(path);
+  if (!patchAddon(addon)) return;
+  // A process that has loaded the addon keeps the former file.
+  writeFileSync(`${path}.part`, addon);
+  renameSync(`${path}.part`, path);
+  process.stdout.write(`Patched ${path}\n`);
 }
+
+if (import.meta.main) for (const path of addonFiles()) patchAddonFile(path);
