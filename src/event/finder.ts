@@ -4,7 +4,7 @@ import { type ContentFilter, contentMatcher } from "./content-filter.ts";
 import { asBuffer } from "./record/head.ts";
 import { isRefusedRecord, jsonRecordParts } from "./record/json-record.ts";
 import { pixelRecordParts } from "./record/pixel-record.ts";
-import { decodeRecord, type EventRecord, isJson, sourceOfRecord, timeOfRecord } from "./record.ts";
+import { type EventRecord, encodedRecord, isJson, sourceOfRecord, timeOfRecord } from "./record.ts";
 import { AMPERSAND, BACKSLASH, PERCENT, PLUS } from "./text/bytes.ts";
 import { percentDecode } from "./text/percent.ts";
 import { uuidBytes } from "./uuid.ts";
@@ -70,7 +70,7 @@ export function createFinder(
   }
 
   function fits(record: Uint8Array): boolean {
-    const decoded = decodeRecord(record);
+    const decoded = encodedRecord(record);
     const found = eventOf(decoded);
     if (messageId !== undefined && decoded.messageId === undefined) {
       if (found.messageId !== messageId) return false;
