@@ -19,7 +19,7 @@ function ofJson(json: string): BuiltEvent {
   } as const;
   return eventOf({
     ...record,
-    messageId: undefined,
+    messageId: new Uint8Array(16),
     sentAt: undefined,
     json: Uint8Array.from(Buffer.from(json)),
   });
