@@ -1,12 +1,16 @@
 /**
  * Builds the single executable `dist/pixelmill`: `npm run build`, or `bun src/build.ts [TARGET]
  * [--entry FILE] [--outfile FILE]`. ES module bytecode halves the time of a start. The code is split
- * into chunks, because a process reads the whole of each chunk that it uses. Whitespace is kept,
- * because the web framework Elysia reads the source text of handlers.
+ * into chunks, because a process reads the whole of each chunk that it uses. The web framework Elysia
+ * reads the source text of handlers, which must therefore name what they use in their parameter.
  */
+import { readFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { parseArgs } from "node:util";
 import type { BunPlugin } from "bun";
+import { embedPackedFiles } from "./build/packed-files.ts";
+import { embedPackedLibraries, packedLibraries } from "./build/packed-libraries.ts";
+import { stripped } from "./build/stripped.ts";
 import { ensureConsole } from "./console/bundle.ts";
 import { type Architecture, foreignModules } from "./package/foreign-modules.ts";
 import { ensureSnapshot } from "./sandbox/guest/python/snapshot.ts";
@@ -58,6 +62,10 @@ const embedLmdb: BunPlugin = {
       )}`,
       loader: "js",
     }));
+    build.onLoad({ filter: /node\.napi\.glibc\.node$/ }, ({ path }) => ({
+      contents: stripped(readFileSync(path)),
+      loader: "napi",
+    }));
     // msgpackr's optional accelerator is a second addon; without it msgpackr decodes in JavaScript.
     build.onLoad({ filter: /node_modules\/msgpackr-extract\/index\.js$/ }, () => ({
       contents: "throw new Error('not embedded');",
@@ -81,6 +89,29 @@ const embedKafka: BunPlugin = {
   },
 };
 
+/**
+ * Embeds Pyodide's WebAssembly compressed. Pyodide would read it from a file beside its own. It is
+ * decompressed in another thread while the rest of Pyodide's code is evaluated.
+ */
+const embedPyodide: BunPlugin = {
+  name: "embed Pyodide",
+  setup(build) {
+    build.onResolve({ filter: /pyodide\.asm\.wasm$/ }, () => ({
+      path: "pyodide.asm.wasm.zst",
+      namespace: "packed-file",
+    }));
+    build.onLoad({ filter: /node_modules\/pyodide\/pyodide\.mjs$/ }, async ({ path }) => ({
+      contents: `import { readFileSync } from "node:fs";
+        import packedWasm from "packed-file:pyodide.asm.wasm";
+        const decompressedWasm = [Bun.zstdDecompress(readFileSync(packedWasm))];
+        ${replaced(await Bun.file(path).text(), path, [
+          ['_(e+"pyodide.asm.wasm")', "{ binary: decompressedWasm.pop() }"],
+        ])}`,
+      loader: "js",
+    }));
+  },
+};
+
 function replaced(text: string, path: string, changes: [string | RegExp, string][]): string {
   return changes.reduce((current, [from, to]) => {
     const next = current.replace(from, to);
@@ -94,16 +125,21 @@ await ensureConsole();
 
 const name = target ? `pixelmill-${platform}` : "pixelmill";
 const outfile = values.outfile ?? join(import.meta.dir, "../dist", name);
+// Else the executable contains the path of the checkout, and another checkout gives other bytes.
+const define = { __dirname: '"/"', __filename: '"/index.js"' };
+const packedFiles = {
+  ...(await packedLibraries([embedKafka], define)),
+  "pyodide.asm.wasm": readFileSync(Bun.resolveSync("pyodide/pyodide.asm.wasm", import.meta.dir)),
+};
 await Bun.build({
   entrypoints: [values.entry],
   format: "esm",
   bytecode: true,
   splitting: true,
-  minify: { syntax: true, identifiers: true, whitespace: false },
+  minify: true,
   naming: { asset: "[name].[ext]" },
-  plugins: [embedLmdb, embedKafka],
-  // Else the executable contains the path of the checkout, and another checkout gives other bytes.
-  define: { __dirname: '"/"', __filename: '"/index.js"' },
+  plugins: [embedLmdb, embedPyodide, embedPackedLibraries, embedPackedFiles(packedFiles)],
+  define,
   compile: {
     ...(target && { target }),
     ...(foreign && { executablePath: foreign.bun }),

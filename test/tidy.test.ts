@@ -62,7 +62,8 @@ const partOf = (path: string) => (path.split("/")[1] ?? "").replace(/\.ts$/, "")
 /** Build tools, which are not in the executable. */
 const tools = sources.filter(
   (path) =>
-    ["src/build.ts", "src/console/bundle.ts"].includes(path) || path.startsWith("src/package/"),
+    ["src/build.ts", "src/console/bundle.ts"].includes(path) ||
+    /^src\/(build|package)\//.test(path),
 );
 
 function imports(path: string): string[] {
@@ -216,7 +217,7 @@ describe("the house", () => {
 
   test("Kafka is known to three folders, which load its client when it is asked for", () => {
     const knowing = sources.filter((path) => /@platformatic/.test(text[path]!));
-    const folders = /^src\/(cluster|kafka|destinations\/kafka)\/|^src\/build.ts$/;
+    const folders = /^src\/(cluster|kafka|destinations\/kafka|build)\/|^src\/build.ts$/;
     expect(knowing.filter((path) => !folders.test(path))).toEqual([]);
     const loading = knowing.filter((path) => /^import (?!type).*@platformatic/m.test(text[path]!));
     expect(loading).toEqual([]);

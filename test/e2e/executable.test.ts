@@ -15,6 +15,9 @@ import {
   waitFor,
 } from "./server.ts";
 
+/** Size in bytes that the executable must not exceed. Bun has 109 MB of it. */
+const EXECUTABLE_BYTES_MAX = 135_000_000;
+
 /** Runs the executable alone in an empty directory with an empty environment. */
 test("the single executable transforms and delivers events without other files", async () => {
   const directory = temporaryDirectory();
@@ -23,6 +26,7 @@ test("the single executable transforms and delivers events without other files",
   if (built === undefined) buildExecutable(executable);
   else copyFileSync(built, executable);
   chmodSync(executable, 0o755);
+  expect(Bun.file(executable).size).toBeLessThanOrEqual(EXECUTABLE_BYTES_MAX);
 
   const server = await startServer({ directory, command: [executable], environment: {} });
   const sink = startSink();

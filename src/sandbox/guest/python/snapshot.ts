@@ -23,7 +23,8 @@ const RUNNER = join(import.meta.dir, "runner");
 const DIRECTORY = join(import.meta.dir, "../../../../dist/python");
 const SNAPSHOT = join(DIRECTORY, "snapshot.zst");
 const KEY = join(DIRECTORY, "snapshot.key");
-const ZSTD_LEVEL = 9;
+/** The lowest level whose window holds repetitions across the heap: 5.6 MB instead of 7.3 at 9. */
+const ZSTD_LEVEL = 20;
 
 /** Returns the runner's Python files by name. `limits.py` is generated from limits of the host. */
 function runnerFiles(): [name: string, text: string][] {
