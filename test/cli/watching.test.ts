@@ -28,6 +28,8 @@ beforeAll(async () => {
   server = await startServer();
   client = pipedTo(server);
   route_ = await route(server, { url: sink.url });
+  await waitFor(async () => /\nSink +webhook +ok /.test((await client(["status"])).output));
+  await waitFor(async () => (await client(["status"])).code === 0);
 });
 afterAll(async () => {
   await server.stop();
