@@ -20,6 +20,10 @@ const kept: Record<string, string> = {
   "live tail dark": "live-tail.png",
   "destination light": "destination.png",
   "transformation light": "editor.png",
+  "destination settings light": "destination-settings.png",
+  "history light": "revisions.png",
+  "source light": "source.png",
+  "rudder-server destination light": "rudder-server-destination.png",
 };
 
 const variants = [
@@ -38,6 +42,8 @@ async function shoot(
   await page.locator(screen.loaded).first().waitFor();
   if (screen.name === "live tail") await sendEvents(scene, page);
   if (screen.name === "transformation") await runCode(page);
+  if (screen.name === "destination settings") await showFilter(page);
+  if (screen.name === "source") await page.getByLabel("SDK or snippet").selectOption({ index: 1 });
   await page.locator("[aria-busy=true]").first().waitFor({ state: "detached" });
   // Charts render asynchronously.
   await page.waitForTimeout(400);
@@ -60,10 +66,43 @@ async function sendEvents(scene: Scene, page: Page): Promise<void> {
   await page.locator(".badge.bad").first().waitFor();
 }
 
+/** Scrolls to the filter of a destination, below its settings. */
+async function showFilter(page: Page): Promise<void> {
+  const filter = page.getByRole("heading", { name: "Event filter" });
+  await filter.evaluate((it) => it.scrollIntoView({ block: "start" }));
+}
+
 /** Runs the code of the editor, whose result is beside it. */
 async function runCode(page: Page): Promise<void> {
   await page.getByRole("button", { name: "Run" }).click();
   await page.getByRole("region", { name: "Result" }).locator(".badge").first().waitFor();
+}
+
+/** Adds what the tests' scene lacks: a filter, a note on a revision, a destination of rudder-server. */
+async function addToScene({ server, ids }: Scene): Promise<SceneScreen[]> {
+  const call = async (method: string, path: string, body?: object) => {
+    const answer = await server.api(method, path, body);
+    if (answer.status > 201) throw new Error(`${answer.status} ${JSON.stringify(answer.body)}`);
+    return answer.body;
+  };
+  const conditions = [
+    { path: "event", values: ["Signed up"] },
+    { path: "properties.plan", values: ["pro", "team"] },
+  ];
+  await call("PUT", `/v2/destinations/${ids.healthy}`, { filter: { mode: "only", conditions } });
+  const path = `/transformations/${ids.transformation}`;
+  const { code } = await call("GET", path);
+  const changed = code.replace('plan === "internal"', 'plan === "internal" || plan === "test"');
+  const note = "Test accounts are no sign-ups (asked for by finance)";
+  await call("POST", `${path}?publish=true`, { code: changed, note });
+  const { destination } = await call("POST", "/v2/destinations", {
+    name: "Clickstream",
+    type: "KAFKA",
+    deliveredBy: "rudder-server",
+    config: { hostName: "kafka.test", port: "9092", topic: "events" },
+  });
+  const hash = `#/destinations/${destination.id}?tab=settings`;
+  return [{ name: "rudder-server destination", hash, loaded: "text=Settings (JSON)" }];
 }
 
 mkdirSync(directory, { recursive: true });
@@ -71,13 +110,14 @@ if (keeps) mkdirSync(KEPT, { recursive: true });
 await ensureConsole();
 const [scene, browser] = await Promise.all([startScene(), launch()]);
 try {
+  const screens = [...screensOf(scene), ...(await addToScene(scene))];
   for (const [variant, options] of variants) {
     const { page, close } = await openPage(browser, options);
     await page.goto(scene.server.controlPlane);
     await page.getByLabel("Token").waitFor();
     await page.screenshot({ path: join(directory, `sign-in-${variant}.png`) });
     await signIn(page, scene.server.controlPlane, ADMIN_TOKEN);
-    for (const screen of screensOf(scene)) await shoot(scene, page, screen, variant);
+    for (const screen of screens) await shoot(scene, page, screen, variant);
     await close();
   }
 } finally {
