@@ -1,5 +1,5 @@
 import { signal } from "@preact/signals";
-import { useMemo } from "preact/hooks";
+import { useEffect, useMemo } from "preact/hooks";
 import { client, missingOneOf, session } from "./session.ts";
 
 /** Looks up names of sources and destinations. The name of an unknown id is the id itself. */
@@ -10,23 +10,29 @@ export interface NameLookup {
 
 export type NamedKind = "source" | "destination";
 
-/** Maximum number of ids in one request. */
-const IDS_MAX = 100;
+/** Maximum number of ids, and of names, in one request. */
+const NAMES_MAX = 100;
 /** Time after which a name that a screen shows is asked for again, since it may have changed. */
 const FRESH_MS = 30_000;
 
 /** Names by workspace, kind and id. A new map whenever a name comes. */
 const names = signal<ReadonlyMap<string, string>>(new Map());
-/** When each name was asked for. */
+/** When each name was asked for, and when it came. */
 const askedAt = new Map<string, number>();
+const answeredAt = new Map<string, number>();
 const waiting: Record<NamedKind, Set<string>> = { source: new Set(), destination: new Set() };
 
+/** The request for the first names of a workspace, and when it was sent. */
+let first: { workspaceId: string | undefined; at: number; done: Promise<unknown> } | undefined;
+
 /**
- * Returns a lookup of names. It asks the server for the names that a screen looks up, all names of
- * one rendering together. Until a name is there, the lookup returns the id.
+ * Returns a lookup of names. It loads the first names together with the screen, so that rows of most
+ * workspaces begin with names, and then those that a screen looks up besides, all names of one
+ * rendering together. Until a name is there, the lookup returns the id.
  */
 export function useNames(): NameLookup {
   const known = names.value;
+  useEffect(loadFirst, []);
   return useMemo(
     () => ({
       source: (id) => lookUp(known, "source", id),
@@ -34,6 +40,16 @@ export function useNames(): NameLookup {
     }),
     [known],
   );
+}
+
+function loadFirst(): void {
+  const workspaceId = session.peek()?.workspace.id;
+  const isFresh = first !== undefined && Date.now() - first.at < FRESH_MS;
+  if (isFresh && first?.workspaceId === workspaceId) return;
+  if (missingOneOf(["events:read", "workspace:admin"]) !== undefined) return;
+  const load = (kind: NamedKind) => ask(kind, { count: NAMES_MAX });
+  const done = Promise.all([load("source"), load("destination")]);
+  first = { workspaceId, at: Date.now(), done };
 }
 
 const keyOf = (kind: NamedKind, id: string) => [session.peek()?.workspace.id, kind, id].join(" ");
@@ -49,19 +65,24 @@ function lookUp(known: ReadonlyMap<string, string>, kind: NamedKind, id: string)
 }
 
 async function askFor(kind: NamedKind): Promise<void> {
+  await first?.done;
   const all = [...waiting[kind]];
   waiting[kind].clear();
   if (missingOneOf(["events:read", "workspace:admin"]) !== undefined) return;
-  for (let at = 0; at < all.length; at += IDS_MAX) {
-    const ids = all.slice(at, at + IDS_MAX);
-    const query = { kind, ids: ids.join(",") };
-    // After a failure, the screen shows ids, and asks again later.
-    const answer = await client.call("GET /v2/status/names", { query }).catch(() => undefined);
-    const changed = (answer?.names ?? []).filter(
-      ({ id, name }) => names.peek().get(keyOf(kind, id)) !== name,
-    );
-    if (changed.length === 0) continue;
-    const more = changed.map(({ id, name }) => [keyOf(kind, id), name] as const);
-    names.value = new Map([...names.peek(), ...more]);
+  const since = Date.now() - FRESH_MS;
+  const unknown = all.filter((id) => (answeredAt.get(keyOf(kind, id)) ?? 0) < since);
+  for (let at = 0; at < unknown.length; at += NAMES_MAX) {
+    await ask(kind, { ids: unknown.slice(at, at + NAMES_MAX).join(",") });
   }
+}
+
+/** Asks for names, and adds those that are new. After a failure, the screen shows ids for a while. */
+async function ask(kind: NamedKind, query: { count: number } | { ids: string }): Promise<void> {
+  const answer = await client
+    .call("GET /v2/status/names", { query: { ...query, kind } })
+    .catch(() => undefined);
+  const found = (answer?.names ?? []).map(({ id, name }) => [keyOf(kind, id), name] as const);
+  for (const [key] of found) answeredAt.set(key, Date.now());
+  const changed = found.filter(([key, name]) => names.peek().get(key) !== name);
+  if (changed.length > 0) names.value = new Map([...names.peek(), ...changed]);
 }
