@@ -106,7 +106,8 @@ function Combobox(props: SelectProps & Searched & { attributes: Attributes }) {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step !== undefined && isOpen) setSelected((at + step + rows.length) % rows.length);
     else if (step !== undefined) write("");
-    else if (event.key === "Enter" && isOpen) choose(rows[at]);
+    // The names of an earlier text are not those that the key is meant for.
+    else if (event.key === "Enter" && isOpen) choose(names.isCurrent ? rows[at] : undefined);
     else if (event.key === "Escape" && isOpen) write(undefined);
     else return;
     event.preventDefault();

@@ -14,6 +14,8 @@ export interface NameSearch {
   found: readonly Named[] | undefined;
   /** Number of names that fit the text. */
   total: number;
+  /** Whether `found` answers the latest text, and not an earlier one. */
+  isCurrent: boolean;
   /** Number of all names. Undefined until the first answer. */
   all: number | undefined;
   error: unknown;
@@ -21,6 +23,14 @@ export interface NameSearch {
   nameOf: (id: string) => string;
   search: (text: string) => void;
   loadMore: () => void;
+}
+
+interface SearchState {
+  /** The text that `found` answers. */
+  text?: string;
+  found?: readonly Named[];
+  total: number;
+  error?: unknown;
 }
 
 export type SearchedKind = NamedKind | "transformation";
@@ -32,9 +42,7 @@ const PAUSE_MS = 150;
 /** Searches the names of all items of a kind on the server, a page at a time. */
 export function useNameSearch(kind: SearchedKind): NameSearch {
   const [text, setText] = useState("");
-  const [state, setState] = useState<{ found?: readonly Named[]; total: number; error?: unknown }>({
-    total: 0,
-  });
+  const [state, setState] = useState<SearchState>({ total: 0 });
   const [all, setAll] = useState<number>();
   const lookup = useNames();
   /** Names of all answers so far, so that a selected one stays known. */
@@ -49,7 +57,9 @@ export function useNameSearch(kind: SearchedKind): NameSearch {
       const { names, total } = await namesOf(kind, { text, page, count: PAGE_ITEMS });
       if (latest.current !== text || pages.current !== page) return;
       for (const { id, name } of names) seen.current.set(id, name);
-      setState(({ found = [] }) => ({ found: page === 1 ? names : [...found, ...names], total }));
+      setState(({ found = [] }) => {
+        return { text, total, found: page === 1 ? names : [...found, ...names] };
+      });
       if (text === "") setAll(total);
     } catch (error) {
       if (latest.current === text) setState((before) => ({ ...before, error }));
@@ -69,6 +79,7 @@ export function useNameSearch(kind: SearchedKind): NameSearch {
   return {
     found: state.found,
     total: state.total,
+    isCurrent: state.text === text,
     all,
     error: state.error,
     nameOf: (id) => seen.current.get(id) ?? (kind === "transformation" ? id : lookup[kind](id)),
