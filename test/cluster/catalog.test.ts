@@ -34,11 +34,14 @@ describeWith(brokersMissing)("catalogs on a topic of Kafka", () => {
     const nodes = await Promise.all(directories.map(open));
     await runTriggers(nodes, AT_ONCE, 1);
     await Promise.all(nodes.map((node) => node.current()));
+    const fetcher = new Fetcher({ consumer: all[0]!.fetchConsumer(), topic: "catalog", waitMs: 0 });
+    // A read deletes what a rewriting has replaced, once that was `keptMs` ago.
+    while ((await fetcher.offsets("first"))[0] === 0n) {
+      await Promise.all(nodes.map((node) => node.current()));
+    }
     // One that begins at the last rewriting has what all others have.
     const late = join(root, "late");
     nodes.push(await open(late));
-    const fetcher = new Fetcher({ consumer: all[0]!.fetchConsumer(), topic: "catalog", waitMs: 0 });
-    expect((await fetcher.offsets("first"))[0]).toBeGreaterThan(0n);
     const ids = nodes.map((node) => node.workspaces.list().map(({ id }) => id));
     expect(ids[0]).toHaveLength(AT_ONCE);
     for (const some of ids) expect(some).toEqual(ids[0]!);

@@ -78,13 +78,6 @@ describe("systemd units", () => {
   });
 });
 
-test("the container image's settings and ports are those of the server", () => {
-  const dockerfile = block(page, "dockerfile");
-  const [, environment] = dockerfile.match(/^ENV (.+)$/m)!;
-  for (const pair of environment!.split(" ")) expect(settings.has(pair.split("=")[0]!)).toBe(true);
-  expect(dockerfile).toContain("EXPOSE 8080 8081\n");
-});
-
 describe("Kubernetes manifest", () => {
   const manifest = Bun.YAML.parse(block(page, "yaml")) as any;
   const pod = manifest.spec.template.spec;

@@ -23,7 +23,12 @@ export async function metricsOfCode(): Promise<Metric[]> {
 /** Metrics that are defined with their name: `new Gauge({ name: "pixelmill_…", help: "…" })`. */
 function direct(tree: Node): Metric[] {
   return definitions(tree).flatMap(({ type, options }) => {
-    const name = nameOf(memberOf(options, "name"));
+    const given = memberOf(options, "name");
+    const name = nameOf(given);
+    // A parameter names the metric where the function is called.
+    if (name === undefined && isConstant(tree, given)) {
+      throw new Error(`Expected the name of a metric where it is defined, got ${given?.name}`);
+    }
     const help = textOf(memberOf(options, "help"), unknownText);
     if (name === undefined || help === undefined) return [];
     return [{ name, type, help, labels: labelsOf(tree, memberOf(options, "labelNames")) }];
@@ -54,6 +59,14 @@ function definitions(tree: Node): { type: string; options: Node }[] {
   return [...nodesOf(tree)]
     .filter(({ type, callee }) => type === "NewExpression" && KINDS.test(callee.name))
     .map(({ callee, arguments: [options] }) => ({ type: callee.name.toLowerCase(), options }));
+}
+
+/** Whether a node is the name of a constant of the file. */
+function isConstant(tree: Node, node: Node | undefined): boolean {
+  if (node?.type !== "Identifier") return false;
+  return [...nodesOf(tree)].some(
+    ({ type, id }) => type === "VariableDeclarator" && id.name === node.name,
+  );
 }
 
 const nameOf = (node: Node | undefined) =>
