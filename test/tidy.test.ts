@@ -242,7 +242,11 @@ describe("the house", () => {
   });
 
   test("a sentence names its thing first and has no word that says nothing", async () => {
-    const documents = [...new Glob("{*.md,docs/**/*.md}").scanSync(".")].sort();
+    // Bun's Glob finds nothing by braces around paths of several folders.
+    const documents = ["*.md", "docs/**/*.md"].flatMap((paths) =>
+      [...new Glob(paths).scanSync(".")].sort(),
+    );
+    expect(documents).toContain("docs/README.md");
     const odd = await Promise.all(
       [...sources, ...documents].map(async (path) =>
         oddSentences(path, await Bun.file(path).text()),

@@ -7,8 +7,7 @@ const NAMESPACE = "packed-file";
 
 /**
  * Embeds `files`, contents by name, compressed with zstd. A module imports the path of one as
- * `packed-file:NAME`. Pages of `docs` are embedded too; the
- * modules that import them get their texts.
+ * `packed-file:NAME`. Pages of `docs` are embedded too; the modules that import them get their texts.
  */
 export function embedPackedFiles(files: Readonly<Record<string, Uint8Array>>) {
   const pages = new Map<string, Uint8Array>();

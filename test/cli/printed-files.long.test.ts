@@ -15,7 +15,7 @@ import {
 import { good } from "../egress/tls.ts";
 import { freePort } from "../free-ports.ts";
 
-/** What `pixelmill print` prints, given to the programs that it is for. */
+/** The files that `pixelmill print` prints, given to the programs that they are for. */
 let directory: string;
 let server: Server;
 let writeKey: string;

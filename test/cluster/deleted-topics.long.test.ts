@@ -114,7 +114,7 @@ describeWith(brokersMissing)("under two nodes that take pixels", () => {
           await Promise.all(nodes.map((node) => node.stop()));
           sink.stop();
         }
-        // What a node has kept is not continued with an empty topic.
+        // A node's view is not continued with an empty topic.
         const kafka = brokers.addresses.join(",");
         const flags = [
           "--cluster-kafka",

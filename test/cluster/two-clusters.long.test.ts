@@ -81,7 +81,7 @@ describeWith(brokersMissing)("two clusters", () => {
 
         const other = await start(newDirectory(), "other-name", [brokers], OTHER_TOKEN);
         try {
-          // The token of the first cluster is none of the second.
+          // The second cluster does not know the token of the first.
           expect((await other.api("GET", "/v2/destinations")).status).toBe(401);
           expect((await pixel(other, "track", query)).status).toBe(401);
         } finally {
@@ -96,7 +96,7 @@ describeWith(brokersMissing)("two clusters", () => {
   );
 
   test(
-    "on two Kafkas are told apart: a node that names brokers of both, or moves to the other, does not start",
+    "on two Kafka clusters are kept apart: a node that names brokers of both, or moves to the other, does not start",
     async () => {
       const directory = newDirectory();
       const node = await start(directory, "moved", [brokers]);

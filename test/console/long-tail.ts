@@ -50,7 +50,7 @@ async function sendSteadily(server: Server, writeKey: string, stop: AbortSignal)
   return sent;
 }
 
-/** What the page holds and has done, after its garbage was collected. */
+/** Memory and work of the page, after its garbage was collected. */
 async function usageOf(page: Page, devTools: CDPSession): Promise<Record<string, number | string>> {
   await devTools.send("HeapProfiler.collectGarbage");
   const { metrics } = await devTools.send("Performance.getMetrics");

@@ -42,7 +42,7 @@ testWith(brokersMissing)(
       const { broken, verdict } = await judged(site, load);
       expect(broken.filter((it) => !OUT_OF_ORDER.test(it))).toEqual([]);
       expect(verdict.owed).toBeGreaterThan(500);
-      // Between the two marks a user's events may be in two partitions.
+      // A user's events may be in two partitions between the two marks.
       const disorder = (isOf: (it: Arrival) => boolean) =>
         judge(load.pixels, "u", true, site.arrivals.all.filter(isOf), new Map()).faults[
           "out of order"

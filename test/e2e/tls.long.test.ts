@@ -310,7 +310,7 @@ tlsTest(
     socket.on("data", (bytes) => {
       answers += bytes;
     });
-    // Without TLS nobody is answered.
+    // A request without TLS gets no answer.
     expect((await curl(`${url.replace("https:", "http:")}/health`)).code).not.toBe(0);
     use("second");
     await waitFor(async () => (await nameAt(url)) === "second.test" || undefined);

@@ -33,8 +33,8 @@ import {
 import { type RootedServer, serveIn, succeed, succeedIn } from "./clean-root.ts";
 
 /**
- * The packages, built once for all tests here, installed in clean roots. What this machine's
- * processor cannot run is run by qemu, or its files are looked at.
+ * The packages, built once for all tests here, installed in clean roots. Programs that this machine's
+ * processor cannot run are run by qemu, or their files are looked at.
  */
 const missing = firstMissing(
   missingPrograms("dpkg-deb", "apt-get", "npm", "tar"),
@@ -97,7 +97,7 @@ testWith(missing)(
       cpSync(path, join(checkout, path));
     }
     succeed(["cp", "-a", "node_modules", join(checkout, "node_modules")]);
-    // What is fetched is known by its hash. The snapshot and the console are made anew.
+    // Fetched files are known by their hashes. The snapshot and the console are made again.
     succeed(["cp", "-a", "--parents", "dist/foreign", checkout]);
     const again = join(directory, "again");
     const gitDirectory = succeed(["git", "rev-parse", "--absolute-git-dir"]).trim();
@@ -213,7 +213,7 @@ describeWith(firstMissing(missingRoot, missingPrograms("mmdebstrap")))("the Debi
     expect(await server.stop()).toBe(0);
   }, 600_000);
 
-  test("its removal keeps data and settings, and a purge that nobody answers keeps the data", () => {
+  test("its removal keeps data and settings, and a purge without an answer keeps the data", () => {
     dpkg("--remove", "pixelmill");
     expect(existsSync(join(root, "usr/bin/pixelmill"))).toBe(false);
     expect(existsSync(settings())).toBe(true);
@@ -238,7 +238,7 @@ describeWith(firstMissing(missingRoot, missingPrograms("mmdebstrap")))("the Debi
     expect(inRoot("getent", "passwd").includes("pixelmill")).toBe(false);
   }, 600_000);
 
-  test("a purge deletes the data when debconf was told so before", () => {
+  test("a purge deletes the data when debconf has that answer already", () => {
     dpkg("--install", "/first.deb");
     const told = 'echo "pixelmill pixelmill/purge-data boolean true" | debconf-set-selections';
     inRoot("/bin/sh", "-c", told);

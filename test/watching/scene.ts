@@ -66,7 +66,7 @@ export class Scene {
     return answer?.status ?? 0;
   }
 
-  /** Scrapes the server so many times, each after `act` and some pixels. */
+  /** Scrapes the server `times` times, each after `act` and some pixels. */
   async watch(times: number, act: (number: number) => Promise<unknown> = async () => {}) {
     for (let number = 0; number < times; number++) {
       const next = performance.now() + SCRAPE_MS;

@@ -242,7 +242,7 @@ function incompletePixel(scene: Scene): Promise<Socket> {
   });
 }
 
-/** Writes an event into the log of a stopped server that came so many milliseconds ago. */
+/** Writes an event into the log of a stopped server that came `ageMs` milliseconds ago. */
 async function addOldEvent({ data, sourceId, writeKey }: Scene, ageMs: number): Promise<void> {
   const log = await openLogWriter({
     directory: join(data, "events", "0"),

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { startApi, type TestApi } from "../_setup.ts";
 
-/** What a rudder-transformer asks of the address that its CONFIG_BACKEND_URL names. */
+/** Requests of a rudder-transformer to the address that its CONFIG_BACKEND_URL names. */
 let api: TestApi;
 let token: string;
 beforeAll(async () => {

@@ -7,7 +7,7 @@ import { runs } from "../../tier.ts";
 
 const BYTES_MAX = 400_000;
 
-/** What `gunzipSync` makes of the data, in the terms of `inflate`. */
+/** The result of `gunzipSync` for the data, in the terms of `inflate`. */
 function expected(gzip: Buffer, bytesMax = BYTES_MAX): Buffer | "large" | "damaged" {
   try {
     return gunzipSync(gzip, { maxOutputLength: bytesMax });
@@ -84,6 +84,6 @@ test("decompressed text is scanned where it is", () => {
   const scanned = loadText(found);
   expect(scanned.buffer).toBe(found.buffer);
   expect(scanned.subarray(0, text.length).equals(text)).toBe(true);
-  // What an earlier, longer text left behind is no part of this one.
+  // Bytes of an earlier, longer text are no part of this one.
   expect([...scanned.subarray(text.length, text.length + 8)]).toEqual(new Array(8).fill(0));
 });
