@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { ensureTopic } from "../../src/cluster/topics/ensure-topic.ts";
@@ -14,6 +14,7 @@ const SHORT_SESSION_MS = 4_000;
 /** Session timeout that no busy machine exceeds. */
 const SESSION_MS = 30_000;
 
+/** Members wait for each other most of the time, so these tests wait side by side. */
 describeWith(brokersMissing)("nodes share partitions", () => {
   const { brokers, clients } = withBrokers(1);
   let topics = 0;
@@ -45,7 +46,7 @@ describeWith(brokersMissing)("nodes share partitions", () => {
   const closed = (member: TestMember) =>
     member.told.filter(({ what }) => what === "close").map(({ partition }) => partition);
 
-  test("when nodes join and leave, without interrupting the partitions that a node keeps", async () => {
+  test.concurrent("when nodes join and leave, without interrupting the partitions that a node keeps", async () => {
     await withMembers(async (open) => {
       const a = await open("a");
       await until(() => counts(a) === "6");
@@ -62,7 +63,7 @@ describeWith(brokersMissing)("nodes share partitions", () => {
     });
   }, 300_000);
 
-  test("a partition that moves is closed by its old owner before the new one opens it", async () => {
+  test.concurrent("a partition that moves is closed by its old owner before the new one opens it", async () => {
     await withMembers(async (open) => {
       const slow = await open("slow", 700);
       await until(() => counts(slow) === "6");
@@ -77,7 +78,7 @@ describeWith(brokersMissing)("nodes share partitions", () => {
     });
   }, 300_000);
 
-  test("a node that leaves closes all its partitions before others open them", async () => {
+  test.concurrent("a node that leaves closes all its partitions before others open them", async () => {
     await withMembers(async (open) => {
       const leaving = await open("leaving", 500);
       const other = await open("other");
@@ -93,7 +94,7 @@ describeWith(brokersMissing)("nodes share partitions", () => {
     });
   }, 300_000);
 
-  test("members list all nodes with their partitions", async () => {
+  test.concurrent("members list all nodes with their partitions", async () => {
     await withMembers(async (open) => {
       const [b, a] = [await open("b"), await open("a")];
       await until(() => counts(a, b) === "3,3");
@@ -112,7 +113,7 @@ describeWith(brokersMissing)("nodes share partitions", () => {
     });
   }, 300_000);
 
-  test("partitions that are added to the topic are assigned too", async () => {
+  test.concurrent("partitions that are added to the topic are assigned too", async () => {
     await withMembers(async (open, topic) => {
       const [a, b] = [await open("a"), await open("b")];
       await until(() => counts(a, b) === "3,3");
@@ -125,6 +126,79 @@ describeWith(brokersMissing)("nodes share partitions", () => {
       expect([closed(a), closed(b)]).toEqual(kept);
     });
   }, 300_000);
+
+  test.concurrent("although the first broker of the list accepts requests and never answers", async () => {
+    const mute = createServer(() => {}).listen(0, "127.0.0.1");
+    await once(mute, "listening");
+    const { port } = mute.address() as AddressInfo;
+    const known = [`127.0.0.1:${port}`, ...brokers().addresses];
+    await ensureTopic(clients().admin(), { name: "mute", partitions: PARTITIONS, replicas: 1 });
+    const options = { brokers: { brokers: known }, topic: "mute", sessionMs: SHORT_SESSION_MS };
+    const member = await openMember({ ...options, id: "a" });
+    try {
+      await until(() => counts(member) === "6");
+    } finally {
+      await member.stop();
+      mute.close();
+    }
+  }, 300_000);
+
+  describe("a member in a separate process", () => {
+    /** Members of a topic of its own, which are killed after the test. */
+    async function withProcesses(
+      topic: string,
+      use: (start: (...ids: string[]) => MemberProcess[]) => Promise<void>,
+    ) {
+      await ensureTopic(clients().admin(), { name: topic, partitions: PARTITIONS, replicas: 1 });
+      const options = { brokers: settingsOf(brokers()), topic, sessionMs: SHORT_SESSION_MS };
+      const started: MemberProcess[] = [];
+      try {
+        await use((...ids) => {
+          const members = ids.map((id) => startMember({ ...options, id }));
+          started.push(...members);
+          return members;
+        });
+      } finally {
+        await Promise.all(started.map((it) => it.kill()));
+      }
+    }
+
+    test.concurrent("that is killed is replaced", async () => {
+      await withProcesses("killed", async (start) => {
+        const [a, b] = start("a", "b") as [MemberProcess, MemberProcess];
+        await until(() => counts(a, b) === "3,3");
+        b.child.kill("SIGKILL");
+        await until(() => counts(a) === "6");
+        const [c] = start("c") as [MemberProcess];
+        await until(() => counts(a, c) === "3,3");
+      });
+    }, 300_000);
+
+    test.concurrent("that hangs is replaced, and has closed all partitions when it rejoins", async () => {
+      await withProcesses("hanging", async (start) => {
+        const [a, b] = start("a", "b") as [MemberProcess, MemberProcess];
+        await until(() => counts(a, b) === "3,3");
+        const had = b.told.length;
+        b.child.kill("SIGSTOP");
+        await until(() => counts(a) === "6");
+        b.child.kill("SIGCONT");
+        await until(() => counts(a, b) === "3,3" && b.told.length > had);
+        const first = b.told.slice(had, had + 6).map(({ what }) => what);
+        expect(first.sort()).toEqual(["close", "close", "close", "closed", "closed", "closed"]);
+      });
+    }, 300_000);
+
+    test.concurrent("that gets SIGTERM hands over its partitions at once", async () => {
+      await withProcesses("ending", async (start) => {
+        const [a, b] = start("a", "b") as [MemberProcess, MemberProcess];
+        await until(() => counts(a, b) === "3,3");
+        b.child.kill("SIGTERM");
+        expect(await b.child.exited).toBe(0);
+        expect(b.runs()).toEqual([]);
+        await until(() => counts(a) === "6");
+      });
+    }, 300_000);
+  });
 
   test("members keep their partitions while a main thread is busy for two seconds", async () => {
     await withMembers(async (open) => {
@@ -155,65 +229,4 @@ describeWith(brokersMissing)("nodes share partitions", () => {
       await until(() => counts(a, c) === "3,3");
     });
   }, 300_000);
-
-  test("although the first broker of the list accepts requests and never answers", async () => {
-    const mute = createServer(() => {}).listen(0, "127.0.0.1");
-    await once(mute, "listening");
-    const { port } = mute.address() as AddressInfo;
-    const known = [`127.0.0.1:${port}`, ...brokers().addresses];
-    await ensureTopic(clients().admin(), { name: "mute", partitions: PARTITIONS, replicas: 1 });
-    const options = { brokers: { brokers: known }, topic: "mute", sessionMs: SHORT_SESSION_MS };
-    const member = await openMember({ ...options, id: "a" });
-    try {
-      await until(() => counts(member) === "6");
-    } finally {
-      await member.stop();
-      mute.close();
-    }
-  }, 300_000);
-
-  describe("a member in a separate process", () => {
-    const started: MemberProcess[] = [];
-    afterEach(async () => {
-      await Promise.all(started.splice(0).map((it) => it.kill()));
-    });
-
-    async function start(topic: string, ids: string[]): Promise<MemberProcess[]> {
-      await ensureTopic(clients().admin(), { name: topic, partitions: PARTITIONS, replicas: 1 });
-      const options = { brokers: settingsOf(brokers()), topic, sessionMs: SHORT_SESSION_MS };
-      const members = ids.map((id) => startMember({ ...options, id }));
-      started.push(...members);
-      return members;
-    }
-
-    test("that is killed is replaced", async () => {
-      const [a, b] = (await start("killed", ["a", "b"])) as [MemberProcess, MemberProcess];
-      await until(() => counts(a, b) === "3,3");
-      b.child.kill("SIGKILL");
-      await until(() => counts(a) === "6");
-      const [c] = (await start("killed", ["c"])) as [MemberProcess];
-      await until(() => counts(a, c) === "3,3");
-    }, 300_000);
-
-    test("that hangs is replaced, and has closed all partitions when it rejoins", async () => {
-      const [a, b] = (await start("hanging", ["a", "b"])) as [MemberProcess, MemberProcess];
-      await until(() => counts(a, b) === "3,3");
-      const had = b.told.length;
-      b.child.kill("SIGSTOP");
-      await until(() => counts(a) === "6");
-      b.child.kill("SIGCONT");
-      await until(() => counts(a, b) === "3,3" && b.told.length > had);
-      const first = b.told.slice(had, had + 6).map(({ what }) => what);
-      expect(first.sort()).toEqual(["close", "close", "close", "closed", "closed", "closed"]);
-    }, 300_000);
-
-    test("that gets SIGTERM hands over its partitions at once", async () => {
-      const [a, b] = (await start("ending", ["a", "b"])) as [MemberProcess, MemberProcess];
-      await until(() => counts(a, b) === "3,3");
-      b.child.kill("SIGTERM");
-      expect(await b.child.exited).toBe(0);
-      expect(b.runs()).toEqual([]);
-      await until(() => counts(a) === "6");
-    }, 300_000);
-  });
 });
