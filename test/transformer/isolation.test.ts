@@ -1,10 +1,10 @@
 import { afterAll, beforeEach, expect, test } from "bun:test";
 import { createPublisher } from "../../src/publishing/create-publisher.ts";
-import { testSandbox } from "../sandbox/support.ts";
+import { hasty, testSandbox } from "../sandbox/support.ts";
 import { freshTransformer } from "./_setup.ts";
 
 /** Two workspaces whose code, libraries and credentials have the same names. */
-const sandbox = testSandbox();
+const sandbox = testSandbox({ limits: hasty });
 let house: Awaited<ReturnType<typeof freshTransformer>>;
 let mine: Published;
 let theirs: Published;
