@@ -10,7 +10,6 @@ import { RATE_BURST_SECONDS } from "../../src/settings/limits.ts";
 import { testWith } from "../counterpart.ts";
 import { metricValue } from "../log/support.ts";
 import { mountDisk, mountMissing, unmountDisk } from "../small-disk.ts";
-import { runs } from "../tier.ts";
 import {
   dataWithSource,
   ingestEntry,
@@ -47,7 +46,7 @@ test("a killed ingest process loses no acknowledged event, and restarts", async 
   const metrics = new Registry();
   await using ingest = await startIngest(data, { metrics });
   const pixels = load(ingest.url, writeKey, 16);
-  const kills = runs(2, 4);
+  const kills = 2;
   for (let kill = 0; kill < kills; kill++) {
     const acknowledged = pixels.acknowledged.size;
     await until(() => pixels.acknowledged.size > acknowledged + 200);
@@ -66,34 +65,9 @@ test("a killed ingest process loses no acknowledged event, and restarts", async 
   expect(await metricValue(metrics, "pixelmill_ingest_deaths_total")).toBe(kills);
 }, 300_000);
 
-// Tests that run at once cannot make their directories.
-const hanging = await dataWithSource();
-const silent = await dataWithSource();
-const stuck = await dataWithSource();
-
-test.concurrent("a process to which no pixel comes does not count as hung", async () => {
-  await using ingest = await startIngest(silent.data);
-  const pids = ingest.pids();
-  // For longer than the watch is patient.
-  await Bun.sleep(INGEST_PULSE_MS * (INGEST_PULSES_MISSED_MAX + 3));
-  expect(ingest.pids()).toEqual(pids);
-}, 300_000);
-
-test.concurrent("a process that hangs is not ready, then killed and started again", async () => {
-  const { data, writeKey } = hanging;
-  await using ingest = await startIngest(data);
-  const [pid] = ingest.pids();
-  expect((await fetch(pixelUrl(ingest.url, writeKey, "before"))).status).toBe(200);
-  process.kill(pid!, "SIGSTOP");
-  await until(() => ingest.health().trouble !== undefined);
-  expect(ingest.pids()).toEqual([pid!]);
-  await until(() => ingest.health().trouble === undefined && ingest.pids()[0] !== pid);
-  expect((await fetch(pixelUrl(ingest.url, writeKey, "after"))).status).toBe(200);
-  expect(await usersOf(ingest)).toEqual(["before", "after"]);
-}, 300_000);
-
-test.concurrent("a process that hangs is killed when the server closes", async () => {
-  const ingest = await startIngest(stuck.data);
+test("a process that hangs is killed when the server closes", async () => {
+  const { data } = await dataWithSource();
+  const ingest = await startIngest(data);
   const [pid] = ingest.pids();
   process.kill(pid!, "SIGSTOP");
   const closingAt = performance.now();
@@ -143,13 +117,10 @@ test("another process or the successor answers while a process is killed and res
         else failures++;
       }
     });
-    for (let index = 0; index < Math.min(count, runs(1, 3)); index++) {
-      const before = answers;
-      await until(() => answers > before + 100);
-      const pid = ingest.pids()[index]!;
-      process.kill(pid, "SIGKILL");
-      await until(() => ingest.health().trouble === undefined && ingest.pids()[index] !== pid);
-    }
+    await until(() => answers > 100);
+    const pid = ingest.pids()[0]!;
+    process.kill(pid, "SIGKILL");
+    await until(() => ingest.health().trouble === undefined && ingest.pids()[0] !== pid);
     const before = answers;
     await until(() => answers > before + 100);
     // Which process takes a connection is the kernel's choice.
