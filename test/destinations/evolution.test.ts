@@ -12,7 +12,7 @@ import { outgoing } from "./outgoing.ts";
 setDefaultTimeout(300_000);
 
 /** `EVOLUTION_RUNS=500 bun test test/destinations/evolution.test.ts` tries more. */
-const numRuns = Number(process.env.EVOLUTION_RUNS ?? runs(12, 40));
+const numRuns = Number(process.env.EVOLUTION_RUNS ?? runs(6, 30));
 
 const databases = withDatabases();
 const egress = createEgress({ allow: ["127.0.0.0/8"] });
