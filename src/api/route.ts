@@ -72,6 +72,8 @@ interface RouteOptions<
   aliases?: readonly `/${string}`[];
   /** `open` if the route needs no token, otherwise the permissions that the token must have. */
   needs: "open" | readonly Permission[];
+  /** Permissions of which the token must have one, in addition to `needs`. */
+  needsOneOf?: readonly Permission[];
   /**
    * Member of the dependencies that lets requests without an Authorization header call the route as
    * well, if it is true.

@@ -204,12 +204,13 @@ function operation(route: Route, path: string, schemas: Record<string, unknown>)
 }
 
 /** Returns sentences about the permissions that a route needs, for the OpenAPI document. */
-function neededPermissions({ needs, alsoNeeds = [] }: Route): string[] {
-  const named = (permissions: readonly string[]) =>
-    permissions.map((permission) => `\`${permission}\``).join(" and ");
+function neededPermissions({ needs, needsOneOf = [], alsoNeeds = [] }: Route): string[] {
+  const named = (permissions: readonly string[], word = "and") =>
+    permissions.map((permission) => `\`${permission}\``).join(` ${word} `);
   if (needs === "open") return ["Needs no token."];
+  const always = [named(needs), named(needsOneOf, "or")].filter((text) => text !== "");
   return [
-    `Needs ${needs.length === 0 ? "any token of the workspace" : named(needs)}.`,
+    `Needs ${always.length === 0 ? "any token of the workspace" : always.join(", and ")}.`,
     ...alsoNeeds.map(({ when, permissions }) => `Needs ${named(permissions)} when ${when}.`),
   ];
 }

@@ -197,12 +197,13 @@ export function bodyBytesMax({ hasLargeBody = false }: Pick<Route, "hasLargeBody
 }
 
 /**
- * Throws when the token lacks a permission that the request needs because of its query or body.
+ * Throws when the token has none of the permissions of which the route needs one, or lacks one that
+ * the request needs because of its query or body.
  * Some routes need only such conditional permissions. For these, also throws when the token
  * satisfies none of the conditions, whatever the body is.
  */
 function permitConditional(
-  { needs, alsoNeeds = [] }: Route,
+  { needs, needsOneOf, alsoNeeds = [] }: Route,
   principal: Principal,
   input: { query: unknown; body: unknown },
 ): void {
@@ -211,6 +212,12 @@ function permitConditional(
     principal,
     needed.flatMap((condition) => condition.permissions),
   );
+  if (needsOneOf !== undefined) {
+    permitAny(
+      principal,
+      needsOneOf.map((permission) => [permission]),
+    );
+  }
   if (needs.length > 0 || alsoNeeds.length === 0) return;
   permitAny(
     principal,

@@ -1,21 +1,15 @@
 import { Type } from "@sinclair/typebox";
 import { ID_CHARS_MAX, STATUS_PAGE_MAX } from "../../../settings/limits.ts";
 import { matching, pageOf, searchedListQuery, sortRows } from "../../request/list-query.ts";
-import { type ConditionalPermission, route } from "../../route.ts";
+import { route } from "../../route.ts";
 import { exampleSource, Named } from "./status-schema.ts";
-
-/** A token needs one of these permissions, and neither in addition to the other. */
-const eitherOf: readonly ConditionalPermission<unknown>[] = [
-  { when: "the token has no workspace:admin", permissions: ["events:read"], holds: () => false },
-  { when: "the token has no events:read", permissions: ["workspace:admin"], holds: () => false },
-];
 
 /** Route of names alone, for a select that searches thousands of items, and for rows with ids. */
 export const nameRoutes = [
   route("GET /v2/status/names", {
     summary: "List names of sources or destinations: of a search in pages, or of some ids",
     needs: [],
-    alsoNeeds: eitherOf,
+    needsOneOf: ["events:read", "workspace:admin"],
     query: {
       kind: Type.Optional(
         Type.Union([Type.Literal("source"), Type.Literal("destination")], { default: "source" }),
