@@ -33,6 +33,14 @@ interface ResourceOptions<Singular, Plural, Path, Item extends TSchema, Stored> 
 
 type Item<Name extends string, S extends TSchema> = ReturnType<typeof enveloped<Name, S>>;
 type List<Name extends string, S extends TSchema> = ReturnType<typeof paged<Name, S>>;
+/** Query of a list: each list has some of these parameters. */
+interface ListQuery {
+  page?: number;
+  hasExternalId?: boolean;
+  text?: string;
+  sourceId?: string;
+  destinationId?: string;
+}
 /** Query schema of a route without query parameters. */
 type NoQuery = Record<never, never>;
 type ItemCall = ResourceCall<"/{id}", unknown>;
@@ -59,9 +67,7 @@ function adminRoute<
     creates?: boolean;
     current?(call: ItemCall): readonly CurrentResource[];
     example: { params?: { id: string }; body?: unknown; answer: unknown };
-    handle(
-      context: RequestContext<"/{id}", { page?: number; hasExternalId?: boolean }, never>,
-    ): unknown;
+    handle(context: RequestContext<"/{id}", ListQuery, never>): unknown;
   },
 ): Route<Key, Query, Body, Answer> {
   // TypeScript cannot relate the computed keys of an envelope to the resource's literal names.
@@ -105,7 +111,7 @@ export function resource<
       /** Returns the list that a query asks for. */
       from(
         catalog: Catalog,
-        query: { [Name in keyof Query]?: string },
+        query: ListQuery,
       ): {
         list(workspaceId: string, page: number, hasExternalId?: boolean): CatalogPage<Stored>;
       };
@@ -118,7 +124,7 @@ export function resource<
         example: { answer: { [plural]: [example], paging: { total: 1 } } },
         handle({ deps, workspaceId, query }) {
           const { page = 1, ...filter } = query;
-          const list = options.from(deps.catalog, query as never);
+          const list = options.from(deps.catalog, query);
           const found = list.list(workspaceId, page, filter.hasExternalId);
           return {
             [plural]: found.items.map((stored) => answer(stored, deps)),
