@@ -39,6 +39,7 @@ import { type DiskUsage, readDiskSpace } from "./observe/disk.ts";
 import type { Logger } from "./observe/log.ts";
 import { createMetrics } from "./observe/metrics.ts";
 import { recentResult } from "./observe/recent-result.ts";
+import { createFailedHandshakes, type FailedHandshakes } from "./observe/tls-metrics.ts";
 import type { Pipeline } from "./pipeline/pipeline.ts";
 import { createPublisher } from "./publishing/create-publisher.ts";
 import type { GuestSandbox } from "./sandbox/guest-sandbox.ts";
@@ -94,6 +95,7 @@ export async function openApp(settings: LiveSettings, options: AppOptions): Prom
   const broken = Promise.withResolvers<string>();
   const requestStop = broken.resolve;
   const metrics = createMetrics();
+  const failedHandshakes = createFailedHandshakes(metrics);
   const opening: StartContext = { config, settings, logger, metrics, stack, requestStop };
   if (config["sandbox.insecure"]) logger.warn(SANDBOX_INSECURE);
 
@@ -116,7 +118,8 @@ export async function openApp(settings: LiveSettings, options: AppOptions): Prom
   const alerts = openAlerts(opening, backend, () => consoleUrl ?? "");
   const parts = { backend, sandbox, publishing, ingest, pipeline, figures, kinds, disk, alerts };
   const definitions = readDefinitions(config["rudderstack.definitions"]);
-  const api = openApi(opening, { ...parts, definitions, certificates, starting: () => starting });
+  const listening = { certificates, failedHandshakes };
+  const api = openApi(opening, { ...parts, ...listening, definitions, starting: () => starting });
   addOwnSettings(opening, backend, api);
 
   const first = async () => {
@@ -134,7 +137,7 @@ export async function openApp(settings: LiveSettings, options: AppOptions): Prom
   const early = sockets["control-plane"] && (await first());
   const controlPlaneUrl = await startApi(api, opening, { certificates, sockets });
   consoleUrl ??= reachableUrl(controlPlaneUrl);
-  const transformer = openTransformer(opening, { catalog, sandbox, certificates, sockets });
+  const transformer = openTransformer(opening, { catalog, sandbox, ...listening, sockets });
   // Closing the app begins with this step: it accepts no more pixels and requests. In a hand-over,
   // the ingest processes stop later, when the pipeline is closed.
   let isHandedOver = false;
@@ -208,13 +211,14 @@ interface ApiSources extends Pick<ApiDeps, "publishing" | "kinds" | "alerts" | "
   disk: DiskUsage;
   certificates: Certificates;
   starting(): string | undefined;
+  failedHandshakes: FailedHandshakes;
 }
 
 function openApi(opening: StartContext, sources: ApiSources): Api {
   const { config, logger, metrics } = opening;
   const backups = openBackups(opening);
   const { backend, sandbox, publishing, ingest, pipeline, figures, kinds, disk } = sources;
-  const { alerts, certificates, definitions, starting } = sources;
+  const { alerts, certificates, definitions, starting, failedHandshakes } = sources;
   const { catalog, nodes, others } = backend;
   const clients = createClientAddresses(config["trusted.proxies"]);
   return createApi({
@@ -244,6 +248,7 @@ function openApi(opening: StartContext, sources: ApiSources): Api {
         starting: starting(),
       }),
     starting,
+    onFailedHandshake: () => failedHandshakes.inc({ plane: "control" }),
     ...(nodes && { nodes }),
     ...(others && { others }),
     metricsText: recentResult(METRICS_KEPT_MS, () => metricsText(metrics, ingest)),

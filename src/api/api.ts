@@ -65,7 +65,7 @@ export function createApi(given: ApiDeps): Api {
     limiters: createLimiters(given.requestsPerSecondMax),
     tailFrames: new TailFrames(),
     workspaceConfigs: new WorkspaceConfigs({ ...given, slicer: new TimeSlicer() }),
-    tlsListener: new TlsListener(given.metrics),
+    tlsListener: new TlsListener(given.onFailedHandshake),
     refusedTokens: new RefusedTokens(
       (refused) => given.catalog.audit.addRefused(refused),
       given.logger,

@@ -181,6 +181,8 @@ export interface ApiDeps {
    * no limit. A burst may use the allowance of `API_BURST_SECONDS` at once.
    */
   requestsPerSecondMax: number;
+  /** Called when a client did not complete the TLS handshake with the control plane. */
+  onFailedHandshake(): void;
   logger: Logger;
   metrics: Metrics;
 }

@@ -17,7 +17,7 @@ import {
   TRANSFORMER_CONNECTIONS_MAX,
   TRANSFORMER_REQUEST_MS_MAX,
 } from "./limits.ts";
-import { createHandshakeCounter, createRequestCounter } from "./metrics.ts";
+import { createRequestCounter } from "./metrics.ts";
 import { againResponse, textResponse } from "./responses.ts";
 import { CUSTOM_TRANSFORM, type Handler, transformerRoutes } from "./routes.ts";
 
@@ -34,6 +34,8 @@ export interface TransformerOptions {
   sandbox: Sandbox;
   logger: Logger;
   metrics?: Metrics;
+  /** Called when a client did not complete the TLS handshake. */
+  onFailedHandshake?(): void;
 }
 
 /** The listener that speaks to rudder-server as RudderStack's transformer does. */
@@ -121,7 +123,7 @@ export function startTransformer(options: TransformerOptions): Transformer {
       path === CUSTOM_TRANSFORM ? TRANSFORMER_BODY_BYTES_MAX : BODY_BYTES_MAX,
     connectionsMax: TRANSFORMER_CONNECTIONS_MAX,
     tls: options.tls,
-    onFailedHandshake: createHandshakeCounter(options.metrics),
+    onFailedHandshake: () => options.onFailedHandshake?.(),
     onFault: (err: InvariantError) => logger.error({ err }, "connection of rudder-server failed"),
   });
   return {

@@ -1,6 +1,5 @@
 import { Counter } from "prom-client";
 import type { Metrics } from "../observe/metrics.ts";
-import { createFailedHandshakes } from "../observe/tls-metrics.ts";
 
 /** Returns a function that counts a request to the transformer listener by its status. */
 export function createRequestCounter(
@@ -14,11 +13,4 @@ export function createRequestCounter(
     registers: [metrics],
   });
   return (kind, status) => counter.inc({ kind, status });
-}
-
-/** Returns a function that counts a TLS handshake that a client did not complete. */
-export function createHandshakeCounter(metrics: Metrics | undefined): () => void {
-  if (metrics === undefined) return () => {};
-  const counter = createFailedHandshakes(metrics);
-  return () => counter.inc({ plane: "transformer" });
 }

@@ -2,6 +2,7 @@ import type { Catalog } from "../catalog/catalog.ts";
 import type { ListeningSocket } from "../http/listening-socket.ts";
 import type { Logger } from "../observe/log.ts";
 import type { Metrics } from "../observe/metrics.ts";
+import type { FailedHandshakes } from "../observe/tls-metrics.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import type { TlsKeys } from "../settings/files/tls-files.ts";
 import type { Config } from "../settings/keys.ts";
@@ -16,6 +17,7 @@ interface TransformerParts {
   certificates: {
     transformer: { keys(): TlsKeys | undefined; onChange(use: (keys: TlsKeys) => void): void };
   };
+  failedHandshakes: FailedHandshakes;
 }
 
 /** Starts the listener for rudder-server, if the settings name its port. */
@@ -35,6 +37,7 @@ export function openTransformer(
     tls: parts.certificates.transformer.keys(),
     logger,
     metrics,
+    onFailedHandshake: () => parts.failedHandshakes.inc({ plane: "transformer" }),
   });
   parts.certificates.transformer.onChange(transformer.setTls);
   return transformer;

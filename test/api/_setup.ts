@@ -148,6 +148,7 @@ export async function startApi(
     diskSpace: () => ({ freeBytes: 50e9, sizeBytes: 100e9 }),
     suspensions: () => [],
     requestsPerSecondMax: 0,
+    onFailedHandshake() {},
     ready: () => readiness,
     starting: () => undefined,
     metricsText: () => metrics.metrics(),

@@ -1,8 +1,6 @@
 import type { Server } from "bun";
 import type { ListeningSocket } from "../../http/listening-socket.ts";
 import { relayTls, type TlsRelay } from "../../http/tls/relay.ts";
-import type { Metrics } from "../../observe/metrics.ts";
-import { createFailedHandshakes } from "../../observe/tls-metrics.ts";
 import type { TlsKeys } from "../../settings/files/tls-files.ts";
 
 /**
@@ -10,17 +8,16 @@ import type { TlsKeys } from "../../settings/files/tls-files.ts";
  * listens on the loopback address and a relay passes connections on to it.
  */
 export class TlsListener {
-  readonly #metrics: Metrics;
+  readonly #onFailedHandshake: () => void;
   #relay: TlsRelay | undefined;
 
-  constructor(metrics: Metrics) {
-    this.#metrics = metrics;
+  constructor(onFailedHandshake: () => void) {
+    this.#onFailedHandshake = onFailedHandshake;
   }
 
   /** Accepts TLS connections from `socket`, and passes them on to the server at `serverPort`. */
   start(socket: ListeningSocket, serverPort: number, tls: TlsKeys): void {
-    const failed = createFailedHandshakes(this.#metrics);
-    const onFailedHandshake = () => failed.inc({ plane: "control" });
+    const onFailedHandshake = this.#onFailedHandshake;
     this.#relay = relayTls({ socket, serverPort, tls, onFailedHandshake });
   }
 

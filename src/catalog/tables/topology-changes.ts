@@ -12,12 +12,6 @@ const CHANGES_KEPT_MAX = 1_000;
 const CHANGED_DESTINATIONS_MAX = 1_000;
 
 /**
- * Table of the last topology changes: which destinations, or connections of which destinations,
- * have changed.
- */
-export type TopologyChanges = ReturnType<typeof topologyChanges>;
-
-/**
  * Opens the table of topology changes (changes of destinations and their connections). With it, a
  * process that has loaded thousands of destinations updates only the changed ones.
  */
