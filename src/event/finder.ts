@@ -2,9 +2,9 @@ import { PIXEL_TARGET_BYTES_MAX } from "../settings/limits.ts";
 import type { BuiltEvent } from "./built-event.ts";
 import { type ContentFilter, contentMatcher } from "./content-filter.ts";
 import { asBuffer } from "./record/head.ts";
-import { isRefusedRecord, jsonRecordParts } from "./record/json-record.ts";
+import { isRefusedRecord, jsonReaderOf } from "./record/json-records.ts";
 import { pixelRecordParts } from "./record/pixel-record.ts";
-import { type EventRecord, encodedRecord, isJson, sourceOfRecord, timeOfRecord } from "./record.ts";
+import { type EventRecord, encodedRecord, sourceOfRecord, timeOfRecord } from "./record.ts";
 import { AMPERSAND, BACKSLASH, PERCENT, PLUS } from "./text/bytes.ts";
 import { percentDecode } from "./text/percent.ts";
 import { uuidBytes } from "./uuid.ts";
@@ -56,8 +56,9 @@ export function createFinder(
     if (!(receivedAt >= from && receivedAt < to)) return false;
     if (isRefused !== undefined && isRefused !== isRefusedRecord(record)) return false;
     if (!isSource(sourceOfRecord(record))) return false;
-    if (isJson(record)) {
-      const { json, messageId: made } = jsonRecordParts(record);
+    const reader = jsonReaderOf(record);
+    if (reader !== undefined) {
+      const { json, messageId: made } = reader.searched(record);
       if (made === undefined) return mayHoldInJson(json, jsonNeedles);
       return isId(made) && mayHoldInJson(json, needles);
     }
@@ -65,7 +66,7 @@ export function createFinder(
     return isId(id) && mayHold(text, needles);
   }
 
-  function isId(id: Buffer): boolean {
+  function isId(id: Uint8Array): boolean {
     return messageId === undefined || (uuid !== undefined && Buffer.compare(id, uuid) === 0);
   }
 

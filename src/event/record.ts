@@ -1,13 +1,8 @@
 import type { RecordCodec } from "../log/event-log.ts";
-import { asBuffer, TIME_AT } from "./record/head.ts";
-import {
-  decodeJsonRecord,
-  JSON_HEAD_BYTES,
-  JSON_RECORD_VERSION,
-  type JsonRecord,
-  jsonRecordCodec,
-  sourceOfJsonRecord,
-} from "./record/json-record.ts";
+import { asBuffer, HEAD_BYTES, TIME_AT } from "./record/head.ts";
+import type { JsonRecord } from "./record/json-record.ts";
+import { jsonRecordCodec } from "./record/json-record-4.ts";
+import { jsonReaderOf } from "./record/json-records.ts";
 import {
   decodePixelRecord,
   EncodedPixelRecord,
@@ -19,7 +14,8 @@ import {
 } from "./record/pixel-record.ts";
 
 export { type EventType, eventTypes } from "./record/event-type.ts";
-export { isRefusedRecord, type JsonRecord } from "./record/json-record.ts";
+export type { JsonRecord } from "./record/json-record.ts";
+export { isRefusedRecord } from "./record/json-records.ts";
 export type { LogEnd } from "./record/log-ends.ts";
 export type { PixelRecord } from "./record/pixel-record.ts";
 
@@ -41,7 +37,7 @@ export const eventRecordCodec: RecordCodec<EventRecord> = {
 
 /** Decodes a record that `eventRecordCodec` encoded. The result shares no memory with `bytes`. */
 export function decodeRecord(bytes: Uint8Array): EventRecord {
-  return isJson(bytes) ? decodeJsonRecord(bytes) : decodePixelRecord(bytes);
+  return jsonReaderOf(bytes)?.decode(asBuffer(bytes)) ?? decodePixelRecord(bytes);
 }
 
 /**
@@ -49,7 +45,7 @@ export function decodeRecord(bytes: Uint8Array): EventRecord {
  * need is decoded when it is asked for. The result shares no memory with `bytes`.
  */
 export function encodedRecord(bytes: Uint8Array): EventRecord {
-  return isJson(bytes) ? decodeJsonRecord(bytes) : encodedPixelRecord(bytes);
+  return jsonReaderOf(bytes)?.decode(asBuffer(bytes)) ?? encodedPixelRecord(bytes);
 }
 
 /** Approximate bytes of a record in memory. */
@@ -58,12 +54,12 @@ export function recordBytes(record: EventRecord): number {
   return record instanceof EncodedPixelRecord ? record.bytes.length : record.query.length;
 }
 
-export const isJson = (bytes: Uint8Array): boolean => bytes[0] === JSON_RECORD_VERSION;
+export const isJson = (bytes: Uint8Array): boolean => jsonReaderOf(bytes) !== undefined;
 
 /** Returns the source id of a record that `eventRecordCodec` encoded. */
 export function sourceOfRecord(bytes: Uint8Array): string {
   const buffer = asBuffer(bytes);
-  return isJson(bytes) ? sourceOfJsonRecord(buffer) : sourceOfPixelRecord(buffer);
+  return jsonReaderOf(bytes)?.sourceId(buffer) ?? sourceOfPixelRecord(buffer);
 }
 
 /**
@@ -71,6 +67,6 @@ export function sourceOfRecord(bytes: Uint8Array): string {
  * when the bytes are no valid record.
  */
 export function timeOfRecord(bytes: Uint8Array): number {
-  if (bytes.length < (isJson(bytes) ? JSON_HEAD_BYTES : PIXEL_HEAD_BYTES)) return Number.NaN;
+  if (bytes.length < (isJson(bytes) ? HEAD_BYTES : PIXEL_HEAD_BYTES)) return Number.NaN;
   return new DataView(bytes.buffer, bytes.byteOffset).getFloat64(TIME_AT, true);
 }

@@ -20,3 +20,62 @@ export function uuidBytes(text: string): Uint8Array | undefined {
   if (!/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)) return undefined;
   return Uint8Array.fromHex(text.replaceAll("-", ""));
 }
+
+/** Bytes of a UUID of `markTimed` besides its time. */
+export const TIMED_ID_REST_BYTES = 8;
+
+/**
+ * Makes 16 random bytes a UUID of version 7 (RFC 9562) of a time in milliseconds. Changes the bytes
+ * in place and returns them. 64 bits remain random, so that a record that has the time stores the
+ * UUID in 8 bytes: among a thousand of one millisecond, two are equal with a probability of 3e-14.
+ */
+export function markTimed(bytes: Uint8Array, time: number): Uint8Array {
+  putTime(bytes, time);
+  bytes[6] = 0x70;
+  bytes[7] = bytes[7]! & 0x03;
+  bytes[8] = (bytes[8]! & 0x3f) | 0x80;
+  return bytes;
+}
+
+/** Whether `markTimed` makes such a UUID of this time. */
+export function isOfTime(bytes: Uint8Array, time: number): boolean {
+  if (bytes[6] !== 0x70 || bytes[7]! > 3 || bytes[8]! >> 6 !== 2) return false;
+  putTime(timeBytes, time);
+  for (let i = 0; i < TIME_BYTES; i++) if (bytes[i] !== timeBytes[i]) return false;
+  return timeOf(timeBytes) === time;
+}
+
+/** Returns the 8 bytes besides the time of a UUID that `isOfTime`, until the next call. */
+export function restOfTimedId(bytes: Uint8Array): Uint8Array {
+  for (let i = 0; i < TIMED_ID_REST_BYTES; i++) rest[i] = bytes[8 + i]!;
+  // The place of the variant, which is known, takes the two random bits before it.
+  rest[0] = (rest[0]! & 0x3f) | (bytes[7]! << 6);
+  return rest;
+}
+
+/** Returns the UUID of a time and of the 8 bytes at `offset`. */
+export function timedId(time: number, from: Uint8Array, offset: number): Uint8Array {
+  const bytes = new Uint8Array(16);
+  for (let i = 0; i < TIMED_ID_REST_BYTES; i++) bytes[8 + i] = from[offset + i]!;
+  bytes[7] = bytes[8]! >> 6;
+  return markTimed(bytes, time);
+}
+
+const TIME_BYTES = 6;
+const rest = new Uint8Array(TIMED_ID_REST_BYTES);
+const timeBytes = new Uint8Array(TIME_BYTES);
+
+/** Writes a time, at most 2 ** 48 - 1, with the highest byte first. */
+function putTime(bytes: Uint8Array, time: number): void {
+  let left = time;
+  for (let i = TIME_BYTES - 1; i >= 0; i--) {
+    bytes[i] = left % 256;
+    left = Math.floor(left / 256);
+  }
+}
+
+function timeOf(bytes: Uint8Array): number {
+  let time = 0;
+  for (let i = 0; i < TIME_BYTES; i++) time = time * 256 + bytes[i]!;
+  return time;
+}

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
+import { newId } from "../../src/catalog/ids.ts";
 import {
   decodeRecord,
   type EventRecord,
@@ -10,6 +11,7 @@ import {
   sourceOfRecord,
   timeOfRecord,
 } from "../../src/event/record.ts";
+import { markTimed } from "../../src/event/uuid.ts";
 import { RECORD_HEADER_BYTES } from "../../src/log/block.ts";
 
 const latin1 = fc.string({
@@ -42,9 +44,13 @@ const sourceIds = fc.oneof(
   }),
   latin1.filter((text) => text.length < 255),
 );
+/** UUIDs of version 7 and of other versions. */
+const timedIds = fc
+  .tuple(fields.messageId, fc.integer({ min: 0, max: 2 ** 48 - 1 }))
+  .map(([id, time]) => markTimed(id, time));
 const time = fc.integer({ min: 0, max: 8_640_000_000_000_000 });
 const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined });
-const json: fc.Arbitrary<JsonRecord> = fc.record({
+const jsonFields = {
   format: fc.constant("json"),
   type: fc.constantFrom(...eventTypes),
   receivedAt: time,
@@ -53,12 +59,24 @@ const json: fc.Arbitrary<JsonRecord> = fc.record({
     fields.clientAddress,
     latin1.filter((text) => text.length < 224),
   ),
-  messageId: maybe(fields.messageId),
+  messageId: maybe(fc.oneof(fields.messageId, timedIds)),
   sentAt: maybe(fc.oneof(time, fc.integer({ min: -62e12, max: 62e12 }))),
   json: fc.json().map((text) => Uint8Array.from(Buffer.from(text))),
   after: maybe(ends),
   refused: maybe(fc.string({ unit: "grapheme", maxLength: 20 })),
-});
+};
+const near = fc.integer({ min: -(2 ** 31) - 1, max: 2 ** 31 });
+const json: fc.Arbitrary<JsonRecord> = fc
+  .tuple(fc.record<JsonRecord>(jsonFields), fc.boolean(), maybe(near))
+  .map(([value, isTimed, difference]) => {
+    const { messageId, receivedAt, sentAt } = value;
+    const canBeTimed = isTimed && messageId !== undefined && receivedAt < 2 ** 48;
+    return {
+      ...value,
+      messageId: canBeTimed ? markTimed(messageId, receivedAt) : messageId,
+      sentAt: difference === undefined ? sentAt : receivedAt + difference,
+    };
+  });
 const record: fc.Arbitrary<EventRecord> = fc.oneof(pixel, json);
 
 function encoded(value: EventRecord): Uint8Array {
@@ -151,8 +169,25 @@ describe("a record of an SDK's event", () => {
     RECORD_HEADER_BYTES + encoded({ ...typical, ...over }).length - typical.json.length;
 
   test("takes at most 60 bytes more than its JSON", () => {
-    expect(overhead({})).toBe(45);
-    expect(overhead({ clientAddress: "2001:db8:1:2:3:4:5:6" })).toBe(57);
+    const { receivedAt } = typical;
+    const sourceId = newId(receivedAt);
+    const messageId = markTimed(crypto.getRandomValues(new Uint8Array(16)), receivedAt);
+    const clientAddress = "2001:db8:1:2:3:4:5:6";
+    expect(overhead({ sourceId, sentAt: undefined })).toBe(38);
+    expect(overhead({ sourceId, messageId })).toBe(48);
+    expect(overhead({ sourceId, clientAddress, messageId })).toBe(60);
+    // A clock that is wrong by more than 8 seconds costs a byte, by more than 17 minutes two.
+    for (const [wrongMs, bytes] of [
+      [-8_192, 60],
+      [8_192, 61],
+      [1_048_575, 61],
+      [1_048_576, 62],
+    ] as const) {
+      const sentAt = receivedAt + wrongMs;
+      expect(overhead({ sourceId, clientAddress, messageId, sentAt })).toBe(bytes);
+    }
+    const after = [{ log: 1, sequence: 100_000_000 }];
+    expect(overhead({ sourceId, messageId, after })).toBe(48 + 1 + 1 + 1 + 4);
   });
 
   test("that ends within its head is refused", () => {

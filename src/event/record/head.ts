@@ -4,6 +4,9 @@
  */
 export const TIME_AT = 8;
 
+/** Bytes of every record up to the end of its time. */
+export const HEAD_BYTES = 16;
+
 export function asBuffer(bytes: Uint8Array): Buffer {
   if (bytes instanceof Buffer) return bytes;
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -14,4 +17,11 @@ export function idAt(buffer: Uint8Array, offset: number): Uint8Array {
   const id = new Uint8Array(16);
   for (let i = 0; i < 16; i++) id[i] = buffer[offset + i]!;
   return id;
+}
+
+/** Returns a copy of the bytes between two offsets; `slice` of a Buffer would return a view. */
+export function copyOf(buffer: Buffer, start: number, end: number): Buffer {
+  const copy = Buffer.allocUnsafeSlow(end - start);
+  buffer.copy(copy, 0, start, end);
+  return copy;
 }

@@ -1,3 +1,5 @@
+import { putVarint, VARINT_BYTES_MAX, varintAt, varintEnd } from "./varint.ts";
+
 /**
  * End of an event log: the log's number, and the sequence number after the log's last durable
  * record.
@@ -36,6 +38,41 @@ export function decodeEnds(buffer: Buffer, start: number, end: number): LogEnd[]
   const ends: LogEnd[] = [];
   for (let at = start + 1; at < end; at += END_BYTES) {
     ends.push({ log: buffer.readUInt16LE(at), sequence: buffer.readDoubleLE(at + 2) });
+  }
+  return ends;
+}
+
+/** Returns the largest size in bytes of ends that `putDenseEnds` writes. */
+export function denseEndsBytesMax(ends: readonly LogEnd[] | undefined): number {
+  return ends === undefined ? 0 : 1 + 2 * VARINT_BYTES_MAX * ends.length;
+}
+
+/** Writes the ends of logs: their count u8, then for each its log number and sequence as varints. */
+export function putDenseEnds(ends: readonly LogEnd[], into: Buffer, offset: number): number {
+  if (ends.length > ENDS_MAX) throw new RangeError(`Expected at most ${ENDS_MAX} other logs`);
+  let at = into.writeUInt8(ends.length, offset);
+  for (const { log, sequence } of ends) {
+    at = putVarint(log, into, at);
+    at = putVarint(sequence, into, at);
+  }
+  return at;
+}
+
+/** Returns the offset after the dense ends that begin at `offset`. It may lie beyond the buffer. */
+export function endOfDenseEnds(buffer: Buffer, offset: number): number {
+  let at = offset + 1;
+  for (let left = 2 * (buffer[offset] ?? 0); left > 0; left--) at = varintEnd(buffer, at);
+  return at;
+}
+
+/** Decodes the dense ends that begin at `offset`. */
+export function denseEndsAt(buffer: Buffer, offset: number): LogEnd[] {
+  const ends: LogEnd[] = [];
+  let at = offset + 1;
+  while (ends.length < buffer[offset]!) {
+    const second = varintEnd(buffer, at);
+    ends.push({ log: varintAt(buffer, at), sequence: varintAt(buffer, second) });
+    at = varintEnd(buffer, second);
   }
   return ends;
 }

@@ -13,7 +13,7 @@ import type { HttpResponse } from "../../http/response.ts";
 import { SDK_EVENT_BYTES_MAX } from "../../settings/limits.ts";
 import type { ClientAddresses } from "../client-address.ts";
 import type { IngestLog } from "../log/ingest-log.ts";
-import { createMessageId } from "../message-id.ts";
+import { createTimedMessageId } from "../message-id.ts";
 import { allowsOrigin, recordedAddress } from "../source-rules.ts";
 import { bodyContent, type ContentProblem } from "./body-content.ts";
 import { inheritedMembers, withMembers } from "./inherited-members.ts";
@@ -147,7 +147,7 @@ function append(
       receivedAt,
       sourceId: source.id,
       clientAddress,
-      messageId: event.hasMessageId ? undefined : createMessageId(),
+      messageId: event.hasMessageId ? undefined : createTimedMessageId(receivedAt),
       sentAt: event.hasSentAt ? undefined : body.sentAt,
       json: problem === undefined ? withMembers(own, inherited(event)) : kept(own, event),
       after,

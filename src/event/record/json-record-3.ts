@@ -1,0 +1,123 @@
+import { eventTypes } from "./event-type.ts";
+import { copyOf, HEAD_BYTES, idAt, TIME_AT } from "./head.ts";
+import type { JsonRecord, JsonRecordReader } from "./json-record.ts";
+import { decodeEnds, endOfEnds } from "./log-ends.ts";
+import { unpackAddress } from "./packed-address.ts";
+import { SIX_BIT_ID_BYTES, unpackSixBitId } from "./packed-source-id.ts";
+
+/**
+ * The encoding of version 3, which is read and no longer written. Numbers are little endian:
+ *
+ * version u8 · type and flags u8 · length of the source id u8 · length of the address u8 · first 4
+ * bytes of a packed address · receivedAt f64 · rest of the address · source id · messageId ·
+ * sentAt · ends of other logs · length of the refusal u8 and the refusal · the event's JSON
+ *
+ * The flags say which of messageId, sentAt, ends and refusal are present. `sentAt` is the
+ * difference to receivedAt as i32, or an f64 where the difference is larger.
+ */
+const ADDRESS_AT = 4;
+
+const TYPE_BITS = 7;
+const HAS_ENDS = 8;
+const HAS_MESSAGE_ID = 16;
+const HAS_SENT_AT = 32;
+const IS_REFUSED = 64;
+const SENT_AT_IS_FAR = 128;
+
+/** Length of a source id that is packed into `SIX_BIT_ID_BYTES`. */
+const PACKED_ID = 255;
+/** A length of an address from here on is this number more than the bytes of its text. */
+const ADDRESS_TEXT = 32;
+
+/** Where the variable parts of an encoded record begin. */
+interface JsonRecordParts {
+  flags: number;
+  /** Offset of the rest of the address. */
+  address: number;
+  source: number;
+  messageId: number;
+  sentAt: number;
+  ends: number;
+  refusal: number;
+  json: number;
+}
+
+/** Finds the parts of an encoded record. Throws `RangeError` when it ends before its JSON. */
+function partsOf(buffer: Buffer): JsonRecordParts {
+  if (buffer.length < HEAD_BYTES) {
+    throw new RangeError(`Expected a record of at least ${HEAD_BYTES} bytes, got ${buffer.length}`);
+  }
+  const flags = buffer[1]!;
+  const addressLength = buffer[3]!;
+  const addressBytes =
+    addressLength >= ADDRESS_TEXT ? addressLength - ADDRESS_TEXT : Math.max(0, addressLength - 4);
+  const idLength = buffer[2]!;
+  const source = HEAD_BYTES + addressBytes;
+  const messageId = source + (idLength === PACKED_ID ? SIX_BIT_ID_BYTES : idLength);
+  const sentAt = messageId + (has(flags, HAS_MESSAGE_ID) ? 16 : 0);
+  const sentAtBytes = has(flags, SENT_AT_IS_FAR) ? 8 : 4;
+  const ends = sentAt + (has(flags, HAS_SENT_AT) ? sentAtBytes : 0);
+  const refusal = has(flags, HAS_ENDS) ? endOfEnds(buffer, ends) : ends;
+  const json = refusal + (has(flags, IS_REFUSED) ? 1 + (buffer[refusal] ?? 0) : 0);
+  if (json > buffer.length) {
+    throw new RangeError(`Expected a record of at least ${json} bytes, got ${buffer.length}`);
+  }
+  return { flags, address: HEAD_BYTES, source, messageId, sentAt, ends, refusal, json };
+}
+
+const has = (flags: number, flag: number): boolean => (flags & flag) !== 0;
+
+function decode(buffer: Buffer): JsonRecord {
+  const parts = partsOf(buffer);
+  const { flags } = parts;
+  const type = eventTypes[flags & TYPE_BITS];
+  if (type === undefined)
+    throw new RangeError(`Expected record type 0 to 5, got ${flags & TYPE_BITS}`);
+  const receivedAt = buffer.readDoubleLE(TIME_AT);
+  const { messageId, sentAt, ends, refusal, json } = parts;
+  return {
+    format: "json",
+    type,
+    receivedAt,
+    sourceId: sourceAt(buffer, parts),
+    clientAddress: addressAt(buffer, parts),
+    messageId: has(flags, HAS_MESSAGE_ID) ? idAt(buffer, messageId) : undefined,
+    sentAt: has(flags, HAS_SENT_AT) ? sentAtOf(buffer, sentAt, receivedAt, flags) : undefined,
+    json: copyOf(buffer, json, buffer.length),
+    after: has(flags, HAS_ENDS) ? decodeEnds(buffer, ends, refusal) : undefined,
+    refused: has(flags, IS_REFUSED) ? buffer.toString("utf8", refusal + 1, json) : undefined,
+  };
+}
+
+function sentAtOf(buffer: Buffer, at: number, receivedAt: number, flags: number): number {
+  return has(flags, SENT_AT_IS_FAR) ? buffer.readDoubleLE(at) : receivedAt + buffer.readInt32LE(at);
+}
+
+function addressAt(buffer: Buffer, { address, source }: JsonRecordParts): string {
+  const length = buffer[3]!;
+  if (length >= ADDRESS_TEXT) return buffer.toString("latin1", address, source);
+  if (length === 0) return "";
+  if (length === 4) return unpackAddress(buffer.subarray(ADDRESS_AT, ADDRESS_AT + 4));
+  if (length !== 16) throw new RangeError(`Expected an address of 4 or 16 bytes, got ${length}`);
+  const first = buffer.subarray(ADDRESS_AT, ADDRESS_AT + 4);
+  return unpackAddress(Buffer.concat([first, buffer.subarray(address, source)]));
+}
+
+function sourceAt(buffer: Buffer, { source, messageId }: JsonRecordParts): string {
+  if (buffer[2] === PACKED_ID) return unpackSixBitId(buffer, source);
+  return buffer.toString("latin1", source, messageId);
+}
+
+export const jsonRecord3: JsonRecordReader = {
+  decode,
+  sourceId: (buffer) => sourceAt(buffer, partsOf(buffer)),
+  searched(buffer) {
+    const { flags, messageId, sentAt, json } = partsOf(buffer);
+    const isMade = has(flags, HAS_MESSAGE_ID);
+    return {
+      json: buffer.subarray(json),
+      messageId: isMade ? buffer.subarray(messageId, sentAt) : undefined,
+    };
+  },
+  isRefused: (bytes) => has(bytes[1]!, IS_REFUSED),
+};

@@ -1,0 +1,235 @@
+import type { RecordCodec } from "../../log/event-log.ts";
+import { isOfTime, restOfTimedId, TIMED_ID_REST_BYTES, timedId } from "../uuid.ts";
+import { eventTypes } from "./event-type.ts";
+import { copyOf, HEAD_BYTES, idAt, TIME_AT } from "./head.ts";
+import type { JsonRecord, JsonRecordReader } from "./json-record.ts";
+import { denseEndsAt, denseEndsBytesMax, endOfDenseEnds, putDenseEnds } from "./log-ends.ts";
+import { packAddress, unpackAddress } from "./packed-address.ts";
+import { PACKED_ID_BYTES, packId, unpackId } from "./packed-source-id.ts";
+import { putVarint, VARINT_BYTES_MAX, varintAt, varintEnd } from "./varint.ts";
+
+/**
+ * Version of the encoding. Numbers are little endian:
+ *
+ * version u8 · type and flags u8 · first 6 bytes of the packed source id · receivedAt f64 · further
+ * flags u8 · rest of the source id · address · messageId · sentAt · ends of other logs · length of
+ * the refusal u8 and the refusal · the event's JSON
+ *
+ * A part that the flags do not name is absent, as are the further flags without `HAS_MORE`. A
+ * messageId of version 7 is stored without its time, which is that of receipt. `sentAt` is the
+ * difference to receivedAt.
+ */
+export const JSON_RECORD_VERSION = 4;
+const ID_AT = 2;
+const ID_HEAD_BYTES = TIME_AT - ID_AT;
+
+const TYPE_BITS = 7;
+const ADDRESS_BITS = 24;
+const IPV4 = 8;
+const IPV6 = 16;
+const ADDRESS_TEXT = 24;
+const HAS_MESSAGE_ID = 32;
+const HAS_SENT_AT = 64;
+const HAS_MORE = 128;
+
+/** Further flags. Source id and address that are texts begin with their length u8. */
+const SOURCE_IS_TEXT = 1;
+const MESSAGE_ID_IS_WHOLE = 2;
+/** `sentAt` is the time itself as f64, not the difference to receivedAt. */
+const SENT_AT_IS_FAR = 4;
+const HAS_ENDS = 8;
+const IS_REFUSED = 16;
+
+const TEXT_CHARS_MAX = 255;
+const REFUSAL_BYTES_MAX = 255;
+
+export const jsonRecordCodec: RecordCodec<JsonRecord> = {
+  bytesMax({ sourceId, clientAddress, json, after, refused }) {
+    const texts = 1 + Math.max(sourceId.length, PACKED_ID_BYTES) + 1 + clientAddress.length + 16;
+    const times = 16 + VARINT_BYTES_MAX;
+    const refusal = refused === undefined ? 0 : 1 + REFUSAL_BYTES_MAX;
+    return HEAD_BYTES + 1 + texts + times + denseEndsBytesMax(after) + refusal + json.length;
+  },
+  encode(record, into, offset) {
+    const { sourceId, messageId, receivedAt, json, after, refused } = record;
+    const id = packId(sourceId);
+    const isWhole = messageId !== undefined && !isOfTime(messageId, receivedAt);
+    const isFar = record.sentAt !== undefined && !isNear(record.sentAt - receivedAt);
+    let more = id === undefined ? SOURCE_IS_TEXT : 0;
+    if (isWhole) more |= MESSAGE_ID_IS_WHOLE;
+    if (isFar) more |= SENT_AT_IS_FAR;
+    if (after !== undefined) more |= HAS_ENDS;
+    if (refused !== undefined) more |= IS_REFUSED;
+
+    into[offset] = JSON_RECORD_VERSION;
+    let flags = eventTypes.indexOf(record.type) | (more === 0 ? 0 : HAS_MORE);
+    into.writeDoubleLE(receivedAt, offset + TIME_AT);
+    let at = offset + HEAD_BYTES;
+    if (more !== 0) into[at++] = more;
+    if (id === undefined) {
+      into.fill(0, offset + ID_AT, offset + TIME_AT);
+      at = putText(sourceId, into, at);
+    } else {
+      for (let i = 0; i < ID_HEAD_BYTES; i++) into[offset + ID_AT + i] = id[i]!;
+      for (let i = ID_HEAD_BYTES; i < PACKED_ID_BYTES; i++) into[at++] = id[i]!;
+    }
+    if (record.clientAddress !== "") {
+      const address = packAddress(record.clientAddress);
+      flags |= address === undefined ? ADDRESS_TEXT : address.length === 4 ? IPV4 : IPV6;
+      if (address === undefined) at = putText(record.clientAddress, into, at);
+      else for (let i = 0; i < address.length; i++) into[at++] = address[i]!;
+    }
+    if (messageId !== undefined) {
+      flags |= HAS_MESSAGE_ID;
+      const bytes = isWhole ? messageId : restOfTimedId(messageId);
+      for (let i = 0; i < bytes.length; i++) into[at++] = bytes[i]!;
+    }
+    if (record.sentAt !== undefined) {
+      flags |= HAS_SENT_AT;
+      if (isFar) at = into.writeDoubleLE(record.sentAt, at);
+      else at = putVarint(zigzag(record.sentAt - receivedAt), into, at);
+    }
+    if (after !== undefined) at = putDenseEnds(after, into, at);
+    if (refused !== undefined) {
+      // `write` ends before a character that does not fit.
+      const length = into.write(refused, at + 1, REFUSAL_BYTES_MAX, "utf8");
+      into[at] = length;
+      at += 1 + length;
+    }
+    into[offset + 1] = flags;
+    into.set(json, at);
+    return at + json.length;
+  },
+};
+
+/** Writes the length of a text and the text, with a byte for each character. */
+function putText(text: string, into: Buffer, offset: number): number {
+  if (text.length > TEXT_CHARS_MAX) {
+    throw new RangeError(`Expected a source id and an address of at most ${TEXT_CHARS_MAX} bytes`);
+  }
+  into[offset] = text.length;
+  return offset + 1 + into.write(text, offset + 1, "latin1");
+}
+
+/** Whether a difference of times is an i32, whose `zigzag` is exact. */
+const isNear = (difference: number): boolean => difference === (difference | 0);
+/** Numbers differences such that small ones of either sign are small. */
+const zigzag = (difference: number): number => ((difference << 1) ^ (difference >> 31)) >>> 0;
+const unzigzag = (value: number): number => (value >>> 1) ^ -(value & 1);
+
+/** Where the variable parts of an encoded record begin. */
+interface JsonRecordParts {
+  flags: number;
+  more: number;
+  source: number;
+  address: number;
+  messageId: number;
+  sentAt: number;
+  ends: number;
+  refusal: number;
+  json: number;
+}
+
+/** Finds the parts of an encoded record. Throws `RangeError` when it ends before its JSON. */
+function partsOf(buffer: Buffer): JsonRecordParts {
+  if (buffer.length < HEAD_BYTES) {
+    throw new RangeError(`Expected a record of at least ${HEAD_BYTES} bytes, got ${buffer.length}`);
+  }
+  const flags = buffer[1]!;
+  const hasMore = has(flags, HAS_MORE);
+  const more = hasMore ? (buffer[HEAD_BYTES] ?? 0) : 0;
+  const source = HEAD_BYTES + (hasMore ? 1 : 0);
+  const address = has(more, SOURCE_IS_TEXT)
+    ? source + textBytes(buffer, source)
+    : source + PACKED_ID_BYTES - ID_HEAD_BYTES;
+  const messageId = address + addressBytes(buffer, flags, address);
+  const messageIdBytes = has(more, MESSAGE_ID_IS_WHOLE) ? 16 : TIMED_ID_REST_BYTES;
+  const sentAt = messageId + (has(flags, HAS_MESSAGE_ID) ? messageIdBytes : 0);
+  let ends = sentAt;
+  if (has(flags, HAS_SENT_AT)) {
+    ends = has(more, SENT_AT_IS_FAR) ? sentAt + 8 : varintEnd(buffer, sentAt);
+  }
+  const refusal = has(more, HAS_ENDS) ? endOfDenseEnds(buffer, ends) : ends;
+  const json = has(more, IS_REFUSED) ? refusal + textBytes(buffer, refusal) : refusal;
+  if (json > buffer.length) {
+    throw new RangeError(`Expected a record of at least ${json} bytes, got ${buffer.length}`);
+  }
+  return { flags, more, source, address, messageId, sentAt, ends, refusal, json };
+}
+
+const has = (flags: number, flag: number): boolean => (flags & flag) !== 0;
+/** Bytes of a text and of its length. */
+const textBytes = (buffer: Buffer, offset: number): number => 1 + (buffer[offset] ?? 0);
+
+function addressBytes(buffer: Buffer, flags: number, offset: number): number {
+  switch (flags & ADDRESS_BITS) {
+    case ADDRESS_TEXT:
+      return textBytes(buffer, offset);
+    case IPV4:
+      return 4;
+    case IPV6:
+      return 16;
+    default:
+      return 0;
+  }
+}
+
+function addressAt(buffer: Buffer, { flags, address, messageId }: JsonRecordParts): string {
+  if (has(flags, IPV4) && has(flags, IPV6))
+    return buffer.toString("latin1", address + 1, messageId);
+  return address === messageId ? "" : unpackAddress(buffer.subarray(address, messageId));
+}
+
+/** The two parts of a packed source id, side by side. */
+const packed = new Uint8Array(PACKED_ID_BYTES);
+
+function sourceAt(buffer: Buffer, { more, source, address }: JsonRecordParts): string {
+  if (has(more, SOURCE_IS_TEXT)) return buffer.toString("latin1", source + 1, address);
+  for (let i = 0; i < ID_HEAD_BYTES; i++) packed[i] = buffer[ID_AT + i]!;
+  for (let i = ID_HEAD_BYTES; i < PACKED_ID_BYTES; i++) {
+    packed[i] = buffer[source + i - ID_HEAD_BYTES]!;
+  }
+  return unpackId(packed);
+}
+
+function messageIdOf(buffer: Buffer, parts: JsonRecordParts): Uint8Array | undefined {
+  const { flags, more, messageId } = parts;
+  if (!has(flags, HAS_MESSAGE_ID)) return undefined;
+  if (has(more, MESSAGE_ID_IS_WHOLE)) return idAt(buffer, messageId);
+  return timedId(buffer.readDoubleLE(TIME_AT), buffer, messageId);
+}
+
+function sentAtOf(buffer: Buffer, { flags, more, sentAt }: JsonRecordParts, receivedAt: number) {
+  if (!has(flags, HAS_SENT_AT)) return undefined;
+  if (has(more, SENT_AT_IS_FAR)) return buffer.readDoubleLE(sentAt);
+  return receivedAt + unzigzag(varintAt(buffer, sentAt));
+}
+
+export const jsonRecord4: JsonRecordReader = {
+  decode(buffer) {
+    const parts = partsOf(buffer);
+    const { flags, more, ends, refusal, json } = parts;
+    const type = eventTypes[flags & TYPE_BITS];
+    if (type === undefined)
+      throw new RangeError(`Expected record type 0 to 5, got ${flags & TYPE_BITS}`);
+    const receivedAt = buffer.readDoubleLE(TIME_AT);
+    return {
+      format: "json",
+      type,
+      receivedAt,
+      sourceId: sourceAt(buffer, parts),
+      clientAddress: addressAt(buffer, parts),
+      messageId: messageIdOf(buffer, parts),
+      sentAt: sentAtOf(buffer, parts, receivedAt),
+      json: copyOf(buffer, json, buffer.length),
+      after: has(more, HAS_ENDS) ? denseEndsAt(buffer, ends) : undefined,
+      refused: has(more, IS_REFUSED) ? buffer.toString("utf8", refusal + 1, json) : undefined,
+    };
+  },
+  sourceId: (buffer) => sourceAt(buffer, partsOf(buffer)),
+  searched(buffer) {
+    const parts = partsOf(buffer);
+    return { json: buffer.subarray(parts.json), messageId: messageIdOf(buffer, parts) };
+  },
+  isRefused: (bytes) => has(bytes[1]!, HAS_MORE) && has(bytes[HEAD_BYTES]!, IS_REFUSED),
+};

@@ -1,0 +1,31 @@
+/**
+ * Whole numbers from 0 to 2 ** 53 - 1 with 7 bits in each byte, the lowest first. Each byte but the
+ * last has its highest bit set.
+ */
+
+export const VARINT_BYTES_MAX = 8;
+
+/** Writes a number at `offset`. Returns the offset after it. */
+export function putVarint(value: number, into: Buffer, offset: number): number {
+  let at = offset;
+  let rest = value;
+  for (; rest >= 128; rest = Math.floor(rest / 128)) into[at++] = 128 + (rest % 128);
+  into[at++] = rest;
+  return at;
+}
+
+/** Returns the number at `offset`. */
+export function varintAt(buffer: Uint8Array, offset: number): number {
+  let value = 0;
+  for (let at = varintEnd(buffer, offset) - 1; at >= offset; at--) {
+    value = value * 128 + ((buffer[at] ?? 0) & 127);
+  }
+  return value;
+}
+
+/** Returns the offset after the number at `offset`. It may lie beyond the buffer. */
+export function varintEnd(buffer: Uint8Array, offset: number): number {
+  let at = offset;
+  while (at < offset + VARINT_BYTES_MAX - 1 && (buffer[at] ?? 0) >= 128) at++;
+  return at + 1;
+}
