@@ -40,9 +40,7 @@ export function markTimed(bytes: Uint8Array, time: number): Uint8Array {
 /** Whether `markTimed` makes such a UUID of this time. */
 export function isOfTime(bytes: Uint8Array, time: number): boolean {
   if (bytes[6] !== 0x70 || bytes[7]! > 3 || bytes[8]! >> 6 !== 2) return false;
-  putTime(timeBytes, time);
-  for (let i = 0; i < TIME_BYTES; i++) if (bytes[i] !== timeBytes[i]) return false;
-  return timeOf(timeBytes) === time;
+  return timeOf(bytes) === time;
 }
 
 /** Returns the 8 bytes besides the time of a UUID that `isOfTime`, until the next call. */
@@ -61,21 +59,22 @@ export function timedId(time: number, from: Uint8Array, offset: number): Uint8Ar
   return markTimed(bytes, time);
 }
 
-const TIME_BYTES = 6;
 const rest = new Uint8Array(TIMED_ID_REST_BYTES);
-const timeBytes = new Uint8Array(TIME_BYTES);
 
 /** Writes a time, at most 2 ** 48 - 1, with the highest byte first. */
 function putTime(bytes: Uint8Array, time: number): void {
-  let left = time;
-  for (let i = TIME_BYTES - 1; i >= 0; i--) {
-    bytes[i] = left % 256;
-    left = Math.floor(left / 256);
-  }
+  const high = Math.floor(time / 2 ** 32);
+  bytes[0] = high >> 8;
+  bytes[1] = high;
+  // Shifts take the lowest 32 bits of a number.
+  bytes[2] = time >> 24;
+  bytes[3] = time >> 16;
+  bytes[4] = time >> 8;
+  bytes[5] = time;
 }
 
 function timeOf(bytes: Uint8Array): number {
-  let time = 0;
-  for (let i = 0; i < TIME_BYTES; i++) time = time * 256 + bytes[i]!;
-  return time;
+  const high = (bytes[0]! << 8) | bytes[1]!;
+  const low = (bytes[2]! << 24) | (bytes[3]! << 16) | (bytes[4]! << 8) | bytes[5]!;
+  return high * 2 ** 32 + (low >>> 0);
 }

@@ -13,69 +13,78 @@ const NO_DIGIT = 255;
 const digitOf = new Uint8Array(256).fill(NO_DIGIT);
 for (let digit = 0; digit < digits.length; digit++) digitOf[digits.charCodeAt(digit)] = digit;
 
-/** Characters that are converted at once: a factor of 62 ** 3 times 16 bits is exact as a number. */
-const GROUP_CHARS = 3;
+/** Characters that are converted at once: 62 ** 2 times 16 bits is an i32, whose arithmetic is fast. */
+const GROUP_CHARS = 2;
 const GROUP = 62 ** GROUP_CHARS;
 /** The number in units of 16 bits, the lowest first. */
-const limbs = new Uint16Array(PACKED_ID_BYTES / 2);
-const LIMB = 2 ** 16;
+const limbs = new Int32Array(PACKED_ID_BYTES / 2);
+
+interface PackedId {
+  id: string;
+  bytes: Uint8Array;
+}
 
 /**
- * The id that was packed or unpacked last, and its bytes. Neighbouring records mostly have the same
- * source, and a string that is used again need not be made and hashed again.
+ * Ids that were packed and unpacked lately, at a place that their last characters or first bytes
+ * decide. A string that is used again need not be made and hashed again.
  */
-let lastId = "0".repeat(ID_CHARS);
-let lastBytes = new Uint8Array(PACKED_ID_BYTES);
+const KEPT_IDS = 64;
+const none: PackedId = { id: "0".repeat(ID_CHARS), bytes: new Uint8Array(PACKED_ID_BYTES) };
+const packedIds: PackedId[] = new Array(KEPT_IDS).fill(none);
+const unpackedIds: PackedId[] = new Array(KEPT_IDS).fill(none);
 
 /** Returns the packed bytes of an id; undefined for a text that cannot be packed. */
 export function packId(id: string): Uint8Array | undefined {
-  if (id === lastId) return lastBytes;
   if (id.length !== ID_CHARS) return undefined;
+  const place = (id.charCodeAt(ID_CHARS - 1) ^ (id.charCodeAt(ID_CHARS - 2) << 2)) % KEPT_IDS;
+  const known = packedIds[place]!;
+  if (known.id === id) return known.bytes;
   limbs.fill(0);
-  for (let start = 0; start < ID_CHARS; start += GROUP_CHARS) {
+  for (let end = ID_CHARS % GROUP_CHARS; end <= ID_CHARS; end += GROUP_CHARS) {
     let carry = 0;
-    for (let i = start; i < start + GROUP_CHARS; i++) {
+    for (let i = Math.max(0, end - GROUP_CHARS); i < end; i++) {
       const digit = digitOf[id.charCodeAt(i)] ?? NO_DIGIT;
       if (digit === NO_DIGIT) return undefined;
       carry = carry * 62 + digit;
     }
     for (let i = 0; i < limbs.length; i++) {
       const product = limbs[i]! * GROUP + carry;
-      limbs[i] = product % LIMB;
-      carry = Math.floor(product / LIMB);
+      limbs[i] = product & 0xffff;
+      carry = product >> 16;
     }
     // 27 digits can be more than 160 bits. The ids that pixelmill makes are not.
     if (carry > 0) return undefined;
   }
-  lastId = id;
-  lastBytes = new Uint8Array(PACKED_ID_BYTES);
-  for (let i = 0; i < PACKED_ID_BYTES; i++) {
-    lastBytes[i] = limbs[i >> 1]! >> (8 * (i & 1));
-  }
-  return lastBytes;
+  const bytes = new Uint8Array(PACKED_ID_BYTES);
+  for (let i = 0; i < PACKED_ID_BYTES; i++) bytes[i] = limbs[i >> 1]! >> (8 * (i & 1));
+  packedIds[place] = { id, bytes };
+  return bytes;
 }
 
 /** Returns the id of the first `PACKED_ID_BYTES` of `bytes`. */
 export function unpackId(bytes: Uint8Array): string {
-  if (isLast(bytes)) return lastId;
+  const place = bytes[0]! % KEPT_IDS;
+  const known = unpackedIds[place]!;
+  if (isEqual(bytes, known.bytes)) return known.id;
   for (let i = 0; i < limbs.length; i++) limbs[i] = bytes[2 * i]! | (bytes[2 * i + 1]! << 8);
   let id = "";
   while (id.length < ID_CHARS) {
     let rest = 0;
     for (let i = limbs.length - 1; i >= 0; i--) {
-      const part = rest * LIMB + limbs[i]!;
-      limbs[i] = Math.floor(part / GROUP);
-      rest = part % GROUP;
+      const part = (rest << 16) | limbs[i]!;
+      limbs[i] = (part / GROUP) | 0;
+      rest = part - limbs[i]! * GROUP;
     }
-    id = `${digits[Math.floor(rest / 3844)]}${digits[Math.floor(rest / 62) % 62]}${digits[rest % 62]}${id}`;
+    id = `${digits[(rest / 62) | 0]}${digits[rest % 62]}${id}`;
   }
-  lastId = id;
-  lastBytes = Uint8Array.from(bytes.subarray(0, PACKED_ID_BYTES));
+  // An odd number of digits begins with a 0 that is none of them.
+  id = id.slice(-ID_CHARS);
+  unpackedIds[place] = { id, bytes: Uint8Array.from(bytes.subarray(0, PACKED_ID_BYTES)) };
   return id;
 }
 
-function isLast(bytes: Uint8Array): boolean {
-  for (let i = 0; i < PACKED_ID_BYTES; i++) if (bytes[i] !== lastBytes[i]) return false;
+function isEqual(bytes: Uint8Array, known: Uint8Array): boolean {
+  for (let i = 0; i < PACKED_ID_BYTES; i++) if (bytes[i] !== known[i]) return false;
   return true;
 }
 
