@@ -3,7 +3,8 @@
  * in the log by a destination that cannot be reached, and released when its config is corrected.
  * Compares executables with each other and with a floor: the smallest script that reads the same
  * log, builds the same events and writes them to the same receiver with a plain library. Rounds
- * alternate between executables, so that a busy machine affects all alike.
+ * alternate between executables, so that a busy machine affects all alike. The column `held` has
+ * what the server and its guests spend per event before the release, which is not in the others.
  *
  *   npm run build && bun bench/backlog.ts [--command dist/pixelmill,OTHER] [--rounds 3]
  *     [--events 40000] [--only PATTERN]
@@ -36,6 +37,8 @@ const commands = values.command.split(",");
 const USERS = 5_000;
 const DRAIN_MS_MAX = 300_000;
 const CLOSED_PORT = 9;
+/** Rounds in which the JIT compiles most of the code, which are not counted. */
+const WARM_ROUNDS = 2;
 
 /** A receiver on this machine. */
 interface Receiver {
@@ -150,10 +153,16 @@ async function delivered({ server }: Lane): Promise<number> {
   return lines.reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
 }
 
-/** Runs one round; returns the CPU time per event in µs. */
-async function run(lane: Lane, receiver: Receiver): Promise<CpuByPart> {
+/** CPU time per event in µs. */
+interface Round extends CpuByPart {
+  /** Of the server and its guests while the events came and could not be delivered. */
+  held: number;
+}
+
+async function run(lane: Lane, receiver: Receiver): Promise<Round> {
   const before = await delivered(lane);
   await configure(lane, receiver, receiver.unreachable);
+  const empty = cpuByPart(lane.server.pid);
   await sendPixels(lane.pixel, { count: events, rate: 0, users: USERS });
   // The cursor and the segments' flushes follow the last pixel.
   await Bun.sleep(500);
@@ -164,9 +173,14 @@ async function run(lane: Lane, receiver: Receiver): Promise<CpuByPart> {
     return (await delivered(lane)) - before >= events || undefined;
   };
   await waitFor(isThere, `${events} events`, DRAIN_MS_MAX);
-  const cpu = cpuBetween(start, cpuByPart(lane.server.pid));
-  for (const part of ["server", "ingest", "guests"] as const) cpu[part] /= events;
-  return cpu;
+  const { server, ingest, guests } = cpuBetween(start, cpuByPart(lane.server.pid));
+  const held = cpuBetween(empty, start);
+  return {
+    server: server / events,
+    ingest: ingest / events,
+    guests: guests / events,
+    held: (held.server + held.guests) / events,
+  };
 }
 
 /** CPU time per event of the floor in µs; undefined for a receiver without a floor. */
@@ -191,12 +205,11 @@ async function measure(one: Case): Promise<Record<string, string | number>[]> {
   const receiver = await one.start();
   const lanes = await Promise.all(commands.map((command) => addLane(command, one, receiver)));
   try {
-    const runs = new Map<Lane, CpuByPart[]>(lanes.map((lane) => [lane, []]));
-    // One extra round: the JIT compiles in the first.
-    for (let round = 0; round <= rounds; round++) {
+    const runs = new Map<Lane, Round[]>(lanes.map((lane) => [lane, []]));
+    for (let round = 0; round < WARM_ROUNDS + rounds; round++) {
       for (const lane of round % 2 === 0 ? lanes : lanes.toReversed()) {
         const cpu = await run(lane, receiver);
-        if (round > 0) runs.get(lane)!.push(cpu);
+        if (round >= WARM_ROUNDS) runs.get(lane)!.push(cpu);
       }
     }
     const least = one.transform ? undefined : await floor(lanes.at(-1)!, receiver);
@@ -213,6 +226,7 @@ async function measure(one: Case): Promise<Record<string, string | number>[]> {
         spread: `${round2(Math.min(...sums))}–${round2(Math.max(...sums))}`,
         server: round2(median(all.map((cpu) => cpu.server))),
         guests: round2(median(all.map((cpu) => cpu.guests))),
+        held: round2(median(all.map((cpu) => cpu.held))),
         "× first": round2(first / sum),
         "× floor": least === undefined ? "" : round2(sum / least),
         "peak MiB": memoryOf(lane),
