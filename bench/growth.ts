@@ -2,7 +2,8 @@
  * Measures what grows with the number of tenants: the CPU time of an event beside idle and disabled
  * destinations, beside 10,000 connections, and over 1,000 workspaces with code that are active in
  * turn; the resident memory of an idle and of an active destination; and the CPU time of a start.
- * A case starts each executable on a copy of one catalog, in alternating rounds. A workspace gets
+ * All cases of a group run beside each other, in alternating rounds, so that a busy machine affects
+ * all alike; `× first` compares a case with the group's first. A workspace gets
  * `--burst` events at a time: with 6 of 6,000, each of 1,000 has its turn in every round, which is
  * more than there may be guests, so that most turns start one.
  *
@@ -65,6 +66,8 @@ const QUERY = "event=Seen&anonymousId=a-@U&properties.page=pricing&properties.t0
 const CHANGES_AT_ONCE = 500;
 const USERS = 1_000;
 const SETTLE_MS = 1_500;
+/** Rounds in which the JIT compiles most of the code, which are not counted. */
+const WARM_ROUNDS = 2;
 const START_DESTINATIONS = 20_000;
 const MEMORY_IDLE = 10_000;
 const MEMORY_ACTIVE = 500;
@@ -74,6 +77,7 @@ const sink = Bun.spawn([process.execPath, `${import.meta.dir}/pipeline-sink.ts`]
 });
 const port = new TextDecoder().decode((await sink.stdout.getReader().read()).value).trim();
 const receiver = `http://127.0.0.1:${port}/`;
+const totalOf = (rounds: Case["rounds"]) => rounds.map(({ server, guests }) => server + guests);
 const tables: [string, Record<string, string | number>[]][] = [
   ["growth-events", isChosen("events") ? await costs() : []],
   ["growth-memory", isChosen("memory") ? await memory() : []],
@@ -181,35 +185,55 @@ async function costOf(
   return { server: cpu.server / count, guests: cpu.guests / count };
 }
 
+/** A server of one size that runs one of the executables, and what its rounds have cost. */
+interface Case {
+  name: string;
+  command: string;
+  copies: number;
+  writeKeys: string[];
+  server: Awaited<ReturnType<typeof startOn>>;
+  rounds: Awaited<ReturnType<typeof costOf>>[];
+}
+
 async function costs() {
+  const names = Object.keys(sizes).filter((name) => new RegExp(values.only).test(name));
+  const groups = Map.groupBy(names, (name) => sizes[name]!.workspaces !== undefined);
   const rows = [];
-  for (const [name, size] of Object.entries(sizes)) {
-    if (!new RegExp(values.only).test(name)) continue;
-    const { directory, writeKeys } = await fill(size);
-    const servers = await Promise.all(commands.map((command) => startOn(command, directory)));
-    const all = servers.map((): Awaited<ReturnType<typeof costOf>>[] => []);
-    const copies = Math.max(1, size.active);
-    for (const server of servers) await costOf(server, writeKeys, { copies });
-    for (let round = 0; round < rounds; round++) {
-      for (const [n, server] of servers.entries()) {
-        all[n]!.push(await costOf(server, writeKeys, { copies }));
-      }
+  for (const group of groups.values()) rows.push(...(await costsOf(group)));
+  return rows;
+}
+
+async function costsOf(names: string[]) {
+  const cases: Case[] = [];
+  for (const name of names) {
+    const { directory, writeKeys } = await fill(sizes[name]!);
+    const copies = Math.max(1, sizes[name]!.active);
+    for (const command of commands) {
+      const server = await startOn(command, directory);
+      cases.push({ name, command, copies, writeKeys, server, rounds: [] });
     }
-    for (const [n, of] of all.entries()) {
-      const total = of.map(({ server, guests }) => server + guests);
-      rows.push({
-        case: name,
-        command: commands[n]!,
-        "µs an event": round2(median(total)),
-        least: round2(Math.min(...total)),
-        most: round2(Math.max(...total)),
-        guests: round2(median(of.map(({ guests }) => guests))),
-      });
-    }
-    for (const server of servers) await server.end();
     removeDirectory(directory);
   }
-  return rows;
+  for (let round = 0; round < WARM_ROUNDS + rounds; round++) {
+    for (const one of round % 2 === 0 ? cases : cases.toReversed()) {
+      const cost = await costOf(one.server, one.writeKeys, one);
+      if (round >= WARM_ROUNDS) one.rounds.push(cost);
+    }
+  }
+  for (const { server } of cases) await server.end();
+  return cases.map(({ name, command, rounds }) => {
+    const first = cases.find((one) => one.command === command)!;
+    const total = totalOf(rounds);
+    return {
+      case: name,
+      command,
+      "µs an event": round2(median(total)),
+      least: round2(Math.min(...total)),
+      most: round2(Math.max(...total)),
+      guests: round2(median(rounds.map(({ guests }) => guests))),
+      "× first": round2(median(total) / median(totalOf(first.rounds))),
+    };
+  });
 }
 
 async function memory() {
