@@ -31,9 +31,9 @@ export interface Live {
   lane(destinationId: string): { destination: Destination; connections: Connection[] } | undefined;
   /**
    * Returns the destinations of all workspaces that pixelmill delivers and that have at least one
-   * connection, each with its connections. The id of a connection here changes when its source or destination is replaced, so
-   * that delivery treats it as a new connection. Reads the whole catalog, once after each change: a
-   * start asks several times.
+   * connection, each with its connections. The id of a connection here changes when its source or
+   * destination is replaced, so that delivery treats it as a new connection. Reads the whole
+   * catalog. The result is used again, because a start asks several times, but not kept for that.
    */
   lanes(): { destination: Destination; connections: Connection[] }[];
   destination(id: string): Destination | undefined;

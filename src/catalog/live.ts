@@ -25,7 +25,7 @@ export function openLive(store: CatalogStore, tables: Tables, code: CodeTables):
   const bySource = current("topology", () => new Map<string, Source>());
   const programs = programCache(store, tables, code);
 
-  const allLanes = current("topology", () => {
+  const lanes = heldByEpoch(store, "topology", () => {
     const byDestination = Map.groupBy(connections.all().map(asRoute), (it) => it.destinationId);
     return [...byDestination].flatMap(([id, ofDestination]) => {
       const destination = destinations.find(id);
@@ -60,7 +60,7 @@ export function openLive(store: CatalogStore, tables: Tables, code: CodeTables):
         ? { destination, connections: ofDestination.map(asRoute) }
         : undefined;
     },
-    lanes: allLanes,
+    lanes,
     destination: destinations.find,
     credentials: tables.credentials.values,
     program(destinationId) {
@@ -95,6 +95,19 @@ function cachedByEpoch<T>(store: CatalogStore, epoch: Epoch, make: () => T): () 
       at = now;
     }
     return value;
+  };
+}
+
+/** Caches like `cachedByEpoch`, until the garbage collector finds that nobody uses the result. */
+function heldByEpoch<T extends object>(store: CatalogStore, epoch: Epoch, make: () => T): () => T {
+  const held = cachedByEpoch<{ value?: WeakRef<T> }>(store, epoch, () => ({}));
+  return () => {
+    const cache = held();
+    const known = cache.value?.deref();
+    if (known !== undefined) return known;
+    const made = make();
+    cache.value = new WeakRef(made);
+    return made;
   };
 }
 

@@ -180,10 +180,9 @@ async function latestOfLogs(call: RecentCall, limit: number) {
 
 /** Returns the ids of the sources that are connected to a destination of the caller's workspace. */
 function sourcesOf({ deps, workspaceId }: RecentCall, destinationId: string): Set<string> {
-  const lane = deps.catalog.live.lanes().find(({ destination: { id, workspaceId: owner } }) => {
-    return id === destinationId && owner === workspaceId;
-  });
-  return new Set(lane?.connections.map(({ sourceId }) => sourceId));
+  const lane = deps.catalog.live.lane(destinationId);
+  if (lane?.destination.workspaceId !== workspaceId) return new Set();
+  return new Set(lane.connections.map(({ sourceId }) => sourceId));
 }
 
 /** Returns the first events, the newest, with at most `RECENT_ANSWER_BYTES_MAX`, but at least one. */
