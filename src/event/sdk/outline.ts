@@ -25,6 +25,7 @@ const contextIndexOf = memberNames(["ip", "consentManagement"]);
 /** Largest number of members in the event, and of names in all its objects, of an outline. */
 const MEMBERS_MAX = 4_096;
 const SLOT_BITS = 17;
+const SHIFT_MAX = 24;
 const NAMES_MAX = 1 << (SLOT_BITS - 1);
 const LEVELS_MAX = 512;
 
@@ -49,6 +50,8 @@ export const outline = {
  */
 const slotHashes = new Int32Array(1 << SLOT_BITS);
 const slotObjects = new Int32Array(1 << SLOT_BITS);
+/** How far a hash is shifted to give a slot. A short event uses the first slots alone. */
+let slotShift = 32 - SLOT_BITS;
 let objects = 0;
 let firstObject = 0;
 let namesSeen = 0;
@@ -63,6 +66,9 @@ const open = new Int32Array(LEVELS_MAX);
  */
 export function outlineOf(json: Buffer): boolean {
   load(json);
+  // A name with its value takes five bytes or more, so at most half of the slots are used. More of
+  // the table would be in none of the processor's caches.
+  slotShift = Math.min(SHIFT_MAX, Math.max(32 - SLOT_BITS, Math.clz32(json.length >> 1)));
   outline.members = 0;
   members.starts.fill(ABSENT);
   outline.hasIp = false;
@@ -156,11 +162,11 @@ function plainEnd(start: number): number {
 function addName(start: number, end: number, object: number, hasEscape: boolean): boolean {
   if (++namesSeen > NAMES_MAX) return false;
   const hash = hasEscape ? hashOfEscaped(start, end) : hashOf(start + 1, end - 1);
-  let slot = mix(hash ^ Math.imul(object, 0x9e3779b1)) >>> (32 - SLOT_BITS);
+  let slot = mix(hash ^ Math.imul(object, 0x9e3779b1)) >>> slotShift;
   while (slotObjects[slot]! >= firstObject) {
     // Two names with one hash are rare. Then the event is read by `JSON.parse` without need.
     if (slotObjects[slot] === object && slotHashes[slot] === hash) return false;
-    slot = (slot + 1) & ((1 << SLOT_BITS) - 1);
+    slot = (slot + 1) & (-1 >>> slotShift);
   }
   slotObjects[slot] = object;
   slotHashes[slot] = hash;
