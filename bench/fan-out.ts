@@ -12,7 +12,7 @@ import { openCatalog } from "../src/catalog/open.ts";
 import { destinationKinds } from "../src/destinations/destination-kinds.ts";
 import { createEgress } from "../src/egress/egress.ts";
 import { eventOf } from "../src/event/event.ts";
-import { decodeRecord, type EventRecord, eventRecordCodec } from "../src/event/record.ts";
+import { type EventRecord, encodedRecord, eventRecordCodec } from "../src/event/record.ts";
 import { openLogReader } from "../src/log/reader.ts";
 import { openLogWriter } from "../src/log/writer.ts";
 import { createLogger } from "../src/observe/log.ts";
@@ -48,7 +48,7 @@ const writer = await openLogWriter({
 const reader = await openLogReader({ directory: join(directory, "events"), logger });
 let announce = () => {};
 const pipeline = createPipeline({
-  ...{ live: catalog.live, sandbox, eventOf, logger, decode: decodeRecord },
+  ...{ live: catalog.live, sandbox, eventOf, logger, decode: encodedRecord },
   readers: new Map([["0", reader]]),
   kinds: destinationKinds({
     directory: join(directory, "files"),
