@@ -2,7 +2,8 @@
  * `bun bench/cluster-reads.ts [ROUNDS] [SECONDS] [EXECUTABLE …]`: measures a read of the control
  * plane (`GET /v2/sources`) at two nodes on three Kafka brokers, with one client and with 64
  * clients: time, CPU of nodes and brokers, and entries in the catalog's log for each read. Rounds
- * of the executables alternate. The default is `dist/pixelmill`.
+ * of the executables alternate. The default is `dist/pixelmill`. The first executable also runs as
+ * one server with files, where a read asks no broker.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { resolve } from "node:path";
@@ -20,7 +21,8 @@ const CLIENTS = [1, 64];
 interface Site {
   name: string;
   nodes: Server[];
-  catalog: string;
+  /** Topic of the catalog; absent for one server with files. */
+  catalog?: string;
 }
 
 const sum = (all: readonly number[]) => all.reduce((one, other) => one + other, 0);
@@ -37,19 +39,28 @@ const consumer = clients.fetchConsumer();
 const headers = { authorization: `Bearer ${ADMIN_TOKEN}` };
 const sites: Site[] = [];
 const compared = executables.length > 0 ? executables : ["dist/pixelmill"];
+
+async function open(name: string, executable: string, count: number, flags: string[]) {
+  const nodes: Server[] = [];
+  const command = [resolve(executable)];
+  for (let node = 0; node < count; node++)
+    nodes.push(await startServer({ command, flags: [...flags, "--admin-rate", "0"] }));
+  for (let source = 0; source < 5; source++)
+    await nodes[0]!.api("POST", "/v2/sources", { name: `source ${source}`, type: "http" });
+  return { name, nodes };
+}
+
+sites.push(await open(`${compared[0]}, files`, compared[0]!, 1, []));
 for (const [index, executable] of compared.entries()) {
   const name = `reads${index}`;
   const flags = ["--cluster-kafka", brokers.addresses.join(","), "--cluster-name", name];
-  flags.push("--cluster-partitions", "3", "--admin-rate", "0");
-  const nodes: Server[] = [];
-  for (let node = 0; node < NODES; node++)
-    nodes.push(await startServer({ command: [resolve(executable)], flags }));
-  for (let source = 0; source < 5; source++)
-    await nodes[0]!.api("POST", "/v2/sources", { name: `source ${source}`, type: "http" });
-  sites.push({ name: executable, nodes, catalog: `${name}.catalog` });
+  flags.push("--cluster-partitions", "3");
+  const site = await open(executable, executable, NODES, flags);
+  sites.push({ ...site, catalog: `${name}.catalog` });
 }
 
 async function entries({ catalog }: Site): Promise<number> {
+  if (catalog === undefined) return 0;
   const ends = await consumer.listOffsets({ topics: [catalog], timestamp: -1n });
   return Number(ends.get(catalog)![0]);
 }

@@ -7,6 +7,8 @@ export interface IdempotentProducerOptions {
   topic: string;
   /** Called with the number of partitions when it is first known, and when it has grown. */
   onPartitions?(count: number): void;
+  /** Pause in milliseconds between a leader's response and the next request; 1 if absent. */
+  pauseMs?: number;
 }
 
 /** Why the brokers did not take the last batch of a partition. */
@@ -192,7 +194,8 @@ export class IdempotentProducer {
         this.#refuse([state], error);
       }
     }
-    await Bun.sleep(PAUSE_MS);
+    const { pauseMs = PAUSE_MS } = this.#options;
+    if (pauseMs > 0) await Bun.sleep(pauseMs);
     this.#busy.delete(leader);
     void this.#sendWaiting();
   }

@@ -49,10 +49,37 @@ test("a log without readers gets no barriers, and each later read gets its own",
   for (let n = 0; n < 3; n++) {
     const read = end.read();
     await turns();
-    log.appends[n]!.resolve(n);
-    expect(await read).toBe(n);
+    log.appends[n]!.resolve(2 * n);
+    expect(await read).toBe(2 * n);
   }
   expect(log.appends).toHaveLength(3);
+});
+
+test("a read needs nothing that lies between barriers of its node, and all else before its own", async () => {
+  const { log, end } = opened();
+  const found: number[] = [];
+  // Another node appends at 7.
+  for (const [n, position] of [4, 5, 6, 8, 9].entries()) {
+    const read = end.read();
+    await turns();
+    log.appends[n]!.resolve(position);
+    found.push(await read);
+  }
+  expect(found).toEqual([4, 4, 4, 8, 8]);
+});
+
+test("a barrier in the place of an earlier one, which need not be read, shows that the log has lost entries", async () => {
+  const { log, end } = opened();
+  for (const [n, position] of [4, 5].entries()) {
+    const read = end.read();
+    await turns();
+    log.appends[n]!.resolve(position);
+    await read;
+  }
+  const lost = end.read();
+  await turns();
+  log.appends[2]!.resolve(5);
+  await expect(lost).rejects.toThrow(new LogShortenedError(6, 5));
 });
 
 test("readers are refused while a barrier is overdue, and read again once it is acknowledged", async () => {
@@ -69,8 +96,8 @@ test("readers are refused while a barrier is overdue, and read again once it is 
   await turns();
   const next = end.read();
   await turns();
-  log.appends[1]!.resolve(4);
-  expect(await next).toBe(4);
+  log.appends[1]!.resolve(5);
+  expect(await next).toBe(5);
 });
 
 test("a barrier that is refused refuses its own readers alone", async () => {

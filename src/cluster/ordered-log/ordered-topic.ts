@@ -13,6 +13,7 @@ import { ensureTopic, type TopicIds } from "../topics/ensure-topic.ts";
 import { Fetcher, type FetchResult } from "../topics/fetcher.ts";
 import { EntriesLost, ReadHealth } from "../topics/read-health.ts";
 import { TopicIdentity } from "../topics/topic-identity.ts";
+import { FollowPace } from "./follow-pace.ts";
 
 export interface OrderedTopicOptions {
   clients: KafkaClients;
@@ -51,17 +52,26 @@ export async function openOrderedTopic(options: OrderedTopicOptions): Promise<Or
   const { clients, name, partitions, replicas, ids, logger } = options;
   const admin = clients.admin();
   await ensureTopic(admin, { name, partitions, replicas }, ids);
-  const producer = new IdempotentProducer({ producer: clients.producer(), topic: name });
+  // An entry is appended when the one before has been decided, so there is nothing to gather.
+  const producer = new IdempotentProducer({
+    producer: clients.producer(),
+    topic: name,
+    pauseMs: 0,
+  });
   const identity = new TopicIdentity(name);
   const consumer = clients.fetchConsumer();
   const fetcher = new Fetcher({ consumer, topic: name, waitMs: FOLLOW_MS, identity });
   const isNeeded = () => clients.isOpen();
   return Array.from({ length: partitions }, (_, partition): OrderedLog => {
     const health = new ReadHealth();
+    // Partitions share a fetch request, in which one that pauses would be missing.
+    const pace = partitions === 1 ? new FollowPace() : undefined;
     const append = async (entry: Uint8Array) => {
       // Changes based on entries of the former topic are not written to its successor.
       identity.expectUnchanged();
-      return Number(await producer.send(partition, () => Buffer.from(entry)));
+      const position = Number(await producer.send(partition, () => Buffer.from(entry)));
+      pace?.appended(position, entry.length === 0);
+      return position;
     };
     const appending = new CircuitBreaker({ probe: () => append(BARRIER), isNeeded });
     return {
@@ -74,7 +84,7 @@ export async function openOrderedTopic(options: OrderedTopicOptions): Promise<Or
         await admin.deleteRecords({ topics: [{ name, partitions }] });
       },
       follow: (position, take) =>
-        follow({ fetcher, name, partition, logger, health }, position, take),
+        follow({ fetcher, name, partition, logger, health, pace }, position, take),
       trouble: () => health.trouble(`The topic ${name} cannot be read`),
     };
   });
@@ -86,10 +96,12 @@ interface FollowParts {
   partition: number;
   logger: Logger;
   health: ReadHealth;
+  /** If absent, there are no pauses between fetches. */
+  pace: FollowPace | undefined;
 }
 
 function follow(
-  { fetcher, name, partition, logger, health }: FollowParts,
+  { fetcher, name, partition, logger, health, pace }: FollowParts,
   position: number,
   take: (entries: readonly LogEntry[]) => Promise<void>,
 ): Follower {
@@ -108,6 +120,8 @@ function follow(
     if (last === undefined) return;
     ahead.push(fetched.values.map((it) => ({ position: Number(it.offset), bytes: it.value })));
     next = last.offset + 1n;
+    const areBarriers = fetched.values.every(({ value }) => value.length === 0);
+    if (areBarriers) await pace?.pause(Number(next));
   }
 
   async function takeNext(): Promise<void> {

@@ -25,6 +25,8 @@ export class OrderedLogEnd {
    */
   #waiting: PromiseWithResolvers<number> | undefined;
   #isAppending = false;
+  /** Positions of the last barriers of this node, one after another: from `from` on, before `end`. */
+  #barriers = { from: 0, end: 0 };
   /** Whether the barrier in flight has waited for longer than `ACKNOWLEDGED_MS_MAX`. */
   #isOverdue = false;
 
@@ -45,7 +47,8 @@ export class OrderedLogEnd {
   }
 
   /**
-   * Reads the position after all entries that were durable before the call. Rejects when the log's
+   * Reads a position after all entries with content that were durable before the call: that of the
+   * barrier, or of earlier barriers of this node directly before it, which need not be read. Rejects when the log's
    * leader does not acknowledge a barrier within `ACKNOWLEDGED_MS_MAX`, and at once while an earlier
    * barrier has waited for so long. Rejects with `LogShortenedError` when the log has lost entries.
    */
@@ -63,7 +66,7 @@ export class OrderedLogEnd {
    * the entry that was there.
    */
   async append(entry: Uint8Array): Promise<number> {
-    const { next } = this.#progress;
+    const next = Math.max(this.#progress.next, this.#barriers.end);
     const position = await this.#log.append(entry);
     if (position < next) throw new LogShortenedError(next, position);
     return position;
@@ -87,7 +90,7 @@ export class OrderedLogEnd {
       this.#waiting = undefined;
       const timer = setTimeout(() => this.#giveUp(group!), this.#acknowledgedMsMax);
       try {
-        group.resolve(await this.append(BARRIER));
+        group.resolve(await this.#appendBarrier());
       } catch (error) {
         group.reject(error);
       }
@@ -95,6 +98,13 @@ export class OrderedLogEnd {
       this.#isOverdue = false;
     }
     this.#isAppending = false;
+  }
+
+  async #appendBarrier(): Promise<number> {
+    const position = await this.append(BARRIER);
+    const from = position === this.#barriers.end ? this.#barriers.from : position;
+    this.#barriers = { from, end: position + 1 };
+    return from;
   }
 
   /** Rejects all calls that wait, so that none waits behind a barrier that is overdue. */
