@@ -1,5 +1,5 @@
 /**
- * `bun bench/cluster-nodes.ts [EVENTS] [ROUNDS]`: measures the CPU cost of an event from the pixel,
+ * `bun bench/cluster-nodes.ts [EVENTS] [ROUNDS] [CONNECTIONS]`: measures the CPU cost of an event from the pixel,
  * through a JavaScript transformation, to a webhook with batches of 100: on one machine with its
  * disk, and on one and three nodes with three Kafka brokers, all started here. CPU is that of all
  * pixelmill processes; brokers, load generator and receiver share the machine. Rounds alternate.
@@ -14,12 +14,9 @@ import { median } from "./load.ts";
 import { cases, code, library, pixelOf } from "./pipeline-cases.ts";
 import { report, round2 } from "./report.ts";
 
-const [events = "20000", rounds = "3"] = process.argv.slice(2);
+/** With few connections, they mostly wait for brokers, and produce requests are small. */
+const [events = "20000", rounds = "3", connections = "768"] = process.argv.slice(2);
 const USERS = 5_000;
-/**
- * Connections of the load: with few, they mostly wait for brokers, and produce requests are small.
- */
-const CONNECTIONS = 768;
 const EVEN = { rate: 150, seconds: 6 };
 const one = cases.find(({ name }) => name === "webhook by 100, JavaScript")!;
 const executable = resolve("dist/pixelmill");
@@ -72,7 +69,7 @@ async function run({ nodes, pixel, sink }: Site, count: number, rate: number) {
   const before = sum(cpu());
   const share = Math.ceil(count / nodes.length);
   const loads = nodes.map(({ dataPlane }) => {
-    const argv = [dataPlane + pixel, share, rate / nodes.length, CONNECTIONS / nodes.length, USERS];
+    const argv = [dataPlane + pixel, share, rate / nodes.length, Number(connections) / nodes.length, USERS];
     const child = Bun.spawn(
       [process.execPath, `${import.meta.dir}/pixels.ts`, ...argv.map(String)],
       { stdout: "ignore" },
