@@ -69,7 +69,13 @@ async function run({ nodes, pixel, sink }: Site, count: number, rate: number) {
   const before = sum(cpu());
   const share = Math.ceil(count / nodes.length);
   const loads = nodes.map(({ dataPlane }) => {
-    const argv = [dataPlane + pixel, share, rate / nodes.length, Number(connections) / nodes.length, USERS];
+    const argv = [
+      dataPlane + pixel,
+      share,
+      rate / nodes.length,
+      Number(connections) / nodes.length,
+      USERS,
+    ];
     const child = Bun.spawn(
       [process.execPath, `${import.meta.dir}/pixels.ts`, ...argv.map(String)],
       { stdout: "ignore" },
