@@ -257,9 +257,12 @@ export const OVERVIEW_ITEMS_MAX = 30;
 export const OVERVIEW_CONNECTIONS_MAX = 60;
 /**
  * Maximum number each of sources, destinations and connections of a workspace whose state is
- * measured: for the overview, and for lists with state.
+ * measured at once: for the overview, for alerts, and for lists that are sorted by state or figures.
+ * Lists by name have the state of the rows of each page, of any number of items.
  */
-export const STATUS_ITEMS_MAX = 5_000;
+export const STATUS_ITEMS_MAX = 20_000;
+/** Maximum number of destinations in one question about their state to the nodes of a cluster. */
+export const STATUS_DESTINATIONS_ASKED_MAX = 500;
 /** Maximum number of rows on one page of a list with state. */
 export const STATUS_PAGE_MAX = 100;
 /** Maximum number of points in one response with figures by time. */

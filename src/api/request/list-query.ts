@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import type { CatalogPage } from "../../catalog/model.ts";
+import type { TimeSlicer } from "../../concurrency/time-slicer.ts";
 import {
   NAME_CHARS_MAX,
   PAGE_ITEMS_MAX,
@@ -47,6 +48,46 @@ export function matching(text = "") {
     name.toLowerCase().includes(part) || id === text.trim();
 }
 
+/** How long work on the items of a list leaves the event loop to others. */
+export interface Slicing {
+  slices: TimeSlicer;
+  /** Is aborted when the client leaves. */
+  signal: AbortSignal;
+}
+
+/** Items of a workspace in pages. */
+export interface ItemList<Item> {
+  list(
+    workspaceId: string,
+    page: number,
+    hasExternalId?: boolean,
+  ): CatalogPage<Item> | Promise<CatalogPage<Item>>;
+}
+
+/** Returns the list of those items for which `isMatch` is true. Finds them in slices. */
+export function filtered<Item extends { externalId?: string }>(
+  each: (workspaceId: string) => Iterable<Item>,
+  isMatch: (item: Item) => boolean,
+  { slices, signal }: Slicing,
+): ItemList<Item> {
+  return {
+    async list(workspaceId, page, hasExternalId) {
+      const first = (page - 1) * PAGE_ITEMS_MAX;
+      const items: Item[] = [];
+      let total = 0;
+      const add = (item: Item) => {
+        if (hasExternalId !== undefined && (item.externalId !== undefined) !== hasExternalId)
+          return;
+        if (!isMatch(item)) return;
+        if (total >= first && items.length < PAGE_ITEMS_MAX) items.push(item);
+        total += 1;
+      };
+      await slices.each(each(workspaceId), add, signal);
+      return { items, total };
+    },
+  };
+}
+
 interface SearchedItem {
   id: string;
   name: string;
@@ -55,28 +96,11 @@ interface SearchedItem {
 
 /** Returns the list of those items of a kind that match a text, or of all without a text. */
 export function searched<Item extends SearchedItem>(
-  items: SearchedItems<Item>,
+  items: ItemList<Item> & { each(workspaceId: string): Iterable<Item> },
   text: string | undefined,
-): Pick<SearchedItems<Item>, "list"> {
-  if (text === undefined) return items;
-  const isMatch = matching(text);
-  return {
-    list(workspaceId, page, hasExternalId) {
-      const found = Iterator.from(items.each(workspaceId))
-        .filter(isMatch)
-        .filter(
-          (it) => (hasExternalId ?? it.externalId !== undefined) === (it.externalId !== undefined),
-        )
-        .toArray();
-      const first = (page - 1) * PAGE_ITEMS_MAX;
-      return { items: found.slice(first, first + PAGE_ITEMS_MAX), total: found.length };
-    },
-  };
-}
-
-interface SearchedItems<Item> {
-  each(workspaceId: string): Iterable<Item>;
-  list(workspaceId: string, page: number, hasExternalId?: boolean): CatalogPage<Item>;
+  slicing: Slicing,
+): ItemList<Item> {
+  return text === undefined ? items : filtered(items.each, matching(text), slicing);
 }
 
 /** Values by which rows are sorted, by the name of the order. */
@@ -103,12 +127,15 @@ function compare(one: string | number, other: string | number): number {
 
 /**
  * Returns a workspace's items, up to the number that a workspace's state covers, and the total number
- * of items.
+ * of items. Reads them in slices.
  */
-export function firstItems<T>(
+export async function firstItems<T>(
   of: { each(workspaceId: string): Iterable<T>; count(workspaceId: string): number },
   workspaceId: string,
+  { slices, signal }: Slicing,
 ) {
-  const items = Iterator.from(of.each(workspaceId)).take(STATUS_ITEMS_MAX).toArray();
+  const items: T[] = [];
+  const first = Iterator.from(of.each(workspaceId)).take(STATUS_ITEMS_MAX);
+  await slices.each(first, (item) => items.push(item), signal);
   return { items, total: items.length < STATUS_ITEMS_MAX ? items.length : of.count(workspaceId) };
 }

@@ -1,6 +1,5 @@
 import { ApiError } from "../../errors.ts";
 import type { Positions } from "../../log/positions.ts";
-import { PAGE_ITEMS_MAX } from "../../settings/limits.ts";
 import { externalIdTaken, withExternalId } from "../external-id.ts";
 import { newId } from "../ids.ts";
 import type { Connection } from "../model.ts";
@@ -96,19 +95,18 @@ export function openConnections(
         topology.record([connection.destinationId]);
       });
     },
-    listOf(workspaceId, { sourceId, destinationId, hasExternalId }, page) {
-      const ofOne =
+    *eachOf(workspaceId, { sourceId, destinationId }) {
+      const ids =
         destinationId === undefined
-          ? connections.ofSource(sourceId ?? "")
-          : connections.ofDestination(destinationId);
-      const isMatch = (it: Connection) =>
-        it.workspaceId === workspaceId &&
-        (sourceId === undefined || it.sourceId === sourceId) &&
-        (hasExternalId === undefined || (it.externalId !== undefined) === hasExternalId);
-      const matches = ofOne.filter(isMatch).sort((one, other) => (one.id < other.id ? -1 : 1));
-      const begin = (page - 1) * PAGE_ITEMS_MAX;
-      return { items: matches.slice(begin, begin + PAGE_ITEMS_MAX), total: matches.length };
+          ? connections.idsOfSource(sourceId ?? "")
+          : connections.idsOfDestination(destinationId);
+      for (const id of ids) {
+        const connection = connections.find(id);
+        if (connection?.workspaceId !== workspaceId) continue;
+        if (sourceId === undefined || connection.sourceId === sourceId) yield connection;
+      }
     },
+    idOf: connections.ofPair,
     get: connections.get,
     list: connections.list,
     each: connections.each,

@@ -243,8 +243,10 @@ export interface DestinationChange
 }
 
 export interface Connections extends ManagedItems<Connection> {
-  /** Returns one page of the connections of a source, of a destination, or of both. */
-  listOf(workspaceId: string, filter: ConnectionFilter, page: number): CatalogPage<Connection>;
+  /** Iterates over the connections of a source, of a destination, or of both, the oldest first. */
+  eachOf(workspaceId: string, ends: ConnectionEnds): Iterable<Connection>;
+  /** Returns the id of the connection that connects a source to a destination. */
+  idOf(ends: Pick<Connection, "sourceId" | "destinationId">): string | undefined;
   /**
    * Connects a source to a destination, from `logEnds` on, which is where the event logs end now.
    * Rejects with `conflict` when they are already connected.
@@ -263,11 +265,10 @@ export interface Connections extends ManagedItems<Connection> {
     logEnds: Positions,
   ): Promise<Connection>;
 }
-/** Conditions of a list of connections. An absent one does not matter. */
-export interface ConnectionFilter {
+/** Ends of a connection, of which one is known at least. */
+export interface ConnectionEnds {
   sourceId?: string | undefined;
   destinationId?: string | undefined;
-  hasExternalId?: boolean | undefined;
 }
 /** Data of a connection. An empty external id removes the connection's external id. */
 export interface ConnectionInput

@@ -235,28 +235,26 @@ function connectionTable(store: CatalogStore) {
   const byDestination = store.table<true, [destinationId: string, id: string]>(
     "connections-by-destination",
   );
+  // The keys are collected first: nothing else may run while a cursor is open.
+  const idsOfSource = (sourceId: string): string[] =>
+    [...pairs.getRange({ start: [sourceId, ""], end: [sourceId, LAST] })]
+      .map(({ value }) => value)
+      .sort();
+  const idsOfDestination = (destinationId: string): string[] =>
+    [...byDestination.getKeys({ start: [destinationId, ""], end: [destinationId, LAST] })].map(
+      ([, id]) => id,
+    );
   return {
     ...connections,
     /** Returns the id of the connection that connects a source to a destination. */
     ofPair: ({ sourceId, destinationId }: Pick<Connection, "sourceId" | "destinationId">) =>
       pairs.get([sourceId, destinationId]),
-    ofSource(sourceId: string): Connection[] {
-      const range = pairs.getRange({ start: [sourceId, ""], end: [sourceId, LAST] });
-      return findAll(
-        connections,
-        range.map(({ value }) => value),
-      );
-    },
-    ofDestination(destinationId: string): Connection[] {
-      const keys = byDestination.getKeys({
-        start: [destinationId, ""],
-        end: [destinationId, LAST],
-      });
-      return findAll(
-        connections,
-        keys.map(([, id]) => id),
-      );
-    },
+    /** Returns the ids of a source's connections, the oldest first. */
+    idsOfSource,
+    /** Returns the ids of a destination's connections, the oldest first. */
+    idsOfDestination,
+    ofSource: (sourceId: string) => findAll(connections, idsOfSource(sourceId)),
+    ofDestination: (destinationId: string) => findAll(connections, idsOfDestination(destinationId)),
     put(connection: Connection): void {
       connections.put(connection);
       pairs.put([connection.sourceId, connection.destinationId], connection.id);

@@ -1,4 +1,5 @@
 import { Packr } from "msgpackr";
+import { TimeSlicer } from "../../concurrency/time-slicer.ts";
 import type { NodeBus } from "./node-bus.ts";
 
 /** Answers of the other nodes to one question. */
@@ -102,6 +103,8 @@ export function createNodeRpc(options: NodeRpcOptions): NodeRpc {
   const heardAt = new Map<string, number>();
   const asked = new Map<string, Asked>();
   const serving = new Map<string, Promise<NodeAnswers>>();
+  /** Answers one question after another, since one about many destinations comes in parts. */
+  const slices = new TimeSlicer();
   let isClosed = false;
   let answer: ((question: unknown) => unknown) | undefined;
 
@@ -116,7 +119,7 @@ export function createNodeRpc(options: NodeRpcOptions): NodeRpc {
     if (!isMessage(message)) return;
     if (message[0] === "here") believe(message[1]);
     else if (message[0] === "gone") heardAt.delete(message[1]);
-    else if (message[0] === "asks") give(message[1], message[2]);
+    else if (message[0] === "asks") void slices.run(() => give(message[1], message[2]));
     else {
       // An answer that comes too late shows that its node is there.
       if (heardAt.has(message[2])) believe(message[2]);
@@ -135,7 +138,7 @@ export function createNodeRpc(options: NodeRpcOptions): NodeRpc {
   function give(id: string, question: unknown): void {
     let bytes: Uint8Array;
     try {
-      if (answer === undefined) return;
+      if (answer === undefined || isClosed) return;
       bytes = packr.encode(answer(question));
     } catch {
       return;

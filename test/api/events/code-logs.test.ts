@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import type { StatusDeps } from "../../../src/api/routes/status/node-status.ts";
+import { createLimiters } from "../../../src/api/limiters.ts";
+import type { StatusDeps } from "../../../src/api/routes/status/local-status.ts";
 import { answerLocally, latestCodeLogs } from "../../../src/api/routes/status/node-status.ts";
 import type { CodeLogFilter, CodeLogLine } from "../../../src/pipeline/monitoring/code-logs.ts";
 import { CODE_LOG_LINES_PER_SECOND_MAX } from "../../../src/settings/limits.ts";
@@ -96,7 +97,7 @@ function node(own: string[], others?: object) {
         return own.map(line);
       },
     },
-    limiters: { nodeQuestions: { acquire: () => ({ [Symbol.dispose]() {} }) } },
+    limiters: createLimiters(0),
     ...(others && { others }),
   } as never as StatusDeps;
   return { deps, asked };

@@ -1,10 +1,8 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { createLimiters } from "../../../src/api/limiters.ts";
 import { mergeRecent } from "../../../src/api/routes/events/recent-merge.ts";
-import {
-  answerLocally,
-  latestOutcomes,
-  type StatusDeps,
-} from "../../../src/api/routes/status/node-status.ts";
+import type { StatusDeps } from "../../../src/api/routes/status/local-status.ts";
+import { answerLocally, latestOutcomes } from "../../../src/api/routes/status/node-status.ts";
 import type { LatestOutcome } from "../../../src/pipeline/recent/latest-outcomes.ts";
 import { RECENT_ANSWER_BYTES_MAX, RECENT_EVENTS_MAX } from "../../../src/settings/limits.ts";
 import { PATIENCE_MS } from "../../sandbox/support.ts";
@@ -194,7 +192,7 @@ function node(times: number[], others?: object) {
         return times.map((at) => outcome(`m${at}`, at));
       },
     },
-    limiters: { nodeQuestions: { acquire: () => ({ [Symbol.dispose]() {} }) } },
+    limiters: createLimiters(0),
     ...(others && { others }),
   } as never as StatusDeps;
   return { deps, asked };

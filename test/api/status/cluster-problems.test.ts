@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { problemsOf } from "../../../src/api/routes/status/cluster-status.ts";
-import type { NodeHealth } from "../../../src/api/routes/status/node-status.ts";
+import type { NodeHealth } from "../../../src/api/routes/status/local-status.ts";
 import { runs } from "../../tier.ts";
 
 const IDS = ["a", "b", "c"];

@@ -28,7 +28,7 @@ import {
 } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
 import { resource } from "../resources/resource.ts";
-import { isOperators } from "../status/alert-facts.ts";
+import { isOperators } from "./alert-facts.ts";
 import { expectNone } from "./rules.ts";
 
 const ReceiverTypeSchema = Type.Union(receiverTypes.map((type) => Type.Literal(type)));

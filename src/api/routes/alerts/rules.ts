@@ -17,7 +17,7 @@ import { validationError } from "../../request/validation.ts";
 import { Id, isoTime, Name, nullable, pageQuery, strict, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
 import { resource } from "../resources/resource.ts";
-import { isOperators } from "../status/alert-facts.ts";
+import { isOperators } from "./alert-facts.ts";
 
 export const AlertKindSchema = Type.Union(
   alertKinds.map((kind) => Type.Literal(kind)),

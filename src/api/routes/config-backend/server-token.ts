@@ -1,7 +1,7 @@
 import type { Principal } from "../../../catalog/model.ts";
 import { ApiError } from "../../../errors.ts";
 import type { RouteDeps } from "../../deps.ts";
-import { isOperators } from "../status/alert-facts.ts";
+import { isOperators } from "../alerts/alert-facts.ts";
 
 /**
  * Throws for callers who are persons: they have permissions for what they do in the console, where

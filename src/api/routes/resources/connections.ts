@@ -2,6 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import type { ConnectionInput } from "../../../catalog/management/resources.ts";
 import type { Connection as StoredConnection } from "../../../catalog/model.ts";
 import type { RouteDeps } from "../../deps.ts";
+import { filtered } from "../../request/list-query.ts";
 import {
   ExternalId,
   hasExternalIdQuery,
@@ -68,13 +69,12 @@ export const connectionRoutes = [
       sourceId: Type.Optional(Id),
       destinationId: Type.Optional(Id),
     },
-    from: ({ connections }, { sourceId, destinationId }) =>
-      sourceId === undefined && destinationId === undefined
-        ? connections
-        : {
-            list: (workspaceId, page, hasExternalId) =>
-              connections.listOf(workspaceId, { sourceId, destinationId, hasExternalId }, page),
-          },
+    from: ({ connections }, { sourceId, destinationId }, slicing) => {
+      if (sourceId === undefined && destinationId === undefined) return connections;
+      const each = (workspaceId: string) =>
+        connections.eachOf(workspaceId, { sourceId, destinationId });
+      return filtered(each, () => true, slicing);
+    },
   }),
   connections.create({
     summary: "Connect a source to a destination: events from now on are delivered",

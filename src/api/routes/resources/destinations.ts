@@ -155,7 +155,7 @@ const destinations = resource({
 export const destinationRoutes = [
   destinations.list({
     query: { ...pageQuery, ...hasExternalIdQuery, ...textQuery },
-    from: ({ destinations }, { text }) => searched(destinations, text),
+    from: ({ destinations }, { text }, slicing) => searched(destinations, text, slicing),
   }),
   destinations.create({
     summary: "Create a destination",

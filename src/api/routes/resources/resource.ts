@@ -1,8 +1,8 @@
 import { type Static, type TProperties, type TSchema, Type } from "@sinclair/typebox";
 import type { Catalog } from "../../../catalog/catalog.ts";
-import type { CatalogPage } from "../../../catalog/model.ts";
 import type { RouteDeps } from "../../deps.ts";
 import { type CurrentResource, currentState, tagged } from "../../entity-tag.ts";
+import type { ItemList, Slicing } from "../../request/list-query.ts";
 import { pagingOf } from "../../response/paging.ts";
 import {
   type RequestContext,
@@ -109,12 +109,7 @@ export function resource<
       summary?: string;
       query: Query;
       /** Returns the list that a query asks for. */
-      from(
-        catalog: Catalog,
-        query: ListQuery,
-      ): {
-        list(workspaceId: string, page: number, hasExternalId?: boolean): CatalogPage<Stored>;
-      };
+      from(catalog: Catalog, query: ListQuery, slicing: Slicing): ItemList<Stored>;
     }): Route<`GET /v2/${Path}`, Query, TSchema, List<Plural, S>> =>
       adminRoute(`GET /v2/${path}`, {
         summary: options.summary ?? `List ${plural}`,
@@ -122,10 +117,11 @@ export function resource<
         query: options.query,
         answer: paged(plural, schema),
         example: { answer: { [plural]: [example], paging: { total: 1 } } },
-        handle({ deps, workspaceId, query }) {
+        async handle({ deps, workspaceId, query, request: { signal } }) {
           const { page = 1, ...filter } = query;
-          const list = options.from(deps.catalog, query);
-          const found = list.list(workspaceId, page, filter.hasExternalId);
+          const slicing = { slices: deps.limiters.listSlices, signal };
+          const list = options.from(deps.catalog, query, slicing);
+          const found = await list.list(workspaceId, page, filter.hasExternalId);
           return {
             [plural]: found.items.map((stored) => answer(stored, deps)),
             paging: pagingOf(`/${path}`, page, found, filter),

@@ -128,7 +128,7 @@ const sources = resource({
 export const sourceRoutes = [
   sources.list({
     query: { ...pageQuery, ...hasExternalIdQuery, ...textQuery },
-    from: ({ sources }, { text }) => searched(sources, text),
+    from: ({ sources }, { text }, slicing) => searched(sources, text, slicing),
   }),
   sources.create({
     summary: "Create a source with a write key of its own",

@@ -1,5 +1,6 @@
 import type { ApiDeps, ClusterFigures } from "../../deps.ts";
-import { answerLocally, mergeMessages, type NodeHealth, type StatusDeps } from "./node-status.ts";
+import type { NodeHealth, StatusDeps } from "./local-status.ts";
+import { answerLocally, mergeMessages } from "./node-status.ts";
 
 type ClusterNode = NonNullable<ClusterFigures["nodes"]>[number];
 

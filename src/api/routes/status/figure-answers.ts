@@ -31,7 +31,8 @@ import {
 import { FIGURE_DAYS_MAX, METRIC_POINTS_MAX } from "../../../settings/limits.ts";
 import { validationError } from "../../request/validation.ts";
 import { isoTime } from "../../schema/common.ts";
-import { type StatusDeps, unwrittenFigures } from "./node-status.ts";
+import type { StatusDeps } from "./local-status.ts";
+import { unwrittenFigures } from "./node-status.ts";
 
 const DAY_SECONDS = 86_400;
 /** Steps that a request without `step` gets: the first with few enough points. */

@@ -2,32 +2,19 @@ import type { NodeRow } from "../../../figures/figure-tables.ts";
 import type { Series } from "../../../figures/series.ts";
 import type { CodeLogFilter, CodeLogLine } from "../../../pipeline/monitoring/code-logs.ts";
 import type { LastFailure } from "../../../pipeline/monitoring/lane-gauges.ts";
-import type { Rates } from "../../../pipeline/monitoring/lane-history.ts";
-import type { LaneStatus } from "../../../pipeline/monitoring/lane-status.ts";
 import type { LatestOutcome, RecentFilter } from "../../../pipeline/recent/latest-outcomes.ts";
-import { SUSPENSIONS_SHOWN_MAX } from "../../../settings/limits.ts";
-import type { RevisionSuspension, RouteDeps } from "../../deps.ts";
-import { firstItems } from "../../request/list-query.ts";
-
-export interface LaneSummary extends Omit<LaneStatus, "rates" | "lastFailure"> {
-  rates: Rates;
-}
-
-/**
- * State of a workspace's lanes (deliveries to a destination) and guests (processes that run user
- * code), on one node or merged from all nodes.
- */
-export interface WorkspaceStatus {
-  /** State of each destination's delivery, by destination id. */
-  lanes: Record<string, LaneSummary>;
-  /** Event rates of each connection (of a source to a destination), by connection id. */
-  connections: Record<string, Rates>;
-  suspensions: RevisionSuspension[];
-  /** Messages of failing health checks, one sentence each. */
-  troubles: string[];
-  /** Warnings about states in which the server works but should not remain. */
-  warnings: string[];
-}
+import { STATUS_DESTINATIONS_ASKED_MAX } from "../../../settings/limits.ts";
+import type { RevisionSuspension } from "../../deps.ts";
+import {
+  type LaneSummary,
+  localHealth,
+  localStatus,
+  localSuspensions,
+  type NodeHealth,
+  type StatusDeps,
+  sumRates,
+  type WorkspaceStatus,
+} from "./local-status.ts";
 
 interface NodeAnswers<T> {
   /** Answers by the id of the node. The answer of this node is included. */
@@ -36,21 +23,38 @@ interface NodeAnswers<T> {
   missingNodes: string[];
 }
 
-export type StatusDeps = Pick<
-  RouteDeps,
-  | ("catalog" | "pipeline" | "figures" | "suspensions")
-  | ("ready" | "others" | "limiters" | "diskSpace")
->;
+/**
+ * Returns the state of the deliveries to some destinations of a workspace, and the health of all
+ * nodes. Each question names a part of the destinations, since a node answers it at one go.
+ */
+export async function workspaceStatus(
+  deps: StatusDeps,
+  workspaceId: string,
+  destinationIds: readonly string[],
+): Promise<WorkspaceStatus & { missingNodes: string[] }> {
+  using _permit = permitOf(deps, workspaceId);
+  const parts = partsOf(destinationIds, STATUS_DESTINATIONS_ASKED_MAX);
+  const answers = await Promise.all(
+    parts.map((ids) => askAll<WorkspaceStatus>(deps, ["activity", workspaceId, ids])),
+  );
+  const statuses = answers.map(({ byNode }) => mergeStatuses(byNode));
+  const [{ troubles, warnings } = noTroubles] = statuses;
+  return {
+    lanes: Object.assign({}, ...statuses.map(({ lanes }) => lanes)),
+    connections: Object.assign({}, ...statuses.map(({ connections }) => connections)),
+    suspensions: latestSuspensions(statuses.flatMap(({ suspensions }) => suspensions)),
+    troubles,
+    warnings,
+    missingNodes: [...new Set(answers.flatMap(({ missingNodes }) => missingNodes))].sort(),
+  };
+}
 
-/** Maximum length of a failure reason in a response. The rest is cut off. */
-const REASON_CHARS_MAX = 500;
+const noTroubles = { troubles: [], warnings: [] };
 
-export const noRates: Rates = { received: 0, delivered: 0, dropped: 0, failed: 0 };
-
-export async function workspaceStatus(deps: StatusDeps, workspaceId: string) {
-  const question = ["activity", workspaceId];
-  const { byNode, missingNodes } = await askAllNodes<WorkspaceStatus>(deps, workspaceId, question);
-  return { ...mergeStatuses(byNode), missingNodes };
+/** Splits a list into parts of at most `max` items. Returns one part for an empty list. */
+function partsOf<T>(items: readonly T[], max: number): T[][] {
+  const count = Math.max(1, Math.ceil(items.length / max));
+  return Array.from({ length: count }, (_, n) => items.slice(n * max, (n + 1) * max));
 }
 
 export async function workspaceSuspensions(deps: StatusDeps, workspaceId: string) {
@@ -71,6 +75,7 @@ export async function unwrittenFigures(
   return { rows: [...byNode.values()].flat(), missingNodes };
 }
 
+type StatusQuestion = readonly ["activity", string, (readonly string[])?];
 type CodeLogQuestion = readonly ["logs", string, CodeLogFilter, number];
 
 /** Returns the latest matching lines of `log(...)` of live code on all nodes, newest first. */
@@ -121,7 +126,7 @@ export function answerLocally(deps: StatusDeps, question: unknown): unknown {
   const [kind, id, ...more] = question as [string, string, ...string[]];
   switch (kind) {
     case "activity":
-      return localStatus(deps, id);
+      return localStatus(deps, id, (question as StatusQuestion)[2]);
     case "suspensions":
       return localSuspensions(deps, id);
     case "health":
@@ -152,65 +157,22 @@ async function askAllNodes<T>(
   workspaceId: string,
   question: readonly unknown[],
 ): Promise<NodeAnswers<T>> {
-  const byNode = new Map([[deps.others?.node ?? "", answerLocally(deps, question) as T]]);
-  if (deps.others === undefined) return { byNode, missingNodes: [] };
-  using _permit = deps.limiters.nodeQuestions.acquire(workspaceId);
-  const { answers, missing } = await deps.others.ask(question);
+  using _permit = permitOf(deps, workspaceId);
+  return await askAll(deps, question);
+}
+
+function permitOf({ others, limiters }: StatusDeps, workspaceId: string) {
+  return others && limiters.nodeQuestions.acquire(workspaceId);
+}
+
+async function askAll<T>(deps: StatusDeps, question: readonly unknown[]): Promise<NodeAnswers<T>> {
+  const { others, limiters } = deps;
+  const asked = others?.ask(question);
+  const own = await limiters.listSlices.run(() => answerLocally(deps, question));
+  const byNode = new Map([[others?.node ?? "", own as T]]);
+  const { answers = new Map<string, unknown>(), missing = [] } = (await asked) ?? {};
   for (const [node, answer] of answers) byNode.set(node, answer as T);
   return { byNode, missingNodes: missing };
-}
-
-function localStatus(deps: StatusDeps, workspaceId: string): WorkspaceStatus {
-  const { catalog, pipeline } = deps;
-  const destinations = firstItems(catalog.destinations, workspaceId);
-  const connections = firstItems(catalog.connections, workspaceId);
-  const lanes = new Map<string, LaneStatus>();
-  for (const { id } of destinations.items) {
-    const status = pipeline.status(id);
-    if (status !== undefined) lanes.set(id, status);
-  }
-  const { troubles, warnings } = localHealth(deps);
-  const rates = connections.items.map(({ id, sourceId, destinationId }) => {
-    const all = lanes.get(destinationId)?.rates ?? [];
-    return [id, sumRates(all.filter((it) => it.sourceId === sourceId))] as const;
-  });
-  return {
-    lanes: Object.fromEntries(lanes.entries().map(([id, status]) => [id, laneSummary(status)])),
-    connections: Object.fromEntries(rates),
-    suspensions: localSuspensions(deps, workspaceId),
-    troubles,
-    warnings,
-  };
-}
-
-export interface NodeHealth extends Pick<WorkspaceStatus, "troubles" | "warnings"> {
-  /** Partitions whose events the node delivers. Absent in answers of older versions. */
-  running?: number[];
-  /** Disk of the node's data directory. Absent in answers of older versions. */
-  disk?: { freeBytes: number; sizeBytes: number };
-}
-
-/** Returns the messages of this node's failing health checks, and its warnings. */
-function localHealth({
-  ready,
-  others,
-  diskSpace,
-}: Pick<StatusDeps, "ready" | "others" | "diskSpace">): NodeHealth {
-  const { checks, warnings } = ready();
-  const failing = Object.entries(checks).filter(([, { ok }]) => !ok);
-  const troubles = failing.map(([name, { message }]) => `${name}: ${message ?? "not ready"}`);
-  const running = others?.running?.();
-  return { troubles, warnings, ...(running && { running }), disk: diskSpace() };
-}
-
-function localSuspensions(deps: StatusDeps, workspaceId: string): RevisionSuspension[] {
-  const shown = deps.suspensions(workspaceId).slice(0, SUSPENSIONS_SHOWN_MAX);
-  return shown.map((it) => ({ ...it, reason: it.reason.slice(0, REASON_CHARS_MAX) }));
-}
-
-function laneSummary({ rates, failure, lastFailure: _, ...status }: LaneStatus): LaneSummary {
-  const reason = failure?.reason.slice(0, REASON_CHARS_MAX) ?? "";
-  return { ...status, ...(failure && { failure: { ...failure, reason } }), rates: sumRates(rates) };
 }
 
 function mergeStatuses(told: ReadonlyMap<string, WorkspaceStatus>): WorkspaceStatus {
@@ -273,20 +235,10 @@ function mergeLanes(lanes: readonly LaneSummary[]): LaneSummary {
   };
 }
 
-type Failure = NonNullable<LaneStatus["failure"]>;
+type Failure = NonNullable<LaneSummary["failure"]>;
 
 const byUrgency = (one: Failure, other: Failure) =>
   Number(other.isDown) - Number(one.isDown) || one.since - other.since;
-
-function sumRates(all: readonly Rates[]): Rates {
-  const sum = (key: keyof Rates) => all.reduce((total, rates) => total + rates[key], 0);
-  return {
-    received: sum("received"),
-    delivered: sum("delivered"),
-    dropped: sum("dropped"),
-    failed: sum("failed"),
-  };
-}
 
 /**
  * Returns, for each revision, the suspension with the latest end. Each node suspends revisions

@@ -1,5 +1,8 @@
 import { type Static, Type } from "@sinclair/typebox";
-import { matching, pageOf, searchedListQuery, sortBy, sortRows } from "../../request/list-query.ts";
+import type { Connection } from "../../../catalog/model.ts";
+import { STATUS_ITEMS_MAX } from "../../../settings/limits.ts";
+import { pageOf, searchedListQuery, sortBy, sortRows } from "../../request/list-query.ts";
+import { measuredPage } from "../../request/measured-page.ts";
 import { route } from "../../route.ts";
 import { isoTime, MissingNodes } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
@@ -13,7 +16,7 @@ import {
   urgentConnectionFirst,
   urgentDestinationFirst,
 } from "./list-order.ts";
-import { noRates, type StatusDeps } from "./node-status.ts";
+import type { StatusDeps } from "./local-status.ts";
 import {
   ConnectionRow,
   DestinationRow,
@@ -25,8 +28,10 @@ import {
   SourceRow,
 } from "./status-schema.ts";
 import {
-  delivererOf,
+  type LinkedTransformation,
   type DestinationState as MeasuredDestination,
+  measure,
+  measureSources,
   type WorkspaceState,
   workspaceState,
 } from "./workspace-state.ts";
@@ -52,25 +57,42 @@ export const statusListRoutes = [
     answer: Type.Object({
       destinations: Type.Array(DestinationRow),
       total,
-      states: Type.Record(Type.String(), Type.Integer(), {
-        description: "Number of all destinations by state",
-      }),
+      states: Type.Optional(
+        Type.Record(Type.String(), Type.Integer(), {
+          description:
+            "Number of destinations by state, of those that match the text. Absent in a list by name, " +
+            "for which only the rows of the page are measured",
+        }),
+      ),
       missingNodes: MissingNodes,
     }),
     example: { answer: { destinations: [exampleRow], total: 1, states: { ok: 1 } } },
-    async handle({ deps, workspaceId, query }) {
-      const state = await workspaceState(deps, workspaceId);
-      const { destinations } = state;
-      const matches = destinations
-        .filter(matching(query.text))
-        .filter((it) => query.state === undefined || it.state === query.state)
-        .sort(urgentDestinationFirst);
-      sortRows(matches, query.sort, destinationKeys);
+    async handle({ deps, workspaceId, query, request: { signal } }) {
+      const code: LinkedTransformation[] = [];
+      let missing: string[] = [];
+      const { rows, total, measured } = await measuredPage(query, {
+        ...slicingOf(deps, signal),
+        items: deps.catalog.destinations.each(workspaceId),
+        isFiltered: query.state !== undefined,
+        async measure(some) {
+          const found = await measure(deps, workspaceId, some, signal);
+          code.push(...found.code);
+          missing = found.missingNodes;
+          return found.destinations;
+        },
+        arrange(all) {
+          const matches = all
+            .filter(({ state }) => (query.state ?? state) === state)
+            .sort(urgentDestinationFirst);
+          sortRows(matches, query.sort, destinationKeys);
+          return matches;
+        },
+      });
       return {
-        destinations: pageOf(matches, query).map((it) => rowOf(deps, workspaceId, state, it)),
-        total: matches.length,
-        states: countBy(destinations),
-        ...missingOf(state),
+        destinations: rows.map((it) => rowOf(deps, workspaceId, code, it)),
+        total,
+        ...(measured && { states: countBy(measured) }),
+        ...missingOf(missing),
       };
     },
   }),
@@ -91,31 +113,22 @@ export const statusListRoutes = [
         sources: [{ id: exampleSource.id, name: exampleSource.name }],
       },
     },
-    async handle({ deps, workspaceId, params: { id } }) {
-      const stored = deps.catalog.destinations.get(workspaceId, id);
-      const { name, type, enabled } = stored;
-      const state = await workspaceState(deps, workspaceId);
-      const connected = new Set(
-        state.connections.filter((it) => it.destinationId === id).map(({ sourceId }) => sourceId),
+    async handle({ deps, workspaceId, params: { id }, request: { signal } }) {
+      const { catalog } = deps;
+      const stored = catalog.destinations.get(workspaceId, id);
+      const found = await measure(deps, workspaceId, [stored], signal);
+      const sources: Static<typeof Named>[] = [];
+      const add = ({ sourceId }: Connection) =>
+        sources.push(...catalog.sources.withIds(workspaceId, [sourceId]).map(namedOf));
+      const connections = Iterator.from(
+        catalog.connections.eachOf(workspaceId, { destinationId: id }),
       );
-      // A destination beyond `STATUS_ITEMS_MAX` was not measured.
-      const found = state.destinations.find((it) => it.id === id) ?? {
-        id,
-        name,
-        type,
-        deliveredBy: delivererOf(stored),
-        enabled,
-        state: "unknown" as const,
-        lagEvents: 0,
-        lagSeconds: 0,
-        rates: noRates,
-        rejecting: false,
-        deadLetters: 0,
-      };
+      const { slices } = slicingOf(deps, signal);
+      await slices.each(connections.take(STATUS_ITEMS_MAX), add, signal);
       return {
-        destination: rowOf(deps, workspaceId, state, found),
-        sources: state.sources.filter((it) => connected.has(it.id)).map(namedOf),
-        ...missingOf(state),
+        destination: rowOf(deps, workspaceId, found.code, found.destinations[0]!),
+        sources,
+        ...missingOf(found.missingNodes),
       };
     },
   }),
@@ -136,16 +149,27 @@ export const statusListRoutes = [
         total: 1,
       },
     },
-    async handle({ deps, workspaceId, query, request }) {
-      const state = await workspaceState(deps, workspaceId);
-      const matches = state.sources.filter(matching(query.text)).sort(busiestFirst);
-      sortRows(matches, query.sort, sourceKeys);
-      const page = pageOf(matches, query);
-      const last = await lastReceivedTimes(deps, workspaceId, page, request.signal);
+    async handle({ deps, workspaceId, query, request: { signal } }) {
+      let missing: string[] = [];
+      const { rows, total } = await measuredPage(query, {
+        ...slicingOf(deps, signal),
+        items: deps.catalog.sources.each(workspaceId),
+        async measure(some) {
+          const found = await measureSources(deps, workspaceId, some, signal);
+          missing = found.missingNodes;
+          return found.sources;
+        },
+        arrange(all) {
+          const matches = all.toSorted(busiestFirst);
+          sortRows(matches, query.sort, sourceKeys);
+          return matches;
+        },
+      });
+      const last = await lastReceivedTimes(deps, workspaceId, rows, signal);
       return {
-        sources: page.map((it) => ({ ...it, ...last.get(it.id) })),
-        total: matches.length,
-        ...missingOf(state),
+        sources: rows.map((it) => ({ ...it, ...last.get(it.id) })),
+        total,
+        ...missingOf(missing),
       };
     },
   }),
@@ -176,22 +200,30 @@ export const statusListRoutes = [
         total: 1,
       },
     },
-    async handle({ deps, workspaceId, query }) {
-      const state = await workspaceState(deps, workspaceId);
+    async handle({ deps, workspaceId, query, request: { signal } }) {
+      const state = await workspaceState(deps, workspaceId, signal);
       const rows = connectionRows(state);
       const text = query.text?.trim().toLowerCase() ?? "";
       const matches = rows.filter(({ sourceName, destinationName }) =>
         [sourceName, destinationName].some((name) => name.toLowerCase().includes(text)),
       );
-      return { connections: pageOf(matches, query), total: matches.length, ...missingOf(state) };
+      return {
+        connections: pageOf(matches, query),
+        total: matches.length,
+        ...missingOf(state.missingNodes),
+      };
     },
   }),
 ] as const;
 
 const namedOf = ({ id, name }: { id: string; name: string }) => ({ id, name });
 
-const missingOf = ({ missingNodes }: WorkspaceState) =>
-  missingNodes.length > 0 ? { missingNodes } : {};
+const missingOf = (missingNodes: string[]) => (missingNodes.length > 0 ? { missingNodes } : {});
+
+const slicingOf = ({ limiters }: StatusDeps, signal: AbortSignal) => ({
+  slices: limiters.listSlices,
+  signal,
+});
 
 function countBy(destinations: readonly MeasuredDestination[]): Record<string, number> {
   const groups = Map.groupBy(destinations, ({ state }) => state);
@@ -201,7 +233,7 @@ function countBy(destinations: readonly MeasuredDestination[]): Record<string, n
 function rowOf(
   { pipeline }: StatusDeps,
   workspaceId: string,
-  { code }: WorkspaceState,
+  code: readonly LinkedTransformation[],
   destination: MeasuredDestination,
 ): Static<typeof DestinationRow> {
   const { id, transformationId, since, reason, deadLetters } = destination;

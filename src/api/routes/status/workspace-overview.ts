@@ -1,7 +1,7 @@
 import { OVERVIEW_CONNECTIONS_MAX, OVERVIEW_ITEMS_MAX } from "../../../settings/limits.ts";
 import { alertProblems } from "./alert-problems.ts";
 import { busiestFirst, urgentConnectionFirst, urgentDestinationFirst } from "./list-order.ts";
-import type { StatusDeps } from "./node-status.ts";
+import type { StatusDeps } from "./local-status.ts";
 import { problemsOf } from "./problems.ts";
 import { type DestinationState, type SourceState, workspaceState } from "./workspace-state.ts";
 

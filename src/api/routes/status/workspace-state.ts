@@ -1,15 +1,11 @@
 import type { Connection, Destination, Source } from "../../../catalog/model.ts";
 import type { Rates } from "../../../pipeline/monitoring/lane-history.ts";
+import { STATUS_ITEMS_MAX } from "../../../settings/limits.ts";
 import type { RevisionSuspension } from "../../deps.ts";
 import { firstItems } from "../../request/list-query.ts";
 import { isoTime } from "../../schema/common.ts";
-import {
-  type LaneSummary,
-  noRates,
-  type StatusDeps,
-  type WorkspaceStatus,
-  workspaceStatus,
-} from "./node-status.ts";
+import { type LaneSummary, noRates, type StatusDeps } from "./local-status.ts";
+import { workspaceStatus } from "./node-status.ts";
 
 /**
  * States of a destination, most urgent first. When several states apply, the overview shows the
@@ -40,60 +36,104 @@ export interface LinkedTransformation {
  * Returns the state and event rates of a workspace's sources, transformations, destinations and
  * connections. Reads at most `STATUS_ITEMS_MAX` of each.
  */
-export async function workspaceState(deps: StatusDeps, workspaceId: string) {
-  const { catalog } = deps;
-  const { missingNodes, ...activity } = await workspaceStatus(deps, workspaceId);
-  const sources = firstItems(catalog.sources, workspaceId);
-  const destinations = firstItems(catalog.destinations, workspaceId);
-  const connections = firstItems(catalog.connections, workspaceId);
-  const { code, codeOf } = linkedTransformations(deps, activity, destinations.items);
-  const connectionStates = connections.items.map((it) => connectionOf(it, activity));
+export async function workspaceState(deps: StatusDeps, workspaceId: string, signal = never) {
+  const { catalog, limiters } = deps;
+  const slices = limiters.listSlices;
+  const slicing = { slices, signal };
+  const sources = await firstItems(catalog.sources, workspaceId, slicing);
+  const destinations = await firstItems(catalog.destinations, workspaceId, slicing);
+  const connections = await firstItems(catalog.connections, workspaceId, slicing);
+  const measured = await measure(deps, workspaceId, destinations.items, signal);
+  const connectionStates: ReturnType<typeof connectionOf>[] = [];
+  await slices.each(
+    connections.items,
+    (it) => connectionStates.push(connectionOf(it, measured.rates)),
+    signal,
+  );
   const receivedBy = receivedRates(connectionStates);
   return {
+    ...measured,
     sources: sources.items.map((it) => sourceOf(it, receivedBy)),
-    code,
-    destinations: destinations.items.map((it) =>
-      destinationOf(deps, it, {
-        lane: activity.lanes[it.id],
-        code: codeOf.get(it.id),
-        isAllKnown: missingNodes.length === 0,
-      }),
-    ),
     connections: connectionStates,
     totals: {
       sources: sources.total,
       destinations: destinations.total,
       connections: connections.total,
     },
-    troubles: activity.troubles,
-    warnings: activity.warnings,
-    missingNodes,
   };
 }
+
+const never = new AbortController().signal;
 
 export type WorkspaceState = Awaited<ReturnType<typeof workspaceState>>;
 export type SourceState = WorkspaceState["sources"][number];
 export type DestinationState = ReturnType<typeof destinationOf>;
 export type ConnectionState = WorkspaceState["connections"][number];
 
-/** Returns the transformations that are linked to the destinations, each once. */
-function linkedTransformations(
+/** Returns the state of some destinations and of their transformations, and the nodes' troubles. */
+export async function measure(
   deps: StatusDeps,
-  activity: WorkspaceStatus,
-  destinations: readonly Destination[],
+  workspaceId: string,
+  measured: readonly Destination[],
+  signal = never,
 ) {
-  const { catalog } = deps;
-  const suspended = new Map(activity.suspensions.map((it) => [it.transformationVersionId, it]));
-  const known = new Map<string, LinkedTransformation>();
-  const codeOf = new Map<string, LinkedTransformation>();
-  for (const { id: destinationId, workspaceId } of destinations) {
-    const id = catalog.code.linkedTransformation(workspaceId, destinationId);
-    if (id === undefined) continue;
-    const shown = known.get(id) ?? linkedTransformation(deps, workspaceId, id, suspended);
-    known.set(id, shown);
-    codeOf.set(destinationId, shown);
-  }
-  return { code: [...known.values()], codeOf };
+  const ids = measured.map(({ id }) => id);
+  const { missingNodes, ...activity } = await workspaceStatus(deps, workspaceId, ids);
+  const { lanes, suspensions, troubles, warnings } = activity;
+  const suspended = new Map(suspensions.map((it) => [it.transformationVersionId, it]));
+  const code = new Map<string, LinkedTransformation>();
+  const destinations: DestinationState[] = [];
+  const add = (it: Destination) => {
+    const linked = linkedTo(deps, it, { known: code, suspended });
+    const lane = lanes[it.id];
+    const context = { lane, code: linked, isAllKnown: missingNodes.length === 0 };
+    destinations.push(destinationOf(deps, it, context));
+  };
+  await deps.limiters.listSlices.each(measured, add, signal);
+  const rates = activity.connections;
+  return { destinations, code: [...code.values()], rates, troubles, warnings, missingNodes };
+}
+
+/** Returns the state of some sources, from that of the destinations to which they are connected. */
+export async function measureSources(
+  deps: StatusDeps,
+  workspaceId: string,
+  sources: readonly Source[],
+  signal: AbortSignal,
+) {
+  const { catalog, limiters } = deps;
+  const connections: Connection[] = [];
+  const each = sources
+    .values()
+    .flatMap(({ id: sourceId }) => catalog.connections.eachOf(workspaceId, { sourceId }));
+  const first = each.take(STATUS_ITEMS_MAX);
+  await limiters.listSlices.each(first, (it) => connections.push(it), signal);
+  const ids = [...new Set(connections.map(({ destinationId }) => destinationId))];
+  const status = await workspaceStatus(deps, workspaceId, ids);
+  const receivedBy = receivedRates(connections.map((it) => connectionOf(it, status.connections)));
+  return {
+    sources: sources.map((it) => sourceOf(it, receivedBy)),
+    missingNodes: status.missingNodes,
+  };
+}
+
+interface KnownCode {
+  /** Transformations that were found before, by id. */
+  known: Map<string, LinkedTransformation>;
+  suspended: ReadonlyMap<string, RevisionSuspension>;
+}
+
+/** Returns the transformation that is linked to a destination. */
+function linkedTo(
+  deps: StatusDeps,
+  { workspaceId, id: destinationId }: Destination,
+  { known, suspended }: KnownCode,
+): LinkedTransformation | undefined {
+  const id = deps.catalog.code.linkedTransformation(workspaceId, destinationId);
+  if (id === undefined) return undefined;
+  const linked = known.get(id) ?? linkedTransformation(deps, workspaceId, id, suspended);
+  known.set(id, linked);
+  return linked;
 }
 
 function linkedTransformation(
@@ -134,9 +174,9 @@ function sourceOf({ id, name, enabled }: Source, receivedBy: ReadonlyMap<string,
 
 function connectionOf(
   { id, sourceId, destinationId, enabled }: Connection,
-  { connections }: WorkspaceStatus,
+  rates: Readonly<Record<string, Rates>>,
 ) {
-  return { id, sourceId, destinationId, enabled, rates: rounded(connections[id] ?? noRates) };
+  return { id, sourceId, destinationId, enabled, rates: rounded(rates[id] ?? noRates) };
 }
 
 /** Rounds rates to thousandths, because further digits only make the answer longer. */
@@ -184,7 +224,7 @@ function destinationOf(
 }
 
 /** Returns who delivers the events of a destination. */
-export function delivererOf({ deliveredBy }: Pick<Destination, "deliveredBy">) {
+function delivererOf({ deliveredBy }: Pick<Destination, "deliveredBy">) {
   return deliveredBy ?? ("pixelmill" as const);
 }
 

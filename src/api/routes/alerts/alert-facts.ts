@@ -1,6 +1,7 @@
 import type { AlertFacts, ServerFacts, SourceFacts } from "../../../alerts/facts.ts";
-import { nodesHealth, type StatusDeps } from "./node-status.ts";
-import { type WorkspaceState, workspaceState } from "./workspace-state.ts";
+import type { StatusDeps } from "../status/local-status.ts";
+import { nodesHealth } from "../status/node-status.ts";
+import { type WorkspaceState, workspaceState } from "../status/workspace-state.ts";
 
 /**
  * States of a destination in which it does not read events, or in which it is unknown whether it

@@ -1,0 +1,104 @@
+import type { Rates } from "../../../pipeline/monitoring/lane-history.ts";
+import type { LaneStatus } from "../../../pipeline/monitoring/lane-status.ts";
+import { STATUS_DESTINATIONS_ASKED_MAX, SUSPENSIONS_SHOWN_MAX } from "../../../settings/limits.ts";
+import type { RevisionSuspension, RouteDeps } from "../../deps.ts";
+
+export interface LaneSummary extends Omit<LaneStatus, "rates" | "lastFailure"> {
+  rates: Rates;
+}
+
+/**
+ * State of a workspace's lanes (deliveries to a destination) and guests (processes that run user
+ * code), on one node or merged from all nodes.
+ */
+export interface WorkspaceStatus {
+  /** State of each destination's delivery, by destination id. */
+  lanes: Record<string, LaneSummary>;
+  /** Event rates of each connection (of a source to a destination), by connection id. */
+  connections: Record<string, Rates>;
+  suspensions: RevisionSuspension[];
+  /** Messages of failing health checks, one sentence each. */
+  troubles: string[];
+  /** Warnings about states in which the server works but should not remain. */
+  warnings: string[];
+}
+
+export type StatusDeps = Pick<
+  RouteDeps,
+  | ("catalog" | "pipeline" | "figures" | "suspensions")
+  | ("ready" | "others" | "limiters" | "diskSpace")
+>;
+
+/** Maximum length of a failure reason in a response. The rest is cut off. */
+const REASON_CHARS_MAX = 500;
+
+export const noRates: Rates = { received: 0, delivered: 0, dropped: 0, failed: 0 };
+
+export interface NodeHealth extends Pick<WorkspaceStatus, "troubles" | "warnings"> {
+  /** Partitions whose events the node delivers. Absent in answers of older versions. */
+  running?: number[];
+  /** Disk of the node's data directory. Absent in answers of older versions. */
+  disk?: { freeBytes: number; sizeBytes: number };
+}
+
+/**
+ * Returns the state on this node of the given destinations of a workspace. An older version asks
+ * without ids: then of the first destinations.
+ */
+export function localStatus(
+  deps: StatusDeps,
+  workspaceId: string,
+  asked: readonly string[] | undefined,
+): WorkspaceStatus {
+  const { catalog, pipeline } = deps;
+  const first = Iterator.from(catalog.destinations.each(workspaceId));
+  const ids = asked ?? first.take(10 * STATUS_DESTINATIONS_ASKED_MAX).map(({ id }) => id);
+  const lanes: Record<string, LaneSummary> = {};
+  const connections: Record<string, Rates> = {};
+  for (const id of ids) {
+    const status = pipeline.status(id);
+    if (status === undefined) continue;
+    lanes[id] = laneSummary(status);
+    for (const { sourceId, ...rates } of status.rates) {
+      const connection = catalog.connections.idOf({ sourceId, destinationId: id });
+      if (connection === undefined) continue;
+      connections[connection] = sumRates([rates, connections[connection] ?? noRates]);
+    }
+  }
+  const { troubles, warnings } = localHealth(deps);
+  const suspensions = localSuspensions(deps, workspaceId);
+  return { lanes, connections, suspensions, troubles, warnings };
+}
+
+/** Returns the messages of this node's failing health checks, and its warnings. */
+export function localHealth({
+  ready,
+  others,
+  diskSpace,
+}: Pick<StatusDeps, "ready" | "others" | "diskSpace">): NodeHealth {
+  const { checks, warnings } = ready();
+  const failing = Object.entries(checks).filter(([, { ok }]) => !ok);
+  const troubles = failing.map(([name, { message }]) => `${name}: ${message ?? "not ready"}`);
+  const running = others?.running?.();
+  return { troubles, warnings, ...(running && { running }), disk: diskSpace() };
+}
+
+export function localSuspensions(deps: StatusDeps, workspaceId: string): RevisionSuspension[] {
+  const shown = deps.suspensions(workspaceId).slice(0, SUSPENSIONS_SHOWN_MAX);
+  return shown.map((it) => ({ ...it, reason: it.reason.slice(0, REASON_CHARS_MAX) }));
+}
+
+function laneSummary({ rates, failure, lastFailure: _, ...status }: LaneStatus): LaneSummary {
+  const reason = failure?.reason.slice(0, REASON_CHARS_MAX) ?? "";
+  return { ...status, ...(failure && { failure: { ...failure, reason } }), rates: sumRates(rates) };
+}
+
+export function sumRates(all: readonly Rates[]): Rates {
+  const sum = (key: keyof Rates) => all.reduce((total, rates) => total + rates[key], 0);
+  return {
+    received: sum("received"),
+    delivered: sum("delivered"),
+    dropped: sum("dropped"),
+    failed: sum("failed"),
+  };
+}
