@@ -48,9 +48,10 @@ export class OrderedLogEnd {
 
   /**
    * Reads a position after all entries with content that were durable before the call: that of the
-   * barrier, or of earlier barriers of this node directly before it, which need not be read. Rejects when the log's
-   * leader does not acknowledge a barrier within `ACKNOWLEDGED_MS_MAX`, and at once while an earlier
-   * barrier has waited for so long. Rejects with `LogShortenedError` when the log has lost entries.
+   * barrier, or of earlier barriers of this node directly before it, which need not be read. Rejects
+   * when the log's leader does not acknowledge a barrier within `ACKNOWLEDGED_MS_MAX`, and at once
+   * while an earlier barrier has waited for so long. Rejects with `LogShortenedError` when the log
+   * has lost entries.
    */
   read(): Promise<number> {
     if (this.#isOverdue) return Promise.reject(this.#overdue());
