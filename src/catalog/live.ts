@@ -98,7 +98,7 @@ function cachedByEpoch<T>(store: CatalogStore, epoch: Epoch, make: () => T): () 
   };
 }
 
-/** Caches like `cachedByEpoch`, until the garbage collector finds that nobody uses the result. */
+/** Caches like `cachedByEpoch`, until the garbage collector frees a result without users. */
 function heldByEpoch<T extends object>(store: CatalogStore, epoch: Epoch, make: () => T): () => T {
   const held = cachedByEpoch<{ value?: WeakRef<T> }>(store, epoch, () => ({}));
   return () => {

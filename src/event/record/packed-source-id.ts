@@ -77,7 +77,7 @@ export function unpackId(bytes: Uint8Array): string {
     }
     id = `${digits[(rest / 62) | 0]}${digits[rest % 62]}${id}`;
   }
-  // An odd number of digits begins with a 0 that is none of them.
+  // Digits come in pairs, so the first one of an odd number is a 0 in front.
   id = id.slice(-ID_CHARS);
   unpackedIds[place] = { id, bytes: Uint8Array.from(bytes.subarray(0, PACKED_ID_BYTES)) };
   return id;
