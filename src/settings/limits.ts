@@ -51,7 +51,7 @@ export const SDK_EVENT_BYTES_MAX = 262_144;
  */
 export const SDK_MESSAGE_ID_BYTES_MAX = 255;
 /** Maximum number of events in one request of an SDK. More are answered with 413. */
-export const SDK_BATCH_EVENTS_MAX = 100_000;
+export const SDK_BATCH_EVENTS_MAX = 20_000;
 /**
  * Maximum size of the events of one request of an SDK, after those without a `context` or
  * `integrations` have inherited those of the batch. Larger ones are answered with 413.
