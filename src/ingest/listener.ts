@@ -21,6 +21,7 @@ import {
   createSdkEventCounter,
   createSdkStatusCounter,
   createStatusCounter,
+  type RefusalReason,
   registerConnectionGauge,
 } from "./metrics.ts";
 import { createPixelEndpoint, type PixelEndpointOptions } from "./pixel/endpoint.ts";
@@ -101,8 +102,9 @@ export function createIngestListener(options: IngestListenerOptions): IngestList
     status: number,
     message: string,
     headers?: Record<string, string>,
+    reason?: RefusalReason,
   ): HttpResponse {
-    countSdk(status);
+    countSdk(status, reason);
     return sdkErrorResponse(origin, status, message, headers);
   }
 

@@ -16,9 +16,10 @@ class StatusCounts {
     else counted.answers++;
   }
 
-  transferTo(counter: Counter<"status">): void {
-    counter.reset();
-    for (const { status, answers } of this.#counts.values()) counter.inc({ status }, answers);
+  addTo(counter: Counter, labels?: Record<string, string>): void {
+    for (const { status, answers } of this.#counts.values()) {
+      counter.inc({ ...labels, status }, answers);
+    }
   }
 }
 
@@ -32,28 +33,40 @@ export function createStatusCounter(metrics: Metrics | undefined): (status: numb
       labelNames: ["status"],
       registers: [metrics],
       collect() {
-        counts.transferTo(this);
+        this.reset();
+        counts.addTo(this);
       },
     });
   }
   return (status) => counts.add(status);
 }
 
-/** Returns a function that counts a response to a request of an SDK by its status. */
-export function createSdkStatusCounter(metrics: Metrics | undefined): (status: number) => void {
+/** Why a request of an SDK is refused although the server is well. */
+export type RefusalReason = "disabled";
+
+/**
+ * Returns a function that counts a response to a request of an SDK by its status. A request for a
+ * disabled source is counted apart: its status is 503 too, which is no trouble of the server.
+ */
+export function createSdkStatusCounter(
+  metrics: Metrics | undefined,
+): (status: number, reason?: RefusalReason) => void {
   const counts = new StatusCounts();
+  const disabled = new StatusCounts();
   if (metrics !== undefined) {
     new Counter({
       name: "pixelmill_sdk_requests_total",
-      help: "Requests of SDKs with events, by status",
-      labelNames: ["status"],
+      help: "Requests of SDKs with events, by status; reason is disabled for those of a disabled source",
+      labelNames: ["status", "reason"],
       registers: [metrics],
       collect() {
-        counts.transferTo(this);
+        this.reset();
+        counts.addTo(this);
+        disabled.addTo(this, { reason: "disabled" });
       },
     });
   }
-  return (status) => counts.add(status);
+  return (status, reason) => (reason === undefined ? counts : disabled).add(status);
 }
 
 /** Returns a function that counts the events of SDKs that are stored, good ones and refused ones. */

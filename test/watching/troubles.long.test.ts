@@ -78,15 +78,27 @@ const troubles: Record<string, Trouble> = {
   },
   "more incomplete requests of one network than may wait": {
     alerts: ["PixelmillPixelsRefused"],
+    run: (scene) => sendIncomplete(scene, `/pixel/v1/track?writeKey=${scene.writeKey}`),
+  },
+  "more incomplete requests of SDKs than may wait": {
+    alerts: ["PixelmillPixelsRefused"],
+    run: (scene) => sendIncomplete(scene, "/v1/batch"),
+  },
+  "an SDK that sends to a disabled source": {
+    alerts: [],
     async run(scene) {
-      const held: Socket[] = [];
-      await scene.watch(8, async (number) => {
-        const all = Math.ceil(HTTP_WAITING_BYTES_PER_NETWORK_MAX / HTTP_BODY_BYTES_MAX) + 20;
-        for (let count = 0; count < (number === 0 ? all : 20); count++) {
-          held.push(await incompletePixel(scene));
-        }
+      const { server } = scene;
+      const disabled = { name: "Disabled", type: "http", enabled: false };
+      const { source } = (await server.api("POST", "/v2/sources", disabled)).body;
+      const headers = { authorization: `Basic ${btoa(`${source.writeKey}:`)}` };
+      const body = JSON.stringify({ userId: "u", event: "Sent" });
+      const request = { method: "POST", headers, body };
+      const isRefused = async () =>
+        (await fetch(`${server.dataPlane}/v1/track`, request)).status === 503 || undefined;
+      await waitFor(isRefused, "an answer that refuses");
+      await scene.watch(8, async () => {
+        for (let count = 0; count < 20; count++) expect(await isRefused()).toBe(true);
       });
-      for (const socket of held) socket.destroy();
     },
   },
   "a destination that is down for longer than a quarter of an hour": {
@@ -206,7 +218,7 @@ testWith(missingPrograms("promtool"))("there is a trouble for each alert rule", 
 
 for (const [name, trouble] of Object.entries(troubles)) {
   testWith(firstMissing(missingPrograms("promtool"), trouble.missing))(
-    `${name}: ${trouble.alerts.join(" and ")} fires, and no other alert`,
+    `${name}: ${trouble.alerts.length === 0 ? "no alert fires" : `${trouble.alerts.join(" and ")} fires, and no other alert`}`,
     async () => {
       const directory = temporaryDirectory();
       if (trouble.disk !== undefined) mountDisk(directory, trouble.disk);
@@ -230,12 +242,26 @@ for (const [name, trouble] of Object.entries(troubles)) {
   );
 }
 
+/** Sends more requests without their last byte than one network may have, and scrapes meanwhile. */
+async function sendIncomplete(scene: Scene, target: string): Promise<void> {
+  const held: Socket[] = [];
+  await scene.watch(8, async (number) => {
+    const all = Math.ceil(HTTP_WAITING_BYTES_PER_NETWORK_MAX / HTTP_BODY_BYTES_MAX) + 20;
+    for (let count = 0; count < (number === 0 ? all : 20); count++) {
+      held.push(await incompleteRequest(scene, target));
+    }
+  });
+  for (const socket of held) socket.destroy();
+}
+
 /** Sends a pixel whose body does not come whole; resolves once it is sent or answered. */
-function incompletePixel(scene: Scene): Promise<Socket> {
+function incompleteRequest(scene: Scene, target: string): Promise<Socket> {
   const { hostname, port } = new URL(scene.server.dataPlane);
   const socket = connect(Number(port), hostname);
   socket.on("error", () => {});
-  const head = `POST /pixel/v1/track?writeKey=${scene.writeKey}&event=Part&userId=u HTTP/1.1\r\nHost: a\r\nContent-Length: ${HTTP_BODY_BYTES_MAX}\r\n\r\n`;
+  const authorization = `Authorization: Basic ${btoa(`${scene.writeKey}:`)}\r\n`;
+  const length = `Content-Length: ${HTTP_BODY_BYTES_MAX}\r\n`;
+  const head = `POST ${target} HTTP/1.1\r\nHost: a\r\n${authorization}${length}\r\n`;
   return new Promise((resolve) => {
     socket.on("close", () => resolve(socket));
     socket.write(head + "x".repeat(HTTP_BODY_BYTES_MAX - 1), () => resolve(socket));

@@ -14,6 +14,7 @@ import { SDK_EVENT_BYTES_MAX } from "../../settings/limits.ts";
 import type { ClientAddresses } from "../client-address.ts";
 import type { IngestLog } from "../log/ingest-log.ts";
 import { createTimedMessageId } from "../message-id.ts";
+import type { RefusalReason } from "../metrics.ts";
 import { allowsOrigin, recordedAddress } from "../source-rules.ts";
 import { bodyContent, type ContentProblem } from "./body-content.ts";
 import { inheritedMembers, withMembers } from "./inherited-members.ts";
@@ -35,6 +36,7 @@ export interface SdkEndpointOptions {
     status: number,
     message: string,
     headers?: Record<string, string>,
+    reason?: RefusalReason,
   ): HttpResponse;
   /** Responds to the request with status 200 when `stored` resolves, with 503 when it rejects. */
   respondWhenStored(stored: Promise<void>, exchange: HttpExchange, taken: TakenEvents): void;
@@ -77,7 +79,8 @@ export function createSdkEndpoint(
     const refuse = options.refuse.bind(options, origin);
     if (source === undefined) return refuse(401, "Invalid write key");
     if (!source.enabled) {
-      return refuse(503, "Source is disabled", { "Retry-After": String(DISABLED_RETRY_SECONDS) });
+      const headers = { "Retry-After": String(DISABLED_RETRY_SECONDS) };
+      return refuse(503, "Source is disabled", headers, "disabled");
     }
     if (!allowsOrigin(source, origin))
       return refuse(403, "Expected an origin that the source allows");

@@ -432,7 +432,10 @@ describe("events that the log does not take", () => {
     expect((await full.post("/v1/batch", { batch: [...batch, {}] })).status).toBe(200);
     expect(outcomes).toEqual({ stored: 3, refused: 3 });
     expect([...received]).toEqual([[`source-of-${WRITE_KEY}`, 3]]);
+    const authorization = basic("disabled");
+    expect((await full.post("/v1/batch", { batch }, { authorization })).status).toBe(503);
     const text = await metrics.metrics();
+    expect(text).toContain('pixelmill_sdk_requests_total{reason="disabled",status="503"} 1');
     expect(text).toContain('pixelmill_sdk_requests_total{status="200"} 1');
     expect(text).toContain('pixelmill_sdk_requests_total{status="503"} 1');
     expect(text).toContain('pixelmill_sdk_events_total{outcome="stored"} 3');
