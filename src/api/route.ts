@@ -176,3 +176,11 @@ export function route<
     status: options.status ?? 200,
   };
 }
+
+/**
+ * Whether a route is one that rudder-server and rudder-transformer call. They send no headers of a
+ * browser, and take 429 for a final answer.
+ */
+export function isForPrograms({ needs }: Pick<Route, "needs">): boolean {
+  return needs !== "open" && needs.includes("workspace-config:read");
+}

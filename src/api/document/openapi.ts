@@ -1,7 +1,7 @@
 import { type TSchema, Type } from "@sinclair/typebox";
 import type { ApiDeps } from "../deps.ts";
 import { FORM_TYPE } from "../request/body.ts";
-import type { Route } from "../route.ts";
+import { isForPrograms, type Route } from "../route.ts";
 import { Differences } from "../routes/code/test-reports.ts";
 import { schemaWithSecrets } from "../routes/resources/destination-config.ts";
 import { dataPlanePaths, listenerTags, transformerPaths } from "./data-plane.ts";
@@ -155,7 +155,7 @@ export function errorStatuses(route: Route): number[] {
     ...(method === "GET" ? [] : [409]),
     ...(route.current || hasExpectation(route) ? [412] : []),
     ...(body ? [413] : []),
-    ...[429, 503],
+    ...(isForPrograms(route) ? [503] : [429, 503]),
   ];
 }
 

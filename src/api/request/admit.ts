@@ -1,11 +1,11 @@
 import type { Server } from "bun";
 import { assert } from "../../assert.ts";
-import type { Permission, Principal } from "../../catalog/model.ts";
+import type { Principal } from "../../catalog/model.ts";
 import { ApiError } from "../../errors.ts";
 import type { RouteDeps } from "../deps.ts";
 import { TooManyRequests } from "../limiters.ts";
 import { noteRefusedToken } from "../refused-tokens.ts";
-import type { Route } from "../route.ts";
+import { isForPrograms, type Route } from "../route.ts";
 import { anonymousPrincipal, authenticate, permit, sentToken } from "./authenticate.ts";
 import { expectHost, refuseCrossSite } from "./cross-site.ts";
 
@@ -30,7 +30,7 @@ export function admit(route: Route, deps: RouteDeps, incoming: IncomingRequest):
   }
   const principal = authenticateNoted(route, deps, incoming);
   assert(principal.workspaceId !== "", "A token belongs to a workspace");
-  countRequest(route.needs, deps, principal);
+  countRequest(route, deps, principal);
   try {
     permit(principal, route.needs);
   } catch (error) {
@@ -41,17 +41,12 @@ export function admit(route: Route, deps: RouteDeps, incoming: IncomingRequest):
 }
 
 /** Counts a request against the rate of its workspace. Throws when the rate is exceeded. */
-function countRequest(
-  needs: readonly Permission[],
-  { limiters }: RouteDeps,
-  { workspaceId }: Principal,
-): void {
+function countRequest(route: Route, { limiters }: RouteDeps, { workspaceId }: Principal): void {
   try {
     limiters.countRequest(workspaceId);
   } catch (error) {
     // rudder-transformer gives events up when it gets 429 for their code, and asks again after 503.
-    const isForPrograms = needs.includes("workspace-config:read");
-    throw isForPrograms && error instanceof TooManyRequests
+    throw isForPrograms(route) && error instanceof TooManyRequests
       ? new ApiError("unavailable", error.message)
       : error;
   }

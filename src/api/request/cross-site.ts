@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import { ApiError } from "../../errors.ts";
 import type { Config } from "../../settings/keys.ts";
-import type { Route } from "../route.ts";
+import { isForPrograms, type Route } from "../route.ts";
 import { hasSessionCookie } from "./session-cookie.ts";
 
 /**
@@ -31,8 +31,7 @@ export function refuseCrossSite(
   // workspace.
   const repeated = isSentByBrowser(headers) || key === "POST /v2/session";
   // rudder-server sends Basic credentials to whatever name it reaches the control plane by.
-  const isForPrograms = needs !== "open" && needs.includes("workspace-config:read");
-  if ((repeated && !isForPrograms) || key === "GET /metrics") expectHost(headers, hosts);
+  if ((repeated && !isForPrograms({ needs })) || key === "GET /metrics") expectHost(headers, hosts);
   // A GET changes nothing, and another origin's page cannot read the answer.
   if (method === "GET") return;
   const site = headers.get("sec-fetch-site");

@@ -63,6 +63,15 @@ describe("the OpenAPI document", () => {
     ]);
   });
 
+  test("names 503 and not 429 for what rudder-server asks, which takes 429 for a final answer", () => {
+    const statusesOf = (path: string) => Object.keys(document.paths[path].get.responses);
+    for (const path of ["/transformation/getByVersionId", "/workspaceConfig"]) {
+      expect(statusesOf(path)).toContain("503");
+      expect(statusesOf(path)).not.toContain("429");
+    }
+    expect(statusesOf("/transformations")).toContain("429");
+  });
+
   test("shows an example of every parameter in a path, every body and every answer", () => {
     for (const { key, operation } of operations()) {
       const lacking = [
