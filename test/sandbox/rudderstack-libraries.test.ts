@@ -142,6 +142,9 @@ test("@rs/urlParser/v1 has the parameters of a query, as the URL standard says",
     "%E2%82%AC=%F0%9F%98%80&bad=%&worse=%zz&cut=%E2",
     "\ud800=x",
     "bytes=%FF%41%C3%A9",
+    // Characters that are cut off, too long, halves of others or too large.
+    "cut=%E2%82A%E2%82&%F0%9F%98=%F0%9F&long=%C0%80%E0%80%80%F0%80%80%80",
+    "half=%ED%A0%80%ED%9F%BF&large=%F4%90%80%80%F4%8F%BF%BF%F8%88&tail=%80%BF%F1%80%E1%BF%C3",
   ];
   const expected = inits.map((init) => {
     const own = new URLSearchParams(init);

@@ -5,22 +5,26 @@ const LONE_SURROGATE = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[
 /** Returns a value as text of whole characters. */
 const textOf = (value) => String(value).replace(LONE_SURROGATE, "\uFFFD");
 
-/** Returns the text of bytes in UTF-8; each byte that belongs to no character is U+FFFD. */
+/**
+ * A character's bytes in UTF-8, percent-encoded, or the beginning of one, as far as it can be one;
+ * else one byte.
+ */
+const CHARACTER =
+  /%(?:[0-7][\da-f]|(?:c[2-9a-f]|d[\da-f])%[89ab][\da-f]|(?:e0%[ab]|ed%[89]|e[1-9a-cef]%[89ab])[\da-f](?:%[89ab][\da-f])?|(?:f0%[9ab]|f4%8|f[1-3]%[89ab])[\da-f](?:%[89ab][\da-f]){0,2}|[\da-f]{2})/gi;
+
+/** Returns the text of bytes in UTF-8; what is not whole is U+FFFD, by the encoding standard. */
 function decode(text) {
   return text.replaceAll("+", " ").replace(/(?:%[\da-f]{2})+/gi, (bytes) => {
     try {
       return decodeURIComponent(bytes);
     } catch {
-      return bytes.replace(
-        /%(?:[0-7][\da-f]|[cd][\da-f]%[89ab][\da-f]|e[\da-f](?:%[89ab][\da-f]){2}|f[0-7](?:%[89ab][\da-f]){3}|[\da-f]{2})/gi,
-        (one) => {
-          try {
-            return decodeURIComponent(one);
-          } catch {
-            return "\uFFFD";
-          }
-        },
-      );
+      return bytes.replace(CHARACTER, (one) => {
+        try {
+          return decodeURIComponent(one);
+        } catch {
+          return "\uFFFD";
+        }
+      });
     }
   });
 }
