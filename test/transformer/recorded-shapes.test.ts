@@ -107,9 +107,19 @@ describe("an answer to rudder-server", () => {
       [298, "m1"],
       [200, "m2"],
     ]);
-    expect(body[0].metadata.messageIds).toBeNull();
     expect(body[0]).not.toHaveProperty("output");
     expect(body[0]).not.toHaveProperty("error");
+  });
+
+  test("has null as the messageIds of a dropped event, also where the request had some", async () => {
+    // Written twice, the last counts, for rudder-server as for JSON.parse.
+    const more = { metadata: metadata("m1", { messageIds: ["m0", "m1"] }) };
+    const { body } = await answers(
+      "export const transformEvent = () => null;",
+      [track("m1")],
+      more,
+    );
+    expect(body[0].metadata).toEqual(JSON.parse(goJson(metadata("m1", { messageIds: null }))));
   });
 
   test("finds the metadata of a batch's outputs by their messageId", async () => {
