@@ -54,6 +54,12 @@ export interface ProgramBatch {
   events: readonly Uint8Array[];
   /** Metadata of each event, in the order of `events`. */
   metadata: readonly EventMetadata[];
+  /**
+   * Time (`performance.now()`) from which the other events fail without a run once
+   * `GUEST_CULPRITS_MAX` events have used up their time or ended their guest process. Absent: all
+   * events run, however long it takes.
+   */
+  costlyUntil?: number;
 }
 
 /**

@@ -23,6 +23,12 @@ export const TRANSFORMER_BYTES_OF_WORKSPACE_MAX = 128 << 20;
  */
 export const TRANSFORMER_REQUEST_MS_MAX = 300_000;
 /**
+ * Time after which a request to `/customTransform` whose code was stopped for `GUEST_CULPRITS_MAX`
+ * events runs no further event: the others fail with 400, as all events of such a request do in
+ * rudder-transformer. Answered with 503, the same request would come again without end.
+ */
+export const TRANSFORMER_COSTLY_MS_MAX = 60_000;
+/**
  * Maximum number of open connections to the transformer listener. Above it, a new connection closes
  * an idle one.
  */

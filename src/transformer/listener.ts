@@ -36,6 +36,8 @@ export interface TransformerOptions {
   metrics?: Metrics;
   /** Called when a client did not complete the TLS handshake. */
   onFailedHandshake?(): void;
+  /** Replaces `TRANSFORMER_COSTLY_MS_MAX` in tests. */
+  costlyMsMax?: number;
 }
 
 /** The listener that speaks to rudder-server as RudderStack's transformer does. */

@@ -18,6 +18,8 @@ export interface RouteParts {
   catalog: Catalog;
   sandbox: Sandbox;
   logger: Logger;
+  /** Replaces `TRANSFORMER_COSTLY_MS_MAX` in tests. */
+  costlyMsMax?: number;
 }
 
 /**

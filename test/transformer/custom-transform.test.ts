@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, describe, expect, test } from "bun:test";
 import { type Sandbox, SandboxUnavailable } from "../../src/sandbox/sandbox.ts";
-import { testSandbox } from "../sandbox/support.ts";
+import { hasty, testSandbox } from "../sandbox/support.ts";
 import { freshTransformer } from "./_setup.ts";
 
 const threeWays = `export function transformEvent(event, metadata) {
@@ -130,6 +130,53 @@ describe("POST /customTransform", () => {
     expect((await house.send("[ ]")).body).toEqual([]);
   });
 });
+
+/** Times out, without an event of the tests that publishing runs. */
+const endless = `export function transformEvent(event) {
+  while (event.loops);
+  return event;
+}`;
+
+describe("a request with many endless events", () => {
+  const events = (loops: number) => [
+    { messageId: "first" },
+    ...Array.from({ length: loops }, (_, n) => ({ messageId: `m${n}`, loops: true })),
+    { messageId: "last" },
+  ];
+  const TIMED_OUT = "Script execution timed out.";
+
+  async function errorsOf(loops: number, costlyMsMax: number) {
+    await using endlessSandbox = disposable(testSandbox({ limits: hasty }));
+    const own = await freshTransformer({ sandbox: endlessSandbox, costlyMsMax });
+    const { versionId } = await own.publish("transformation", endless);
+    const { status, body } = await own.send(events(loops).map((it) => own.item(versionId, it)));
+    expect(status).toBe(200);
+    expect(body.map((it: any) => it.metadata.messageId)).toEqual(
+      events(loops).map(({ messageId }) => messageId),
+    );
+    return body.map((it: any) => it.error);
+  }
+
+  test("is answered: beyond its time no event runs once four were stopped", async () => {
+    const notRun = "Not run: 4 other events of the request were stopped";
+    const expected = [undefined, ...Array(4).fill(TIMED_OUT), ...Array(17).fill(notRun)];
+    expect(await errorsOf(20, 0)).toEqual(expected);
+  });
+
+  test("runs its other events within its time", async () => {
+    const expected = [undefined, ...Array(6).fill(TIMED_OUT), undefined];
+    expect(await errorsOf(6, Number.POSITIVE_INFINITY)).toEqual(expected);
+  });
+
+  test("runs its other events beyond its time while fewer than four were stopped", async () => {
+    expect(await errorsOf(1, 0)).toEqual([undefined, TIMED_OUT, undefined]);
+  });
+});
+
+/** A sandbox that closes at the end of the block. */
+function disposable(owned: ReturnType<typeof testSandbox>) {
+  return Object.assign(owned, { [Symbol.asyncDispose]: () => owned.close() });
+}
 
 test("while user code cannot run, a request is answered so that rudder-server sends it again", async () => {
   const unavailable = new Error("not called");

@@ -1,4 +1,5 @@
 import { assert } from "../../assert.ts";
+import { GUEST_CULPRITS_MAX } from "../../settings/limits.ts";
 import { GUEST_ANSWER_BYTES_MAX } from "../guest-limits.ts";
 import { HostCalls } from "../host-calls/host-calls.ts";
 import type { HostFunctions } from "../host-calls/host-functions.ts";
@@ -14,8 +15,8 @@ import { parseRunReply, type RunReport } from "../protocol/reply-parser.ts";
 import type { TestBudget } from "../test-budget.ts";
 import { AttemptBudget } from "./attempt-budget.ts";
 import { BatchLogs, type LogBounds } from "./batch-logs.ts";
-import { endError } from "./end-errors.ts";
-import { firstFrameOf } from "./frame-events.ts";
+import { endError, notRun } from "./end-errors.ts";
+import { firstFrameOf, heldBytes } from "./frame-events.ts";
 import { isResponsive, loadProgram, type RunAccounting, unloadProgram } from "./load-program.ts";
 
 /**
@@ -57,7 +58,7 @@ export interface BatchRunOptions {
   hostFunctions: HostFunctions;
 }
 
-/** How a guest process ended. `fresh`: nothing ran before; `shared`: it had other programs too. */
+/** How a guest ended. `fresh`: nothing ran before; `shared`: it had other programs too. */
 type GuestLoss = { end: GuestEndCause; fresh: boolean; shared: boolean };
 type RunAnswer = RunReport | { error: UserError };
 
@@ -78,7 +79,6 @@ export class BatchRun {
   /** Index of the event that the next attempt runs alone, as it may have used up the time. */
   #suspect: number | undefined;
   readonly #culprits: GuestEndCause[] = [];
-  /** CPU time of the guest processes during the batch, measured at intervals. */
   readonly #meter = { cpuMs: 0 };
   #bytes = 0;
   /** Number of guest processes that have died since an event was last blamed for a death. */
@@ -100,12 +100,19 @@ export class BatchRun {
   /** Whether every event has its outcome, or the outputs are so large that the run ends early. */
   get isDone(): boolean {
     if (this.#loadError || this.#options.budget?.error || this.#isFull) return true;
+    if (this.#isTooCostly) return true;
     return this.#open.length === 0 || performance.now() >= (this.#failure?.until ?? Infinity);
   }
 
   /** Whether the outputs exceed `bytesMax` bytes, and the first event has its outcome. */
   get #isFull(): boolean {
     return this.#bytes > this.#options.bytesMax && this.#outcomes[0] !== undefined;
+  }
+
+  /** Whether the rest of the batch is not run, since its events have cost too much time. */
+  get #isTooCostly(): boolean {
+    const { costlyUntil = Infinity } = this.#batch;
+    return this.#culprits.length >= GUEST_CULPRITS_MAX && performance.now() >= costlyUntil;
   }
 
   /** Runs as many events without an outcome as fit one frame (message to the guest process). */
@@ -147,7 +154,8 @@ export class BatchRun {
    */
   finish(): BatchRunResult {
     const loadError = this.#loadError;
-    const error = loadError ?? this.#options.budget?.error ?? this.#failure?.error;
+    const tooCostly = this.#isTooCostly ? notRun(this.#culprits.length) : undefined;
+    const error = loadError ?? this.#options.budget?.error ?? this.#failure?.error ?? tooCostly;
     const end = this.#outcomes.indexOf(undefined);
     const isPart = end >= 0 && this.#isFull && !loadError;
     const all = isPart ? this.#outcomes.slice(0, end) : this.#outcomes;
@@ -289,12 +297,4 @@ export class BatchRun {
     this.#culprits.push(cause);
     this.#losses = 0;
   }
-}
-
-/** Memory in bytes that an output or an error takes in addition to its text. */
-const OUTPUT_BYTES = 200;
-
-function heldBytes(outcome: ProgramOutcome): number {
-  if ("error" in outcome) return OUTPUT_BYTES + 2 * outcome.error.message.length;
-  return outcome.events.reduce((sum, { length }) => sum + length + OUTPUT_BYTES, 0);
 }

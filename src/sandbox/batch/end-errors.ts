@@ -27,3 +27,8 @@ export function isBreach(cause: GuestEndCause): boolean {
 export function endError(cause: GuestEndCause): UserError {
   return { message: messages[cause] };
 }
+
+/** Returns the error for an event that did not run, since others of its batch were too costly. */
+export function notRun(culprits: number): UserError {
+  return { message: `Not run: ${culprits} other events of the request were stopped` };
+}

@@ -1,4 +1,4 @@
-import type { ProgramBatch } from "../program.ts";
+import type { ProgramBatch, ProgramOutcome } from "../program.ts";
 
 /**
  * Maximum number of events in one frame (message) to a guest process. A larger batch is sent in
@@ -33,4 +33,13 @@ export function batchBytes(batch: ProgramBatch): number {
 function eventBytes({ events, metadata }: ProgramBatch, index: number): number {
   const { shared, own } = metadata[index]!;
   return events[index]!.length + shared.length + own.length;
+}
+
+/** Memory in bytes that an output or an error takes in addition to its text. */
+const OUTPUT_BYTES = 200;
+
+/** Returns the memory in bytes that an outcome takes. */
+export function heldBytes(outcome: ProgramOutcome): number {
+  if ("error" in outcome) return OUTPUT_BYTES + 2 * outcome.error.message.length;
+  return outcome.events.reduce((sum, { length }) => sum + length + OUTPUT_BYTES, 0);
 }

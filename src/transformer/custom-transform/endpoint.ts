@@ -2,18 +2,14 @@ import { InvariantError } from "../../assert.ts";
 import type { HttpExchange } from "../../http/exchange.ts";
 import type { HttpResponse } from "../../http/response.ts";
 import type { Logger } from "../../observe/log.ts";
-import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { SandboxUnavailable } from "../../sandbox/sandbox.ts";
 import { Admission } from "../admission.ts";
-import type { Programs } from "../programs.ts";
 import { againResponse, jsonResponse, textResponse } from "../responses.ts";
 import { answerOf } from "./answer.ts";
 import { itemsIn } from "./request-items.ts";
-import { runItems } from "./run-items.ts";
+import { type ItemRunOptions, runItems } from "./run-items.ts";
 
-export interface CustomTransformOptions {
-  programs: Programs;
-  sandbox: Sandbox;
+export interface CustomTransformOptions extends ItemRunOptions {
   logger: Logger;
 }
 

@@ -1,6 +1,7 @@
 import { assert } from "../../assert.ts";
 import type { Program, ProgramOutcome } from "../../sandbox/program.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
+import { TRANSFORMER_COSTLY_MS_MAX } from "../limits.ts";
 import type { Programs } from "../programs.ts";
 import type { ItemResult } from "./answer.ts";
 import { programRequest } from "./program-request.ts";
@@ -13,17 +14,25 @@ interface Input {
   metadata: string;
 }
 
+export interface ItemRunOptions {
+  programs: Programs;
+  sandbox: Sandbox;
+  /** Replaces `TRANSFORMER_COSTLY_MS_MAX` in tests. */
+  costlyMsMax?: number | undefined;
+}
+
 /**
  * Runs each group of items through the program that it asks for. Resolves with a result for each
  * item. Rejects when no user code runs now (`SandboxUnavailable`), or when this node cannot find out
  * which code there is (`ApiError`).
  */
 export async function runItems(
-  { programs, sandbox }: { programs: Programs; sandbox: Sandbox },
+  { programs, sandbox, costlyMsMax = TRANSFORMER_COSTLY_MS_MAX }: ItemRunOptions,
   body: Buffer,
   items: readonly RequestItem[],
 ): Promise<ItemResult[]> {
   const results: ItemResult[] = new Array(items.length);
+  const costlyUntil = performance.now() + costlyMsMax;
   const groups = Map.groupBy(items.keys(), (index) => items[index]!.group);
   const runs = [...groups].map(async ([group, indexes]) => {
     const inputs = indexes.flatMap((index) => inputOf(body, items[index]!, index) ?? []);
@@ -33,7 +42,7 @@ export async function runItems(
     }
     const found = await findProgram(programs, body, group);
     const outcomes =
-      "code" in found ? await runAll(sandbox, found, inputs) : inputs.map(() => found);
+      "code" in found ? await runAll(sandbox, found, inputs, costlyUntil) : inputs.map(() => found);
     for (const [at, { index }] of inputs.entries()) results[index] = outcomes[at]!;
   });
   await Promise.all(runs);
@@ -73,6 +82,7 @@ async function runAll(
   sandbox: Sandbox,
   program: Program,
   inputs: readonly Input[],
+  costlyUntil: number,
 ): Promise<ProgramOutcome[]> {
   const all: ProgramOutcome[] = [];
   while (all.length < inputs.length) {
@@ -80,6 +90,7 @@ async function runAll(
     const outcomes = await sandbox.run(program, {
       events: left.map(({ event }) => event),
       metadata: left.map(({ metadata }) => ({ shared: metadata, own: "" })),
+      costlyUntil,
     });
     assert(outcomes.length > 0 && outcomes.length <= left.length, "A run makes progress");
     all.push(...outcomes);
