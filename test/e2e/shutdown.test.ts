@@ -1,6 +1,8 @@
 import { expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
 import { pixelmillCommand } from "./command.ts";
 import {
+  childrenOf,
   pixel,
   removeDirectory,
   route,
@@ -9,6 +11,31 @@ import {
   startSink,
   waitFor,
 } from "./server.ts";
+
+/** Ticks of CPU time (10 ms) after which a guest that has used them runs a loop. */
+const LOOPS_TICKS = 20;
+
+/** CPU time of all guests of a server, in ticks of 10 ms. */
+function guestTicks({ pid }: Server): number {
+  return childrenOf(pid, "guest").reduce((sum, guest) => {
+    try {
+      const stat = readFileSync(`/proc/${guest}/stat`, "latin1");
+      return sum + Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[11]);
+    } catch {
+      return sum;
+    }
+  }, 0);
+}
+
+/** A receiver that never answers. */
+function startHangingSink() {
+  let requests = 0;
+  const sink = startSink(() => {
+    requests++;
+    return new Promise(() => {});
+  });
+  return { ...sink, requests: () => requests };
+}
 
 test.concurrent("SIGTERM under load: no request is cut, nothing acknowledged is lost, exit 0", async () => {
   const sink = startSink();
@@ -76,7 +103,7 @@ test.concurrent("Ctrl-C, which reaches every process of the group, loses no even
 }, 300_000);
 
 test.concurrent("SIGTERM stops accepting, then ends hanging requests in time for exit 0", async () => {
-  const sink = startSink(() => new Promise(() => {}));
+  const sink = startHangingSink();
   const server = await startServer();
   const { writeKey } = await route(server, { url: sink.url, config: { timeoutMs: 60_000 } });
   const accepted = () =>
@@ -85,13 +112,14 @@ test.concurrent("SIGTERM stops accepting, then ends hanging requests in time for
       () => false,
     );
   expect(await accepted()).toBe(true);
-  await Bun.sleep(200);
+  await waitFor(() => sink.requests() > 0);
+  const before = guestTicks(server);
   // A test run in an endless loop is the request in flight.
   const code = "export function transformEvent() { for (;;); }";
   server
     .api("POST", "/transformations?publish=true", { name: "L", language: "javascript", code })
     .catch(() => {});
-  await Bun.sleep(200);
+  await waitFor(() => guestTicks(server) > before + LOOPS_TICKS, "the loop to run");
   let ended = false;
   void server.stop().then(() => {
     ended = true;
@@ -104,11 +132,11 @@ test.concurrent("SIGTERM stops accepting, then ends hanging requests in time for
 }, 300_000);
 
 test.concurrent("a second signal ends a server at once that waits for a hanging receiver", async () => {
-  const sink = startSink(() => new Promise(() => {}));
+  const sink = startHangingSink();
   const server = await startServer();
   const { writeKey } = await route(server, { url: sink.url, config: { timeoutMs: 60_000 } });
   await pixel(server, "page", { writeKey, userId: "u" });
-  await Bun.sleep(200);
+  await waitFor(() => sink.requests() > 0);
   process.kill(server.pid, "SIGTERM");
   await waitFor(() => server.errors().includes("stopping"));
   expect(await server.stop("SIGTERM")).toBe(1);
