@@ -45,11 +45,26 @@ export function taggedTransformation(
 }
 
 /**
- * Returns the current state of one revision. Its code never changes, so that its entity tag needs
- * no hash of it.
+ * Returns the function that reads the current state of the revision that a request's path names.
+ * The code of a revision never changes, so that its entity tag needs no hash of it.
  */
-export function revisionState<T extends { code: string }>(answer: T) {
-  return currentState("revision", tagged(answer, { ...answer, code: "" }), {});
+export function namedRevision<T extends { code: string }>(
+  kind: CodeKind,
+  answer: (deps: CodeDeps, revision: Revision) => T,
+) {
+  return ({ deps, workspaceId, params }: ResourceCall<"/{id}/{versionId}", unknown>) => {
+    const { code } = deps.catalog;
+    const shown = answer(deps, code.revision(workspaceId, kind, params.id, params.versionId));
+    return currentState("revision", tagged(shown, { ...shown, code: "" }), {});
+  };
+}
+
+/** Returns the handler that deletes the transformation or library that a request's path names. */
+export function removeCode(kind: CodeKind) {
+  return async ({ deps, workspaceId, params }: ResourceCall<"/{id}", unknown>) => {
+    await deps.catalog.code.remove(workspaceId, kind, params.id);
+    return { success: true as const };
+  };
 }
 
 /** Returns the function that reads the current state of the code that a request's path names. */

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { streamList } from "../../response/list-stream.ts";
-import { type ResourceCall, route } from "../../route.ts";
+import { route } from "../../route.ts";
 import {
   Code,
   Description,
@@ -12,8 +12,8 @@ import {
   Success,
 } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
-import { currentCode, revisionState, taggedCode } from "./current-code.ts";
-import { isPublish, PublishFlag } from "./publish-requests.ts";
+import { currentCode, namedRevision, removeCode, taggedCode } from "./current-code.ts";
+import { PublishFlag, revisionInput } from "./publish-requests.ts";
 import {
   Library,
   LibraryVersion,
@@ -51,15 +51,8 @@ const LibraryChange = Type.Object(
 );
 
 const current = currentCode("library");
-
-function currentRevision({
-  deps,
-  workspaceId,
-  params: { id, versionId },
-}: ResourceCall<"/{id}/{versionId}", unknown>) {
-  const revision = deps.catalog.code.revision(workspaceId, "library", id, versionId);
-  return revisionState(libraryVersionAnswer(deps, revision));
-}
+const remove = removeCode("library");
+const currentRevision = namedRevision("library", libraryVersionAnswer);
 
 export const libraryRoutes = [
   route("POST /libraries", {
@@ -75,17 +68,11 @@ export const libraryRoutes = [
       body: { name: "Text tools", language: "javascript", code: example.library.code },
       answer: example.library,
     },
-    async handle({ deps, principal, workspaceId, query, body, request }) {
+    async handle(call) {
+      const { deps, workspaceId, body } = call;
       const found = await deps.publishing.create(workspaceId, "library", {
-        createdBy: principal,
-        name: body.name,
-        language: body.language,
-        code: body.code,
-        publish: isPublish({ query, body }),
-        ...(body.description !== undefined && { description: body.description }),
+        ...revisionInput(call),
         ...(body.externalId && { externalId: body.externalId }),
-        ...(body.note !== undefined && { note: body.note }),
-        caller: request.signal,
       });
       return taggedCode(deps, found.resource, libraryAnswer(deps, found));
     },
@@ -132,17 +119,10 @@ export const libraryRoutes = [
       body: { language: "javascript", code: example.library.code },
       answer: example.library,
     },
-    async handle({ deps, principal, workspaceId, params, query, body, request }) {
-      const found = await deps.publishing.update(workspaceId, "library", params.id, {
-        createdBy: principal,
-        language: body.language,
-        code: body.code,
-        publish: isPublish({ query, body }),
-        ...(body.name !== undefined && { name: body.name }),
-        ...(body.description !== undefined && { description: body.description }),
-        ...(body.note !== undefined && { note: body.note }),
-        caller: request.signal,
-      });
+    async handle(call) {
+      const { deps, workspaceId, params } = call;
+      const input = revisionInput(call);
+      const found = await deps.publishing.update(workspaceId, "library", params.id, input);
       return taggedCode(deps, found.resource, libraryAnswer(deps, found));
     },
   }),
@@ -153,10 +133,7 @@ export const libraryRoutes = [
     answer: Success,
     current,
     example: { params: { id: example.ids.library }, answer: { success: true } },
-    async handle({ deps, workspaceId, params }) {
-      await deps.catalog.code.remove(workspaceId, "library", params.id);
-      return { success: true as const };
-    },
+    handle: (call) => remove(call),
   }),
 
   route("GET /libraries/{id}/versions", {

@@ -1,4 +1,5 @@
 import { type Static, type TObject, Type } from "@sinclair/typebox";
+import type { Principal } from "../../../catalog/model.ts";
 import type { TestEvent } from "../../../publishing/publisher.ts";
 import {
   DESTINATION_REFERENCES_MAX,
@@ -26,6 +27,23 @@ interface PublishRequest {
 /** Request that publishes a transformation, and may connect it to destinations. */
 export interface LinkingPublishRequest extends PublishRequest {
   body: PublishRequest["body"] & Static<TObject<typeof destinationLists>>;
+}
+
+const storedFields = ["name", "language", "code", "description", "note"] as const;
+
+/** Returns what a request to create or to update code says, and who sent it. */
+export function revisionInput<Body extends PublishRequest["body"]>(
+  call: Omit<PublishRequest, "body"> & { principal: Principal; body: Body; request: Request },
+) {
+  const { principal, body, request } = call;
+  const given = storedFields.filter((name) => Reflect.get(body, name) !== undefined);
+  const fields = Object.fromEntries(given.map((name) => [name, Reflect.get(body, name)]));
+  return {
+    createdBy: principal,
+    publish: isPublish(call),
+    caller: request.signal,
+    ...(fields as Pick<Body, (typeof storedFields)[number] & keyof Body>),
+  };
 }
 
 export function isPublish({ query, body }: PublishRequest): boolean {

@@ -1,7 +1,7 @@
 import { Type } from "@sinclair/typebox";
 import type { Permission } from "../../../catalog/model.ts";
 import { streamList } from "../../response/list-stream.ts";
-import { type ResourceCall, route } from "../../route.ts";
+import { route } from "../../route.ts";
 import {
   Code,
   Description,
@@ -14,7 +14,7 @@ import {
   Success,
 } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
-import { currentCode, revisionState, taggedTransformation } from "./current-code.ts";
+import { currentCode, namedRevision, removeCode, taggedTransformation } from "./current-code.ts";
 import {
   destinationIdsOf,
   destinationLists,
@@ -23,6 +23,7 @@ import {
   isPublish,
   type LinkingPublishRequest,
   PublishFlag,
+  revisionInput,
 } from "./publish-requests.ts";
 import {
   ListedTransformation,
@@ -75,15 +76,8 @@ const TransformationChange = Type.Object(
 const DestinationReference = Type.Object({ destinationId: Id }, { $id: "DestinationReference" });
 
 const current = currentCode("transformation");
-
-function currentRevision({
-  deps,
-  workspaceId,
-  params: { id, versionId },
-}: ResourceCall<"/{id}/{versionId}", unknown>) {
-  const revision = deps.catalog.code.revision(workspaceId, "transformation", id, versionId);
-  return revisionState(transformationVersionAnswer(deps, revision));
-}
+const remove = removeCode("transformation");
+const currentRevision = namedRevision("transformation", transformationVersionAnswer);
 
 export const transformationRoutes = [
   route("POST /transformations", {
@@ -109,22 +103,17 @@ export const transformationRoutes = [
       },
       answer: example.transformationVersion,
     },
-    async handle({ deps, principal, workspaceId, query, body, request }) {
-      const publish = isPublish({ query, body });
+    async handle(call) {
+      const { deps, workspaceId, body } = call;
+      const input = revisionInput(call);
       const found = await deps.publishing.create(workspaceId, "transformation", {
-        createdBy: principal,
-        name: body.name,
-        language: body.language,
+        ...input,
         code: body.code ?? "",
-        publish,
         destinationIds: destinationIdsOf(body),
-        ...(body.description !== undefined && { description: body.description }),
         ...(body.externalId && { externalId: body.externalId }),
         ...(body.events && { events: eventList(body.events) }),
-        ...(body.note !== undefined && { note: body.note }),
-        caller: request.signal,
       });
-      return taggedTransformation(deps, found, publish);
+      return taggedTransformation(deps, found, input.publish);
     },
   }),
 
@@ -173,21 +162,15 @@ export const transformationRoutes = [
       body: { code: example.transformation.code },
       answer: example.transformationVersion,
     },
-    async handle({ deps, principal, workspaceId, params, query, body, request }) {
-      const publish = isPublish({ query, body });
+    async handle(call) {
+      const { deps, workspaceId, params, body } = call;
+      const input = revisionInput(call);
       const found = await deps.publishing.update(workspaceId, "transformation", params.id, {
-        createdBy: principal,
-        publish,
+        ...input,
         destinationIds: destinationIdsOf(body),
-        ...(body.name !== undefined && { name: body.name }),
-        ...(body.language !== undefined && { language: body.language }),
-        ...(body.code !== undefined && { code: body.code }),
-        ...(body.description !== undefined && { description: body.description }),
         ...(body.events && { events: eventList(body.events) }),
-        ...(body.note !== undefined && { note: body.note }),
-        caller: request.signal,
       });
-      return taggedTransformation(deps, found, publish);
+      return taggedTransformation(deps, found, input.publish);
     },
   }),
 
@@ -197,10 +180,7 @@ export const transformationRoutes = [
     answer: Success,
     current,
     example: { params: { id: example.ids.transformation }, answer: { success: true } },
-    async handle({ deps, workspaceId, params }) {
-      await deps.catalog.code.remove(workspaceId, "transformation", params.id);
-      return { success: true as const };
-    },
+    handle: (call) => remove(call),
   }),
 
   route("GET /transformations/{id}/versions", {
