@@ -99,7 +99,7 @@ export async function openApp(settings: LiveSettings, options: AppOptions): Prom
   const opening: StartContext = { config, settings, logger, metrics, stack, requestStop };
   if (config["sandbox.insecure"]) logger.warn(SANDBOX_INSECURE);
 
-  stack.defer(() => settings.clear());
+  stack.defer(() => settings.removeParts());
   const certificates = openCertificates(opening);
   const disk = await openDataDirectory(opening);
   if (existsSync(holdFile(config))) logger.warn(DELIVERIES_HELD);

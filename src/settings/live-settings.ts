@@ -52,11 +52,6 @@ export class LiveSettings {
     this.#parts.length = 0;
   }
 
-  /** Forgets the parts, which are closed. */
-  clear(): void {
-    this.#parts.length = 0;
-  }
-
   /** Asserts that each setting that is said to change without a restart is taken by a part. */
   expectComplete(): void {
     const taken = new Set(this.#parts.flatMap((part) => part.keys));
