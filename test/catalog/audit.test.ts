@@ -222,6 +222,13 @@ test("a refused token that no workspace knows is shown in the first workspace al
   expect([seen(id), seen(other)]).toEqual([1, 0]);
 });
 
+test("a filter by an item of another workspace finds no entry", async () => {
+  const { catalog, id, other } = await bounded({});
+  const source = await catalog.sources.create(other, { name: "Shop" });
+  const found = (workspaceId: string) => all(catalog, workspaceId, { resource: source.id }).length;
+  expect([found(id), found(other)]).toEqual([0, 1]);
+});
+
 test("pages have all entries once, whatever is filtered", async () => {
   const { catalog, workspaceId } = await freshWorkspace();
   for (let i = 0; i < 30; i++) await catalog.sources.create(workspaceId, { name: `s${i}` });

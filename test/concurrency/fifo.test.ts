@@ -18,3 +18,13 @@ test("a queue gives back what it took, in its order", () => {
     }),
   );
 });
+
+test("items that are put back come first, in their order", () => {
+  const queue = new Fifo<number>();
+  for (const item of [1, 2, 3, 4]) queue.push(item);
+  expect([queue.shift(), queue.shift()]).toEqual([1, 2]);
+  queue.unshift([]);
+  queue.unshift([8, 9]);
+  expect(queue.length).toBe(4);
+  expect([1, 2, 3, 4, 5].map(() => queue.shift())).toEqual([8, 9, 3, 4, undefined]);
+});

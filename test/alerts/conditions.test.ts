@@ -1,0 +1,67 @@
+import { expect, test } from "bun:test";
+import { evaluateRule } from "../../src/alerts/conditions.ts";
+import type { AlertFacts } from "../../src/alerts/facts.ts";
+import { Holds } from "../../src/alerts/holds.ts";
+import { isQuiet } from "../../src/alerts/quiet-hours.ts";
+import type { AlertKind, AlertRule } from "../../src/catalog/alerts/model.ts";
+
+const rule = (kind: AlertKind): AlertRule => ({
+  ...{ id: "r", workspaceId: "w", createdAt: 0, updatedAt: 0 },
+  ...{ name: "R", kind, enabled: true, forSeconds: 0, clearSeconds: 0 },
+  ...{ subjectIds: [], receiverIds: [] },
+});
+const memory = { marks: new Map(), open: new Set<string>(), lastCounts: new Map() };
+
+test.each([
+  ["destination-down", { ok: false, failing: false, down: true }],
+  ["destination-failing", { ok: false, failing: true, down: true }],
+] as const)("%s holds for destinations in these states: %j", (kind, expected) => {
+  const destinations = Object.keys(expected).map((state) => ({
+    ...{ id: state, name: state, state, lagEvents: 0, lagSeconds: 0, deadLetters: 0 },
+  }));
+  const facts: AlertFacts = { isComplete: true, destinations, transformations: [], sources: [] };
+  const { conditions } = evaluateRule(rule(kind), facts, memory);
+  const holds = conditions.map(({ subject, holds }) => [subject.id, holds]);
+  expect(Object.fromEntries(holds)).toEqual(expected);
+});
+
+const at = (time: string) => Date.parse(`2026-03-01T${time}:00Z`);
+
+test.each([
+  [{ from: "09:00", to: "17:00" }, ["09:00", "12:00", "16:59"], ["08:59", "17:00", "23:00"]],
+  [{ from: "22:00", to: "07:00" }, ["22:00", "23:59", "00:00", "06:59"], ["07:00", "21:59"]],
+  [{ from: "08:00", to: "08:00" }, [], ["07:59", "08:00", "20:00"]],
+])("the quiet hours %j last from their begin to before their end", (hours, quiet, loud) => {
+  const isQuietAt = (time: string) => isQuiet({ ...hours, timeZone: "UTC" }, at(time));
+  expect([quiet.filter(isQuietAt), loud.filter(isQuietAt)]).toEqual([quiet, []]);
+});
+
+test("a condition has held for the time between checks that found it, without unknown ones", () => {
+  let now = 0;
+  const holds = new Holds(1_000, () => now);
+  const check = (ms: number, found: boolean | undefined) => {
+    now += ms;
+    return holds.hasHeld("rule/a", found, 1_500);
+  };
+  expect(check(0, true)).toBe(false);
+  expect(check(800, true)).toBe(false);
+  // The time up to an unknown check does not count.
+  expect(check(600, undefined)).toBe(false);
+  expect(check(600, true)).toBe(false);
+  expect(check(100, true)).toBe(true);
+  expect(check(1, false)).toBe(false);
+  // A pause of the process counts as one step.
+  expect(check(1, true)).toBe(false);
+  expect(check(60_000, true)).toBe(false);
+  expect(check(500, true)).toBe(true);
+});
+
+test("conditions of a rule are forgotten except those that are kept, and none of another rule", () => {
+  let now = 0;
+  const holds = new Holds(10, () => now);
+  const keys = ["one/a", "one/b", "two/a"];
+  for (const key of keys) holds.hasHeld(key, true, 5);
+  holds.keepOnly("one/", (key) => key === "one/a");
+  now = 5;
+  expect(keys.map((key) => holds.hasHeld(key, true, 5))).toEqual([true, false, true]);
+});
