@@ -3,8 +3,10 @@ import { DeleteButton } from "../components/dialog.tsx";
 import { Icon } from "../components/icon.tsx";
 import { Name } from "../components/name.tsx";
 import type { Connection } from "../data/model.ts";
+import { reloadIfChanged } from "../data/save.ts";
 import { client, missingPermission } from "../data/session.ts";
 import { hrefTo } from "../router.ts";
+import { conflictTexts } from "../texts/conflicts.ts";
 import { sourceTexts } from "../texts/sources.ts";
 import { tailTexts } from "../texts/tail.ts";
 
@@ -21,6 +23,16 @@ export function ConnectionRow(props: {
   const { connection, href, name, reload } = props;
   const { sourceId, destinationId } = connection;
   const params = { id: connection.id };
+
+  /** Sends a change of the connection that the row shows. Others may have changed it meanwhile. */
+  async function change(send: (ifMatch: string | undefined) => Promise<unknown>): Promise<void> {
+    const { answer, tag } = await client.callTagged("GET /v2/connections/{id}", { params });
+    const isShown = answer.connection.updatedAt === connection.updatedAt;
+    if (isShown) await reloadIfChanged(send(tag), reload);
+    await reload();
+    if (!isShown) throw new Error(conflictTexts.reviewAgain);
+  }
+
   const eventsLabel = tailTexts.showEvents(name);
   return (
     <li class="entry">
@@ -40,10 +52,11 @@ export function ConnectionRow(props: {
       <Switch
         on={connection.enabled}
         needs="workspace:admin"
-        onChange={async (enabled) => {
-          await client.call("PUT /v2/connections/{id}", { params, body: { enabled } });
-          await reload();
-        }}
+        onChange={(enabled) =>
+          change((ifMatch) =>
+            client.call("PUT /v2/connections/{id}", { params, body: { enabled }, ifMatch }),
+          )
+        }
       >
         <span class="unseen">{sourceTexts.connectionWith(name)}</span>
       </Switch>
@@ -53,10 +66,9 @@ export function ConnectionRow(props: {
         noun=""
         name={name}
         consequence={sourceTexts.disconnectConsequence}
-        remove={async () => {
-          await client.call("DELETE /v2/connections/{id}", { params });
-          await reload();
-        }}
+        remove={() =>
+          change((ifMatch) => client.call("DELETE /v2/connections/{id}", { params, ifMatch }))
+        }
       />
     </li>
   );

@@ -1,21 +1,18 @@
-import { Button } from "../components/button.tsx";
 import { FieldConflicts } from "../components/forms/field-conflicts.tsx";
 import { TextField } from "../components/forms/fields.tsx";
 import { Form } from "../components/forms/form.tsx";
 import { labelOf } from "../components/forms/json-schema.ts";
 import { LinesField, linesOf } from "../components/forms/lines-field.tsx";
 import { hasSecret, storedValues } from "../components/forms/stored-values.ts";
-import { useSave } from "../components/forms/use-save.ts";
-import { Badge, Panel, SkeletonLine } from "../components/layout.tsx";
+import { UnsavedChanges } from "../components/forms/unsaved-changes.tsx";
+import { useItemForm } from "../components/forms/use-item-form.ts";
+import { Panel, SkeletonLine } from "../components/layout.tsx";
 import { Loaded } from "../components/loaded.tsx";
-import { showToast } from "../components/toasts.ts";
-import { useKeptValues } from "../data/kept-values.ts";
 import type { Destination } from "../data/model.ts";
 import type { Values } from "../data/save.ts";
 import { client } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
 import { commonTexts } from "../texts/common.ts";
-import { conflictTexts } from "../texts/conflicts.ts";
 import { destinationTexts } from "../texts/destinations.ts";
 import { ConfigFields } from "./config-fields.tsx";
 import { type DestinationType, listDestinationTypes, typeOf } from "./destination-types.ts";
@@ -51,11 +48,12 @@ function SettingsForm(props: SettingsProps & { type: DestinationType | undefined
   const schema = type?.config ?? {};
   const isOurs = destination.deliveredBy === "pixelmill";
   const params = { id: destination.id };
-  const form = useKeptValues(`destination/${destination.id}`, { base: valuesOf(destination), tag });
-  const { name = "", consentIds = "", ...config } = form.values;
-  const { save, conflict } = useSave({
-    base: form.base,
-    tag: form.tag,
+  const form = useItemForm({
+    name: `destination/${destination.id}`,
+    base: valuesOf(destination),
+    tag,
+    reload,
+    savedText: destinationTexts.settingsSaved,
     send: ({ name, consentIds, ...config }, ifMatch) => {
       const body = {
         name: name as string,
@@ -69,6 +67,7 @@ function SettingsForm(props: SettingsProps & { type: DestinationType | undefined
       ownLabels[key] ?? schema.properties?.[configKey(key)]?.title ?? labelOf(configKey(key)),
     isSecret: (key) => hasSecret(schema.properties?.[configKey(key)] ?? {}),
   });
+  const { name = "", consentIds = "", ...config } = form.values;
   const test = useSettingsTest({
     type: destination.type,
     config: withoutPrefix(config),
@@ -80,23 +79,11 @@ function SettingsForm(props: SettingsProps & { type: DestinationType | undefined
       isNarrow
       action={destinationTexts.saveSettings}
       {...(isOurs && { trial: test.trial })}
-      onSubmit={async () => {
-        if (!(await save(form.values))) return;
-        form.discard();
-        showToast(destinationTexts.settingsSaved);
-        await reload();
-      }}
+      onSubmit={() => form.submit()}
     >
       {(errorAt) => (
         <>
-          {form.isEdited && (
-            <p class="row">
-              <Badge tone="warn">{conflictTexts.unsavedChanges}</Badge>
-              <Button compact kind="plain" onClick={form.discard}>
-                {conflictTexts.discardChanges}
-              </Button>
-            </p>
-          )}
+          <UnsavedChanges form={form} />
           <TextField
             label={commonTexts.name}
             value={name as string}
@@ -122,7 +109,7 @@ function SettingsForm(props: SettingsProps & { type: DestinationType | undefined
             />
           )}
           {test.result}
-          {conflict && <FieldConflicts {...conflict} />}
+          {form.conflict && <FieldConflicts {...form.conflict} />}
         </>
       )}
     </Form>

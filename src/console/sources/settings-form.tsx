@@ -1,10 +1,9 @@
-import { useState } from "preact/hooks";
 import { FieldConflicts } from "../components/forms/field-conflicts.tsx";
 import { Checkbox, SelectField, TextField } from "../components/forms/fields.tsx";
 import { Form } from "../components/forms/form.tsx";
 import { LinesField, linesOf } from "../components/forms/lines-field.tsx";
-import { useSave } from "../components/forms/use-save.ts";
-import { showToast } from "../components/toasts.ts";
+import { UnsavedChanges } from "../components/forms/unsaved-changes.tsx";
+import { useItemForm } from "../components/forms/use-item-form.ts";
 import type { Source } from "../data/model.ts";
 import { client } from "../data/session.ts";
 import { sourceTexts } from "../texts/sources.ts";
@@ -27,13 +26,12 @@ export function SettingsForm(props: {
   reload: () => Promise<void>;
 }) {
   const { source, tag, reload } = props;
-  const before = source.settings;
-  const [values, setValues] = useState(before);
-  const [origins, setOrigins] = useState(before.allowedOrigins.join("\n"));
-  const set = (change: Partial<Settings>) => setValues((now) => ({ ...now, ...change }));
-  const { save, conflict } = useSave({
-    base: { ...before },
+  const form = useItemForm({
+    name: `source-settings/${source.id}`,
+    base: { ...source.settings },
     tag,
+    reload,
+    savedText: texts.saved,
     send: (settings, ifMatch) =>
       client.call("PUT /v2/sources/{id}", {
         params: { id: source.id },
@@ -43,17 +41,17 @@ export function SettingsForm(props: {
     valuesOf: (now: { source: Source }) => ({ ...now.source.settings }),
     labelOf: (key) => texts.labels[key as keyof Settings],
   });
+  const values = form.values as unknown as Settings;
+  const set = (change: Partial<Settings>) => form.edit({ ...values, ...change });
+  const origins = values.allowedOrigins.join("\n");
   return (
     <Form
       action={texts.save}
-      onSubmit={async () => {
-        if (!(await save({ ...values, allowedOrigins: linesOf(origins) }))) return;
-        await reload();
-        showToast(texts.saved);
-      }}
+      onSubmit={() => form.submit({ ...values, allowedOrigins: linesOf(origins) })}
     >
       {(errorAt) => (
         <>
+          <UnsavedChanges form={form} />
           <SelectField
             label={texts.labels.ip}
             hint={texts.ipHint}
@@ -75,7 +73,7 @@ export function SettingsForm(props: {
             label={texts.labels.allowedOrigins}
             hint={texts.allowedOriginsHint}
             value={origins}
-            onInput={setOrigins}
+            onInput={(lines) => set({ allowedOrigins: lines.split("\n") })}
             path="/settings/allowedOrigins"
             errorAt={errorAt}
           />
@@ -89,7 +87,7 @@ export function SettingsForm(props: {
             onInput={(seconds) => set({ dedupSeconds: Number(seconds) })}
             error={errorAt("/settings/dedupSeconds")}
           />
-          {conflict && <FieldConflicts {...conflict} />}
+          {form.conflict && <FieldConflicts {...form.conflict} />}
         </>
       )}
     </Form>

@@ -1,10 +1,9 @@
-import { useState } from "preact/hooks";
 import { Button, CopyableCode, Switch } from "../components/button.tsx";
 import { ConfirmButton, DeleteButton } from "../components/dialog.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { FieldConflicts } from "../components/forms/field-conflicts.tsx";
 import { TextField } from "../components/forms/fields.tsx";
-import { useSave } from "../components/forms/use-save.ts";
+import { useItemForm } from "../components/forms/use-item-form.ts";
 import { useSubmit } from "../components/forms/use-submit.ts";
 import { Badge, FactList, Panel, ScreenHeader } from "../components/layout.tsx";
 import { Loaded } from "../components/loaded.tsx";
@@ -67,13 +66,7 @@ export function SourcePage({ id }: { id: string }) {
                   <SourceFacts source={loaded.source} tag={loaded.tag} reload={reload} />
                 </Panel>
                 <Panel title={sourceTexts.settings.title}>
-                  <SettingsForm
-                    // Settings that others have stored meanwhile make a new form.
-                    key={JSON.stringify(loaded.source.settings)}
-                    source={loaded.source}
-                    tag={loaded.tag}
-                    reload={reload}
-                  />
+                  <SettingsForm source={loaded.source} tag={loaded.tag} reload={reload} />
                 </Panel>
                 <Panel title={commonTexts.destinations} flush>
                   <ConnectionList of="source" id={id} />
@@ -186,25 +179,29 @@ function SourceFacts({ source, tag, reload }: SourceProps) {
 }
 
 function RenameForm({ source: { id, name: before }, tag, reload }: SourceProps) {
-  const [name, setName] = useState(before);
-  const { save, conflict } = useSave({
+  const form = useItemForm({
+    name: `source-name/${id}`,
     base: { name: before },
     tag,
+    reload,
+    savedText: sourceTexts.nameChanged,
     send: (values, ifMatch) =>
       client.call("PUT /v2/sources/{id}", { params: { id }, body: values, ifMatch }),
     valuesOf: (now: { source: Source }) => ({ name: now.source.name }),
     labelOf: () => commonTexts.name,
   });
-  const { submit, busy, error } = useSubmit(async () => {
-    if (!(await save({ name }))) return;
-    await reload();
-    showToast(sourceTexts.nameChanged);
-  });
+  const { submit, busy, error } = useSubmit(() => form.submit());
+  const name = form.values.name as string;
   return (
     <form class="form" onSubmit={submit}>
-      <TextField label={commonTexts.name} value={name} onInput={setName} required />
+      <TextField
+        label={commonTexts.name}
+        value={name}
+        onInput={(name) => form.edit({ name })}
+        required
+      />
       <ErrorNotice error={error} />
-      {conflict && <FieldConflicts {...conflict} />}
+      {form.conflict && <FieldConflicts {...form.conflict} />}
       {name !== before && (
         <div class="ends">
           <Button type="submit" kind="main" needs="workspace:admin" busy={busy}>

@@ -2,10 +2,9 @@ import { Button } from "../../components/button.tsx";
 import { FieldConflicts } from "../../components/forms/field-conflicts.tsx";
 import { SelectField, TextAreaField, TextField } from "../../components/forms/fields.tsx";
 import { Form } from "../../components/forms/form.tsx";
-import { useSave } from "../../components/forms/use-save.ts";
+import { UnsavedChanges } from "../../components/forms/unsaved-changes.tsx";
+import { useItemForm } from "../../components/forms/use-item-form.ts";
 import { Panel } from "../../components/layout.tsx";
-import { showToast } from "../../components/toasts.ts";
-import { useKeptValues } from "../../data/kept-values.ts";
 import type { Destination } from "../../data/model.ts";
 import type { Values } from "../../data/save.ts";
 import { client } from "../../data/session.ts";
@@ -27,11 +26,12 @@ export function EventFilterPanel(props: {
 }) {
   const { destination, tag, reload } = props;
   const params = { id: destination.id };
-  const form = useKeptValues(`filter/${destination.id}`, { base: valuesOf(destination), tag });
-  const filter = form.values.filter as EventFilter | null;
-  const { save, conflict } = useSave({
-    base: form.base,
-    tag: form.tag,
+  const form = useItemForm({
+    name: `filter/${destination.id}`,
+    base: valuesOf(destination),
+    tag,
+    reload,
+    savedText: filterTexts.saved,
     send: (values, ifMatch) => {
       const body = { filter: sent(values.filter as EventFilter | null) };
       return client.call("PUT /v2/destinations/{id}", { params, body, ifMatch });
@@ -39,24 +39,17 @@ export function EventFilterPanel(props: {
     valuesOf: (current: { destination: Destination }) => valuesOf(current.destination),
     labelOf: () => filterTexts.filter,
   });
+  const filter = form.values.filter as EventFilter | null;
   const edit = (next: EventFilter | null) => form.edit({ filter: next });
   const conditions = filter?.conditions ?? [];
   const editConditions = (next: Condition[]) => filter && edit({ ...filter, conditions: next });
 
   return (
     <Panel title={filterTexts.filter}>
-      <Form
-        isNarrow
-        action={filterTexts.save}
-        onSubmit={async () => {
-          if (!(await save(form.values))) return;
-          form.discard();
-          showToast(filterTexts.saved);
-          await reload();
-        }}
-      >
+      <Form isNarrow action={filterTexts.save} onSubmit={() => form.submit()}>
         {(errorAt) => (
           <>
+            <UnsavedChanges form={form} />
             <SelectField
               label={filterTexts.events}
               hint={filterTexts.explained}
@@ -87,7 +80,7 @@ export function EventFilterPanel(props: {
                 {filterTexts.add}
               </Button>
             )}
-            {conflict && <FieldConflicts {...conflict} />}
+            {form.conflict && <FieldConflicts {...form.conflict} />}
           </>
         )}
       </Form>
