@@ -46,12 +46,14 @@ describeWith(chromiumMissing)("every screen", () => {
     violations["sign in"] = await allViolationsOf(page);
     await signIn(page, scene.server.controlPlane, ADMIN_TOKEN);
     for (const { name, hash, loaded } of screensOf(scene)) {
-      // A fresh load: layout shift between two screens does not count.
-      await page.goto("about:blank");
+      // A fresh load: layout shift between two screens does not count. It takes most of the time.
+      if (!isQuickTier) await page.goto("about:blank");
       await page.goto(`${scene.server.controlPlane}/${hash}`);
+      // The screen before may have what is waited for: it goes with the next frame.
+      await page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))");
       await page.locator(loaded).first().waitFor();
       await page.locator("[aria-busy=true]").first().waitFor({ state: "detached" });
-      const sum = Number(await page.evaluate(shifts));
+      const sum = isQuickTier ? 0 : Number(await page.evaluate(shifts));
       if (sum > SHIFT_MAX) shifted[name] = sum;
       violations[name] = await allViolationsOf(page);
     }
@@ -61,7 +63,7 @@ describeWith(chromiumMissing)("every screen", () => {
     await close();
   }, 900_000);
 
-  test("loads without layout shift", () => {
+  test.skipIf(isQuickTier)("loads without layout shift", () => {
     expect(shifted).toEqual({});
   });
 

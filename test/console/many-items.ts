@@ -1,6 +1,7 @@
 /**
- * `bun test/console/many-items.ts [LETTERS] [TRANSFORMATIONS]`: measures how long each screen takes
- * with many items; 1,000,000 letters and 10,000 transformations by default.
+ * `bun test/console/many-items.ts [LETTERS] [ITEMS]`: measures how long each screen takes with many
+ * items, and how large the answers of lists are; 1,000,000 letters and 10,000 transformations, sources
+ * and destinations by default.
  */
 
 import { join } from "node:path";
@@ -16,16 +17,21 @@ import { openPage, signIn } from "./_browser.ts";
 
 export interface ManyItems {
   letters: number;
-  transformations: number;
+  /** Number of transformations, of sources and of destinations. */
+  items: number;
 }
 
 /** Milliseconds until each step was rendered, and the page's long tasks. */
 export interface Waits {
   steps: Record<string, number>;
   longTasks: number[];
+  /** Bytes of the longest answer to each list. */
+  answerBytes: Record<string, number>;
 }
 
 const BATCH_LETTERS = 20_000;
+/** Number of items that are made at once. */
+const PARALLEL = 8;
 const code = "export function transformEvent(event) { return event; }";
 
 /** Fills a server, opens its screens and purges the letters. */
@@ -33,7 +39,7 @@ export async function openManyItems(items: ManyItems): Promise<Waits> {
   await ensureConsole();
   const before = await startServer({ flags: ["--admin-rate", "0"] });
   const { directory } = before;
-  const owner = await fill(before, items.transformations);
+  const owner = await fill(before, items.items);
   await before.stop();
   await writeLetters(join(directory, "data/delivery"), owner, items.letters);
   const server = await startServer({ directory });
@@ -53,6 +59,13 @@ export async function openManyItems(items: ManyItems): Promise<Waits> {
 
 async function walk(page: Page, { controlPlane }: Server, items: ManyItems): Promise<Waits> {
   const steps: Record<string, number> = {};
+  const answerBytes: Record<string, number> = {};
+  page.on("response", async (response) => {
+    const { pathname } = new URL(response.url());
+    if (!/^\/v2\/(status|code|overview)/.test(pathname)) return;
+    const { length } = await response.body().catch(() => "");
+    answerBytes[pathname] = Math.max(length, answerBytes[pathname] ?? 0);
+  });
   await page.goto(controlPlane);
   await page.locator(".graph .node").first().waitFor();
   steps["first screen"] = Math.round(Number(await page.evaluate("performance.now()")));
@@ -69,7 +82,20 @@ async function walk(page: Page, { controlPlane }: Server, items: ManyItems): Pro
   const place = (hash: string) => page.goto(`${controlPlane}/${hash}`);
   const press = (name: string | RegExp) => page.getByRole("button", { name }).click();
 
-  await step("transformations", () => place("#/transformations"), "td >> text=T1");
+  const last = items.items;
+  const search = (text: string) => page.getByRole("searchbox").fill(text);
+  for (const [screen, name] of [
+    ["transformations", "T"],
+    ["sources", "Source "],
+    ["destinations", "Hook "],
+  ] as const) {
+    const row = (n: number) => `td a:text-is("${name}${n}")`;
+    await step(screen, () => place(`#/${screen}?sort=name`), row(1));
+    await step(`${screen}, last by name`, () => place(`#/${screen}?sort=-name`), row(last));
+    await step(`${screen}, search`, () => search(`${name}${last - 1}`), row(last - 1));
+    await search("");
+    await step(`${screen}, own order`, () => place(`#/${screen}`), "td a.cut");
+  }
   await step("reasons", () => place("#/dead-letters"), "td >> text=HTTP 406 from receiver");
   await step("letters", () => place("#/dead-letters?all=1"), "td input");
   await step(
@@ -82,12 +108,17 @@ async function walk(page: Page, { controlPlane }: Server, items: ManyItems): Pro
   await place("#/dead-letters?all=1");
   const left = `text=/${new Intl.NumberFormat("en").format(items.letters)} events, oldest/`;
   await page.locator(left).waitFor({ state: "detached" });
-  return { steps, longTasks: (await page.evaluate("tasks")) as number[] };
+  return { steps, longTasks: (await page.evaluate("tasks")) as number[], answerBytes };
 }
 
-/** A source, a destination, their connection and many transformations. */
-async function fill(server: Server, transformations: number) {
-  const post = async (path: string, body: unknown) => (await server.api("POST", path, body)).body;
+/** A connected source and destination that has letters, and many items of each kind. */
+async function fill(server: Server, items: number) {
+  const post = async (path: string, sent: unknown) => {
+    const { status, body } = await server.api("POST", path, sent);
+    if (status > 201)
+      throw new Error(`POST ${path} was answered ${status}: ${JSON.stringify(body)}`);
+    return body;
+  };
   const { workspace } = (await server.api("GET", "/v2/workspace")).body;
   const { source } = await post("/v2/sources", { name: "Source" });
   const { destination } = await post("/v2/destinations", {
@@ -96,8 +127,19 @@ async function fill(server: Server, transformations: number) {
     config: { path: "archive.jsonl" },
   });
   await post("/v2/connections", { sourceId: source.id, destinationId: destination.id });
-  for (let n = 1; n <= transformations; n++) {
+  const webhook = { type: "webhook", config: { webhookUrl: "http://127.0.0.1:9/" } };
+  const makeItem = async (n: number) => {
     await post("/transformations", { name: `T${n}`, language: "javascript", code });
+    const made = await post("/v2/sources", { name: `Source ${n}` });
+    const hook = await post("/v2/destinations", { name: `Hook ${n}`, ...webhook });
+    await post("/v2/connections", {
+      sourceId: made.source.id,
+      destinationId: hook.destination.id,
+    });
+  };
+  for (let n = 1; n <= items; n += PARALLEL) {
+    const count = Math.min(PARALLEL, items - n + 1);
+    await Promise.all(Array.from({ length: count }, (_, k) => makeItem(n + k)));
   }
   return { workspaceId: workspace.id, sourceId: source.id, destinationId: destination.id };
 }
@@ -140,12 +182,16 @@ function letterOf(owner: LetterOwner, n: number): StoredLetter {
   };
 }
 
-export function summaryOf({ steps, longTasks }: Waits): string {
+export function summaryOf({ steps, longTasks, answerBytes }: Waits): string {
   const waited = Object.entries(steps).map(([name, ms]) => `${name} ${ms} ms`);
-  return `console: ${waited.join(", ")}; long tasks (ms): ${longTasks.join(", ") || "none"}\n`;
+  const answers = Object.entries(answerBytes).map(([path, bytes]) => `${path} ${bytes}`);
+  return (
+    `console: ${waited.join(", ")}; long tasks (ms): ${longTasks.join(", ") || "none"}; ` +
+    `longest answers (bytes): ${answers.join(", ")}\n`
+  );
 }
 
 if (import.meta.main) {
-  const [letters = 1_000_000, transformations = 10_000] = process.argv.slice(2).map(Number);
-  process.stdout.write(summaryOf(await openManyItems({ letters, transformations })));
+  const [letters = 1_000_000, items = 10_000] = process.argv.slice(2).map(Number);
+  process.stdout.write(summaryOf(await openManyItems({ letters, items })));
 }

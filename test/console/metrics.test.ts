@@ -96,4 +96,27 @@ describeWith(chromiumMissing)("charts", () => {
     await page.getByText("Delivered, last minute").waitFor();
     await close();
   });
+
+  test("of sources know the minute of the last event, and show no seconds of it", async () => {
+    const at = Math.floor(Date.now() / MINUTE) * MINUTE - MINUTE;
+    const minutes = { Now: at, Before: at - 3 * MINUTE };
+    const rows = await Promise.all(
+      Object.entries(minutes).map(async ([name, minute]) => {
+        const { source } = (await api.send("POST", "/v2/sources", { body: { name } })).body;
+        return { series: seriesOf("source", source.id), at: minute, recorder: "a", row: [9] };
+      }),
+    );
+    await api.figures.write(rows);
+    const { page, close } = await openPage(browser);
+    await page.clock.setFixedTime(at + 40_000);
+    await signIn(page, api.url, api.token);
+    await page.goto(`${api.url}/#/sources`);
+    const shown = (name: string, text: string) =>
+      page.getByRole("row").filter({ hasText: name }).getByText(text, { exact: true }).waitFor();
+    await shown("Now", "less than 1 min ago");
+    await shown("Before", "3 min ago");
+    await page.getByRole("link", { name: "Now" }).click();
+    await page.getByText("less than 1 min ago").waitFor();
+    await close();
+  });
 });

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { connect, createServer, type Socket } from "node:net";
 import type { Browser, Page } from "playwright-core";
+import { EventBuffer, latestOf } from "../../src/console/tail/event-buffer.ts";
 import { chromiumMissing } from "../api/_chromium.ts";
 import type { TestApi } from "../api/_setup.ts";
 import { describeWith } from "../counterpart.ts";
@@ -29,6 +30,26 @@ function flood(sourceId: string) {
   }, 10);
   return { sent: () => sent, stop: () => clearInterval(timer) };
 }
+
+test("recent events of one millisecond stay in the server's order, before older ones", () => {
+  const buffer = new EventBuffer();
+  const events = ["c", "b", "a"].map((messageId) => ({
+    messageId,
+    sourceId: "s",
+    at: new Date(messageId === "a" ? 1 : 2).toISOString(),
+    receivedAt: new Date(1).toISOString(),
+    outcomes: [],
+  }));
+  const shown = () => latestOf(buffer.all(), 10, () => true).map(({ messageId }) => messageId);
+  buffer.addRecent(events);
+  expect(shown()).toEqual(["c", "b", "a"]);
+  // The same events come again after a lost connection.
+  buffer.addRecent(events);
+  expect(shown()).toEqual(["c", "b", "a"]);
+  const at = new Date(3).toISOString();
+  buffer.add({ name: "received", data: { messageId: "d", sourceId: "s", at } });
+  expect(shown()).toEqual(["d", "c", "b", "a"]);
+});
 
 /** Replaces `waitForFunction`, whose `eval` the content security policy forbids. */
 async function until(page: Page, condition: string): Promise<void> {

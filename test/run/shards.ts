@@ -14,7 +14,7 @@ export const slowFiles = [
   "test/destinations/kafka.test.ts",
   "test/destinations/evolution.test.ts",
   "test/console/axe.test.ts",
-  "test/console/recovery.test.ts",
+  "test/console/recovery.long.test.ts",
   "test/console/destination-form.test.ts",
   "test/console/editor.test.ts",
   "test/e2e/hostile-code.test.ts",

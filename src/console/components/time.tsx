@@ -1,4 +1,5 @@
 import { signal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
 import { formatDuration } from "../format.ts";
 import { commonTexts } from "../texts/common.ts";
 
@@ -20,6 +21,7 @@ const hourAndMinute = new Intl.DateTimeFormat(undefined, {
 const dayAndMonth = new Intl.DateTimeFormat(undefined, { day: date.day, month: date.month });
 
 const TICK_MS = 10_000;
+const MINUTE_MS = 60_000;
 /** Ages above this are shown as a date. */
 const RELATIVE_MS_MAX = 7 * 86_400_000;
 /** The current time, to which ages refer. */
@@ -36,9 +38,34 @@ setInterval(() => {
 export function Time({ at, exact = false }: { at: string | number; exact?: boolean }) {
   const time = new Date(at);
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: without a mouse, focus shows the exact time
-    <time class="tabular" dateTime={time.toISOString()} title={absoluteTime(time)} tabIndex={0}>
+    <TimeElement time={time} title={absoluteTime(time)}>
       {exact ? exactTime(time) : relativeTime(time)}
+    </TimeElement>
+  );
+}
+
+/**
+ * Shows how long ago a minute was in which something happened, such as `5 min ago`, and
+ * `less than 1 min ago` instead of seconds, since the second is unknown. `at` is the minute's start.
+ */
+export function MinuteTime({ at }: { at: string }) {
+  const time = new Date(at);
+  const age = ageOf(time);
+  const wholeMinutesAgo = new Date(time.getTime() + (age % MINUTE_MS));
+  return (
+    <TimeElement time={time} title={commonTexts.inMinute(absoluteTime(time))}>
+      {age < MINUTE_MS
+        ? commonTexts.lessThanAgo(formatDuration(MINUTE_MS / 1_000))
+        : relativeTime(wholeMinutesAgo)}
+    </TimeElement>
+  );
+}
+
+function TimeElement(props: { time: Date; title: string; children: ComponentChildren }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: without a mouse, focus shows the exact time
+    <time class="tabular" dateTime={props.time.toISOString()} title={props.title} tabIndex={0}>
+      {props.children}
     </time>
   );
 }
@@ -51,8 +78,11 @@ export const formatDay = (at: number) => dayAndMonth.format(at);
 /** Formats a time with its date, on a clock of 24 hours. */
 export const formatTime = (at: string | number) => dateAndTime.format(new Date(at));
 
+/** Returns the milliseconds since a time. A component that calls it is rendered again at each tick. */
+const ageOf = (time: Date) => Math.max(now.value, Date.now() - TICK_MS) - time.getTime();
+
 function relativeTime(time: Date): string {
-  const age = Math.max(now.value, Date.now() - TICK_MS) - time.getTime();
+  const age = ageOf(time);
   if (age < -TICK_MS || age > RELATIVE_MS_MAX) return dateAndTime.format(time);
   return commonTexts.ago(formatDuration(Math.max(1, Math.round(age / 1_000)), 0));
 }

@@ -1,8 +1,4 @@
-import type { AnswerOf } from "../../api/client.ts";
 import { client, missingPermission } from "./session.ts";
-
-/** An event of the last time, before user code and at its destinations. */
-export type RecentEvent = AnswerOf<"GET /v2/events/recent">["events"][number];
 
 /**
  * Loads the latest events as the server received them, the newest first, at most `limit`. Empty when

@@ -12,7 +12,7 @@ import {
   nameColumn,
 } from "../components/list-screen.tsx";
 import type { Column } from "../components/table.tsx";
-import { Time } from "../components/time.tsx";
+import { MinuteTime } from "../components/time.tsx";
 import { client, missingPermission } from "../data/session.ts";
 import { formatRate } from "../format.ts";
 import { hrefTo, navigate } from "../router.ts";
@@ -51,7 +51,7 @@ const columns: Column<SourceRow>[] = [
       lastReceivedAt === undefined ? (
         <span class="quiet">{commonTexts.noFigure}</span>
       ) : (
-        <Time at={lastReceivedAt} />
+        <MinuteTime at={lastReceivedAt} />
       ),
   },
 ];

@@ -8,7 +8,7 @@ import { useSubmit } from "../components/forms/use-submit.ts";
 import { Badge, FactList, Panel, ScreenHeader } from "../components/layout.tsx";
 import { Loaded } from "../components/loaded.tsx";
 import { ActionMenu } from "../components/menu.tsx";
-import { Time } from "../components/time.tsx";
+import { MinuteTime, Time } from "../components/time.tsx";
 import { showToast } from "../components/toasts.ts";
 import { ConnectionList } from "../connections/connection-list.tsx";
 import type { Source } from "../data/model.ts";
@@ -131,7 +131,7 @@ function LastEvent({ id }: { id: string }) {
   );
   if (value === undefined) return commonTexts.noFigure;
   const at = value.items[0]?.lastReceivedAt;
-  return at === undefined ? sourceTexts.noEventYet : <Time at={at} />;
+  return at === undefined ? sourceTexts.noEventYet : <MinuteTime at={at} />;
 }
 
 /** Link to the search for the source's events that were refused at ingestion. */

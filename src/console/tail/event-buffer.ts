@@ -1,6 +1,5 @@
 import type { FollowedMessage } from "../../api/client.ts";
-import type { ReceiverResponse } from "../data/model.ts";
-import type { RecentEvent } from "../data/recent-events.ts";
+import type { ReceiverResponse, RecentEvent } from "../data/model.ts";
 
 /** The outcome of an event at one destination. */
 export interface DestinationOutcome {
@@ -66,7 +65,8 @@ export class EventBuffer {
 
   /** Adds events of the last time, and outcomes of which no message has come. */
   addRecent(events: readonly RecentEvent[]): void {
-    for (const event of events) {
+    // The server lists the newest first. Events of one millisecond keep this order.
+    for (const event of events.toReversed()) {
       const known = this.#events.get(event.messageId);
       const recent = tailEventOf(event);
       const outcomes = mergeOutcomes(recent.outcomes, known?.outcomes ?? []);

@@ -116,6 +116,8 @@ export const commonTexts = {
   range: (first: number, last: number, total: number) =>
     `${formatCount(first)} to ${formatCount(last)} of ${formatCount(total)}`,
   ago: (duration: string) => `${duration} ago`,
+  lessThanAgo: (duration: string) => `less than ${duration} ago`,
+  inMinute: (start: string) => `In the minute from ${start}`,
   utc: (time: string) => `${time} UTC`,
   /** Labels of buttons that delete something, and the message after it. */
   deletions: {
