@@ -7,6 +7,7 @@
 import { join } from "node:path";
 import { pino } from "pino";
 import type { Page } from "playwright-core";
+import { openCatalog } from "../../src/catalog/open.ts";
 import { ensureConsole } from "../../src/console/bundle.ts";
 import { openLedger } from "../../src/pipeline/ledger/ledger.ts";
 import type { StoredLetter } from "../../src/pipeline/model/dead-letter.ts";
@@ -31,7 +32,7 @@ export interface Waits {
 
 const BATCH_LETTERS = 20_000;
 /** Number of items that are made at once. */
-const PARALLEL = 8;
+const PARALLEL = 500;
 const code = "export function transformEvent(event) { return event; }";
 
 /** Fills a server, opens its screens and purges the letters. */
@@ -39,8 +40,9 @@ export async function openManyItems(items: ManyItems): Promise<Waits> {
   await ensureConsole();
   const before = await startServer({ flags: ["--admin-rate", "0"] });
   const { directory } = before;
-  const owner = await fill(before, items.items);
+  const owner = await fill(before);
   await before.stop();
+  await writeItems(join(directory, "data/catalog"), owner.workspaceId, items.items);
   await writeLetters(join(directory, "data/delivery"), owner, items.letters);
   const server = await startServer({ directory });
   const browser = await launch();
@@ -89,12 +91,18 @@ async function walk(page: Page, { controlPlane }: Server, items: ManyItems): Pro
     ["sources", "Source "],
     ["destinations", "Hook "],
   ] as const) {
-    const row = (n: number) => `td a:text-is("${name}${n}")`;
+    const row = (n: number) => `td >> text="${name}${n}"`;
     await step(screen, () => place(`#/${screen}?sort=name`), row(1));
     await step(`${screen}, last by name`, () => place(`#/${screen}?sort=-name`), row(last));
-    await step(`${screen}, search`, () => search(`${name}${last - 1}`), row(last - 1));
+    const middle = Math.ceil(last / 2);
+    await step(`${screen}, search`, () => search(`${name}${middle}`), row(middle));
     await search("");
-    await step(`${screen}, own order`, () => place(`#/${screen}`), "td a.cut");
+    const answer = () => page.waitForResponse(/\/v2\/(status|code)/);
+    await step(
+      `${screen}, own order`,
+      () => Promise.all([answer(), place(`#/${screen}`)]),
+      "td a.cut",
+    );
   }
   await step("reasons", () => place("#/dead-letters"), "td >> text=HTTP 406 from receiver");
   await step("letters", () => place("#/dead-letters?all=1"), "td input");
@@ -111,8 +119,8 @@ async function walk(page: Page, { controlPlane }: Server, items: ManyItems): Pro
   return { steps, longTasks: (await page.evaluate("tasks")) as number[], answerBytes };
 }
 
-/** A connected source and destination that has letters, and many items of each kind. */
-async function fill(server: Server, items: number) {
+/** A connected source and destination that has letters. */
+async function fill(server: Server) {
   const post = async (path: string, sent: unknown) => {
     const { status, body } = await server.api("POST", path, sent);
     if (status > 201)
@@ -127,21 +135,28 @@ async function fill(server: Server, items: number) {
     config: { path: "archive.jsonl" },
   });
   await post("/v2/connections", { sourceId: source.id, destinationId: destination.id });
-  const webhook = { type: "webhook", config: { webhookUrl: "http://127.0.0.1:9/" } };
+  return { workspaceId: workspace.id, sourceId: source.id, destinationId: destination.id };
+}
+
+/** Writes transformations, and connected sources and destinations, to the catalog of a stopped server. */
+async function writeItems(directory: string, workspaceId: string, items: number): Promise<void> {
+  const catalog = await openCatalog({ directory, logger: pino({ level: "silent" }) });
+  const { code: codes, sources, destinations, connections } = catalog;
+  const nothingElse = { publish: [], links: [], usedLibraries: [] };
+  const webhook = { type: "webhook", config: { webhookUrl: "http://127.0.0.1:9/" } } as const;
   const makeItem = async (n: number) => {
-    await post("/transformations", { name: `T${n}`, language: "javascript", code });
-    const made = await post("/v2/sources", { name: `Source ${n}` });
-    const hook = await post("/v2/destinations", { name: `Hook ${n}`, ...webhook });
-    await post("/v2/connections", {
-      sourceId: made.source.id,
-      destinationId: hook.destination.id,
-    });
+    const input = { name: `T${n}`, description: "", language: "javascript", code } as const;
+    const draft = codes.draft(workspaceId, "transformation", input);
+    await codes.commit(workspaceId, { ...nothingElse, revisions: [draft] });
+    const { id: sourceId } = await sources.create(workspaceId, { name: `Source ${n}` });
+    const made = await destinations.create(workspaceId, { name: `Hook ${n}`, ...webhook });
+    await connections.create(workspaceId, { sourceId, destinationId: made.id }, {});
   };
   for (let n = 1; n <= items; n += PARALLEL) {
     const count = Math.min(PARALLEL, items - n + 1);
     await Promise.all(Array.from({ length: count }, (_, k) => makeItem(n + k)));
   }
-  return { workspaceId: workspace.id, sourceId: source.id, destinationId: destination.id };
+  await catalog.close();
 }
 
 type LetterOwner = Pick<StoredLetter, "workspaceId" | "sourceId" | "destinationId">;

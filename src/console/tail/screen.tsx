@@ -51,7 +51,7 @@ export function Screen({ query }: ScreenProps) {
     <>
       <ScreenHeader
         title={commonTexts.liveTail}
-        status={<TailStateBadge tail={tail} frozen={frozen} />}
+        status={<TailStateBadge tail={tail} frozen={frozen} isPaused={isPaused} />}
       >
         <Button
           icon={isPaused ? "play" : "pause"}
@@ -154,11 +154,20 @@ function hasOutcome({ outcomes, hasAllOutcomes }: TailEvent, wanted: string): bo
   return (wanted === "in-flight" && isNew) || outcomes.some((it) => it.outcome === wanted);
 }
 
-function TailStateBadge({ tail, frozen }: { tail: TailState; frozen: FrozenEvents | undefined }) {
+function TailStateBadge(props: {
+  tail: TailState;
+  frozen: FrozenEvents | undefined;
+  /** Whether the user pressed the button, rather than points at the rows. */
+  isPaused: boolean;
+}) {
+  const { tail, frozen, isPaused } = props;
   const { state, perSecond, buffer } = tail;
   if (state === "connecting") return <Badge>{tailTexts.connecting}</Badge>;
   if (state === "ended") return <Badge tone="bad">{commonTexts.notConnected}</Badge>;
-  if (frozen) return <Badge tone="warn">{tailTexts.pausedWith(buffer.added - frozen.added)}</Badge>;
+  if (frozen) {
+    const text = isPaused ? tailTexts.pausedWith : tailTexts.heldWith;
+    return <Badge tone="warn">{text(buffer.added - frozen.added)}</Badge>;
+  }
   return (
     <Badge tone="good">
       <span class="tabular">{formatRate(perSecond)}</span>

@@ -19,6 +19,7 @@ export const tailTexts = {
   connecting: "Connecting",
   noDestination: "No destination",
   pausedWith: (events: number) => `Paused, ${formatCompact(events)} new`,
+  heldWith: (events: number) => `Paused while pointed at, ${formatCompact(events)} new`,
   notConnectedHint: "The tail reconnects by itself. No event is lost for its destinations.",
   changes: (changed: number, removed: readonly string[]) =>
     [
