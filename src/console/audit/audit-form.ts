@@ -1,3 +1,5 @@
+import { type LocalTimeRange, readValues, timeParameters } from "../data/address-form.ts";
+
 /** Types of resources and actions by which the audit log can be filtered. */
 export const auditActions = [
   "source",
@@ -21,37 +23,19 @@ export const auditActions = [
   "workspace",
 ] as const;
 
-/** Values of the filter form, as in the query of the page's address. Empty values do not filter. */
-export interface AuditForm {
+/** Values of the filter form. Empty values do not filter. */
+export interface AuditForm extends LocalTimeRange {
   action: string;
   actor: string;
   resource: string;
-  /** Local time such as `2026-02-16T21:30`. */
-  from: string;
-  to: string;
 }
 
-export function readAuditForm(query: URLSearchParams): AuditForm {
-  const read = (name: string) => query.get(name) ?? "";
-  return {
-    action: read("action"),
-    actor: read("actor"),
-    resource: read("resource"),
-    from: read("from"),
-    to: read("to"),
-  };
-}
+export const readAuditForm = (query: URLSearchParams): AuditForm =>
+  readValues(query, ["action", "actor", "resource", "from", "to"]);
 
 /** Returns the query parameters of a request to the API. */
 export function auditQuery({ from, to, ...texts }: AuditForm): Record<string, string> {
-  const times = { from: isoTime(from), to: isoTime(to) };
-  const given = Object.entries({ ...texts, ...times }).map(
-    ([name, value]) => [name, value.trim()] as const,
-  );
-  return Object.fromEntries(given.filter(([, value]) => value !== ""));
-}
-
-function isoTime(local: string): string {
-  const time = new Date(local).getTime();
-  return Number.isNaN(time) ? "" : new Date(time).toISOString();
+  const given = Object.entries(texts).map(([name, value]) => [name, value.trim()] as const);
+  const filters = Object.fromEntries(given.filter(([, value]) => value !== ""));
+  return { ...filters, ...timeParameters({ from, to }) };
 }

@@ -1,6 +1,8 @@
+import { type LocalTimeRange, readValues, timeParameters } from "../data/address-form.ts";
 import { hrefTo } from "../router.ts";
 import { commonTexts } from "../texts/common.ts";
 import { searchTexts } from "../texts/search.ts";
+
 /** Event fields by which the API can search, with their labels. */
 export const searchFields = [
   { value: "userId", text: commonTexts.userId },
@@ -11,31 +13,18 @@ export const searchFields = [
   { value: "text", text: searchTexts.anyText },
 ] as const;
 
-/**
- * Values of the search form, as in the query of the page's address. An empty value does not filter.
- */
-export interface SearchForm {
+/** Values of the search form. An empty value does not filter. */
+export interface SearchForm extends LocalTimeRange {
   by: (typeof searchFields)[number]["value"];
   text: string;
   sourceId: string;
   /** Outcome at one of the event's destinations. */
   outcome: string;
-  /** Start of the time range as local time, such as `2026-02-16T21:30`. */
-  from: string;
-  to: string;
 }
 
 export function readSearchForm(query: URLSearchParams): SearchForm {
   const by = searchFields.find(({ value }) => value === query.get("by"))?.value ?? "userId";
-  const read = (name: string) => query.get(name) ?? "";
-  return {
-    by,
-    text: read("text"),
-    sourceId: read("sourceId"),
-    outcome: read("outcome"),
-    from: read("from"),
-    to: read("to"),
-  };
+  return { by, ...readValues(query, ["text", "sourceId", "outcome", "from", "to"]) };
 }
 
 /** Returns the query parameters of a search request to the API. */
@@ -46,14 +35,8 @@ export function searchQuery({ by, text, sourceId, outcome, from, to }: SearchFor
     ...(sourceId !== "" && { sourceId }),
     ...(isOutcome(outcome) && { outcome }),
     ...(outcome === REFUSED && { refused: true }),
-    ...timeParameter("from", from),
-    ...timeParameter("to", to),
+    ...timeParameters({ from, to }),
   };
-}
-
-function timeParameter(name: "from" | "to", local: string): { from?: string; to?: string } {
-  const time = new Date(local).getTime();
-  return Number.isNaN(time) ? {} : { [name]: new Date(time).toISOString() };
 }
 
 /**
