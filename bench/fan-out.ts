@@ -1,7 +1,7 @@
 /**
  * Measures the CPU cost of an event from the log to a webhook, over the process with the pipeline and
- * its guests: events of pixels beside events of SDKs with the same content, with and without
- * JavaScript. Rounds alternate between them.
+ * its guests: events of pixels beside events of SDKs of the same size, with and without JavaScript.
+ * Rounds alternate between them.
  *
  *   bun bench/fan-out.ts [EVENTS] [ROUNDS]
  */
@@ -64,18 +64,22 @@ const pipeline = createPipeline({
 });
 
 const base = { receivedAt: Date.UTC(2026, 10, 20), sourceId: "", clientAddress: "203.0.113.9" };
-const pixel: EventRecord = {
-  ...{ ...base, type: "track", query: `${QUERY}&properties.t0=${"0".repeat(17)}` },
+/** Returns a pixel whose event is larger by `zeros` bytes. */
+const pixelOf = (zeros: number): EventRecord => ({
+  ...{ ...base, type: "track", query: `${QUERY}&properties.t0=${"0".repeat(zeros)}` },
   messageId: new Uint8Array(16).fill(0x77),
-};
-/** The event of the pixel, as an SDK sends it. */
-const sent = JSON.parse(Buffer.from(eventOf(pixel).json).toString());
+});
+const T0_BYTES = 17;
+/** The event of a pixel, as an SDK sends it. */
+const sent = JSON.parse(Buffer.from(eventOf(pixelOf(T0_BYTES)).json).toString());
 for (const name of ["type", "receivedAt", "request_ip"]) delete sent[name];
-sent.properties.t0 = "0".repeat(17);
 const json: EventRecord = {
   ...{ ...base, format: "json", type: "track", messageId: undefined, sentAt: undefined },
   json: Buffer.from(JSON.stringify(sent)),
 };
+/** Bytes of what events of SDKs have besides: `timestamp`, `rudderId` and `context.ip`. */
+const more = eventOf(json).json.length - eventOf(pixelOf(T0_BYTES)).json.length;
+const pixel = pixelOf(T0_BYTES + more);
 const records = { pixel, SDK: json };
 const { id: workspaceId } = await catalog.workspaces.create("Bench");
 await publishing.create(workspaceId, "library", {
