@@ -21,6 +21,15 @@ test("two objects of an event may have equal names, one object may not", () => {
   expect(outlineOf(Buffer.from(`{"a":{${members}},"b":{${members},"name 299":1}}`))).toBe(false);
 });
 
+test("a name that occurs twice is found in events of every size", () => {
+  for (const size of [1, 2, 40, 49, 50, 51, 400, 1_600, 3_200, 4_000]) {
+    const names = Array.from({ length: size }, (_, n) => n.toString(36));
+    expect(outlineOf(objectOf(names))).toBe(true);
+    expect(outlineOf(objectOf([...names, "0"]))).toBe(false);
+    expect(outlineOf(objectOf([...names, names.at(-1)!]))).toBe(false);
+  }
+});
+
 test("an event with more members than an outline holds is not outlined", () => {
   expect(outlineOf(objectOf(Array.from({ length: 5_000 }, (_, n) => `${n}`)))).toBe(false);
 });
