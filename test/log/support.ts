@@ -2,7 +2,6 @@ import { afterAll } from "bun:test";
 import fs, { existsSync, mkdtempSync, readdirSync, readlinkSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { pino } from "pino";
 import type { LogReader, LogWriter, RecordCodec } from "../../src/log/event-log.ts";
 import { openLogWriter } from "../../src/log/writer.ts";
@@ -85,22 +84,21 @@ type Read = (
   at: number,
   length: number,
   position: number,
-) => Promise<unknown>;
+  callback: (error: Error | null, bytesRead?: number) => void,
+) => void;
 
 const readOfDisk = fs.read;
-const read = promisify(readOfDisk) as unknown as Read;
+const read = readOfDisk as unknown as Read;
 
 /** Lets `fails` say, for each read of this process, with which error it fails, if with any. */
 export function failReads(fails: (path: string, from: number, to: number) => string | undefined) {
-  const failing = {
-    async [promisify.custom](...[fd, into, at, length, position]: Parameters<Read>) {
-      const path = readlinkSync(`/proc/self/fd/${fd}`);
-      const code = fails(path, position, position + length);
-      if (code !== undefined) throw Object.assign(new Error(`${code}: read`), { code });
-      return await read(fd, into, at, length, position);
-    },
+  const failing: Read = (fd, into, at, length, position, callback) => {
+    const path = readlinkSync(`/proc/self/fd/${fd}`);
+    const code = fails(path, position, position + length);
+    if (code === undefined) read(fd, into, at, length, position, callback);
+    else queueMicrotask(() => callback(Object.assign(new Error(`${code}: read`), { code })));
   };
-  fs.read = Object.assign(() => {}, failing) as unknown as typeof fs.read;
+  fs.read = failing as unknown as typeof fs.read;
 }
 
 export function healReads(): void {

@@ -1,5 +1,4 @@
 import fs from "node:fs";
-import { promisify } from "node:util";
 import { codeOf } from "../../errors.ts";
 import { PAGE_BYTES } from "./page.ts";
 
@@ -23,10 +22,14 @@ export const readAt: ReadAt = async (fd, offset, bytes) => {
 };
 
 /** Fills the buffer `into` from `offset` of a file. Returns the number of bytes that were read. */
-export async function readInto(fd: number, into: Buffer, offset: number): Promise<number> {
-  // `fs.read` is looked up at each call, so that a test can replace it by a function that fails.
-  const { bytesRead } = await promisify(fs.read)(fd, into, 0, into.length, offset);
-  return bytesRead;
+export function readInto(fd: number, into: Buffer, offset: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    // `fs.read` is looked up at each call, so that a test can replace it by a function that fails.
+    fs.read(fd, into, 0, into.length, offset, (error, bytesRead) => {
+      if (error) reject(error);
+      else resolve(bytesRead);
+    });
+  });
 }
 
 /**
