@@ -11,7 +11,8 @@ import { createNodeRpc } from "../cluster/node-bus/node-rpc.ts";
 import { createTailRelay } from "../cluster/node-bus/tail-relay.ts";
 import { openOrderedTopic } from "../cluster/ordered-log/ordered-topic.ts";
 import { awaitBrokers } from "../cluster/topics/await-brokers.ts";
-import { partitionAccess } from "../cluster/topics/partition-access.ts";
+import { accessOf } from "../cluster/topics/partition-access.ts";
+import { judgeReading } from "../cluster/topics/reading-trouble.ts";
 import { judgeTopics, type TopicHealth } from "../cluster/topics/topic-health.ts";
 import { monitorTopicSettings } from "../cluster/topics/topic-settings-monitor.ts";
 import { sourceOfRecord } from "../event/record.ts";
@@ -74,8 +75,7 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
   stack.defer(() => questions.close());
   const audience = createTailRelay<TailMessage>(bus);
   stack.defer(() => audience.close());
-
-  const size = logs.readers.size;
+  const { size } = logs.readers;
   const sizes = Object.entries({ catalog: 1, events: size, ledgers: size });
   const watch = monitorTopicSettings({
     admin: clients.admin(),
@@ -89,8 +89,10 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
       TOPICS.map(({ name, remedy }) => ({ name: `${group}.${name}`, replicas, remedy })),
   });
   const missing = (isVital: boolean) => missingTopics(standing, group, isVital);
+  const reading = () => judgeReading(accessOf(clients, group), logs.trouble() ?? ledgers.trouble());
   const warnings = () => [
     ...missing(false),
+    ...reading().warnings,
     ...standing.warnings(),
     ...watch.warnings(),
     ...clockWarnings(node, clients.clockErrorMs()),
@@ -138,12 +140,7 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
       const { runner, trouble, isWaitingForSandbox } = pipelines;
       const sources: AbilitySources = {
         partitions: () => ledgers.count(),
-        access() {
-          const unresponsive = new Set(clients.unresponsiveBrokers());
-          return ["events", "ledgers"].map((it) =>
-            partitionAccess(clients.view, unresponsive, `${group}.${it}`),
-          );
-        },
+        access: () => ["events", "ledgers"].map(accessOf(clients, group)),
         nodeTrouble: () => ledgers.diskTrouble() ?? catalog.trouble(),
         partitionTrouble(partition) {
           const isUnread = logs.isFailing(logNameOf(partition));
@@ -171,7 +168,7 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
     checks: () => ({
       cluster: checkOf(
         membership,
-        missing(true)[0] ?? pipelines?.runner.failure() ?? logs.trouble() ?? ledgers.trouble(),
+        missing(true)[0] ?? pipelines?.runner.failure() ?? reading().trouble,
       ),
     }),
     async nodes() {

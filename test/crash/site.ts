@@ -166,15 +166,19 @@ export class Site {
   }
 
   /**
-   * Calls the API until it succeeds, with retries while the node is unavailable; returns the body.
+   * Calls the API until it succeeds, with retries while the node is unavailable; returns the body. A
+   * call that was answered 503 may have taken effect: the next one is then a conflict.
    */
   async #call(node: Node, method: string, path: string, body?: object): Promise<any> {
-    for (const until = Date.now() + CALL_MS_MAX; ; await Bun.sleep(RETRY_MS)) {
+    const until = Date.now() + CALL_MS_MAX;
+    for (let isRepeated = false; ; isRepeated = true) {
       const answer = await node.api(method, path, body);
       if (answer.status === 200 || answer.status === 201) return answer.body;
+      if (answer.status === 409 && isRepeated) return answer.body;
       if (![0, 503].includes(answer.status) || Date.now() > until) {
         throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
       }
+      await Bun.sleep(RETRY_MS);
     }
   }
 }

@@ -1,3 +1,4 @@
+import type { KafkaClients } from "../../kafka/client.ts";
 import { addressOf, type ClusterView } from "../../kafka/cluster-view.ts";
 
 /** Whether this process can read and write a partition, according to the brokers that answer it. */
@@ -29,3 +30,9 @@ export function partitionAccess(
     return { state: "available" };
   });
 }
+
+/** Returns a function with this process's access to the topics of a cluster, such as `events`. */
+export const accessOf =
+  (clients: Pick<KafkaClients, "view" | "unresponsiveBrokers">, cluster: string) =>
+  (name: string) =>
+    partitionAccess(clients.view, new Set(clients.unresponsiveBrokers()), `${cluster}.${name}`);

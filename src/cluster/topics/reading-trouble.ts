@@ -1,0 +1,26 @@
+import { INGEST_REFUSED_SHARE_MAX } from "../../settings/limits.ts";
+import type { PartitionAccess } from "./partition-access.ts";
+
+/**
+ * Judges what this node cannot read, for `/ready`. A node that does not reach the catalog's leader
+ * answers no API request. One that does not reach the leaders of some partitions answers nearly
+ * everything, and other nodes run these partitions after a session: that is a warning, up to a share
+ * of `INGEST_REFUSED_SHARE_MAX`. `unread` is a sentence about events or ledgers that cannot be read,
+ * if any.
+ */
+export function judgeReading(
+  access: (topic: "catalog" | "events") => readonly PartitionAccess[],
+  unread: string | undefined,
+): { trouble: string | undefined; warnings: string[] } {
+  const silent = access("catalog").find(({ state }) => state === "unreachable");
+  if (silent?.state === "unreachable") {
+    const trouble = `Broker ${silent.leader}, which leads the catalog, does not answer this node`;
+    return { trouble, warnings: [] };
+  }
+  const events = access("events");
+  const unreachable = events.filter(({ state }) => state === "unreachable").length;
+  const isPart = unreachable > 0 && unreachable <= INGEST_REFUSED_SHARE_MAX * events.length;
+  return isPart
+    ? { trouble: undefined, warnings: unread === undefined ? [] : [unread] }
+    : { trouble: unread, warnings: [] };
+}
