@@ -22,7 +22,8 @@ const STDERR_READ_MS_MAX = 2_000;
  * not count towards the time limits of guests, the processes that run user code.
  */
 const STANDSTILL_MS_MIN = 500;
-
+/** Time in milliseconds above which whoever got a guest process had to wait for its start. */
+const WAIT_MS_MIN = 5;
 export interface SandboxStatus {
   state: "starting" | "ready" | "unavailable";
   /** Reason why user code does not run, or the part of its confinement that is missing. */
@@ -69,6 +70,7 @@ export class GuestStarter {
     python: new PrioritySemaphore(availableParallelism()),
   };
   readonly #retries = new Map<GuestLanguage, Timer>();
+  readonly #refills = new Map<GuestLanguage, Timer>();
   #isClosed = false;
 
   constructor(options: GuestStarterOptions) {
@@ -122,8 +124,10 @@ export class GuestStarter {
     for (;;) {
       try {
         const spare = losses === 0 ? this.#spares.get(language)?.shift() : undefined;
+        const askedAt = performance.now();
         const guest = await (spare ?? this.#startWithPermit(language, losses));
-        this.#refill(language);
+        const hasWaited = performance.now() - askedAt > WAIT_MS_MIN;
+        this.#refillAfter(language, hasWaited ? languageProfiles[language].refillPauseMs : 0);
         // A spare may have died while it waited.
         if (!guest.dying) return guest;
       } catch (error) {
@@ -137,9 +141,22 @@ export class GuestStarter {
   async close(): Promise<void> {
     this.#isClosed = true;
     clearInterval(this.#watch);
-    for (const timer of this.#retries.values()) clearTimeout(timer);
+    for (const timer of [...this.#retries.values(), ...this.#refills.values()]) clearTimeout(timer);
     for (const guest of this.#alive) guest.kill("retired");
     await Promise.allSettled([...this.#spares.values()].flat());
+  }
+
+  /**
+   * Starts the missing spare guests after a pause. Another call for the language replaces this one.
+   */
+  #refillAfter(language: GuestLanguage, pauseMs: number): void {
+    clearTimeout(this.#refills.get(language));
+    if (pauseMs === 0) this.#refill(language);
+    else
+      this.#refills.set(
+        language,
+        setTimeout(() => this.#refill(language), pauseMs),
+      );
   }
 
   #refill(language: GuestLanguage): void {
