@@ -34,3 +34,8 @@ test("an entry that is added again changes nothing", () => {
   for (const place of places) index.add({ ...place });
   for (const place of places) expect(index.floor(place.sequence)).toEqual(place);
 });
+
+test("an index refuses a block whose records come before those of an earlier block", () => {
+  const { index } = indexOf([10, 10]);
+  expect(() => index.add({ sequence: 101, offset: 1_000 })).toThrow("Sequence numbers ascend");
+});

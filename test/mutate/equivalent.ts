@@ -325,4 +325,40 @@ export const equivalents: Equivalent[] = [
     change: "0 → (0 - 1)",
     why: "An empty list at the front leaves the items as they are, at the cost of a copy",
   },
+  {
+    file: "src/event/event.ts",
+    line: "out = isStreamed ? putObject(IN_PROPERTIES, out) : emitValue(PROPERTIES, out, 1);",
+    change: "1 → (1 - 1)",
+    why: "The level names a row of a table, and another row is as free",
+  },
+  {
+    file: "src/event/event.ts",
+    line: "out = isStreamed ? putObject(IN_CONTEXT, out) : emitValue(CONTEXT, out, 1);",
+    change: "1 → (1 - 1)",
+    why: "The level names a row of a table, and another row is as free",
+  },
+  {
+    file: "src/event/inspect.ts",
+    line: "let gaps = 0;",
+    change: "0 → (0 + 1)",
+    why: "An upper bound that is one higher only leads to the exact count",
+  },
+  {
+    file: "src/event/sdk/event.ts",
+    line: "if (end - start > 48) return out + json.copy(scratch, out, start, end);",
+    change: "end - start > 48 → end - start >= 48",
+    why: "Both ways copy the same bytes",
+  },
+  {
+    file: "src/log/io/read-at.ts",
+    line: "if (bytes <= 0) return Buffer.alloc(0);",
+    change: "0 → (0 - 1)",
+    why: "A read of no bytes returns none",
+  },
+  {
+    file: "src/store/ordered/change-set.ts",
+    line: "const each = writes.map(({ table, key, value }) => (value ? [table, key, value] : [table, key]));",
+    change: "value → true",
+    why: "A write with an undefined value is a removal, too",
+  },
 ];

@@ -265,6 +265,18 @@ describe("a compaction", () => {
     await node.close();
   }, 300_000);
 
+  test("begins at a number of bytes, whatever the number of rows", async () => {
+    const log = new UntrimmedLog({ delayMs: () => 0 });
+    const bounds = { ...tight, min: { rows: 1e9, bytes: 5_000 } };
+    const node = openNode(freshPath(), log, bounds);
+    const texts = node.table<string, string>("texts");
+    while (log.trims === 0) {
+      await node.change(() => texts.put("n", "x".repeat(100)));
+      await Bun.sleep(0);
+    }
+    await node.close();
+  }, 300_000);
+
   test("ends without a warning when its store is closed", async () => {
     const lines: string[] = [];
     const warnings = pino({ level: "warn" }, { write: (line) => void lines.push(line) });
