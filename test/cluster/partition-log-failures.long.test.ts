@@ -4,7 +4,6 @@ import { judgeTopics } from "../../src/cluster/topics/topic-health.ts";
 import { LogUnavailable } from "../../src/log/event-log.ts";
 import { describeWith } from "../counterpart.ts";
 import { readAll, until } from "../log/support.ts";
-import { sample } from "../tier.ts";
 import { brokersMissing } from "./brokers.ts";
 import { openTopic, withBrokers } from "./support.ts";
 
@@ -62,7 +61,7 @@ describeWith(brokersMissing)("partitions on three brokers", () => {
     ["dies", () => brokers().kill(0), () => brokers().restart(0)],
     ["stands still", () => hold("SIGSTOP"), () => hold("SIGCONT")],
   ];
-  test.each(sample(losses))(
+  test.each(losses)(
     "keep what was answered for while a broker %s and comes back, and one that is down is named",
     async (how, lose, regain) => {
       const name = how.replace(" ", "-");
