@@ -104,10 +104,13 @@ export async function startLinkedBrokers(
         (await partitionAt(topic, partition, ask)).leader - 1,
       agreedLeaderOf: (topic, partition) =>
         waitFor(async () => {
-          const asked = brokers.addresses.map((_, ask) => partitionAt(topic, partition, ask));
+          // A broker may not know a new topic yet.
+          const asked = brokers.addresses.map((_, ask) =>
+            partitionAt(topic, partition, ask).catch(() => undefined),
+          );
           const [first, ...others] = await Promise.all(asked);
-          const isAgreed = others.every(({ leader }) => leader === first!.leader);
-          return isAgreed && first!.isr.length === BROKERS ? first : undefined;
+          const isAgreed = others.every((it) => it?.leader === first?.leader);
+          return isAgreed && first?.isr.length === BROKERS ? first : undefined;
         }, `brokers to agree who leads ${topic}`).then(({ leader }) => leader - 1),
       coordinator: () => coordinatorIn(brokers.addresses),
       async activeController() {
