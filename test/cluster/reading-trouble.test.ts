@@ -5,7 +5,7 @@ import { judgeReading } from "../../src/cluster/topics/reading-trouble.ts";
 const available: PartitionAccess = { state: "available" };
 const unreachable: PartitionAccess = { state: "unreachable", leader: "kafka:9092" };
 const unavailable: PartitionAccess = { state: "unavailable" };
-/** What a node judges that has this access to the topics. */
+/** Returns the judgement of a node with this access to the topics. */
 const judge = (catalog: PartitionAccess, events: PartitionAccess[], sentence?: string) =>
   judgeReading((topic) => (topic === "catalog" ? [catalog] : events), sentence);
 const unread = "The event log cannot be read in partitions 1";
