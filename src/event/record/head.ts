@@ -25,3 +25,13 @@ export function copyOf(buffer: Buffer, start: number, end: number): Buffer {
   buffer.copy(copy, 0, start, end);
   return copy;
 }
+
+/** Throws `RangeError` when a record has fewer bytes than its parts take. */
+export function expectBytes(record: Uint8Array, least: number): void {
+  if (record.length < least) {
+    throw new RangeError(`Expected a record of at least ${least} bytes, got ${record.length}`);
+  }
+}
+
+/** Whether a flag is set. */
+export const has = (flags: number, flag: number): boolean => (flags & flag) !== 0;

@@ -1,5 +1,5 @@
 import { eventTypes } from "./event-type.ts";
-import { copyOf, HEAD_BYTES, idAt, TIME_AT } from "./head.ts";
+import { copyOf, expectBytes, HEAD_BYTES, has, idAt, TIME_AT } from "./head.ts";
 import type { JsonRecord, JsonRecordReader } from "./json-record.ts";
 import { decodeEnds, endOfEnds } from "./log-ends.ts";
 import { unpackAddress } from "./packed-address.ts";
@@ -44,9 +44,7 @@ interface JsonRecordParts {
 
 /** Finds the parts of an encoded record. Throws `RangeError` when it ends before its JSON. */
 function partsOf(buffer: Buffer): JsonRecordParts {
-  if (buffer.length < HEAD_BYTES) {
-    throw new RangeError(`Expected a record of at least ${HEAD_BYTES} bytes, got ${buffer.length}`);
-  }
+  expectBytes(buffer, HEAD_BYTES);
   const flags = buffer[1]!;
   const addressLength = buffer[3]!;
   const addressBytes =
@@ -59,13 +57,9 @@ function partsOf(buffer: Buffer): JsonRecordParts {
   const ends = sentAt + (has(flags, HAS_SENT_AT) ? sentAtBytes : 0);
   const refusal = has(flags, HAS_ENDS) ? endOfEnds(buffer, ends) : ends;
   const json = refusal + (has(flags, IS_REFUSED) ? 1 + (buffer[refusal] ?? 0) : 0);
-  if (json > buffer.length) {
-    throw new RangeError(`Expected a record of at least ${json} bytes, got ${buffer.length}`);
-  }
+  expectBytes(buffer, json);
   return { flags, address: HEAD_BYTES, source, messageId, sentAt, ends, refusal, json };
 }
-
-const has = (flags: number, flag: number): boolean => (flags & flag) !== 0;
 
 function decode(buffer: Buffer): JsonRecord {
   const parts = partsOf(buffer);

@@ -1,7 +1,7 @@
 import type { RecordCodec } from "../../log/event-log.ts";
 import { isOfTime, restOfTimedId, TIMED_ID_REST_BYTES, timedId } from "../uuid.ts";
 import { eventTypes } from "./event-type.ts";
-import { copyOf, HEAD_BYTES, idAt, TIME_AT } from "./head.ts";
+import { copyOf, expectBytes, HEAD_BYTES, has, idAt, TIME_AT } from "./head.ts";
 import type { JsonRecord, JsonRecordReader } from "./json-record.ts";
 import { denseEndsAt, denseEndsBytesMax, endOfDenseEnds, putDenseEnds } from "./log-ends.ts";
 import { packAddress, unpackAddress } from "./packed-address.ts";
@@ -132,9 +132,7 @@ interface JsonRecordParts {
 
 /** Finds the parts of an encoded record. Throws `RangeError` when it ends before its JSON. */
 function partsOf(buffer: Buffer): JsonRecordParts {
-  if (buffer.length < HEAD_BYTES) {
-    throw new RangeError(`Expected a record of at least ${HEAD_BYTES} bytes, got ${buffer.length}`);
-  }
+  expectBytes(buffer, HEAD_BYTES);
   const flags = buffer[1]!;
   const hasMore = has(flags, HAS_MORE);
   const more = hasMore ? (buffer[HEAD_BYTES] ?? 0) : 0;
@@ -151,13 +149,10 @@ function partsOf(buffer: Buffer): JsonRecordParts {
   }
   const refusal = has(more, HAS_ENDS) ? endOfDenseEnds(buffer, ends) : ends;
   const json = has(more, IS_REFUSED) ? refusal + textBytes(buffer, refusal) : refusal;
-  if (json > buffer.length) {
-    throw new RangeError(`Expected a record of at least ${json} bytes, got ${buffer.length}`);
-  }
+  expectBytes(buffer, json);
   return { flags, more, source, address, messageId, sentAt, ends, refusal, json };
 }
 
-const has = (flags: number, flag: number): boolean => (flags & flag) !== 0;
 /** Bytes of a text and of its length. */
 const textBytes = (buffer: Buffer, offset: number): number => 1 + (buffer[offset] ?? 0);
 

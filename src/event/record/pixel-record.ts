@@ -1,5 +1,5 @@
 import type { RecordCodec } from "../../log/event-log.ts";
-import { asBuffer, idAt, TIME_AT } from "./head.ts";
+import { asBuffer, expectBytes, idAt, TIME_AT } from "./head.ts";
 import { decodeEnds, encodeEnds, endOfEnds, endsBytes, type LogEnd } from "./log-ends.ts";
 
 /**
@@ -117,11 +117,7 @@ export class EncodedPixelRecord implements PixelRecord {
  */
 export function encodedPixelRecord(bytes: Uint8Array): EncodedPixelRecord {
   const buffer = asBuffer(bytes);
-  if (buffer.length < PIXEL_HEAD_BYTES) {
-    throw new RangeError(
-      `Expected a record of at least ${PIXEL_HEAD_BYTES} bytes, got ${buffer.length}`,
-    );
-  }
+  expectBytes(buffer, PIXEL_HEAD_BYTES);
   const hasEnds = buffer[0] === VERSION_WITH_ENDS;
   if (buffer[0] !== VERSION && !hasEnds) {
     throw new RangeError(
