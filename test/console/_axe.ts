@@ -21,7 +21,8 @@ export async function allViolationsOf(page: Page): Promise<string[]> {
   }
   const excess = "document.documentElement.scrollWidth - innerWidth";
   // A chart is drawn again some frames after its window has become narrow.
-  await page.waitForFunction(`${excess} <= 0`, undefined, { timeout: SETTLED_MS }).catch(() => {});
+  const fits = `() => ${excess} <= 0`;
+  await page.waitForFunction(fits, undefined, { timeout: SETTLED_MS }).catch(() => {});
   const width = Number(await page.evaluate(excess));
   if (width > 0) found.push(`narrow: the page is ${width} px wider than the window`);
   const sideways = (await page.evaluate(sidewaysScrollers)) as string[];
