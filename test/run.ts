@@ -38,10 +38,16 @@ chmodSync(temporary, 0o1777);
 const seed = process.env[seedVariable] ?? seedOfCommit();
 /** A run of named files starts servers from the checkout. */
 const executable = paths.length === 0 ? join(temporary, "pixelmill") : undefined;
-if (executable !== undefined) buildExecutable(executable);
 const results: FileResult[] = [];
 const running = new Set<Bun.Subprocess>();
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => stop(signal));
+// Tests that start servers wait for the file.
+if (executable !== undefined) {
+  buildExecutable(executable).catch((error: Error) => {
+    process.stderr.write(`${error.message}\n`);
+    stop("SIGTERM");
+  });
+}
 
 const queue = shards.values();
 await Promise.all(

@@ -1,9 +1,12 @@
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 
 /** Variable with the path of the executable that the runner has built from this checkout. */
 export const executableVariable = "TEST_EXECUTABLE";
 
 const executable = process.env[executableVariable];
+// The runner builds the executable beside the first tests.
+while (executable !== undefined && !existsSync(executable)) await Bun.sleep(50);
 
 /**
  * Command that starts pixelmill. Under the runner it is the executable, which starts with a third

@@ -23,7 +23,7 @@ test("the single executable transforms and delivers events without other files",
   const directory = temporaryDirectory();
   const executable = join(directory, "pixelmill");
   const built = process.env[executableVariable];
-  if (built === undefined) buildExecutable(executable);
+  if (built === undefined) await buildExecutable(executable);
   else copyFileSync(built, executable);
   chmodSync(executable, 0o755);
   expect(Bun.file(executable).size).toBeLessThanOrEqual(EXECUTABLE_BYTES_MAX);

@@ -1,6 +1,13 @@
-/** Builds the executable of this checkout, as `npm run build` does, into the file `path`. */
-export function buildExecutable(path: string): void {
-  const command = [process.execPath, "src/build.ts", "--outfile", path];
-  const { exitCode } = Bun.spawnSync(command, { stdout: "ignore", stderr: "inherit" });
+import { renameSync } from "node:fs";
+
+/**
+ * Builds the executable of this checkout, as `npm run build` does, into the file `path`, which
+ * exists once it is whole.
+ */
+export async function buildExecutable(path: string): Promise<void> {
+  const command = [process.execPath, "src/build.ts", "--outfile", `${path}.part`];
+  const build = Bun.spawn(command, { stdin: "ignore", stdout: "ignore", stderr: "inherit" });
+  const exitCode = await build.exited;
   if (exitCode !== 0) throw new Error(`The executable cannot be built: exit code ${exitCode}`);
+  renameSync(`${path}.part`, path);
 }

@@ -18,6 +18,7 @@ import type { CompactionBounds } from "../../src/store/ordered/log-compaction.ts
 import type { LogEntry, OrderedLog } from "../../src/store/ordered/ordered-log.ts";
 import { type OrderedStore, openOrderedStore } from "../../src/store/ordered/ordered-store.ts";
 import type { LocalStore, Store } from "../../src/store/store.ts";
+import { runs } from "../tier.ts";
 import { MemoryLog } from "./memory-log.ts";
 import { openNode, runLoad, unexplained } from "./nodes.ts";
 
@@ -431,7 +432,7 @@ describe("a log that is rewritten", () => {
     await Promise.all([first.close(), late.close()]);
   }, 300_000);
 
-  test("answers 10,000 calls of many clients in an order that one store would give", async () => {
+  test("answers thousands of calls of many clients in an order that one store would give", async () => {
     const nodes = new Nodes();
     for (let i = 0; i < 3; i++) nodes.start();
     let isOver = false;
@@ -445,7 +446,8 @@ describe("a log that is rewritten", () => {
       }
     })();
     let calls = 0;
-    for (let round = 0; round < 25; round++) {
+    const rounds = runs(8, 25);
+    for (let round = 0; round < rounds; round++) {
       const load = { clients: 24, pairs: 8, callsPerPair: 50, random: Math.random };
       const histories = await runLoad(() => nodes.up.map((it) => it.store), load, `round ${round}`);
       calls += histories.flat().length;
@@ -453,7 +455,7 @@ describe("a log that is rewritten", () => {
     }
     isOver = true;
     await restarts;
-    expect(calls).toBe(10_000);
+    expect(calls).toBe(rounds * 400);
     expect(nodes.log.first).toBeGreaterThan(100);
     await nodes.close();
   }, 300_000);
