@@ -24,7 +24,7 @@ export function listPage(xml: string): {
     return key === undefined || !Number.isSafeInteger(bytes) ? [] : [{ key, bytes }];
   });
   const token = textOf(xml, "NextContinuationToken");
-  const next = token === undefined ? undefined : { "continuation-token": unescaped(token) };
+  const next = token === undefined ? undefined : { "continuation-token": token };
   return { items, next };
 }
 
@@ -36,19 +36,18 @@ export function uploadsPage(xml: string): {
   const items = elements(xml, "Upload").flatMap((element) => {
     const key = textOf(element, "Key");
     const uploadId = textOf(element, "UploadId");
-    return key === undefined || uploadId === undefined
-      ? []
-      : [{ key, uploadId: unescaped(uploadId) }];
+    return key === undefined || uploadId === undefined ? [] : [{ key, uploadId }];
   });
   if (textOf(xml, "IsTruncated") !== "true") return { items, next: undefined };
   const [key, id] = [textOf(xml, "NextKeyMarker"), textOf(xml, "NextUploadIdMarker")];
-  const next = { "key-marker": unescaped(key ?? ""), "upload-id-marker": unescaped(id ?? "") };
+  const next = { "key-marker": key ?? "", "upload-id-marker": id ?? "" };
   return { items, next: key === undefined ? undefined : next };
 }
 
 /** Returns the text of an element of a store's answer; undefined when there is none. */
 export function textOf(xml: string, name: string): string | undefined {
-  return elements(xml, name, 1)[0]?.trim() || undefined;
+  const content = elements(xml, name, 1)[0]?.trim();
+  return content ? unescaped(content) : undefined;
 }
 
 /** Returns the contents of the elements of a name, in one pass over the text. */
