@@ -15,8 +15,13 @@ export interface TestFile {
 }
 
 const MEASURE_MS_MAX = 300_000;
+/** Compares the generated reference with the limits, settings, metrics and errors of all folders. */
+const REFERENCE_TEST = "test/docs/documents.test.ts";
 
-/** Runs each quick-tier file of a folder once; returns the passing ones, fastest first. */
+/**
+ * Runs each quick-tier file of a folder once, and the test of the reference; returns the passing
+ * ones, fastest first.
+ */
 export async function measureTests(
   copy: Copy,
   folder: string,
@@ -26,7 +31,9 @@ export async function measureTests(
   const names = existsSync(directory) ? readdirSync(directory, { recursive: true }) : [];
   const files = names.map(String).filter((name) => /(?<!\.long)\.test\.tsx?$/.test(name));
   const measured: TestFile[] = [];
-  for (const file of files.map((name) => join("test", folder, name)).sort()) {
+  const paths = files.map((name) => join("test", folder, name)).sort();
+  if (existsSync(join(copy.directory, REFERENCE_TEST))) paths.push(REFERENCE_TEST);
+  for (const file of paths) {
     const found = (await measure(copy, file, true)) ?? (await measure(copy, file, false));
     if (found === undefined) onFailing(file);
     else measured.push(found);

@@ -27,6 +27,9 @@ const CHANGE_LENGTH_MAX = 140;
 /** Longest string that is mutated: longer ones are prose for people, which decides nothing. */
 const STRING_LENGTH_MAX = 20;
 
+/** Smallest round number that is a tunable figure: below are statuses of HTTP. */
+const ROUND_MIN = 1_000;
+
 const swapped: Record<string, string> = {
   "<": "<=",
   "<=": "<",
@@ -116,7 +119,7 @@ function mutate(node: Node, way: Node[], text: string, put: Put): void {
       put(node, String(!node.value));
       break;
     case "NumericLiteral":
-      if (isFigure(way)) break;
+      if (isFigure(node, way)) break;
       put(node, `(${code(node)} + 1)`);
       put(node, `(${code(node)} - 1)`);
       break;
@@ -178,9 +181,12 @@ function isBody(node: Node, parent: Node | undefined): boolean {
 }
 
 /** Whether a number is a tunable figure, for which one more or less is no fault. */
-function isFigure(way: Node[]): boolean {
-  return way.some(({ type, id, callee }) => {
+function isFigure(node: Node, way: Node[]): boolean {
+  const value = node.value as number;
+  if (value >= ROUND_MIN && value % 100 === 0) return true;
+  return way.some(({ type, id, key, callee }) => {
     if (type === "NewExpression") return metricName.test(String((callee as Node).name));
+    if (type === "ObjectProperty" && value > 1) return figureName.test(String((key as Node).name));
     return type === "VariableDeclarator" && figureName.test(String((id as Node).name));
   });
 }
@@ -199,7 +205,10 @@ function isDecisive(node: Node, way: Node[], text: string): boolean {
   });
 }
 
-/** Whether a node is not mutated: types, imports, log lines and error messages. */
+/**
+ * Whether a node is not mutated: types, imports, log lines, error messages, assertions, which hold
+ * whatever a test does, and what decides alone when a process may end.
+ */
 function isLeftAlone(node: Node, parent: Node | undefined): boolean {
   if (node.type === "TemplateLiteral" && parent?.type === "NewExpression") return true;
   if (node.type.startsWith("TS")) return !typedExpressions.has(node.type);
@@ -211,7 +220,8 @@ function isLeftAlone(node: Node, parent: Node | undefined): boolean {
   if (/^Export(All|Named)Declaration$/.test(node.type)) return Boolean(node.source);
   const call = (node.type === "ExpressionStatement" ? node.expression : node) as Node;
   if (!/^(Optional)?CallExpression$/.test(call.type)) return false;
-  const { object, property } = call.callee as { object?: Node; property?: Node };
+  const { object, property, name } = call.callee as Partial<Record<string, Node>>;
+  if (String(name) === "assert" || String(property?.name) === "unref") return true;
   if (!/^(debug|info|warn|error|fatal)$/.test(String(property?.name))) return false;
   const logger = (object?.property ?? object) as Node;
   return /log/i.test(String(logger?.name ?? (logger?.id as Node | undefined)?.name));
