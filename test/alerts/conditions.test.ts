@@ -65,3 +65,18 @@ test("conditions of a rule are forgotten except those that are kept, and none of
   now = 5;
   expect(keys.map((key) => holds.hasHeld(key, true, 5))).toEqual([true, false, true]);
 });
+
+test("a disk is that of a node, or of the server alone, and is full below the rule's percentage", () => {
+  const disks = [
+    { node: "", freeBytes: 9.9e9, sizeBytes: 100e9 },
+    { node: "node-2", freeBytes: 10e9, sizeBytes: 100e9 },
+    { node: "node-3", freeBytes: 0, sizeBytes: 0 },
+  ];
+  const facts = { destinations: [], server: { disks }, isComplete: true } as unknown as AlertFacts;
+  const { conditions } = evaluateRule({ ...rule("disk"), threshold: 10 }, facts, memory);
+  expect(conditions.map(({ subject, holds }) => [subject.id, subject.name, holds])).toEqual([
+    ["server", "Server", true],
+    ["node-2", "node-2", false],
+    ["node-3", "node-3", false],
+  ]);
+});

@@ -13,6 +13,12 @@ test("a rate is that of the last window, and 0 after a window without occurrence
   expect(meter.perSecond(1_200)).toBe(0);
 });
 
+test("the first window of a rate begins at the start of the clock", () => {
+  const meter = new RateMeter();
+  meter.add(10, 50);
+  expect(meter.perSecond(100)).toBe(100);
+});
+
 test("a delay begins at the least, doubles with each failure, and is bounded", () => {
   const delays = [0, 1, 2, 3, 4, 5, 1_000].map((failures) => backoffMs(failures, 100, 900));
   expect(delays).toEqual([100, 100, 200, 400, 800, 900, 900]);

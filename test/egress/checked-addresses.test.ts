@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { getEventListeners } from "node:events";
 import { createAddressRules } from "../../src/egress/address-rules.ts";
 import { createCheckedAddresses, EGRESS_LOOKUPS_MAX } from "../../src/egress/checked-addresses.ts";
+import { checkedHost } from "../../src/egress/connect.ts";
 import type { ResolvedAddresses, ResolveHost } from "../../src/egress/dns/dns-resolver.ts";
 import { createEgress, EgressRefused } from "../../src/egress/egress.ts";
 import { ask, failureOf, finding, ok, requestTo } from "./request-client.ts";
@@ -266,4 +267,18 @@ describe("names", () => {
     expect(await stays).toEqual([`1.1.1.${asked.length}`]);
     await Promise.all(asked);
   });
+});
+
+test.each([
+  ["Example.COM", "example.com"],
+  ["::1", "::1"],
+  ["0:0:0:0:0:0:0:1", "::1"],
+  ["[::1]", "::1"],
+  ["127.1", "127.0.0.1"],
+])("the host %s is %s, whatever its notation", (text, host) => {
+  expect(checkedHost(text)).toBe(host);
+});
+
+test.each(["a:1", "[::1]:80", "a/b", "u@a", "a b", ""])("%p is no host", (text) => {
+  expect(() => checkedHost(text)).toThrow("Expected a host name or an address, without a port");
 });

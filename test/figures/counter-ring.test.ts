@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { CounterRing } from "../../src/figures/counter-ring.ts";
+import { COUNTERS, COUNTS, latencyCounter } from "../../src/figures/row.ts";
 
 test("counts of one slot add up, and old slots are overwritten", () => {
   const ring = new CounterRing(3, 10, 2);
@@ -20,5 +21,16 @@ test("counts of one slot add up, and old slots are overwritten", () => {
     [110, 7, 0],
     [120, 0, 0],
     [130, 0, 0],
+  ]);
+});
+
+test("a latency counts in the first bucket that holds it, and the longest in the last", () => {
+  expect([0, 1, 1.4, 1.5, 2, 1e9].map(latencyCounter)).toEqual([
+    COUNTS,
+    COUNTS,
+    COUNTS + 1,
+    COUNTS + 1,
+    COUNTS + 2,
+    COUNTERS - 1,
   ]);
 });

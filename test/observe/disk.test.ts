@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { mkdirSync, statfsSync } from "node:fs";
 import { join } from "node:path";
 import { Registry } from "prom-client";
-import { measureDisk } from "../../src/observe/disk.ts";
+import { measureDisk, readDiskSpace } from "../../src/observe/disk.ts";
 import { removeDirectory, temporaryDirectory } from "../e2e/server.ts";
 
 test("metrics show the space that parts of the data directory take, and the free space of the disk", async () => {
@@ -26,5 +26,15 @@ test("metrics show the space that parts of the data directory take, and the free
   const { blocks, bsize } = statfsSync(directory);
   expect(value("pixelmill_disk_free_bytes")).toBeGreaterThan(0);
   expect(value("pixelmill_disk_free_bytes")).toBeLessThanOrEqual(blocks * bsize);
+  removeDirectory(directory);
+});
+
+test("the size of a disk is that of its file system, of which a part is free", () => {
+  const directory = temporaryDirectory();
+  const { blocks, bsize } = statfsSync(directory);
+  const { freeBytes, sizeBytes } = readDiskSpace(directory);
+  expect(sizeBytes).toBe(blocks * bsize);
+  expect(freeBytes).toBeGreaterThan(0);
+  expect(freeBytes).toBeLessThanOrEqual(sizeBytes);
   removeDirectory(directory);
 });

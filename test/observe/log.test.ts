@@ -18,3 +18,25 @@ test("an error of one cause is logged with its own fields", () => {
   expect(fields).toMatchObject({ type: "Error", message: "No: Because" });
   expect(fields).not.toHaveProperty("reason");
 });
+
+test("a process that exits at once has written its log to standard error, without secrets", () => {
+  const program = `
+    const { createLogger } = await import("./src/observe/log.ts");
+    const logger = createLogger("info", { node: "n1" });
+    for (let n = 0; n < 1_000; n += 1) logger.info({ n, source: { writeKey: "k3y" } }, "line");
+    logger.debug("finer");
+    process.exit(0);
+  `;
+  const { stdout, stderr } = Bun.spawnSync([process.execPath, "-e", program]);
+  expect(stdout.toString()).toBe("");
+  const lines = stderr.toString().trim().split("\n");
+  expect(lines).toHaveLength(1_000);
+  expect(JSON.parse(lines[999]!)).toMatchObject({
+    level: "info",
+    service: "pixelmill",
+    node: "n1",
+    n: 999,
+    source: { writeKey: "[redacted]" },
+    msg: "line",
+  });
+});

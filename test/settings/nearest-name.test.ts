@@ -23,6 +23,8 @@ test.each([
   ["pulbishx", "publish"],
   ["xxpublish", "publish"],
   ["xxpublisj", undefined],
+  ["cXontZ", undefined],
+  ["cuXntZ", undefined],
   ["publ", undefined],
   ["foo", undefined],
   ["", undefined],

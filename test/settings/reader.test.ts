@@ -2,8 +2,9 @@ import { afterAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { clientEnvironment } from "../../src/settings/client-environment.ts";
 import { SECRET_FILE_BYTES_MAX } from "../../src/settings/limits.ts";
-import { loadConfig, readSettings } from "../../src/settings/reader.ts";
+import { configFlags, loadConfig, readSettings } from "../../src/settings/reader.ts";
 import { reportSettings, settingsAsToml } from "../../src/settings/report.ts";
 
 const directory = mkdtempSync(join(tmpdir(), "pixelmill-config-"));
@@ -200,4 +201,21 @@ test("a report of the settings is a TOML file that means the same, without secre
   expect(text).not.toContain("secretSecret");
   const { "admin.token": _, ...others } = read.config;
   expect((await fromFile(text))()).toEqual(others as never);
+});
+
+test("the help of a flag ends with the default of its setting, or with none", () => {
+  const endOf = (flag: string) => configFlags[flag]!.description.match(/\[.*\]$/)?.[0];
+  expect(["admin-port", "backup-keep", "backup-every"].map(endOf)).toEqual([
+    "[8081]",
+    "[7]",
+    "[0]",
+  ]);
+  expect(["admin-url", "egress-allow"].map(endOf)).toEqual(["[none]", "[none]"]);
+});
+
+test("profiles of clients are in the user's configuration, where the environment says", () => {
+  const fileOf = (environment: Record<string, string>) =>
+    clientEnvironment(environment).profilesFile;
+  expect(fileOf({ HOME: "/home/u" })).toBe("/home/u/.config/pixelmill/profiles.toml");
+  expect(fileOf({ HOME: "/home/u", XDG_CONFIG_HOME: "/x" })).toBe("/x/pixelmill/profiles.toml");
 });
