@@ -128,10 +128,17 @@ export function serveHttp(options: HttpServerOptions): HttpServer {
     for (const connection of open.connections()) connection.expire(IDLE_CONNECTION_SECONDS_MAX);
   }, SWEEP_MS);
 
-  function stopIdle(): void {
+  /**
+   * Closes the connections that have no request, without those that are expected to send one if
+   * `waits`. Returns whether any other than the closed ones waits for its response or its request.
+   */
+  function stopIdle(waits: boolean): boolean {
+    let isBusy = false;
     for (const connection of open.connections()) {
-      if (!connection.isExpecting()) connection.stop();
+      if (connection.isBusy() || (waits && connection.isExpecting())) isBusy = true;
+      else connection.stop();
     }
+    return isBusy;
   }
 
   return {
@@ -142,19 +149,14 @@ export function serveHttp(options: HttpServerOptions): HttpServer {
     async drain() {
       state.isStopping = true;
       await Bun.sleep(KEPT_CONNECTIONS_MS);
-      stopIdle();
+      stopIdle(true);
       await Bun.sleep(REQUEST_EXPECTED_MS);
     },
     async stop() {
       state.isStopping = true;
       acceptor.close();
-      stopIdle();
       const expectedUntil = performance.now() + REQUEST_EXPECTED_MS;
-      const isExpecting = (it: HttpConnection) =>
-        it.isExpecting() && performance.now() < expectedUntil;
-      const isBusy = () =>
-        Iterator.from(open.connections()).some((it) => it.isBusy() || isExpecting(it));
-      while (isBusy()) await Bun.sleep(STOP_POLL_MS);
+      while (stopIdle(performance.now() < expectedUntil)) await Bun.sleep(STOP_POLL_MS);
       for (const connection of open.connections()) connection.end();
       clearInterval(sweep);
     },

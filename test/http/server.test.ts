@@ -486,6 +486,33 @@ test("stop closes idle connections and waits for owed responses", async () => {
   await expect(fetch(`http://127.0.0.1:${stopped.port}/`)).rejects.toThrow();
 });
 
+test("stop closes a connection without a request while another waits for its response", async () => {
+  const stopped = open();
+  const [silent, busy] = [dial({ port: stopped.port }), dial({ port: stopped.port })];
+  const [nothing, answer] = [readAll(silent), readAll(busy)];
+  const count = owed.length;
+  busy.write(get("/never"));
+  while (owed.length === count || stopped.connections() < 2) await Bun.sleep(1);
+  const stoppedAt = performance.now();
+  const stop = stopped.stop();
+  expect(await nothing).toBe("");
+  // The server closed it before it had waited too long for its client.
+  expect(performance.now() - stoppedAt).toBeLessThan(1_000 * IDLE_CONNECTION_SECONDS_MAX);
+  owed.at(-1)!.respond(new HttpResponse(200, {}, "n2"));
+  expect(bodies(await answer)).toEqual(["n2"]);
+  await stop;
+});
+
+test("a draining server accepts connections, and closes each after its response", async () => {
+  const draining = open();
+  const drained = draining.drain();
+  const answer = await fetch(`http://127.0.0.1:${draining.port}/?n3`);
+  expect(await answer.text()).toBe("n3");
+  expect(answer.headers.get("connection")).toBe("close");
+  await drained;
+  await draining.stop();
+});
+
 test("a broken invariant closes the connection that meets it, is reported, and no other is closed", async () => {
   const faults: string[] = [];
   const faulty = serveHttp({
