@@ -47,23 +47,19 @@ export interface ReaderMetrics {
   missingRecords: Counter;
 }
 
-/** Registers the metrics that all log readers of this process share. */
+/** Registers the metrics of this process's log readers. */
 export function readerMetrics(metrics: Metrics): ReaderMetrics {
+  const registers = [metrics];
   return {
-    damagedBytes: counter(
-      metrics,
-      "pixelmill_log_damaged_bytes_total",
-      "Bytes of event log segments that readers skipped as damaged",
-    ),
-    missingRecords: counter(
-      metrics,
-      "pixelmill_log_missing_records_total",
-      "Sequence numbers without a record that readers passed over",
-    ),
+    damagedBytes: new Counter({
+      name: "pixelmill_log_damaged_bytes_total",
+      help: "Bytes of event log segments that readers skipped as damaged",
+      registers,
+    }),
+    missingRecords: new Counter({
+      name: "pixelmill_log_missing_records_total",
+      help: "Sequence numbers without a record that readers passed over",
+      registers,
+    }),
   };
-}
-
-function counter(metrics: Metrics, name: string, help: string): Counter {
-  const known = metrics.getSingleMetric(name);
-  return known instanceof Counter ? known : new Counter({ name, help, registers: [metrics] });
 }

@@ -127,8 +127,6 @@ test("a gap that is seen in parts is counted once", async () => {
   const { logger, lines } = listeningLogger();
   const metrics = new Registry();
   const losses = new LossReport({ logger, metrics });
-  // Several logs share the metrics of a server.
-  new LossReport({ logger, metrics });
   const told = () => lines.map(({ from, to, missingRecords }) => [from, to, missingRecords]);
   losses.missing("/logs/a", { from: 5, to: 10 }, 0);
   expect(told()).toEqual([]);
