@@ -99,6 +99,31 @@ test("the records of a request lie in one block when they fit one", () => {
   expect(batcher.next).toBe(2 + BLOCK_RECORDS_MAX + 5);
 });
 
+test("a batch that begins with a page has pages as blocks, another one ends with a page", () => {
+  const codec = {
+    bytesMax: (size: number) => size,
+    encode: (size: number, _: Buffer, at: number) => at + size,
+  };
+  const sizes = [600_000, 500_000, 700_000];
+  const lengthsAt = (offset: number) => {
+    const batcher = new Batcher(codec, 0);
+    for (const size of sizes) batcher.add([size]);
+    return batcher
+      .take()
+      .seal(offset)
+      .map(({ length }) => length);
+  };
+  const whole = sizes.map((size) => HEADER_BYTES + RECORD_HEADER_BYTES + size);
+  const padded = whole.map((length) => Math.ceil(length / PAGE_BYTES) * PAGE_BYTES);
+  expect(lengthsAt(0)).toEqual(padded);
+  expect(lengthsAt(3 * PAGE_BYTES)).toEqual(padded);
+  const lengths = lengthsAt(100);
+  expect(lengths.slice(0, 2)).toEqual(whole.slice(0, 2));
+  const end = 100 + lengths.reduce((sum, length) => sum + length, 0);
+  expect(end % PAGE_BYTES).toBe(0);
+  expect(lengths[2]! - whole[2]!).toBeLessThan(PAGE_BYTES);
+});
+
 test("only small batches to a quick disk may block the event loop", () => {
   expect(mayBlock({ quick: true }, 256 << 10)).toBe(true);
   expect(mayBlock({ quick: true }, (256 << 10) + 1)).toBe(false);

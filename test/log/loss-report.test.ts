@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, mock, spyOn, test } from "bun:test";
 import fs from "node:fs";
 import { Registry } from "prom-client";
+import { blockAt, RECORD_HEADER_BYTES } from "../../src/log/block.ts";
 import type { Gap } from "../../src/log/loss-report.ts";
 import { LossReport } from "../../src/log/loss-report.ts";
 import { openLogReader } from "../../src/log/reader.ts";
@@ -198,8 +199,17 @@ test("an unreadable tail stays, and no record gets its numbers", async () => {
   await before.close();
   const [segment] = listSegments(directory);
   const { size } = fs.statSync(segment!.path);
+  const bytes = fs.readFileSync(segment!.path);
   breakSectors([segment!.path], 12_288, size);
+  let [end, readable] = [0, 0];
+  for (let block = blockAt(bytes, 0, 0); block && end + block.bytes.length <= 12_288; ) {
+    end += block.bytes.length;
+    readable = block.end;
+    block = blockAt(bytes, end, readable);
+  }
   const writer = await openTextWriter(directory);
+  // The unreadable bytes hold at most records without bytes, which have a length each.
+  expect(writer.durable()).toBe(readable + Math.ceil((size - end) / RECORD_HEADER_BYTES));
   expect(writer.durable()).toBeGreaterThanOrEqual(20);
   await writer.append("after");
   expect(fs.statSync(segment!.path).size).toBe(size);
