@@ -242,7 +242,6 @@ function openApi(opening: StartContext, sources: ApiSources): Api {
         backend,
         ingest,
         sandbox,
-        pipeline,
         certificates,
         backups,
         starting: starting(),

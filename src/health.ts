@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { freemem, totalmem } from "node:os";
 import { AggregatorRegistry } from "prom-client";
 import type { Readiness, RevisionSuspension, SystemFigures } from "./api/deps.ts";
-import type { Backend } from "./backend/backend.ts";
+import { type Backend, checkOf } from "./backend/backend.ts";
 import type { Certificate } from "./backend/reloadable/certificates.ts";
 import { holdFile } from "./first-start/data-directory.ts";
 import type { ProcessMetrics } from "./ingest/messages.ts";
@@ -26,7 +26,6 @@ interface ReadinessSources {
   backend: Pick<Backend, "catalog" | "logs" | "checks" | "warnings">;
   ingest: Pick<Ingest, "health">;
   sandbox: Pick<GuestSandbox, "status">;
-  pipeline: Pick<Pipeline, "failure">;
   /** Backups that the server makes by itself; undefined when it makes none. */
   backups: { warnings(): string[] } | undefined;
   certificates: Record<string, Pick<Certificate, "warnings">>;
@@ -42,20 +41,16 @@ export function readiness({
   backend,
   ingest,
   sandbox,
-  pipeline,
   backups,
   certificates,
   starting,
 }: ReadinessSources): Readiness {
   const { state, reason, insecure } = sandbox.status();
-  const check = (trouble: string | undefined) =>
-    trouble === undefined ? { ok: true } : { ok: false, message: trouble };
   const pixels = ingest.health();
   const checks = {
-    ingest: check(pixels.trouble),
-    sandbox: check(state === "ready" ? undefined : (reason ?? "Not started yet")),
-    catalog: check(backend.catalog.trouble() ?? starting),
-    delivery: check(pipeline.failure()),
+    ingest: checkOf(pixels.trouble),
+    sandbox: checkOf(state === "ready" ? undefined : (reason ?? "Not started yet")),
+    catalog: checkOf(backend.catalog.trouble() ?? starting),
     ...backend.checks(),
   };
   return {

@@ -70,7 +70,10 @@ export interface Backend {
    * nothing on a standalone server.
    */
   leave(): Promise<void>;
-  /** Returns the functions that check whether the storage is ready, by the name of the check. */
+  /**
+   * Returns whether the storage is ready, by the name of the check: `delivery`, whether delivery
+   * progress and dead letters can be written, and on a cluster node `cluster`.
+   */
   checks(): Record<string, Check>;
   /** Returns sentences that warn of possible data loss. */
   warnings(): string[];
@@ -104,6 +107,11 @@ export interface Check {
   ok: boolean;
   /** Sentence about the result of the check. Always present when `ok` is false. */
   message?: string;
+}
+
+/** Returns the check of a part, of which `trouble` says what is wrong, if anything is. */
+export function checkOf(trouble: string | undefined): Check {
+  return trouble === undefined ? { ok: true } : { ok: false, message: trouble };
 }
 
 /** Reads from the settings how long, and up to which size, delivered events are stored. */

@@ -30,6 +30,7 @@ import {
   auditBoundsOf,
   type Backend,
   type Check,
+  checkOf,
   itemsMaxOf,
   type StartContext,
 } from "./backend.ts";
@@ -89,10 +90,11 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
       TOPICS.map(({ name, remedy }) => ({ name: `${group}.${name}`, replicas, remedy })),
   });
   const missing = (isVital: boolean) => missingTopics(standing, group, isVital);
-  const reading = () => judgeReading(accessOf(clients, group), logs.trouble() ?? ledgers.trouble());
+  const reading = () => judgeReading(accessOf(clients, group), logs.trouble());
   const warnings = () => [
     ...missing(false),
     ...reading().warnings,
+    ...ledgers.judge().warnings,
     ...standing.warnings(),
     ...watch.warnings(),
     ...clockWarnings(node, clients.clockErrorMs()),
@@ -166,7 +168,8 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
       questions.close();
     },
     checks: () => ({
-      cluster: checkOf(
+      delivery: checkOf(ledgers.judge().trouble),
+      cluster: clusterCheck(
         membership,
         missing(true)[0] ?? pipelines?.runner.failure() ?? reading().trouble,
       ),
@@ -283,11 +286,11 @@ function clockWarnings(node: string, errorMs = 0): string[] {
   return [`The clock of node ${node} is ${seconds} s ${which} the brokers'; check its NTP service`];
 }
 
-function checkOf(membership: Membership | undefined, unread: string | undefined): Check {
+function clusterCheck(membership: Membership | undefined, unread: string | undefined): Check {
   const { hasJoined = false, partitions = [], trouble } = membership?.state() ?? {};
-  if (trouble !== undefined) return { ok: false, message: trouble };
-  if (unread !== undefined) return { ok: false, message: unread };
-  if (!hasJoined) return { ok: false, message: "This node has not joined the others yet" };
+  const known = trouble ?? unread;
+  if (known !== undefined) return checkOf(known);
+  if (!hasJoined) return checkOf("This node has not joined the others yet");
   const which = partitions.length === 0 ? "no partition" : `partitions ${partitions.join(", ")}`;
   return { ok: true, message: `This node runs ${which}` };
 }

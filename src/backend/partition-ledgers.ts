@@ -1,5 +1,6 @@
 import { logNameOf, type PartitionLogs } from "../cluster/events/partition-logs.ts";
 import { openOrderedTopic } from "../cluster/ordered-log/ordered-topic.ts";
+import { judgeLedgers, type LedgerJudgement } from "../cluster/topics/ledger-trouble.ts";
 import { clusterDirectory, topicIds } from "../first-start/data-directory.ts";
 import type { KafkaClients } from "../kafka/client.ts";
 import type { Logger } from "../observe/log.ts";
@@ -114,13 +115,12 @@ export class PartitionLedgers {
     });
   }
 
-  /**
-   * Returns a sentence about a ledger (delivery progress of a partition) that cannot be read or
-   * written. Undefined if all can be.
-   */
-  trouble(): string | undefined {
-    const troubles = this.#ledgers.values().map(({ ledger }) => ledger.failure());
-    return troubles.find((trouble) => trouble !== undefined);
+  /** Judges the ledgers that cannot be read or written, for `/ready`. */
+  judge(): LedgerJudgement {
+    return judgeLedgers(
+      this.#ledgers.map(({ ledger }) => ledger.failure()),
+      this.diskTrouble(),
+    );
   }
 
   /** Number of partitions whose ledgers are open. */

@@ -18,6 +18,7 @@ import { startAuditRetention } from "./audit-retention.ts";
 import {
   auditBoundsOf,
   type Backend,
+  checkOf,
   itemsMaxOf,
   retentionBounds,
   type StartContext,
@@ -75,7 +76,7 @@ export async function openStandalone({
     },
     join() {},
     async leave() {},
-    checks: () => ({}),
+    checks: () => ({ delivery: checkOf(ledger.failure()) }),
     warnings: () => [],
   };
 }

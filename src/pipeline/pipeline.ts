@@ -68,8 +68,6 @@ export interface Pipeline {
    * in milliseconds since the epoch. The time is undefined when the logs are empty.
    */
   keptEvents(): Promise<{ bytes: number; oldestAt: number | undefined }>;
-  /** Why delivery progress and dead letters cannot be written; undefined while they can. */
-  failure(): string | undefined;
   /** Waits for running deliveries, up to a limit, stores their progress, and stops. */
   close(): Promise<void>;
 }
@@ -268,11 +266,6 @@ export function createPipelineHost(parts: PipelineHostParts): PipelineHost {
       },
     },
     keptEvents: () => kept.keptEvents(),
-    failure: () =>
-      ledgers()
-        .values()
-        .map((ledger) => ledger.failure())
-        .find((trouble) => trouble !== undefined),
     async close() {
       stopListening();
       await Promise.all(partitions.keys().map((partition) => partition.close()));

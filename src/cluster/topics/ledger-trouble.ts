@@ -1,0 +1,31 @@
+import { INGEST_REFUSED_SHARE_MAX } from "../../settings/limits.ts";
+import { nameNumbers } from "./number-list.ts";
+
+export interface LedgerJudgement {
+  /** Sentence about why `/ready` is 503, if it is. */
+  trouble: string | undefined;
+  warnings: string[];
+}
+
+/**
+ * Judges the ledgers that this node cannot read or write, for `/ready`. `failures` has a sentence
+ * for each such ledger, by partition. Up to a share of `INGEST_REFUSED_SHARE_MAX` of the ledgers is
+ * a warning, since other nodes run these partitions after a session. More of them are trouble, and
+ * so is a disk that does not take changes (`ofDisk`).
+ */
+export function judgeLedgers(
+  failures: readonly (string | undefined)[],
+  ofDisk: string | undefined,
+): LedgerJudgement {
+  const failing = failures.flatMap((cause, partition) => (cause ? [{ cause, partition }] : []));
+  const trouble = ofDisk ?? failing[0]?.cause;
+  if (ofDisk !== undefined || failing.length > INGEST_REFUSED_SHARE_MAX * failures.length) {
+    return { trouble, warnings: [] };
+  }
+  const warnings = [...Map.groupBy(failing, ({ cause }) => cause)].map(([cause, of]) => {
+    const partitions = nameNumbers(of.map(({ partition }) => partition));
+    const subject = of.length === 1 ? "ledger of partition" : "ledgers of partitions";
+    return `The ${subject} ${partitions} cannot be used here: ${cause}`;
+  });
+  return { trouble: undefined, warnings };
+}
