@@ -82,15 +82,13 @@ export class FigureTables {
     unwritten: readonly NodeRow[],
   ): Map<number, FigureRow> {
     const found = this.#unpacked(series, from, to, unwritten);
-    const first = Math.floor(from / HOUR_MS) * HOUR_MS;
-    for (const { key, value } of this.#hours.getRange({
-      start: [series, first],
-      end: [series, to],
+    for (const [at, row] of unpack(this.#hours, series, {
+      from,
+      to,
+      spanMs: HOUR_MS,
+      stepMs: MINUTE_MS,
     })) {
-      for (const packed of value) {
-        const at = key[1] + packed[0] * MINUTE_MS;
-        if (at >= from && at < to) mergeInto(found, at, packed.slice(1), mergeNodes);
-      }
+      mergeInto(found, at, row, mergeNodes);
     }
     return found;
   }
@@ -106,15 +104,13 @@ export class FigureTables {
     for (const [at, row] of this.#unpacked(series, from, to, unwritten)) {
       mergeInto(found, Math.floor(at / HOUR_MS) * HOUR_MS, row, mergeTimes);
     }
-    const first = Math.floor(from / DAY_MS) * DAY_MS;
-    for (const { key, value } of this.#days.getRange({
-      start: [series, first],
-      end: [series, to],
+    for (const [at, row] of unpack(this.#days, series, {
+      from,
+      to,
+      spanMs: DAY_MS,
+      stepMs: HOUR_MS,
     })) {
-      for (const packed of value) {
-        const at = key[1] + packed[0] * HOUR_MS;
-        if (at >= from && at < to) mergeInto(found, at, packed.slice(1), mergeTimes);
-      }
+      mergeInto(found, at, row, mergeTimes);
     }
     return found;
   }
@@ -170,22 +166,17 @@ export class FigureTables {
 
   /** Moves the rows of a series before `until` into the rows of their hours and days. */
   #pack(series: Series, until: number): void {
-    const range = { start: [series, 0, ""], end: [series, until, ""] } as const;
-    const rows = [...this.#minutes.getRange({ start: [...range.start], end: [...range.end] })];
+    const rows = [...this.#minutes.getRange({ start: [series, 0, ""], end: [series, until, ""] })];
     const byHour = Map.groupBy(rows, ({ key }) => Math.floor(key[1] / HOUR_MS) * HOUR_MS);
     for (const [hour, added] of byHour) {
-      const minutes = new Map<number, FigureRow>();
-      for (const [minute, ...row] of this.#hours.get([series, hour]) ?? []) {
-        minutes.set(minute, row);
-      }
+      const minutes = rowsByNumber(this.#hours.get([series, hour]));
       for (const { key, value } of added) {
         mergeInto(minutes, (key[1] - hour) / MINUTE_MS, value, mergeNodes);
         this.#minutes.remove(key);
       }
       this.#hours.put([series, hour], packed(minutes));
       const day = Math.floor(hour / DAY_MS) * DAY_MS;
-      const hours = new Map<number, FigureRow>();
-      for (const [number, ...row] of this.#days.get([series, day]) ?? []) hours.set(number, row);
+      const hours = rowsByNumber(this.#days.get([series, day]));
       hours.set((hour - day) / HOUR_MS, [...minutes.values()].reduce(mergeTimes));
       this.#days.put([series, day], packed(hours));
     }
@@ -199,11 +190,8 @@ export class FigureTables {
     unwritten: readonly NodeRow[],
   ): Map<number, FigureRow> {
     const byRecorder = new Map<string, { at: number; row: FigureRow }>();
-    const range = { start: [series, from, ""], end: [series, to, ""] } as const;
-    for (const { key, value } of this.#minutes.getRange({
-      start: [...range.start],
-      end: [...range.end],
-    })) {
+    const stored = this.#minutes.getRange({ start: [series, from, ""], end: [series, to, ""] });
+    for (const { key, value } of stored) {
       byRecorder.set(`${key[1]} ${key[2]}`, { at: key[1], row: value });
     }
     for (const { series: of, at, recorder, row } of unwritten) {
@@ -218,8 +206,26 @@ export class FigureTables {
 /** Sorts after all keys of a series, and before the next series: ids are letters and digits. */
 const after = (series: Series) => (series === "" ? "" : `${series} `);
 
+/** Yields the rows from `from` to before `to` in packed rows of `spanMs` each, with their times. */
+function* unpack(
+  table: PackedTable,
+  series: Series,
+  { from, to, spanMs, stepMs }: { from: number; to: number; spanMs: number; stepMs: number },
+): Generator<[at: number, row: FigureRow]> {
+  const first = Math.floor(from / spanMs) * spanMs;
+  for (const { key, value } of table.getRange({ start: [series, first], end: [series, to] })) {
+    for (const [number, ...row] of value) {
+      const at = key[1] + number * stepMs;
+      if (at >= from && at < to) yield [at, row];
+    }
+  }
+}
+
 const packed = (rows: ReadonlyMap<number, FigureRow>): PackedRow[] =>
   [...rows].sort(([one], [other]) => one - other).map(([number, row]) => [number, ...row]);
+
+const rowsByNumber = (packedRows: readonly PackedRow[] = []) =>
+  new Map<number, FigureRow>(packedRows.map(([number, ...row]) => [number, row]));
 
 function mergeInto(
   rows: Map<number, FigureRow>,

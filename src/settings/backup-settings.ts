@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { BACKUP_SECONDS_MAX, BACKUPS_KEPT_MAX } from "./limits.ts";
+import { optionalText } from "./optional-text.ts";
 
 /** Settings of the backups that a server makes by itself, as a part of `configSchema`. */
 export const backupSettings = {
@@ -38,16 +39,12 @@ export const backupSettings = {
   ),
   "backup.s3.ca": text("PEM file of the authorities that sign the store's certificate"),
   "backup.s3.access.key": text("id of the access key for that bucket"),
-  "backup.s3.secret.key": Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: 1_024,
-      writeOnly: true,
-      description: "secret of the access key for that bucket",
-    }),
-  ),
+  "backup.s3.secret.key": optionalText("secret of the access key for that bucket", {
+    maxLength: 1_024,
+    writeOnly: true,
+  }),
 };
 
 function text(description: string) {
-  return Type.Optional(Type.String({ minLength: 1, maxLength: 2_048, description }));
+  return optionalText(description, { maxLength: 2_048 });
 }

@@ -1,4 +1,5 @@
 import { Type } from "@sinclair/typebox";
+import { optionalText } from "./optional-text.ts";
 
 /** Settings of the mail server that sends alerts by e-mail, as a part of `configSchema`. */
 export const mailSettings = {
@@ -19,30 +20,19 @@ export const mailSettings = {
         "how the connection to the mail server is encrypted: starttls, implicit (from its beginning) or none",
     },
   ),
-  "smtp.ca": Type.Optional(
-    Type.String({
-      reloadable: true,
-      minLength: 1,
-      description: "PEM file of the authorities that the mail server's certificate is signed by",
-    }),
+  "smtp.ca": optionalText(
+    "PEM file of the authorities that the mail server's certificate is signed by",
+    { reloadable: true },
   ),
-  "smtp.user": Type.Optional(
-    Type.String({
-      reloadable: true,
-      minLength: 1,
-      maxLength: 320,
-      description: "name to sign in to the mail server",
-    }),
-  ),
-  "smtp.password": Type.Optional(
-    Type.String({
-      reloadable: true,
-      minLength: 1,
-      maxLength: 1_024,
-      writeOnly: true,
-      description: "password to sign in to the mail server",
-    }),
-  ),
+  "smtp.user": optionalText("name to sign in to the mail server", {
+    reloadable: true,
+    maxLength: 320,
+  }),
+  "smtp.password": optionalText("password to sign in to the mail server", {
+    reloadable: true,
+    maxLength: 1_024,
+    writeOnly: true,
+  }),
   "smtp.from": Type.Optional(
     Type.String({
       reloadable: true,

@@ -1,13 +1,10 @@
 import { Type } from "@sinclair/typebox";
+import { optionalText } from "./optional-text.ts";
 
 /** Settings of the control plane of a rudder-server and a rudder-transformer. */
 export const rudderStackSettings = {
-  "rudderstack.definitions": Type.Optional(
-    Type.String({
-      minLength: 1,
-      description:
-        "checkout of RudderStack's rudder-integrations-config, which defines the types that rudder-server delivers",
-    }),
+  "rudderstack.definitions": optionalText(
+    "checkout of RudderStack's rudder-integrations-config, which defines the types that rudder-server delivers",
   ),
   "rudderstack.namespace": Type.Optional(
     Type.String({

@@ -2,6 +2,7 @@ import { Type } from "@sinclair/typebox";
 import { backupSettings } from "./backup-settings.ts";
 import { CLUSTER_PARTITIONS_MAX } from "./limits.ts";
 import { mailSettings } from "./mail-settings.ts";
+import { optionalText } from "./optional-text.ts";
 import { rudderStackSettings } from "./rudderstack-settings.ts";
 import { signOnSettings } from "./sign-on-settings.ts";
 import { tlsSettings } from "./tls-settings.ts";
@@ -179,13 +180,9 @@ export const configSchema = Type.Object({
   }),
   "sandbox.fetch.allow": cidrs("private ranges that user code's `fetch` may reach all the same"),
   ...rudderStackSettings,
-  "geolocation.database": Type.Optional(
-    Type.String({
-      reloadable: true,
-      minLength: 1,
-      description: "MaxMind-format file behind user code's `geolocation(ip)`",
-    }),
-  ),
+  "geolocation.database": optionalText("MaxMind-format file behind user code's `geolocation(ip)`", {
+    reloadable: true,
+  }),
   "cluster.kafka": Type.Array(
     Type.String({
       pattern: "^([A-Za-z0-9._-]{1,253}|\\[[0-9a-fA-F:.]{2,45}\\]):[1-9][0-9]{0,4}$",
@@ -224,11 +221,8 @@ export const configSchema = Type.Object({
     default: false,
     description: "encrypt connections to brokers, which prove who they are",
   }),
-  "cluster.ca": Type.Optional(
-    Type.String({
-      minLength: 1,
-      description: "PEM file of the authorities that brokers' certificates are signed by",
-    }),
+  "cluster.ca": optionalText(
+    "PEM file of the authorities that brokers' certificates are signed by",
   ),
   "cluster.sasl": Type.Union(
     (["none", "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] as const).map((it) => Type.Literal(it)),
@@ -238,17 +232,11 @@ export const configSchema = Type.Object({
         "how the server signs in to brokers: none, PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512",
     },
   ),
-  "cluster.user": Type.Optional(
-    Type.String({ minLength: 1, maxLength: 256, description: "name to sign in to brokers with" }),
-  ),
-  "cluster.password": Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: 1_024,
-      writeOnly: true,
-      description: "password to sign in to brokers with",
-    }),
-  ),
+  "cluster.user": optionalText("name to sign in to brokers with", { maxLength: 256 }),
+  "cluster.password": optionalText("password to sign in to brokers with", {
+    maxLength: 1_024,
+    writeOnly: true,
+  }),
   "log.level": Type.Union(
     ["trace", "debug", "info", "warn", "error", "fatal", "silent"].map((it) => Type.Literal(it)),
     {

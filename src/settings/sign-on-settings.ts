@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { SESSION_SECONDS_MAX } from "./limits.ts";
+import { optionalText } from "./optional-text.ts";
 
 /** Settings of single sign-on with OpenID Connect, as a part of `configSchema`. */
 export const signOnSettings = {
@@ -16,26 +17,13 @@ export const signOnSettings = {
     maxLength: 64,
     description: "name of the provider on the console's button",
   }),
-  "oidc.client.id": Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: 512,
-      description: "id by which the provider knows this server",
-    }),
-  ),
-  "oidc.client.secret": Type.Optional(
-    Type.String({
-      minLength: 1,
-      maxLength: 1_024,
-      writeOnly: true,
-      description: "secret of that id; none for a public client",
-    }),
-  ),
-  "oidc.ca": Type.Optional(
-    Type.String({
-      minLength: 1,
-      description: "PEM file of the authorities that the provider's certificate is signed by",
-    }),
+  "oidc.client.id": optionalText("id by which the provider knows this server", { maxLength: 512 }),
+  "oidc.client.secret": optionalText("secret of that id; none for a public client", {
+    maxLength: 1_024,
+    writeOnly: true,
+  }),
+  "oidc.ca": optionalText(
+    "PEM file of the authorities that the provider's certificate is signed by",
   ),
   "oidc.scopes": Type.Array(Type.String({ pattern: "^[^ ]+$", title: "scopes" }), {
     default: ["openid", "profile", "email"],

@@ -1,4 +1,4 @@
-import { Type } from "@sinclair/typebox";
+import { optionalText } from "./optional-text.ts";
 
 /** Settings of TLS on all listeners, as a part of `configSchema`. */
 export const tlsSettings = {
@@ -22,11 +22,5 @@ export const tlsSettings = {
 };
 
 function pemFile(content: string) {
-  return Type.Optional(
-    Type.String({
-      minLength: 1,
-      reloadable: "when set",
-      description: `PEM file with the ${content}`,
-    }),
-  );
+  return optionalText(`PEM file with the ${content}`, { reloadable: "when set" });
 }

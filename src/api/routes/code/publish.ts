@@ -71,6 +71,15 @@ const editPermissions: ConditionalPermission<{ body: Revisions }>[] = [
   },
 ];
 
+/** What the routes of this file have in common. */
+const takesRevisions = {
+  isLong: true,
+  needs: [],
+  alsoNeeds: editPermissions,
+  body: Revisions,
+  hasLargeBody: true,
+} as const;
+
 const exampleBody = {
   transformations: [{ versionId: example.ids.transformationVersion, testInput: [example.event] }],
   libraries: [{ versionId: example.ids.libraryVersion }],
@@ -88,11 +97,7 @@ export const publishRoutes = [
   route("POST /libraries/publish", {
     summary: "Publish revisions of transformations and libraries, all or nothing",
     aliases: ["/transformations/libraries/publish"],
-    isLong: true,
-    needs: [],
-    alsoNeeds: editPermissions,
-    body: Revisions,
-    hasLargeBody: true,
+    ...takesRevisions,
     answer: Published,
     refusal: Published,
     current: namedResources,
@@ -108,11 +113,7 @@ export const publishRoutes = [
 
   route("POST /transformations/publish", {
     summary: "The same with 200 whether tests pass or fail, as rudder-cli reads it",
-    isLong: true,
-    needs: [],
-    alsoNeeds: editPermissions,
-    body: Revisions,
-    hasLargeBody: true,
+    ...takesRevisions,
     answer: Published,
     current: namedResources,
     example: { body: exampleBody, answer: { published: true } },
@@ -124,11 +125,7 @@ export const publishRoutes = [
     summary: "Run revisions over test events without publishing them",
     aliases: ["/libraries/test"],
     audit: "none",
-    isLong: true,
-    needs: [],
-    alsoNeeds: editPermissions,
-    body: Revisions,
-    hasLargeBody: true,
+    ...takesRevisions,
     answer: TestReport,
     example: {
       body: exampleBody,
@@ -156,11 +153,7 @@ export const publishRoutes = [
   route("POST /transformations/tests/run", {
     summary: "Run test suites of input and expected output without publishing",
     audit: "none",
-    isLong: true,
-    needs: [],
-    alsoNeeds: editPermissions,
-    body: Revisions,
-    hasLargeBody: true,
+    ...takesRevisions,
     answer: Type.Object({
       pass: Type.Boolean(),
       message: Type.Optional(Type.String()),
