@@ -63,7 +63,8 @@ export const release = defineCommand({
   },
 });
 
-function inWords({ workspaces, records, deadLetters }: BackupContents): string {
+/** Says what a backup contains. */
+export function inWords({ workspaces, records, deadLetters }: BackupContents): string {
   return `workspaces: ${workspaces}, events in the log: ${records}, dead letters: ${deadLetters}`;
 }
 

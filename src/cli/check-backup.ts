@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { defineCommand } from "citty";
 import { configFlags, loadConfig } from "../settings/reader.ts";
+import { inWords } from "./backup.ts";
 
 export const checkBackup = defineCommand({
   meta: {
@@ -31,11 +32,10 @@ export const checkBackup = defineCommand({
     const place = String(args.directory ?? tmpdir());
     const directory = mkdtempSync(join(place, "pixelmill-check-"));
     try {
-      const { workspaces, records, deadLetters, warnings } = await verify(archive, directory);
-      const counts = `workspaces: ${workspaces}, events in the log: ${records}, dead letters: ${deadLetters}`;
+      const contents = await verify(archive, directory);
       const name = archive.name.startsWith("s3:") ? archive.name : args.file;
-      process.stdout.write(`ok    backup ${name}: ${counts}\n`);
-      for (const warning of warnings) process.stdout.write(`warns ${warning}\n`);
+      process.stdout.write(`ok    backup ${name}: ${inWords(contents)}\n`);
+      for (const warning of contents.warnings) process.stdout.write(`warns ${warning}\n`);
     } finally {
       rmSync(directory, { recursive: true, force: true });
       archive.close();

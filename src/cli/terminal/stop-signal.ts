@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import type { CommandOutput } from "./output.ts";
 
 /**
@@ -12,12 +13,5 @@ export function stopSignal(output: CommandOutput): AbortSignal {
 
 /** Waits for a time, or until the signal aborts. */
 export async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return;
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  const end = () => resolve();
-  signal.addEventListener("abort", end, { once: true });
-  await promise;
-  clearTimeout(timer);
-  signal.removeEventListener("abort", end);
+  await setTimeout(ms, undefined, { signal }).catch(() => {});
 }
