@@ -38,7 +38,7 @@ const levels: string[][] = [
   ["concurrency"],
   ["settings"],
   ["libc"],
-  ["assert", "errors", "self-command", "version"],
+  ["assert", "defined", "errors", "self-command", "version"],
 ];
 const level = new Map(levels.flatMap((parts, depth) => parts.map((part) => [part, depth])));
 
@@ -51,7 +51,7 @@ const only: Record<string, string[]> = {
     ...["http", "log", "observe", "settings"],
   ],
   sandbox: ["concurrency", "observe", "settings", "errors", "assert", "libc"],
-  catalog: ["log", "store", "observe", "settings", "errors", "assert"],
+  catalog: ["log", "store", "observe", "settings", "errors", "assert", "defined"],
   event: ["log", "settings", "errors", "assert"],
   "take-over": ["http", "observe", "errors", "libc"],
   http: ["concurrency", "settings", "assert", "libc"],

@@ -3,6 +3,7 @@ import type { CodeChange, RevisionInput } from "../catalog/code/code-store.ts";
 import { PublicationConflict, RevisionConflict } from "../catalog/code-errors.ts";
 import type { Revision } from "../catalog/model.ts";
 import { KeyedMutex } from "../concurrency/keyed-mutex.ts";
+import { defined } from "../defined.ts";
 import { ApiError } from "../errors.ts";
 import type { Sandbox } from "../sandbox/sandbox.ts";
 import { checkPublishable, eventsIn, planSelection } from "./code-selection.ts";
@@ -240,10 +241,7 @@ function noteOf({ note = "" }: { note?: string }): Pick<CodeChange, "note"> {
 function changesOf(input: UpdateCodeInput): Partial<RevisionInput> {
   const { name, description, code, language, createdBy } = input;
   return {
-    ...(name !== undefined && { name }),
-    ...(description !== undefined && { description }),
-    ...(code !== undefined && { code }),
-    ...(language !== undefined && { language }),
+    ...defined({ name, description, code, language }),
     ...(createdBy && { createdBy }),
   };
 }

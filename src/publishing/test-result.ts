@@ -1,3 +1,4 @@
+import { defined } from "../defined.ts";
 import type { UserError } from "../sandbox/program.ts";
 import type { TestResult } from "./publisher.ts";
 import { toSuiteResult, transformedEvents } from "./testing/suite-result.ts";
@@ -43,7 +44,6 @@ export function toTestResult({ transformations, libraries }: CodeTestReport): Te
 function errorFields({ message, line, column }: UserError) {
   return {
     error: truncateMessage(message),
-    ...(line !== undefined && { line }),
-    ...(column !== undefined && { column }),
+    ...defined({ line, column }),
   };
 }

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { BACKUP_SECONDS_MAX, BACKUPS_KEPT_MAX } from "./limits.ts";
-import { optionalText } from "./optional-text.ts";
+import { optionalText } from "./schema-types.ts";
 
 /** Settings of the backups that a server makes by itself, as a part of `configSchema`. */
 export const backupSettings = {

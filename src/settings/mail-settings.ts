@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { optionalText } from "./optional-text.ts";
+import { oneOf, optionalText } from "./schema-types.ts";
 
 /** Settings of the mail server that sends alerts by e-mail, as a part of `configSchema`. */
 export const mailSettings = {
@@ -11,15 +11,12 @@ export const mailSettings = {
       description: "mail server that sends alerts by e-mail",
     }),
   ),
-  "smtp.tls": Type.Union(
-    (["starttls", "implicit", "none"] as const).map((it) => Type.Literal(it)),
-    {
-      reloadable: true,
-      default: "starttls",
-      description:
-        "how the connection to the mail server is encrypted: starttls, implicit (from its beginning) or none",
-    },
-  ),
+  "smtp.tls": oneOf(["starttls", "implicit", "none"], {
+    reloadable: true,
+    default: "starttls",
+    description:
+      "how the connection to the mail server is encrypted: starttls, implicit (from its beginning) or none",
+  }),
   "smtp.ca": optionalText(
     "PEM file of the authorities that the mail server's certificate is signed by",
     { reloadable: true },

@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { optionalText } from "./optional-text.ts";
+import { optionalText } from "./schema-types.ts";
 
 /** Settings of the control plane of a rudder-server and a rudder-transformer. */
 export const rudderStackSettings = {

@@ -2,8 +2,8 @@ import { Type } from "@sinclair/typebox";
 import { backupSettings } from "./backup-settings.ts";
 import { CLUSTER_PARTITIONS_MAX } from "./limits.ts";
 import { mailSettings } from "./mail-settings.ts";
-import { optionalText } from "./optional-text.ts";
 import { rudderStackSettings } from "./rudderstack-settings.ts";
+import { oneOf, optionalText } from "./schema-types.ts";
 import { signOnSettings } from "./sign-on-settings.ts";
 import { tlsSettings } from "./tls-settings.ts";
 import { transformerSettings } from "./transformer-settings.ts";
@@ -120,11 +120,11 @@ export const configSchema = Type.Object({
     description:
       "label metrics with ids and names of workspaces, destinations and code; `/metrics` needs no token",
   }),
-  "api.python": Type.Union([Type.Literal("pythonfaas"), Type.Literal("python")], {
+  "api.python": oneOf(["pythonfaas", "python"], {
     default: "pythonfaas",
     description: "what API answers call Python code; rudder-cli's `import` needs `python`",
   }),
-  "api.headers": Type.Union([Type.Literal("masked"), Type.Literal("clear")], {
+  "api.headers": oneOf(["masked", "clear"], {
     default: "masked",
     description:
       "whether API answers hide values of secret webhook headers and secret parts of URLs; Terraform needs `clear` for these",
@@ -224,27 +224,20 @@ export const configSchema = Type.Object({
   "cluster.ca": optionalText(
     "PEM file of the authorities that brokers' certificates are signed by",
   ),
-  "cluster.sasl": Type.Union(
-    (["none", "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] as const).map((it) => Type.Literal(it)),
-    {
-      default: "none",
-      description:
-        "how the server signs in to brokers: none, PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512",
-    },
-  ),
+  "cluster.sasl": oneOf(["none", "PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"], {
+    default: "none",
+    description: "how the server signs in to brokers: none, PLAIN, SCRAM-SHA-256 or SCRAM-SHA-512",
+  }),
   "cluster.user": optionalText("name to sign in to brokers with", { maxLength: 256 }),
   "cluster.password": optionalText("password to sign in to brokers with", {
     maxLength: 1_024,
     writeOnly: true,
   }),
-  "log.level": Type.Union(
-    ["trace", "debug", "info", "warn", "error", "fatal", "silent"].map((it) => Type.Literal(it)),
-    {
-      reloadable: true,
-      default: "info",
-      description: "least level of log lines: trace, debug, info, warn, error, fatal or silent",
-    },
-  ),
+  "log.level": oneOf(["trace", "debug", "info", "warn", "error", "fatal", "silent"], {
+    reloadable: true,
+    default: "info",
+    description: "least level of log lines: trace, debug, info, warn, error, fatal or silent",
+  }),
 });
 
 function host(fallback: string, description: string) {

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { SESSION_SECONDS_MAX } from "./limits.ts";
-import { optionalText } from "./optional-text.ts";
+import { optionalText } from "./schema-types.ts";
 
 /** Settings of single sign-on with OpenID Connect, as a part of `configSchema`. */
 export const signOnSettings = {

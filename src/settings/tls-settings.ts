@@ -1,4 +1,4 @@
-import { optionalText } from "./optional-text.ts";
+import { optionalText } from "./schema-types.ts";
 
 /** Settings of TLS on all listeners, as a part of `configSchema`. */
 export const tlsSettings = {

@@ -1,5 +1,6 @@
 import { type TSchema, Type } from "@sinclair/typebox";
 import { permissions } from "../../catalog/model.ts";
+import { oneOf } from "../../settings/schema-types.ts";
 import "./formats.ts";
 import {
   DESCRIPTION_CHARS_MAX,
@@ -34,10 +35,9 @@ export function isoTime(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-export const Language = Type.Union(
-  [Type.Literal("javascript"), Type.Literal("pythonfaas"), Type.Literal("python")],
-  { description: "`python` is an alias of `pythonfaas`, answered as it was sent" },
-);
+export const Language = oneOf(["javascript", "pythonfaas", "python"], {
+  description: "`python` is an alias of `pythonfaas`, answered as it was sent",
+});
 /**
  * Schema that also allows null in place of an object. Clients written in Go send null for a field
  * that was never set, and routes treat null as an empty object.
@@ -119,7 +119,4 @@ export const MissingNodes = Type.Optional(
   }),
 );
 
-export const Permissions = Type.Array(
-  Type.Union(permissions.map((permission) => Type.Literal(permission))),
-  { maxItems: PERMISSIONS_MAX },
-);
+export const Permissions = Type.Array(oneOf(permissions), { maxItems: PERMISSIONS_MAX });

@@ -1,6 +1,7 @@
 import { createRemoteJWKSet, customFetch as jwksFetch, jwtVerify } from "jose";
 import * as client from "openid-client";
 import type { Identity, WorkspaceRole } from "../../catalog/model.ts";
+import { defined } from "../../defined.ts";
 import { messageOf } from "../../errors.ts";
 import { PROVIDER_ANSWER_MS_MAX } from "../limits.ts";
 import { boundedFetch } from "./bounded-fetch.ts";
@@ -139,8 +140,7 @@ export class OpenIdProvider {
     }
     return {
       issuer,
-      ...(subject !== undefined && { subject }),
-      ...(providerSession !== undefined && { providerSession }),
+      ...defined({ subject, providerSession }),
     };
   }
 

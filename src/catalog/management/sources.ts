@@ -1,3 +1,4 @@
+import { defined } from "../../defined.ts";
 import { withExternalId } from "../external-id.ts";
 import { newId } from "../ids.ts";
 import type { Source } from "../model.ts";
@@ -94,7 +95,6 @@ function typeOf(type = "http"): Pick<Source, "type" | "typeAs"> {
 /** Returns the fields that RudderStack's clients store with a source, and that have no effect. */
 function rudderStackFields({ geoEnrichmentEnabled, transient }: Partial<SourceInput>) {
   return {
-    ...(geoEnrichmentEnabled !== undefined && { geoEnrichmentEnabled }),
-    ...(transient !== undefined && { transient }),
+    ...defined({ geoEnrichmentEnabled, transient }),
   };
 }

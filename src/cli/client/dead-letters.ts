@@ -1,6 +1,7 @@
 import { type ArgsDef, type CommandDef, defineCommand } from "citty";
 import type { AnswerOf, Client, QueryOf } from "../../api/client.ts";
 import { formatCount, formatDuration, pluralize } from "../../console/format.ts";
+import { defined } from "../../defined.ts";
 import { StartError } from "../../errors.ts";
 import { type CommandCall, clientCommand } from "../connection/client-command.ts";
 import { destinationsOf, idOf } from "../connection/names.ts";
@@ -171,8 +172,7 @@ async function filterOf(client: Client, args: Record<string, unknown>): Promise<
     ...destinationOf(args, destinations),
     ...(args.group !== undefined && { groupId: String(args.group) }),
     ...(args.reason !== undefined && { reason: String(args.reason) }),
-    ...(from !== undefined && { from }),
-    ...(to !== undefined && { to }),
+    ...defined({ from, to }),
   };
 }
 

@@ -1,4 +1,5 @@
 import { type ArgsDef, type CommandDef, defineCommand } from "citty";
+import { defined } from "../../defined.ts";
 import { clientCommand } from "../connection/client-command.ts";
 import { destinationsOf, idOf, sourcesOf } from "../connection/names.ts";
 import { jsonText } from "../terminal/text.ts";
@@ -52,9 +53,7 @@ const start = clientCommand(
       body: {
         destinationId,
         from,
-        ...(to !== undefined && { to }),
-        ...(sourceId !== undefined && { sourceId }),
-        ...(rate !== undefined && { rate }),
+        ...defined({ to, sourceId, rate }),
         ...(Object.keys(filter).length > 0 && { filter }),
       },
     });

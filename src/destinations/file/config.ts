@@ -2,6 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { type Detail, describeValue } from "../../errors.ts";
 import { DELIVERY_BYTES_MAX, GATHERED_BYTES_MAX, GATHERED_MS_MAX } from "../../settings/limits.ts";
+import { oneOf } from "../../settings/schema-types.ts";
 import { configFaults } from "../config-faults.ts";
 import type { BatchLimits } from "../destination.ts";
 import { essential } from "../essential.ts";
@@ -31,9 +32,7 @@ export const FileConfig = Type.Object({
     maxLength: FILE_PATH_CHARS_MAX,
     description: "Relative to the workspace's directory below `files` of the data directory",
   }),
-  format: essential(
-    Type.Union([Type.Literal("jsonl"), Type.Literal("parquet")], { default: "jsonl" }),
-  ),
+  format: essential(oneOf(["jsonl", "parquet"], { default: "jsonl" })),
   rotateBytes: Type.Optional(
     Type.Integer({
       minimum: FILE_ROTATE_BYTES_MIN,

@@ -1,6 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { checkedHost, EgressRefused } from "../../egress/egress.ts";
 import type { Detail } from "../../errors.ts";
+import { oneOf } from "../../settings/schema-types.ts";
 import { configFaults, egressFaults } from "../config-faults.ts";
 import { essential } from "../essential.ts";
 import { rudderstackKeys } from "../rudderstack-keys.ts";
@@ -32,7 +33,7 @@ export const KafkaConfig = Type.Object({
     }),
   ),
   tls: essential(
-    Type.Union([Type.Literal("verify"), Type.Literal("off")], {
+    oneOf(["verify", "off"], {
       default: "verify",
       description: "Whether connections are inside TLS, whose certificates are always checked",
     }),
@@ -40,10 +41,10 @@ export const KafkaConfig = Type.Object({
   user: essential(text("Name of the user; without it the connection is not authenticated")),
   password: essential(text("Password of the user")),
   mechanism: essential(
-    Type.Union(
-      [Type.Literal("SCRAM-SHA-512"), Type.Literal("SCRAM-SHA-256"), Type.Literal("PLAIN")],
-      { default: "SCRAM-SHA-512", description: "SASL mechanism by which the user signs in" },
-    ),
+    oneOf(["SCRAM-SHA-512", "SCRAM-SHA-256", "PLAIN"], {
+      default: "SCRAM-SHA-512",
+      description: "SASL mechanism by which the user signs in",
+    }),
   ),
   headers: Type.Optional(
     Type.Array(Header, {
@@ -51,9 +52,7 @@ export const KafkaConfig = Type.Object({
       description: "Headers of every record, beside those that the service sets",
     }),
   ),
-  compression: Type.Optional(
-    Type.Union([Type.Literal("none"), Type.Literal("gzip")], { default: "none" }),
-  ),
+  compression: Type.Optional(oneOf(["none", "gzip"], { default: "none" })),
   ...databaseKeys,
 });
 export type KafkaConfig = Static<typeof KafkaConfig>;

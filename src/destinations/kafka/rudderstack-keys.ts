@@ -1,4 +1,5 @@
 import { Type } from "@sinclair/typebox";
+import { oneOf } from "../../settings/schema-types.ts";
 import { ignoredKey, type RudderstackKeys } from "../rudderstack-form.ts";
 
 const mechanisms = { plain: "PLAIN", sha256: "SCRAM-SHA-256", sha512: "SCRAM-SHA-512" } as const;
@@ -27,9 +28,7 @@ export const kafkaRudderstackKeys: RudderstackKeys = {
     sslEnabled: only("True is `tls: verify`, and false or none `off`"),
     caCertificate: Type.Optional(Type.Unknown({ description: "As `tlsCa`" })),
     useSASL: only("Whether `username` and `password` are used"),
-    saslType: Type.Optional(
-      Type.Union([Type.Literal("plain"), Type.Literal("sha256"), Type.Literal("sha512")]),
-    ),
+    saslType: Type.Optional(oneOf(["plain", "sha256", "sha512"])),
     username: Type.Optional(Type.Unknown({ description: "As `user`" })),
     convertToAvro: only("Only false"),
     enableMultiTopic: only("Only false"),

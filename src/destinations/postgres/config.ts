@@ -1,4 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
+import { oneOf } from "../../settings/schema-types.ts";
 import { essential } from "../essential.ts";
 import { rudderstackKeys } from "../rudderstack-keys.ts";
 import { databaseKeys, tableKeys, databaseText as text } from "../tables/config.ts";
@@ -21,7 +22,7 @@ export const PostgresConfig = Type.Object({
     }),
   ),
   tls: essential(
-    Type.Union([Type.Literal("verify"), Type.Literal("off")], {
+    oneOf(["verify", "off"], {
       default: "verify",
       description: "Whether the connection uses TLS, whose certificate is always verified",
     }),

@@ -1,4 +1,5 @@
 import { Type } from "@sinclair/typebox";
+import { oneOf } from "../../settings/schema-types.ts";
 import { ignoredKey, type RudderstackKeys } from "../rudderstack-form.ts";
 
 /**
@@ -26,7 +27,7 @@ export const postgresRudderstackKeys: RudderstackKeys = {
     port: Type.Optional(Type.Unknown({ description: "TCP port, as a text or a number" })),
     namespace: Type.Optional(Type.Unknown({ description: "As `schema`" })),
     sslMode: Type.Optional(
-      Type.Union([Type.Literal("disable"), Type.Literal("require"), Type.Literal("verify-ca")], {
+      oneOf(["disable", "require", "verify-ca"], {
         description: "`disable` is `tls: off`; both others are `verify`",
       }),
     ),

@@ -3,6 +3,7 @@ import { Value } from "@sinclair/typebox/value";
 import { checkedUrl, EgressRefused } from "../../egress/egress.ts";
 import type { Detail } from "../../errors.ts";
 import { GATHERED_BYTES_MAX, GATHERED_EVENTS_MAX, GATHERED_MS_MAX } from "../../settings/limits.ts";
+import { oneOf } from "../../settings/schema-types.ts";
 import { configFaults, egressFaults } from "../config-faults.ts";
 import { essential } from "../essential.ts";
 import { rudderstackKeys } from "../rudderstack-keys.ts";
@@ -48,9 +49,7 @@ export const S3Config = Type.Object({
       description: "Prefix of all keys, without a slash at either end",
     }),
   ),
-  format: essential(
-    Type.Union([Type.Literal("jsonl.gz"), Type.Literal("parquet")], { default: "jsonl.gz" }),
-  ),
+  format: essential(oneOf(["jsonl.gz", "parquet"], { default: "jsonl.gz" })),
   pathStyle: Type.Optional(
     Type.Boolean({
       description:

@@ -1,4 +1,5 @@
 import { Type } from "@sinclair/typebox";
+import { oneOf } from "../../settings/schema-types.ts";
 import {
   DATABASE_BATCH_EVENTS_MAX,
   DATABASE_CA_CHARS_MAX,
@@ -59,7 +60,7 @@ export const databaseKeys = {
 /** Schemas of the config keys that choose to which tables events are written. */
 export const tableKeys = {
   mode: Type.Optional(
-    Type.Union([Type.Literal("columns"), Type.Literal("raw")], {
+    oneOf(["columns", "raw"], {
       default: "columns",
       description:
         "`columns`: RudderStack's warehouse schema, a column per property. " +

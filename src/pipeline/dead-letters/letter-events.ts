@@ -1,3 +1,4 @@
+import { defined } from "../../defined.ts";
 import type { ShownAnswer } from "../../destinations/answers/receiver-answer.ts";
 import type { FailedAttempt } from "../model/attempt.ts";
 import type { NewLetter, RequeuedLetter } from "../model/dead-letter.ts";
@@ -69,8 +70,7 @@ function answered(response: ShownAnswer): Pick<NewLetter, "status" | "code" | "r
   const { status, code } = response;
   return {
     response,
-    ...(status !== undefined && { status }),
-    ...(code !== undefined && { code }),
+    ...defined({ status, code }),
   };
 }
 

@@ -1,4 +1,5 @@
 import type { Live } from "../../catalog/live-view.ts";
+import { defined } from "../../defined.ts";
 import { ApiError } from "../../errors.ts";
 import type { LogReader } from "../../log/event-log.ts";
 import type { Positions } from "../../log/positions.ts";
@@ -204,8 +205,7 @@ async function eventJob(
     ends,
     createdAt: now,
     ...(startedBy && { startedBy }),
-    ...(sourceId !== undefined && { sourceId }),
-    ...(filter !== undefined && { filter }),
+    ...defined({ sourceId, filter }),
     logs: Object.fromEntries(cursors),
     counts: noCounts,
   };

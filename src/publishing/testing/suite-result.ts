@@ -1,3 +1,4 @@
+import { defined } from "../../defined.ts";
 import type { ProgramOutcome, UserError } from "../../sandbox/program.ts";
 import type { CheckReport } from "../../sandbox/sandbox.ts";
 import type { Difference, SuiteResult, TestSuite } from "../publisher.ts";
@@ -57,7 +58,6 @@ function errorOf(outcome: ProgramOutcome): UserError | undefined {
 function toSuiteError({ message, line, column }: UserError) {
   return {
     message: truncateMessage(message),
-    ...(line !== undefined && { line }),
-    ...(column !== undefined && { column }),
+    ...defined({ line, column }),
   };
 }

@@ -1,5 +1,6 @@
 import type { Catalog } from "../../catalog/catalog.ts";
 import type { Revision, TestCase } from "../../catalog/model.ts";
+import { defined } from "../../defined.ts";
 import {
   type Program,
   type ProgramBatch,
@@ -51,8 +52,7 @@ function toSuite({ id, name, description, input, expectedOutput }: TestCase): Te
     name,
     input,
     isTestCase: true,
-    ...(description !== undefined && { description }),
-    ...(expectedOutput !== undefined && { expectedOutput }),
+    ...defined({ description, expectedOutput }),
   };
 }
 

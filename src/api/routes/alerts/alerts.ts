@@ -1,12 +1,13 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Alert as StoredAlert } from "../../../catalog/alerts/model.ts";
+import { oneOf } from "../../../settings/schema-types.ts";
 import { pagingOf } from "../../response/paging.ts";
 import { route } from "../../route.ts";
 import { isoTime, paged, pageQuery, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
 import { AlertKindSchema } from "./rules.ts";
 
-const State = Type.Union([Type.Literal("open"), Type.Literal("ended")]);
+const State = oneOf(["open", "ended"]);
 
 const Alert = Type.Object(
   {
@@ -16,11 +17,7 @@ const Alert = Type.Object(
     rule: Type.Object({ id: Type.String(), name: Type.String() }),
     subject: Type.Object(
       {
-        type: Type.Union(
-          ["destination", "transformation", "source", "server", "node"].map((it) =>
-            Type.Literal(it),
-          ),
-        ),
+        type: oneOf(["destination", "transformation", "source", "server", "node"]),
         id: Type.String(),
         name: Type.String(),
       },
@@ -32,11 +29,10 @@ const Alert = Type.Object(
     notifications: Type.Array(
       Type.Object({
         receiverId: Type.String(),
-        phase: Type.Union([Type.Literal("begin"), Type.Literal("end")]),
-        state: Type.Union(
-          ["pending", "sent", "failed", "dropped"].map((it) => Type.Literal(it)),
-          { description: "dropped: the alert ended first, or the receiver was removed" },
-        ),
+        phase: oneOf(["begin", "end"]),
+        state: oneOf(["pending", "sent", "failed", "dropped"], {
+          description: "dropped: the alert ended first, or the receiver was removed",
+        }),
         attempts: Type.Integer(),
         reason: Type.Optional(Type.String({ description: "Why the last attempt failed" })),
       }),

@@ -8,6 +8,7 @@ import {
   receiverTypes,
   type AlertReceiver as StoredReceiver,
 } from "../../../catalog/alerts/model.ts";
+import { defined } from "../../../defined.ts";
 import { checkedUrl } from "../../../egress/egress.ts";
 import { type Detail, messageOf } from "../../../errors.ts";
 import {
@@ -15,6 +16,7 @@ import {
   ALERT_SECRET_CHARS_MAX,
   EMAIL_CHARS_MAX,
 } from "../../../settings/limits.ts";
+import { oneOf } from "../../../settings/schema-types.ts";
 import type { RouteDeps } from "../../deps.ts";
 import { route } from "../../route.ts";
 import {
@@ -31,7 +33,7 @@ import { resource } from "../resources/resource.ts";
 import { isOperators } from "./alert-facts.ts";
 import { expectNone } from "./rules.ts";
 
-const ReceiverTypeSchema = Type.Union(receiverTypes.map((type) => Type.Literal(type)));
+const ReceiverTypeSchema = oneOf(receiverTypes);
 const Addresses = Type.Array(Type.String({ format: "email", maxLength: EMAIL_CHARS_MAX }), {
   minItems: 1,
   maxItems: ALERT_ADDRESSES_MAX,
@@ -257,8 +259,7 @@ function receiverAnswer(
     name,
     type,
     enabled,
-    ...(host !== undefined && { host }),
-    ...(to !== undefined && { to }),
+    ...defined({ host, to }),
     secretsSet: secretKeys.filter((key) => receiver[key] !== undefined).map((key) => `/${key}`),
     ...(sentAt !== undefined && { sentAt: isoTime(sentAt) }),
     ...(failingSince !== undefined && { failingSince: isoTime(failingSince) }),

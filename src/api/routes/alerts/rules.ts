@@ -13,19 +13,17 @@ import {
   ALERT_RECEIVERS_OF_WORKSPACE_MAX,
   ALERT_SUBJECTS_MAX,
 } from "../../../settings/limits.ts";
+import { oneOf } from "../../../settings/schema-types.ts";
 import { validationError } from "../../request/validation.ts";
 import { Id, isoTime, Name, nullable, pageQuery, strict, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
 import { resource } from "../resources/resource.ts";
 import { isOperators } from "./alert-facts.ts";
 
-export const AlertKindSchema = Type.Union(
-  alertKinds.map((kind) => Type.Literal(kind)),
-  {
-    description:
-      "What the rule evaluates; the last four kinds holder the whole server, and only the first workspace has them",
-  },
-);
+export const AlertKindSchema = oneOf(alertKinds, {
+  description:
+    "What the rule evaluates; the last four kinds holder the whole server, and only the first workspace has them",
+});
 
 const TimeOfDay = Type.String({
   pattern: "^([01][0-9]|2[0-3]):[0-5][0-9]$",

@@ -3,6 +3,7 @@ import type { AuditEntry, AuditFilter } from "../../../catalog/audit/audit-entry
 import { AUDIT_PAGE_MAX } from "../../../catalog/audit/limits.ts";
 import { ApiError } from "../../../errors.ts";
 import { PAGE_ITEMS_MAX } from "../../../settings/limits.ts";
+import { oneOf } from "../../../settings/schema-types.ts";
 import type { RouteDeps } from "../../deps.ts";
 import { responseHeaders } from "../../response/errors.ts";
 import { partStream } from "../../response/list-stream.ts";
@@ -54,7 +55,7 @@ const AuditEntrySchema = Type.Object(
     ),
     changesLeftOut: Type.Optional(Type.Integer({ description: "Further changed fields" })),
     outcome: Type.Optional(
-      Type.Union([Type.Literal("done"), Type.Literal("failed"), Type.Literal("unknown")], {
+      oneOf(["done", "failed", "unknown"], {
         description: "Of an action outside the catalog; `unknown` until it ends",
       }),
     ),

@@ -1,5 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { ResourceRevision } from "../../../catalog/code/code-store.ts";
+import { oneOf } from "../../../settings/schema-types.ts";
 import {
   matching,
   pageOf,
@@ -48,7 +49,7 @@ export const codeListRoutes = [
     needs: [],
     query: {
       kind: Type.Optional(
-        Type.Union([Type.Literal("transformation"), Type.Literal("library")], {
+        oneOf(["transformation", "library"], {
           default: "transformation",
         }),
       ),

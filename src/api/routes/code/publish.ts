@@ -71,7 +71,7 @@ const editPermissions: ConditionalPermission<{ body: Revisions }>[] = [
   },
 ];
 
-/** What the routes of this file have in common. */
+/** Members that the routes of this file have in common. */
 const takesRevisions = {
   isLong: true,
   needs: [],

@@ -3,6 +3,7 @@ import type { Catalog } from "../../../catalog/catalog.ts";
 import type { ResourceRevision } from "../../../catalog/code/code-store.ts";
 import { importsOf } from "../../../catalog/code/imports.ts";
 import type { Revision } from "../../../catalog/model.ts";
+import { defined } from "../../../defined.ts";
 import type { StoredCode } from "../../../publishing/publisher.ts";
 import type { ApiDeps } from "../../deps.ts";
 import { Id, isoTime, Language, Time } from "../../schema/common.ts";
@@ -185,8 +186,7 @@ function revisionAnswer({ catalog, python }: AnswerDeps, revision: Revision) {
     isPublished,
     wasPublished: isPublished || imports !== undefined,
     ...authorAnswer(revision),
-    ...(externalId !== undefined && { externalId }),
-    ...(note !== undefined && { note }),
+    ...defined({ externalId, note }),
   };
 }
 

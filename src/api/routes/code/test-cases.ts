@@ -1,6 +1,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { TEST_CASE_EVENTS_MAX, TEST_CASES_MAX } from "../../../catalog/limits.ts";
 import type { Principal, TestCase as StoredTestCase } from "../../../catalog/model.ts";
+import { defined } from "../../../defined.ts";
 import { currentState, Tagged } from "../../entity-tag.ts";
 import { type ResourceCall, route } from "../../route.ts";
 import { AnyObject, Description, Id, isoTime, Name, strict, Time } from "../../schema/common.ts";
@@ -139,8 +140,7 @@ function inputOf({ name, description, input, expectedOutput }: NewTestCase, auth
     name,
     input,
     createdBy: author,
-    ...(description !== undefined && { description }),
-    ...(expectedOutput !== undefined && { expectedOutput }),
+    ...defined({ description, expectedOutput }),
   };
 }
 

@@ -1,10 +1,11 @@
 import { Type } from "@sinclair/typebox";
 import { DIFFERENCES_MAX } from "../../../publishing/testing/differences.ts";
+import { oneOf } from "../../../settings/schema-types.ts";
 import { AnyObject } from "../../schema/common.ts";
 
 /** Schemas for the reports of publish tests and test runs. rudder-cli reads this format. */
 
-const Status = Type.Union([Type.Literal("pass"), Type.Literal("fail"), Type.Literal("error")]);
+const Status = oneOf(["pass", "fail", "error"]);
 
 export const Differences = Type.Array(
   Type.Object({

@@ -1,5 +1,6 @@
 import { type Static, type TObject, Type } from "@sinclair/typebox";
 import { VERSIONS_COUNT_DEFAULT, VERSIONS_COUNT_MAX } from "../../../settings/limits.ts";
+import { oneOf } from "../../../settings/schema-types.ts";
 
 /** Query parameters for the number and order of the revisions in a list. */
 export const versionsQuery = {
@@ -7,7 +8,7 @@ export const versionsQuery = {
     Type.Integer({ minimum: 1, maximum: VERSIONS_COUNT_MAX, default: VERSIONS_COUNT_DEFAULT }),
   ),
   orderBy: Type.Optional(
-    Type.Union([Type.Literal("asc"), Type.Literal("desc")], {
+    oneOf(["asc", "desc"], {
       default: "asc",
       description: "By creation; in any case",
     }),

@@ -1,10 +1,12 @@
 import { type Static, Type } from "@sinclair/typebox";
+import { defined } from "../../../defined.ts";
 import type { FailedAttempt } from "../../../pipeline/model/attempt.ts";
 import type {
   LetterGroup,
   LetterGroupDetails,
   DeadLetter as ShownLetter,
 } from "../../../pipeline/model/dead-letter.ts";
+import { oneOf } from "../../../settings/schema-types.ts";
 import { isoTime, Time } from "../../schema/common.ts";
 
 const responseFields = {
@@ -27,7 +29,7 @@ export const ReceiverResponse = Type.Object(responseFields, {
   description: "What the receiver answered, with secrets replaced by `***`",
 });
 
-const stage = Type.Union([Type.Literal("transform"), Type.Literal("deliver")]);
+const stage = oneOf(["transform", "deliver"]);
 
 export const DeadLetter = Type.Object(
   {
@@ -109,8 +111,7 @@ export function groupAnswer(group: LetterGroup): Static<typeof DeadLetterGroup> 
     destinationId,
     stage,
     reason,
-    ...(status !== undefined && { status }),
-    ...(code !== undefined && { code }),
+    ...defined({ status, code }),
     count,
     ...(firstAt !== undefined && { firstAt: isoTime(firstAt) }),
     lastAt: isoTime(lastAt),
@@ -131,8 +132,7 @@ export function deadLetterAnswer(letter: ShownLetter): Static<typeof DeadLetter>
     ...(failedAttempts !== undefined && {
       failedAttempts: failedAttempts.map((it) => attemptAnswer(it, letter.reason)),
     }),
-    ...(groupId !== undefined && { groupId }),
-    ...(response !== undefined && { response }),
+    ...defined({ groupId, response }),
     receivedAt: isoTime(letter.receivedAt),
     createdAt: isoTime(letter.createdAt),
   };

@@ -7,6 +7,7 @@ import {
   RECENT_EVENTS_MAX,
   RECENT_SCAN_BYTES_MAX,
 } from "../../../settings/limits.ts";
+import { oneOf } from "../../../settings/schema-types.ts";
 import { type RequestContext, route } from "../../route.ts";
 import { Id, isoTime, MissingNodes, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
@@ -29,17 +30,14 @@ const outcomeNames = [...filterOutcomes, "settled", "unknown"] as const;
 
 const OutcomeAnswer = Type.Object({
   destinationId: Type.String(),
-  outcome: Type.Union(
-    outcomeNames.map((name) => Type.Literal(name)),
-    {
-      description:
-        "`settled`: delivered, dropped by code, or a dead letter that was replayed or purged since; " +
-        "no node has in memory which. " +
-        "`repeated`: not delivered, because an earlier event has the same `messageId`. " +
-        "`not-connected`: received while the connection was paused, or before it was made. " +
-        "`unknown`: too many dead letters to look through",
-    },
-  ),
+  outcome: oneOf(outcomeNames, {
+    description:
+      "`settled`: delivered, dropped by code, or a dead letter that was replayed or purged since; " +
+      "no node has in memory which. " +
+      "`repeated`: not delivered, because an earlier event has the same `messageId`. " +
+      "`not-connected`: received while the connection was paused, or before it was made. " +
+      "`unknown`: too many dead letters to look through",
+  }),
   at: Type.Optional({ ...Time, description: "When the event was delivered, dropped or given up" }),
   event: Type.Optional(
     Type.Unknown({ description: "As it was sent, after user code; or as it failed" }),
@@ -90,10 +88,9 @@ export const recentRoutes = [
         description: "Events of the sources of this destination, with `outcomes` of it alone",
       }),
       outcome: Type.Optional(
-        Type.Union(
-          filterOutcomes.map((name) => Type.Literal(name)),
-          { description: "What became of the event at one of its destinations" },
-        ),
+        oneOf(filterOutcomes, {
+          description: "What became of the event at one of its destinations",
+        }),
       ),
       limit: Type.Optional(
         Type.Integer({ minimum: 1, maximum: RECENT_EVENTS_MAX, default: RECENT_EVENTS_MAX }),

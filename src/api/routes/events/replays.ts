@@ -1,4 +1,5 @@
 import { type Static, Type } from "@sinclair/typebox";
+import { defined } from "../../../defined.ts";
 import { ApiError } from "../../../errors.ts";
 import { PROPERTY_PATTERN } from "../../../event/content-filter.ts";
 import {
@@ -14,6 +15,7 @@ import {
   REPLAY_RATE_MAX,
   SEARCH_EVENTS_MAX,
 } from "../../../settings/limits.ts";
+import { oneOf } from "../../../settings/schema-types.ts";
 import { route } from "../../route.ts";
 import { enveloped, Id, isoTime, paged, strict, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
@@ -68,16 +70,10 @@ const NewReplay = Type.Object(
 export const Replay = Type.Object(
   {
     id: Type.String(),
-    kind: Type.Union(
-      [Type.Literal("events"), Type.Literal("dead-letters"), Type.Literal("purge")],
-      { description: "What is sent again; a purge deletes dead letters" },
-    ),
-    state: Type.Union([
-      Type.Literal("running"),
-      Type.Literal("done"),
-      Type.Literal("cancelled"),
-      Type.Literal("failed"),
-    ]),
+    kind: oneOf(["events", "dead-letters", "purge"], {
+      description: "What is sent again; a purge deletes dead letters",
+    }),
+    state: oneOf(["running", "done", "cancelled", "failed"]),
     error: Type.Optional(Type.String({ description: "Why it failed" })),
     startedBy: Type.Optional(
       Type.Object(
@@ -245,9 +241,7 @@ function outcomeOf({ state, error, counts }: ReplayJob): Pick<ReplayJob, "state"
 
 function scopeAnswer({ destinationId, reason, isSelection }: LetterJob) {
   return {
-    ...(destinationId !== undefined && { destinationId }),
-    ...(reason !== undefined && { reason }),
-    ...(isSelection !== undefined && { isSelection }),
+    ...defined({ destinationId, reason, isSelection }),
   };
 }
 

@@ -1,5 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { assert } from "../../../assert.ts";
+import { defined } from "../../../defined.ts";
 import { ApiError } from "../../../errors.ts";
 import { PROPERTY_PATTERN } from "../../../event/content-filter.ts";
 import type { Positions } from "../../../log/positions.ts";
@@ -13,6 +14,7 @@ import {
   SEARCH_EVENTS_MAX,
   SEARCH_TEXT_CHARS_MAX,
 } from "../../../settings/limits.ts";
+import { oneOf } from "../../../settings/schema-types.ts";
 import { validationError } from "../../request/validation.ts";
 import { type RequestContext, route } from "../../route.ts";
 import { AnyObject, Id, isoTime, Time } from "../../schema/common.ts";
@@ -36,16 +38,13 @@ const outcomeNames = [
 const EventOutcome = Type.Object(
   {
     destinationId: Type.String(),
-    outcome: Type.Union(
-      outcomeNames.map((name) => Type.Literal(name)),
-      {
-        description:
-          "`settled`: delivered, dropped by code, or a dead letter that was replayed or purged since. " +
-          "`repeated`: not delivered, because an earlier event has the same `messageId`; see `dedupSeconds` of " +
-          "the source. `not-connected`: received while the connection was paused, or before it was made. " +
-          "`unknown`: too many dead letters to look through",
-      },
-    ),
+    outcome: oneOf(outcomeNames, {
+      description:
+        "`settled`: delivered, dropped by code, or a dead letter that was replayed or purged since. " +
+        "`repeated`: not delivered, because an earlier event has the same `messageId`; see `dedupSeconds` of " +
+        "the source. `not-connected`: received while the connection was paused, or before it was made. " +
+        "`unknown`: too many dead letters to look through",
+    }),
     deadLetterId: Type.Optional(Type.String()),
     reason: Type.Optional(Type.String({ description: "Why it is a dead letter, or repeated" })),
   },
@@ -75,10 +74,7 @@ export const searchQuery = {
   ),
   destinationId: Type.Optional({ ...Id, description: "Limits `outcomes` to this destination" }),
   outcome: Type.Optional(
-    Type.Union(
-      outcomeNames.map((name) => Type.Literal(name)),
-      { description: "What became of the event at one of its destinations" },
-    ),
+    oneOf(outcomeNames, { description: "What became of the event at one of its destinations" }),
   ),
   limit: Type.Optional(
     Type.Integer({ minimum: 1, maximum: SEARCH_EVENTS_MAX, default: LIMIT_DEFAULT }),
@@ -116,14 +112,11 @@ const FoundEvents = Type.Object(
       { description: "The newest first" },
     ),
     stopped: Type.Optional(
-      Type.Union(
-        ["limit", "size", "bytes", "time"].map((by) => Type.Literal(by)),
-        {
-          description:
-            "Why the search ended before the oldest event: it found `limit` events, or its answer " +
-            "reached its size, or it read its bytes or used its time. Absent at the end",
-        },
-      ),
+      oneOf(["limit", "size", "bytes", "time"], {
+        description:
+          "Why the search ended before the oldest event: it found `limit` events, or its answer " +
+          "reached its size, or it read its bytes or used its time. Absent at the end",
+      }),
     ),
     cursor: Type.Optional(Type.String({ description: "Where to go on; absent at the end" })),
     reachedAt: Type.Optional({
@@ -201,12 +194,7 @@ export function toSearch(query: SearchQuery, key: Uint8Array) {
   return {
     ...(from !== undefined && { from: Date.parse(from) }),
     ...(to !== undefined && { to: Date.parse(to) }),
-    ...(messageId !== undefined && { messageId }),
-    ...(userId !== undefined && { userId }),
-    ...(anonymousId !== undefined && { anonymousId }),
-    ...(event !== undefined && { event }),
-    ...(property !== undefined && { property }),
-    ...(text !== undefined && { text }),
+    ...defined({ messageId, userId, anonymousId, event, property, text }),
     ...(refused !== undefined && { isRefused: refused }),
     ...(cursor !== undefined && { rest: readCursor(cursor, key) }),
     limit: limit ?? LIMIT_DEFAULT,

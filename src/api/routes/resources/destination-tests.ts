@@ -6,6 +6,7 @@ import { SecretMask } from "../../../destinations/answers/secret-mask.ts";
 import { type TestStep, testSteps } from "../../../destinations/test-steps.ts";
 import { ApiError } from "../../../errors.ts";
 import { CONNECTION_TEST_MS_MAX } from "../../../settings/limits.ts";
+import { oneOf } from "../../../settings/schema-types.ts";
 import type { RouteDeps } from "../../deps.ts";
 import { validationError } from "../../request/validation.ts";
 import { route } from "../../route.ts";
@@ -22,7 +23,7 @@ const ConnectionTest = Type.Object(
     ok: Type.Boolean({ description: "Whether every step went well" }),
     steps: Type.Array(
       Type.Object({
-        step: Type.Union(testSteps.map((step) => Type.Literal(step))),
+        step: oneOf(testSteps),
         ok: Type.Boolean(),
         message: Type.Optional(
           Type.String({ description: "Why the step failed, or what else to know" }),

@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { opaqueForm } from "../../../destinations/rudder-server/opaque-config.ts";
+import { oneOf } from "../../../settings/schema-types.ts";
 import { route } from "../../route.ts";
 import { paged } from "../../schema/common.ts";
 import { schemaWithSecrets } from "./destination-config.ts";
@@ -8,7 +9,7 @@ const DestinationType = Type.Object(
   {
     type: Type.String({ description: "What `type` of a destination says" }),
     displayName: Type.Optional(Type.String({ description: "As RudderStack calls the type" })),
-    deliveredBy: Type.Union([Type.Literal("pixelmill"), Type.Literal("rudder-server")], {
+    deliveredBy: oneOf(["pixelmill", "rudder-server"], {
       description: "Who delivers; a type of rudder-server has other settings than its namesake",
     }),
     config: Type.Record(Type.String(), Type.Unknown(), {

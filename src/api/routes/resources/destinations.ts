@@ -3,6 +3,7 @@ import type {
   DestinationFilter,
   Destination as StoredDestination,
 } from "../../../catalog/model.ts";
+import { defined } from "../../../defined.ts";
 import {
   CONSENT_IDS_MAX,
   FILTER_CHARS_MAX,
@@ -10,6 +11,7 @@ import {
   FILTER_VALUES_MAX,
   ID_CHARS_MAX,
 } from "../../../settings/limits.ts";
+import { oneOf } from "../../../settings/schema-types.ts";
 import type { ApiDeps } from "../../deps.ts";
 import { searched, textQuery } from "../../request/list-query.ts";
 import {
@@ -50,14 +52,14 @@ const ConsentIds = Type.Array(Type.String({ minLength: 1, maxLength: ID_CHARS_MA
     "Consents that the destination needs. It gets no event that lists one of them in `context.consentManagement.deniedConsentIds`",
 });
 
-const DeliveredBy = Type.Union([Type.Literal("pixelmill"), Type.Literal("rudder-server")], {
+const DeliveredBy = oneOf(["pixelmill", "rudder-server"], {
   description:
     "Who delivers its events. pixelmill shows no figures of those that rudder-server delivers",
 });
 
 const EventFilter = Type.Object(
   {
-    mode: Type.Union([Type.Literal("only"), Type.Literal("except")], {
+    mode: oneOf(["only", "except"], {
       description: "`only`: events that meet all conditions; `except`: all other events",
     }),
     conditions: Type.Array(
@@ -188,9 +190,7 @@ export const destinationRoutes = [
       const change = {
         ...(version && { version }),
         ...(name !== undefined && { name: name.trim() }),
-        ...(enabled !== undefined && { enabled }),
-        ...(consentIds !== undefined && { consentIds }),
-        ...(filter !== undefined && { filter }),
+        ...defined({ enabled, consentIds, filter }),
         ...((config !== undefined || enabled === true) && {
           config: (before: StoredDestination) => {
             const forms = expectForms(deps, before.type);

@@ -2,22 +2,20 @@ import { type Static, Type } from "@sinclair/typebox";
 import type { MemberInput } from "../../../catalog/management/resources.ts";
 import { type Member as StoredMember, workspaceRoles } from "../../../catalog/model.ts";
 import { EMAIL_CHARS_MAX } from "../../../settings/limits.ts";
+import { oneOf } from "../../../settings/schema-types.ts";
 import { isoTime, Name, Permissions, pageQuery, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
 import { resource } from "./resource.ts";
 
-const Role = Type.Union([Type.Literal("admin"), Type.Literal("member")], {
+const Role = oneOf(["admin", "member"], {
   description: "Legacy role: an admin with editTransformations holds the five of RudderStack",
 });
-const WorkspaceRole = Type.Union(
-  workspaceRoles.map((role) => Type.Literal(role)),
-  {
-    $id: "WorkspaceRole",
-    description:
-      "Named permissions: a viewer reads events, a developer also changes code, " +
-      "an operator also replays and purges, an admin has all permissions",
-  },
-);
+const WorkspaceRole = oneOf(workspaceRoles, {
+  $id: "WorkspaceRole",
+  description:
+    "Named permissions: a viewer reads events, a developer also changes code, " +
+    "an operator also replays and purges, an admin has all permissions",
+});
 const Email = Type.String({ format: "email", maxLength: EMAIL_CHARS_MAX });
 
 const Member = Type.Object(

@@ -1,7 +1,9 @@
 import { type Static, Type } from "@sinclair/typebox";
 import type { Source as StoredSource } from "../../../catalog/model.ts";
 import { botModes, ipModes, settingsOfSource } from "../../../catalog/source-settings.ts";
+import { defined } from "../../../defined.ts";
 import { DEDUP_SECONDS_MAX, SOURCE_ORIGINS_MAX } from "../../../settings/limits.ts";
+import { oneOf } from "../../../settings/schema-types.ts";
 import type { RouteDeps } from "../../deps.ts";
 import { searched, textQuery } from "../../request/list-query.ts";
 import { route } from "../../route.ts";
@@ -35,22 +37,16 @@ const settings = {
       "Whether events get the place of their IP address as `context.geo`: of `context.ip`, else of the " +
       "request. It needs the server's setting `geolocation.database`",
   }),
-  ip: Type.Union(
-    ipModes.map((mode) => Type.Literal(mode)),
-    {
-      description:
-        "What is recorded of the address that a request came from: all of it, the network (the first 24 bits " +
-        "of IPv4, the first 48 of IPv6), or nothing. The rest is never stored",
-    },
-  ),
-  bots: Type.Union(
-    botModes.map((mode) => Type.Literal(mode)),
-    {
-      description:
-        "What happens with events whose `context.userAgent` is a bot: nothing, they get `context.isBot` and " +
-        "`context.bot`, or they are not delivered",
-    },
-  ),
+  ip: oneOf(ipModes, {
+    description:
+      "What is recorded of the address that a request came from: all of it, the network (the first 24 bits " +
+      "of IPv4, the first 48 of IPv6), or nothing. The rest is never stored",
+  }),
+  bots: oneOf(botModes, {
+    description:
+      "What happens with events whose `context.userAgent` is a bot: nothing, they get `context.isBot` and " +
+      "`context.bot`, or they are not delivered",
+  }),
   allowedOrigins: Type.Array(Type.String({ format: "origin" }), {
     maxItems: SOURCE_ORIGINS_MAX,
     description:
@@ -177,8 +173,7 @@ export function createSource({
   return deps.catalog.sources.create(workspaceId, {
     ...changedFields(body),
     name: name.trim(),
-    ...(type !== undefined && { type }),
-    ...(externalId !== undefined && { externalId }),
+    ...defined({ type, externalId }),
   });
 }
 
@@ -208,9 +203,7 @@ function changedFields({
   return {
     ...(enabled !== undefined && { enabled }),
     ...(config !== undefined && { config: config ?? {} }),
-    ...(geoEnrichmentEnabled !== undefined && { geoEnrichmentEnabled }),
-    ...(transient !== undefined && { transient }),
-    ...(settings !== undefined && { settings }),
+    ...defined({ geoEnrichmentEnabled, transient, settings }),
   };
 }
 

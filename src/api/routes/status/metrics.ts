@@ -3,6 +3,7 @@ import { TimeSlicer } from "../../../concurrency/time-slicer.ts";
 import { readPoints } from "../../../figures/figures.ts";
 import { type SeriesKind, seriesKinds } from "../../../figures/series.ts";
 import { ID_CHARS_MAX, PAGE_ITEMS_MAX } from "../../../settings/limits.ts";
+import { oneOf } from "../../../settings/schema-types.ts";
 import { validationError } from "../../request/validation.ts";
 import { route } from "../../route.ts";
 import { Id, isoTime, MissingNodes, Time } from "../../schema/common.ts";
@@ -12,10 +13,7 @@ import { unwrittenFigures } from "./node-status.ts";
 
 const DAY_SECONDS = 86_400;
 
-const Kind = Type.Union(
-  seriesKinds.map((it) => Type.Literal(it)),
-  { description: "What has the figures" },
-);
+const Kind = oneOf(seriesKinds, { description: "What has the figures" });
 
 const column = (description: string) =>
   Type.Array(Type.Union([Type.Number(), Type.Null()]), { description });

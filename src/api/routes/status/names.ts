@@ -1,5 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { ID_CHARS_MAX, STATUS_PAGE_MAX } from "../../../settings/limits.ts";
+import { oneOf } from "../../../settings/schema-types.ts";
 import { matching, pageOf, searchedListQuery, sortRows } from "../../request/list-query.ts";
 import { route } from "../../route.ts";
 import { exampleSource, Named } from "./status-schema.ts";
@@ -11,9 +12,7 @@ export const nameRoutes = [
     needs: [],
     needsOneOf: ["events:read", "workspace:admin"],
     query: {
-      kind: Type.Optional(
-        Type.Union([Type.Literal("source"), Type.Literal("destination")], { default: "source" }),
-      ),
+      kind: Type.Optional(oneOf(["source", "destination"], { default: "source" })),
       ...searchedListQuery,
       ids: Type.Optional(
         Type.String({

@@ -1,5 +1,6 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { OVERVIEW_ITEMS_MAX } from "../../../settings/limits.ts";
+import { oneOf } from "../../../settings/schema-types.ts";
 import { route } from "../../route.ts";
 import { MissingNodes, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
@@ -19,7 +20,7 @@ import { workspaceOverview } from "./workspace-overview.ts";
 
 const Problem = Type.Object(
   {
-    kind: Type.Union(problemKinds.map((kind) => Type.Literal(kind))),
+    kind: oneOf(problemKinds),
     message: Type.String(),
     destinationId: Type.Optional(Type.String()),
     transformationId: Type.Optional(Type.String()),

@@ -1,4 +1,5 @@
 import { Type } from "@sinclair/typebox";
+import { oneOf } from "../../../settings/schema-types.ts";
 import { Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
 import { destinationStates } from "./workspace-state.ts";
@@ -28,14 +29,14 @@ export const SourceStatus = Type.Object(
   { $id: "SourceStatus" },
 );
 
-export const DestinationState = Type.Union(destinationStates.map((it) => Type.Literal(it)));
+export const DestinationState = oneOf(destinationStates);
 
 export const DestinationStatus = Type.Object(
   {
     id: Type.String(),
     name: Type.String(),
     type: Type.String(),
-    deliveredBy: Type.Union([Type.Literal("pixelmill"), Type.Literal("rudder-server")], {
+    deliveredBy: oneOf(["pixelmill", "rudder-server"], {
       description: "The figures are 0 where it is rudder-server, which delivers by itself",
     }),
     enabled: Type.Boolean(),
