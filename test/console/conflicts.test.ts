@@ -117,7 +117,7 @@ describeWith(chromiumMissing)("two people who change one item", () => {
     await page.getByText("Rolled back", { exact: true }).first().waitFor();
     expect(await stored(id)).toBe(good);
     await page.getByRole("button", { name: "Publish" }).first().click();
-    await dialog.getByText("was rolled back from").waitFor();
+    await dialog.getByText("before it was rolled back").waitFor();
     await dialog.getByRole("button", { name: "Cancel" }).click();
     await page.getByRole("link", { name: "Code", exact: true }).click();
     await page.locator(".cm-content").first().filter({ hasText: "good" }).waitFor();

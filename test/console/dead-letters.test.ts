@@ -241,7 +241,7 @@ describeWith(chromiumMissing)("a failed delivery", () => {
     });
     await open();
     await page.getByText("came with another dead letter of this reason").waitFor();
-    await page.getByText("The receiver sent more than this beginning").waitFor();
+    await page.getByText("Truncated: the receiver sent more than is shown").waitFor();
     await page.getByText("The first and last 1 of 9 attempts").waitFor();
     await close();
   }, 300_000);

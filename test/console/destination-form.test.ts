@@ -329,7 +329,7 @@ describeWith(chromiumMissing)("the page of a destination", () => {
       (await api.client.call("GET /v2/destinations/{id}", { params: { id } })).destination
         .consentIds;
     const { page, close } = await openSignedIn(`destinations/${id}?tab=settings`);
-    const consents = field(page, "Consents that it needs (optional)");
+    const consents = field(page, "Required consents (optional)");
     await consents.fill(`ads\n${"x".repeat(1_000)}`);
     await button(page, "Save settings").click();
     await page.locator(".field .wrong").waitFor();

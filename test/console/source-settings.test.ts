@@ -55,14 +55,14 @@ describeWith(chromiumMissing)("the page of a source", () => {
 
     const save = page.getByRole("button", { name: "Save settings" });
     await page.getByLabel("IP addresses").selectOption({ label: "Record the network only" });
-    await page.getByText("Add the place of the IP address").click();
+    await page.getByText("Add the location of the IP address").click();
     const origins = page.getByLabel("Allowed origins (optional)");
     await origins.fill("https://example.com\nexample.net\n");
     await save.click();
     await page.locator(".wrong").getByText("Expected an origin").waitFor();
     expect(stored()).toEqual({ bots: "mark" });
     await origins.fill("https://example.com\n\n https://*.example.net");
-    await page.getByLabel("Deliver an event once within (s)").fill("3600");
+    await page.getByLabel("Deduplication window (s)").fill("3600");
     await save.click();
     await page.getByText("Settings saved").waitFor();
     expect(stored()).toEqual({

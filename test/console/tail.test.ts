@@ -253,7 +253,7 @@ describeWith(chromiumMissing)("the events of the live tail", () => {
     await openTail();
     await row("Before").hover();
     tell("Under the pointer");
-    await page.locator(".badge").filter({ hasText: "Paused while pointed at, 1 new" }).waitFor();
+    await page.locator(".badge").filter({ hasText: "Paused on hover, 1 new" }).waitFor();
     expect(await row("Under the pointer").count()).toBe(0);
     await page.getByRole("heading", { name: "Live tail" }).hover();
     await row("Under the pointer").waitFor();

@@ -116,7 +116,7 @@ describeWith(chromiumMissing)("two sessions that change one item", () => {
   test("see both values of a source's setting and of its name", async () => {
     const { source } = await makeEnds();
     const hash = `sources/${source.id}`;
-    const seconds = (page: Page) => page.getByLabel("Deliver an event once within (s)");
+    const seconds = (page: Page) => page.getByLabel("Deduplication window (s)");
     const settings = { field: seconds, save: "Save settings", saved: "Settings saved" };
     await expectChoice(hash, settings, ["60", "90"]);
     const name = (page: Page) => page.getByLabel("Name", { exact: true });
@@ -126,7 +126,7 @@ describeWith(chromiumMissing)("two sessions that change one item", () => {
   test("keep what one typed into a form while the screen loads what others changed", async () => {
     const { source } = await makeEnds();
     const { own, other, close } = await openTwice(`sources/${source.id}`);
-    const seconds = (page: Page) => page.getByLabel("Deliver an event once within (s)");
+    const seconds = (page: Page) => page.getByLabel("Deduplication window (s)");
     await seconds(own).fill("90");
     await seconds(other).fill("60");
     await other.getByRole("button", { name: "Save settings" }).click();

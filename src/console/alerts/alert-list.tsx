@@ -87,7 +87,7 @@ const columns: Column<Alert>[] = [
       const failed = notifications.find(({ state }) => state === "failed");
       const text = alertsTexts.notifications(sent, notifications.length);
       if (failed === undefined) return text;
-      return <span title={failed.reason}>{`${text}, ${alertsTexts.notificationFailed}`}</span>;
+      return <span title={failed.reason}>{`${text}, ${commonTexts.failed}`}</span>;
     },
   },
 ];

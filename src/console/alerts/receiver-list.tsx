@@ -50,7 +50,7 @@ function columnsOf(edit: (receiver: Receiver) => void): Column<Receiver>[] {
         </button>
       ),
     },
-    { title: alertsTexts.type, kind: "narrow", cell: ({ type }) => alertsTexts.types[type] },
+    { title: commonTexts.type, kind: "narrow", cell: ({ type }) => alertsTexts.types[type] },
     {
       title: alertsTexts.address,
       cell: ({ host, to }) => <span class="cut">{host ?? to?.join(", ")}</span>,
@@ -58,7 +58,7 @@ function columnsOf(edit: (receiver: Receiver) => void): Column<Receiver>[] {
     {
       title: alertsTexts.lastResult,
       cell: ({ enabled, sentAt, failingSince, reason }) => {
-        if (!enabled) return alertsTexts.disabled;
+        if (!enabled) return commonTexts.disabled;
         if (failingSince !== undefined) return <span class="bad">{reason}</span>;
         return sentAt === undefined ? alertsTexts.neverNotified : <Time at={sentAt} />;
       },
@@ -117,7 +117,7 @@ function ReceiverForm({ item: receiver, close, reload }: FormContext<Receiver>) 
       <TextField label={commonTexts.name} value={name} onInput={setName} required autoFocus />
       {isNew && (
         <SelectField
-          label={alertsTexts.type}
+          label={commonTexts.type}
           value={type}
           options={Object.entries(alertsTexts.types).map(([value, text]) => ({ value, text }))}
           onChange={(value) => setType(value as ReceiverType)}
@@ -151,7 +151,7 @@ function ReceiverForm({ item: receiver, close, reload }: FormContext<Receiver>) 
         />
       )}
       <Checkbox on={enabled} onChange={setEnabled}>
-        {alertsTexts.enabled}
+        {commonTexts.enabled}
       </Checkbox>
     </Form>
   );

@@ -57,7 +57,7 @@ function columnsOf(edit: (rule: Rule) => void): Column<Rule>[] {
     {
       title: commonTexts.state,
       kind: "narrow",
-      cell: ({ enabled }) => (enabled ? alertsTexts.enabled : alertsTexts.disabled),
+      cell: ({ enabled }) => (enabled ? commonTexts.enabled : commonTexts.disabled),
     },
   ];
 }
@@ -149,7 +149,7 @@ function RuleForm({ item: rule, close, reload }: FormContext<Rule>) {
         <TextField label={alertsTexts.timeZone} value={timeZone} onInput={setTimeZone} required />
       )}
       <Checkbox on={enabled} onChange={setEnabled}>
-        {alertsTexts.enabled}
+        {commonTexts.enabled}
       </Checkbox>
     </Form>
   );

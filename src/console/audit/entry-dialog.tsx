@@ -43,15 +43,15 @@ function factsOf(entry: AuditEntry): (readonly [string, ComponentChildren])[] {
   const { createdAt, actor, client, request, resource, outcome, reason, requests } = entry;
   const { tokenId, memberId } = actor;
   const facts: (readonly [string, ComponentChildren] | undefined)[] = [
-    [auditTexts.time, <Time key="time" at={createdAt} />],
+    [commonTexts.time, <Time key="time" at={createdAt} />],
     [auditTexts.who, <ActorName key="who" entry={entry} />],
-    memberId === undefined ? undefined : [auditTexts.member, <code key="member">{memberId}</code>],
-    tokenId === undefined ? undefined : [auditTexts.token, <code key="token">{tokenId}</code>],
+    memberId === undefined ? undefined : [commonTexts.member, <code key="member">{memberId}</code>],
+    tokenId === undefined ? undefined : [commonTexts.token, <code key="token">{tokenId}</code>],
     client === undefined ? undefined : [auditTexts.address, client],
     request && [auditTexts.request, <code key="request">{request.route}</code>],
-    resource && [auditTexts.id, <code key="id">{resource.id}</code>],
-    outcome && [auditTexts.outcome, auditTexts.outcomes[outcome]],
-    reason === undefined ? undefined : [auditTexts.reason, reason],
+    resource && [commonTexts.id, <code key="id">{resource.id}</code>],
+    outcome && [commonTexts.outcome, auditTexts.outcomes[outcome]],
+    reason === undefined ? undefined : [commonTexts.reason, reason],
     requests === undefined
       ? undefined
       : [auditTexts.changes, auditTexts.requests(requests, entry.addresses)],
@@ -60,7 +60,7 @@ function factsOf(entry: AuditEntry): (readonly [string, ComponentChildren])[] {
 }
 
 const columns: readonly Column<FieldChange>[] = [
-  { title: auditTexts.field, cell: ({ path }) => <code>{path}</code> },
+  { title: commonTexts.field, cell: ({ path }) => <code>{path}</code> },
   {
     title: auditTexts.valueBefore,
     cell: (change) => <Value change={change} of="before" />,

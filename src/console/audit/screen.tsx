@@ -28,7 +28,7 @@ export function Screen({ query }: ScreenProps) {
           href={`/v2/audit/export?${new URLSearchParams(auditQuery(form))}`}
           download
         >
-          {auditTexts.export}
+          {commonTexts.exportJsonl}
         </a>
       </ScreenHeader>
       <FilterPanel key={JSON.stringify(form)} submitted={form} restart={restart} />
@@ -60,7 +60,7 @@ export function Screen({ query }: ScreenProps) {
               </span>
               {!isComplete && (
                 <Button compact onClick={loadOlder}>
-                  {auditTexts.loadOlder}
+                  {commonTexts.loadOlder}
                 </Button>
               )}
             </p>
@@ -98,8 +98,8 @@ function FilterPanel({ submitted, restart }: { submitted: AuditForm; restart: ()
         />
         <TextField label={auditTexts.actorId} maxLength={255} {...input("actor")} />
         <TextField label={auditTexts.resourceId} maxLength={255} {...input("resource")} />
-        <DateTimeField label={auditTexts.since} {...input("from")} />
-        <DateTimeField label={auditTexts.before} {...input("to")} />
+        <DateTimeField label={commonTexts.from} {...input("from")} />
+        <DateTimeField label={commonTexts.to} {...input("to")} />
         <Button kind="main" icon="search" type="submit">
           {auditTexts.apply}
         </Button>
@@ -110,7 +110,7 @@ function FilterPanel({ submitted, restart }: { submitted: AuditForm; restart: ()
 
 function columnsOf(open: (entry: AuditEntry) => void): Column<AuditEntry>[] {
   return [
-    { title: auditTexts.time, kind: "narrow", cell: ({ createdAt }) => <Time at={createdAt} /> },
+    { title: commonTexts.time, kind: "narrow", cell: ({ createdAt }) => <Time at={createdAt} /> },
     { title: auditTexts.who, cell: (entry) => <Who entry={entry} /> },
     {
       title: auditTexts.action,

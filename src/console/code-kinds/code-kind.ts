@@ -96,7 +96,7 @@ const newestFirst = (count: number) => ({ count, orderBy: "desc" as const });
 export const transformations: CodeKindInfo = {
   screen: "transformations",
   singular: codeTexts.transformationNoun,
-  heading: codeTexts.transformation,
+  heading: commonTexts.transformation,
   title: commonTexts.transformations,
   icon: "code",
   createPermission: "transformations:create-delete",

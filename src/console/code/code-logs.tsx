@@ -15,6 +15,7 @@ import { useResource } from "../data/use-resource.ts";
 import { hrefTo } from "../router.ts";
 import { withoutPrefix } from "../testing/run-report.ts";
 import { codeLogTexts } from "../texts/code.ts";
+import { commonTexts } from "../texts/common.ts";
 
 type CodeLogLine = AnswerOf<"GET /v2/logs">["lines"][number];
 
@@ -50,7 +51,7 @@ function LogTable({ transformationId }: { transformationId: string }) {
           pressed={isPaused}
           onClick={() => setPaused(!isPaused)}
         >
-          {isPaused ? codeLogTexts.resume : codeLogTexts.pause}
+          {isPaused ? commonTexts.resume : commonTexts.pause}
         </Button>
       </div>
       <ErrorNotice error={error} retry={reload} />
@@ -78,7 +79,7 @@ function LogTable({ transformationId }: { transformationId: string }) {
 
 function columnsOf(names: NameLookup): Column<CodeLogLine>[] {
   return [
-    { title: codeLogTexts.time, kind: "narrow", cell: ({ at }) => <Time at={at} /> },
+    { title: commonTexts.time, kind: "narrow", cell: ({ at }) => <Time at={at} /> },
     {
       title: codeLogTexts.message,
       kind: "name",
@@ -94,7 +95,7 @@ function columnsOf(names: NameLookup): Column<CodeLogLine>[] {
       cell: ({ line, library }) => codeLogTexts.place(line, library),
     },
     {
-      title: codeLogTexts.destination,
+      title: commonTexts.destination,
       cell: ({ destinationId }) => (
         <a href={hrefTo("destinations", destinationId)}>
           <Name>{names.destination(destinationId)}</Name>
@@ -102,7 +103,7 @@ function columnsOf(names: NameLookup): Column<CodeLogLine>[] {
       ),
     },
     {
-      title: codeLogTexts.event,
+      title: commonTexts.event,
       cell: ({ messageId }) =>
         messageId === undefined ? (
           <span class="quiet">{codeLogTexts.unknownEvent}</span>

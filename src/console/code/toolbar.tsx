@@ -71,7 +71,7 @@ export function EditorToolbar(props: {
             onInput={(event) => editor.setNote(event.currentTarget.value)}
           />
           <Button compact kind="plain" onClick={editor.discardChanges}>
-            {codeTexts.discardChanges}
+            {commonTexts.discardChanges}
           </Button>
         </span>
       )}

@@ -10,7 +10,7 @@ import { deadLetterTexts } from "../texts/dead-letters.ts";
 type FailedAttempt = NonNullable<DeadLetter["failedAttempts"]>[number];
 
 const columns: Column<FailedAttempt>[] = [
-  { title: deadLetterTexts.attemptedAt, kind: "narrow", cell: ({ at }) => <Time at={at} exact /> },
+  { title: commonTexts.time, kind: "narrow", cell: ({ at }) => <Time at={at} exact /> },
   {
     title: deadLetterTexts.duration,
     kind: "number narrow",

@@ -125,7 +125,7 @@ function OpenInEditor({ letter }: { letter: DeadLetter }) {
       href={hrefTo("transformations", value.transformationId, { line, column })}
       onClick={() => addSampleEvent(event)}
     >
-      {deadLetterTexts.openInEditor}
+      {commonTexts.openInEditor}
     </a>
   );
 }

@@ -28,7 +28,7 @@ type Row = Pick<DestinationRow, "id" | "name" | "type" | "state"> & Partial<Dest
 const columns: Column<Row>[] = [
   nameColumn("destinations"),
   {
-    title: destinationTexts.type,
+    title: commonTexts.type,
     kind: "narrow",
     sort: "type",
     cell: ({ type }) => <Badge flat>{type}</Badge>,
@@ -76,7 +76,7 @@ const columns: Column<Row>[] = [
       ),
   },
   {
-    title: destinationTexts.transformation,
+    title: commonTexts.transformation,
     cell: ({ transformationId, transformationName }) =>
       transformationId ? (
         <a class="cut" href={hrefTo("transformations", transformationId)}>

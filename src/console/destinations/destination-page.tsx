@@ -189,11 +189,11 @@ function ReadOnlyFacts(props: {
     <Panel title={commonTexts.destination}>
       <FactList
         facts={[
-          [destinationTexts.type, type],
+          [commonTexts.type, type],
           [destinationTexts.deliveredBy, deliveredBy],
           [commonTexts.id, <CopyableCode value={id} name={commonTexts.idNoun} />],
           [
-            destinationTexts.transformation,
+            commonTexts.transformation,
             transformationId ? (
               <a href={hrefTo("transformations", transformationId)}>
                 <Name>{transformationName}</Name>
@@ -278,7 +278,7 @@ function DestinationFacts(props: PartProps) {
       </Switch>
       <FactList
         facts={[
-          [destinationTexts.type, type],
+          [commonTexts.type, type],
           [destinationTexts.deliveredBy, deliveredBy],
           [commonTexts.id, <CopyableCode value={id} name={commonTexts.idNoun} />],
           ...(filter ? [[filterTexts.filter, filterTexts.modes[filter.mode]] as const] : []),

@@ -7,6 +7,7 @@ import type { Destination } from "../data/model.ts";
 import { client } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
 import { hrefTo } from "../router.ts";
+import { commonTexts } from "../texts/common.ts";
 import { destinationTexts } from "../texts/destinations.ts";
 
 /** Number of transformations in the select. The search field finds others. */
@@ -49,7 +50,7 @@ export function LinkedTransformation(props: {
 
   return (
     <Panel
-      title={destinationTexts.transformation}
+      title={commonTexts.transformation}
       actions={
         current !== "" && (
           <a href={hrefTo("transformations", current)}>{destinationTexts.openInTheEditor}</a>
@@ -68,7 +69,7 @@ export function LinkedTransformation(props: {
       )}
       <div class="row">
         <SelectField
-          label={destinationTexts.transformation}
+          label={commonTexts.transformation}
           value={next}
           options={[{ value: "", text: destinationTexts.passThrough }, ...options]}
           onChange={setSelected}
@@ -81,7 +82,7 @@ export function LinkedTransformation(props: {
             needs={["transformations:connect", "destinations:connect"]}
             onClick={apply}
           >
-            {next === "" ? destinationTexts.remove : destinationTexts.apply}
+            {next === "" ? commonTexts.remove : destinationTexts.apply}
           </Button>
         </div>
       )}

@@ -122,7 +122,7 @@ function NewDestinationForm(props: {
             error={errorAt("/name")}
           />
           <SelectField
-            label={destinationTexts.type}
+            label={commonTexts.type}
             value={option}
             options={types.map((it) => ({ value: optionOf(it), text: labelOfType(it) }))}
             onChange={(next) => {

@@ -76,7 +76,7 @@ function chartsOf(kind: MetricsKind, metrics: Metrics | undefined) {
   const line = (label: string, colour: string, values: (number | null)[]) => {
     return { label, colour, values };
   };
-  const passed = kind === "transformation" ? metricTexts.passed : commonTexts.delivered;
+  const passed = kind === "transformation" ? commonTexts.passed : commonTexts.delivered;
   const counts = {
     title: metricTexts.eventsPerMinute,
     series: [
@@ -99,7 +99,7 @@ function chartsOf(kind: MetricsKind, metrics: Metrics | undefined) {
   };
   const lag = {
     title: metricTexts.oldestPending,
-    series: [line(metricTexts.oldest, "--warn", metrics?.lagSeconds ?? [])],
+    series: [line(commonTexts.oldestPending, "--warn", metrics?.lagSeconds ?? [])],
     format: (value: number) => (value === 0 ? "0 s" : formatDuration(value)),
   };
   if (kind === "transformation") return [counts, latency];

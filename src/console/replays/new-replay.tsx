@@ -92,12 +92,12 @@ export function NewReplay({ query }: { query: URLSearchParams }) {
           />
           <TextField label={commonTexts.userId} optional maxLength={1_024} {...input("userId")} />
           <TextField
-            label={replayTexts.property}
+            label={commonTexts.property}
             optional
             maxLength={1_024}
             {...input("property")}
           />
-          <TextField label={replayTexts.anyText} optional maxLength={1_024} {...input("text")} />
+          <TextField label={commonTexts.anyText} optional maxLength={1_024} {...input("text")} />
           <TextField
             label={replayTexts.maxRate}
             type="number"

@@ -42,7 +42,7 @@ export function Screen({ query }: ScreenProps) {
           </a>
         )}
         <a class="button" href={`/v2/events/search/export?${exportParameters(form)}`} download>
-          {searchTexts.exportEvents}
+          {commonTexts.exportJsonl}
         </a>
       </ScreenHeader>
       <SearchPanel key={JSON.stringify(form)} submitted={form} restart={restart} />
@@ -100,7 +100,7 @@ function SearchPanel(props: { submitted: SearchForm; restart: () => void }) {
     >
       <div class="inside search-form">
         <SelectField
-          label={searchTexts.field}
+          label={commonTexts.field}
           value={form.by}
           options={searchFields}
           onChange={onChange("by")}
@@ -114,7 +114,7 @@ function SearchPanel(props: { submitted: SearchForm; restart: () => void }) {
           onChange={onChange("sourceId")}
         />
         <SelectField
-          label={searchTexts.outcome}
+          label={commonTexts.outcome}
           value={form.outcome}
           options={outcomeOptions}
           onChange={onChange("outcome")}
@@ -151,12 +151,12 @@ function columnsOf(names: NameLookup, open: (event: FoundEvent) => void): Column
       cell: ({ event }) => <span class="cut">{userOf(event)}</span>,
     },
     {
-      title: searchTexts.outcome,
+      title: commonTexts.outcome,
       cell: ({ outcomes, refused }) =>
         refused === undefined ? (
           <Outcomes outcomes={outcomes} names={names} />
         ) : (
-          <span title={searchTexts.refused}>
+          <span title={commonTexts.refused}>
             <Badge tone="bad" flat>
               {refused}
             </Badge>
@@ -171,7 +171,7 @@ const tones = { "in-flight": "accent", "dead-letter": "bad", settled: "good" } a
 /** Outcome of an event at each destination. A dead letter links to its page. */
 function Outcomes(props: { outcomes: FoundEvent["outcomes"]; names: NameLookup }) {
   if (props.outcomes.length === 0) {
-    return <span class="quiet">{searchTexts.noDestination}</span>;
+    return <span class="quiet">{commonTexts.noDestination}</span>;
   }
   return (
     <span class="badges">
@@ -221,7 +221,7 @@ function SearchFooter({
       </span>
       {stopped !== undefined && (
         <Button compact onClick={loadOlder}>
-          {searchTexts.loadOlder}
+          {commonTexts.loadOlder}
         </Button>
       )}
     </p>

@@ -9,8 +9,8 @@ export const searchFields = [
   { value: "anonymousId", text: searchTexts.anonymousId },
   { value: "messageId", text: commonTexts.messageId },
   { value: "event", text: searchTexts.eventName },
-  { value: "property", text: searchTexts.property },
-  { value: "text", text: searchTexts.anyText },
+  { value: "property", text: commonTexts.property },
+  { value: "text", text: commonTexts.anyText },
 ] as const;
 
 /** Values of the search form. An empty value does not filter. */
@@ -61,7 +61,7 @@ function isOutcome(text: string): text is Outcome {
 
 /** Options of the select for outcomes. */
 export const outcomeOptions = [
-  { value: "", text: searchTexts.allOutcomes },
+  { value: "", text: commonTexts.allOutcomes },
   ...Object.entries(searchTexts.outcomes).map(([value, text]) => ({ value, text })),
-  { value: REFUSED, text: searchTexts.refused },
+  { value: REFUSED, text: commonTexts.refused },
 ];

@@ -35,7 +35,7 @@ export function WorkspaceFacts() {
         <FactList
           facts={[
             [
-              settingsTexts.member,
+              commonTexts.member,
               member ? `${isolated(member.name)} (${member.email})` : settingsTexts.serviceToken,
             ],
             [commonTexts.token, token?.name],

@@ -35,7 +35,7 @@ export function EventDialog(props: { event: TailEvent; names: NameLookup; onClos
       </p>
       {refused !== undefined && <p class="bad">{tailTexts.refusedExplained(refused)}</p>}
       {outcomes.length === 0 && event.hasAllOutcomes && refused === undefined && (
-        <p class="quiet">{tailTexts.noDestination}</p>
+        <p class="quiet">{commonTexts.noDestination}</p>
       )}
       <div class="columns even">
         <section class="stack close" aria-label={commonTexts.received}>

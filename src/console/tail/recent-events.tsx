@@ -57,8 +57,8 @@ function RecentEventsPanel({ of }: { of: { sourceId: string } | { destinationId:
       actions={
         <>
           <FilterSelect
-            label={tailTexts.outcome}
-            all={tailTexts.allOutcomes}
+            label={commonTexts.outcome}
+            all={commonTexts.allOutcomes}
             value={outcome}
             options={outcomeOptions}
             onChange={(chosen) => setOutcome(chosen as Outcome | "")}

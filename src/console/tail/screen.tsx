@@ -58,7 +58,7 @@ export function Screen({ query }: ScreenProps) {
           pressed={isPaused}
           onClick={() => setPaused(!isPaused)}
         >
-          {isPaused ? tailTexts.resume : tailTexts.pause}
+          {isPaused ? commonTexts.resume : commonTexts.pause}
         </Button>
       </ScreenHeader>
       {tail.state === "ended" && (
@@ -82,8 +82,8 @@ export function Screen({ query }: ScreenProps) {
             onChange={(id) => replaceQuery({ destinationId: id })}
           />
           <FilterSelect
-            label={tailTexts.outcome}
-            all={tailTexts.allOutcomes}
+            label={commonTexts.outcome}
+            all={commonTexts.allOutcomes}
             value={outcome}
             options={outcomeOptions}
             onChange={(value) => replaceQuery({ outcome: value })}

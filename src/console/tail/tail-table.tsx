@@ -63,7 +63,7 @@ export function TailTable({
             <th scope="col">{commonTexts.received}</th>
             <th scope="col">{commonTexts.event}</th>
             {of !== "source" && <th scope="col">{commonTexts.source}</th>}
-            <th scope="col">{tailTexts.outcome}</th>
+            <th scope="col">{commonTexts.outcome}</th>
           </tr>
         </thead>
         <tbody>
@@ -106,7 +106,7 @@ class TailRow extends Component<TailRowProps> {
             <Name>{names.source(sourceId)}</Name>
           </td>
         )}
-        <td data-title={tailTexts.outcome}>
+        <td data-title={commonTexts.outcome}>
           <span class="row">
             <OutcomeBadges event={event} names={names} of={of} />
           </span>
@@ -119,9 +119,9 @@ class TailRow extends Component<TailRowProps> {
 /** Badges with the outcome of an event at each destination, as far as it is known. */
 function OutcomeBadges({ event, names, of }: Pick<TailRowProps, "event" | "names" | "of">) {
   const { outcomes, refused, hasAllOutcomes } = event;
-  if (refused !== undefined) return <Badge tone="bad">{tailTexts.refused}</Badge>;
+  if (refused !== undefined) return <Badge tone="bad">{commonTexts.refused}</Badge>;
   if (outcomes.length === 0) {
-    if (hasAllOutcomes) return <span class="quiet">{tailTexts.noDestination}</span>;
+    if (hasAllOutcomes) return <span class="quiet">{commonTexts.noDestination}</span>;
     return <Badge tone="accent">{tailTexts.outcomeNames["in-flight"]}</Badge>;
   }
   return (

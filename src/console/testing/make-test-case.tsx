@@ -43,7 +43,7 @@ function ChooseTransformation({ event, onClose }: { event: unknown; onClose: () 
       {names.all !== undefined && names.all > 0 && (
         <>
           <SearchedNameField
-            label={testCaseTexts.transformation}
+            label={commonTexts.transformation}
             value={id ?? ""}
             names={names}
             onChange={setChosen}
@@ -58,7 +58,7 @@ function ChooseTransformation({ event, onClose }: { event: unknown; onClose: () 
                 navigate(hrefTo("transformations", id!, { testCase: "new" }));
               }}
             >
-              {testCaseTexts.openEditor}
+              {commonTexts.openInEditor}
             </Button>
           </div>
         </>

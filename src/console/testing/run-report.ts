@@ -96,7 +96,7 @@ export function outcomeOf({ outputs, error }: EventResult) {
   const [first, ...more] = outputs ?? [];
   if (first === undefined) return { text: commonTexts.dropped, tone: "warn" as const };
   return {
-    text: more.length > 0 ? codeTexts.outputs(more.length + 1) : codeTexts.passed,
+    text: more.length > 0 ? codeTexts.outputs(more.length + 1) : commonTexts.passed,
     tone: "good" as const,
   };
 }

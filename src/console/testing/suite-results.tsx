@@ -3,6 +3,7 @@ import { CodeBlock } from "../components/code-block.tsx";
 import { Badge } from "../components/layout.tsx";
 import { Name } from "../components/name.tsx";
 import { Diff } from "../editor/diff.tsx";
+import { commonTexts } from "../texts/common.ts";
 import { testCaseTexts } from "../texts/test-cases.ts";
 import type { TestRunReport } from "./run-report.ts";
 
@@ -12,9 +13,9 @@ export type SuiteResult = NonNullable<TestRunReport["testSuites"]>[number];
 export function suiteBadge(result: SuiteResult | undefined) {
   switch (result?.status) {
     case "pass":
-      return { text: testCaseTexts.passed, tone: "good" as const };
+      return { text: commonTexts.passed, tone: "good" as const };
     case "fail":
-      return { text: testCaseTexts.failed, tone: "bad" as const };
+      return { text: commonTexts.failed, tone: "bad" as const };
     case "error":
       return { text: testCaseTexts.error, tone: "bad" as const };
     default:

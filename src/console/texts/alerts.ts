@@ -14,7 +14,6 @@ export const alertsTexts = {
   noAlertsExplained:
     "An alert begins when the condition of a rule holds. Add a receiver to get default rules.",
   notifications: (sent: number, all: number) => `${sent} of ${all}`,
-  notificationFailed: "Failed",
   endedAt: "Ended",
   noRules: "No rules",
   rulesExplained: "Add a receiver first: the first one creates rules with default values.",
@@ -32,8 +31,6 @@ export const alertsTexts = {
   quietTo: "Quiet hours until",
   timeZone: "Time zone",
   quietHint: "Notifications wait until the quiet hours are over.",
-  enabled: "Enabled",
-  disabled: "Disabled",
   noReceivers: "No receivers",
   receiversExplained:
     "A receiver gets the beginning and the end of each alert: Slack, PagerDuty, a webhook or email.",
@@ -42,7 +39,6 @@ export const alertsTexts = {
   receiverDeleteConsequence: "Notifications that wait for it are dropped.",
   addReceiver: "Add receiver",
   saveReceiver: "Save receiver",
-  type: "Type",
   address: "Address",
   lastResult: "Last notification",
   url: "URL",

@@ -3,7 +3,6 @@ import { isolated, pluralize } from "../format.ts";
 
 /** Texts of the screens of transformations and libraries. */
 export const codeTexts = {
-  transformation: "Transformation",
   library: "Library",
   transformationNoun: "transformation",
   libraryNoun: "library",
@@ -32,7 +31,7 @@ export const codeTexts = {
   rollBackQuestion: "Roll back?",
   rollBackEffect: "This revision was live before. It is live again from the next batch.",
   publishOlderEffect: "This revision is older than the live one.",
-  publishNewerEffect: "This revision was live before, and was rolled back from.",
+  publishNewerEffect: "This revision was live before it was rolled back.",
   publishDraftEffect: "This revision was never live. It goes live from the next batch.",
   libraryDeleteEffect: "Code that imports it can no longer be published.",
   transformationDeleteEffect: "Its destinations receive their events unchanged from then on.",
@@ -59,7 +58,6 @@ export const codeTexts = {
   noDifferences: "No differences.",
   codeBefore: "Code before",
   codeAfter: "Code after",
-  passed: "Passed",
   allDropped: "Every test event is dropped: is there a return missing?",
   result: "Result",
   ctrl: "Ctrl",
@@ -109,7 +107,6 @@ export const codeTexts = {
     `Not formatted: line ${line}, column ${column}: ${message}`,
   codeIsLive: "This code is live",
   unsaved: "Unsaved",
-  discardChanges: "Discard changes",
   publishQuestion: "Publish?",
   libraryPublishEffect:
     "Every published transformation and library that imports it is tested with it, and uses it from the next batch.",
@@ -120,7 +117,7 @@ export const codeTexts = {
   trialTitle: "Try it out",
   trialTransformation: "Transformation that tries the library",
   suspended: (reason: string) =>
-    `Suspended: every batch failed. It is tried again now and then. Last error: ${reason}`,
+    `Suspended: every batch failed. It is retried from time to time. Last error: ${reason}`,
   notFound: (noun: string) => `This ${noun} was not found`,
   deleteConsequence: (effect: string) =>
     `${effect} Its revisions are kept, and publishing one restores it.`,
@@ -149,16 +146,11 @@ export const codeTexts = {
 /** Texts of the lines that live code writes with `log(...)`. */
 export const codeLogTexts = {
   logs: "Logs",
-  time: "Time",
   filter: "Filter lines",
-  destination: "Destination",
   revision: "Revision",
   line: "Line",
   message: "Message",
-  event: "Event",
   unknownEvent: "Not known",
-  pause: "Pause",
-  resume: "Resume",
   none: "No lines",
   noneHint:
     "Lines that the published code writes with log(…) appear here. At most 10 a second are kept.",

@@ -4,7 +4,6 @@ export const conflictTexts = {
   explain:
     "The fields below were changed here and by somebody else. Choose a value for each, and save again.",
   unsavedChanges: "Unsaved changes",
-  discardChanges: "Discard changes",
   before: "Before",
   theirs: "Theirs",
   yours: "Yours",

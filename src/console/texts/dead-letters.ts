@@ -15,9 +15,8 @@ export const deadLetterTexts = {
   errorCode: "Error code",
   responseIsSample:
     "Headers and body came with another dead letter of this reason, since only a few of them are kept.",
-  responseIsCut: "The receiver sent more than this beginning.",
+  responseIsCut: "Truncated: the receiver sent more than is shown.",
   emptyResponse: "The response has no body.",
-  attemptedAt: "Time",
   duration: "Duration",
   attemptsShown: (shown: number, all: number) =>
     `The first and last ${formatCount(shown)} of ${formatCount(all)} attempts`,
@@ -37,7 +36,6 @@ export const deadLetterTexts = {
   reasonNoun: "reason",
   eventToDeliver: "Event to deliver",
   messageIdNoun: "message id",
-  openInEditor: "Open in editor",
   eventRequeued: "Event requeued",
   replay: "Replay",
   purgeOneQuestion: "Purge this dead letter?",

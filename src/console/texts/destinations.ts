@@ -5,12 +5,9 @@ import { formatCount, isolated, pluralize } from "../format.ts";
 export const destinationTexts = {
   connectionTestHint:
     "Sends an event named “Connection test” with the saved settings, and shows each step.",
-  type: "Type",
   anyHealth: "Any health",
   deliveredRate: "Delivered, last minute",
   lastError: "Last error",
-  endpoint: "Endpoint",
-  transformation: "Transformation",
   open: "Open",
   destinationNoun: "destination",
   destinationExplained:
@@ -19,9 +16,9 @@ export const destinationTexts = {
   deleteConsequence:
     "Its connections and its dead letters are deleted, and its pending events are not delivered. Its transformation is kept.",
   pausedEffect: "Paused: new events are skipped",
-  consents: "Consents that it needs",
+  consents: "Required consents",
   consentsHint:
-    "Ids of consents, one a line. The destination gets no event that has one of them in `context.consentManagement.deniedConsentIds`.",
+    "Ids of consents, one per line. The destination receives no event that has one of them in `context.consentManagement.deniedConsentIds`.",
   saveSettings: "Save settings",
   settingsSaved: "Settings saved; they apply from the next delivery",
   healthy: "Healthy",
@@ -44,7 +41,6 @@ export const destinationTexts = {
   openInTheEditor: "Open in the editor",
   searchTransformations: "Search transformations",
   passThrough: "None (pass-through)",
-  remove: "Remove",
   apply: "Apply",
   createDestination: "Create destination",
   testSettings: "Test settings",
@@ -79,11 +75,11 @@ export const destinationTexts = {
       "Every batch fails in the transformation. Correct and publish it; delivery then continues.",
     unreachable: "Check the address in the settings and that the receiver runs, then test.",
     receiverFails:
-      "The receiver itself fails. Events are kept and sent again until it recovers; nothing is to change here.",
+      "The receiver itself fails. Events are kept and sent again until it recovers; no change is needed here.",
     credentials:
       "The receiver refuses the credentials: enter them again in the settings, then test.",
     address: "The receiver does not know this address: correct the URL in the settings, then test.",
-    busy: "The receiver asks for fewer events. They are kept and sent again; nothing is to change here.",
+    busy: "The receiver asks for fewer events. They are kept and sent again; no change is needed here.",
     content:
       "The receiver refuses what these events contain. Change them in the transformation or the template, then replay the dead letters.",
     other: "Run a test: its steps show where delivery fails.",
@@ -93,6 +89,5 @@ export const destinationTexts = {
   editSettings: "Edit settings",
   test: "Test",
   reviewAndReplay: (count: number) => `Replay ${formatCount(count)}`,
-  actions: "Actions",
   lettersRequire: (permission: string) => `Dead letters require ${permission}.`,
 };

@@ -1,7 +1,6 @@
 /** Texts of the form for which events a destination gets. */
 export const filterTexts = {
   filter: "Event filter",
-  events: "Events",
   explained: "An event matches when it meets all conditions. Others count as dropped.",
   modes: {
     all: "All events of its sources",
@@ -9,7 +8,6 @@ export const filterTexts = {
     except: "All events except those that match",
   },
   condition: (number: number) => `Condition ${number}`,
-  field: "Field",
   fieldHint: "Of the event as received: type, event, properties.plan, context.page.path",
   values: "Values",
   valuesHint:

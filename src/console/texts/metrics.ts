@@ -12,12 +12,10 @@ export const metricTexts = {
   deliveryLatency: "Delivery latency per attempt",
   batchTime: "Run time per batch",
   oldestPending: "Age of the oldest pending event",
-  passed: "Passed",
   retried: "Retried attempts",
-  repeated: "Sent again",
+  repeated: "Duplicates",
   median: "Median",
   p99: "p99",
-  oldest: "Oldest pending",
   /** Says what a point of the charts stands for, and what a gap means. */
   pointsExplained: (seconds: number) =>
     `One point per ${formatDuration(seconds)}. A gap is a time in which nothing was recorded.`,

@@ -3,8 +3,6 @@ import { formatCount, isolated, pluralize } from "../format.ts";
 
 /** Texts of the screens of replays. */
 export const replayTexts = {
-  property: "Property (path=value)",
-  anyText: "Any text",
   replayStarted: "Replay started",
   sourceHint: "A selected source need not be connected to the destination",
   allConnectedSources: "All connected to the destination",

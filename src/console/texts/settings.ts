@@ -65,7 +65,6 @@ export const settingsTexts = {
   dataPlaneUrl: "Data plane URL",
   addressNoun: "address",
   you: "You",
-  member: "Member",
   serviceToken: "A service token",
   signedInUntil: "Signed in until",
   inCodeExample: (credential: string) => `getCredential("${credential}")`,

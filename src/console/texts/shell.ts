@@ -28,7 +28,7 @@ export const shellTexts = {
     failed:
       "The sign-in failed. Try again; if it fails again, an operator finds the reason in the server's log.",
     unreachable: "The provider does not answer. Try again, or sign in with a token.",
-    busy: "The server takes no sign-in at the moment. Try again in a minute.",
+    busy: "The server accepts no sign-ins at the moment. Try again in a minute.",
   } as Record<string, string>,
   sessionEnded: "Your session has ended. Sign in again to continue.",
   tokenPlaceholder: "pm_…",

@@ -67,9 +67,9 @@ export const sourceTexts = {
     labels: {
       ip: "IP addresses",
       bots: "Bots",
-      geoEnrichment: "Places",
+      geoEnrichment: "Geolocation",
       allowedOrigins: "Allowed origins",
-      dedupSeconds: "Deliver an event once within (s)",
+      dedupSeconds: "Deduplication window (s)",
     },
     ips: {
       keep: "Record the whole address",
@@ -82,10 +82,10 @@ export const sourceTexts = {
       mark: "Mark as context.isBot, and deliver",
       drop: "Do not deliver",
     },
-    botsHint: "An event is of a bot if its context.userAgent is known as one.",
-    geoEnrichment: "Add the place of the IP address as context.geo",
+    botsHint: "An event counts as a bot's if its context.userAgent is that of a known bot.",
+    geoEnrichment: "Add the location of the IP address as context.geo",
     allowedOriginsHint:
-      "Web pages that may send events, one origin a line, such as https://*.example.com. Empty for all. Requests without an origin, as servers and apps send, are accepted.",
+      "Web pages that may send events, one origin per line, such as https://*.example.com. Empty for all. Requests without an origin, as servers and apps send, are accepted.",
     dedupSecondsHint:
       "An event whose messageId the source has sent within these seconds is not delivered again. 0 for off; 3600 suits SDKs, which send again after errors.",
     save: "Save settings",

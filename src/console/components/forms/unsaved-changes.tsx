@@ -1,3 +1,4 @@
+import { commonTexts } from "../../texts/common.ts";
 import { conflictTexts } from "../../texts/conflicts.ts";
 import { Button } from "../button.tsx";
 import { Badge } from "../layout.tsx";
@@ -9,7 +10,7 @@ export function UnsavedChanges({ form }: { form: { isEdited: boolean; discard: (
     <p class="row">
       <Badge tone="warn">{conflictTexts.unsavedChanges}</Badge>
       <Button compact kind="plain" onClick={form.discard}>
-        {conflictTexts.discardChanges}
+        {commonTexts.discardChanges}
       </Button>
     </p>
   );

@@ -8,6 +8,7 @@ import { Panel } from "../../components/layout.tsx";
 import type { Destination } from "../../data/model.ts";
 import type { Values } from "../../data/save.ts";
 import { client } from "../../data/session.ts";
+import { commonTexts } from "../../texts/common.ts";
 import { filterTexts } from "../../texts/event-filter.ts";
 
 type EventFilter = NonNullable<Destination["filter"]>;
@@ -51,7 +52,7 @@ export function EventFilterPanel(props: {
           <>
             <UnsavedChanges form={form} />
             <SelectField
-              label={filterTexts.events}
+              label={commonTexts.events}
               hint={filterTexts.explained}
               value={filter?.mode ?? ALL}
               options={modes.map((value) => ({ value, text: filterTexts.modes[value] }))}
@@ -102,7 +103,7 @@ function ConditionFields(props: {
     <fieldset class="condition">
       <legend>{filterTexts.condition(number)}</legend>
       <TextField
-        label={filterTexts.field}
+        label={commonTexts.field}
         hint={filterTexts.fieldHint}
         value={condition.path}
         onInput={(path) => onChange({ ...condition, path })}
