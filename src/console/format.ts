@@ -33,6 +33,14 @@ export function formatDuration(seconds: number, decimals = 1): string {
   return `${Math.round(seconds / 86_400)} d`;
 }
 
+/** Formats a duration of a chart, so that labels of its axis differ: `90 s`, and not `2 min`. */
+export function formatChartDuration(seconds: number): string {
+  if (seconds === 0) return "0 s";
+  if (seconds >= 60 && seconds < 120) return `${Math.round(seconds)} s`;
+  if (seconds >= 3_600 && seconds < 7_200) return `${Math.round(seconds / 60)} min`;
+  return formatDuration(seconds);
+}
+
 export function pluralize(amount: number, singular: string, plural = `${singular}s`): string {
   return `${formatCount(amount)} ${amount === 1 ? singular : plural}`;
 }

@@ -27,6 +27,16 @@ const expectValue = (field: Locator, value: string) =>
 const down = `Billing webhook ${DOWN}`;
 
 describeWith(chromiumMissing)("the console with 500 destinations", () => {
+  test("shows the name and the reason of an issue on a phone", async () => {
+    const { page, close } = await openPage(browser, { viewport: { width: 390, height: 844 } });
+    await signIn(page, api.url, api.token);
+    const message = page.getByRole("region", { name: "Issues" }).locator(".problem").first();
+    await message.getByText(`${down}: No route`).waitFor();
+    expect((await message.boundingBox())!.width).toBeGreaterThan(260);
+    expect(await message.evaluate((it) => it.scrollHeight > it.clientHeight)).toBe(false);
+    await close();
+  });
+
   test("names the destination that is down first, and hides no issue without a link", async () => {
     const { page, close } = await openPage(browser);
     await signIn(page, api.url, api.token);

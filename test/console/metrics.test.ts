@@ -1,6 +1,12 @@
 import { expect, test } from "bun:test";
 import type { Browser } from "playwright-core";
-import { type Metrics, perMinute, pointTimes } from "../../src/console/metrics/chart-values.ts";
+import { formatChartDuration } from "../../src/console/format.ts";
+import {
+  type Metrics,
+  perMinute,
+  pointTimes,
+  SECONDS_STEPS,
+} from "../../src/console/metrics/chart-values.ts";
 import { buildFlowGraph } from "../../src/console/overview/flow-graph.ts";
 import { RECORDED, seriesOf } from "../../src/figures/series.ts";
 import { chromiumMissing } from "../api/_chromium.ts";
@@ -20,6 +26,14 @@ test("a point of a chart is events per recorded minute, and a gap where too litt
   expect(perMinute(metrics, "received")).toEqual([5, null, null, 10, 0]);
   const first = Date.parse(metrics.from) / 1_000;
   expect(pointTimes(metrics)).toEqual([0, 120, 240, 360, 480].map((it) => first + it));
+});
+
+test("labels of an axis of durations differ at every step", () => {
+  // The axis has at most five steps, by the height of a chart.
+  for (const step of SECONDS_STEPS) {
+    const labels = [0, 1, 2, 3, 4].map((it) => formatChartDuration(it * step));
+    expect(new Set(labels).size).toBe(labels.length);
+  }
 });
 
 test("an edge of the graph counts each event of a source once, whatever its destinations", () => {

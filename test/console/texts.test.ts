@@ -24,6 +24,21 @@ describe("every text of the console", () => {
     expect(found).toEqual([]);
   });
 
+  test("is used", async () => {
+    let code = "";
+    const names: [string, string][] = [];
+    for (const path of new Glob("src/console/**/*.{ts,tsx}").scanSync(".")) {
+      const text = await Bun.file(path).text();
+      if (!path.startsWith("src/console/texts/")) code += text;
+      else if (!path.endsWith("/user-code-functions.ts")) {
+        const found = text.matchAll(/^ {2}(?:"([\w-]+)"|(\w+)):/gm);
+        for (const [, quoted, plain] of found) names.push([path, (quoted ?? plain)!]);
+      }
+    }
+    const words = new Set(code.match(/[\w-]+|\w+/g));
+    expect(names.filter(([, name]) => !words.has(name))).toEqual([]);
+  });
+
   test("is found as an element, an attribute, a property, an argument and a template", () => {
     const code = `
       const column = { title: "name", kind: "number narrow" };

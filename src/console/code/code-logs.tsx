@@ -79,7 +79,7 @@ function LogTable({ transformationId }: { transformationId: string }) {
 
 function columnsOf(names: NameLookup): Column<CodeLogLine>[] {
   return [
-    { title: commonTexts.time, kind: "narrow", cell: ({ at }) => <Time at={at} /> },
+    { title: commonTexts.time, kind: "narrow", cell: ({ at }) => <Time at={at} exact /> },
     {
       title: codeLogTexts.message,
       kind: "name",

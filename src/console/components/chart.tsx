@@ -18,6 +18,8 @@ interface ChartProps {
   series: readonly ChartSeries[];
   /** Returns the text of a value for the axis and the summary. */
   format: (value: number) => string;
+  /** Steps of the value axis: the labels of neighbouring steps must differ. */
+  steps?: readonly number[];
 }
 
 const HEIGHT = 180;
@@ -31,8 +33,8 @@ function timeLabels({ scales }: uPlot, times: readonly number[]): string[] {
   return times.map((seconds) => (isLong ? formatDay : formatClock)(seconds * 1_000));
 }
 
-/** Steps of the value axis: whole numbers, since labels of smaller steps would be equal. */
-const VALUE_STEPS = Array.from({ length: 13 }, (_, power) => 10 ** power).flatMap((it) => [
+/** Whole numbers, since labels of smaller steps would be equal. */
+const WHOLE_STEPS = Array.from({ length: 13 }, (_, power) => 10 ** power).flatMap((it) => [
   it,
   2 * it,
   5 * it,
@@ -42,7 +44,7 @@ const VALUE_STEPS = Array.from({ length: 13 }, (_, power) => 10 ** power).flatMa
  * Line chart over time, whose legend shows time and values of the point under the pointer. The
  * library uPlot is loaded with the first chart.
  */
-export function Chart({ label, times, series, format }: ChartProps) {
+export function Chart({ label, times, series, format, steps = WHOLE_STEPS }: ChartProps) {
   const container = useRef<HTMLDivElement>(null);
   /** Index of the point under the pointer. */
   const [pointed, setPointed] = useState<number | null>();
@@ -56,7 +58,7 @@ export function Chart({ label, times, series, format }: ChartProps) {
       if (isUnmounted || element === null) return;
       const draw = () => {
         const options = {
-          ...optionsOf(element.clientWidth, series, format),
+          ...optionsOf(element.clientWidth, series, format, steps),
           hooks: { setCursor: [({ cursor }: uPlot) => setPointed(cursor.idx)] },
         };
         const data: uPlot.AlignedData = [[...times], ...series.map(({ values }) => [...values])];
@@ -128,6 +130,7 @@ function optionsOf(
   width: number,
   series: readonly ChartSeries[],
   write: (value: number) => string,
+  steps: readonly number[],
 ): uPlot.Options {
   const style = getComputedStyle(document.documentElement);
   const colour = (name: string) => resolveColour(style.getPropertyValue(name));
@@ -144,7 +147,7 @@ function optionsOf(
     scales: { y: { range: (_, __, max) => [0, Math.max(1, max * 1.1)] } },
     axes: [
       { ...axis, space: 64, size: 28, values: timeLabels },
-      { ...axis, size: 60, incrs: VALUE_STEPS, values: (_, values) => values.map(write) },
+      { ...axis, size: 60, incrs: [...steps], values: (_, values) => values.map(write) },
     ],
     series: [
       {},

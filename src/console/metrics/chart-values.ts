@@ -8,6 +8,13 @@ type Column =
 /** Share of a point for which figures must have been recorded. A point with less is a gap. */
 const RECORDED_SHARE_MIN = 0.1;
 
+/** Steps of an axis of seconds that divide minutes, hours and days. */
+export const SECONDS_STEPS = [
+  ...[1, 2, 5, 10, 20, 30],
+  ...[1, 2, 5, 10, 20, 30].map((minutes) => minutes * 60),
+  ...[1, 2, 6, 12, 24, 48, 120, 240].map((hours) => hours * 3_600),
+];
+
 /** Start times of the points, in seconds since the epoch. */
 export function pointTimes({ from, stepSeconds, recordedSeconds }: Metrics): number[] {
   const first = Date.parse(from) / 1_000;

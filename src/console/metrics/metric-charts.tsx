@@ -4,10 +4,10 @@ import { ErrorNotice } from "../components/error-notice.tsx";
 import { Panel } from "../components/layout.tsx";
 import { client } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
-import { formatCompact, formatDuration } from "../format.ts";
+import { formatChartDuration, formatCompact, formatDuration } from "../format.ts";
 import { commonTexts } from "../texts/common.ts";
 import { metricTexts } from "../texts/metrics.ts";
-import { type Metrics, perMinute, pointTimes } from "./chart-values.ts";
+import { type Metrics, perMinute, pointTimes, SECONDS_STEPS } from "./chart-values.ts";
 
 type MetricsKind = "workspace" | "source" | "transformation" | "destination";
 
@@ -60,9 +60,9 @@ function Charts({ kind, metrics }: { kind: MetricsKind; metrics: Metrics | undef
   }, [kind, metrics]);
   return (
     <div class="columns even">
-      {charts.map(({ title, series, format }) => (
+      {charts.map(({ title, ...chart }) => (
         <Panel key={title} title={title}>
-          <Chart label={title} times={times} series={series} format={format} />
+          <Chart label={title} times={times} {...chart} />
         </Panel>
       ))}
     </div>
@@ -100,7 +100,8 @@ function chartsOf(kind: MetricsKind, metrics: Metrics | undefined) {
   const lag = {
     title: metricTexts.oldestPending,
     series: [line(commonTexts.oldestPending, "--warn", metrics?.lagSeconds ?? [])],
-    format: (value: number) => (value === 0 ? "0 s" : formatDuration(value)),
+    format: formatChartDuration,
+    steps: SECONDS_STEPS,
   };
   if (kind === "transformation") return [counts, latency];
   return kind === "destination" ? [counts, latency, lag] : [counts, lag];

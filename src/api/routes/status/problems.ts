@@ -100,6 +100,6 @@ function destinationProblem(destination: DestinationState): OverviewProblem | un
     return { kind: `destination-${state}`, message, destinationId, since, ...count };
   }
   if (deadLetters === 0) return undefined;
-  const message = `${name} has ${deadLetters} dead letter${deadLetters === 1 ? "" : "s"}`;
+  const message = `${name} has ${deadLetters.toLocaleString("en")} dead letter${deadLetters === 1 ? "" : "s"}`;
   return { kind: "dead-letters", message, destinationId, count: deadLetters };
 }
