@@ -1,8 +1,10 @@
 import { spawnSync } from "node:child_process";
 import {
   cpSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   rmSync,
   symlinkSync,
@@ -15,7 +17,7 @@ import { endTests } from "./tests.ts";
 
 /** Files that are copied, since tests read them or mutants change them; the others are linked. */
 const COPIED = ["src", "test", "package.json", "tsconfig.json", "bunfig.toml"];
-const LINKED = ["node_modules", "dist"];
+const LINKED = ["node_modules", "dist", "docs", "bench", "packaging", ".ci"];
 
 const open = new Set<Copy>();
 // Removes all copies and ends all test runs when the process exits for any reason.
@@ -42,7 +44,10 @@ export class Copy {
         errorOnExist: false,
       });
     }
-    for (const name of LINKED) symlinkSync(join(root, name), join(this.directory, name));
+    const documents = readdirSync(root).filter((name) => name.endsWith(".md"));
+    for (const name of [...LINKED, ...documents]) {
+      if (existsSync(join(root, name))) symlinkSync(join(root, name), join(this.directory, name));
+    }
   }
 
   /** Runs `work` while the mutant is applied; resolves with its result. */

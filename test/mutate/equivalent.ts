@@ -12,6 +12,19 @@ export interface Equivalent {
 const anyNegative = "Every negative number says the same";
 
 export const equivalents: Equivalent[] = [
+  ...["0 → (0 - 1)", "this.length === 0 → false"].map((change) => ({
+    file: "src/concurrency/fifo.ts",
+    line: "if (this.length === 0) return undefined;",
+    change,
+    why: "What follows takes undefined from an empty queue, and compacts it",
+  })),
+  {
+    file: "src/figures/figures.ts",
+    line: "const isRecent = lastHour !== undefined && lastHour >= oldestMinute(now) + HOUR_MS;",
+    change:
+      "lastHour !== undefined && lastHour >= oldestMinute(now) + HOUR_MS → (lastHour !== undefined)",
+    why: "An older hour has no minutes any more",
+  },
   {
     file: "src/event/text/span.ts",
     line: "if (end - start > 16) bytes.copyWithin(out + 16, start + 16, end);",

@@ -31,10 +31,11 @@ test("metrics show the space that parts of the data directory take, and the free
 
 test("the size of a disk is that of its file system, of which a part is free", () => {
   const directory = temporaryDirectory();
-  const { blocks, bsize } = statfsSync(directory);
+  const { bavail, blocks, bsize } = statfsSync(directory);
   const { freeBytes, sizeBytes } = readDiskSpace(directory);
   expect(sizeBytes).toBe(blocks * bsize);
-  expect(freeBytes).toBeGreaterThan(0);
+  // Others write meanwhile.
+  expect(freeBytes).toBeGreaterThan((bavail * bsize) / 2);
   expect(freeBytes).toBeLessThanOrEqual(sizeBytes);
   removeDirectory(directory);
 });

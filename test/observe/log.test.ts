@@ -20,10 +20,11 @@ test("an error of one cause is logged with its own fields", () => {
 });
 
 test("a process that exits at once has written its log to standard error, without secrets", () => {
+  const path = "src/observe/log.ts";
   const program = `
-    const { createLogger } = await import("./src/observe/log.ts");
+    const { createLogger } = await import("./${path}");
     const logger = createLogger("info", { node: "n1" });
-    for (let n = 0; n < 1_000; n += 1) logger.info({ n, source: { writeKey: "k3y" } }, "line");
+    for (let n = 0; n < 1_000; n += 1) logger.info({ n, source: { writeKey: "k", token: "t", password: "p" } }, "line");
     logger.debug("finer");
     process.exit(0);
   `;
@@ -36,7 +37,7 @@ test("a process that exits at once has written its log to standard error, withou
     service: "pixelmill",
     node: "n1",
     n: 999,
-    source: { writeKey: "[redacted]" },
+    source: { writeKey: "[redacted]", token: "[redacted]", password: "[redacted]" },
     msg: "line",
   });
 });
