@@ -30,7 +30,8 @@ const RETRY_MS = 250;
  * Pause in milliseconds between a leader's response and the next request to this leader. Clients
  * send their next events after an acknowledgement, and events that arrive during the pause join one
  * request. With 48 connections, a pause of 1 ms saves at least an eighth of the requests
- * (measured).
+ * (measured). Longer pauses make the requests of such clients no fuller: each has one value of
+ * every client that waits for this leader already.
  */
 const PAUSE_MS = 1;
 /**
