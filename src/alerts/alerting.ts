@@ -19,7 +19,7 @@ const EVALUATIONS_MAX = 16;
 /** Time for which a server that stops waits for answers to notifications. */
 const CLOSE_MS_MAX = 2_000;
 
-export interface AlertingParts {
+interface AlertingParts {
   catalog: Pick<Catalog, "alerts" | "workspaces" | "current">;
   send: SendNotification;
   /** URL of the console for links, without a slash at its end. */

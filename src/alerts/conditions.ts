@@ -12,7 +12,7 @@ export interface Condition {
 }
 
 /** Values that a rule remembers about its items, beside the facts. */
-export interface RuleMemory {
+interface RuleMemory {
   /**
    * Remembered values by the id of the item: the number of dead letters up to which no alert begins; 1 for a
    * source that has sent events.

@@ -26,7 +26,7 @@ export interface DestinationFacts {
   deadLetters: number;
 }
 
-export interface TransformationFacts {
+interface TransformationFacts {
   id: string;
   name: string;
   /** Last error of suspended code, which is not run for a while because it only fails. */

@@ -17,7 +17,7 @@ const RETRY_MS_MIN = 5_000;
 /** Number of notifications of a workspace that are sent at the same time. */
 const BATCH_MAX = 20;
 
-export interface SenderContext {
+interface SenderContext {
   alerts: Alerts;
   send: SendNotification;
   workspaceName(id: string): string;
@@ -29,7 +29,7 @@ export interface SenderContext {
   now(): number;
 }
 
-export interface SendSignals {
+interface SendSignals {
   /** Aborted when no further notifications are begun. */
   closing: AbortSignal;
   /** Aborted when requests in progress are cut off. */

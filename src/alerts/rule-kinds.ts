@@ -6,7 +6,7 @@ import {
 } from "../catalog/alerts/model.ts";
 
 /** Defaults and bounds of all alert rules of one kind. */
-export interface RuleKind {
+interface RuleKind {
   /** Name of a rule whose creator gave it none. */
   name: string;
   /** Default values of a rule. */

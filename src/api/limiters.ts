@@ -36,7 +36,7 @@ export class TooManyRequests extends ApiError {
 }
 
 /** Limits the number of concurrent requests of one costly kind, such as searches. */
-export interface RequestLimiter {
+interface RequestLimiter {
   /**
    * Takes a permit for `owner`, such as a workspace. Throws `TooManyRequests` when none is free.
    */

@@ -36,7 +36,7 @@ import {
 import { addUnsettledKeys, type UnsettledKeys, unsettledEvents } from "./unsettled.ts";
 
 /** Counts of the items that a migration has copied. */
-export interface MigrationCounts {
+interface MigrationCounts {
   workspaces: number;
   /** Number of events whose delivery to at least one destination was not finished. */
   events: number;

@@ -20,7 +20,7 @@ const INTERVALS_LATE = 2;
 const ERROR_CHARS_MAX = 2_000;
 
 /** Backups that the server makes by itself. */
-export interface ScheduledBackups {
+interface ScheduledBackups {
   /** Sentences about backups that are missing, for `/ready`. */
   warnings(): string[];
   /** Ends the backup under way, and makes no more. */

@@ -7,7 +7,7 @@ import { LaneReader } from "../pipeline/reading/lane-reader.ts";
 import type { LogSet } from "../pipeline/reading/shared-reader.ts";
 
 /** An event whose delivery to at least one destination is not finished. */
-export interface UnsettledEvent {
+interface UnsettledEvent {
   /** Key of the event in `UnsettledKeys`: the log's name and the sequence number. */
   key: string;
   receivedAt: number;

@@ -12,7 +12,7 @@ import { s3Kind } from "./s3/s3.ts";
 import { ScramDerivations } from "./scram-keys.ts";
 import { webhookKind } from "./webhook/webhook.ts";
 
-export interface DestinationKindsOptions {
+interface DestinationKindsOptions {
   /** Directory that contains the files of file destinations. */
   directory: string;
   egress: Egress;

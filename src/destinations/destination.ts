@@ -57,7 +57,7 @@ export interface EventOrigin {
 }
 
 /** Members of an event as ingested that are known without reading its JSON. */
-export interface IngestedEvent {
+interface IngestedEvent {
   readonly json: Uint8Array;
   /** Empty when the event has none. */
   readonly userId: string;
@@ -165,7 +165,7 @@ export interface SecretAudience {
  * Describes a key of a config whose text has secret parts, such as a URL. Answers of the API show
  * the text with these parts masked. An update with this masked text keeps the stored one.
  */
-export interface MaskedKey<Config = Record<string, unknown>> {
+interface MaskedKey<Config = Record<string, unknown>> {
   /** A key such as `url`, or a key in an object, such as `oauth.tokenUrl`. */
   path: string;
   /**

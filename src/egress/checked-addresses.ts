@@ -36,7 +36,7 @@ export class EgressRefused extends Error {
  */
 class PermitAbandoned extends Error {}
 
-export interface CheckedAddresses {
+interface CheckedAddresses {
   /** Returns the cached addresses of a host; undefined when the host must be resolved first. */
   cached(host: string): string[] | undefined;
   /**
@@ -51,7 +51,7 @@ export interface CheckedAddresses {
   demote(host: string, address: string): void;
 }
 
-export interface CheckedAddressesOptions {
+interface CheckedAddressesOptions {
   rules: AddressRules;
   resolve: ResolveHost;
   /** Name of the setting that permits forbidden addresses. Error messages mention it. */

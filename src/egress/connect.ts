@@ -10,7 +10,7 @@ export interface EgressTls {
   serverName?: string | undefined;
 }
 
-export interface ConnectTls extends EgressTls {
+interface ConnectTls extends EgressTls {
   /** ALPN names of the protocol to use inside TLS. */
   protocols?: string[];
   /**

@@ -7,8 +7,7 @@ import {
 } from "./egress.ts";
 
 /** A request that user code made with `fetch`. The body is a string. */
-export interface GuestEgressRequest
-  extends Omit<EgressRequest, "body" | "isRepeatable" | "signal"> {
+interface GuestEgressRequest extends Omit<EgressRequest, "body" | "isRepeatable" | "signal"> {
   body: string;
 }
 

@@ -46,7 +46,7 @@ export interface HttpRequest {
 }
 
 /** A request with its parsed URL and its time limit. */
-export interface HttpAttempt extends HttpRequest {
+interface HttpAttempt extends HttpRequest {
   target: URL;
   deadline: Deadline;
 }
@@ -63,7 +63,7 @@ interface PreparedRequest {
   bytes: readonly Uint8Array[];
 }
 
-export interface HttpClient {
+interface HttpClient {
   /** Sends a request to an endpoint. Resolves with the response, whatever its status. */
   send(endpoint: Endpoint, attempt: HttpAttempt): Promise<EgressResponse>;
   close(): void;

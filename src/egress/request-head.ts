@@ -31,7 +31,7 @@ const refusedMethods = new Set(["CONNECT", "TRACE", "TRACK"]);
  */
 const bodiless = new Set(["GET", "HEAD", "DELETE", "OPTIONS"]);
 
-export interface RequestHead {
+interface RequestHead {
   /** The HTTP method in capital letters. */
   method: string;
   target: URL;

@@ -10,7 +10,7 @@ const SPREAD_MS = 10_000;
 /** Time in milliseconds for which rows that were collected for a reader are reused. */
 const COLLECTED_MS = 1_000;
 
-export interface FigureRecorderParts {
+interface FigureRecorderParts {
   /** Returns the tables; undefined while the store of a cluster cannot be opened. */
   tables(): FigureTables | undefined;
   /** Returns what this node counted in the minute that began at the time `at`, without its lag. */

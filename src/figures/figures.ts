@@ -23,7 +23,7 @@ export interface FigureRange {
 }
 
 /** Sums of one series over the latest time. */
-export interface FigureTotals {
+interface FigureTotals {
   /** The last whole minute. */
   minute: FigureRow;
   /** Counts of the last 24 hours, by whole hours: this hour and the 24 before it. */

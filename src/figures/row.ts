@@ -25,7 +25,7 @@ export const COUNTS = 5;
  * Upper bounds of the histogram's buckets in milliseconds. Each is 1.5 times the one before. All
  * rows have the same buckets, so that a quantile of merged rows is as exact as that of one row.
  */
-export const BUCKETS_MS = Array.from({ length: 28 }, (_, at) => 1.5 ** at);
+const BUCKETS_MS = Array.from({ length: 28 }, (_, at) => 1.5 ** at);
 
 /** Number of counters for a row with a histogram: the counts, then one for each bucket. */
 export const COUNTERS = COUNTS + BUCKETS_MS.length;

@@ -19,7 +19,7 @@ const bunPackages: Record<Architecture, string> = {
   arm64: "@oven/bun-linux-aarch64",
 };
 
-export interface ForeignModules {
+interface ForeignModules {
   /** Path of Bun's executable for the processor. */
   bun: string;
   /** Path of lmdb's native addon for the processor. */

@@ -3,7 +3,7 @@ import type { CodeKind, Language } from "../catalog/model.ts";
 import { rudderstackLibraries } from "../sandbox/rudderstack-libraries/rudderstack-libraries.ts";
 
 /** A version of a transformation or library as rudder-transformer reads it. */
-export interface CodeAnswer {
+interface CodeAnswer {
   id: string;
   versionId: string;
   workspaceId: string;
@@ -55,7 +55,7 @@ export function dataPlaneLanguage(language: Language): string {
 }
 
 /** A library with RudderStack's name as rudder-transformer reads it. */
-export interface LibraryAnswer {
+interface LibraryAnswer {
   name: string;
   importName: string;
   code: string;

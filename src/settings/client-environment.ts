@@ -10,7 +10,7 @@ export const clientVariables = [
 ];
 
 /** The environment of a command that is a client of a running server. */
-export interface ClientEnvironment {
+interface ClientEnvironment {
   server: string | undefined;
   token: string | undefined;
   /** Path of a file with the token. */

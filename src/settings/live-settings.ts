@@ -4,7 +4,7 @@ import type { ReadSettings, SettingOrigin } from "./reader.ts";
 import { type ReportedSetting, reportSettings } from "./report.ts";
 
 /** A part of the server that takes new values of some settings while it runs. */
-export interface ReloadablePart {
+interface ReloadablePart {
   /** The settings whose new values the part takes. */
   keys: readonly Key[];
   /**

@@ -4,7 +4,7 @@ import { type MailServer, sendByEmail } from "./email.ts";
 import { sendByHttp } from "./http.ts";
 import type { AlertMessage } from "./message.ts";
 
-export interface SenderParts {
+interface SenderParts {
   /** Way to receivers, whose addresses users enter. */
   egress: Egress;
   /** Way to the mail server, whose address the operator sets. */

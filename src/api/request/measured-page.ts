@@ -6,7 +6,7 @@ interface NamedItem {
   name: string;
 }
 
-export interface StateListQuery {
+interface StateListQuery {
   page?: number;
   count?: number;
   text?: string;

@@ -14,7 +14,7 @@ interface EntityTag {
   tag: string;
 }
 
-export interface Preconditions {
+interface Preconditions {
   ifMatch?: TagCondition | undefined;
   ifNoneMatch?: TagCondition | undefined;
 }

@@ -87,7 +87,7 @@ export const hasExternalIdQuery = {
  */
 export const strict = { additionalProperties: false } as const;
 
-export const Paging = Type.Object(
+const Paging = Type.Object(
   {
     total: Type.Integer(),
     next: Type.Optional(Type.String({ description: "Absent on the last page" })),

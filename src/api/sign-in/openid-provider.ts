@@ -45,7 +45,7 @@ export interface SignedInAccount {
 }
 
 /** Path of the control plane that the provider sends browsers back to. */
-export const CALLBACK_PATH = "/v2/session/oidc/callback";
+const CALLBACK_PATH = "/v2/session/oidc/callback";
 
 /** Event that a logout token must name (OpenID Connect Back-Channel Logout 1.0, section 2.4). */
 const LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout";

@@ -5,7 +5,7 @@ export interface ListedObject {
 }
 
 /** An upload in parts that was begun and not completed. */
-export interface OpenUpload {
+interface OpenUpload {
   key: string;
   uploadId: string;
 }

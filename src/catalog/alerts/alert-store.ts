@@ -18,7 +18,7 @@ interface AlertItems<T> {
   list(workspaceId: string, page: number): CatalogPage<T>;
 }
 
-export interface AlertRules extends AlertItems<AlertRule> {
+interface AlertRules extends AlertItems<AlertRule> {
   create(workspaceId: string, input: AlertRuleInput): Promise<AlertRule>;
   /** Replaces a rule. `change` computes it inside the transaction, and may throw. */
   update(
@@ -28,7 +28,7 @@ export interface AlertRules extends AlertItems<AlertRule> {
   ): Promise<AlertRule>;
 }
 
-export interface AlertReceivers extends AlertItems<AlertReceiver> {
+interface AlertReceivers extends AlertItems<AlertReceiver> {
   /** Creates a receiver. The first receiver of a workspace without rules also creates `firstRules`. */
   create(
     workspaceId: string,

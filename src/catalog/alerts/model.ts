@@ -4,7 +4,7 @@ import type { ChangeableItem } from "../model.ts";
  * Kinds of alert rules. A rule of the kinds in `serverAlertKinds` evaluates the whole server or
  * cluster; a rule of another kind evaluates items of its own workspace.
  */
-export const workspaceAlertKinds = [
+const workspaceAlertKinds = [
   "destination-down",
   "destination-failing",
   "dead-letters",
@@ -12,12 +12,7 @@ export const workspaceAlertKinds = [
   "code-suspended",
   "source-silent",
 ] as const;
-export const serverAlertKinds = [
-  "server-not-ready",
-  "server-warning",
-  "nodes-missing",
-  "disk",
-] as const;
+const serverAlertKinds = ["server-not-ready", "server-warning", "nodes-missing", "disk"] as const;
 export const alertKinds = [...workspaceAlertKinds, ...serverAlertKinds] as const;
 export type AlertKind = (typeof alertKinds)[number];
 

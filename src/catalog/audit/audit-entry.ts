@@ -40,7 +40,7 @@ export interface AuditActor {
 }
 
 /** Item that an entry is about, with the name that it had at that time. */
-export interface AuditResource {
+interface AuditResource {
   type: string;
   id: string;
   name?: string;

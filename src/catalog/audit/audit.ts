@@ -9,7 +9,7 @@ import { callerFields } from "./recorded-store.ts";
 import type { ReadRow, ShowConfig } from "./recorded-tables.ts";
 
 /** An action outside the catalog, such as a replay, as it is recorded before it begins. */
-export interface AuditedAction {
+interface AuditedAction {
   workspaceId: string;
   action: string;
   resource?: AuditEntry["resource"];

@@ -5,6 +5,7 @@ import { newId } from "../ids.ts";
 import type { Connection } from "../model.ts";
 import type { CatalogStore } from "../store.ts";
 import type { Tables } from "../tables/tables.ts";
+import { readsOf } from "../tables/workspace-table.ts";
 import { changeTime } from "./change-time.ts";
 import type { ItemLimits } from "./item-limits.ts";
 import { newWindow, setLive } from "./live-windows.ts";
@@ -107,11 +108,7 @@ export function openConnections(
       }
     },
     idOf: connections.ofPair,
-    get: connections.get,
-    list: connections.list,
-    each: connections.each,
-    withIds: connections.withIds,
-    count: connections.count,
+    ...readsOf(connections),
   };
 }
 

@@ -4,6 +4,7 @@ import type { Destination, DestinationFilter } from "../model.ts";
 import type { CatalogStore } from "../store.ts";
 import type { CodeTables } from "../tables/code-tables.ts";
 import type { Tables } from "../tables/tables.ts";
+import { readsOf } from "../tables/workspace-table.ts";
 import { changeTime } from "./change-time.ts";
 import type { ItemLimits } from "./item-limits.ts";
 import { setLive } from "./live-windows.ts";
@@ -75,11 +76,7 @@ export function openDestinations(
         topology.record([id]);
       });
     },
-    get: destinations.get,
-    list: destinations.list,
-    each: destinations.each,
-    withIds: destinations.withIds,
-    count: destinations.count,
+    ...readsOf(destinations),
   };
 }
 

@@ -85,7 +85,7 @@ export interface Tokens {
  * Data of a new token. `permissions` apply to a service token; a token with `memberId` is personal,
  * and has its member's permissions instead.
  */
-export interface TokenInput extends Pick<Token, "name" | "permissions" | "memberId" | "expiresAt"> {
+interface TokenInput extends Pick<Token, "name" | "permissions" | "memberId" | "expiresAt"> {
   secret?: string;
 }
 
@@ -226,7 +226,7 @@ export interface Destinations extends ManagedItems<Destination> {
   ): Promise<Destination>;
 }
 /** Data of a destination. An empty external id removes the destination's external id. */
-export interface DestinationInput
+interface DestinationInput
   extends Pick<Destination, "name" | "type" | "typeAs" | "version" | "config" | "externalId">,
     Partial<Pick<Destination, "enabled" | "consentIds" | "deliveredBy" | "filter">> {}
 export interface DestinationChange
@@ -266,7 +266,7 @@ export interface Connections extends ManagedItems<Connection> {
   ): Promise<Connection>;
 }
 /** Ends of a connection, of which one is known at least. */
-export interface ConnectionEnds {
+interface ConnectionEnds {
   sourceId?: string | undefined;
   destinationId?: string | undefined;
 }

@@ -20,7 +20,7 @@ const transformationsApi: readonly Permission[] = [
 const developer: readonly Permission[] = [...viewer, ...transformationsApi];
 
 /** Permissions of each role. A role includes the permissions of the roles before it. */
-export const rolePermissions: Readonly<Record<WorkspaceRole, readonly Permission[]>> = {
+const rolePermissions: Readonly<Record<WorkspaceRole, readonly Permission[]>> = {
   viewer,
   developer,
   operator: [...developer, "events:replay"],

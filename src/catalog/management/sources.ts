@@ -5,6 +5,7 @@ import type { Source } from "../model.ts";
 import { newWriteKey } from "../secrets.ts";
 import type { CatalogStore } from "../store.ts";
 import type { Tables } from "../tables/tables.ts";
+import { readsOf } from "../tables/workspace-table.ts";
 import { changeTime } from "./change-time.ts";
 import type { ItemLimits } from "./item-limits.ts";
 import type { SourceInput, Sources } from "./resources.ts";
@@ -75,11 +76,7 @@ export function openSources(
         topology.record(ended.map(({ destinationId }) => destinationId));
       });
     },
-    get: sources.get,
-    list: sources.list,
-    each: sources.each,
-    withIds: sources.withIds,
-    count: sources.count,
+    ...readsOf(sources),
   };
 }
 

@@ -36,7 +36,7 @@ export interface WorkspaceTable<T> {
 /**
  * Table of items that may have an external id, which an external tool such as Terraform gave them.
  */
-export interface ManagedTable<T> extends WorkspaceTable<T> {
+interface ManagedTable<T> extends WorkspaceTable<T> {
   /**
    * Returns one page of a list of items. With `marked` true, the list has only items with an
    * external id; with false, only items without; with undefined, all items.
@@ -44,6 +44,11 @@ export interface ManagedTable<T> extends WorkspaceTable<T> {
   list(workspaceId: string, page: number, marked?: boolean): CatalogPage<T>;
   /** Returns the id of the item of this table that has an external id; undefined when none has. */
   owner(workspaceId: string, externalId: string): string | undefined;
+}
+
+/** Returns the methods of a table that read it. */
+export function readsOf<T>({ get, list, each, withIds, count }: ManagedTable<T>) {
+  return { get, list, each, withIds, count };
 }
 
 type OwnerKey = [table: string, workspaceId: string, externalId: string];

@@ -13,7 +13,7 @@ import { fit, plain } from "../terminal/text.ts";
 export type Overview = AnswerOf<"GET /v2/overview">;
 
 /** The content of `status` and `top`. */
-export interface ShownOverview {
+interface ShownOverview {
   overview: Overview;
   /** Name of the workspace. */
   workspace: string;

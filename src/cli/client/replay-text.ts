@@ -4,7 +4,7 @@ import type { CommandCall } from "../connection/client-command.ts";
 import { pause, stopSignal } from "../terminal/stop-signal.ts";
 import { fit, jsonText, plain } from "../terminal/text.ts";
 
-export type ShownReplay = AnswerOf<"GET /v2/replays/{id}">["replay"];
+type ShownReplay = AnswerOf<"GET /v2/replays/{id}">["replay"];
 
 /** Milliseconds from the start to the first look at a replay, and later between two looks. */
 const LOOK_MS_MIN = 100;

@@ -6,7 +6,7 @@ import { codeOf, StartError, systemReason } from "../../errors.ts";
 const FILE = ".pixelmill-state.json";
 
 /** The code of the server that a folder had the last time they were equal. */
-export interface SyncedCode {
+interface SyncedCode {
   id: string;
   /** Fingerprint of the content. */
   base: string;

@@ -6,7 +6,7 @@ import { nearestName } from "../../settings/nearest-name.ts";
 const OTHERS = 0o077;
 
 /** A named server with its token, in the file of profiles. */
-export interface Profile {
+interface Profile {
   server?: string;
   token?: string;
 }

@@ -2,7 +2,7 @@
  * Milliseconds without a byte after which a live tail counts as lost. The server sends a heartbeat
  * each second.
  */
-export const QUIET_MS_MAX = 15_000;
+const QUIET_MS_MAX = 15_000;
 
 /**
  * Returns the response with a body that fails when no byte comes for `quietMsMax`. A peer that is

@@ -10,7 +10,7 @@ export interface CommandNode {
   below: CommandNode[];
 }
 
-export interface CommandFlag {
+interface CommandFlag {
   name: string;
   description: string;
   /** Placeholder of the value. Undefined for a flag without a value. */

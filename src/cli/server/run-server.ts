@@ -12,7 +12,7 @@ import { version } from "../../version.ts";
 import { planeAddresses } from "./plane-addresses.ts";
 import type { StopSignal } from "./stop-signal.ts";
 
-export interface RunOptions {
+interface RunOptions {
   settings: LiveSettings;
   demo: boolean;
   logger: Logger;

@@ -18,7 +18,7 @@ const unwrittenBytesMax = 2 * DELIVERY_BYTES_MAX;
 const stepBytes = 64 << 10;
 
 /** Size and age at which a file is rotated, and the number and age of rotated files to keep. */
-export interface FileRotation extends FileRetention {
+interface FileRotation extends FileRetention {
   rotateBytes?: number | undefined;
   rotateAgeMs?: number | undefined;
 }

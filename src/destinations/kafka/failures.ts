@@ -5,7 +5,7 @@ import type { ReceiverAnswer } from "../answers/receiver-answer.ts";
  * When another attempt may succeed. `soon`: within seconds, after the brokers elect a new leader.
  * `later`: after an operator has fixed something. `refused`: never with this config.
  */
-export type Outlook = "soon" | "later" | "refused";
+type Outlook = "soon" | "later" | "refused";
 
 /** Host name or IP address of a broker, and its port. */
 export interface BrokerAddress {
@@ -70,7 +70,7 @@ export function outlookOf(code: number): Outlook {
   return ofOperator.has(code) ? "later" : "soon";
 }
 
-export type ErrorClass = "written" | "records" | "identity" | "later";
+type ErrorClass = "written" | "records" | "identity" | "later";
 
 /** Classifies an error code by how the producer must react. */
 export function classify(code: number): ErrorClass {

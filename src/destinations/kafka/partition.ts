@@ -8,7 +8,7 @@ import { classify, isTooLarge, sentenceOf } from "./failures.ts";
 import type { KafkaEventRecord } from "./record.ts";
 
 /** Outcome of each record of a batch after the broker's response. */
-export interface BatchOutcome {
+interface BatchOutcome {
   written: readonly KafkaEventRecord[];
   refused: { record: KafkaEventRecord; reason: string }[];
   /** A sentence on why the batch must be sent again; absent when it need not be. */

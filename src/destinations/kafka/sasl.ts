@@ -3,7 +3,7 @@ import { type ScramKeys, TooManyIterations } from "../scram-keys.ts";
 import type { BrokerConnection } from "./broker-connection.ts";
 import { codeOf, KafkaFailure, sentenceOf } from "./failures.ts";
 
-export interface SaslCredentials {
+interface SaslCredentials {
   user: string;
   password: string;
   mechanism: "PLAIN" | "SCRAM-SHA-256" | "SCRAM-SHA-512";

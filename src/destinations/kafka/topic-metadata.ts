@@ -16,7 +16,7 @@ const AGE_MS_MAX = 60_000;
 /** Most topics of one metadata request, so that its answer stays below the size limit. */
 const ASKED_MAX = 100;
 
-export interface TopicLeaders {
+interface TopicLeaders {
   /** Id of the topic; empty from brokers before Kafka 2.8. */
   id: string;
   /**

@@ -63,7 +63,7 @@ export function int32(body: Buffer, at: number): number {
  * Reads a 16-bit number at offset `at` of a message. Throws `NotPostgres` when the message is too
  * short.
  */
-export function int16(body: Buffer, at: number): number {
+function int16(body: Buffer, at: number): number {
   if (body.length < at + 2) throw new NotPostgres();
   return body.readInt16BE(at);
 }

@@ -19,7 +19,7 @@ export interface PostgresCredentials {
  * Thrown when the sign-in failed: the database refuses the user, or asks for the password in an
  * unsafe way.
  */
-export class SignInRefused extends Error {
+class SignInRefused extends Error {
   override readonly name = "SignInRefused";
 }
 

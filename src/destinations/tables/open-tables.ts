@@ -4,7 +4,7 @@ import { TableLoader } from "./table-loader.ts";
 import { type NameRules, WarehouseNames } from "./warehouse-names.ts";
 
 /** The part of a config that chooses to which tables events are written. */
-export interface TableConfig {
+interface TableConfig {
   mode?: "columns" | "raw";
   eventTables?: boolean;
   rawTable?: string;

@@ -23,7 +23,7 @@ import {
 } from "./table-records.ts";
 import { restColumn, type WarehouseNames } from "./warehouse-names.ts";
 
-export interface TableLoaderOptions {
+interface TableLoaderOptions {
   mode: "columns" | "raw";
   /**
    * Whether track events are also written to a table for each event name. Clients choose these

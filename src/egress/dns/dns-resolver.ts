@@ -27,7 +27,7 @@ export class ResolutionFailed extends Error {
   }
 }
 
-export interface ResolverOptions {
+interface ResolverOptions {
   /**
    * Name servers to use, as `ADDRESS` or `ADDRESS:PORT`. When absent, those in `/etc/resolv.conf`.
    */

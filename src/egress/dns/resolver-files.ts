@@ -2,7 +2,7 @@ import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { isIP } from "node:net";
 
 /** The settings in `/etc/resolv.conf` (resolv.conf(5)). */
-export interface ResolverSettings {
+interface ResolverSettings {
   /** Addresses of the name servers, in the order in which they are queried. */
   servers: string[];
   /**

@@ -20,7 +20,7 @@ import base from "./base.json" with { type: "json" };
 
 type DebianName = keyof typeof base;
 
-export interface BasePackage {
+interface BasePackage {
   name: string;
   version: string;
   sha256: string;

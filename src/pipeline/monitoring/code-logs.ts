@@ -164,7 +164,7 @@ function withoutSecrets(text: string, credentials: Readonly<Record<string, strin
 }
 
 /** Returns whether a line matches a filter. Pure function. */
-export function matcherOf(filter: CodeLogFilter): (line: CodeLogLine) => boolean {
+function matcherOf(filter: CodeLogFilter): (line: CodeLogLine) => boolean {
   const { transformationId, transformationVersionId, destinationId, messageId } = filter;
   const { text, after, before } = filter;
   const lower = text?.toLowerCase();

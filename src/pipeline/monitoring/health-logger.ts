@@ -13,7 +13,7 @@ const TELL_MS_MIN = 60_000;
 /** Period over which dead letters after the first one are counted for one log line. */
 const DEAD_LETTERS_MS = 60_000;
 
-export interface HealthLoggerParts {
+interface HealthLoggerParts {
   clock: Pick<Clock, "elapsed">;
   logger: Logger;
   destination(): Pick<Destination, "id" | "name" | "workspaceId">;

@@ -13,7 +13,7 @@ import { LANE_HISTORIES_MAX, LANE_HISTORY_CONNECTIONS_MAX } from "../../settings
 /**
  * Counters that are kept per source: events received, and events by the outcome of their outputs.
  */
-export type CounterName = "received" | "delivered" | "dropped" | "failed";
+type CounterName = "received" | "delivered" | "dropped" | "failed";
 
 /** Events per second by counter, averaged over about the last minute. */
 export type Rates = Record<CounterName, number>;
@@ -22,7 +22,7 @@ export interface ConnectionRates extends Rates {
 }
 
 /** Counts of one lane in one minute. */
-export interface LaneMinute {
+interface LaneMinute {
   /** Counters in the order of a figure row. Counters of received events are 0. */
   counters: ArrayLike<number>;
   /** Counters of each source whose events were counted. */
@@ -58,7 +58,7 @@ interface SourceCounters {
  * minutes that are not stored yet, and current rates for each connection. Its memory is allocated
  * at the first event, and only while `LaneHistories` has room.
  */
-export class LaneHistory {
+class LaneHistory {
   readonly #histories: LaneHistories;
   #minutes: CounterRing | undefined;
   readonly #sources = new Map<string, SourceCounters>();

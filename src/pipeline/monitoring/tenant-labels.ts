@@ -10,7 +10,7 @@ type Labels = Record<string, string>;
  * A counter to which the pipeline adds with tenant labels, whether `/metrics` shows these labels or
  * not.
  */
-export interface TenantCounter {
+interface TenantCounter {
   inc(labels: Labels, count?: number): void;
   remove(labels: Labels): void;
 }

@@ -86,7 +86,7 @@ export function createTransformationMetrics(registry: Metrics, tenants: TenantLa
   };
 }
 
-export type RunCounts = Record<(typeof outcomes)[number], number>;
+type RunCounts = Record<(typeof outcomes)[number], number>;
 
 /** Counts one batch for the figures of a transformation. An event that passed counts as delivered. */
 export function recordRunFigures(

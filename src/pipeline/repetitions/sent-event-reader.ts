@@ -2,7 +2,7 @@ import type { LogReader } from "../../log/event-log.ts";
 import { type SentEvent, sentEvent } from "./sent-event.ts";
 
 /** Events of a log with positions from `from`, inclusive, to `next`, exclusive. */
-export interface ReadEvents {
+interface ReadEvents {
   from: number;
   next: number;
   events: readonly SentEvent[];

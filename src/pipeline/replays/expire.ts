@@ -6,7 +6,7 @@ import type { JobEnd } from "../ledger/job-tables.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { ReplayJob } from "../model/replay-job.ts";
 
-export interface ExpireParts {
+interface ExpireParts {
   live: Pick<Live, "destination">;
   ledger: Ledger;
   /** Makes the deliveries to these destinations look for replays that began or ended. */

@@ -7,7 +7,7 @@ import type { JobCounts, JobProgress } from "../model/replay-job.ts";
 import type { LaneMetrics } from "../monitoring/metrics.ts";
 import { EventReplay, type EventReplayParts } from "./event-replay.ts";
 
-export interface LaneReplaysParts
+interface LaneReplaysParts
   extends Pick<EventReplayParts, "logs" | "clock" | "logger" | "inFlightMax" | "fail"> {
   ledger: Pick<Ledger, "jobs">;
   metrics: Pick<LaneMetrics, "replayed">;

@@ -22,7 +22,7 @@ const FAILURE_MS = 1_000;
 const OUTCOMES_MS = 1_000;
 const PURGE_PAUSE_MS = 10;
 
-export interface LetterJobRunnerParts {
+interface LetterJobRunnerParts {
   ledger: Ledger;
   /** Starts the delivery of requeued dead letters to these destinations at once. */
   wake(destinationIds: readonly string[]): void;

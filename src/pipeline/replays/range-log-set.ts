@@ -6,7 +6,7 @@ import type { EventFilter, EventJob } from "../model/replay-job.ts";
 import type { LogChunk, LogSet } from "../reading/shared-reader.ts";
 import type { Occurrence } from "../repetitions/recent-ids.ts";
 
-export interface RangeLogSetParts {
+interface RangeLogSetParts {
   job: EventJob;
   logs: LogSet;
   clock: Clock;

@@ -23,7 +23,7 @@ import { mergeJobs } from "./merge-jobs.ts";
  * Request to deliver a time range of the event log again. Times are milliseconds since the Unix
  * epoch.
  */
-export interface EventReplayRequest
+interface EventReplayRequest
   extends Pick<EventJob, "destinationId" | "sourceId" | "from" | "filter"> {
   /** End of the range. The current time is used when it is absent or later than now. */
   to?: number;
@@ -33,7 +33,7 @@ export interface EventReplayRequest
 }
 
 /** Request to requeue dead letters, or to delete them (purge). */
-export interface LetterReplayRequest {
+interface LetterReplayRequest {
   kind: LetterJob["kind"];
   filter: LetterFilter;
   /** Letters per second; absent for the default rate. Ignored for a purge. */
@@ -61,7 +61,7 @@ export interface ReplayJobs {
   cancel(workspaceId: string, id: string): Promise<ReplayJob | undefined>;
 }
 
-export interface ReplayJobsParts {
+interface ReplayJobsParts {
   live: Live;
   /**
    * Ledgers (stores of delivery progress) of all partitions. A job is stored in each, with its

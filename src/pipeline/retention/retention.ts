@@ -35,7 +35,7 @@ export function lackingBytes({ freeBytes, sizeBytes }: Disk): number {
   return Math.max(0, least - freeBytes);
 }
 
-export interface RetentionParts {
+interface RetentionParts {
   bounds: RetentionBounds;
   readers: ReadonlyMap<string, LogReader>;
   timeOf: TimeOf;

@@ -6,7 +6,7 @@ import type { RetentionBounds } from "./retention.ts";
  * Fraction of a retention bound that one log segment may cover. Segments are deleted as a whole, so
  * smaller ones follow the bound more closely.
  */
-export const SEGMENT_FRACTION = 1 / 16;
+const SEGMENT_FRACTION = 1 / 16;
 const SEGMENT_MS_MIN = 1_000;
 export const SEGMENT_MS_MAX = 3_600_000;
 

@@ -12,7 +12,7 @@ import type { FoundEvent } from "./search.ts";
  * `repeated` means that the destination gets an earlier event with the same messageId. `unknown`
  * means that there are too many dead letters to look through.
  */
-export type OutcomeName =
+type OutcomeName =
   | "settled"
   | "in-flight"
   | "dead-letter"
@@ -43,7 +43,7 @@ interface Letters {
 }
 
 /** Maximum number of dead letters that the outcomes of one answer look through. */
-export const OUTCOME_LETTERS_MAX = 1_000;
+const OUTCOME_LETTERS_MAX = 1_000;
 /** Maximum number of destinations in the outcomes of one event. */
 export const OUTCOME_DESTINATIONS_MAX = 100;
 

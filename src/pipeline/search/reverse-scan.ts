@@ -20,13 +20,13 @@ const READ_BYTES = 256 << 10;
 const FIRST_STRIDE = 1_024;
 const GROWTH_MAX = 8;
 
-export interface ScanHit {
+interface ScanHit {
   sequence: number;
   time: number;
   record: Uint8Array;
 }
 
-export interface ReverseScanOptions {
+interface ReverseScanOptions {
   /** Name of the log. */
   log: string;
   reader: LogReader;

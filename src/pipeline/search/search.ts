@@ -14,7 +14,7 @@ import { ReverseScan } from "./reverse-scan.ts";
  * The bound that stopped a search before the beginning of the logs: number of events, size of the
  * answer, bytes scanned, or time.
  */
-export type SearchStopReason = "limit" | "size" | "bytes" | "time";
+type SearchStopReason = "limit" | "size" | "bytes" | "time";
 
 export interface SearchQuery extends EventQuery {
   /** Whether the search should return events of this source. */
@@ -57,7 +57,7 @@ export interface SearchResult {
   reachedAt: number | undefined;
 }
 
-export interface SearchParts {
+interface SearchParts {
   /** Readers of all event logs, by log name. */
   readers: ReadonlyMap<string, LogReader>;
   clock: Pick<Clock, "elapsed">;

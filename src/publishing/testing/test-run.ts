@@ -18,7 +18,7 @@ export interface TestRunPlan {
   withImporters: boolean;
 }
 
-export interface PlannedTransformation {
+interface PlannedTransformation {
   revision: Revision;
   /** Suites of the request. The test cases that are stored with the transformation run too. */
   suites: TestSuite[];

@@ -10,7 +10,7 @@ export interface StoredEvent
 }
 
 /** The outcome of an event at a destination, from the memory of a node or from a ledger. */
-export interface MergedOutcome
+interface MergedOutcome
   extends Omit<FoundOutcome, "outcome">,
     Partial<Pick<LatestOutcome, "at" | "event" | "response">> {
   outcome: FoundOutcome["outcome"] | LatestOutcome["outcome"];

@@ -18,7 +18,7 @@ import {
 } from "./stored-secrets.ts";
 
 /** How the config of a type is written: in one form, or in the form that the config's keys tell. */
-export type ConfigForms = ConfigForm & Pick<DestinationKind, "formOf">;
+type ConfigForms = ConfigForm & Pick<DestinationKind, "formOf">;
 
 /** Returns the kind of destination with this name, in any case. */
 export function kindOf({ kinds }: Pick<ApiDeps, "kinds">, type: string): DestinationKind {

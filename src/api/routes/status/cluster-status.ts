@@ -5,7 +5,7 @@ import { answerLocally, mergeMessages } from "./node-status.ts";
 type ClusterNode = NonNullable<ClusterFigures["nodes"]>[number];
 
 /** Facts about the nodes from which problems are derived. */
-export interface ClusterFacts {
+interface ClusterFacts {
   name: string;
   /** Members of the group. Undefined when the group's coordinator does not answer. */
   members: readonly ClusterNode[] | undefined;
