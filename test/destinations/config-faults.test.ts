@@ -22,7 +22,7 @@ test("a fault of any key of any kind says in words what was expected and what ca
       );
       if (fault === undefined) continue;
       expect(fault.message).toMatch(
-        /^(Expected [^^]+, got an object|Unknown key, expected one of )/,
+        /^(Expected [^^]+, got an object|Unknown key "wrong", expected one of )/,
       );
       expect(fault.message).not.toContain("undefined");
     }

@@ -3,7 +3,7 @@ import type { Detail } from "../../errors.ts";
 import { nearestName } from "../../settings/nearest-name.ts";
 import { isObject } from "../schema/common.ts";
 
-/** Maximum length of an unknown key that is compared with the known keys to suggest one of them. */
+/** Maximum length of an unknown key that the error names, and that is compared with the known keys. */
 const LIKE_KEY_CHARS_MAX = 100;
 /** Maximum number of known keys that the error lists. */
 const LISTED_KEYS_MAX = 8;
@@ -30,20 +30,20 @@ export function* unknownKeys(schema: TSchema, value: unknown, path: string): Gen
 }
 
 /**
- * Returns the error for an unknown key of the object at `path`. The error suggests the nearest
- * known key, or lists all known keys when they are few. It contains the unknown key only if that is
- * a misspelt known key, because errors contain no other input.
+ * Returns the error for an unknown key of the object at `path`. The error names the key, and suggests
+ * the nearest known key, or lists all known keys when they are few. A key that does not look like a
+ * name is not repeated, because it may be anything.
  */
 export function unknownKey(key: string, known: readonly string[], path: string): Detail {
   const isShort = key.length <= LIKE_KEY_CHARS_MAX;
-  const meant = isShort ? nearestName(key, known) : undefined;
-  if (meant !== undefined) {
-    return { path, message: `Unknown key "${key}", did you mean ${meant}?` };
-  }
-  const similar = isShort ? known.find((name) => isPartOf(name, key)) : undefined;
-  if (similar !== undefined) return { path, message: `Unknown key, did you mean ${similar}?` };
+  const isName = isShort && /^[\w.-]+$/.test(key);
+  const unknown = isName ? `Unknown key "${key}"` : "Unknown key";
+  const meant = isShort
+    ? (nearestName(key, known) ?? known.find((name) => isPartOf(name, key)))
+    : undefined;
+  if (meant !== undefined) return { path, message: `${unknown}, did you mean ${meant}?` };
   const others = known.length <= LISTED_KEYS_MAX ? `, expected one of ${known.join(", ")}` : "";
-  return { path, message: `Unknown key${others}` };
+  return { path, message: `${unknown}${others}` };
 }
 
 function isPartOf(name: string, key: string): boolean {

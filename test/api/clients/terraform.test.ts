@@ -322,9 +322,9 @@ test("a misspelt key of a config is named, and the nearest one", async () => {
     'Unknown key "bucketNam" at /config, did you mean bucketName?',
   );
   expect(await send("S3", { ...s3, bucketName: "b", bucket: "b" })).toBe(
-    "Unknown key at /config, did you mean bucketName?",
+    'Unknown key "bucket" at /config, did you mean bucketName?',
   );
-  expect(await send("KAFKA", { hostName: "h", zzz: 1 })).toBe("Unknown key at /config");
+  expect(await send("KAFKA", { hostName: "h", zzz: 1 })).toBe('Unknown key "zzz" at /config');
 });
 
 test("rudder-api-go creates a disabled webhook without a URL, which cannot be enabled until whole", async () => {

@@ -257,10 +257,14 @@ describe("/v2/destinations", () => {
 
   test.each([
     [{ Secret: "s3cret-value" }, "/config", 'Unknown key "Secret", did you mean secret?'],
-    [{ signingSecret: "s3cret-value" }, "/config", "Unknown key, did you mean secret?"],
+    [
+      { signingSecret: "s3cret-value" },
+      "/config",
+      'Unknown key "signingSecret", did you mean secret?',
+    ],
     [{ webhook_url: "s3cret-value" }, "/config", 'Unknown key "webhook_url", did you mean webho'],
     [{ header: [] }, "/config", 'Unknown key "header", did you mean headers?'],
-    [{ zzz: 1 }, "/config", "Unknown key"],
+    [{ zzz: 1 }, "/config", 'Unknown key "zzz"'],
     [{ "a b": 1 }, "/config", "Unknown key"],
     [
       {
@@ -275,7 +279,7 @@ describe("/v2/destinations", () => {
     [
       { headers: [{ from: "A", value: "s3cret-value" }] },
       "/config/headers/0",
-      "Unknown key, expected one of from, to",
+      'Unknown key "value", expected one of from, to',
     ],
   ])("refuse the unknown key of %p and name the nearest", async (extra, path, message) => {
     const body = { name: "Hook", type: "webhook", config: { ...webhook, ...extra } };
