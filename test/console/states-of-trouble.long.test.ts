@@ -66,4 +66,65 @@ describeWith(chromiumMissing)("the console", () => {
     expect(await page.getByRole("dialog").count()).toBe(0);
     await close();
   }, 300_000);
+
+  test("says what an event in flight waits for, and since when", async () => {
+    const receiver = Bun.serve({
+      hostname: "127.0.0.1",
+      port: 0,
+      fetch: () => new Response("no room", { status: 503 }),
+    });
+    const { destination } = await made("/v2/destinations", {
+      name: "Mail tool",
+      type: "webhook",
+      config: { webhookUrl: receiver.url.href },
+    });
+    const { source } = await made("/v2/sources", { name: "Shop" });
+    await made("/v2/connections", { sourceId: source.id, destinationId: destination.id });
+    await api.page(source.id, "anonymousId=a&name=Home");
+    const path = `/v2/status/destinations/${destination.id}`;
+    while ((await api.send("GET", path)).body.destination.reason === undefined) await Bun.sleep(20);
+    const { page, close } = await open(`events?destinationId=${destination.id}`);
+    await page.getByRole("button", { name: "Home" }).click();
+    const outcome = page.getByRole("dialog").getByRole("region", { name: "Mail tool" });
+    await outcome.getByText(/^Waits (until|for)/).waitFor();
+    await outcome.getByText("HTTP 503 from receiver; began").waitFor();
+    await outcome.getByText("1 event pending at this destination").waitFor();
+    await close();
+    await receiver.stop(true);
+  }, 300_000);
+
+  test("says that a save without an answer may be done, and finds it out by the next save", async () => {
+    const { destination } = await made("/v2/destinations", {
+      name: "Hook",
+      type: "webhook",
+      config: { webhookUrl: "http://127.0.0.1:9/" },
+    });
+    const { page, close } = await open(`destinations/${destination.id}?tab=settings`);
+    const stored = async () =>
+      (await api.send("GET", `/v2/destinations/${destination.id}`)).body.destination.name;
+    await page.getByLabel("Name", { exact: true }).fill("Saved once");
+    // The server makes the change, and its answer is lost.
+    await page.route(`**/v2/destinations/${destination.id}`, async (request) => {
+      if (request.request().method() !== "PUT") return await request.continue();
+      await request.fetch();
+      await request.abort();
+    });
+    const save = page.getByRole("button", { name: "Save settings" });
+    await save.click();
+    await page.getByText("It may have made this change or not: try again").waitFor();
+    expect(await stored()).toBe("Saved once");
+    await page.unrouteAll({ behavior: "wait" });
+    await save.click();
+    await page.getByText("Settings saved").waitFor();
+    expect(await page.getByText("Saved together with changes by others").count()).toBe(0);
+    expect(await page.getByText("Changed by others").count()).toBe(0);
+    // A new item may be there already.
+    await page.goto(`${api.url}/#/sources/new`);
+    await page.getByLabel("Name").fill("Shop again");
+    await page.route("**/v2/sources", async (request) => await request.abort());
+    await page.getByRole("button", { name: "Create source" }).click();
+    await page.getByText("look whether it did before you try again").waitFor();
+    await page.unrouteAll({ behavior: "wait" });
+    await close();
+  }, 300_000);
 });

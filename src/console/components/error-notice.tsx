@@ -1,4 +1,5 @@
 import { RequestRefused } from "../../api/client.ts";
+import { OutcomeUnknown } from "../data/retry.ts";
 import { commonTexts } from "../texts/common.ts";
 import { Button } from "./button.tsx";
 import { withCode } from "./inline-code.tsx";
@@ -55,6 +56,7 @@ export function errorMessage(error: unknown): string {
     return retryAfter === undefined ? message : commonTexts.waitSeconds(message, retryAfter);
   }
   // `fetch` throws a TypeError when there is no answer. Each browser words it differently.
+  if (error instanceof OutcomeUnknown) return commonTexts.outcomeUnknown(error.isRepeatable);
   if (error instanceof TypeError) return commonTexts.serverUnreachable;
   return error instanceof Error ? error.message : String(error);
 }

@@ -3,6 +3,17 @@ import { RequestRefused } from "../../api/client.ts";
 /** Time in milliseconds after which a failed load is repeated, where the failure may pass. */
 export const RETRY_MS = 3_000;
 
+/**
+ * Thrown when there is no answer to a request that changes something: the server may have made the
+ * change before the connection broke.
+ */
+export class OutcomeUnknown extends TypeError {
+  /** Whether the same request can be sent again, without a second change. */
+  constructor(readonly isRepeatable: boolean) {
+    super();
+  }
+}
+
 /** Whether an error may pass by itself: the server did not answer, or it could not answer now. */
 export function mayPass(error: unknown): boolean {
   if (error instanceof RequestRefused) return error.status === 429 || error.status >= 500;

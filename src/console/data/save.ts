@@ -45,7 +45,8 @@ export function mergeValues(
     ...Object.keys(yours),
   ])) {
     const [old, own, other] = [base[key], yours[key], theirs[key]];
-    if (!isEqual(old, other)) changedByOthers.push(key);
+    // An equal value may be the user's own, of a save whose answer did not arrive.
+    if (!isEqual(old, other) && !isEqual(own, other)) changedByOthers.push(key);
     const value = isEqual(old, own) ? other : own;
     if (value !== undefined) merged[key] = value;
     // Answers never show a secret, which others may have changed too.

@@ -1,6 +1,7 @@
 import { signal } from "@preact/signals";
 import { createClient, RequestRefused } from "../../api/client.ts";
 import type { ConsoleSession, Permission } from "./model.ts";
+import { OutcomeUnknown } from "./retry.ts";
 import { clearSampleEvents } from "./sample-events.ts";
 
 /** Session of the signed-in user: undefined while it is loading, null without a signed-in user. */
@@ -17,8 +18,15 @@ export const isExpired = signal(false);
 
 export const client = createClient({ baseUrl: "", fetch: fetchSignedIn as typeof fetch });
 
-async function fetchSignedIn(url: string, init?: RequestInit): Promise<Response> {
-  const response = await fetch(url, init);
+/** Paths to which a POST changes nothing: sign-in, test runs and test events. */
+const WITHOUT_CHANGE = /^\/v2\/(session|run|.*\/test)$/;
+
+async function fetchSignedIn(url: string, init: RequestInit = {}): Promise<Response> {
+  const response = await fetch(url, init).catch((error) => {
+    const { method = "GET", headers = {} } = init;
+    if (method === "GET" || WITHOUT_CHANGE.test(url) || !(error instanceof TypeError)) throw error;
+    throw new OutcomeUnknown(method !== "POST" || "If-Match" in headers);
+  });
   if (response.status === 401 && session.value) {
     isExpired.value = true;
     expiredWorkspaceId.value = session.value.workspace.id;

@@ -6,7 +6,9 @@ import { Time } from "../components/time.tsx";
 import { showToast } from "../components/toasts.ts";
 import { eventName } from "../data/event-name.ts";
 import { addSampleEvent } from "../data/sample-events.ts";
+import { client } from "../data/session.ts";
 import type { NameLookup } from "../data/use-names.ts";
+import { useResource } from "../data/use-resource.ts";
 import { FoldedResponse } from "../dead-letters/receiver-response.tsx";
 import { hrefTo } from "../router.ts";
 import { MakeTestCase } from "../testing/make-test-case.tsx";
@@ -15,6 +17,8 @@ import { tailTexts } from "../texts/tail.ts";
 import type { DestinationOutcome, TailEvent } from "./event-buffer.ts";
 import { changesOf } from "./event-changes.ts";
 import { OutcomeBadge } from "./tail-table.tsx";
+
+const STATUS_MS = 5_000;
 
 /** Dialog that shows an event as received, and its outcome at each destination. */
 export function EventDialog(props: { event: TailEvent; names: NameLookup; onClose: () => void }) {
@@ -85,6 +89,7 @@ function OutcomeDetails(props: { outcome: DestinationOutcome; label: string; rec
     <>
       {reason && <p class="bad">{reason}</p>}
       {response && <FoldedResponse response={response} />}
+      {outcome.outcome === "in-flight" && <Waiting destinationId={outcome.destinationId} />}
       {!isShown && !reason && <p class="quiet">{tailTexts.explanations[outcome.outcome]}</p>}
       {deadLetterId && (
         <a href={hrefTo("dead-letters", deadLetterId)}>{tailTexts.openDeadLetter}</a>
@@ -102,6 +107,22 @@ function OutcomeDetails(props: { outcome: DestinationOutcome; label: string; rec
         />
       )}
     </>
+  );
+}
+
+/** The reason why an event in flight waits, if not for its turn, and since when. */
+function Waiting({ destinationId: id }: { destinationId: string }) {
+  const load = () => client.call("GET /v2/status/destinations/{id}", { params: { id } });
+  const destination = useResource(load, [id], STATUS_MS).value?.destination;
+  if (destination === undefined) return null;
+  const { state, since, reason, lagEvents, lagSeconds } = destination;
+  const waitsFor = (tailTexts.waitsFor as Record<string, string>)[state];
+  return (
+    <div class="stack close">
+      {waitsFor && <p class="warn">{waitsFor}</p>}
+      {since && reason && <p class="bad">{tailTexts.reasonSince(reason, <Time at={since} />)}</p>}
+      {lagEvents > 0 && <p class="quiet">{tailTexts.pending(lagEvents, lagSeconds)}</p>}
+    </div>
   );
 }
 

@@ -56,6 +56,11 @@ export const commonTexts = {
   auditLog: "Audit log",
   tryAgain: "Try again",
   serverUnreachable: "Can't reach the server",
+  /** Error of a change without an answer. */
+  outcomeUnknown: (isRepeatable: boolean) =>
+    isRepeatable
+      ? "Can't reach the server. It may have made this change or not: try again, which changes nothing twice."
+      : "Can't reach the server. It may have made this change or not: look whether it did before you try again.",
   secretSet: "Set · leave blank to keep",
   secretNotSet: "Not set",
   secretRemoved: "Removed when you save",

@@ -75,11 +75,11 @@ export const destinationTexts = {
       "Every batch fails in the transformation. Correct and publish it; delivery then continues.",
     unreachable: "Check the address in the settings and that the receiver runs, then test.",
     receiverFails:
-      "The receiver itself fails. Events are kept and sent again until it recovers; no change is needed here.",
+      "The receiver itself fails. Events are sent again until it recovers, at most as long as the retry window; those given up are dead letters, to replay then.",
     credentials:
       "The receiver refuses the credentials: enter them again in the settings, then test.",
     address: "The receiver does not know this address: correct the URL in the settings, then test.",
-    busy: "The receiver asks for fewer events. They are kept and sent again; no change is needed here.",
+    busy: "The receiver asks for fewer events. They are sent again, at most as long as the retry window; those given up are dead letters.",
     content:
       "The receiver refuses what these events contain. Change them in the transformation or the template, then replay the dead letters.",
     other: "Run a test: its steps show where delivery fails.",

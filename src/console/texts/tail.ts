@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { formatCompact, formatCount, isolated, pluralize } from "../format.ts";
+import { formatCompact, formatCount, formatDuration, isolated, pluralize } from "../format.ts";
 
 /** Texts of the live tail. */
 export const tailTexts = {
@@ -65,6 +65,17 @@ export const tailTexts = {
     settled: "Delivered, or dropped by the transformation. The event is no longer in memory.",
     unknown: "There are too many dead letters to search.",
   },
+  /** Reasons why an event in flight waits, by the state of its destination. */
+  waitsFor: {
+    down: "Waits until the destination, which is down, takes events again",
+    failing: "Waits for the next attempt: deliveries to this destination fail",
+    suspended: "Waits for its transformation, which is suspended because every batch fails",
+    waiting: "Waits for a sandbox to run its transformation",
+    unknown: "The node that delivers it does not answer",
+  },
+  reasonSince: (reason: string, since: ComponentChildren) => [`${reason}; began `, since],
+  pending: (events: number, seconds: number) =>
+    `${pluralize(events, "event")} pending at this destination, the oldest for ${formatDuration(seconds)}`,
   refusedExplained: (reason: string) => `Refused at ingestion, so it is not delivered: ${reason}`,
   openDeadLetter: "Open the dead letter",
   recentEvents: "Recent events",
