@@ -154,6 +154,11 @@ describeWith(chromiumMissing)("replays and purges of dead letters", () => {
     await page.getByText("8 dead letters deleted").waitFor();
     expect(sent.map(({ expected }) => expected)).toEqual([6, 8]);
     expect(sent[0]!.before! < sent[1]!.before!).toBe(true);
+    // A question does not stay over another screen.
+    await page.getByRole("button", { name: /^Purge \d+ matching/ }).click();
+    await page.getByRole("dialog").waitFor();
+    await page.goBack();
+    await page.getByRole("dialog").waitFor({ state: "detached" });
     await close();
   }, 300_000);
 

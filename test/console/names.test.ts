@@ -40,7 +40,7 @@ test("a name outside of Name is found, and a name in an attribute or in Name is 
 
 test("isolated encloses names that may reverse the text around them, and keeps others", () => {
   for (const name of ["Shop", "Läden 2 – ünïcode", "漢字", ""]) expect(isolated(name)).toBe(name);
-  for (const name of ["\u202eShop", "חנות", "متجر"]) {
-    expect(isolated(name)).toBe(`\u2068${name}\u2069`);
-  }
+  for (const name of ["חנות", "متجر"]) expect(isolated(name)).toBe(`\u2068${name}\u2069`);
+  // It would read as an image.
+  expect(isolated("report\u202egnp.exe")).toBe("report[U+202E]gnp.exe");
 });

@@ -73,10 +73,10 @@ describeWith(chromiumMissing)("replays", () => {
     const { page, close } = await openPage(browser);
     await signIn(page, api.url, api.token);
     const row = page.locator("tbody tr").filter({ hasText: "Refusing" }).first();
-    const replay = async (state: RegExp) => {
+    const replay = async (state: RegExp, filterOf: (id: string) => object) => {
       await page.goto(`${api.url}/#/`);
       const [group] = (await groups()).deadLetterGroups;
-      const filter = { groupId: group!.id };
+      const filter = filterOf(group!.id);
       await call("POST /v2/dead-letters/replay", { body: { filter, all: true } });
       await page.goto(`${api.url}/#/replays`);
       await row.locator(".badge").filter({ hasText: state }).waitFor();
@@ -86,7 +86,7 @@ describeWith(chromiumMissing)("replays", () => {
     };
 
     statusOf = () => 403;
-    const failed = await replay(/^failed$/);
+    const failed = await replay(/^failed$/, (groupId) => ({ groupId }));
     expect(failed.counts).toEqual({ delivered: "0", dropped: "0", failed: "4", pending: "0" });
     expect(failed.scope).toContain("Dead letters of Refusing");
     expect(failed.scope).toContain("Failed before: HTTP 422 from receiver");
@@ -97,12 +97,13 @@ describeWith(chromiumMissing)("replays", () => {
     expect(await link.getAttribute("href")).toContain(group!.id);
 
     statusOf = (n) => (n === "0" ? 403 : 200);
-    const partly = await replay(/^partly failed$/);
+    const partly = await replay(/^partly failed$/, (id) => ({ groupIds: [id] }));
     expect(partly.counts).toEqual({ delivered: "3", dropped: "0", failed: "1", pending: "0" });
+    expect(partly.scope).toContain("Dead letters of Refusing");
     expect(partly.scope).toContain("1 × HTTP 403 from receiver");
 
     statusOf = () => 200;
-    const done = await replay(/^done$/);
+    const done = await replay(/^done$/, (groupId) => ({ groupId }));
     expect(done.counts).toEqual({ delivered: "1", dropped: "0", failed: "0", pending: "0" });
     await close();
   }, 300_000);

@@ -6,7 +6,7 @@ import { isolated } from "../format.ts";
 import { commonTexts } from "../texts/common.ts";
 import { Button, type ButtonProps } from "./button.tsx";
 import { ErrorNotice } from "./error-notice.tsx";
-import { showToast } from "./toasts.ts";
+import { showError, showToast } from "./toasts.ts";
 
 /** Modal dialog. Escape or a click outside closes it. */
 export function Dialog(props: {
@@ -63,6 +63,10 @@ interface ConfirmationRequest {
 }
 
 const pendingConfirmation = signal<ConfirmationRequest | undefined>(undefined);
+// On another screen, nobody sees any more what the question is about.
+addEventListener("hashchange", () => {
+  pendingConfirmation.value = undefined;
+});
 
 /** Asks the user to confirm an action. */
 export function confirmAction(request: ConfirmationRequest): void {
@@ -145,7 +149,8 @@ function ConfirmationDialog({ request }: { request: ConfirmationRequest }) {
       await onConfirm();
       close();
     } catch (thrown) {
-      setError(thrown);
+      if (pendingConfirmation.value === request) setError(thrown);
+      else showError(thrown);
     }
   }
 

@@ -118,8 +118,15 @@ function shownState({ state, counts }: Replay): keyof typeof tones {
   return state === "done" && counts.failed > 0 ? "partlyFailed" : state;
 }
 
+/** The destination of a filter's dead letters, if they have only one. */
+function destinationOf({ destinationId, groupIds }: NonNullable<Replay["filter"]> = {}) {
+  // The id of a group begins with that of its destination.
+  const [id, ...others] = new Set(groupIds?.match(/[^,\s]+(?=\.)/g));
+  return destinationId ?? (others.length === 0 ? id : undefined);
+}
+
 function ReplayScope({ replay, names }: { replay: Replay; names: NameLookup }) {
-  const { kind, destinationId = replay.filter?.destinationId, sourceId, from, to: end } = replay;
+  const { kind, destinationId = destinationOf(replay.filter), sourceId, from, to: end } = replay;
   const { error, missingBefore, reason, startedBy, isSelection } = replay;
   return (
     <>
