@@ -250,4 +250,40 @@ describeWith(chromiumMissing)("a failed delivery", () => {
     await page.getByText("The first and last 1 of 9 attempts").waitFor();
     await close();
   }, 300_000);
+
+  test("in the transformation leads to the code, and not to settings or a test", async () => {
+    const { call } = api.client;
+    const { source } = await call("POST /v2/sources", { body: { name: "App" } });
+    const { destination } = await call("POST /v2/destinations", {
+      body: { name: "Lake", type: "webhook", config: { webhookUrl: receiver.url.href } },
+    });
+    const body = { sourceId: source.id, destinationId: destination.id };
+    await call("POST /v2/connections", { body });
+    const { id } = await call("POST /transformations", {
+      query: { publish: true },
+      body: {
+        name: "Plans",
+        language: "javascript",
+        code: `export function transformEvent(event) {
+  if (event.name === "Careless") throw new Error("no plan");
+}`,
+        destinationIds: [destination.id],
+      },
+    });
+    // An event that passes, so that the code is not suspended.
+    await api.page(source.id, "anonymousId=a&name=Home");
+    await api.page(source.id, "anonymousId=a&name=Careless");
+    while (!(await listGroups()).deadLetterGroups.some((it) => it.stage === "transform")) {
+      await Bun.sleep(20);
+    }
+    const { page, close } = await openPage(browser);
+    await signIn(page, api.url, api.token);
+    await page.goto(`${api.url}/#/destinations/${destination.id}`);
+    const trouble = page.getByRole("region", { name: "What is wrong" });
+    await trouble.getByText("no plan").waitFor();
+    await trouble.getByText("These events fail in the transformation").waitFor();
+    await trouble.getByRole("link", { name: "Open transformation" }).click();
+    await page.waitForURL((url) => url.hash === `#/transformations/${id}`);
+    await close();
+  }, 300_000);
 });

@@ -30,6 +30,9 @@ export const Note = Type.Optional(
 export const Code = Type.String({ format: "code" });
 export const Time = Type.String({ format: "date-time", description: "ISO 8601 in UTC" });
 
+/** Where an event failed. */
+export const Stage = oneOf(["transform", "deliver"]);
+
 /** Formats a time (milliseconds since the epoch) in ISO 8601, as all responses do. */
 export function isoTime(ms: number): string {
   return new Date(ms).toISOString();

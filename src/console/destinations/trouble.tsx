@@ -26,6 +26,7 @@ export function Trouble(props: {
   const response = failure?.response;
   const { id, deadLetters, lastError, transformationId } = state;
   const isTroubled = troubled.has(state.state);
+  const isOfCode = failsInCode(state);
   if (!isTroubled && deadLetters === 0) return null;
   return (
     <section
@@ -47,14 +48,21 @@ export function Trouble(props: {
       </div>
       {lastError && (
         <p class="cause">
-          <ClampedText text={destinationTexts.cause(lastError.reason, firstLine(response?.body))} />
+          <ClampedText
+            text={destinationTexts.cause(
+              lastError.reason,
+              isOfCode ? undefined : firstLine(response?.body),
+            )}
+          />
         </p>
       )}
       <p class="advice">{adviceFor(state, failure)}</p>
-      {response && <FoldedResponse response={response} title={deadLetterTexts.latestResponse} />}
+      {response && !isOfCode && (
+        <FoldedResponse response={response} title={deadLetterTexts.latestResponse} />
+      )}
       {deadLetters > 0 && <p>{destinationTexts.failedEvents(deadLetters)}</p>}
       <div class="row">
-        {state.state === "suspended" && transformationId !== undefined ? (
+        {isOfCode && transformationId !== undefined ? (
           <a class="button" href={hrefTo("transformations", transformationId)}>
             {destinationTexts.openTransformation}
           </a>
@@ -76,6 +84,11 @@ export function Trouble(props: {
   );
 }
 
+/** Whether the latest failure is one of the transformation, which no setting and no test mends. */
+function failsInCode({ state, lastError }: DestinationRow): boolean {
+  return state === "suspended" || lastError?.stage === "transform";
+}
+
 /** Returns the first line of a response's body that is not blank. */
 function firstLine(body = ""): string | undefined {
   return body
@@ -84,10 +97,11 @@ function firstLine(body = ""): string | undefined {
     .find((line) => line !== "");
 }
 
-/** Says what to do about a failure, by the HTTP status that the receiver answered. */
-function adviceFor({ state }: DestinationRow, failure: DestinationFailure | undefined): string {
+/** Says what to do about a failure, by its stage or the HTTP status that the receiver answered. */
+function adviceFor(state: DestinationRow, failure: DestinationFailure | undefined): string {
   const { advice } = destinationTexts;
-  if (state === "suspended") return advice.suspended;
+  if (state.state === "suspended") return advice.suspended;
+  if (failsInCode(state)) return advice.code;
   if (failure === undefined) return advice.other;
   const { response } = failure;
   if (response === undefined) return advice.unreachable;

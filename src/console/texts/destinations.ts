@@ -73,6 +73,7 @@ export const destinationTexts = {
   advice: {
     suspended:
       "Every batch fails in the transformation. Correct and publish it; delivery then continues.",
+    code: "These events fail in the transformation. Correct and publish it, then replay the dead letters.",
     unreachable: "Check the address in the settings and that the receiver runs, then test.",
     receiverFails:
       "The receiver itself fails. Events are sent again until it recovers, at most as long as the retry window; those given up are dead letters, to replay then.",

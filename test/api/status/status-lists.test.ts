@@ -42,7 +42,7 @@ describe("a workspace of 500 destinations", () => {
     expect(first.destinations[0]).toMatchObject({
       id: ids[DOWN],
       state: "down",
-      lastError: { reason: "No route", at: expect.any(String) },
+      lastError: { reason: "No route", at: expect.any(String), stage: "deliver" },
     });
     const seen = new Set<string>();
     for (let page = 1; page <= 5; page += 1) {

@@ -6,8 +6,7 @@ import type {
   LetterGroupDetails,
   DeadLetter as ShownLetter,
 } from "../../../pipeline/model/dead-letter.ts";
-import { oneOf } from "../../../settings/schema-types.ts";
-import { isoTime, Time } from "../../schema/common.ts";
+import { isoTime, Stage, Time } from "../../schema/common.ts";
 
 const responseFields = {
   status: Type.Optional(Type.Integer({ description: "HTTP status" })),
@@ -29,8 +28,6 @@ export const ReceiverResponse = Type.Object(responseFields, {
   description: "What the receiver answered, with secrets replaced by `***`",
 });
 
-const stage = oneOf(["transform", "deliver"]);
-
 export const DeadLetter = Type.Object(
   {
     id: Type.String(),
@@ -38,7 +35,7 @@ export const DeadLetter = Type.Object(
     destinationId: Type.String(),
     transformationVersionId: Type.Optional(Type.String()),
     messageId: Type.String(),
-    stage,
+    stage: Stage,
     reason: Type.String(),
     line: Type.Optional(Type.Integer()),
     column: Type.Optional(Type.Integer()),
@@ -80,7 +77,7 @@ export const DeadLetter = Type.Object(
 const groupFields = {
   id: Type.String(),
   destinationId: Type.String(),
-  stage,
+  stage: Stage,
   reason: Type.String({
     description:
       "Of the first of them; the others may have other numbers, ids, times and quoted values in it",

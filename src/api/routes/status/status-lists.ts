@@ -236,7 +236,7 @@ function rowOf(
   code: readonly LinkedTransformation[],
   destination: MeasuredDestination,
 ): Static<typeof DestinationRow> {
-  const { id, transformationId, since, reason, deadLetters } = destination;
+  const { id, state, transformationId, since, reason, deadLetters } = destination;
   const linked = code.find((it) => it.id === transformationId);
   const [latest] =
     deadLetters === 0
@@ -246,8 +246,12 @@ function rowOf(
           .toSorted((one, other) => other.lastAt - one.lastAt);
   const lastError =
     since !== undefined && reason !== undefined
-      ? { reason, at: since }
-      : latest && { reason: latest.reason, at: isoTime(latest.lastAt) };
+      ? {
+          reason,
+          at: since,
+          stage: state === "suspended" ? ("transform" as const) : ("deliver" as const),
+        }
+      : latest && { reason: latest.reason, at: isoTime(latest.lastAt), stage: latest.stage };
   return {
     ...destination,
     ...(linked && { transformationName: linked.name }),

@@ -1,6 +1,6 @@
 import { Type } from "@sinclair/typebox";
 import { oneOf } from "../../../settings/schema-types.ts";
-import { Time } from "../../schema/common.ts";
+import { Stage, Time } from "../../schema/common.ts";
 import * as example from "../../schema/examples.ts";
 import { destinationStates } from "./workspace-state.ts";
 
@@ -72,7 +72,7 @@ export const DestinationRow = Type.Object(
     transformationName: Type.Optional(Type.String()),
     lastError: Type.Optional(
       Type.Object(
-        { reason: Type.String(), at: Time },
+        { reason: Type.String(), at: Time, stage: Stage },
         { description: "The failure that lasts, or the latest reason of its dead letters" },
       ),
     ),
