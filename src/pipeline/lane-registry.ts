@@ -12,23 +12,17 @@ import type { LaneGauges } from "./monitoring/lane-gauges.ts";
 
 export interface LaneRegistryParts extends Omit<LaneContext, "refresh"> {
   kinds: ReadonlyMap<string, DestinationKind>;
-  /**
-   * Whether all deliveries are on hold, so that events stay in the logs. Not called again after it
-   * has returned false. Absent: not on hold.
-   */
+  /** Whether all deliveries are on hold. Not called again after false. Absent: not on hold. */
   isOnHold?(): boolean;
 }
 
 /** A destination to which events are to be delivered, and its connections. */
-interface WantedLane {
-  destination: Destination;
-  connections: Connection[];
-}
+type WantedLane = ReturnType<LaneRegistryParts["live"]["lane"]>;
 
 /** Most lanes (deliveries) that are looked at in one trim interval. */
 const CHECKPOINTS_MAX = 1_000;
-/** Most lanes whose log position is written at once. Collecting one takes up to 50 µs. */
-const CHECKPOINTS_AT_ONCE_MAX = 100;
+/** Most lanes that one call looks at. Collecting the log position of one takes up to 50 µs. */
+const LOOKS_AT_ONCE_MAX = 100;
 
 /**
  * Starts and stops the lanes of one partition. A lane delivers the events of one destination, and
@@ -55,15 +49,13 @@ export class LaneRegistry {
   readonly #nextLane = roundRobin(this.#lanes);
   /** The next lane that is written if it holds back trimming, and how many are looked at. */
   readonly #nextHolding = roundRobin(this.#lanes);
+  readonly #nextToRest = roundRobin(this.#lanes);
   #checkpointsLeft = 0;
   /** Log → position up to which it could be trimmed if all lanes had stored higher positions. */
   #trimEnds: ReadonlyMap<string, number> = new Map();
   /** Ids of connected destinations of a type that this version does not know. They get no lane. */
   readonly #unknown = new Set<string>();
-  /**
-   * Version of the catalog's connections that the lanes (deliveries) have applied. Undefined before
-   * the catalog is read, and when it could not be read.
-   */
+  /** Version of the connections that the lanes have applied; undefined when none could be read. */
   #topology: number | undefined;
   #isStopped = false;
   #isOnHold = true;
@@ -104,8 +96,8 @@ export class LaneRegistry {
   }
 
   /**
-   * Tells the lanes (deliveries) of the sources in `range`, or all, that there are new records.
-   * Reads the catalog first, because a lane that starts too late must read many records again.
+   * Tells the lanes of the sources in `range`, or all, that there are new records. Reads the catalog
+   * first, because a lane that starts too late must read many records again.
    */
   wake(range?: DurableRange): void {
     this.refresh();
@@ -154,19 +146,25 @@ export class LaneRegistry {
    */
   checkpoint(trimEnds: ReadonlyMap<string, number>): void {
     this.#trimEnds = trimEnds;
-    const few = Math.min(CHECKPOINTS_AT_ONCE_MAX, this.#lanes.size);
+    const few = Math.min(LOOKS_AT_ONCE_MAX, this.#lanes.size);
     for (let count = 0; count < few; count++) this.#nextLane()?.checkpoint();
     this.#checkpointsLeft = Math.min(CHECKPOINTS_MAX, this.#lanes.size);
   }
 
   /** Writes some more of the log positions that `checkpoint` began to write. */
   continueCheckpoint(): void {
-    const count = Math.min(CHECKPOINTS_AT_ONCE_MAX, this.#checkpointsLeft);
+    const count = Math.min(LOOKS_AT_ONCE_MAX, this.#checkpointsLeft);
     this.#checkpointsLeft -= count;
     for (let left = count; left > 0; left--) {
       const lane = this.#nextHolding();
       if (lane !== undefined && this.#holdsBackTrimming(lane)) lane.checkpoint();
     }
+  }
+
+  /** Frees the memory of some lanes that have nothing to do. Each call looks at other lanes. */
+  restSome(): void {
+    const few = Math.min(LOOKS_AT_ONCE_MAX, this.#lanes.size);
+    for (let count = 0; count < few; count++) this.#nextToRest()?.rest();
   }
 
   *gauges(): Generator<LaneGauges> {
@@ -225,8 +223,7 @@ export class LaneRegistry {
     this.#update(id, this.#parts.live.lane(id) ?? this.#replayLane(id));
   }
 
-  /** The lane of a destination without connections that has replays; undefined without replays. */
-  #replayLane(id: string): WantedLane | undefined {
+  #replayLane(id: string): WantedLane {
     if (!this.#replaying.has(id)) return undefined;
     const destination = this.#parts.live.destination(id);
     if (destination !== undefined && this.#hasReplays(id)) return { destination, connections: [] };
@@ -235,7 +232,7 @@ export class LaneRegistry {
   }
 
   /** Starts, updates or removes the lane of a destination, until it is as `wanted`. */
-  #update(id: string, wanted: WantedLane | undefined): void {
+  #update(id: string, wanted: WantedLane): void {
     const lane = this.#lanes.get(id);
     const connections = wanted?.connections ?? [];
     if (this.#sources.set(id, connections)) lane?.wake();

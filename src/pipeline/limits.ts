@@ -14,3 +14,9 @@ export const LANE_REPLAYS_EVENTS_MAX = 256;
  * Events older than the retry window then become dead letters without an attempt.
  */
 export const DOWN_MS_MIN = 10_000;
+/**
+ * Time in milliseconds without events after which a lane (the delivery to one destination) that has
+ * nothing left to do closes its destination and frees its memory. Long enough that a destination
+ * with an event now and then connects to its receiver once a minute at most.
+ */
+export const LANE_IDLE_MS = 60_000;

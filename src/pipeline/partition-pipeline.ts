@@ -76,6 +76,7 @@ export function openPartition(parts: PartitionPipelineParts): PartitionPipeline 
   const poll = setInterval(() => {
     lanes.refresh();
     lanes.continueCheckpoint();
+    lanes.restSome();
   }, TOPOLOGY_POLL_MS);
   const trim = setInterval(() => {
     void trimmer.run();

@@ -31,6 +31,13 @@ const UNREACHABLE_MS_MIN = 2_000;
  */
 const REFUSALS_MIN = 3;
 
+/** Facts about a destination that are kept while its lane rests. */
+export interface DestinationPast {
+  /** Whether the receiver has accepted an event since the server was started. */
+  hasDelivered: boolean;
+  lastFailure: LastFailure | undefined;
+}
+
 export interface DestinationClientParts {
   clock: Pick<Clock, "elapsed" | "now">;
   metrics: Pick<LaneMetrics, "deliverySeconds" | "attempts" | "histories">;
@@ -39,6 +46,7 @@ export interface DestinationClientParts {
   labels: LaneLabels;
   /** Milliseconds of the outage that earlier processes have noted; 0 when they noted none. */
   earlierOutageMs: number;
+  past?: DestinationPast | undefined;
   /** See `AttemptMaskingParts.credentials`. */
   credentials: AttemptMaskingParts["credentials"];
 }
@@ -59,8 +67,8 @@ export class DestinationClient {
   #batchSize: number | undefined;
   #masking: AttemptMasking;
   #client: OpenClient | undefined;
-  /** Whether the receiver has accepted an event since this client was created. */
-  #hasDelivered = false;
+  /** Whether the receiver has accepted an event since the server was started. */
+  #hasDelivered: boolean;
   /**
    * The current outage: set while every attempt fails, undefined once the receiver answers. `since`
    * and `at` are the times of its first and its last failed attempt by `clock.elapsed`. `since` is
@@ -91,6 +99,8 @@ export class DestinationClient {
     this.#config = destination.config;
     this.#masking = this.#createMasking();
     this.#earlierOutageMs = parts.earlierOutageMs;
+    this.#hasDelivered = parts.past?.hasDelivered ?? false;
+    this.lastFailure = parts.past?.lastFailure;
   }
 
   /** Milliseconds for which every attempt has failed; 0 while the receiver answers. */
@@ -112,6 +122,15 @@ export class DestinationClient {
     if (this.#refusals === undefined) return undefined;
     const isSure = !this.#hasDelivered || this.#refusals.count >= REFUSALS_MIN;
     return isSure ? this.#refusals : undefined;
+  }
+
+  /** Whether the receiver neither fails nor refuses, as far as is known. */
+  get isWell(): boolean {
+    return this.outageMs === 0 && this.#refusals === undefined;
+  }
+
+  get past(): DestinationPast {
+    return { hasDelivered: this.#hasDelivered, lastFailure: this.lastFailure };
   }
 
   /** Returns the batch key of an event. Only events with equal keys may share a delivery. */

@@ -14,7 +14,11 @@ import type { DeliveryIntent } from "../model/lane-record.ts";
 import type { RouteDecision, Routes } from "../model/routes.ts";
 import { BatchingQueue, type BatchingQueueContext } from "./batching-queue.ts";
 import { DeliveryQueue, type DeliveryQueueContext } from "./delivery-queue.ts";
-import { DestinationClient, type DestinationClientParts } from "./destination-client.ts";
+import {
+  DestinationClient,
+  type DestinationClientParts,
+  type DestinationPast,
+} from "./destination-client.ts";
 
 export interface LaneDeliveryParts extends DestinationClientParts {
   clock: Clock;
@@ -123,6 +127,14 @@ export class LaneDelivery {
   /** Set while the destination refuses all events; see `DestinationClient.refusal`. */
   get refusal() {
     return this.#client.refusal;
+  }
+
+  get isWell(): boolean {
+    return this.#client.isWell;
+  }
+
+  get past(): DestinationPast {
+    return this.#client.past;
   }
 
   /** Notes that more events will follow soon, so that requests may wait until they are full. */

@@ -2,8 +2,9 @@ import type { Destination } from "../../catalog/model.ts";
 import type { DestinationKind } from "../../destinations/destination.ts";
 import { GATHERED_EVENTS_MAX } from "../../settings/limits.ts";
 import { Notifier } from "../clock.ts";
+import type { DestinationPast } from "../delivering/destination-client.ts";
 import { LaneDelivery } from "../delivering/lane-delivery.ts";
-import { LANE_REPLAYS_EVENTS_MAX } from "../limits.ts";
+import { LANE_IDLE_MS, LANE_REPLAYS_EVENTS_MAX } from "../limits.ts";
 import type { LaneBudget } from "../memory-budget.ts";
 import type { LaneEvent } from "../model/lane-event.ts";
 import type { DeliveryIntent } from "../model/lane-record.ts";
@@ -29,6 +30,7 @@ export interface ActiveLaneParts {
   reader: LaneReader;
   /** The batched delivery that a crash interrupted; undefined when there is none. */
   recovered: DeliveryIntent | undefined;
+  past: DestinationPast | undefined;
   /** Stops the delivery to this destination because an invariant was broken, which is a bug. */
   fail(error: unknown): void;
 }
@@ -57,9 +59,11 @@ export class ActiveLane {
   readonly #stopping = new Notifier();
   #isRunning = true;
   #isWaitingForSandbox = false;
-  readonly #loop: Promise<void>;
+  readonly #loop: BatchLoop;
+  readonly #ended: Promise<void>;
 
-  constructor({ context, kind, labels, routes, reader, recovered, fail }: ActiveLaneParts) {
+  constructor(parts: ActiveLaneParts) {
+    const { context, kind, labels, routes, reader, recovered, fail } = parts;
     this.#context = context;
     this.#labels = labels;
     this.#routes = routes;
@@ -75,9 +79,10 @@ export class ActiveLane {
     this.#committer = this.#createCommitter(recovered);
     this.#replays.start(recovered, () => this.#committer.schedule());
     this.#scheduler = this.#createScheduler();
-    this.#delivery = this.#createDelivery(kind, recovered);
+    this.#delivery = this.#createDelivery(parts);
     if (holdsMuch) this.#memory.onPressure(() => this.#delivery.flushBatch());
-    this.#loop = this.#createLoop(kind).run().catch(fail);
+    this.#loop = this.#createLoop(kind);
+    this.#ended = this.#loop.run().catch(fail);
   }
 
   get destination(): Destination {
@@ -93,6 +98,18 @@ export class ActiveLane {
       refusal: this.#delivery.refusal,
       lastFailure: this.#delivery.lastFailure,
     };
+  }
+
+  /** Whether nothing was to be done for long, and nothing would be lost with these parts. */
+  get mayRest(): boolean {
+    const isIdle = this.#loop.isWaiting && this.uncommitted === 0 && this.#committer.isIdle;
+    if (!isIdle || !this.#replays.isEmpty || !this.#delivery.isWell) return false;
+    return this.#scheduler.hasRested(LANE_IDLE_MS);
+  }
+
+  /** Facts about the destination to keep once these parts are gone. */
+  get past(): DestinationPast {
+    return this.#delivery.past;
   }
 
   /** Number of events whose outcome is not on disk yet. */
@@ -138,7 +155,7 @@ export class ActiveLane {
     this.#replays.stop();
     this.#stopping.notify();
     this.#interruptWaits();
-    await this.#loop;
+    await this.#ended;
     await this.#delivery.close();
     this.checkpoint();
     this.#health.close();
@@ -212,7 +229,7 @@ export class ActiveLane {
     });
   }
 
-  #createDelivery(kind: DestinationKind, recovered: DeliveryIntent | undefined): LaneDelivery {
+  #createDelivery({ kind, recovered, past }: ActiveLaneParts): LaneDelivery {
     const committer = this.#committer;
     const parts = {
       ...this.#context,
@@ -223,6 +240,7 @@ export class ActiveLane {
       decide: (event: LaneEvent) => this.#decide(event),
       committer,
       recovered,
+      past,
       credentials: () => this.#context.live.program(this.destination.id)?.credentials,
       earlierOutageMs: this.#context.ledger.lane(this.destination.id)?.outageMs ?? 0,
       fail: this.#fail,

@@ -53,6 +53,8 @@ const loggedErrors = new WeakSet<object>();
  */
 export class BatchLoop {
   readonly #parts: BatchLoopParts;
+  /** Whether the loop has found nothing to take, and waits until it is notified. */
+  isWaiting = false;
 
   constructor(parts: BatchLoopParts) {
     this.#parts = parts;
@@ -80,7 +82,11 @@ export class BatchLoop {
           delivery.flushBatch();
         }
         if (this.#parts.isRecovering()) this.#parts.endRecovery();
-        else if (this.#isRunning) await notified;
+        else if (this.#isRunning) {
+          this.isWaiting = true;
+          await notified;
+          this.isWaiting = false;
+        }
         continue;
       }
       if (!this.#parts.isWaitingForSandbox()) delivery.expectMore();

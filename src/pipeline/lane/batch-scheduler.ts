@@ -73,6 +73,8 @@ export class BatchScheduler {
   /** Time of `elapsed()` at which the last batch that followed an empty one began. */
   #batchAt = 0;
   readonly #taken = new RateMeter();
+  /** Time of `elapsed()` of the last batch; -Infinity before the first. */
+  #takenAt = Number.NEGATIVE_INFINITY;
 
   constructor(parts: BatchSchedulerParts) {
     this.#parts = parts;
@@ -83,6 +85,11 @@ export class BatchScheduler {
   /** Whether some events must run again because their outputs did not fit in memory. */
   get hasUnrun(): boolean {
     return this.#unrun.length > 0;
+  }
+
+  /** Whether no event was taken for `ms` milliseconds. */
+  hasRested(ms: number): boolean {
+    return this.#parts.clock.elapsed() - this.#takenAt >= ms;
   }
 
   /** Notes that the ledger may hold requeued dead letters that were not taken yet. */
@@ -122,6 +129,7 @@ export class BatchScheduler {
     if (events.length > 0) {
       const now = clock.elapsed();
       this.#taken.add(events.length, now);
+      this.#takenAt = now;
       pace.noteBatch(now);
     }
     return events;

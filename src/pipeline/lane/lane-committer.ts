@@ -48,14 +48,12 @@ export function commitDelayMs(isShared: boolean, now: number): number {
 /** Fraction of the retry window by which an outage grows before its length is written again. */
 const OUTAGE_STEP_FRACTION = 1 / 8;
 
-/**
- * A change that is being written to the ledger, the store of delivery progress. `events` are the
- * events whose final outcome it has. `lows` and `replayLows` are the lowest sequence numbers in
- * each log that were still needed when the change was made.
- */
+/** A change that is being written to the ledger, the store of delivery progress. */
 interface PendingCommit {
   change: LaneChange;
+  /** Events whose final outcome the change has. */
   events: LaneEvent[];
+  /** Lowest sequence numbers in each log that were still needed when the change was made. */
   lows: Map<string, number>;
   replayLows: ReturnType<LaneReplays["lows"]>;
 }
@@ -77,9 +75,7 @@ export interface LaneCommitterParts {
   /** Milliseconds for which every attempt to deliver has failed; 0 while the receiver answers. */
   outageMs(): number;
   destination(): Destination;
-  /**
-   * Notified when a lane (the delivery to one destination) that had no free memory may have some.
-   */
+  /** Notified when a lane (a delivery) that had no free memory may have some. */
   room: Notifier;
   /** Stops the delivery to this destination because an invariant was broken, which is a bug. */
   fail(error: unknown): void;
@@ -101,10 +97,7 @@ export class LaneCommitter implements LaneCommitSource {
   readonly requeuedIds = new Set<string>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isDiscarded = false;
-  /**
-   * The intent (name and extent) of the batched delivery that may be in progress; undefined when
-   * there is none.
-   */
+  /** The intent (name and extent) of the batched delivery that may be in progress. */
   #intent: DeliveryIntent | undefined;
   #isIntentWritten: boolean;
   #onIntentWritten: (() => void) | undefined;
@@ -205,6 +198,12 @@ export class LaneCommitter implements LaneCommitSource {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     if (!this.#isDiscarded) this.#parts.ledger.schedule(this);
+  }
+
+  /** Whether nothing is being written or is to be written soon. */
+  get isIdle(): boolean {
+    const parts = [this.#pending, this.#intent, this.#timer, ...this.requeuedIds];
+    return parts.every((part) => part === undefined);
   }
 
   /** Stops writing: from now on no outcome of this destination's events is stored. */

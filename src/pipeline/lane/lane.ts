@@ -1,6 +1,7 @@
 import type { Connection, Destination } from "../../catalog/model.ts";
 import type { DestinationKind } from "../../destinations/destination.ts";
 import { messageOf } from "../../errors.ts";
+import type { DestinationPast } from "../delivering/destination-client.ts";
 import type { LaneChange, LaneCommitSource } from "../ledger/ledger.ts";
 import type { DeliveryIntent, LaneRecord } from "../model/lane-record.ts";
 import type { FailureState, LaneGauges, LaneLabels } from "../monitoring/lane-gauges.ts";
@@ -31,6 +32,10 @@ export class Lane implements LaneCommitSource {
   #failure: FailureState | undefined;
   /** Log positions of the change that is being written while the lane is idle. */
   #lows: ReadonlyMap<string, number> | undefined;
+  /** Facts about the destination that earlier working parts have left. */
+  #past: DestinationPast | undefined;
+  /** Resolves once working parts that are no longer needed have closed the destination. */
+  #closing: Promise<void> | undefined;
 
   /** `mayReplay` tells whether there may be events to replay to the destination. */
   constructor(
@@ -68,6 +73,7 @@ export class Lane implements LaneCommitSource {
       lagEvents: () => Math.max(this.#reader.lagEvents(), this.#active?.uncommitted ?? 0),
       sourceIds: () => this.#routes.connections.map(({ sourceId }) => sourceId),
       failure: this.#failure ?? failure,
+      lastFailure: state.lastFailure ?? this.#past?.lastFailure,
     };
   }
 
@@ -90,6 +96,28 @@ export class Lane implements LaneCommitSource {
     this.#wakeActive();
   }
 
+  /** Frees the working parts when there was nothing to do for long. */
+  rest(): void {
+    const active = this.#active;
+    if (active === undefined || this.#isStopped || !active.mayRest) return;
+    if (this.#reader instanceof RestingReader) return;
+    const { logs, logger } = this.#context;
+    const resting = RestingReader.after(this.#reader, logs, this.#routes.connections);
+    if (resting === undefined) return;
+    this.#reader = resting;
+    this.#active = undefined;
+    this.#past = active.past;
+    // From here on, this lane writes its read positions.
+    active.discard();
+    const closing = active
+      .stop()
+      .catch((err) => logger.error({ ...this.#labels, err }, "lane failed to rest"))
+      .finally(() => {
+        if (this.#closing === closing) this.#closing = undefined;
+      });
+    this.#closing = closing;
+  }
+
   /** Writes the read position even without new outcomes, so that the log can be trimmed. */
   checkpoint(): void {
     if (this.#active !== undefined) this.#active.checkpoint();
@@ -98,8 +126,10 @@ export class Lane implements LaneCommitSource {
 
   /** Applies changed settings. If nothing changed, deliveries waiting for a retry keep waiting. */
   update(destination: Destination, connections: readonly Connection[]): void {
+    const { config } = this.destination;
     const ended = this.#routes.update(destination, connections);
     if (ended === undefined) return;
+    if (!Bun.deepEquals(config, destination.config)) this.#past = undefined;
     for (const connectionId of ended) {
       const fields = { ...this.#labels, connectionId };
       this.#context.logger.info(fields, "connection ended; its events are discarded");
@@ -119,6 +149,7 @@ export class Lane implements LaneCommitSource {
     this.#isStopped = true;
     if (this.#active !== undefined) await this.#active.stop();
     else this.checkpoint();
+    await this.#closing;
   }
 
   /**
@@ -206,6 +237,7 @@ export class Lane implements LaneCommitSource {
       routes: this.#routes,
       reader: this.#wakeReader(),
       recovered,
+      past: this.#past,
       fail: (error) => this.fail(error),
     });
   }

@@ -51,6 +51,11 @@ export class Cursor {
     return this.#durableLow;
   }
 
+  /** Whether all records that were read have a final outcome, and no older one is to be read. */
+  get isSettled(): boolean {
+    return this.low === this.#next;
+  }
+
   get low(): number {
     const backfills = this.#backfills.values();
     return Math.min(this.#next, this.#pending.lowest, ...this.#recovered, ...backfills);

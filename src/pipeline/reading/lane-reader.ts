@@ -18,9 +18,8 @@ export class LaneReader {
   /** Connection id → positions at which its current live period (time of delivering) begins. */
   readonly #known: Map<string, Positions>;
   /**
-   * Connections whose new live period (time of delivering) is still being read: id → their value in
-   * `#known` before that period. Stored instead of the new value, so that reading resumes after a
-   * restart.
+   * Connections whose new live period is still being read: id → their value in `#known` before it.
+   * Stored instead of the new value, so that reading resumes after a restart.
    */
   readonly #knownBefore = new Map<string, Positions>();
   /** Log → chunk of records taken only in part, kept so that the next batch need not read it. */
@@ -29,10 +28,7 @@ export class LaneReader {
   #recovering: DeliveryIntent | undefined;
   #routes: Routes;
   #nextLog = 0;
-  /**
-   * Whether all logs were read to the end, without a wake-up since. Later records are then of
-   * sources that are not connected, and can be skipped.
-   */
+  /** Whether all logs were read to the end, without a wake-up since: later records are of others. */
   #isIdle = false;
 
   /** With `repeated`, takes only the events of this interrupted delivery until `endRecovery`. */
@@ -140,6 +136,11 @@ export class LaneReader {
       if (this.#cursor(log).position !== from) still = -1;
     }
     return events;
+  }
+
+  /** Whether the lane has read all records of its sources, and all that it took are settled. */
+  get isSettled(): boolean {
+    return this.#isIdle && this.#cursors.values().every((cursor) => cursor.isSettled);
   }
 
   settle(log: string, sequence: number): void {

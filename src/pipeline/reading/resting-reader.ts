@@ -33,10 +33,7 @@ export class RestingReader {
     durableLow: (log: string) => number | undefined,
   ): RestingReader | undefined {
     const reader = new RestingReader(logs, connections);
-    for (const [log, { next, pending }] of Object.entries(record?.logs ?? {})) {
-      if (pending.length > 0) return undefined;
-      reader.#next[log] = next;
-    }
+    if (!reader.#setNext(record)) return undefined;
     for (const log of logs.names()) {
       const next = reader.#next[log] ?? firstToRead(log, connections, logs);
       const isBehind = (connection: Connection) => {
@@ -49,6 +46,19 @@ export class RestingReader {
       reader.#durable[log] = durableLow(log) ?? next;
     }
     return reader;
+  }
+
+  /** Creates the reader that goes on for one that has nothing to read; undefined for another one. */
+  static after(
+    reader: LaneReader,
+    logs: LogSet,
+    connections: readonly Connection[],
+  ): RestingReader | undefined {
+    if (!reader.isSettled) return undefined;
+    const resting = new RestingReader(logs, connections);
+    if (!resting.#setNext(reader.record())) return undefined;
+    for (const [log, low] of reader.lows()) resting.#durable[log] = reader.durableLow(log) ?? low;
+    return resting;
   }
 
   /** Creates a reader that reads on from here. */
@@ -82,6 +92,15 @@ export class RestingReader {
   /** Lowest sequence number to read after a restart; undefined for a log that is not read. */
   durableLow(log: string): number | undefined {
     return this.#durable[log];
+  }
+
+  /** Takes over read positions. Returns whether all records below them are settled. */
+  #setNext(record: LaneRecord | undefined): boolean {
+    for (const [log, { next, pending }] of Object.entries(record?.logs ?? {})) {
+      if (pending.length > 0) return false;
+      this.#next[log] = next;
+    }
+    return true;
   }
 
   /** Whether the logs have no record that the lane has not passed. */

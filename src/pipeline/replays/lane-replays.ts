@@ -54,6 +54,10 @@ export class LaneReplays {
     return hasEnded;
   }
 
+  get isEmpty(): boolean {
+    return this.#replays.size === 0;
+  }
+
   /**
    * Whether `take` would return events now. Replayed events wait while the destination is disabled.
    */
