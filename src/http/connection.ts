@@ -30,6 +30,7 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
   path = "";
   query = "";
   targetBytes = 0;
+  hasClientEnded = false;
   /** Number of complete requests that were received so far. */
   requests = 0;
   /** Client network to which the buffered bytes count; undefined for a trusted proxy. */
@@ -46,7 +47,6 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
   #unsent: Buffer = Buffer.alloc(0);
   /** Whether the connection closes after the current response and drops later bytes. */
   #isLast = false;
-  #clientEnded = false;
   #running = false;
 
   constructor(socket: Socket<HttpConnection>, server: ServerState<HttpConnection>) {
@@ -93,12 +93,13 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
 
   /** Called when the client has closed its side of the connection. */
   ended(): void {
-    this.#clientEnded = true;
+    this.hasClientEnded = true;
     if (this.#state === "reading" || this.#state === "closing") this.#close();
   }
 
   closed(): void {
     this.#state = "closed";
+    this.hasClientEnded = true;
     this.#stopReading();
   }
 
@@ -253,14 +254,14 @@ export class HttpConnection implements HttpExchange, EvictableConnection {
     // When the response is sent during `#run`, the loop there continues with the next request.
     if (this.#running) return;
     this.#run();
-    if (this.#state === "reading" && this.#clientEnded) this.#close();
+    if (this.#state === "reading" && this.hasClientEnded) this.#close();
     this.#countBuffer();
   }
 
   #close(): void {
     this.#state = "closing";
     this.#stopReading();
-    if (this.#clientEnded) this.#socket.end();
+    if (this.hasClientEnded) this.#socket.end();
     else this.#socket.shutdown();
   }
 }

@@ -33,6 +33,11 @@ export interface HttpExchange {
    */
   body(): Buffer;
   /**
+   * Whether the client has closed its side of the connection. It stays true, and it may be read
+   * after the handler has returned.
+   */
+  readonly hasClientEnded: boolean;
+  /**
    * Sends the response. It may be called after the handler has returned. Does nothing when the
    * connection is closed.
    */

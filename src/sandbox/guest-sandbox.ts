@@ -42,10 +42,7 @@ import { TestBudget } from "./test-budget.ts";
 export const GUEST_BATCH_OUTPUT_BYTES_MAX = 2 << 20;
 
 export interface SandboxOptions extends HostFunctions {
-  /**
-   * Command that starts a guest process, such as `[process.execPath, "guest"]`. The language of the
-   * user code is appended.
-   */
+  /** Command that starts a guest, such as `[process.execPath, "guest"]`, without its language. */
   guestCommand: readonly string[];
   /** Whether user code may run even if the kernel cannot confine it completely. */
   insecure: boolean;
@@ -85,8 +82,7 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
     graceMs: limits.graceMs,
     watchMs: GUEST_MEMORY_POLL_MS,
   });
-  const bytesMax = GUEST_BATCH_OUTPUT_BYTES_MAX;
-  const liveOptions = { limits, hostFunctions: options, bytesMax };
+  const liveOptions = { limits, hostFunctions: options, bytesMax: GUEST_BATCH_OUTPUT_BYTES_MAX };
   const { cpuMs, wallMs } = limits;
   const exchangeLimits = { cpuMs, wallMs, replyBytesMax: GUEST_ANSWER_BYTES_MAX };
   const suspensions = new ProgramSuspensions(metrics, options.log);
@@ -140,7 +136,10 @@ export function createSandbox(options: SandboxOptions): GuestSandbox {
     endTimer();
     for (const cause of culprits) metrics.culprits.inc({ cause });
     costly.record(program, culprits.length, cpuMs);
-    suspensions.record(program, outcomes, { cpuMs, isBroken: culprits.some(isBreach) });
+    const isBroken = culprits.some(isBreach);
+    // Events that were not run say nothing about the program.
+    if (batch.isAwaited?.() === false && !isBroken) return outcomes;
+    suspensions.record(program, outcomes, { cpuMs, isBroken });
     return counted(outcomes);
   }
 

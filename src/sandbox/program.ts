@@ -60,6 +60,11 @@ export interface ProgramBatch {
    * events run, however long it takes.
    */
   costlyUntil?: number;
+  /**
+   * Whether somebody still waits for the outcomes. Once it returns false, which lasts, events that
+   * no guest process works on fail without a run. Absent: somebody does.
+   */
+  isAwaited?: () => boolean;
 }
 
 /**

@@ -19,7 +19,8 @@ export const TRANSFORMER_BYTES_MAX = 256 << 20;
 export const TRANSFORMER_BYTES_OF_WORKSPACE_MAX = 128 << 20;
 /**
  * Time after which a request to `/customTransform` is answered with 503, so that rudder-server sends
- * it again. rudder-server itself gives up a request after 600 s.
+ * it again. rudder-server itself gives up a request after 600 s. Events of a request
+ * that was answered, or whose client has closed its connection, do not run any more.
  */
 export const TRANSFORMER_REQUEST_MS_MAX = 300_000;
 /**

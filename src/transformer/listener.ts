@@ -18,8 +18,9 @@ import {
   TRANSFORMER_REQUEST_MS_MAX,
 } from "./limits.ts";
 import { createRequestCounter } from "./metrics.ts";
+import type { Handler } from "./requests.ts";
 import { againResponse, textResponse } from "./responses.ts";
-import { CUSTOM_TRANSFORM, type Handler, transformerRoutes } from "./routes.ts";
+import { CUSTOM_TRANSFORM, transformerRoutes } from "./routes.ts";
 
 export interface TransformerOptions {
   host: string;
@@ -38,6 +39,8 @@ export interface TransformerOptions {
   onFailedHandshake?(): void;
   /** Replaces `TRANSFORMER_COSTLY_MS_MAX` in tests. */
   costlyMsMax?: number;
+  /** Replaces `TRANSFORMER_REQUEST_MS_MAX` in tests. */
+  requestMsMax?: number;
 }
 
 /** The listener that speaks to rudder-server as RudderStack's transformer does. */
@@ -98,14 +101,17 @@ export function startTransformer(options: TransformerOptions): Transformer {
     const late = Promise.withResolvers<HttpResponse>();
     const timer = setTimeout(
       () => late.resolve(againResponse("timeout", "The request took too long")),
-      TRANSFORMER_REQUEST_MS_MAX,
+      options.requestMsMax ?? TRANSFORMER_REQUEST_MS_MAX,
     );
+    let isAnswered = false;
+    const isAwaited = () => !isAnswered && !exchange.hasClientEnded;
     try {
-      return await Promise.race([handler(exchange), stopping.promise, late.promise]);
+      return await Promise.race([handler(exchange, isAwaited), stopping.promise, late.promise]);
     } catch (err) {
       logger.error({ err }, "request of the transformer listener failed");
       return againResponse("failed", "The request failed, the log says why");
     } finally {
+      isAnswered = true;
       clearTimeout(timer);
     }
   }

@@ -1,3 +1,15 @@
+import type { HttpExchange } from "../http/exchange.ts";
+import type { HttpResponse } from "../http/response.ts";
+
+/**
+ * Answers a request. It reads the exchange before it returns, and answers or rejects; what it rejects
+ * with is a fault of this server. `isAwaited` tells whether the client still waits for the answer.
+ */
+export type Handler = (
+  exchange: HttpExchange,
+  isAwaited: () => boolean,
+) => HttpResponse | Promise<HttpResponse>;
+
 /** Error of a request whose body lacks something. Its message is that of RudderStack's transformer. */
 export class RequestFault extends Error {
   override readonly name = "RequestFault";

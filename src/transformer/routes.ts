@@ -1,8 +1,6 @@
 import type { Catalog } from "../catalog/catalog.ts";
 import type { CodeKind } from "../catalog/model.ts";
 import { ApiError } from "../errors.ts";
-import type { HttpExchange } from "../http/exchange.ts";
-import type { HttpResponse } from "../http/response.ts";
 import type { Logger } from "../observe/log.ts";
 import { codeAnswer, rudderstackLibraryAnswer } from "../publishing/data-plane-code.ts";
 import { rudderstackLibraries } from "../sandbox/rudderstack-libraries/rudderstack-libraries.ts";
@@ -10,7 +8,7 @@ import { type Sandbox, SandboxUnavailable } from "../sandbox/sandbox.ts";
 import { version } from "../version.ts";
 import { createCustomTransform } from "./custom-transform/endpoint.ts";
 import { Programs } from "./programs.ts";
-import { objectIn, RequestFault } from "./requests.ts";
+import { type Handler, objectIn, RequestFault } from "./requests.ts";
 import { againResponse, jsonResponse, textResponse } from "./responses.ts";
 import { CodeTests } from "./test-code/code-tests.ts";
 
@@ -21,12 +19,6 @@ export interface RouteParts {
   /** Replaces `TRANSFORMER_COSTLY_MS_MAX` in tests. */
   costlyMsMax?: number;
 }
-
-/**
- * Answers a request. It reads the exchange before it returns, and answers or rejects; what it rejects
- * with is a fault of this server.
- */
-export type Handler = (exchange: HttpExchange) => HttpResponse | Promise<HttpResponse>;
 
 export const CUSTOM_TRANSFORM = "/customTransform";
 

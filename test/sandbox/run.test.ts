@@ -368,3 +368,15 @@ test("a program that does not load fails every event with the reason", async () 
     "Error: top",
   ]);
 });
+
+test("events that nobody waits for any more are not run", async () => {
+  const code = "export function transformEvent(event) { while (event.loops); return event; }";
+  const endless = program(code);
+  let looks = 2;
+  const isAwaited = () => looks-- > 0;
+  const events = batch({ loops: true }, ...Array.from({ length: 9 }, () => ({ loops: true })));
+  const notRun = "Not run: the request has ended";
+  expect(shown(await strict.run(endless, { ...events, isAwaited })).at(-1)).toBe(notRun);
+  const left = await strict.run(endless, { ...batch({}, {}), isAwaited });
+  expect(shown(left)).toEqual([notRun, notRun]);
+});

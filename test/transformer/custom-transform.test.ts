@@ -173,6 +173,49 @@ describe("a request with many endless events", () => {
   });
 });
 
+describe("a request that nobody waits for any more", () => {
+  const message = { messageId: "m1" };
+  /** A house whose runs of user code end once nobody waits for their outcomes. */
+  async function waitingHouse(options: { requestMsMax?: number }) {
+    const begun = Promise.withResolvers<() => boolean>();
+    const ended = Promise.withResolvers<void>();
+    const run: Sandbox["run"] = async (_, { events, isAwaited }) => {
+      begun.resolve(isAwaited!);
+      while (isAwaited!()) await Bun.sleep(1);
+      ended.resolve();
+      return events.map(() => ({ events: [] }));
+    };
+    const own = await freshTransformer({ sandbox: { ...sandbox, run }, ...options });
+    const { versionId } = await own.publish("transformation", threeWays);
+    return {
+      ...own,
+      begun: begun.promise,
+      ended: ended.promise,
+      items: [own.item(versionId, message)],
+    };
+  }
+
+  test("ends when it was answered with 503 after its time", async () => {
+    const { send, items, begun, ended } = await waitingHouse({ requestMsMax: 20 });
+    expect((await send(items)).status).toBe(503);
+    expect((await begun)()).toBe(false);
+    await ended;
+  });
+
+  test("ends when its client has closed the connection", async () => {
+    const { transformer, items, begun, ended } = await waitingHouse({});
+    const abort = new AbortController();
+    const { signal } = abort;
+    const body = JSON.stringify(items);
+    const sent = fetch(`${transformer.url}/customTransform`, { method: "POST", body, signal });
+    sent.catch(() => {});
+    await begun;
+    abort.abort();
+    await ended;
+    expect(sent).rejects.toThrow();
+  });
+});
+
 /** A sandbox that closes at the end of the block. */
 function disposable(owned: ReturnType<typeof testSandbox>) {
   return Object.assign(owned, { [Symbol.asyncDispose]: () => owned.close() });

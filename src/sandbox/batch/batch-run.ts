@@ -15,7 +15,7 @@ import { parseRunReply, type RunReport } from "../protocol/reply-parser.ts";
 import type { TestBudget } from "../test-budget.ts";
 import { AttemptBudget } from "./attempt-budget.ts";
 import { BatchLogs, type LogBounds } from "./batch-logs.ts";
-import { endError, notRun } from "./end-errors.ts";
+import { endError, notAwaited, notRun } from "./end-errors.ts";
 import { firstFrameOf, heldBytes } from "./frame-events.ts";
 import { isResponsive, loadProgram, type RunAccounting, unloadProgram } from "./load-program.ts";
 
@@ -99,8 +99,7 @@ export class BatchRun {
 
   /** Whether every event has its outcome, or the outputs are so large that the run ends early. */
   get isDone(): boolean {
-    if (this.#loadError || this.#options.budget?.error || this.#isFull) return true;
-    if (this.#isTooCostly) return true;
+    if (this.#loadError || this.#isFull || this.#refusal) return true;
     return this.#open.length === 0 || performance.now() >= (this.#failure?.until ?? Infinity);
   }
 
@@ -109,10 +108,13 @@ export class BatchRun {
     return this.#bytes > this.#options.bytesMax && this.#outcomes[0] !== undefined;
   }
 
-  /** Whether the rest of the batch is not run, since its events have cost too much time. */
-  get #isTooCostly(): boolean {
-    const { costlyUntil = Infinity } = this.#batch;
-    return this.#culprits.length >= GUEST_CULPRITS_MAX && performance.now() >= costlyUntil;
+  /** Why the rest of the batch is not run; undefined while it is. */
+  get #refusal(): UserError | undefined {
+    const { isAwaited, costlyUntil = Infinity } = this.#batch;
+    if (isAwaited?.() === false) return notAwaited;
+    const count = this.#culprits.length;
+    const isCostly = count >= GUEST_CULPRITS_MAX && performance.now() >= costlyUntil;
+    return this.#options.budget?.error ?? (isCostly ? notRun(count) : undefined);
   }
 
   /** Runs as many events without an outcome as fit one frame (message to the guest process). */
@@ -153,11 +155,9 @@ export class BatchRun {
    * the whole batch. When the outputs are too large, only the first events have an outcome.
    */
   finish(): BatchRunResult {
-    const loadError = this.#loadError;
-    const tooCostly = this.#isTooCostly ? notRun(this.#culprits.length) : undefined;
-    const error = loadError ?? this.#options.budget?.error ?? this.#failure?.error ?? tooCostly;
+    const error = this.#loadError ?? this.#refusal ?? this.#failure?.error;
     const end = this.#outcomes.indexOf(undefined);
-    const isPart = end >= 0 && this.#isFull && !loadError;
+    const isPart = end >= 0 && this.#isFull && !this.#loadError;
     const all = isPart ? this.#outcomes.slice(0, end) : this.#outcomes;
     const result: BatchRunResult = {
       outcomes: all.map((outcome) => {
@@ -170,7 +170,7 @@ export class BatchRun {
       culprits: this.#culprits,
       cpuMs: this.#meter.cpuMs,
     };
-    if (loadError) result.error = loadError;
+    if (this.#loadError) result.error = this.#loadError;
     return result;
   }
 
@@ -220,7 +220,7 @@ export class BatchRun {
     const metadata = metadataJson(this.#ofTaken(taken, this.#batch.metadata));
     const { cpuMs, clockMs, killMs } = this.#budget;
     const { wallMs } = this.#options.limits;
-    const logsMax = this.#logs.linesLeft;
+    const { linesLeft: logsMax, charsLeft: logsCharsMax } = this.#logs;
     return guest.request(
       {
         kind: "run",
@@ -230,7 +230,7 @@ export class BatchRun {
         budgetMs: clockMs,
         cpuMs,
         logsMax,
-        logsCharsMax: this.#logs.charsLeft,
+        logsCharsMax,
       },
       [events, metadata],
       { cpuMs: killMs, wallMs, replyBytesMax: GUEST_ANSWER_BYTES_MAX, ...accounting },

@@ -28,6 +28,9 @@ export function endError(cause: GuestEndCause): UserError {
   return { message: messages[cause] };
 }
 
+/** Error of events whose request has ended. */
+export const notAwaited: UserError = { message: "Not run: the request has ended" };
+
 /** Returns the error for an event that did not run, since others of its batch were too costly. */
 export function notRun(culprits: number): UserError {
   return { message: `Not run: ${culprits} other events of the request were stopped` };

@@ -1,9 +1,9 @@
 import { InvariantError } from "../../assert.ts";
-import type { HttpExchange } from "../../http/exchange.ts";
 import type { HttpResponse } from "../../http/response.ts";
 import type { Logger } from "../../observe/log.ts";
 import { SandboxUnavailable } from "../../sandbox/sandbox.ts";
 import { Admission } from "../admission.ts";
+import type { Handler } from "../requests.ts";
 import { againResponse, jsonResponse, textResponse } from "../responses.ts";
 import { answerOf } from "./answer.ts";
 import { itemsIn } from "./request-items.ts";
@@ -18,21 +18,21 @@ export interface CustomTransformOptions extends ItemRunOptions {
  * A request that fails by no fault of its own or of its code is answered so that rudder-server sends
  * it again.
  */
-export function createCustomTransform(
-  options: CustomTransformOptions,
-): (exchange: HttpExchange) => HttpResponse | Promise<HttpResponse> {
+export function createCustomTransform(options: CustomTransformOptions): Handler {
   const admission = new Admission();
 
   async function transform(
     body: Buffer,
     items: Exclude<ReturnType<typeof itemsIn>, { problem: string }>,
     namesDropped: boolean,
+    isAwaited: () => boolean,
   ): Promise<HttpResponse> {
     using permit = admission.tryAdmit(items[0]?.group.workspaceId ?? "", body.length);
     if (permit === undefined)
       return againResponse("busy", "Too many requests are being transformed");
     try {
-      const results = await runItems(options, body, items);
+      const results = await runItems(options, body, items, isAwaited);
+      if (!isAwaited()) return againResponse("failed", "The client has closed the connection");
       return jsonResponse(200, answerOf(body, items, results, namesDropped));
     } catch (error) {
       if (error instanceof InvariantError) throw error;
@@ -42,7 +42,7 @@ export function createCustomTransform(
     }
   }
 
-  return (exchange) => {
+  return (exchange, isAwaited) => {
     const coding = exchange.header("content-encoding")?.toLowerCase() ?? "identity";
     if (coding !== "identity") return textResponse(415, "Expected a body without encoding");
     const namesDropped = isTrue(exchange.header("x-feature-filter-code"));
@@ -50,7 +50,7 @@ export function createCustomTransform(
     const body = Buffer.from(exchange.body());
     const items = itemsIn(body);
     if ("problem" in items) return textResponse(items.status, items.problem);
-    return transform(body, items, namesDropped);
+    return transform(body, items, namesDropped, isAwaited);
   };
 }
 

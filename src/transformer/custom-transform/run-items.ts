@@ -1,5 +1,5 @@
 import { assert } from "../../assert.ts";
-import type { Program, ProgramOutcome } from "../../sandbox/program.ts";
+import type { Program, ProgramBatch, ProgramOutcome } from "../../sandbox/program.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { TRANSFORMER_COSTLY_MS_MAX } from "../limits.ts";
 import type { Programs } from "../programs.ts";
@@ -24,15 +24,16 @@ export interface ItemRunOptions {
 /**
  * Runs each group of items through the program that it asks for. Resolves with a result for each
  * item. Rejects when no user code runs now (`SandboxUnavailable`), or when this node cannot find out
- * which code there is (`ApiError`).
+ * which code there is (`ApiError`). Once `isAwaited` returns false, the results are worth nothing.
  */
 export async function runItems(
   { programs, sandbox, costlyMsMax = TRANSFORMER_COSTLY_MS_MAX }: ItemRunOptions,
   body: Buffer,
   items: readonly RequestItem[],
+  isAwaited: () => boolean,
 ): Promise<ItemResult[]> {
   const results: ItemResult[] = new Array(items.length);
-  const costlyUntil = performance.now() + costlyMsMax;
+  const bounds = { costlyUntil: performance.now() + costlyMsMax, isAwaited };
   const groups = Map.groupBy(items.keys(), (index) => items[index]!.group);
   const runs = [...groups].map(async ([group, indexes]) => {
     const inputs = indexes.flatMap((index) => inputOf(body, items[index]!, index) ?? []);
@@ -42,7 +43,7 @@ export async function runItems(
     }
     const found = await findProgram(programs, body, group);
     const outcomes =
-      "code" in found ? await runAll(sandbox, found, inputs, costlyUntil) : inputs.map(() => found);
+      "code" in found ? await runAll(sandbox, found, inputs, bounds) : inputs.map(() => found);
     for (const [at, { index }] of inputs.entries()) results[index] = outcomes[at]!;
   });
   await Promise.all(runs);
@@ -82,7 +83,7 @@ async function runAll(
   sandbox: Sandbox,
   program: Program,
   inputs: readonly Input[],
-  costlyUntil: number,
+  bounds: Pick<ProgramBatch, "costlyUntil" | "isAwaited">,
 ): Promise<ProgramOutcome[]> {
   const all: ProgramOutcome[] = [];
   while (all.length < inputs.length) {
@@ -90,7 +91,7 @@ async function runAll(
     const outcomes = await sandbox.run(program, {
       events: left.map(({ event }) => event),
       metadata: left.map(({ metadata }) => ({ shared: metadata, own: "" })),
-      costlyUntil,
+      ...bounds,
     });
     assert(outcomes.length > 0 && outcomes.length <= left.length, "A run makes progress");
     all.push(...outcomes);
