@@ -15,7 +15,7 @@ const RETRY_MS = 1_000;
 const nothing = new Uint8Array();
 
 /** A request, and what it is for, which begins the text of its failure: `Cannot …`. */
-interface BucketRequest extends Omit<ObjectRequest, "signal" | "body"> {
+export interface BucketRequest extends Omit<ObjectRequest, "signal" | "body"> {
   purpose: string;
   /** Permission of Amazon's that the access key needs for it. */
   permission: string;

@@ -63,7 +63,7 @@ interface ConfirmationRequest {
 }
 
 const pendingConfirmation = signal<ConfirmationRequest | undefined>(undefined);
-// On another screen, nobody sees any more what the question is about.
+// On another screen, the user does not see any more what the question is about.
 addEventListener("hashchange", () => {
   pendingConfirmation.value = undefined;
 });
