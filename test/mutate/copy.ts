@@ -16,8 +16,8 @@ import type { Mutant } from "./mutants.ts";
 import { endTests } from "./tests.ts";
 
 /** Files that are copied, since tests read them or mutants change them; the others are linked. */
-const COPIED = ["src", "test", "package.json", "tsconfig.json", "bunfig.toml"];
-const LINKED = ["node_modules", "dist", "docs", "bench", "packaging", ".ci"];
+const COPIED = ["src", "test", "docs", "package.json", "tsconfig.json", "bunfig.toml"];
+const LINKED = ["node_modules", "dist", "bench", "packaging", ".ci"];
 
 const open = new Set<Copy>();
 // Removes all copies and ends all test runs when the process exits for any reason.
@@ -38,14 +38,15 @@ export class Copy {
   constructor(root: string) {
     open.add(this);
     mkdirSync(this.temporary);
-    for (const name of COPIED) {
+    const documents = readdirSync(root).filter((name) => name.endsWith(".md"));
+    for (const name of [...COPIED, ...documents]) {
+      if (!existsSync(join(root, name))) continue;
       cpSync(join(root, name), join(this.directory, name), {
         recursive: true,
         errorOnExist: false,
       });
     }
-    const documents = readdirSync(root).filter((name) => name.endsWith(".md"));
-    for (const name of [...LINKED, ...documents]) {
+    for (const name of LINKED) {
       if (existsSync(join(root, name))) symlinkSync(join(root, name), join(this.directory, name));
     }
   }
