@@ -63,7 +63,7 @@ interface ConfirmationRequest {
 }
 
 const pendingConfirmation = signal<ConfirmationRequest | undefined>(undefined);
-// On another screen, the user does not see any more what the question is about.
+// Another screen does not show the subject of the question.
 addEventListener("hashchange", () => {
   pendingConfirmation.value = undefined;
 });

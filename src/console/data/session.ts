@@ -25,7 +25,9 @@ async function fetchSignedIn(url: string, init: RequestInit = {}): Promise<Respo
   const response = await fetch(url, init).catch((error) => {
     const { method = "GET", headers = {} } = init;
     if (method === "GET" || WITHOUT_CHANGE.test(url) || !(error instanceof TypeError)) throw error;
-    throw new OutcomeUnknown(method !== "POST" || "If-Match" in headers);
+    throw new OutcomeUnknown(
+      method !== "POST" || Object.keys(headers).some((it) => /^if-match$/i.test(it)),
+    );
   });
   if (response.status === 401 && session.value) {
     isExpired.value = true;
