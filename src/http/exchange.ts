@@ -29,7 +29,8 @@ export interface HttpExchange {
   header(name: string): string | undefined;
   /**
    * Returns the content of the request's body, without the framing of chunks. The bytes are a view
-   * into the connection's buffer.
+   * into the connection's buffer, which keeps them: unlike the other properties they stay valid
+   * after the handler has returned.
    */
   body(): Buffer;
   /**

@@ -10,7 +10,10 @@ export interface ResponseContext {
   withoutBody: boolean;
 }
 
-/** A response with status, headers and a complete body. The same object may be sent many times. */
+/**
+ * A response with status, headers and a complete body, whose bytes do not change afterwards. The
+ * same object may be sent many times.
+ */
 export class HttpResponse {
   readonly status: number;
   readonly #head: string;
@@ -23,7 +26,10 @@ export class HttpResponse {
 
   constructor(status: number, headers: Record<string, string>, body: string | Uint8Array = "") {
     this.status = status;
-    this.#body = Buffer.from(body);
+    this.#body =
+      typeof body === "string"
+        ? Buffer.from(body)
+        : Buffer.from(body.buffer, body.byteOffset, body.byteLength);
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
     // A 204 response has no body and no `Content-Length` header (RFC 9110 §8.6).
     if (status !== 204) lines.push(`Content-Length: ${this.#body.length}\r\n`);

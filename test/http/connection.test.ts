@@ -346,6 +346,28 @@ describe("the body of a request", () => {
     expect(bodies).toEqual(["one", "two"]);
   });
 
+  test.each([
+    ["with a length", post("/", "Content-Length: 4", "kept")],
+    ["in chunks", post("/", "Transfer-Encoding: chunked", "1\r\nk\r\n3\r\nept\r\n0\r\n\r\n")],
+  ])("%s is not changed by what its connection receives later", (_, request) => {
+    for (const size of [1, 7, request.length - 1, 10 * request.length]) {
+      const bodies: Buffer[] = [];
+      const { open } = setUp({
+        handle(exchange) {
+          bodies.push(exchange.body());
+          exchange.respond(ok);
+        },
+      });
+      const { connection } = open();
+      const later = post("/", "Content-Length: 2000", "y".repeat(2_000));
+      const bytes = Buffer.from(request + request + later);
+      for (let at = 0; at < bytes.length; at += size) {
+        connection.receive(Buffer.from(bytes.subarray(at, at + size)));
+      }
+      expect(bodies.map(String)).toEqual(["kept", "kept", "y".repeat(2_000)]);
+    }
+  });
+
   test("may be as large as its path allows, and no larger", () => {
     for (const [path, most] of [
       ["/", HTTP_BODY_BYTES_MAX],

@@ -46,8 +46,7 @@ export function createCustomTransform(options: CustomTransformOptions): Handler 
     const coding = exchange.header("content-encoding")?.toLowerCase() ?? "identity";
     if (coding !== "identity") return textResponse(415, "Expected a body without encoding");
     const namesDropped = isTrue(exchange.header("x-feature-filter-code"));
-    // The bytes are copied, since the connection reuses its buffer.
-    const body = Buffer.from(exchange.body());
+    const body = exchange.body();
     const items = itemsIn(body);
     if ("problem" in items) return textResponse(items.status, items.problem);
     return transform(body, items, namesDropped, isAwaited);
