@@ -72,8 +72,8 @@ export interface ProgramBatch {
  * the guest process once.
  */
 export interface EventMetadata {
-  /** Text of a JSON object. Events with an equal text share it. */
-  shared: string;
+  /** A JSON object. Events with an equal text, or with the same bytes object, share it. */
+  shared: string | Uint8Array;
   /**
    * JSON values of `ownMetadataKeys`, separated by commas. They replace the values in `shared`.
    * Empty when `shared` has all metadata of the event.

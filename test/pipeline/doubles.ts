@@ -191,7 +191,7 @@ function unsupported(): never {
 export function metadataValues({ shared, own }: EventMetadata): Metadata {
   const values: unknown[] = JSON.parse(`[${own}]`);
   return {
-    ...JSON.parse(shared),
+    ...JSON.parse(shared.toString()),
     ...Object.fromEntries(values.map((one, n) => [ownMetadataKeys[n], one])),
   };
 }

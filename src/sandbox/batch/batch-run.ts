@@ -8,7 +8,7 @@ import type { Guest } from "../process/guest.ts";
 import { type GuestEndCause, GuestEndedError } from "../process/guest-end.ts";
 import type { GuestSource } from "../process/guest-source.ts";
 import type { LogLine, Program, ProgramBatch, ProgramOutcome, UserError } from "../program.ts";
-import { metadataJson } from "../protocol/event-metadata.ts";
+import { metadataTexts } from "../protocol/event-metadata.ts";
 import { jsonArrayBytes } from "../protocol/guest-frames.ts";
 import type { RunStop } from "../protocol/guest-protocol.ts";
 import { parseRunReply, type RunReport } from "../protocol/reply-parser.ts";
@@ -217,7 +217,7 @@ export class BatchRun {
     accounting: RunAccounting,
   ): Promise<RunAnswer> {
     const events = this.#ofTaken(taken, this.#batch.events);
-    const metadata = metadataJson(this.#ofTaken(taken, this.#batch.metadata));
+    const metadata = metadataTexts(this.#ofTaken(taken, this.#batch.metadata));
     const { cpuMs, clockMs, killMs } = this.#budget;
     const { wallMs } = this.#options.limits;
     const { linesLeft: logsMax, charsLeft: logsCharsMax } = this.#logs;
@@ -232,7 +232,7 @@ export class BatchRun {
         logsMax,
         logsCharsMax,
       },
-      [events, metadata],
+      [events, ...metadata],
       { cpuMs: killMs, wallMs, replyBytesMax: GUEST_ANSWER_BYTES_MAX, ...accounting },
       (frame) => parseRunReply(frame, taken.length, logsMax),
     );

@@ -55,7 +55,7 @@ export interface LoadRequest {
 
 /**
  * Request to run events through a loaded program. The body consists of a JSON array of events and
- * the JSON text of their metadata (`metadataJson`). The guest process replies `ran`.
+ * the JSON text of their metadata (`metadataTexts`). The guest process replies `ran`.
  */
 export interface RunRequest {
   kind: "run";

@@ -11,7 +11,7 @@ import type { ItemGroup, RequestItem } from "./request-items.ts";
 interface Input {
   index: number;
   event: Uint8Array;
-  metadata: string;
+  metadata: Uint8Array;
 }
 
 export interface ItemRunOptions {
@@ -56,10 +56,11 @@ function inputOf(body: Buffer, item: RequestItem, index: number): Input | undefi
   return {
     index,
     event: body.subarray(message.start, message.end),
-    metadata: metadata ? body.toString("utf8", metadata.start, metadata.end) : "{}",
+    metadata: metadata ? body.subarray(metadata.start, metadata.end) : noMetadata,
   };
 }
 
+const noMetadata = Buffer.from("{}");
 const noEvent: ItemResult = { problem: "Expected a message that is an object", status: 400 };
 const noVersion: ItemResult = { problem: "Transformation VersionID not found", status: 400 };
 
