@@ -60,7 +60,7 @@ class Batch:
         event without a messageId, such as a test event, is found by its object identity.
         """
         if self._metadata is None:
-            self._metadata = decoded(self._metadata_json.decode())
+            self._metadata = decoded(str(self._metadata_json, "utf-8"))
             self._rows = {
                 identity: row for row, identity in enumerate(self._ids) if type(identity) is str
             }
