@@ -95,8 +95,8 @@ function ofDestination(
 }
 
 /**
- * Evaluates the growth of dead letters. A rule remembers the number up to which no alert begins. An
- * alert begins at `threshold` more, and ends when the number no longer grows.
+ * Evaluates the growth of dead letters. A rule remembers a number of dead letters. An alert begins
+ * when there are `threshold` more, and ends when the number no longer grows.
  */
 function evaluateDeadLetters(
   { id: ruleId, threshold = 1 }: AlertRule,

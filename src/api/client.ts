@@ -89,7 +89,7 @@ type RequestOptions<Key extends ClientKey> = (keyof PathParams<Key> extends neve
   ? { params?: undefined }
   : { params: PathParams<Key> }) & {
   query?: Schemas<Key>["query"];
-  /** Header If-Match: the request takes effect only on the state with this header ETag. */
+  /** Header If-Match: the request takes effect only while the resource has this ETag. */
   ifMatch?: string | undefined;
 } & (undefined extends Schemas<Key>["body"]
     ? { body?: undefined }

@@ -57,8 +57,8 @@ export class RefusedTokens {
 }
 
 /**
- * Returns an entry for each of those who were refused most often, and one for all others of a
- * workspace.
+ * Returns an entry for each caller that was refused most often, and one entry for all other callers
+ * of a workspace.
  */
 function summarize(counts: readonly RefusedRequests[], uncounted: number): RefusedRequests[] {
   const sorted = counts.toSorted((a, b) => b.requests - a.requests);

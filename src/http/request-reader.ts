@@ -91,8 +91,8 @@ export class RequestReader {
   }
 
   /**
-   * Parses the head of the request again whose body is incomplete or was refused, so that `head`
-   * describes it. Returns false when there is none.
+   * Sets `head` back to the request whose body is incomplete or was refused, by parsing that head
+   * again. Returns false when there is no such request.
    */
   readHeadAgain(): boolean {
     if (this.#body === undefined) return false;

@@ -129,8 +129,8 @@ export function serveHttp(options: HttpServerOptions): HttpServer {
   }, SWEEP_MS);
 
   /**
-   * Closes the connections that have no request, without those that are expected to send one if
-   * `waits`. Returns whether any other than the closed ones waits for its response or its request.
+   * Closes the connections that have no request. If `waits`, keeps the connections that are expected
+   * to send one. Returns whether an open connection still waits for its response or its request.
    */
   function stopIdle(waits: boolean): boolean {
     let isBusy = false;

@@ -249,16 +249,16 @@ export const SESSION_SECONDS_MAX = 43_200;
  */
 export const SESSIONS_OF_TOKEN_MAX = 32;
 /**
- * Maximum number each of sources, destinations and problems in one overview of a workspace, the most
- * urgent ones.
+ * Maximum number of sources in one overview of a workspace, and the same of destinations and of
+ * problems. The most urgent ones are shown.
  */
 export const OVERVIEW_ITEMS_MAX = 30;
 /** Maximum number of connections among them in one overview. */
 export const OVERVIEW_CONNECTIONS_MAX = 60;
 /**
- * Maximum number each of sources, destinations and connections of a workspace whose state is
- * measured at once: for the overview, for alerts, and for lists that are sorted by state or figures.
- * Lists by name have the state of the rows of each page, of any number of items.
+ * Maximum number of sources of a workspace whose state is measured at once, and the same of
+ * destinations and of connections: for the overview, for alerts, and for lists that are sorted by
+ * state or figures. A list that is sorted by name has no such bound: each page measures its own rows.
  */
 export const STATUS_ITEMS_MAX = 20_000;
 /** Maximum number of destinations in one question about their state to the nodes of a cluster. */

@@ -74,7 +74,7 @@ export const ErrorBody = Type.Object(
     message: Type.String({ description: "One sentence; never the input" }),
     current: Type.Optional(
       Type.Unknown({
-        description: "Of a 412 alone: the resource as GET answers it now, or the `count` of now",
+        description: "Only in a 412: the resource as GET answers it now, or the current `count`",
       }),
     ),
     base: Type.Optional(
@@ -107,7 +107,7 @@ const statusDescriptions: Record<number, string> = {
   403: "The token lacks a permission, which the message names",
   404: "There is no such thing in the token's workspace",
   409: "The published state does not allow it",
-  412: "If-Match names none of the resource's states of now, or If-None-Match names one, or a filter finds more than `expected`",
+  412: "If-Match does not name the resource's current state, or If-None-Match names it, or a filter finds more than `expected`",
   413: "The body is too large",
   429: "Too many requests of this token; Retry-After tells when to go on",
 };

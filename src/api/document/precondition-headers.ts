@@ -20,7 +20,7 @@ export const tagHeaders = {
   },
 };
 export const notModified = {
-  description: "If-None-Match names the state of now",
+  description: "If-None-Match names the current state",
   headers: tagHeaders,
 };
 
@@ -33,7 +33,7 @@ export function preconditionParameters({ current, answersTag, method }: Route) {
       name: "If-Match",
       in: "header",
       required: false,
-      description: `${states}, one of which the resource must have: otherwise 412 with the state of now and its tag`,
+      description: `${states}, one of which the resource must have: otherwise 412 with the current state and its tag`,
       schema: { type: "string" },
     },
     ifNoneMatch(effect),

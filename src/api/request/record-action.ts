@@ -16,9 +16,9 @@ interface HandledRequest {
 }
 
 /**
- * Runs a route's handler as the caller of its request, whom the audit log names. Changes of the
- * catalog record themselves. For a route with an action of its own, such as a replay, an entry is
- * stored before the handler runs, so that nothing is done without one.
+ * Runs a route's handler, and names the caller of the request in the audit log. The catalog records
+ * its own changes. For a route that does something else, such as start a replay, an entry is stored
+ * before the handler runs, so that nothing happens without an entry.
  */
 export async function runRecorded<T>(
   request: HandledRequest,

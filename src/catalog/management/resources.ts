@@ -143,9 +143,9 @@ export interface BegunSession {
 /** Members by their accounts at an OpenID provider. */
 export interface Identities {
   /**
-   * Returns the member of an account, with the account's name, email address and role of now.
-   * Creates the member at the account's first sign-in, or takes the member that has the same email
-   * address and no account yet, if the provider has verified the address.
+   * Returns the member of an account, updated with the account's current name, email address and
+   * role. The first sign-in of an account creates its member, or links it to the member that has the
+   * same email address and no account yet, if the provider has verified the address.
    */
   admit(workspaceId: string, account: ProviderAccount): Promise<Member>;
   /**

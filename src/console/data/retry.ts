@@ -8,7 +8,7 @@ export const RETRY_MS = 3_000;
  * change before the connection broke.
  */
 export class OutcomeUnknown extends TypeError {
-  /** Whether the same request can be sent again, without a second change. */
+  /** Whether the request, sent twice, changes no more than when it is sent once. */
   constructor(readonly isRepeatable: boolean) {
     super();
   }

@@ -60,9 +60,9 @@ export function mergeValues(
 const isEqual = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);
 
 /**
- * Saves a form's values if the item has the state that the form shows. If others changed other
- * fields, saves both changes, and resolves with the names of the fields of others. If they changed
- * the same fields, rejects with `SaveConflict`.
+ * Saves a form's values if the item still has the state that the form shows. If others changed
+ * other fields meanwhile, saves both changes, and resolves with the names of the fields that others
+ * changed. If they changed the same fields, rejects with `SaveConflict`.
  */
 export async function saveValues(save: {
   /** Values that the form showed at first, and the header ETag of that state. */

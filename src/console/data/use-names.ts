@@ -26,9 +26,9 @@ const waiting: Record<NamedKind, Set<string>> = { source: new Set(), destination
 let first: { workspaceId: string | undefined; at: number; done: Promise<unknown> } | undefined;
 
 /**
- * Returns a lookup of names. It loads the first names together with the screen, so that rows of most
- * workspaces begin with names, and then those that a screen looks up besides, all names of one
- * rendering together. Until a name is there, the lookup returns the id.
+ * Returns a lookup of names. It loads the first names together with the screen, so that the rows of
+ * most workspaces show names from the start. One request for each rendering loads the further names
+ * that the screen looks up. Until a name is loaded, the lookup returns the id.
  */
 export function useNames(): NameLookup {
   const known = names.value;
@@ -76,7 +76,7 @@ async function askFor(kind: NamedKind): Promise<void> {
   }
 }
 
-/** Asks for names, and adds those that are new. After a failure, the screen shows ids for a while. */
+/** Requests names and adds the new ones. After a failure, the screen shows ids for a while. */
 async function ask(kind: NamedKind, query: { count: number } | { ids: string }): Promise<void> {
   const answer = await client
     .call("GET /v2/status/names", { query: { ...query, kind } })

@@ -79,8 +79,8 @@ export class TopicMetadata {
   }
 
   /**
-   * Makes the next `refresh` request all topics again, and ask several brokers: one that is cut off
-   * from the others would name the former leaders again.
+   * Makes the next `refresh` request all topics again, from several brokers: a broker that is cut off
+   * from the others would still name the former leaders.
    */
   expireAll(): void {
     this.#isInDoubt = true;

@@ -20,7 +20,7 @@ export interface JsonRecord {
   messageId: Uint8Array | undefined;
   /**
    * The member `sentAt` of the batch that the event arrived in, in milliseconds since the epoch.
-   * Counts only for an event without its own. Undefined when there is none.
+   * Used only for an event that has no `sentAt` itself. Undefined when the batch has none.
    */
   sentAt: number | undefined;
   /** The event as the SDK sent it: the bytes of a valid JSON object. */

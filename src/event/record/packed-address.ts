@@ -3,7 +3,7 @@ import ipaddr from "ipaddr.js";
 /** Bytes of addresses that are no IP address in its usual form: none are packed. */
 const none = new Uint8Array(0);
 
-/** The address that was packed or unpacked last, and its bytes. Events of one batch have the same. */
+/** Cache of one address and its bytes: all events of a batch usually have the same address. */
 let lastText = "";
 let lastBytes = none;
 

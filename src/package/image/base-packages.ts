@@ -1,7 +1,7 @@
 /**
  * Debian packages from which the image takes its libraries and its shell, by the versions and hashes
- * in base.json. apt fetches them with the machine's own sources and keys, into directories of its
- * own, so also those of another processor. `bun src/package/image/base-packages.ts` writes the
+ * in base.json. apt fetches them with the machine's own sources and keys, into separate directories,
+ * so that it can fetch packages for another processor, too. `bun src/package/image/base-packages.ts` writes the
  * current versions into base.json, and is run when a mirror no longer has the old ones.
  */
 import {

@@ -196,7 +196,7 @@ function isMoved(job: ReplayJob): boolean {
   return job.kind !== "events" && job.movedAt !== undefined;
 }
 
-/** Returns the destination and the reason of two records, as far as they have the same. */
+/** Returns the destination and the reason of two records, each only if both records have the same. */
 function commonScope(one: LetterJob, other: LetterJob) {
   return {
     destinationId: one.destinationId === other.destinationId ? one.destinationId : undefined,

@@ -40,9 +40,7 @@ export class TenantLabels {
     return shown;
   }
 
-  /**
-   * Takes a destination off the limited list of those with labels, so that another can have them.
-   */
+  /** Removes a destination from the limited list of labelled ones, so that another can be labelled. */
   forget(destination: string): void {
     this.#destinations.delete(destination);
   }

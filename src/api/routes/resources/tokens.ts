@@ -21,7 +21,9 @@ const tokenFields = {
   name: Type.String(),
   permissions: Permissions,
   memberId: Type.Optional(
-    Type.String({ description: "Of a personal token, whose permissions are the member's of now" }),
+    Type.String({
+      description: "Only of a personal token: its permissions are the member's current ones",
+    }),
   ),
   expiresAt: Type.Optional(Time),
   lastUsedAt: Type.Optional(Time),
@@ -44,7 +46,7 @@ const NewToken = Type.Object(
     ...strict,
     $id: "NewToken",
     description:
-      "A service token has its permissions; one with memberId has the member's of now. " +
+      "A service token has its permissions; one with memberId has the member's current ones. " +
       "A caller gives only permissions that it has, and no end after that of its own token",
   },
 );

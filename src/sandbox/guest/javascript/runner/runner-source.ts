@@ -87,7 +87,7 @@ export interface RealmRunner {
  */
 const RAW_ERROR_CHARS_MAX = 4 * GUEST_ERROR_CHARS_MAX;
 
-/** Number of characters of a stack in which the first frame of user code is searched. */
+/** Number of characters of a stack trace that are searched for the first frame of user code. */
 const LOG_STACK_CHARS_MAX = 1_024;
 
 const limits = {
