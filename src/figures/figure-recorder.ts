@@ -115,7 +115,10 @@ export class FigureRecorder {
     this.#collectUntil(now, now);
     if (tables === undefined) return;
     await this.#store(tables).catch((error) => {
-      this.#parts.logger.warn({ reason: messageOf(error) }, "the last figures are not stored");
+      this.#parts.logger.warn(
+        { reason: messageOf(error) },
+        "figures of the last minute not stored at the stop",
+      );
     });
   }
 
@@ -132,7 +135,7 @@ export class FigureRecorder {
   #rows(at: number, now: number): NodeRow[] {
     const { collect, share } = this.#parts;
     const rows = new Map(collect(at));
-    // The lag is one of now, which is in the last minute that is stored and in the current one.
+    // The lag is the current one, which is in the last minute that is stored and in the current one.
     if (now - at < 2 * MINUTE_MS) {
       for (const [series, lag] of this.#lag) {
         rows.set(series, mergeNodes(rows.get(series) ?? [], lag));

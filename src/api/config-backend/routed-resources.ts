@@ -112,7 +112,7 @@ export class RoutedResources {
     if (definition === undefined) {
       logger.warn(
         { destinationId: id, type },
-        "no definition of a type; rudder-server is not told",
+        "destination type has no definition; left out of the answer to rudder-server",
       );
       return;
     }

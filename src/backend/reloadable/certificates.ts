@@ -86,7 +86,7 @@ function openCertificate(
     trouble = undefined;
     if (next === undefined || Bun.deepEquals(next, read)) return;
     read = next;
-    logger.info({ plane, expires: new Date(next.expiresAt) }, "certificate of TLS replaced");
+    logger.info({ plane, expires: new Date(next.expiresAt) }, "TLS certificate replaced");
     for (const user of users) user(next.keys);
   }
 

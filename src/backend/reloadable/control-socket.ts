@@ -35,7 +35,7 @@ export function openControlSocket({
     stack.defer(() => server.stop(true));
   } catch (error) {
     const reason = messageOf(error);
-    logger.warn({ path: unix, reason }, "no control socket: settings are reloaded at SIGHUP alone");
+    logger.warn({ path: unix, reason }, "no control socket: only SIGHUP reloads the settings");
   }
 }
 

@@ -210,7 +210,7 @@ class BrokerLogs implements PartitionLogs {
     if (isMoved) this.#partitions[partition]!.reset(BigInt(place.base));
     if (lost === undefined) return;
     const { logger, topic } = this.#options;
-    logger.error({ log, topic: topic.name }, `A partition of the event log ${lost.how}`);
+    logger.error({ log, topic: topic.name }, `partition of the event log ${lost.how}`);
     const at = sequenceOf(BigInt(place.base));
     this.#losses.missing(log, { from: at - 1, to: at }, lost.blocks);
   }
@@ -255,7 +255,8 @@ class BrokerLogs implements PartitionLogs {
     const { logger, topic } = this.#options;
     try {
       await this.learnEnds();
-      if (this.#trouble !== undefined) logger.info({ topic: topic.name }, "All partitions answer");
+      if (this.#trouble !== undefined)
+        logger.info({ topic: topic.name }, "all partitions of the event log answer again");
       this.#trouble = undefined;
     } catch (err) {
       const message = "Some partitions of the event log do not answer";

@@ -123,11 +123,11 @@ export class PartitionTail {
         const fetched = await Promise.race([fetcher.fetch(partition, offsetOf(from)), stop]);
         if (fetched === undefined) break;
         const blocks = reader.addFetched(fetched);
-        if (health.succeeded()) logger.info({ partition }, "A partition is read again");
+        if (health.succeeded()) logger.info({ partition }, "partition can be read again");
         if (reader.end() > from) this.#tell(nameOf(partition), reader.end(), blocks);
       } catch (err) {
         if (!isOpen) break;
-        if (health.failed(err)) logger.error({ err, partition }, "A partition cannot be read");
+        if (health.failed(err)) logger.error({ err, partition }, "partition cannot be read");
         // The same blocks would break the invariant again.
         if (err instanceof InvariantError) return;
         await Promise.race([Bun.sleep(RETRY_MS), stop]);

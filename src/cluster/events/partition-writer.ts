@@ -208,7 +208,7 @@ class PartitionLogWriter<T> implements PartitionWriter<T> {
   #refuse(batch: FlushBatch | undefined, error: unknown): void {
     const { partition, logger, metrics } = this.#options;
     if (this.#healthy) {
-      logger.error({ err: error, partition }, "The event log cannot be written");
+      logger.error({ err: error, partition }, "event log cannot be written");
     }
     this.#failure = error;
     this.#setHealthy(false);
@@ -229,7 +229,7 @@ class PartitionLogWriter<T> implements PartitionWriter<T> {
     try {
       await this.#send(() => undefined);
       const { partition, logger } = this.#options;
-      logger.info({ partition }, "The event log can be written again");
+      logger.info({ partition }, "event log can be written again");
       this.#setHealthy(true);
     } catch (error) {
       if (error instanceof InvariantError) this.#logFault(error);

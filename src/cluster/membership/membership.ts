@@ -218,12 +218,13 @@ class GroupMember implements Membership {
       this.#again = Promise.withResolvers();
       try {
         await this.#consumer.joinGroup({});
-        if (isTold) logger.info("This node is a member of the cluster again");
+        if (isTold) logger.info("node joined the cluster again");
         isTold = false;
         const error = await Promise.race([this.#again.promise, this.#closed.promise]);
         if (error !== undefined) throw error;
       } catch (err) {
-        if (this.#isOpen && !isTold) logger.error({ err }, "This node cannot join the cluster");
+        if (this.#isOpen && !isTold)
+          logger.error({ err }, "node cannot join the cluster; retrying");
         isTold = true;
         await this.#pause(RETRY_MS);
       }

@@ -114,7 +114,7 @@ function follow(
     const fetched = await fetcher.fetch(partition, next);
     if (!isOpen) return;
     expectUnbroken(fetched, next, name);
-    if (health.succeeded()) logger.info({ topic: name, partition }, "The topic can be read again");
+    if (health.succeeded()) logger.info({ topic: name, partition }, "topic can be read again");
     if (fetched.first > next) next = fetched.first;
     const last = fetched.values.at(-1);
     if (last === undefined) return;
@@ -142,7 +142,7 @@ function follow(
       } catch (err) {
         if (!isOpen) return;
         const isNew = health.failed(err);
-        if (isNew) logger.error({ err, topic: name, partition }, "The topic cannot be read");
+        if (isNew) logger.error({ err, topic: name, partition }, "topic cannot be read");
         await Bun.sleep(RETRY_MS);
       }
     }

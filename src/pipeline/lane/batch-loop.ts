@@ -147,7 +147,7 @@ export class BatchLoop {
       const { fail, logger, labels, transform } = this.#parts;
       if (error instanceof InvariantError) fail(error);
       else {
-        if (!wasLogged(error)) logger.error({ ...labels, err: error }, "lane step failed");
+        if (!wasLogged(error)) logger.error({ ...labels, err: error }, "batch failed; retrying");
         await transform.pause(RETRY_DELAY_MS_MIN);
       }
       return undefined;

@@ -111,7 +111,7 @@ export class Lane implements LaneCommitSource {
     active.discard();
     const closing = active
       .stop()
-      .catch((err) => logger.error({ ...this.#labels, err }, "lane failed to rest"))
+      .catch((err) => logger.error({ ...this.#labels, err }, "idle lane failed to stop"))
       .finally(() => {
         if (this.#closing === closing) this.#closing = undefined;
       });

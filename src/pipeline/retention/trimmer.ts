@@ -72,7 +72,10 @@ export function createTrimmer(parts: TrimParts) {
       try {
         below.set(log, Math.min(position, (await parts.keptFrom?.(log)) ?? position));
       } catch (error) {
-        logger.error({ log, err: error }, "cannot read from where on events are kept");
+        logger.error(
+          { log, err: error },
+          "cannot read the first position that retention keeps; nothing is deleted",
+        );
         below.set(log, 0);
       }
     }

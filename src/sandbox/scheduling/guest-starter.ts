@@ -210,9 +210,9 @@ export class GuestStarter {
       metrics.ends.inc({ end });
       metrics.guests.set(this.#alive.size);
       if (guest.hostFault)
-        log.error({ err: guest.hostFault }, "guest killed for a fault of the host");
+        log.error({ err: guest.hostFault }, "guest process killed after an error in the host");
       else if (end !== "retired") {
-        log.warn({ end, code, signal, stderr: guest.stderr }, "guest ended");
+        log.warn({ end, code, signal, stderr: guest.stderr }, "guest process ended");
       }
     };
     return guest;
@@ -242,7 +242,8 @@ export class GuestStarter {
     const reason = refused
       ? error.message
       : `${guests} do not start: ${describeStartFailure(error, guest)}`;
-    if (health.reason !== reason) this.#options.log.error({ reason }, "guest did not start");
+    if (health.reason !== reason)
+      this.#options.log.error({ reason }, "guest process did not start");
     health.onFailure(reason, refused);
     this.#retry(language);
     return refused ? error : new SandboxUnavailable(reason);
