@@ -200,7 +200,7 @@ describe("the house", () => {
     expect(strange).toEqual([]);
   });
 
-  test("no file imports itself by way of others, not even for a type", () => {
+  test("no imports form a circle, not even imports of types", () => {
     expect(circles()).toEqual([]);
   });
 

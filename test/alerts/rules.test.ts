@@ -228,7 +228,7 @@ test("a disabled or deleted rule ends its alerts", async () => {
   }
 });
 
-test("a rule for some items says nothing of others", async () => {
+test("a rule for some items raises no alert for other items", async () => {
   const subjectIds = ["01JD3Q60KS5PN8VA2JYQ7DTRF61"];
   await scene.call("POST", "/v2/alerts/rules", { kind: "lag", forSeconds: 0, subjectIds });
   scene.facts.lane = { lagSeconds: 9_000 };

@@ -252,7 +252,7 @@ describeWith(s3Missing)("backups in a bucket", () => {
       rmSync(path);
     }, 300_000);
 
-    test("uploads that were begun and left are ended, those of others stay", async () => {
+    test("unfinished uploads of earlier backups are ended, and uploads of other programs stay", async () => {
       const begin = (key: string) =>
         bucket.send({
           ...{ purpose: "begin", permission: "none", method: "POST", key },

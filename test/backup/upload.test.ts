@@ -63,7 +63,7 @@ test("an upload whose end fails in an answer of 200 is an error, and is ended", 
   expect(steps.at(-1)).toBe("DELETE uploadId=u%261");
 });
 
-test("an upload of which a part fails is ended, and the part's failure is told", async () => {
+test("an upload with a failed part is ended, and rejects with the failure of the part", async () => {
   const { steps, failure } = await uploaded(SIZE, (request) => {
     if (request.method === "DELETE") return new Error("no delete either");
     return request.query?.get("partNumber") === "2" ? new Error("part lost") : begin(request);

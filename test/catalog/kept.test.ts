@@ -275,7 +275,7 @@ describe("revisions", () => {
     expect(code.history(revision)).toEqual({ imports: ["lib"] });
   });
 
-  test("a version is stored once", async () => {
+  test("a revision id cannot be used again for other code", async () => {
     const { catalog, workspaceId } = await freshWorkspace();
     const revision = await store(catalog, workspaceId, "transformation", { code: "one" });
     const change = {

@@ -137,7 +137,7 @@ describe("push", () => {
     expect(await find()).toBeUndefined();
   });
 
-  test("overwrites no change of others unless --overwrite asks for it", async () => {
+  test("overwrites changes of other users only with --overwrite", async () => {
     writeCode();
     await run("push");
     await changeAtServer("export const transformEvent = (event) => event;\n");

@@ -75,7 +75,7 @@ describeWith(brokersMissing)("what nodes tell each other", () => {
     300_000,
   );
 
-  test("is shown where somebody looks, and nowhere else", async () => {
+  test("sends figures of the live tail only to nodes with a subscriber", async () => {
     const nodes = await Promise.all([open("shown"), open("shown")]);
     const [here, there] = nodes.map((node: NodeBus) => createTailRelay<number>(node));
     let begun = 0;

@@ -31,7 +31,7 @@ describe("a rate limit", () => {
     expect(take("a")).toBe(0);
   });
 
-  test("of 0 is none", () => {
+  test("of 0 means no limit", () => {
     const take = createRateLimiter(0, () => 0);
     expect(Array.from({ length: 1_000 }, () => take("a")).every((wait) => wait === 0)).toBe(true);
   });

@@ -187,7 +187,7 @@ test("a new record looks at the lanes of its source alone", () =>
     spy.mockRestore();
   }));
 
-test("cursors of idle lanes are written some at a time, each in its turn", () =>
+test("cursors of idle lanes are written in rounds, some lanes in each", () =>
   rig((live, lanes, ledger) => {
     connectIdle(live, lanes, 250);
     const scheduled: object[] = [];

@@ -112,7 +112,7 @@ test("a line of log tells its event where that is known, and its place", async (
   expect(alone.logs[1]).toEqual({ text: "Log: later", event: 0, line: 5 });
 });
 
-test("code that spoils the engine's errors logs without a place", async () => {
+test("log lines have no file and line if code replaces the engine's Error", async () => {
   const code = `
     Error.stackTraceLimit = 0;
     export function transformEvent(event) { log("x"); return event; }`;

@@ -178,7 +178,7 @@ test("events of a batch that fails run alone for as long as a batch may", async 
   expect(logs.length).toBeLessThan(10);
 });
 
-test("a guest that somebody kills costs no event of a batch that failed", async () => {
+test("killing a guest process loses no event of a batch that failed", async () => {
   let asked = 0;
   const asking = testSandbox({
     fetch: async ({ url }) => {
@@ -369,7 +369,7 @@ test("a program that does not load fails every event with the reason", async () 
   ]);
 });
 
-test("events that nobody waits for any more are not run", async () => {
+test("events left in a cancelled batch are not run", async () => {
   const code = "export function transformEvent(event) { while (event.loops); return event; }";
   const endless = program(code);
   let looks = 2;

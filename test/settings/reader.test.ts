@@ -119,7 +119,7 @@ describe("name servers", () => {
   });
 
   test.each(["dns.test", "1.1.1", "256.1.1.1", "1.1.1.1:0", "1.1.1.1:65536", "::1", "[::g]"])(
-    "%s is none",
+    "%s is refused",
     (value) => {
       expect(load(value)).toThrow(
         "Setting --egress-resolver must be a comma-separated list of ADDRESS or ADDRESS:PORT",

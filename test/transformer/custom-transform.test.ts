@@ -173,7 +173,7 @@ describe("a request with many endless events", () => {
   });
 });
 
-describe("a request that nobody waits for any more", () => {
+describe("a request whose client no longer waits", () => {
   const message = { messageId: "m1" };
   /** A house whose runs of user code end once nobody waits for their outcomes. */
   async function waitingHouse(options: { requestMsMax?: number }) {
@@ -195,7 +195,7 @@ describe("a request that nobody waits for any more", () => {
     };
   }
 
-  test("ends when it was answered with 503 after its time", async () => {
+  test("ends when it was answered with 503 at the time limit", async () => {
     const { send, items, begun, ended } = await waitingHouse({ requestMsMax: 20 });
     expect((await send(items)).status).toBe(503);
     expect((await begun)()).toBe(false);

@@ -182,7 +182,7 @@ describe("a body", () => {
     expect((await create({ body: { ...small, padding } })).status).toBe(200);
   });
 
-  test("that arrives too slowly is refused after its time, and one that breaks off at once", async () => {
+  test("that arrives too slowly is refused at the time limit, and one that breaks off is refused at once", async () => {
     const sending = (pull: (controller: ReadableStreamDefaultController) => Promise<void>) =>
       new Request("http://localhost", { method: "POST", body: new ReadableStream({ pull }) });
     let drips = 0;

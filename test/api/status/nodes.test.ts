@@ -57,7 +57,7 @@ describe("APIs of three nodes", () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409]);
   });
 
-  test("answer 503 while the changes of others cannot be read, except for health", async () => {
+  test("answer 503 while the changes of other nodes cannot be read, except for health", async () => {
     log.away = true;
     expect((await asked(nodes[1], "GET", "/v2/sources")).status).toBe(503);
     expect((await asked(nodes[1], "POST", "/v2/sources", { name: "S" })).status).toBe(503);

@@ -136,7 +136,7 @@ describeReal("tables of ClickHouse", () => {
     expect(await rowsOf(config.database, "users")).toHaveLength(2);
   });
 
-  test("of users that somebody else made are left alone", async () => {
+  test("of users are left alone if another program made them", async () => {
     const config = configOf();
     await server.ask(`create database ${config.database}`);
     await server.ask(

@@ -105,7 +105,7 @@ describe("a file's last line", () => {
     },
     { name: "of 3 MB, somebody's text", before: long, after: `${long}\n{"n":1}\n` },
   ];
-  test.each(cases)("$name does not spoil the next", async ({ before, after }) => {
+  test.each(cases)("$name leaves the next line intact", async ({ before, after }) => {
     writeFileSync(join(root, "f"), before);
     expect(await deliver("f", 1)).toEqual({ kind: "delivered" });
     expect(read("f") === after).toBe(true);

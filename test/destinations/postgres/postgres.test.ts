@@ -137,7 +137,7 @@ describeReal("tables of PostgreSQL", () => {
     expect(await rowsOf(config.schema, "users")).toHaveLength(2);
   });
 
-  test("of users that somebody else made are left alone", async () => {
+  test("of users are left alone if another program made them", async () => {
     const config = configOf();
     await server.ask(`create schema "${config.schema}"`);
     await server.ask(`create table "${config.schema}".users (id text primary key, email text)`);

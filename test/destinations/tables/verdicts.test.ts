@@ -41,7 +41,7 @@ describe("an error of PostgreSQL", () => {
     ],
     ...["53000", "53100", "53200", "53300", "55000", "55P03", "57014", "57P01", "57P03", "58030"],
     ...["F0000", "HV000", "XX000", "XX001", ""],
-  ])("%s is none", (code) => expect(postgresKindOf(code)).toBe("later"));
+  ])("%s does not reject the events", (code) => expect(postgresKindOf(code)).toBe("later"));
 });
 
 describe("an error of ClickHouse", () => {
@@ -55,5 +55,5 @@ describe("an error of ClickHouse", () => {
       3, 16, 36, 47, 48, 49, 57, 60, 62, 81, 159, 164, 173, 192, 193, 201, 202, 209, 210, 225, 236,
     ],
     ...[241, 242, 243, 252, 285, 290, 319, 394, 497, 499, 516, 571, 692, 745, 999, 1000, 1001],
-  ])("%d is none", (code) => expect(clickhouseKindOf(code)).toBe("later"));
+  ])("%d does not reject the events", (code) => expect(clickhouseKindOf(code)).toBe("later"));
 });

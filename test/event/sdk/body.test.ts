@@ -290,7 +290,7 @@ test("a body that is scanned after a larger one ends where it ends", () => {
   expect(scan("tru", false)).toEqual(notJson);
 });
 
-test("a body's facts are its own, also after bodies that are no objects", () => {
+test("parsing a body keeps nothing of the bodies before it, also of bodies that are no objects", () => {
   scanned('{"batch":[{"userId":1}],"writeKey":"k","sentAt":"2026-11-20","context":{}}');
   expect(scanned("7", false)).toMatchObject({ events: 1, writeKey: undefined, sentAt: undefined });
   scanned('{"userId":1,"writeKey":"k"}', false);

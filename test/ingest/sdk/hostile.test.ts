@@ -79,7 +79,7 @@ test("levels beyond the limit refuse their event alone", async () => {
   expect(refused).toEqual([true, false]);
 });
 
-test("pipelined bodies are handled in order, and a request inside a body is none", async () => {
+test("pipelined bodies are handled in order, and a request inside a body is not handled as a request", async () => {
   const inner = JSON.stringify({ batch: [track("inner", { text: sized(good) })] });
   const chunked = head("Transfer-Encoding: chunked\r\n");
   const chunks = [good.slice(0, 10), good.slice(10)].map(
