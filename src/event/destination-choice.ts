@@ -22,7 +22,7 @@ export function choiceOf(integrations: unknown, consent: unknown): DestinationCh
 }
 
 /** A destination as events name it. */
-export interface ChosenDestination {
+interface ChosenDestination {
   id: string;
   name: string;
   type: string;

@@ -13,7 +13,7 @@ import type { Span } from "./text/span.ts";
 import { userHash } from "./user-hash.ts";
 
 /** Result of checking the query string of a pixel request. */
-export interface QueryInspection {
+interface QueryInspection {
   /** Why the query is refused, as a sentence for the client; undefined when the query is valid. */
   problem: string | undefined;
   /** The write key in the query; empty when the query is refused. */

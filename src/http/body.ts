@@ -8,7 +8,7 @@ const SIZE_DIGITS_MAX = 8;
 const LINE_BYTES_MAX = 1_024;
 
 /** How the body of a request is sent, and how large it may be. */
-export interface BodyFraming {
+interface BodyFraming {
   isChunked: boolean;
   /** Size of the body in bytes when it is not chunked. */
   length: number;

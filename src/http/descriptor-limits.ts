@@ -10,7 +10,7 @@ const OTHER_DESCRIPTORS_MAX = 128;
  * How many file descriptors this process may open (`max`), and how many of them client connections
  * may use (`connectionsMax`).
  */
-export interface DescriptorLimits {
+interface DescriptorLimits {
   max: number;
   connectionsMax: number;
 }

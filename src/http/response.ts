@@ -1,7 +1,7 @@
 import { STATUS_CODES } from "node:http";
 
 /** The properties of a request and its connection that change the encoded bytes of the response. */
-export interface ResponseContext {
+interface ResponseContext {
   /** Current time in the format of the `Date` header. */
   date: string;
   /** Whether the connection is closed after this response. */

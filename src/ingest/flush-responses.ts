@@ -2,7 +2,7 @@ import type { HttpExchange } from "../http/exchange.ts";
 import type { HttpResponse } from "../http/response.ts";
 
 /** `Taken` describes the events that one request brought. */
-export interface FlushResponsesOptions<Taken> {
+interface FlushResponsesOptions<Taken> {
   /** Returns the response to a request whose events are durable in the log. */
   stored(taken: Taken): HttpResponse;
   /** Returns the response to a request whose events could not be stored. */

@@ -60,7 +60,7 @@ export interface IngestListenerOptions
   received?: Map<string, number>;
 }
 
-export interface IngestListener {
+interface IngestListener {
   /** Starts to accept connections from `socket`. The listener closes the socket when it stops. */
   start(socket: ListeningSocket): void;
   /** Changes limits of the listener, and its certificate if it has one. */

@@ -42,7 +42,7 @@ export interface ChangeableIngestSettings {
 }
 
 /** Settings of the event log to which an ingest process appends records. */
-export type IngestLogSettings =
+type IngestLogSettings =
   | FileLogSettings
   /**
    * A log of Kafka partitions, to which the processes of all nodes append. Only `OpenPartitions`

@@ -69,7 +69,7 @@ export interface KafkaClients {
   close(): Promise<void>;
 }
 
-export type GroupConsumerOptions = GroupOptions & { groupId: string };
+type GroupConsumerOptions = GroupOptions & { groupId: string };
 
 /**
  * Loads the Kafka library and starts to monitor the brokers. Only cluster servers call this,

@@ -25,7 +25,7 @@ export interface ForeignBroker {
   clusterId: string;
 }
 
-export interface OutdatedLeader {
+interface OutdatedLeader {
   topic: string;
   partition: number;
   /**

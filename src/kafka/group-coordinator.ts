@@ -10,7 +10,7 @@ interface Coordinator {
 }
 
 /** The coordinator of a group according to one broker. */
-export interface CoordinatorAnswer {
+interface CoordinatorAnswer {
   coordinator: Coordinator;
   /**
    * Sum of the leader epochs that the broker knows of the partitions of `GROUPS_TOPIC`. An epoch

@@ -2,7 +2,7 @@ import { PartitionQueue, type ProducerId } from "./partition-queue.ts";
 import type { PartitionResponse } from "./produce.ts";
 import type { ProduceClient } from "./produce-client.ts";
 
-export interface IdempotentProducerOptions {
+interface IdempotentProducerOptions {
   producer: ProduceClient;
   topic: string;
   /** Called with the number of partitions when it is first known, and when it has grown. */

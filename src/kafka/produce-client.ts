@@ -40,7 +40,7 @@ export interface ProduceClient {
  * sends its records with a new producer id, because the broker does not know the old one. `fatal`
  * rejects its records.
  */
-export type SendErrorClass = "retry" | "producer-id" | "fatal";
+type SendErrorClass = "retry" | "producer-id" | "fatal";
 
 /** Age in milliseconds at which a comparison with the brokers' clock is out of date. */
 const FRESH_MS = 60_000;
@@ -77,7 +77,7 @@ export class BrokerClock {
   }
 }
 
-export interface ProduceClientOptions {
+interface ProduceClientOptions {
   view: Pick<ClusterView, "leaders" | "brokers">;
   /** Time in milliseconds that a leader waits for its replicas. */
   waitMs: number;

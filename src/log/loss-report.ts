@@ -26,7 +26,7 @@ const describeRecords: DescribeLoss = (log, records) => ({
   missing: `${records} records are missing`,
 });
 
-export interface LossReportOptions {
+interface LossReportOptions {
   logger: Logger;
   metrics?: Metrics | undefined;
   /** Describes the losses of logs whose records are not single events. */

@@ -22,9 +22,9 @@ const LOG_READ_WINDOW_BYTES = 256 << 10;
  * Number of segments whose index a reader keeps in memory. The index of a fully read segment takes
  * 50 KB. The index of the segment that was read longest ago is dropped first.
  */
-export const LOG_INDEXED_SEGMENTS_MAX = 64;
+const LOG_INDEXED_SEGMENTS_MAX = 64;
 
-export interface LogReaderOptions {
+interface LogReaderOptions {
   /** Directory of the log, created when it is missing. Another process may write the log. */
   directory: string;
   logger: Logger;

@@ -45,7 +45,7 @@ const SLOT = 10;
 const NODE_FIELDS = 11;
 
 /** Kind of a node that is an object. */
-export const OBJECT = 1;
+const OBJECT = 1;
 export const ARRAY = 2;
 /**
  * Kind of a node that is a string. Its text in the scratch buffer is the JSON text between the

@@ -47,7 +47,7 @@ function isAt(name: Buffer, bytes: Buffer, start: number, length: number): boole
 }
 
 /** Finds members of JSON objects by their names, without allocating memory. */
-export interface MemberSpans {
+interface MemberSpans {
   /**
    * For each name, the offset of its value in the object that `find` passed last; `ABSENT` when the
    * object has no such member. The last of equal names counts, as for `JSON.parse`.

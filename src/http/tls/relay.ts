@@ -12,7 +12,7 @@ import { RelayedSocket } from "./relayed-socket.ts";
 const SWEEP_MS = 1_000;
 const LOOPBACK = "127.0.0.1";
 
-export interface TlsRelayOptions {
+interface TlsRelayOptions {
   /** Socket from which connections are accepted. The relay closes it when it stops. */
   socket: ListeningSocket;
   /** Port of the server without TLS on the loopback address. */

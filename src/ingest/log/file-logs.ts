@@ -34,7 +34,7 @@ export interface FileLogsOptions {
 }
 
 /** The event logs of this server's ingest processes, one directory for each. */
-export type FileLogs = EventLogs & Required<IngestLogs>;
+type FileLogs = EventLogs & Required<IngestLogs>;
 
 interface Log {
   directory: string;

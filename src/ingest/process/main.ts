@@ -28,7 +28,7 @@ const INGEST_ORPHAN_MS_MAX = 2_000;
 /** Opens an event log of Kafka partitions. Only this function knows the format of `settings`. */
 export type OpenPartitions = (settings: object, parts: PartitionsContext) => Promise<IngestLog>;
 
-export interface PartitionsContext extends IngestLogContext {
+interface PartitionsContext extends IngestLogContext {
   codec: RecordCodec<EventRecord>;
 }
 

@@ -17,7 +17,7 @@ const SENDING_METHODS = "POST, OPTIONS";
 const READING_METHODS = "GET, HEAD, OPTIONS";
 
 /** Answers a request of an SDK. Undefined when the response follows later. */
-export type SdkHandler = (exchange: HttpExchange) => HttpResponse | undefined;
+type SdkHandler = (exchange: HttpExchange) => HttpResponse | undefined;
 
 /**
  * Returns the function that finds the handler of a path to which SDKs send requests; undefined for

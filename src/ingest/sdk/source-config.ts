@@ -15,7 +15,7 @@ export interface SourceConfigOptions {
 }
 
 /** Answers the questions that SDKs ask before they send events. */
-export interface SourceConfig {
+interface SourceConfig {
   /**
    * Answers `/sourceConfig` of RudderStack's SDKs. `writeKey` is undefined when the request has
    * none.
