@@ -12,6 +12,7 @@ import { gzipSync, S3Client } from "bun";
 import type { BuiltEvent } from "../src/event/built-event.ts";
 import { eventOf } from "../src/event/event.ts";
 import { decodeRecord } from "../src/event/record.ts";
+import { LossReport } from "../src/log/loss-report.ts";
 import { openLogReader } from "../src/log/reader.ts";
 import { createLogger } from "../src/observe/log.ts";
 
@@ -71,7 +72,10 @@ const writers: Record<string, () => Writer> = {
 
 /** Writes all events of a log, with up to eight requests at a time. Resolves with their number. */
 async function copy(directory: string, { batchSize, write }: Writer): Promise<number> {
-  const reader = await openLogReader({ directory, logger: createLogger("error") });
+  const reader = await openLogReader({
+    directory,
+    losses: new LossReport({ logger: createLogger("error") }),
+  });
   // The writer keeps the end of its log there; beyond it the reader would report missing records.
   reader.advance(readFileSync(join(directory, "durable")).readDoubleLE());
   const writes = new Set<Promise<unknown>>();

@@ -13,6 +13,7 @@ import { destinationKinds } from "../src/destinations/destination-kinds.ts";
 import { createEgress } from "../src/egress/egress.ts";
 import { eventOf } from "../src/event/event.ts";
 import { type EventRecord, encodedRecord, eventRecordCodec } from "../src/event/record.ts";
+import { LossReport } from "../src/log/loss-report.ts";
 import { openLogReader } from "../src/log/reader.ts";
 import { openLogWriter } from "../src/log/writer.ts";
 import { createLogger } from "../src/observe/log.ts";
@@ -45,7 +46,10 @@ const writer = await openLogWriter({
   codec: eventRecordCodec,
   logger,
 });
-const reader = await openLogReader({ directory: join(directory, "events"), logger });
+const reader = await openLogReader({
+  directory: join(directory, "events"),
+  losses: new LossReport({ logger }),
+});
 let announce = () => {};
 const pipeline = createPipeline({
   ...{ live: catalog.live, sandbox, eventOf, logger, decode: encodedRecord },

@@ -11,6 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { LogReader, LogWriter } from "../src/log/event-log.ts";
+import { LossReport } from "../src/log/loss-report.ts";
 import { openLogReader } from "../src/log/reader.ts";
 import { listSegments } from "../src/log/segment/segments.ts";
 import { openLogWriter } from "../src/log/writer.ts";
@@ -68,7 +69,7 @@ async function grow(directory: string, records: number): Promise<Grown> {
   for (let done = 0; done < records; done += BATCH) {
     await appendBatch(writer, Math.min(BATCH, records - done));
   }
-  const tail = await openLogReader({ directory, logger });
+  const tail = await openLogReader({ directory, losses: new LossReport({ logger }) });
   tail.advance(writer.durable());
   return { directory, records, writer, tail, appendUs: [], followUs: [], readUs: [] };
 }
@@ -85,7 +86,7 @@ async function measure({ directory, writer, tail, appendUs, followUs, readUs }: 
   const { first } = segments[Math.floor(Math.random() * segments.length)]!;
   const count = Math.min(READ_RECORDS, writer.durable() - first);
   const readOld = async () => {
-    const reader = await openLogReader({ directory, logger });
+    const reader = await openLogReader({ directory, losses: new LossReport({ logger }) });
     reader.advance(writer.durable());
     return (await timed(() => readRecords(reader, first, count))) / count;
   };
@@ -142,7 +143,7 @@ async function restart(directory: string): Promise<number> {
   for (let i = 0; i < RESTARTS; i++) {
     const startedAt = performance.now();
     const writer = await openLogWriter({ directory, codec, logger });
-    const reader = await openLogReader({ directory, logger });
+    const reader = await openLogReader({ directory, losses: new LossReport({ logger }) });
     reader.advance(writer.durable());
     await readRecords(reader, writer.durable() - 1, 1);
     times.push(performance.now() - startedAt);

@@ -13,6 +13,7 @@ import { parseArgs } from "node:util";
 import { eventOf } from "../src/event/event.ts";
 import { decodeRecord, eventRecordCodec, type PixelRecord } from "../src/event/record.ts";
 import type { LogReader } from "../src/log/event-log.ts";
+import { LossReport } from "../src/log/loss-report.ts";
 import type { Positions } from "../src/log/positions.ts";
 import { openLogReader } from "../src/log/reader.ts";
 import { openLogWriter } from "../src/log/writer.ts";
@@ -61,7 +62,7 @@ async function row(name: string, run: (reader: LogReader) => Promise<number>) {
   let grownMiB = 0;
   let delayMs = 0;
   for (let round = 0; round < Number(values.rounds); round++) {
-    const reader = await openLogReader({ directory, logger });
+    const reader = await openLogReader({ directory, losses: new LossReport({ logger }) });
     reader.advance(EVENTS);
     Bun.gc(true);
     const before = process.memoryUsage().rss;

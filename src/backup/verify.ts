@@ -51,7 +51,7 @@ export async function verify(
 
 async function readLog(directory: string, losses: LossReport): Promise<number> {
   const logger = pino({ level: "silent" });
-  const reader = await openLogReader({ directory, logger, losses });
+  const reader = await openLogReader({ directory, losses });
   reader.advance(await sealLog({ directory, logger }));
   let count = 0;
   for (let next = reader.first(); next < reader.end(); ) {

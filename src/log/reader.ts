@@ -2,14 +2,12 @@ import { closeSync, openSync, statSync } from "node:fs";
 import { assert } from "../assert.ts";
 import { makeDirectory } from "../disk/sync.ts";
 import { codeOf } from "../errors.ts";
-import type { Logger } from "../observe/log.ts";
-import type { Metrics } from "../observe/metrics.ts";
 import { type Block, recordsOf } from "./block.ts";
 import { BlockCache } from "./block-cache.ts";
 import type { LogPart, LogReader, LogRecord } from "./event-log.ts";
 import { expectReadable, readOrPassOver } from "./io/unreadable.ts";
 import { tryTrimming } from "./lock.ts";
-import { LossReport } from "./loss-report.ts";
+import type { LossReport } from "./loss-report.ts";
 import { countRefusedWithin } from "./refused-records.ts";
 import { type BlockRun, type BlockRunRange, readBlockRun } from "./segment/block-run.ts";
 import { deleteSegment } from "./segment/delete-segment.ts";
@@ -27,10 +25,8 @@ const LOG_INDEXED_SEGMENTS_MAX = 64;
 interface LogReaderOptions {
   /** Directory of the log, created when it is missing. Another process may write the log. */
   directory: string;
-  logger: Logger;
-  metrics?: Metrics;
   /** Receives reports of missing records. All readers of a server share it. */
-  losses?: LossReport;
+  losses: LossReport;
   /**
    * Returns the log's current end (the sequence number after the last durable record), when the
    * reader can learn it without waiting for `advance`.
@@ -70,7 +66,7 @@ class SegmentLogReader implements LogReader {
 
   constructor(options: LogReaderOptions) {
     this.#options = options;
-    this.#report = options.losses ?? new LossReport(options);
+    this.#report = options.losses;
     this.#list();
     this.#end = this.first();
   }

@@ -22,6 +22,7 @@ import { decodeRecord, type EventRecord, eventRecordCodec } from "../../src/even
 import { FigureRecorder } from "../../src/figures/figure-recorder.ts";
 import { FIGURE_TABLES_MAX, FigureTables } from "../../src/figures/figure-tables.ts";
 import { systemFigures } from "../../src/health.ts";
+import { LossReport } from "../../src/log/loss-report.ts";
 import { openLogReader } from "../../src/log/reader.ts";
 import { openLogWriter } from "../../src/log/writer.ts";
 import type { Logger } from "../../src/observe/log.ts";
@@ -304,7 +305,7 @@ async function openParts(directory: string, logger: Logger, order?: OrderedLog) 
   });
   const events = join(directory, "events");
   const log = await openLogWriter({ directory: events, codec: eventRecordCodec, logger });
-  const reader = await openLogReader({ directory: events, logger });
+  const reader = await openLogReader({ directory: events, losses: new LossReport({ logger }) });
   const { promise: woken, resolve } = Promise.withResolvers<() => void>();
   const pipeline = createPipeline({
     live: catalog.live,

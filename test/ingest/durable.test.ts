@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { eventOf } from "../../src/event/event.ts";
 import { decodeRecord, eventRecordCodec } from "../../src/event/record.ts";
+import { LossReport } from "../../src/log/loss-report.ts";
 import { openLogReader } from "../../src/log/reader.ts";
 import { openLogWriter } from "../../src/log/writer.ts";
 import { createLogger } from "../../src/observe/log.ts";
@@ -98,7 +99,7 @@ test("a pixel to a closed log is answered 503", async () => {
 
 // events have whatever fields the query had.
 async function readEvents(directory: string, end: number): Promise<any[]> {
-  const reader = await openLogReader({ directory, logger });
+  const reader = await openLogReader({ directory, losses: new LossReport({ logger }) });
   reader.advance(end);
   const events = [];
   let sequence = 0;

@@ -1,12 +1,16 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
+import { LossReport } from "../../src/log/loss-report.ts";
 import { openLogReader } from "../../src/log/reader.ts";
 import { describeEventLog, type OpenLog } from "./contract.ts";
 import { openTextWriter, quiet, readAll, temporaryDirectory, texts } from "./support.ts";
 
 async function open(directory: string, segmentBytesMax: number): Promise<OpenLog> {
   const writer = await openTextWriter(directory, { segmentBytesMax });
-  return { writer, reader: await openLogReader({ directory, logger: quiet }) };
+  return {
+    writer,
+    reader: await openLogReader({ directory, losses: new LossReport({ logger: quiet }) }),
+  };
 }
 
 for (const segmentBytesMax of [100, 1000, 64 << 20]) {

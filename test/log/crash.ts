@@ -7,6 +7,7 @@ import { appendFileSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { HEADER_BYTES, sealBlock } from "../../src/log/block.ts";
 import type { LogReader } from "../../src/log/event-log.ts";
+import { LossReport } from "../../src/log/loss-report.ts";
 import { openLogReader } from "../../src/log/reader.ts";
 import { listSegments } from "../../src/log/segment/segments.ts";
 import { openLogWriter } from "../../src/log/writer.ts";
@@ -94,7 +95,7 @@ async function judge(
 ): Promise<number> {
   const { logger, lines } = listeningLogger();
   const writer = await openLogWriter({ directory, codec: textCodec, logger });
-  const reader = await openLogReader({ directory, logger });
+  const reader = await openLogReader({ directory, losses: new LossReport({ logger }) });
   const end = writer.durable();
   reader.advance(end);
   tally.rolled += listSegments(directory).length - 1;

@@ -12,6 +12,7 @@ import {
   type JsonRecord,
   sourceOfRecord,
 } from "../../src/event/record.ts";
+import { LossReport } from "../../src/log/loss-report.ts";
 import { openLogReader } from "../../src/log/reader.ts";
 import { openLogWriter } from "../../src/log/writer.ts";
 
@@ -36,7 +37,7 @@ async function readAfter(gzip: string, appended: readonly EventRecord[]): Promis
   const writer = await openLogWriter({ directory, logger, codec: eventRecordCodec });
   await writer.appendAll(appended);
   await writer.close();
-  const reader = await openLogReader({ directory, logger });
+  const reader = await openLogReader({ directory, losses: new LossReport({ logger }) });
   reader.advance(writer.durable());
   const { records } = await reader.read(0, 1 << 20);
   const more = await reader.read(records.at(-1)!.sequence + 1, 1 << 20);

@@ -48,7 +48,7 @@ async function fillAndRecover(mounted: string): Promise<void> {
   };
   const options = { directory, codec: textCodec, logger, metrics, onChange };
   const writer = await openLogWriter(options);
-  const reader = await openLogReader({ directory, logger: quiet });
+  const reader = await openLogReader({ directory, losses: new LossReport({ logger: quiet }) });
   const kept: string[] = [];
   const refused: string[] = [];
   const append = (text: string) =>
@@ -103,7 +103,7 @@ async function fillAndRecover(mounted: string): Promise<void> {
   }
 
   // Refused records are none that could be missed.
-  const again = await openLogReader({ directory, logger });
+  const again = await openLogReader({ directory, losses: new LossReport({ logger }) });
   again.advance(writer.durable());
   expect((await readAll(again)).map(([, text]) => text)).toEqual(kept);
   const told = lines.filter(({ level }) => level >= 50).map(({ msg }) => msg);
@@ -124,7 +124,7 @@ test("no other record gets the numbers of refused records", async () => {
   expect(await child.exited).toBe(0);
   expect(outcome.healthy).toBe(true);
   const losses = new LossReport({ logger: quiet });
-  const reader = await openLogReader({ directory: child.directory, logger: quiet, losses });
+  const reader = await openLogReader({ directory: child.directory, losses });
   reader.advance(outcome.durable);
   const read = await readAll(reader);
   // Refused records count neither as missing nor as damaged.

@@ -3,6 +3,7 @@ import { statSync } from "node:fs";
 import { Registry } from "prom-client";
 import { LOG_BLOCK_BYTES_MAX } from "../../src/log/block.ts";
 import { LogUnavailable, type RecordCodec } from "../../src/log/event-log.ts";
+import { LossReport } from "../../src/log/loss-report.ts";
 import { openLogReader } from "../../src/log/reader.ts";
 import { listSegments } from "../../src/log/segment/segments.ts";
 import { openLogWriter } from "../../src/log/writer.ts";
@@ -45,7 +46,7 @@ test("records appended during a write join the next batch", async () => {
   expect(flushes).toBeGreaterThanOrEqual(50);
   expect(flushes).toBeLessThan(64 * 50 * 0.25);
 
-  const reader = await openLogReader({ directory, logger: quiet });
+  const reader = await openLogReader({ directory, losses: new LossReport({ logger: quiet }) });
   reader.advance(writer.durable());
   const seen = new Map<string, number>();
   for (const [, text] of await readAll(reader)) {
@@ -98,7 +99,7 @@ test("a burst takes several blocks and keeps its order", async () => {
   const writer = await openTextWriter(directory);
   const burst = Array.from({ length: 3000 }, (_, i) => `${i} `.padEnd(1200, "x"));
   await Promise.all(burst.map((text) => writer.append(text)));
-  const reader = await openLogReader({ directory, logger: quiet });
+  const reader = await openLogReader({ directory, losses: new LossReport({ logger: quiet }) });
   reader.advance(3000);
   expect((await readAll(reader)).map(([, text]) => text)).toEqual(burst);
   await writer.close();
@@ -163,7 +164,7 @@ test("a record that is too large, or fails to encode, fails alone", async () => 
     false,
     true,
   ]);
-  const reader = await openLogReader({ directory, logger: quiet });
+  const reader = await openLogReader({ directory, losses: new LossReport({ logger: quiet }) });
   reader.advance(writer.durable());
   expect(await readAll(reader)).toEqual([
     [0, "a"],

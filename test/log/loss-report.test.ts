@@ -58,7 +58,7 @@ test("numbers continue at a reader's position, and the loss is reported once", a
   const metrics = new Registry();
   const losses = new LossReport({ logger, metrics });
   losses.missing(directory, gaps[0]!, 7);
-  const reader = await openLogReader({ directory, logger, losses });
+  const reader = await openLogReader({ directory, losses });
   reader.advance(writer.durable());
   for (const from of [0, 8]) {
     const read = (await readAll(reader, from)).map(([sequence]) => sequence);
@@ -82,7 +82,7 @@ test("refused numbers are not reported as missing, the numbers around them are",
   const writer = await openLogWriter({ directory, codec: textCodec, logger: quiet, first: 10 });
   await writer.append("first");
   const { logger, lines } = listeningLogger();
-  const reader = await openLogReader({ directory, logger });
+  const reader = await openLogReader({ directory, losses: new LossReport({ logger }) });
   reader.advance(writer.durable());
   expect((await reader.read(2, 1)).records.map(({ sequence }) => sequence)).toEqual([10]);
   expect(lines).toMatchObject([{ from: 2, to: 10, missingRecords: 5 }]);
@@ -98,7 +98,7 @@ test("a bad sector is passed over, counted and reported, and the records around 
   const { logger } = listeningLogger();
   const metrics = new Registry();
   const losses = new LossReport({ logger, metrics });
-  const reader = await openLogReader({ directory, logger, losses });
+  const reader = await openLogReader({ directory, losses });
   reader.advance(40);
   breakSectors([segment!.path], 8_192, 12_288);
   const read = (await readAll(reader)).map(([sequence]) => sequence);
@@ -115,7 +115,7 @@ test("a bad end of a segment is passed over if the next segment can be read", as
   await appendEach(writer, texts(40, "x".repeat(1_000)));
   await writer.close();
   const [segment, next] = listSegments(directory);
-  const reader = await openLogReader({ directory, logger: quiet });
+  const reader = await openLogReader({ directory, losses: new LossReport({ logger: quiet }) });
   reader.advance(40);
   breakSectors([segment!.path], 12_288, fs.statSync(segment!.path).size);
   const read = (await readAll(reader)).map(([sequence]) => sequence);
@@ -163,7 +163,7 @@ test("a disk that neither reads nor writes is waited for", async () => {
   const writer = await openTextWriter(directory);
   await appendEach(writer, texts(3));
   await writer.close();
-  const reader = await openLogReader({ directory, logger: quiet });
+  const reader = await openLogReader({ directory, losses: new LossReport({ logger: quiet }) });
   reader.advance(3);
   const [segment] = listSegments(directory);
   breakSectors([segment!.path], 0, 1);
@@ -178,7 +178,7 @@ test("reads that all fail for a while pass over nothing while writes succeed", a
   const directory = temporaryDirectory();
   const writer = await openTextWriter(directory, { segmentBytesMax: 10_000 });
   await appendEach(writer, texts(20, "x".repeat(1_000)));
-  const reader = await openLogReader({ directory, logger: quiet });
+  const reader = await openLogReader({ directory, losses: new LossReport({ logger: quiet }) });
   reader.advance(20);
   const paths = listSegments(directory).map(({ path }) => path);
   expect(paths.length).toBe(3);
@@ -215,7 +215,7 @@ test("an unreadable tail stays, and no record gets its numbers", async () => {
   expect(fs.statSync(segment!.path).size).toBe(size);
 
   const { logger, lines } = listeningLogger();
-  const reader = await openLogReader({ directory, logger });
+  const reader = await openLogReader({ directory, losses: new LossReport({ logger }) });
   reader.advance(writer.durable());
   expect((await readAll(reader)).at(-1)![1]).toBe("after");
   await writer.close();

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { mkdirSync, renameSync, rmdirSync } from "node:fs";
+import { LossReport } from "../../src/log/loss-report.ts";
 import { openLogReader } from "../../src/log/reader.ts";
 import { sealLog } from "../../src/log/recovery.ts";
 import { listSegments, segmentOf } from "../../src/log/segment/segments.ts";
@@ -19,7 +20,7 @@ test("an idle log rotates an old segment once", async () => {
   expect(firsts(directory)).toEqual([0, 3]);
   await Bun.sleep(200);
   expect(firsts(directory)).toEqual([0, 3]);
-  const reader = await openLogReader({ directory, logger: quiet });
+  const reader = await openLogReader({ directory, losses: new LossReport({ logger: quiet }) });
   reader.advance(writer.durable());
   await reader.trim(3);
   expect([reader.first(), reader.end()]).toEqual([3, 3]);
@@ -36,7 +37,7 @@ test("an idle log rotates an old segment once", async () => {
 test("a busy log that rotates by age loses nothing", async () => {
   const directory = temporaryDirectory();
   const writer = await open(directory, 5);
-  const reader = await openLogReader({ directory, logger: quiet });
+  const reader = await openLogReader({ directory, losses: new LossReport({ logger: quiet }) });
   const all = texts(600);
   for (const [n, text] of all.entries()) {
     await writer.append(text);
@@ -64,7 +65,7 @@ test("records appended during a rotation by age are kept", async () => {
     // Now and then long enough for the segment to get old, so that the two meet.
     await Bun.sleep(n % 4);
   }
-  const reader = await openLogReader({ directory, logger: quiet });
+  const reader = await openLogReader({ directory, losses: new LossReport({ logger: quiet }) });
   reader.advance(writer.durable());
   expect((await readAll(reader)).map(([, text]) => text)).toEqual(appended);
   await writer.close();
@@ -86,7 +87,7 @@ test("a segment that cannot be rotated yet stays in use", async () => {
       () => Bun.sleep(20).then(() => false),
     );
   }
-  const reader = await openLogReader({ directory, logger: quiet });
+  const reader = await openLogReader({ directory, losses: new LossReport({ logger: quiet }) });
   reader.advance(writer.durable());
   expect((await readAll(reader)).map(([, text]) => text)).toEqual(["first", "second"]);
   await writer.close();
@@ -104,7 +105,7 @@ test("a rotation by age is retried until it succeeds", async () => {
   await until(() => firsts(directory).length > before.length);
   expect(writer.healthy()).toBe(true);
   await writer.append("second");
-  const reader = await openLogReader({ directory, logger: quiet });
+  const reader = await openLogReader({ directory, losses: new LossReport({ logger: quiet }) });
   reader.advance(writer.durable());
   expect((await readAll(reader)).map(([, text]) => text)).toEqual(["first", "second"]);
   await writer.close();
@@ -117,7 +118,7 @@ test("a log without a writer can be trimmed as a whole", async () => {
   await writer.close();
   expect(await sealLog({ directory, logger: quiet })).toBe(3);
   expect(await sealLog({ directory, logger: quiet })).toBe(3);
-  const reader = await openLogReader({ directory, logger: quiet });
+  const reader = await openLogReader({ directory, losses: new LossReport({ logger: quiet }) });
   reader.advance(3);
   expect((await readAll(reader)).map(([, text]) => text)).toEqual(texts(3));
   await reader.trim(3);

@@ -3,6 +3,7 @@ import { readFileSync, rmSync, statSync, symlinkSync, truncateSync, writeFileSyn
 import { join } from "node:path";
 import { Registry } from "prom-client";
 import { withoutTrimming } from "../../src/log/lock.ts";
+import { LossReport } from "../../src/log/loss-report.ts";
 import { openLogReader } from "../../src/log/reader.ts";
 import { listSegments } from "../../src/log/segment/segments.ts";
 import {
@@ -37,7 +38,7 @@ test("a block is read only once all of it is durable", async () => {
   const directory = temporaryDirectory();
   const writer = await openTextWriter(directory);
   await Promise.all(texts(3).map((text) => writer.append(text)));
-  const reader = await openLogReader({ directory, logger: quiet });
+  const reader = await openLogReader({ directory, losses: new LossReport({ logger: quiet }) });
   reader.advance(2);
   expect(await reader.read(0, 1 << 20)).toEqual({ records: [], next: 0 });
   reader.advance(3);
@@ -57,7 +58,7 @@ test("a writer starts a segment when the last one is full, and when it opens", a
 
 test("a log that is being copied is not trimmed", async () => {
   const { directory, writer } = await logOf(25);
-  const reader = await openLogReader({ directory, logger: quiet });
+  const reader = await openLogReader({ directory, losses: new LossReport({ logger: quiet }) });
   reader.advance(25);
   const copies = [await withoutTrimming(directory, 0), await withoutTrimming(directory, 0)];
   await reader.trim(25);
@@ -88,7 +89,7 @@ test("a flush is padded to a page if that takes few zeros", async () => {
   expect(written.match(/(?<=~)\0+(?=\xf5|$)/g)!.join("").length).toBe(zeros);
   expect(zeros).toBeLessThan(6 * 4_096);
 
-  const reader = await openLogReader({ directory, logger: quiet });
+  const reader = await openLogReader({ directory, losses: new LossReport({ logger: quiet }) });
   reader.advance(7);
   expect(await readAll(reader, 0)).toEqual(["x", ...records].map((text, i) => [i, text]));
   await reader.close();
@@ -107,7 +108,7 @@ test("each block of a flush begins with a page, so that the page cache is not ne
   expect([...blocks].map(({ index }) => index % 4_096)).toEqual([0, 0, 0]);
   expect(written.length % 4_096).toBe(0);
 
-  const reader = await openLogReader({ directory, logger: quiet });
+  const reader = await openLogReader({ directory, losses: new LossReport({ logger: quiet }) });
   reader.advance(3);
   expect(await readAll(reader, 0)).toEqual(records.map((text, i) => [i, text]));
   await reader.close();
@@ -115,7 +116,7 @@ test("each block of a flush begins with a page, so that the page cache is not ne
 
 test("a trim deletes whole segments only, and never the newest", async () => {
   const { directory, writer } = await logOf(25);
-  const reader = await openLogReader({ directory, logger: quiet });
+  const reader = await openLogReader({ directory, losses: new LossReport({ logger: quiet }) });
   reader.advance(25);
   await reader.trim(9);
   expect(firsts(directory)).toEqual([0, 10, 20]);
@@ -140,7 +141,7 @@ test("readers at one position share one search", async () => {
     const counts = [];
     for (const together of [1, 10]) {
       reads = 0;
-      const reader = await openLogReader({ directory, logger: quiet });
+      const reader = await openLogReader({ directory, losses: new LossReport({ logger: quiet }) });
       reader.advance(9);
       await Promise.all(Array.from({ length: together }, () => reader.read(4, 1)));
       counts.push(reads);
@@ -154,7 +155,7 @@ test("readers at one position share one search", async () => {
 
 test("a trim does not disturb concurrent reads", async () => {
   const { directory, writer } = await logOf(95);
-  const reader = await openLogReader({ directory, logger: quiet });
+  const reader = await openLogReader({ directory, losses: new LossReport({ logger: quiet }) });
   reader.advance(95);
   const reads = Array.from({ length: 10 }, (_, i) => readAll(reader, i * 9, 40));
   for (let i = 10; i <= 90; i += 10) await reader.trim(i);
@@ -166,7 +167,10 @@ test("a trim does not disturb concurrent reads", async () => {
 
 test("a reader finds segments that appear after it was opened", async () => {
   const directory = temporaryDirectory();
-  const reader = await openLogReader({ directory: join(directory, "new"), logger: quiet });
+  const reader = await openLogReader({
+    directory: join(directory, "new"),
+    losses: new LossReport({ logger: quiet }),
+  });
   expect(reader.first()).toBe(0);
   const writer = await openTextWriter(join(directory, "new"), TEN_RECORDS);
   for (let i = 0; i < 50; i++) {
@@ -181,7 +185,7 @@ test("a reader continues in the next segment when a known one is gone, and stops
   const { directory, writer } = await logOf(35);
   await writer.close();
   const [reader, other] = await Promise.all(
-    [1, 2].map(() => openLogReader({ directory, logger: quiet })),
+    [1, 2].map(() => openLogReader({ directory, losses: new LossReport({ logger: quiet }) })),
   );
   reader!.advance(35);
   other!.advance(35);
@@ -204,7 +208,7 @@ test("a reader passes over a damaged block and reports it once", async () => {
 
   const { logger, lines } = listeningLogger();
   const metrics = new Registry();
-  const reader = await openLogReader({ directory, logger, metrics });
+  const reader = await openLogReader({ directory, losses: new LossReport({ logger, metrics }) });
   reader.advance(25);
   const kept = Array.from({ length: 25 }, (_, i) => i).filter((i) => i !== 13 && i !== 14);
   for (let lane = 0; lane < 3; lane++) {
@@ -227,7 +231,7 @@ test("a reader continues in the next segment when the rest of one is gone", asyn
   const { directory, writer } = await logOf(35);
   truncateSync(listSegments(directory)[1]!.path, 5 * 38 + 7);
   rmSync(listSegments(directory)[2]!.path);
-  const reader = await openLogReader({ directory, logger: quiet });
+  const reader = await openLogReader({ directory, losses: new LossReport({ logger: quiet }) });
   reader.advance(35);
   expect((await readAll(reader)).map(([sequence]) => sequence)).toEqual([
     ...Array.from({ length: 15 }, (_, i) => i),
@@ -242,7 +246,7 @@ test("a reader passes over durable records that are gone, and reads the next one
   const bytes = readFileSync(path);
   bytes.fill(0xff, 3 * 38);
   writeFileSync(path, bytes);
-  const reader = await openLogReader({ directory, logger: quiet });
+  const reader = await openLogReader({ directory, losses: new LossReport({ logger: quiet }) });
   reader.advance(5);
   expect(await reader.read(3, 1000)).toEqual({ records: [], next: 5 });
   await writer.append("after");
@@ -270,7 +274,10 @@ test("a query with the bytes of a block is not mistaken for a block", async () =
   const bytes = readFileSync(path);
   bytes[24 + 4 + 6]! ^= 1;
   writeFileSync(path, bytes);
-  const reader = await openLogReader({ directory: join(directory, "outer"), logger: quiet });
+  const reader = await openLogReader({
+    directory: join(directory, "outer"),
+    losses: new LossReport({ logger: quiet }),
+  });
   reader.advance(3);
   expect(await readAll(reader)).toEqual([
     [0, "before"],

@@ -10,6 +10,7 @@ import {
 import { basename, join } from "node:path";
 import fc from "fast-check";
 import { HEADER_BYTES, LOG_BLOCK_BYTES_MAX } from "../../src/log/block.ts";
+import { LossReport } from "../../src/log/loss-report.ts";
 import { openLogReader } from "../../src/log/reader.ts";
 import { listSegments } from "../../src/log/segment/segments.ts";
 import { openLogWriter } from "../../src/log/writer.ts";
@@ -59,7 +60,7 @@ async function recoverAndAppend(directory: string) {
   const recovered = await openLogWriter({ directory, codec: textCodec, logger });
   const opened = recovered.durable();
   await recovered.append("new");
-  const reader = await openLogReader({ directory, logger });
+  const reader = await openLogReader({ directory, losses: new LossReport({ logger }) });
   reader.advance(recovered.durable());
   const all = await readAll(reader);
   await recovered.close();
@@ -144,7 +145,7 @@ test("recovers a torn tail in a segment of many windows", async () => {
   const again = await openTextWriter(directory);
   expect(again.durable()).toBe(39);
   await again.append("new");
-  const reader = await openLogReader({ directory, logger: quiet });
+  const reader = await openLogReader({ directory, losses: new LossReport({ logger: quiet }) });
   reader.advance(40);
   expect((await readAll(reader)).map(([, text]) => text)).toEqual([...texts.slice(0, 39), "new"]);
   await again.close();
@@ -164,7 +165,7 @@ test("blocks are found after damage of any length", async () => {
   for (const damage of [LOG_BLOCK_BYTES_MAX - 1, LOG_BLOCK_BYTES_MAX, 1.5 * LOG_BLOCK_BYTES_MAX]) {
     const garbage = Buffer.alloc(damage, 0xf5);
     writeFileSync(path, Buffer.concat([garbage, bytes.subarray(ends[0]!.offset)]));
-    const reader = await openLogReader({ directory, logger: quiet });
+    const reader = await openLogReader({ directory, losses: new LossReport({ logger: quiet }) });
     reader.advance(RECORDS.length);
     const texts = (await readAll(reader)).map(([, text]) => text);
     expect(texts).toEqual(RECORDS.slice(ends[0]!.records));

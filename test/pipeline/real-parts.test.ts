@@ -18,6 +18,7 @@ import {
   type JsonRecord,
 } from "../../src/event/record.ts";
 import type { LogReader, LogWriter } from "../../src/log/event-log.ts";
+import { LossReport } from "../../src/log/loss-report.ts";
 import { openLogReader } from "../../src/log/reader.ts";
 import { openLogWriter } from "../../src/log/writer.ts";
 import { createMetrics } from "../../src/observe/metrics.ts";
@@ -53,7 +54,7 @@ beforeEach(async () => {
   sink = new Sink();
   const log = join(directory, "events");
   writer = await openLogWriter({ directory: log, codec: eventRecordCodec, logger });
-  reader = await openLogReader({ directory: log, logger });
+  reader = await openLogReader({ directory: log, losses: new LossReport({ logger }) });
   pipeline = start();
 });
 

@@ -8,6 +8,7 @@ import { eventOf } from "../../src/event/event.ts";
 import { eventRecordCodec, type PixelRecord } from "../../src/event/record.ts";
 import { uuidText } from "../../src/event/uuid.ts";
 import type { LogReader } from "../../src/log/event-log.ts";
+import { LossReport } from "../../src/log/loss-report.ts";
 import { openLogReader } from "../../src/log/reader.ts";
 import { openLogWriter } from "../../src/log/writer.ts";
 import { Search, type SearchQuery, type SearchResult } from "../../src/pipeline/search/search.ts";
@@ -52,7 +53,7 @@ async function logsOf(logs: PixelRecord[][], together = 7) {
     for (let i = 0; i < all.length; i += together) {
       await Promise.all(all.slice(i, i + together).map((it) => writer.append(it)));
     }
-    const reader = await openLogReader({ directory: at, logger });
+    const reader = await openLogReader({ directory: at, losses: new LossReport({ logger }) });
     reader.advance(writer.durable());
     await writer.close();
     readers.set(String(n), reader);

@@ -114,7 +114,6 @@ async function openLogs(options: FileLogsOptions, losses: LossReport): Promise<M
     const log: Log = { directory, mark: undefined, reader: undefined as never, isEmpty: false };
     log.reader = await openLogReader({
       directory,
-      logger,
       losses,
       durable: () => log.mark?.get() ?? 0,
     });
