@@ -10,7 +10,7 @@ export interface ContentFilter {
 export const PROPERTY_PATTERN = "^[^=]+=";
 
 /** Splits `properties.plan=pro` into path and value. Undefined when there is no path. */
-export function parseProperty(property: string): { path: string[]; value: string } | undefined {
+function parseProperty(property: string): { path: string[]; value: string } | undefined {
   const equals = property.indexOf("=");
   if (equals <= 0) return undefined;
   return { path: property.slice(0, equals).split("."), value: property.slice(equals + 1) };

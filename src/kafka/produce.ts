@@ -20,7 +20,7 @@ export interface ProduceRequest {
   batches: readonly PartitionMessages[];
   /** Longest time in milliseconds that the leader waits for its replicas. */
   waitMs: number;
-  compression?: Compression;
+  compression: Compression;
 }
 
 /** Response of a broker about the batch for one partition. */
@@ -57,7 +57,7 @@ export async function produce(
   kafka: KafkaProtocol,
   api: ProduceApi,
   connection: Connection,
-  { producerId, batches, waitMs, compression = "none" }: ProduceRequest,
+  { producerId, batches, waitMs, compression }: ProduceRequest,
 ): Promise<PartitionResponse[]> {
   const encoded = await Promise.all(
     batches.map(async ({ topic, partition, sequence, messages }) => {

@@ -21,7 +21,7 @@ interface RecordBatchOptions {
   producerId: ProducerId;
   /** Sequence number of the first record. */
   sequence: number;
-  compression?: Compression;
+  compression: Compression;
 }
 
 /**
@@ -65,7 +65,7 @@ const CHARACTER_BYTES = 3;
 export async function recordBatch(
   kafka: KafkaProtocol,
   records: readonly BatchRecord[],
-  { producerId, sequence, compression = "none" }: RecordBatchOptions,
+  { producerId, sequence, compression }: RecordBatchOptions,
 ): Promise<Buffer> {
   const first = records[0]!.timestamp ?? NO_TIMESTAMP;
   const body = new RecordWriter(records);

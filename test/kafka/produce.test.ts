@@ -37,6 +37,7 @@ const request = fc.record({
     // The library sorts the partitions of a topic.
     .map((batches) => batches.toSorted((a, b) => a.partition - b.partition)),
   waitMs: fc.nat(),
+  compression: fc.constant("none" as const),
 });
 
 /** The bytes of the request that `send` writes to a connection. */
@@ -86,7 +87,11 @@ test("the records of a compressed batch are those of the plain one, and its chec
   const messages = ["a", "ä", "b".repeat(2_000)].map((text) => ({
     ...{ value: Buffer.from(text), headers: ["n", text], timestamp: 7 },
   }));
-  const options = { producerId: { producerId: 3n, producerEpoch: 1 }, sequence: 9 };
+  const options = {
+    producerId: { producerId: 3n, producerEpoch: 1 },
+    sequence: 9,
+    compression: "none" as const,
+  };
   const plain = await recordBatch(kafka, messages, options);
   const compressed = await recordBatch(kafka, messages, { ...options, compression: "gzip" });
   expect(gunzipSync(compressed.subarray(61)).equals(plain.subarray(61))).toBe(true);
@@ -96,7 +101,11 @@ test("the records of a compressed batch are those of the plain one, and its chec
 });
 
 test("zstd leaves a batch plain that is small, or that a reader would refuse", async () => {
-  const options = { producerId: { producerId: 3n, producerEpoch: 1 }, sequence: 9 };
+  const options = {
+    producerId: { producerId: 3n, producerEpoch: 1 },
+    sequence: 9,
+    compression: "none" as const,
+  };
   const batch = async (value: Buffer) => {
     const plain = await recordBatch(kafka, [{ value, timestamp: 7 }], options);
     const sent = await recordBatch(kafka, [{ value, timestamp: 7 }], {
@@ -122,7 +131,11 @@ test("zstd leaves a batch plain that is small, or that a reader would refuse", a
 test("records keep their times, however far apart they are", async () => {
   const times = [0, 2 ** 31, -(2 ** 31) - 1, 2 ** 41, -(2 ** 41)].map((ms) => BASE_TIME + ms);
   const messages = times.map((timestamp) => ({ value: Buffer.from("x"), timestamp }));
-  const options = { producerId: { producerId: 3n, producerEpoch: 1 }, sequence: 0 };
+  const options = {
+    producerId: { producerId: 3n, producerEpoch: 1 },
+    sequence: 0,
+    compression: "none" as const,
+  };
   const encoded = await recordBatch(kafka, messages, options);
   const read = kafka.readRecordsBatch(kafka.Reader.from(encoded));
   const [first, latest] = [Number(read.firstTimestamp), Number(read.maxTimestamp)];
