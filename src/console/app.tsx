@@ -10,7 +10,8 @@ import { loadUntilDone } from "./data/retry.ts";
 import { missingOneOf, restoreSession, session } from "./data/session.ts";
 import { currentRoute, type ScreenProps } from "./router.ts";
 import { screens } from "./screens.ts";
-import { openPalette, Palette } from "./shell/palette.tsx";
+import { Palette } from "./shell/palette.tsx";
+import { listenForShortcuts, ShortcutList } from "./shell/shortcuts.tsx";
 import { isSidebarOpen, Sidebar, TopBar } from "./shell/sidebar.tsx";
 import { SignIn } from "./sign-in/screen.tsx";
 import { commonTexts } from "./texts/common.ts";
@@ -52,6 +53,7 @@ function Frame() {
       <Sidebar />
       <ScreenOutlet />
       <Palette />
+      <ShortcutList />
       <ConfirmationHost />
     </div>
   );
@@ -113,32 +115,4 @@ function ScreenOutlet() {
       {Screen && permission === undefined && <Screen key={name} subpath={subpath} query={query} />}
     </main>
   );
-}
-
-/**
- * Registers two keyboard shortcuts: `Cmd/Ctrl+K` opens the palette (a dialog to find screens and
- * items), and `/` focuses the screen's search field. Returns a function that removes them.
- */
-function listenForShortcuts(): () => void {
-  const onKey = (event: KeyboardEvent) => {
-    if (session.value === null) return;
-    if ((event.metaKey || event.ctrlKey) && event.key.toLowerCase() === "k") {
-      event.preventDefault();
-      openPalette();
-      return;
-    }
-    if (event.key !== "/" || isTyping(event)) return;
-    event.preventDefault();
-    const search = document.querySelector<HTMLInputElement>("main input[type=search]");
-    if (search) search.focus();
-    else openPalette();
-  };
-  addEventListener("keydown", onKey);
-  return () => removeEventListener("keydown", onKey);
-}
-
-function isTyping(event: KeyboardEvent): boolean {
-  const [target] = event.composedPath();
-  if (!(target instanceof HTMLElement)) return false;
-  return target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName);
 }

@@ -3,7 +3,7 @@ import type { Browser, Page } from "playwright-core";
 import { chromiumMissing } from "../api/_chromium.ts";
 import type { TestApi } from "../api/_setup.ts";
 import { describeWith } from "../counterpart.ts";
-import { openPage, signIn, useConsole } from "./_browser.ts";
+import { axeViolations, openPage, signIn, useConsole } from "./_browser.ts";
 
 let api: TestApi;
 let browser: Browser;
@@ -102,6 +102,45 @@ describeWith(chromiumMissing)("console sessions", () => {
     await other.page.getByText("Requires events:read").waitFor();
     expect(asked).toEqual([]);
     await other.close();
+  }, 300_000);
+
+  test("? lists the keyboard shortcuts, and a chosen theme is kept in the browser", async () => {
+    const { page, close } = await openPage(browser, { colorScheme: "light" });
+    await signIn(page, api.url, api.token);
+    await heading(page, "Overview").waitFor();
+    const list = page.getByRole("dialog", { name: "Keyboard shortcuts" });
+    await page.keyboard.press("?");
+    await list.getByText("Run the test events").waitFor();
+    expect(await axeViolations(page)).toEqual([]);
+    await page.keyboard.press("Escape");
+    await list.waitFor({ state: "hidden" });
+    await page.getByRole("button", { name: "Keyboard shortcuts" }).click();
+    await list.waitFor();
+    await page.keyboard.press("Escape");
+    // A question mark that is typed into a field stays one.
+    await page.goto(`${api.url}/#/sources`);
+    await page.getByRole("searchbox").pressSequentially("?");
+    expect(await page.getByRole("searchbox").inputValue()).toBe("?");
+    expect(await list.count()).toBe(0);
+
+    const background = () =>
+      page.evaluate("getComputedStyle(document.documentElement).backgroundColor");
+    const [light, dark] = ["rgb(247, 247, 249)", "rgb(16, 17, 20)"];
+    const choose = (name: string) => page.getByRole("button", { name, exact: true }).click();
+    expect(await background()).toBe(light);
+    await choose("Dark");
+    await page.reload();
+    await heading(page, "Sources").waitFor();
+    expect(await background()).toBe(dark);
+    expect(await axeViolations(page)).toEqual([]);
+    await page.emulateMedia({ colorScheme: "dark" });
+    await choose("Light");
+    expect(await background()).toBe(light);
+    await choose("System");
+    expect(await background()).toBe(dark);
+    await page.emulateMedia({ colorScheme: "light" });
+    expect(await background()).toBe(light);
+    await close();
   }, 300_000);
 
   test("a session of one workspace sees nothing of another workspace", async () => {

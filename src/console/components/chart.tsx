@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
+import { theme } from "../data/theme.ts";
 import { SkeletonLine } from "./layout.tsx";
 import { formatClock, formatDay, formatTime } from "./time.tsx";
 import "uplot/dist/uPlot.min.css";
@@ -85,7 +86,7 @@ export function Chart({ label, times, series, format, steps = WHOLE_STEPS }: Cha
       isUnmounted = true;
       destroy();
     };
-  }, [times, series]);
+  }, [times, series, theme.value]);
   return (
     <figure class="stack close">
       <div

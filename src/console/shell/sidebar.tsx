@@ -1,14 +1,17 @@
 import { signal } from "@preact/signals";
 import { Button } from "../components/button.tsx";
 import { Icon } from "../components/icon.tsx";
+import { SegmentedControl } from "../components/layout.tsx";
 import { Logo } from "../components/logo.tsx";
 import { Name } from "../components/name.tsx";
 import { session, signOut } from "../data/session.ts";
+import { chooseTheme, theme, themes } from "../data/theme.ts";
 import { currentRoute, hrefTo } from "../router.ts";
 import { screens } from "../screens.ts";
 import { commonTexts } from "../texts/common.ts";
 import { shellTexts } from "../texts/shell.ts";
 import { openPalette } from "./palette.tsx";
+import { openShortcuts } from "./shortcuts.tsx";
 
 /** Whether the sidebar is open on a narrow screen. The button in the top bar toggles it. */
 export const isSidebarOpen = signal(false);
@@ -50,7 +53,7 @@ export function Sidebar() {
       <button type="button" class="search-button" onClick={openPalette}>
         <Icon name="search" />
         {commonTexts.search}
-        <kbd>{isApple ? "⌘K" : shellTexts.paletteShortcut}</kbd>
+        <kbd>{shellTexts.paletteShortcut}</kbd>
       </button>
       <ul>
         {screens.map(({ name, title, icon }) => (
@@ -67,12 +70,19 @@ export function Sidebar() {
   );
 }
 
-const isApple = /Mac|iPhone|iPad/.test(navigator.userAgent);
-
 function SidebarFooter() {
   const userName = session.value?.member?.name ?? session.value?.token.name ?? "";
   return (
     <div class="foot">
+      <SegmentedControl
+        label={shellTexts.theme}
+        value={theme.value}
+        options={themes.map((value) => ({ value, text: shellTexts.themes[value] }))}
+        onChange={chooseTheme}
+      />
+      <button type="button" class="link small" onClick={openShortcuts}>
+        {shellTexts.shortcuts}
+      </button>
       <a class="small" href="/docs" target="_blank" rel="noreferrer">
         {shellTexts.apiReference}
       </a>

@@ -4,6 +4,7 @@ import { Badge, Panel, SegmentedControl } from "../components/layout.tsx";
 import { eventName } from "../data/event-name.ts";
 import { Diff } from "../editor/diff.tsx";
 import { codeTexts } from "../texts/code.ts";
+import { commonTexts } from "../texts/common.ts";
 import { type EventResult, outcomeOf, type TestRunReport, withoutPrefix } from "./run-report.ts";
 import { SuiteResults, sortKeys } from "./suite-results.tsx";
 
@@ -20,7 +21,7 @@ export function RunResults(props: {
     return (
       <Panel title={codeTexts.result}>
         <p class="quiet">
-          {codeTexts.noResultYet(<kbd>{codeTexts.ctrl}</kbd>, <kbd>{codeTexts.enter}</kbd>)}
+          {codeTexts.noResultYet(<kbd>{commonTexts.modKey}</kbd>, <kbd>{codeTexts.enter}</kbd>)}
         </p>
       </Panel>
     );

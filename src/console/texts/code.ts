@@ -60,7 +60,6 @@ export const codeTexts = {
   codeAfter: "Code after",
   allDropped: "Every test event is dropped: is there a return missing?",
   result: "Result",
-  ctrl: "Ctrl",
   enter: "Enter",
   eventDropped: "The transformation dropped this event.",
   output: "Output",

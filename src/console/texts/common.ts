@@ -2,6 +2,8 @@ import { formatCount, isolated } from "../format.ts";
 
 /** Texts of several screens, and of the components that they share. */
 export const commonTexts = {
+  /** Key of shortcuts that differs between systems. */
+  modKey: /Mac|iPhone|iPad/.test(navigator.userAgent) ? "⌘" : "Ctrl",
   overview: "Overview",
   transformations: "Transformations",
   libraries: "Libraries",

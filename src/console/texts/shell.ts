@@ -1,4 +1,5 @@
 import type { ComponentChildren } from "preact";
+import { commonTexts } from "./common.ts";
 
 /** Texts of the frame around the screens: sidebar, palette, sign-in, unknown pages. */
 export const shellTexts = {
@@ -12,7 +13,34 @@ export const shellTexts = {
   closeMenu: "Close menu",
   openMenu: "Open menu",
   screens: "Screens",
-  paletteShortcut: "Ctrl K",
+  paletteShortcut: `${commonTexts.modKey} K`,
+  shortcuts: "Keyboard shortcuts",
+  /** For each shortcut, its effect and the keys to press together. */
+  shortcutGroups: [
+    {
+      title: "All screens",
+      keys: [
+        ["Search screens and items", commonTexts.modKey, "K"],
+        ["Go to the search field of the screen", "/"],
+        ["Show this list", "?"],
+        ["Close a dialog or menu", "Esc"],
+      ],
+    },
+    {
+      title: "Code editor",
+      keys: [
+        ["Run the test events", commonTexts.modKey, "Enter"],
+        ["Save a draft", commonTexts.modKey, "S"],
+        ["Go to a line", commonTexts.modKey, "Alt", "G"],
+        ["Find and replace", commonTexts.modKey, "F"],
+        ["Format JavaScript", "Shift", "Alt", "F"],
+        ["Complete a name", "Ctrl", "Space"],
+        ["Leave the editor", "Esc, then Tab"],
+      ],
+    },
+  ] as { title: string; keys: [effect: string, ...keys: string[]][] }[],
+  theme: "Theme",
+  themes: { system: "System", light: "Light", dark: "Dark" },
   apiReference: "API reference",
   signOut: "Sign out",
   signIn: "Sign in",
