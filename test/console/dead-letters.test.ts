@@ -113,6 +113,8 @@ describeWith(chromiumMissing)("replays and purges of dead letters", () => {
         await page.locator("tbody td").first().waitFor();
         await select();
         const button = page.getByRole("main").getByRole("button", { name: `${action} ` });
+        // Red is only the button that confirms.
+        expect(await button.getAttribute("class")).not.toContain("danger");
         await button.filter({ hasText: String(count) }).click();
         const dialog = page.getByRole("dialog");
         await dialog.getByText(`${action} ${count} dead letters?`).waitFor();

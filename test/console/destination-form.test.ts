@@ -330,6 +330,10 @@ describeWith(chromiumMissing)("the page of a destination", () => {
         .consentIds;
     const { page, close } = await openSignedIn(`destinations/${id}?tab=settings`);
     const consents = field(page, "Required consents (optional)");
+    // Few destinations need consents, so the field is folded until it has a value.
+    await page.locator("summary", { hasText: "Advanced" }).waitFor();
+    expect(await consents.isVisible()).toBe(false);
+    await page.locator("summary", { hasText: "Advanced" }).click();
     await consents.fill(`ads\n${"x".repeat(1_000)}`);
     await button(page, "Save settings").click();
     await page.locator(".field .wrong").waitFor();

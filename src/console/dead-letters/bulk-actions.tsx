@@ -84,7 +84,7 @@ export function BulkActions(props: {
       <Button icon="turn" needs="events:replay" onClick={() => confirm("replay", target)}>
         {deadLetterTexts.replayOf(description)}
       </Button>
-      <Button icon="bin" needs="events:replay" danger onClick={() => confirm("purge", target)}>
+      <Button icon="bin" needs="events:replay" onClick={() => confirm("purge", target)}>
         {deadLetterTexts.purgeOf(description)}
       </Button>
     </div>

@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import { Field } from "../components/forms/fields.tsx";
+import { LinesField } from "../components/forms/lines-field.tsx";
 import { type FormValues, SchemaForm } from "../components/forms/schema-form.tsx";
 import { destinationTexts } from "../texts/destinations.ts";
 import type { DestinationType } from "./destination-types.ts";
@@ -11,15 +12,32 @@ interface ConfigFieldsProps {
   errorAt: (path: string) => string | undefined;
   /** The stored values, with `STORED_SECRET` in place of each secret. Undefined for a new one. */
   stored: FormValues | undefined;
+  /** Ids of the consents that the destination needs, one a line. */
+  consents: string;
+  onConsents: (consents: string) => void;
 }
 
-/** Fields of a destination's settings: one for each, or JSON where only RudderStack knows them. */
+/**
+ * Fields of a destination's settings: one for each, or JSON where only RudderStack knows them. The
+ * required consents are only for destinations that pixelmill delivers.
+ */
 export function ConfigFields(props: ConfigFieldsProps) {
-  const { type, ...more } = props;
+  const { type, consents, onConsents, ...more } = props;
   const form = { ...more, path: "/config", isNew: more.stored === undefined };
   const schema = type?.config ?? {};
   if (type?.deliveredBy !== "rudder-server") {
-    return <SchemaForm {...form} schema={schema} foldsAdvanced />;
+    const field = (
+      <LinesField
+        label={destinationTexts.consents}
+        hint={destinationTexts.consentsHint}
+        value={consents}
+        onInput={onConsents}
+        path="/consentIds"
+        errorAt={props.errorAt}
+      />
+    );
+    const advanced = { fields: field, isSet: consents !== "" };
+    return <SchemaForm {...form} schema={schema} foldsAdvanced advanced={advanced} />;
   }
   const secrets = new Set(
     Object.entries(schema.properties ?? {}).flatMap(([key, { writeOnly }]) =>

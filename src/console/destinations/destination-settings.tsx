@@ -2,7 +2,7 @@ import { FieldConflicts } from "../components/forms/field-conflicts.tsx";
 import { TextField } from "../components/forms/fields.tsx";
 import { Form } from "../components/forms/form.tsx";
 import { labelOf } from "../components/forms/json-schema.ts";
-import { LinesField, linesOf } from "../components/forms/lines-field.tsx";
+import { linesOf } from "../components/forms/lines-field.tsx";
 import { hasSecret, storedValues } from "../components/forms/stored-values.ts";
 import { UnsavedChanges } from "../components/forms/unsaved-changes.tsx";
 import { useItemForm } from "../components/forms/use-item-form.ts";
@@ -97,17 +97,9 @@ function SettingsForm(props: SettingsProps & { type: DestinationType | undefined
             onChange={(next) => form.edit({ name, consentIds, ...withPrefix(next) })}
             errorAt={errorAt}
             stored={storedValues(destination.config, destination.secretsSet)}
+            consents={consentIds as string}
+            onConsents={(next) => form.edit({ ...form.values, consentIds: next })}
           />
-          {isOurs && (
-            <LinesField
-              label={destinationTexts.consents}
-              hint={destinationTexts.consentsHint}
-              value={consentIds as string}
-              onInput={(next) => form.edit({ ...form.values, consentIds: next })}
-              path="/consentIds"
-              errorAt={errorAt}
-            />
-          )}
           {test.result}
           {form.conflict && <FieldConflicts {...form.conflict} />}
         </>

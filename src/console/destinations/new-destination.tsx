@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { SelectField, TextField } from "../components/forms/fields.tsx";
 import { Form } from "../components/forms/form.tsx";
-import { LinesField, linesOf } from "../components/forms/lines-field.tsx";
+import { linesOf } from "../components/forms/lines-field.tsx";
 import type { FormValues } from "../components/forms/schema-form.tsx";
 import { Panel, ScreenHeader, SkeletonLine } from "../components/layout.tsx";
 import { Loaded } from "../components/loaded.tsx";
@@ -137,17 +137,9 @@ function NewDestinationForm(props: {
             onChange={(next) => change({ config: next })}
             errorAt={errorAt}
             stored={undefined}
+            consents={consentIds}
+            onConsents={(typed) => change({ consentIds: typed })}
           />
-          {deliveredBy === "pixelmill" && (
-            <LinesField
-              label={destinationTexts.consents}
-              hint={destinationTexts.consentsHint}
-              value={consentIds}
-              onInput={(typed) => change({ consentIds: typed })}
-              path="/consentIds"
-              errorAt={errorAt}
-            />
-          )}
           {test.result}
         </>
       )}

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact";
 import { commonTexts } from "../../texts/common.ts";
 import { Button } from "../button.tsx";
 import { withCode } from "../inline-code.tsx";
@@ -29,6 +30,8 @@ interface FormProps {
   isNew: boolean;
   /** Whether the optional properties that few people set are folded. */
   foldsAdvanced?: boolean;
+  /** Fields that are folded with these properties, and whether one of them has a value. */
+  advanced?: { fields: ComponentChildren; isSet: boolean } | undefined;
 }
 
 /**
@@ -36,7 +39,7 @@ interface FormProps {
  * its value.
  */
 export function SchemaForm(props: FormProps) {
-  const { schema, values, stored, onChange, foldsAdvanced = false, ...more } = props;
+  const { schema, values, stored, onChange, foldsAdvanced = false, advanced, ...more } = props;
   const required = new Set(schema.required);
   const entries = Object.entries(schema.properties ?? {})
     .filter(([, property]) => kindOf(property) !== undefined)
@@ -60,9 +63,12 @@ export function SchemaForm(props: FormProps) {
   return (
     <>
       {entries.filter((entry) => !isFolded(entry)).map(fieldOf)}
-      {folded.length > 0 && (
-        <Advanced isOpen={folded.some(([key]) => values[key] !== undefined)}>
+      {(folded.length > 0 || advanced) && (
+        <Advanced
+          isOpen={advanced?.isSet === true || folded.some(([key]) => values[key] !== undefined)}
+        >
           {folded.map(fieldOf)}
+          {advanced?.fields}
         </Advanced>
       )}
     </>
