@@ -4,6 +4,7 @@ import type { DestinationKind } from "../destinations/destination.ts";
 import type { DurableRange } from "../log/event-log.ts";
 import { Lane } from "./lane/lane.ts";
 import type { LaneContext } from "./lane/lane-context.ts";
+import { LanesBehind } from "./lane/lanes-behind.ts";
 import { roundRobin } from "./lane/round-robin.ts";
 import { SourceLanes } from "./lane/source-lanes.ts";
 import { UpdateQueue } from "./lane/update-queue.ts";
@@ -16,10 +17,9 @@ export interface LaneRegistryParts extends Omit<LaneContext, "refresh"> {
   isOnHold?(): boolean;
 }
 
-/** A destination to which events are to be delivered, and its connections. */
 type WantedLane = ReturnType<LaneRegistryParts["live"]["lane"]>;
 
-/** Most lanes (deliveries) that are looked at in one trim interval. */
+/** Most lanes that are looked at in one trim interval. */
 const CHECKPOINTS_MAX = 1_000;
 /** Most lanes that one call looks at. Collecting the log position of one takes up to 50 µs. */
 const LOOKS_AT_ONCE_MAX = 100;
@@ -33,15 +33,15 @@ export class LaneRegistry {
   readonly #context: LaneContext;
   readonly #lanes = new Map<string, Lane>();
   readonly #sources: SourceLanes;
-  /** Ids of destinations that may have events to replay, for which they need a lane. */
+  /** Ids of destinations that may have events to replay. */
   readonly #replaying = new Set<string>();
   readonly #wakes = new WakeQueue();
-  /** Destinations whose lanes are still to be started or updated. */
+  readonly #behind: LanesBehind<Lane>;
   readonly #updates = new UpdateQueue(
     (id) => this.#updateOne(id),
     (error) => this.#noteUnread(error),
   );
-  /** Destination id → removal of its lane (delivery) that is still running. */
+  /** Destination id → removal of its lane that is still running. */
   readonly #removals = new Map<string, Promise<void>>();
   /** Ids of destinations whose lane could not be removed. The next change tries again. */
   readonly #unremoved = new Set<string>();
@@ -51,7 +51,7 @@ export class LaneRegistry {
   readonly #nextHolding = roundRobin(this.#lanes);
   readonly #nextToRest = roundRobin(this.#lanes);
   #checkpointsLeft = 0;
-  /** Log → position up to which it could be trimmed if all lanes had stored higher positions. */
+  /** Log → position up to which it could be trimmed. */
   #trimEnds: ReadonlyMap<string, number> = new Map();
   /** Ids of connected destinations of a type that this version does not know. They get no lane. */
   readonly #unknown = new Set<string>();
@@ -64,16 +64,14 @@ export class LaneRegistry {
     this.#parts = parts;
     this.#context = { ...parts, refresh: () => this.refresh() };
     this.#sources = new SourceLanes(parts.logs);
+    this.#behind = new LanesBehind(parts.logs, (lanes) => this.#wakes.wake(lanes));
     for (const id of parts.ledger.requeuedDestinations()) this.#replaying.add(id);
     for (const job of parts.ledger.jobs.running()) {
       if (job.kind === "events") this.#replaying.add(job.destinationId);
     }
   }
 
-  /**
-   * Starts, updates and stops the lanes of destinations that changed in the catalog. Cheap when
-   * nothing has changed.
-   */
+  /** Starts, updates and stops the lanes of changed destinations. Cheap when none has changed. */
   refresh(): void {
     if (this.#isStopped || this.#checkHold()) return;
     const { live } = this.#parts;
@@ -102,7 +100,8 @@ export class LaneRegistry {
   wake(range?: DurableRange): void {
     this.refresh();
     if (range === undefined) {
-      for (const lane of this.#lanes.values()) lane.wake();
+      for (const lane of this.#lanes.values()) lane.look();
+      this.#behind.add(this.#lanes.values());
       return;
     }
     for (const id of this.#sources.takeEnded()) this.#lanes.get(id)?.wake();
@@ -125,9 +124,8 @@ export class LaneRegistry {
   }
 
   /**
-   * Lowest sequence number that some lane (delivery) would read from the log after a restart; the
-   * log may be trimmed below it. Undefined when there are no lanes. 0 while the position of some
-   * lane is unknown.
+   * Lowest sequence number that some lane would read from the log after a restart; the log may be
+   * trimmed below it. Undefined when there are no lanes. 0 while the position of one is unknown.
    */
   durableLow(log: string): number | undefined {
     if (this.#topology === undefined || this.#unknown.size > 0) return 0;
@@ -140,14 +138,13 @@ export class LaneRegistry {
   }
 
   /**
-   * Begins to write the log positions of lanes (deliveries) that keep a log from being trimmed up to
-   * its end in `trimEnds`. Writes those of a few others too, so that a restart reads little again.
-   * Each call goes on where the last one ended, so that idle lanes do not stop the others.
+   * Begins to write the log positions of lanes that keep a log from being trimmed up to its end in
+   * `trimEnds`, and those of a few others, so that a restart reads little again. Each call goes on
+   * where the last one ended.
    */
   checkpoint(trimEnds: ReadonlyMap<string, number>): void {
     this.#trimEnds = trimEnds;
-    const few = Math.min(LOOKS_AT_ONCE_MAX, this.#lanes.size);
-    for (let count = 0; count < few; count++) this.#nextLane()?.checkpoint();
+    for (let left = this.#few; left > 0; left--) this.#nextLane()?.checkpoint();
     this.#checkpointsLeft = Math.min(CHECKPOINTS_MAX, this.#lanes.size);
   }
 
@@ -161,10 +158,13 @@ export class LaneRegistry {
     }
   }
 
-  /** Frees the memory of some lanes that have nothing to do. Each call looks at other lanes. */
+  /** Frees the memory of some lanes that have nothing to do, of others at each call. */
   restSome(): void {
-    const few = Math.min(LOOKS_AT_ONCE_MAX, this.#lanes.size);
-    for (let count = 0; count < few; count++) this.#nextToRest()?.rest();
+    for (let left = this.#few; left > 0; left--) this.#nextToRest()?.rest();
+  }
+
+  get #few(): number {
+    return Math.min(LOOKS_AT_ONCE_MAX, this.#lanes.size);
   }
 
   *gauges(): Generator<LaneGauges> {
@@ -183,7 +183,9 @@ export class LaneRegistry {
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#updates.clear();
+    const reading = this.#behind.stop();
     await Promise.all([...this.#lanes.values()].map((lane) => lane.stop()));
+    await reading;
     await Promise.all(this.#removals.values());
   }
 
@@ -239,6 +241,7 @@ export class LaneRegistry {
     if (wanted !== undefined) {
       if (lane !== undefined) lane.update(wanted.destination, connections);
       else this.#start(wanted.destination, connections);
+      this.#behind.add([this.#lanes.get(id)]);
       return;
     }
     this.#unknown.delete(id);

@@ -87,7 +87,7 @@ export class MemoryLog implements LogReader {
   async close(): Promise<void> {}
 }
 
-function encodeRecord(record: PixelRecord): Uint8Array {
+export function encodeRecord(record: PixelRecord): Uint8Array {
   return Buffer.from(JSON.stringify({ ...record, messageId: [...record.messageId] }));
 }
 

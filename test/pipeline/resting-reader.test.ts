@@ -41,18 +41,22 @@ function stored(next: number, pending: number[] = []): LaneRecord {
   return { logs: { 0: { next, pending } }, known: { c: { 0: 4 } } };
 }
 
-test.each(cases)("a lane that %s rests only when it would take no record", async (_, row, to) => {
-  const { logs } = tenRecords();
-  const resting = RestingReader.create(logs, to, row, () => undefined);
-  const reader = new LaneReader(logs, createRoutes(destination, to), row);
-  const isThrough = reader.lagEvents() === 0;
-  expect(resting !== undefined).toBe(isThrough);
-  if (resting === undefined) return;
-  expect(resting.record()).toEqual(reader.record());
-  expect(resting.lagEvents()).toBe(0);
-  expect(resting.durableLow("0")).toBe(reader.durableLow("0")!);
-  expect(await reader.take(10, 1e6)).toEqual([]);
-});
+test.each(cases)(
+  "a lane that %s rests and is not behind only when it would take no record",
+  async (_, row, to) => {
+    const { logs } = tenRecords();
+    const resting = RestingReader.create(logs, to, row, () => undefined);
+    const reader = new LaneReader(logs, createRoutes(destination, to), row);
+    const isThrough = reader.lagEvents() === 0;
+    expect(resting?.isBehind === false).toBe(isThrough);
+    if (resting === undefined) return;
+    expect(resting.record()).toEqual(reader.record());
+    expect(resting.lagEvents()).toBe(reader.lagEvents());
+    if (resting.isBehind) return;
+    expect(resting.durableLow("0")).toBe(reader.durableLow("0")!);
+    expect(await reader.take(10, 1e6)).toEqual([]);
+  },
+);
 
 test("a resting reader passes announced records, and goes on with what is on disk", async () => {
   const { log, logs } = tenRecords();
@@ -69,3 +73,55 @@ test("a resting reader passes announced records, and goes on with what is on dis
   resting.committed(resting.lows());
   expect(resting.durableLow("0")).toBe(12);
 });
+
+test("a resting reader that is behind passes no record that a reader would take", async () => {
+  const outcomes = { passed: 0, refused: 0 };
+  const random = randomOf(7);
+  const filled = numbersTo(20).map(() => {
+    const log = new MemoryLog();
+    const sourceIds = numbersTo(1 + random(12)).map(() => `source ${random(4)}`);
+    log.append(...sourceIds.map((sourceId, n) => record(n, "ann", { sourceId })));
+    return { log, logs: feedOf(log) };
+  });
+  for (let round = 0; round < 2_000; round++) {
+    const { log, logs } = filled[round % filled.length]!;
+    const connections = numbersTo(random(3)).map((n) => {
+      const period = () => ({ from: { 0: random(14) }, until: { 0: random(14) } });
+      const { from, until } = period();
+      const own = random(2) === 0 ? { from, until } : { from };
+      return { ...connection, id: `c${n}`, sourceId: `source ${n}`, earlier: [period()], ...own };
+    });
+    const known = Object.fromEntries(connections.map(({ id, from }) => [id, from]));
+    const row = random(2) === 0 ? undefined : { ...stored(random(log.end())), known };
+    const resting = RestingReader.create(logs, connections, row, () => undefined);
+    const ends = new Map([["0", log.end()]]);
+    const [event] = await new LaneReader(logs, createRoutes(destination, connections), row).take(
+      ...[1, 1e6],
+    );
+    let at = resting?.nextBelow(ends);
+    while (at !== undefined) {
+      // Chunks may begin below the lane's position, and end anywhere.
+      const next = Math.min(log.end(), at.sequence + 1 + random(4));
+      const from = Math.max(0, at.sequence - random(3));
+      const inputs = (await logs.read("0", 0))!.inputs.slice(from, next);
+      const sources = new Set(inputs.map((input) => input.sourceId));
+      if (!resting!.pass("0", { from, next, inputs, sources })) break;
+      at = resting!.nextBelow(ends);
+    }
+    outcomes[at === undefined ? "passed" : "refused"] += 1;
+    const taken = event?.origin as { sequence: number } | undefined;
+    expect(resting?.record().logs[0]?.next ?? 0).toBeLessThanOrEqual(taken?.sequence ?? 99);
+    if (resting !== undefined) expect(resting.isBehind).toBe(at !== undefined);
+  }
+  expect(outcomes.passed).toBeGreaterThan(200);
+  expect(outcomes.refused).toBeGreaterThan(200);
+});
+
+/** Returns a function that returns repeatable random numbers below its argument. */
+function randomOf(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+}

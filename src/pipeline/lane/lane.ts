@@ -82,6 +82,18 @@ export class Lane implements LaneCommitSource {
     return low && Math.min(low, this.#active?.durableLowOfReplays(log) ?? low);
   }
 
+  /** The reader of a lane that rests, while there may be records for it; else undefined. */
+  get behind(): RestingReader | undefined {
+    const isBehind = this.#reader instanceof RestingReader && this.#reader.isBehind;
+    return isBehind && !this.#isStopped ? (this.#reader as RestingReader) : undefined;
+  }
+
+  /** Call when there are new records of any source. One that rests is then `behind`. */
+  look(): void {
+    if (this.#reader instanceof RestingReader) this.#reader.look();
+    else this.wake();
+  }
+
   /** Makes the lane look for new records in its logs; with `later`, only at the next call. */
   wake(later = false): void {
     if (this.#reader instanceof RestingReader && this.#reader.isAtEnd()) return;

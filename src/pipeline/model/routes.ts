@@ -27,6 +27,14 @@ function isWithin(from: Positions, until: Positions | undefined, log: string, se
   return until === undefined || sequence < (until[log] ?? 0);
 }
 
+/** Whether the connection covers records of the log from `from`, inclusive, to `to`, exclusive. */
+export function coversSome(connection: Connection, log: string, from: number, to: number): boolean {
+  return [connection, ...(connection.earlier ?? [])].some((period) => {
+    const end = period.until === undefined ? to : (period.until[log] ?? 0);
+    return Math.max(from, period.from[log] ?? 0) < Math.min(to, end);
+  });
+}
+
 /**
  * Returns the first sequence number of a log in the live periods of the connection, in which it
  * delivers events. With `known`, only periods that began after the positions `known` count.

@@ -1,13 +1,20 @@
 import type { Connection } from "../../catalog/model.ts";
 import type { LaneRecord } from "../model/lane-record.ts";
-import { firstCovered, type Routes } from "../model/routes.ts";
+import { coversSome, firstCovered, type Routes } from "../model/routes.ts";
 import { firstToRead, LaneReader } from "./lane-reader.ts";
-import type { LogSet } from "./shared-reader.ts";
+import type { LogChunk, LogSet } from "./shared-reader.ts";
+
+/** A record of a log. */
+export interface LogPlace {
+  log: string;
+  sequence: number;
+}
 
 /**
- * The read positions of a lane (the delivery to one destination) that has read the logs to their
- * ends. Takes a tenth of a `LaneReader`'s memory, because most destinations are idle. Passes all
- * records that are announced while it rests: they are of sources that are not connected.
+ * The read positions of a lane (the delivery to one destination) that has taken and settled all
+ * records of its sources that it has seen. Takes a tenth of a `LaneReader`'s memory, because most
+ * destinations are idle. Passes all records that are announced while it rests: they are of sources
+ * that are not connected.
  */
 export class RestingReader {
   readonly #logs: LogSet;
@@ -16,6 +23,8 @@ export class RestingReader {
   readonly #next: Record<string, number> = {};
   /** Log → lowest sequence number that would be read after a restart. */
   readonly #durable: Record<string, number> = {};
+  /** Whether there may be records of the lane's sources. Announced records are then not passed. */
+  #isBehind = false;
 
   private constructor(logs: LogSet, connections: readonly Connection[]) {
     this.#logs = logs;
@@ -24,7 +33,7 @@ export class RestingReader {
 
   /**
    * Creates the reader of a lane with this record, of which `durableLow` is on disk. Returns
-   * undefined when the lane has records to read.
+   * undefined when the lane has to read records again or for one connection only.
    */
   static create(
     logs: LogSet,
@@ -36,12 +45,13 @@ export class RestingReader {
     if (!reader.#setNext(record)) return undefined;
     for (const log of logs.names()) {
       const next = reader.#next[log] ?? firstToRead(log, connections, logs);
-      const isBehind = (connection: Connection) => {
+      const startsBelow = (connection: Connection) => {
         const known = record?.known[connection.id];
         if (Bun.deepEquals(known, connection.from)) return false;
         return firstCovered(connection, log, known) < next;
       };
-      if (next < logs.end(log) || connections.some(isBehind)) return undefined;
+      if (connections.some(startsBelow)) return undefined;
+      reader.#isBehind ||= next < logs.end(log);
       reader.#next[log] = next;
       reader.#durable[log] = durableLow(log) ?? next;
     }
@@ -82,10 +92,7 @@ export class RestingReader {
   }
 
   lows(): Map<string, number> {
-    for (const log of this.#logs.names()) {
-      const next = this.#next[log];
-      if (next !== undefined) this.#next[log] = Math.max(next, this.#logs.announcedEnd(log));
-    }
+    this.#skipAnnounced();
     return new Map(Object.entries(this.#next));
   }
 
@@ -103,10 +110,57 @@ export class RestingReader {
     return true;
   }
 
+  get isBehind(): boolean {
+    return this.#isBehind;
+  }
+
   /** Whether the logs have no record that the lane has not passed. */
   isAtEnd(): boolean {
-    const lows = this.lows();
-    return this.#logs.names().every((log) => this.#logs.end(log) <= (lows.get(log) ?? 0));
+    this.#skipAnnounced();
+    return this.#logs.names().every((log) => this.#logs.end(log) <= (this.#next[log] ?? 0));
+  }
+
+  /** Notes that the logs may hold records of the lane's sources that were not announced to it. */
+  look(): void {
+    this.#isBehind ||= !this.isAtEnd();
+  }
+
+  /**
+   * Returns the next record to look at below `ends`. When there is none, the reader is not behind any
+   * more. Later records must have been announced, or be announced yet.
+   */
+  nextBelow(ends: ReadonlyMap<string, number>): LogPlace | undefined {
+    for (const [log, end] of ends) {
+      this.#next[log] ??= firstToRead(log, this.#connections, this.#logs);
+      const sequence = this.#next[log];
+      this.#durable[log] ??= sequence;
+      if (sequence < Math.min(end, this.#logs.end(log))) return { log, sequence };
+    }
+    this.#isBehind = false;
+    return undefined;
+  }
+
+  isAt(log: string, sequence: number): boolean {
+    return this.#next[log] === sequence;
+  }
+
+  /** Passes these records. Returns false, and does not, when one may be the lane's. */
+  pass(log: string, { from, next: end, sources }: LogChunk): boolean {
+    const next = this.#next[log] ?? end;
+    if (next < from || next >= end) return true;
+    for (const connection of this.#connections) {
+      if (sources.has(connection.sourceId) && coversSome(connection, log, next, end)) return false;
+    }
+    this.#next[log] = end;
+    return true;
+  }
+
+  #skipAnnounced(): void {
+    if (this.#isBehind) return;
+    for (const log of this.#logs.names()) {
+      const next = this.#next[log];
+      if (next !== undefined) this.#next[log] = Math.max(next, this.#logs.announcedEnd(log));
+    }
   }
 
   /** Approximate number of records that are not announced yet. */
