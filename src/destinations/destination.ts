@@ -200,6 +200,11 @@ export interface DestinationKind<Config = Record<string, unknown>> extends Confi
    * forms.
    */
   formOf?(config: Record<string, unknown>): ConfigForm | undefined;
+  /**
+   * Returns where the events go, for people and without secrets: a URL, a bucket, a topic, a database
+   * or a file. Undefined when the config lacks it, which only that of a disabled destination may.
+   */
+  endpoint?(config: Partial<Config>): string | undefined;
   /** Largest number of events in one delivery, at least 1. */
   batchSize(config: Config): number;
   /** Largest number of deliveries at a time, from 1 to `LANE_DELIVERIES_MAX`. */

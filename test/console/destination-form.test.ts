@@ -375,7 +375,8 @@ describeWith(chromiumMissing)("the page of a destination", () => {
   });
 
   test("says first what the receiver answered, in its own words, and what to do", async () => {
-    const id = await createWebhook("Refused", { webhookUrl: `${receiver.url.href}refused` });
+    const webhookUrl = `${receiver.url.href}in?token=hidden&path=/refused`;
+    const id = await createWebhook("Refused", { webhookUrl });
     const { source } = await api.client.call("POST /v2/sources", { body: { name: "Shop" } });
     await api.client.call("POST /v2/connections", {
       body: { sourceId: source.id, destinationId: id },
@@ -387,6 +388,7 @@ describeWith(chromiumMissing)("the page of a destination", () => {
     await panel.getByText('HTTP 422 from receiver: {"error":"plan is unknown"}').waitFor();
     await panel.getByText("The receiver refuses what these events contain").waitFor();
     await panel.getByRole("link", { name: "Edit settings" }).waitFor();
+    await page.getByText(`${receiver.url.href}in?token=***&path=/refused`).waitFor();
     await panel.getByRole("link", { name: "Replay 1" }).waitFor();
     await close();
   });

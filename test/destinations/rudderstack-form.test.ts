@@ -149,3 +149,25 @@ test.each(refused)(
     expect([fault?.path, fault?.message]).toEqual([path, expect.stringContaining(message)]);
   },
 );
+
+test("an endpoint says where events go, without secrets, in both forms of a config", () => {
+  const endpoints: [type: string, config: Record<string, unknown>, endpoint: string | undefined][] =
+    [
+      ["webhook", { webhookUrl: "https://a.test/in?token=abc" }, "https://a.test/in?token=***"],
+      ["webhook", { webhookUrl: "https://a.test/in", secretUrl: true }, "https://a.test/***"],
+      ["s3", ownS3, "s3://own"],
+      ["s3", { ...s3, prefix: "rudder/" }, "s3://own/rudder"],
+      ["s3", { ...ownS3, endpoint: "https://minio.test" }, "https://minio.test/own"],
+      ["kafka", ownKafka, "kafka://a.test:9092,b.test:9093/t"],
+      ["kafka", kafka, "kafka://a.test:9092,b.test:9093/t"],
+      ["postgres", login, "postgres://db.test:5432/d"],
+      ["postgres", { ...login, port: "5433", sslMode: "disable" }, "postgres://db.test:5433/d"],
+      ["clickhouse", { url: "https://ch.test/", database: "d" }, "https://ch.test, d"],
+      ["file", { path: "events.jsonl" }, "events.jsonl"],
+      // A disabled destination may lack settings.
+      ...[...kinds.keys()].map((type): [string, object, undefined] => [type, {}, undefined]),
+    ] as never;
+  for (const [type, config, endpoint] of endpoints) {
+    expect([type, kinds.get(type)!.endpoint!(config)]).toEqual([type, endpoint]);
+  }
+});

@@ -118,6 +118,7 @@ export const destination = {
   deliveredBy: "pixelmill" as const,
   version: 1,
   enabled: true,
+  endpoint: "https://hooks.example.com/pixels",
   config: { webhookUrl: "https://hooks.example.com/pixels", batchSize: 1 },
   secretsSet: [],
   ...times,

@@ -254,7 +254,8 @@ function DestinationActions(props: {
 }
 
 function DestinationFacts(props: PartProps) {
-  const { id, type, deliveredBy, enabled, filter, createdAt, updatedAt } = props.destination;
+  const { id, type, deliveredBy, endpoint, enabled, filter, createdAt, updatedAt } =
+    props.destination;
   return (
     <Panel title={commonTexts.destination}>
       <Switch
@@ -279,6 +280,9 @@ function DestinationFacts(props: PartProps) {
       <FactList
         facts={[
           [commonTexts.type, type],
+          ...(endpoint
+            ? [[destinationTexts.endpoint, <bdi key={endpoint}>{endpoint}</bdi>] as const]
+            : []),
           [destinationTexts.deliveredBy, deliveredBy],
           [commonTexts.id, <CopyableCode value={id} name={commonTexts.idNoun} />],
           ...(filter ? [[filterTexts.filter, filterTexts.modes[filter.mode]] as const] : []),

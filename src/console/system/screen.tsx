@@ -117,7 +117,7 @@ function Checks({ readiness: { checks, warnings } }: { readiness: System["readin
         facts={Object.entries(checks).map(([name, { ok, message }]) => [
           name,
           <>
-            <Badge tone={ok ? "good" : "bad"}>{ok ? "OK" : commonTexts.failing}</Badge>
+            <Badge tone={ok ? "good" : "bad"}>{ok ? systemTexts.ok : commonTexts.failing}</Badge>
             {message}
           </>,
         ])}

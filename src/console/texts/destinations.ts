@@ -27,6 +27,7 @@ export const destinationTexts = {
   unknown: "Unknown",
   codeSuspended: "Code suspended",
   byRudderServer: "By rudder-server",
+  endpoint: "Endpoint",
   deliveredBy: "Delivered by",
   typeOfRudderServer: (type: string) => `${type} (by rudder-server)`,
   deliveredElsewhere:

@@ -9,6 +9,7 @@ export const systemTexts = {
   partitions: "Partitions",
   lag: "Lag",
   checks: "Checks",
+  ok: "OK",
   disk: "Disk",
   processes: "Processes",
   ready: "Ready",

@@ -31,6 +31,8 @@ export function clickhouseKind(egress: Egress): DestinationKind<ClickhouseConfig
     secretKeys: [{ path: "password", audiences: (config) => [audienceOf(config)] }],
     maskedKeys: [{ path: "url", shown: ({ url }) => maskedUrl(url) }],
     validate: clickhouseFaults,
+    endpoint: ({ url, database = "default" }) =>
+      url && `${maskedUrl(url).replace(/\/$/, "")}, ${database}`,
     batchSize: (config) => config.batchSize ?? DATABASE_BATCH_EVENTS_MAX,
     // ClickHouse is slow when it gets many small inserts at a time.
     concurrency: () => 1,

@@ -43,6 +43,7 @@ export function fileKind(root: string): DestinationKind<FileConfig> {
     configSchema: FileConfig,
     secretKeys: [],
     validate: fileFaults,
+    endpoint: ({ path }) => path,
     batchSize: ({ format }) => (format === "parquet" ? GATHERED_EVENTS_MAX : FILE_BATCH_EVENTS_MAX),
     concurrency: () => 1,
     batchLimits: batchLimitsOf,

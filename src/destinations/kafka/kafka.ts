@@ -30,6 +30,9 @@ export function kafkaKind(egress: Egress, derivations = new ScramDerivations()):
       { path: "headers.to", audiences },
     ],
     validate: kafkaFaults,
+    endpoint({ brokers, topic }: Partial<KafkaConfig>) {
+      return topic && `kafka://${brokers}/${topic}`;
+    },
     batchSize: (config) => (config as KafkaConfig).batchSize ?? DATABASE_BATCH_EVENTS_MAX,
     // A batch with an unknown outcome must be sent again before the next delivery.
     concurrency: () => 1,

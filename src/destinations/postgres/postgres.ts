@@ -32,6 +32,7 @@ export function postgresKind(
     configSchema: PostgresConfig,
     secretKeys: [{ path: "password", audiences: (config) => [audienceOf(config)] }],
     validate: (config) => configFaults(PostgresConfig, config),
+    endpoint: ({ host, port = 5432, database }) => host && `postgres://${host}:${port}/${database}`,
     batchSize: (config) => config.batchSize ?? DATABASE_BATCH_EVENTS_MAX,
     // Each destination uses one connection, because a PostgreSQL server allows only few.
     concurrency: () => 1,

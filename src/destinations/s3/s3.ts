@@ -35,6 +35,8 @@ export function s3Kind(egress: Egress): DestinationKind<S3Config> {
     configSchema: S3Config,
     secretKeys: [{ path: "secretAccessKey", audiences: ({ endpoint }) => [audienceOf(endpoint)] }],
     validate: s3Faults,
+    endpoint: ({ endpoint = "s3:/", bucket, prefix }) =>
+      bucket && [endpoint, bucket, ...(prefix ? [prefix] : [])].join("/"),
     batchSize: (config) => config.batchSize ?? GATHERED_EVENTS_MAX,
     concurrency: () => 1,
     batchLimits: batchLimitsOf,

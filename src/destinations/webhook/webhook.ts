@@ -42,6 +42,7 @@ export function webhookKind(egress: Egress): DestinationKind<WebhookConfig> {
         audiences: (config) => [...audiences(config), ...tokenAudiences(config)],
       },
     ],
+    endpoint: ({ webhookUrl, secretUrl }) => webhookUrl && maskedUrl(webhookUrl, secretUrl),
     maskedKeys: [
       {
         path: "webhookUrl",

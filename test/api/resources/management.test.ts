@@ -162,6 +162,7 @@ describe("/v2/destinations", () => {
       type: "webhook",
       deliveredBy: "pixelmill",
       enabled: true,
+      endpoint: webhook.webhookUrl,
       config: webhook,
       secretsSet: ["/secret"],
       createdAt: expect.any(String),

@@ -99,6 +99,12 @@ const Destination = Type.Object(
     enabled: Type.Boolean(),
     consentIds: Type.Optional(ConsentIds),
     filter: Type.Optional(EventFilter),
+    endpoint: Type.Optional(
+      Type.String({
+        description:
+          "Where the events go, without secrets: a URL, a bucket, a topic, a database or a file",
+      }),
+    ),
     config: Config,
     secretsSet: SecretsSet,
     externalId: Type.Optional(ExternalId),
@@ -227,6 +233,7 @@ function destinationAnswer(
   const { version = 1, enabled, consentIds, filter, externalId } = destination;
   const transformationId = catalog.code.linkedTransformation(destination.workspaceId, id);
   const forms = formsOf(deps, type);
+  const endpoint = deps.kinds.get(type)?.endpoint?.(destination.config);
   return {
     id,
     workspaceId,
@@ -237,6 +244,7 @@ function destinationAnswer(
     enabled,
     ...(consentIds !== undefined && { consentIds: [...consentIds] }),
     ...(filter !== undefined && { filter: filterAnswer(filter) }),
+    ...(endpoint && { endpoint }),
     config: forms === undefined ? {} : configAnswer(forms, destination.config, headers),
     secretsSet: forms === undefined ? [] : secretsSet(forms, destination.config),
     ...(externalId !== undefined && { externalId }),
