@@ -57,7 +57,7 @@ describeWith(chromiumMissing)("the event search", () => {
     await page.getByRole("button", { name: "Start replay" }).waitFor();
     expect(await page.getByLabel("Property (path=value)").inputValue()).toBe("name=Page 8");
     await page.goBack();
-    await page.getByLabel("Outcome").selectOption("Dead letter");
+    await page.getByLabel("Outcome").selectOption("Failed");
     await page.getByRole("main").getByRole("button", { name: "Search" }).click();
     await page.getByText("No results").waitFor();
     expect(await page.getByRole("link", { name: "Replay these" }).count()).toBe(0);

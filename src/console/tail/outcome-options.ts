@@ -5,7 +5,7 @@ import { tailTexts } from "../texts/tail.ts";
 export const outcomeOptions = [
   { value: "delivered", text: commonTexts.delivered },
   { value: "dropped", text: commonTexts.dropped },
-  { value: "dead-letter", text: commonTexts.deadLetters },
+  { value: "dead-letter", text: tailTexts.outcomeNames["dead-letter"] },
   { value: "in-flight", text: tailTexts.outcomeNames["in-flight"] },
   { value: "repeated", text: tailTexts.outcomeNames.repeated },
   { value: "not-connected", text: tailTexts.outcomeNames["not-connected"] },

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { pluralize } from "../format.ts";
+import { commonTexts } from "./common.ts";
 
 /** Texts of the event search. */
 export const searchTexts = {
@@ -14,7 +15,7 @@ export const searchTexts = {
   outcomes: {
     settled: "Delivered or dropped",
     "in-flight": "In flight",
-    "dead-letter": "Dead letter",
+    "dead-letter": commonTexts.failed,
     repeated: "Duplicate, not delivered again",
     "not-connected": "Not connected",
     unknown: "Unknown",
