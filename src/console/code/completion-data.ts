@@ -1,6 +1,6 @@
-import { useEffect, useState } from "preact/hooks";
 import { editorLanguage, type Language } from "../code-kinds/code-kind.ts";
 import { client, missingPermission } from "../data/session.ts";
+import { useResource } from "../data/use-resource.ts";
 import { type CompletionData, exportsOf } from "../editor/completion.ts";
 import { parseEvents, type TestRunReport } from "../testing/run-report.ts";
 
@@ -25,22 +25,10 @@ export function useCompletionData(
   codeLanguage: Language,
   events: readonly unknown[],
 ): CompletionData {
-  const [names, setNames] = useState<Pick<CompletionData, "credentials" | "libraries">>({
-    credentials: [],
-    libraries: [],
-  });
   const language = editorLanguage(codeLanguage);
-  useEffect(() => {
-    let isStale = false;
-    fetchNames(language).then(
-      (fetched) => !isStale && setNames(fetched),
-      // Without the names, completion still offers event fields.
-      () => {},
-    );
-    return () => {
-      isStale = true;
-    };
-  }, [language]);
+  const { value } = useResource(() => fetchNames(language), [language]);
+  // Without the names, completion still offers event fields.
+  const names = value ?? { credentials: [], libraries: [] };
   return { language, events: [...events, ...standardEvents], ...names };
 }
 

@@ -1,5 +1,6 @@
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { loadUntilDone } from "../data/retry.ts";
 import { ErrorNotice } from "./error-notice.tsx";
 import { SkeletonLine } from "./layout.tsx";
 
@@ -10,9 +11,10 @@ export function Lazy<Props extends object>(props: {
 }) {
   const [loaded, setLoaded] = useState<{ Part: ComponentType<Props> }>();
   const [error, setError] = useState<unknown>();
-  useEffect(() => {
-    props.load().then((Part) => setLoaded({ Part }), setError);
-  }, []);
+  useEffect(
+    () => loadUntilDone(() => props.load().then((Part) => setLoaded({ Part })), setError),
+    [],
+  );
   if (error !== undefined) return <ErrorNotice error={error} retry={() => location.reload()} />;
   if (loaded === undefined) return <SkeletonLine />;
   const { Part } = loaded;

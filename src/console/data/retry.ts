@@ -1,7 +1,8 @@
+import { useEffect, useRef } from "preact/hooks";
 import { RequestRefused } from "../../api/client.ts";
 
 /** Time in milliseconds after which a failed load is repeated, where the failure may pass. */
-export const RETRY_MS = 3_000;
+const RETRY_MS = 3_000;
 
 /**
  * Thrown when there is no answer to a request that changes something: the server may have made the
@@ -15,9 +16,23 @@ export class OutcomeUnknown extends TypeError {
 }
 
 /** Whether an error may pass by itself: the server did not answer, or it could not answer now. */
-export function mayPass(error: unknown): boolean {
+function mayPass(error: unknown): boolean {
   if (error instanceof RequestRefused) return error.status === 429 || error.status >= 500;
   return error instanceof TypeError;
+}
+
+/**
+ * Calls `load` again a while after each failure that may pass. `error` is that of the latest load, a
+ * new object for each, and undefined after a success.
+ */
+export function useRetry(error: unknown, load: () => unknown): void {
+  const latest = useRef(load);
+  latest.current = load;
+  useEffect(() => {
+    if (!mayPass(error)) return;
+    const timer = setTimeout(() => latest.current(), RETRY_MS);
+    return () => clearTimeout(timer);
+  }, [error]);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { mayPass, RETRY_MS } from "./retry.ts";
+import { useRetry } from "./retry.ts";
 import { client } from "./session.ts";
 import { type NamedKind, useNames } from "./use-names.ts";
 
@@ -70,11 +70,7 @@ export function useNameSearch(kind: SearchedKind): NameSearch {
     const timer = setTimeout(() => void load(1), text === "" ? 0 : PAUSE_MS);
     return () => clearTimeout(timer);
   }, [kind, text]);
-  useEffect(() => {
-    if (!mayPass(state.error)) return;
-    const timer = setTimeout(() => void load(pages.current), RETRY_MS);
-    return () => clearTimeout(timer);
-  }, [state.error]);
+  useRetry(state.error, () => load(pages.current));
 
   return {
     found: state.found,

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
+import { useRetry } from "./retry.ts";
 
 /** An answer that a request with its `cursor` continues. */
 interface Page {
@@ -21,7 +22,7 @@ export interface Pages<T, Answer> extends PagesState<T, Answer> {
 }
 
 /**
- * Loads the first page whenever the form changes. `request` asks the server, and `itemsOf` returns
+ * Loads the first page whenever the form changes, and after a failure that may pass. `request` asks the server, and `itemsOf` returns
  * the items of an answer.
  */
 export function usePages<Answer extends Page, T>(
@@ -42,12 +43,15 @@ export function usePages<Answer extends Page, T>(
     setState({ items: [...items, ...itemsOf(answer)], last: answer });
   }
 
-  useEffect(() => {
-    setState({});
+  const loadFirst = () =>
     load({}).catch((error: unknown) => {
       if (latestKey.current === key) setState({ error });
     });
+  useEffect(() => {
+    setState({});
+    void loadFirst();
   }, [key]);
+  useRetry(state.error, loadFirst);
 
   return { ...state, restart: () => setAttempt(attempt + 1), loadOlder: () => load(state) };
 }

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { mayPass, RETRY_MS } from "./retry.ts";
+import { useRetry } from "./retry.ts";
 
 export interface LoadedResource<T> {
   /** The last value that was loaded. It remains available during a reload. */
@@ -42,13 +42,7 @@ export function useResource<T>(
     }, everyMs);
     return () => clearInterval(timer);
   }, [reload, everyMs]);
-
-  const willRetry = everyMs === undefined && mayPass(state.error);
-  useEffect(() => {
-    if (!willRetry) return;
-    const timer = setInterval(() => void reload(), RETRY_MS);
-    return () => clearInterval(timer);
-  }, [reload, willRetry]);
+  useRetry(state.error, reload);
 
   return { value: state.key === key ? state.value : undefined, error: state.error, reload };
 }

@@ -1,15 +1,13 @@
-import { useEffect, useState } from "preact/hooks";
-import type { AnswerOf } from "../../api/client.ts";
+import { useState } from "preact/hooks";
 import { Button } from "../components/button.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { TextField } from "../components/forms/fields.tsx";
 import { useSubmit } from "../components/forms/use-submit.ts";
 import { Logo } from "../components/logo.tsx";
 import { client, isExpired, rememberScreen, signIn } from "../data/session.ts";
+import { useResource } from "../data/use-resource.ts";
 import { commonTexts } from "../texts/common.ts";
 import { shellTexts } from "../texts/shell.ts";
-
-type Provider = AnswerOf<"GET /v2/sign-in">["signIn"]["provider"];
 
 /**
  * Returns why a sign-in at the provider failed, as the server wrote it into the page's address, and
@@ -29,13 +27,12 @@ function takeFailure(): string | undefined {
 export function SignIn() {
   const [token, setToken] = useState("");
   const { submit, busy, error } = useSubmit(() => signIn(token.trim()));
-  const [provider, setProvider] = useState<Provider>();
+  // Without an answer, the form still takes a token, and says itself what is wrong.
+  const { value: provider } = useResource(
+    async () => (await client.call("GET /v2/sign-in")).signIn.provider,
+    [],
+  );
   const [failure] = useState(takeFailure);
-  useEffect(() => {
-    // Without an answer, the form still takes a token, and says itself what is wrong.
-    const load = client.call("GET /v2/sign-in");
-    load.then(({ signIn }) => setProvider(signIn.provider)).catch(() => {});
-  }, []);
   return (
     <main class="sign-in" id="main">
       <form class="panel" onSubmit={submit}>
