@@ -22,8 +22,8 @@ export interface Pages<T, Answer> extends PagesState<T, Answer> {
 }
 
 /**
- * Loads the first page whenever the form changes, and after a failure that may pass. `request` asks the server, and `itemsOf` returns
- * the items of an answer.
+ * Loads the first page whenever the form changes, and after a failure that may pass. `request` asks
+ * the server, and `itemsOf` returns the items of an answer.
  */
 export function usePages<Answer extends Page, T>(
   form: object,

@@ -1,8 +1,8 @@
 /**
  * Debian packages from which the image takes its libraries and its shell, by the versions and hashes
  * in base.json. apt fetches them with the machine's own sources and keys, into separate directories,
- * so that it can fetch packages for another processor, too. `bun src/package/image/base-packages.ts` writes the
- * current versions into base.json, and is run when a mirror no longer has the old ones.
+ * so that it can also fetch packages for another processor. `bun src/package/image/base-packages.ts`
+ * writes the current versions into base.json, and is run when a mirror no longer has the old ones.
  */
 import {
   existsSync,
