@@ -175,8 +175,8 @@ describe("a request with many endless events", () => {
 
 describe("a request whose client no longer waits", () => {
   const message = { messageId: "m1" };
-  /** A house whose runs of user code end once nobody waits for their outcomes. */
-  async function waitingHouse(options: { requestMsMax?: number }) {
+  /** Starts a transformer whose runs of user code last until the request is no longer awaited. */
+  async function transformerThatWaits(options: { requestMsMax?: number }) {
     const begun = Promise.withResolvers<() => boolean>();
     const ended = Promise.withResolvers<void>();
     const run: Sandbox["run"] = async (_, { events, isAwaited }) => {
@@ -196,14 +196,14 @@ describe("a request whose client no longer waits", () => {
   }
 
   test("ends when it was answered with 503 at the time limit", async () => {
-    const { send, items, begun, ended } = await waitingHouse({ requestMsMax: 20 });
+    const { send, items, begun, ended } = await transformerThatWaits({ requestMsMax: 20 });
     expect((await send(items)).status).toBe(503);
     expect((await begun)()).toBe(false);
     await ended;
   });
 
   test("ends when its client has closed the connection", async () => {
-    const { transformer, items, begun, ended } = await waitingHouse({});
+    const { transformer, items, begun, ended } = await transformerThatWaits({});
     const abort = new AbortController();
     const { signal } = abort;
     const body = JSON.stringify(items);
