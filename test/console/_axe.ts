@@ -19,12 +19,7 @@ export async function allViolationsOf(page: Page): Promise<string[]> {
     const narrow = await axeViolations(page, ["region", "target-size", "landmark-unique"]);
     found.push(...narrow.map((violation) => `narrow: ${violation}`));
   }
-  const excess = "document.documentElement.scrollWidth - innerWidth";
-  // A chart is drawn again some frames after its window has become narrow.
-  const fits = `() => ${excess} <= 0`;
-  await page.waitForFunction(fits, undefined, { timeout: SETTLED_MS }).catch(() => {});
-  const width = Number(await page.evaluate(excess));
-  if (width > 0) found.push(`narrow: the page is ${width} px wider than the window`);
+  found.push(...(await wideElementsOf(page)).map((it) => `narrow: ${it}`));
   const sideways = (await page.evaluate(sidewaysScrollers)) as string[];
   found.push(...sideways.map((it) => `narrow: scrolls sideways: ${it}`));
   await page.setViewportSize({ width: 1280, height: 860 });
@@ -38,5 +33,45 @@ const sidewaysScrollers = `[...document.querySelectorAll("main *, dialog[open] *
   .filter((it) => it.closest(".code, .cm-editor") === null)
   .map((it) => it.outerHTML.slice(0, 100))`;
 
-/** Time after which a page that is wider than the window stays so. */
-const SETTLED_MS = 20_000;
+/**
+ * What makes the page, or a table cell or panel of it, wider than its place: each with a selector and
+ * its text. Empty for a page that fits.
+ */
+export async function wideElementsOf(page: Page): Promise<string[]> {
+  return (await page.evaluate(wideElements)) as string[];
+}
+
+const wideElements = `(() => {
+  const nameOf = (it) => {
+    const path = [];
+    for (let at = it; at && at !== document.body && path.length < 4; at = at.parentElement) {
+      path.unshift([at.localName, ...at.classList].join("."));
+    }
+    return path.join(" > ") + ' "' + it.textContent.trim().slice(0, 60) + '"';
+  };
+  const isCut = (it, place) => {
+    for (let at = it.parentElement; at !== null && at !== place; at = at.parentElement) {
+      if (getComputedStyle(at).overflowX !== "visible") return true;
+    }
+    return false;
+  };
+  // Of the elements that reach farthest, the innermost is the cause.
+  const causeIn = (place) => {
+    let [cause, farthest] = [place, 0];
+    for (const it of place.querySelectorAll("*")) {
+      const { right } = it.getBoundingClientRect();
+      if (right >= farthest && !isCut(it, place)) [cause, farthest] = [it, right];
+    }
+    return nameOf(cause);
+  };
+  const found = new Set();
+  const excess = document.documentElement.scrollWidth - innerWidth;
+  if (excess > 0) {
+    found.add("the page is " + excess + " px wider than the window: " + causeIn(document.body));
+  }
+  for (const it of document.querySelectorAll("td, th, .panel, dialog[open]")) {
+    const excess = it.scrollWidth - it.clientWidth;
+    if (excess > 1) found.add(it.localName + " is " + excess + " px too narrow: " + causeIn(it));
+  }
+  return [...found];
+})()`;

@@ -37,6 +37,7 @@ const price = `import { euros } from "prices";
 export function transformEvent(event) {
   const { seats = 1, plan } = event.properties;
   if (plan === "internal") return;
+  if (plan === "free") throw new Error(seats);
   event.properties.price = euros(seats);
   return event;
 }
@@ -48,12 +49,16 @@ const careless = `export function transformEvent(event) {
 }
 `;
 
-export async function startScene(): Promise<Scene> {
+/**
+ * Starts the scene. `word` is appended to every text that users, visitors and receivers choose: to
+ * names, code, events, errors, the receiver's URL and its response.
+ */
+export async function startScene(word = ""): Promise<Scene> {
   const server = await startServer({ flags: ["--retry-window", "1"] });
   let isBroken = true;
   const healthy = startSink();
-  const broken = startSink(() => (isBroken ? 422 : 200));
-  const create = creator(server);
+  const broken = startSink(() => (isBroken ? new Response(word, { status: 422 }) : 200));
+  const create = creator(server, word);
 
   const { source } = await create("/v2/sources", { name: "Website", type: "http" });
   const app = await create("/v2/sources", { name: "Mobile app", type: "http" });
@@ -62,7 +67,7 @@ export async function startScene(): Promise<Scene> {
     (await create("/v2/destinations", { name, type: "webhook", config: { webhookUrl, ...more } }))
       .destination.id as string;
   const warehouse = await webhook("Warehouse", healthy.url, { batchSize: 20 });
-  const crm = await webhook("CRM", broken.url);
+  const crm = await webhook("CRM", broken.url + word);
   const mail = await webhook("Mail tool", healthy.url);
   const archive = await create("/v2/destinations", {
     name: "Archive",
@@ -87,7 +92,7 @@ export async function startScene(): Promise<Scene> {
   const transformation = await create("/transformations?publish=true", {
     name: "Price of a sign-up",
     description: "Adds what a sign-up is worth",
-    code: price,
+    code: price.replace("prices", shared.importName),
     language: "javascript",
     destinationIds: [warehouse],
   });
@@ -102,19 +107,21 @@ export async function startScene(): Promise<Scene> {
     pixel(server, "track", {
       writeKey: source.writeKey,
       anonymousId: "visitor-1",
-      event: "Signed up",
+      event: `Signed up${word}`,
       ...fields,
     });
   const names = ["Signed up", "Opened pricing", "Invited a colleague", "Left"];
   for (let index = 0; index < 60; index++) {
     await send({
-      anonymousId: `visitor-${index % 9}`,
-      event: names[index % names.length]!,
+      anonymousId: `visitor-${index % 9}${word}`,
+      event: names[index % names.length]! + word,
       "properties.plan": index % 7 === 0 ? "internal" : "pro",
       "properties.seats": String(1 + (index % 12)),
     });
   }
   await pixel(server, "page", { writeKey: app.source.writeKey, anonymousId: "a", name: "Home" });
+  // Its transformation throws an error with the word.
+  if (word !== "") await send({ "properties.plan": "free", "properties.seats": word });
   const deadLetter = await waitFor(async () => {
     const { body } = await server.api("GET", "/v2/dead-letters?count=1");
     if (body.paging.total >= 60) return body.deadLetters[0].id as string;
@@ -144,9 +151,12 @@ export async function startScene(): Promise<Scene> {
   };
 }
 
-function creator(server: Server) {
-  return async (path: string, body: unknown) => {
-    const answer = await server.api("POST", path, body);
+function creator(server: Server, word: string) {
+  return async (path: string, body: Record<string, unknown>) => {
+    const longer = { ...body };
+    if ("name" in body) longer.name = `${body.name}${word}`.slice(0, 255);
+    if ("description" in body) longer.description = `${body.description}${word}`;
+    const answer = await server.api("POST", path, longer);
     if (answer.status > 201) throw new Error(`${answer.status} ${JSON.stringify(answer.body)}`);
     return answer.body;
   };

@@ -90,7 +90,7 @@ describeWith(chromiumMissing)("the form of a destination", () => {
     await field(page, "Batch size (optional)").fill("0");
     await advanced(page).locator("summary").click();
     await button(page, "Create destination").click();
-    await page.waitForFunction("() => document.querySelector('details.advanced').open");
+    await page.locator("details.advanced[open]").waitFor();
 
     const id = await createWebhook("With a timeout", { timeoutMs: 900 });
     await page.goto(`${api.url}/#/destinations/${id}?tab=settings`);

@@ -132,19 +132,23 @@ export async function lanesAreThrough(server: Server, lanes: number): Promise<bo
   return lags.length >= lanes && lags.every(([, lag]) => lag === "0");
 }
 
+type SinkAnswer = number | Response;
+
 /**
- * HTTP receiver that records the events it receives; `answer` returns the status, 200 by default.
+ * HTTP receiver that records the events it answers with 200; `answer` returns the status, 200 by
+ * default, or the whole response.
  */
-export function startSink(answer: (event: any) => number | Promise<number> = () => 200) {
+export function startSink(answer: (event: any) => SinkAnswer | Promise<SinkAnswer> = () => 200) {
   const events: any[] = [];
   const server = Bun.serve({
     port: 0,
     hostname: "127.0.0.1",
     async fetch(request) {
       const body = (await request.json()) as any;
-      const status = await answer(body);
-      if (status === 200) events.push(...(Array.isArray(body) ? body : [body]));
-      return new Response(null, { status });
+      const answered = await answer(body);
+      if (typeof answered !== "number") return answered;
+      if (answered === 200) events.push(...(Array.isArray(body) ? body : [body]));
+      return new Response(null, { status: answered });
     },
   });
   return { url: `http://127.0.0.1:${server.port}/`, events, stop: () => server.stop(true) };

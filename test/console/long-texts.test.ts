@@ -1,28 +1,40 @@
-import { expect, setDefaultTimeout, test } from "bun:test";
-import type { Browser } from "playwright-core";
-import { chromiumMissing } from "../api/_chromium.ts";
-import type { TestApi } from "../api/_setup.ts";
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import type { Browser, Page } from "playwright-core";
+import { ensureConsole } from "../../src/console/bundle.ts";
+import { chromiumMissing, sharedBrowser } from "../api/_chromium.ts";
 import { testWith } from "../counterpart.ts";
+import { ADMIN_TOKEN } from "../e2e/server.ts";
 import { isQuickTier } from "../tier.ts";
-import { openPage, signIn, useConsole } from "./_browser.ts";
+import { wideElementsOf } from "./_axe.ts";
+import { openPage, signIn } from "./_browser.ts";
+import { type Scene, screensOf, startScene } from "./_scene.ts";
 
 setDefaultTimeout(300_000);
 
-let api: TestApi;
-let browser: Browser;
-useConsole((opened) => {
-  ({ api, browser } = opened);
-});
+/** Text without a break opportunity. */
+const word = "WithoutAnySpace".repeat(20);
 
-/** Longest allowed name, with a word that has no break opportunity. */
-const name = `Name of a generator ${"WithoutAnySpace".repeat(20)}`.slice(0, 255);
+let scene: Scene;
+let browser: Browser;
+beforeAll(async () => {
+  if (chromiumMissing !== undefined) return;
+  await ensureConsole();
+  [scene, browser] = await Promise.all([startScene(word), sharedBrowser()]);
+}, 300_000);
+afterAll(async () => {
+  await scene?.stop();
+}, 300_000);
+
+/** Longest allowed name. */
+const name = `Name of a generator ${word}`.slice(0, 255);
 
 /** Name that reverses all text after it in its line, unless it is isolated. */
 const reversing = "\u202eחנות Shop";
 
 /** Creates one item of each kind with a name. Returns the screens that show them. */
 async function fill(name: string, credential: string): Promise<string[]> {
-  const made = async (path: string, body: object) => (await api.send("POST", path, { body })).body;
+  const made = async (path: string, body: object) =>
+    (await scene.server.api("POST", path, body)).body;
   const { source } = await made("/v2/sources", { name, type: "http" });
   const file = { type: "file", config: { path: "a.jsonl" } };
   const { destination } = await made("/v2/destinations", { name, ...file });
@@ -50,27 +62,48 @@ async function fill(name: string, credential: string): Promise<string[]> {
   ];
 }
 
-/** Elements with overflow: the page itself, or cells whose text runs into the next one. */
-const tooWide = `[document.documentElement, ...document.querySelectorAll("td, th, .panel")]
-  .filter((it) => it.scrollWidth > it.clientWidth + 1)
-  .map((it) => it.localName + " " + it.className + " " + it.textContent.slice(0, 40))`;
+/** Opens a screen, and waits until nothing of it is loading. */
+async function open(page: Page, screen: string): Promise<void> {
+  await page.goto(`${scene.server.controlPlane}/#/${screen}`);
+  await page.locator("h1").first().waitFor();
+  await page.locator("[aria-busy=true]").first().waitFor({ state: "detached" });
+}
 
-testWith(chromiumMissing)("long names overflow no screen, wide or narrow", async () => {
+testWith(chromiumMissing)("long texts widen no screen, wide or narrow", async () => {
   const screens = await fill(name, "c".repeat(1_000));
   const { page, close } = await openPage(browser);
-  await signIn(page, api.url, api.token);
+  await signIn(page, scene.server.controlPlane, ADMIN_TOKEN);
   const found: Record<string, unknown> = {};
-  for (const width of [1_280, 400]) {
-    await page.setViewportSize({ width, height: 860 });
-    for (const screen of screens) {
-      await page.goto(`${api.url}/#/${screen}`);
-      await page.locator("h1").first().waitFor();
-      await page.locator("[aria-busy=true]").first().waitFor({ state: "detached" });
-      const wide = (await page.evaluate(tooWide)) as string[];
+  for (const screen of [...screensOf(scene).map(({ hash }) => hash.slice(2)), ...screens]) {
+    await open(page, screen);
+    for (const width of [390, 1_280]) {
+      await page.setViewportSize({ width, height: 860 });
+      const wide = await wideElementsOf(page);
       if (wide.length > 0) found[`${width} ${screen}`] = wide;
     }
   }
   expect(found).toEqual({});
+  await close();
+});
+
+/** Prevents a page's charts from seeing that their width changes. */
+const frozenCharts = `window.ResizeObserver = class extends ResizeObserver {
+  observe(element) {
+    if (!element.matches(".chart")) super.observe(element);
+  }
+}`;
+
+testWith(chromiumMissing)("a chart that is still as wide as before widens no screen", async () => {
+  const { page, close } = await openPage(browser);
+  await page.addInitScript(frozenCharts);
+  await signIn(page, scene.server.controlPlane, ADMIN_TOKEN);
+  for (const screen of ["", `sources/${scene.ids.source}`, `destinations/${scene.ids.broken}`]) {
+    await open(page, screen);
+    await page.locator(".chart canvas").first().waitFor();
+    await page.setViewportSize({ width: 390, height: 860 });
+    expect(await wideElementsOf(page)).toEqual([]);
+    await page.setViewportSize({ width: 1_280, height: 860 });
+  }
   await close();
 });
 
@@ -101,16 +134,14 @@ const rightToLeft = test.skipIf(isQuickTier || chromiumMissing !== undefined);
 rightToLeft("a name that runs right to left reverses no text beside it", async () => {
   const screens = await fill(reversing, "REVERSING");
   const { page, close } = await openPage(browser);
-  await signIn(page, api.url, api.token);
+  await signIn(page, scene.server.controlPlane, ADMIN_TOKEN);
   const found: Record<string, unknown> = {};
   const look = async (state: string) => {
     const texts = (await page.evaluate(notIsolated)) as string[];
     if (texts.length > 0) found[state] = texts;
   };
   for (const screen of screens) {
-    await page.goto(`${api.url}/#/${screen}`);
-    await page.locator("h1").first().waitFor();
-    await page.locator("[aria-busy=true]").first().waitFor({ state: "detached" });
+    await open(page, screen);
     await look(screen);
     const remove = page.locator("main").getByRole("button", { name: /^(Delete|Remove|Revoke)/ });
     if ((await remove.count()) === 0) continue;
