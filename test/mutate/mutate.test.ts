@@ -45,9 +45,30 @@ test("a child adds", () => {
   expect(stdout.toString()).toBe("4");
 });
 `,
+  "src/shop/tax.ts": `export const taxOf = (price: number) => price / 4;`,
+  "src/till/receipt.ts": `
+import { taxOf } from "../shop/tax.ts";
+export const lastLine = (price: number): string => \`tax \${taxOf(price)}\`;
+`,
+  "test/till/receipt.test.ts": `
+import { expect, test } from "bun:test";
+import { lastLine } from "../../src/till/receipt.ts";
+test("a receipt ends with the tax", () => expect(lastLine(8)).toBe("tax 2"));
+`,
+  "src/shop/stock.ts": `export const isLow = (count: number) => count < 3;`,
+  "test/shop/stock.test.ts": `
+import { appendFileSync, readFileSync } from "node:fs";
+import { expect, test } from "bun:test";
+import { isLow } from "../../src/shop/stock.ts";
+test("passes the first time", () => {
+  appendFileSync("runs", isLow(1) ? "x" : "x");
+  expect(readFileSync("runs", "utf8")).toBe("x");
+});
+`,
   "test/shop/broken.test.ts": `
 import { expect, test } from "bun:test";
-test("fails as it is", () => expect(1).toBe(2));
+import { priceOf } from "../../src/shop/price.ts";
+test("fails as it is", () => expect(priceOf(2, false)).toBe(2));
 `,
 };
 for (const [path, text] of Object.entries(project)) {
@@ -59,7 +80,7 @@ async function run(more: Partial<MutateOptions> = {}) {
   const said: string[] = [];
   const report = await mutate({
     root,
-    folder: "shop",
+    folders: ["shop"],
     seed: 1,
     only: [],
     minutes: 5,
@@ -82,12 +103,25 @@ describe("mutation run", () => {
     expect(fates["count > 3 → count >= 3"]).toBe("uncovered");
     expect(said).toContain("survived src/shop/price.ts:4  isMember → false");
     expect(said).toContain("test/shop/broken.test.ts fails without a mutant and is put aside");
-    expect(row(report)).toMatchObject({ folder: "shop", made: report.mutants, equivalent: 0 });
+    expect(row("shop", [...report.fates.values()])).toMatchObject({
+      made: report.mutants,
+      equivalent: 0,
+    });
   }, 300_000);
 
   test("runs the tests whose child process runs the mutant's line", async () => {
     const { fates } = await run({ only: ["src/shop/child.ts"] });
     expect(fates["2 + 2 → 2 - 2"]).toBe("failed");
+  }, 300_000);
+
+  test("runs the tests of other folders that import the mutant's file", async () => {
+    const { fates } = await run({ only: ["src/shop/tax.ts"] });
+    expect(fates["price / 4 → price * 4"]).toBe("failed");
+  }, 300_000);
+
+  test("a test that fails without the mutant, too, kills nothing", async () => {
+    const { fates } = await run({ only: ["src/shop/stock.ts"] });
+    expect(fates["count < 3 → count <= 3"]).toBe("survived");
   }, 300_000);
 
   test("counts known equivalents separately, samples by a seed and leaves no files", async () => {
@@ -100,11 +134,21 @@ describe("mutation run", () => {
     const only = ["src/shop/price.ts:7"];
     const { fates, report } = await run({ only, equivalents: [known] });
     expect(fates["count > 3 → count >= 3"]).toBe("equivalent");
-    expect(row(report)).toMatchObject({ made: 3, survived: 2, equivalent: 1, "killed %": 0 });
+    expect(row("shop", [...report.fates.values()])).toMatchObject({
+      made: 3,
+      survived: 2,
+      equivalent: 1,
+      "killed %": 0,
+    });
     const [one, other] = [await run({ only, sample: 2 }), await run({ only, sample: 2 })];
     expect(Object.keys(one.fates)).toEqual(Object.keys(other.fates));
     expect(one.report.fates.size).toBe(2);
-    expect(readdirSync(join(root, "src/shop")).sort()).toEqual(["child.ts", "price.ts"]);
+    expect(readdirSync(join(root, "src/shop")).sort()).toEqual([
+      "child.ts",
+      "price.ts",
+      "stock.ts",
+      "tax.ts",
+    ]);
   }, 300_000);
 });
 
