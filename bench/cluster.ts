@@ -6,7 +6,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openPartitionWriter } from "../src/cluster/events/partition-writer.ts";
+import { PartitionWriter } from "../src/cluster/events/partition-writer.ts";
 import { ensureTopic } from "../src/cluster/topics/ensure-topic.ts";
 import { connectClients } from "../src/kafka/client.ts";
 import { IdempotentProducer } from "../src/kafka/idempotent-producer.ts";
@@ -77,8 +77,9 @@ try {
   const name = "bench";
   await ensureTopic(clients.admin(), { name, partitions: PARTITIONS, replicas: 3 });
   const producer = new IdempotentProducer({ producer: clients.producer(), topic: name });
-  const partitions = Array.from({ length: PARTITIONS }, (_, partition) =>
-    openPartitionWriter({ partition, producer, codec, end: 0n, logger }),
+  const partitions = Array.from(
+    { length: PARTITIONS },
+    (_, partition) => new PartitionWriter({ partition, producer, codec, end: 0n, logger }),
   );
   const files = [await openLogWriter({ directory, codec, logger })];
   for (const inFlight of [64, 1_024]) {

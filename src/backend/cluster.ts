@@ -4,7 +4,7 @@ import type { Catalog } from "../catalog/catalog.ts";
 import { openCatalog } from "../catalog/open.ts";
 import { logNameOf, openPartitionLogs } from "../cluster/events/partition-logs.ts";
 import { endProver } from "../cluster/events/proven-end.ts";
-import { joinCluster, type Membership } from "../cluster/membership/membership.ts";
+import { Membership } from "../cluster/membership/membership.ts";
 import { registerClusterMetrics } from "../cluster/metrics.ts";
 import { openNodeBus } from "../cluster/node-bus/node-bus.ts";
 import { createNodeRpc } from "../cluster/node-bus/node-rpc.ts";
@@ -152,7 +152,7 @@ export async function openCluster(opening: StartContext): Promise<Backend> {
         sandboxTrouble,
         isWaitingForSandbox,
       };
-      membership = joinCluster({
+      membership = new Membership({
         clients,
         runner,
         group,

@@ -8,7 +8,7 @@ import { LEDGER_TABLES_MAX, Ledger } from "../pipeline/ledger/ledger.ts";
 import type { LaneRecord } from "../pipeline/model/lane-record.ts";
 import type { Config } from "../settings/keys.ts";
 import { openView } from "../store/lmdb/view.ts";
-import { openOrderedStore } from "../store/ordered/ordered-store.ts";
+import { OrderedStore } from "../store/ordered/ordered-store.ts";
 import type { Store } from "../store/store.ts";
 import { syncOffsetBase } from "./offset-base.ts";
 
@@ -169,7 +169,7 @@ export class PartitionLedgers {
     for (const [index, log] of orders.slice(known).entries()) {
       const path = clusterDirectory(config, `ledger/${known + index}`);
       const local = openView({ path, tablesMax: LEDGER_TABLES_MAX, name, logger });
-      const store = openOrderedStore({ local, log, name, logger, onNewer });
+      const store = new OrderedStore({ local, log, name, logger, onNewer });
       syncOffsetBase(store, logs, logNameOf(known + index));
       this.#ledgers.push({ store, view: local, ledger: new Ledger(store, logger) });
     }

@@ -3,7 +3,7 @@ import { FIGURE_TABLES_MAX } from "../figures/figure-tables.ts";
 import { clusterDirectory } from "../first-start/data-directory.ts";
 import type { KafkaClients } from "../kafka/client.ts";
 import { openView } from "../store/lmdb/view.ts";
-import { openOrderedStore } from "../store/ordered/ordered-store.ts";
+import { OrderedStore } from "../store/ordered/ordered-store.ts";
 import type { FigureStorage, StartContext } from "./backend.ts";
 
 /** Returns the storage of the figures that all nodes of the cluster add to. */
@@ -22,7 +22,7 @@ export function sharedFigures(
       const [log] = await openOrderedTopic(options);
       const path = clusterDirectory(config, "figures/figures.mdb");
       const local = openView({ path, tablesMax: FIGURE_TABLES_MAX, name, logger });
-      return openOrderedStore({ local, log: log!, name, logger });
+      return new OrderedStore({ local, log: log!, name, logger });
     },
   };
 }

@@ -7,7 +7,7 @@ import {
   openPartitionLogs,
   type PartitionLogs,
 } from "../cluster/events/partition-logs.ts";
-import { openPartitionWriter } from "../cluster/events/partition-writer.ts";
+import { PartitionWriter } from "../cluster/events/partition-writer.ts";
 import { endProver, type ProveEnd } from "../cluster/events/proven-end.ts";
 import { offsetOf } from "../cluster/events/sequence.ts";
 import { openOrderedTopic } from "../cluster/ordered-log/ordered-topic.ts";
@@ -27,7 +27,7 @@ import type { Logger } from "../observe/log.ts";
 import { LEDGER_TABLES_MAX, Ledger } from "../pipeline/ledger/ledger.ts";
 import type { Config } from "../settings/keys.ts";
 import { openView } from "../store/lmdb/view.ts";
-import { openOrderedStore } from "../store/ordered/ordered-store.ts";
+import { OrderedStore } from "../store/ordered/ordered-store.ts";
 import { type Store, withoutClose } from "../store/store.ts";
 import type { CopiedEvents } from "./copy.ts";
 import type { unsettledEvents } from "./unsettled.ts";
@@ -117,7 +117,7 @@ export async function openStoppedCluster(
   const stores = orders.map((log, partition) => {
     const path = clusterDirectory(config, `ledger/${partition}`);
     const options = ledgerOptions(logger);
-    return openOrderedStore({ ...options, local: openView({ path, ...options }), log });
+    return new OrderedStore({ ...options, local: openView({ path, ...options }), log });
   });
   const ledgers = stores.map((store) => new Ledger(withoutClose(store), logger));
   stack.defer(async () => {
@@ -133,7 +133,7 @@ export async function openStoppedCluster(
   const [log] = await openOrderedTopic({ ...order, name: named("catalog"), partitions: 1 });
   const options = catalogOptions(directory, logger);
   const view = openView(options);
-  const catalog = openOrderedStore({ ...options, local: view, log: log! });
+  const catalog = new OrderedStore({ ...options, local: view, log: log! });
   stack.defer(() => catalog.close());
   await catalog.catchUp();
   const claims = () => ledgers.map((ledger) => ledger.owner()?.claim);
@@ -223,8 +223,9 @@ async function appendToCluster(
   const before = await logs.ends();
   for (const [log, reader] of logs.readers) await reader.trim(before[log] ?? 0);
   const producer = new IdempotentProducer({ producer: clients.producer(), topic });
-  const writers = [...logs.readers.keys()].map((_, partition) =>
-    openPartitionWriter({ partition, producer, codec: eventRecordCodec, end: 0n, logger }),
+  const writers = [...logs.readers.keys()].map(
+    (_, partition) =>
+      new PartitionWriter({ partition, producer, codec: eventRecordCodec, end: 0n, logger }),
   );
   const keys = await appendAll(events, (record) => {
     const partition = userHashOf(record) % writers.length;

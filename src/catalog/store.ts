@@ -5,7 +5,7 @@ import type { Logger } from "../observe/log.ts";
 import { openStore as openEnvironment } from "../store/lmdb/lmdb-store.ts";
 import { openView } from "../store/lmdb/view.ts";
 import type { OrderedLog } from "../store/ordered/ordered-log.ts";
-import { type OrderedStoreOptions, openOrderedStore } from "../store/ordered/ordered-store.ts";
+import { OrderedStore, type OrderedStoreOptions } from "../store/ordered/ordered-store.ts";
 import type { Store as Environment } from "../store/store.ts";
 
 /** Name of a stored counter (epoch) that increases whenever its part of the data changes. */
@@ -59,7 +59,7 @@ export function openStore(
   const options = { path, tablesMax: TABLES_MAX, name, logger };
   const more = { ...(bounds && { bounds }), ...(onNewer && { onNewer }) };
   const shared = { ...options, log: order!, ...more };
-  const ordered = order && openOrderedStore({ ...shared, local: openView(options) });
+  const ordered = order && new OrderedStore({ ...shared, local: openView(options) });
   const store = ordered ?? openEnvironment(options);
   const epochs = store.table<number, Epoch>("epochs");
   /**

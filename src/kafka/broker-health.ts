@@ -3,36 +3,6 @@ import { withTimeLimit } from "../concurrency/time-limit.ts";
 import { addressOf, ClusterView } from "./cluster-view.ts";
 import { type KafkaLibrary, type MetadataAnswer, requestMetadata } from "./library.ts";
 
-/** Asks the brokers which of them answer, and who leads which partition. */
-export interface BrokerHealth {
-  /** View of the cluster, merged from the answers of all probed brokers that answer. */
-  readonly view: ClusterView;
-  /**
-   * Asks all probed brokers at once, from now on also for `topics`. Resolves once the first of them
-   * has answered, and the others that answer have had a moment for it. Rejects when none answers.
-   */
-  refresh(topics: readonly string[]): Promise<void>;
-  /**
-   * Changes a client's connection pool in two ways. Requests that any broker can answer go to a
-   * broker that responds and is not cut off from the other brokers. Connections to a broker that
-   * has left the cluster, or belongs to another one, are closed, and new ones fail at once.
-   */
-  routeConnections(client: Pick<Base, "connections">): void;
-  /**
-   * Sends a request to each probed broker that answers at present, through a client of this broker
-   * alone. Resolves with the results of the requests that succeed within `UNRESPONSIVE_MS`.
-   */
-  askEach<T>(ask: (client: Base) => Promise<T>): Promise<T[]>;
-  /** Returns the sorted addresses of the probed brokers that do not answer at present. */
-  unresponsive(): string[];
-  /**
-   * Returns the error of each broker's last probe; undefined before it, and when it answered.
-   * `isProbed` is whether a probe has ended.
-   */
-  failures(): { address: string; error: unknown; isProbed: boolean }[];
-  close(): Promise<void>;
-}
-
 type Callback = (error: Error | null, connection?: Connection) => void;
 
 /** Pause in milliseconds after a successful probe of a broker. */
@@ -75,16 +45,13 @@ interface ProbedBroker {
  * again. When the lists no longer contain a broker, the cluster has moved that broker's partitions.
  * The connections to that broker are then closed, and no new ones are made.
  */
-export function monitorBrokers(kafka: KafkaLibrary, options: BaseOptions): BrokerHealth {
-  return new BrokerMonitor(kafka, options);
-}
-
-class BrokerMonitor implements BrokerHealth {
+export class BrokerHealth {
   readonly #kafka: KafkaLibrary;
   readonly #options: BaseOptions;
   readonly #asked = new Map<string, ProbedBroker>();
   readonly #guided: ConnectionPool[] = [];
   readonly #topics = new Set<string>();
+  /** View of the cluster, merged from the answers of all probed brokers that answer. */
   readonly view = new ClusterView();
   /**
    * Promise that resolves when the first broker has answered, or when all brokers have failed their
@@ -100,6 +67,11 @@ class BrokerMonitor implements BrokerHealth {
     for (const broker of options.bootstrapBrokers) this.#ask(broker);
   }
 
+  /**
+   * Changes a client's connection pool in two ways. Requests that any broker can answer go to a
+   * broker that responds and is not cut off from the other brokers. Connections to a broker that
+   * has left the cluster, or belongs to another one, are closed, and new ones fail at once.
+   */
   routeConnections({ connections }: Pick<Base, "connections">): void {
     const get = connections.get.bind(connections);
     const getFirst = connections.getFirstAvailable.bind(connections);
@@ -114,6 +86,10 @@ class BrokerMonitor implements BrokerHealth {
     this.#guided.push(connections);
   }
 
+  /**
+   * Sends a request to each probed broker that answers at present, through a client of this broker
+   * alone. Resolves with the results of the requests that succeed within `UNRESPONSIVE_MS`.
+   */
   async askEach<T>(ask: (client: Base) => Promise<T>): Promise<T[]> {
     const asked = [...this.#asked.values()].filter(({ address }) => this.#answers(address));
     const answers = asked.map(({ asker }) =>
@@ -123,11 +99,16 @@ class BrokerMonitor implements BrokerHealth {
     return settled.flatMap((it) => (it.status === "fulfilled" ? [it.value] : []));
   }
 
+  /** Returns the sorted addresses of the probed brokers that do not answer at present. */
   unresponsive(): string[] {
     const addresses = [...this.#asked.keys()].filter((it) => !this.view.isForeign(it)).sort();
     return addresses.filter((address) => !this.#answers(address));
   }
 
+  /**
+   * Returns the error of each broker's last probe; undefined before it, and when it answered.
+   * `isProbed` is whether a probe has ended.
+   */
   failures(): { address: string; error: unknown; isProbed: boolean }[] {
     return [...this.#asked.values()].map(({ address, error, answered }) => {
       return { address, error, isProbed: answered || error !== undefined };
@@ -140,6 +121,10 @@ class BrokerMonitor implements BrokerHealth {
     await Promise.allSettled(this.#asked.values().map(({ asker }) => asker.close()));
   }
 
+  /**
+   * Asks all probed brokers at once, from now on also for `topics`. Resolves once the first of them
+   * has answered, and the others that answer have had a moment for it. Rejects when none answers.
+   */
   async refresh(topics: readonly string[]): Promise<void> {
     if (!this.#isOpen) throw this.#closedError();
     for (const topic of topics) this.#topics.add(topic);

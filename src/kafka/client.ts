@@ -1,5 +1,5 @@
 import type { Admin, ConnectionPool, Consumer, GroupOptions, Producer } from "@platformatic/kafka";
-import { monitorBrokers } from "./broker-health.ts";
+import { BrokerHealth } from "./broker-health.ts";
 import type { ClusterView, ForeignBroker, OutdatedBroker } from "./cluster-view.ts";
 import { askAllForCoordinator, followCoordinator } from "./group-coordinator.ts";
 import { type KafkaLibrary, loadKafkaLibrary } from "./library.ts";
@@ -79,7 +79,7 @@ export async function connectClients(settings: BrokerSettings): Promise<KafkaCli
   const kafka = await loadKafkaLibrary();
   const { Admin, ConnectionPool, Consumer, Producer } = kafka;
   const options = libraryOptions(settings);
-  const health = monitorBrokers(kafka, options);
+  const health = new BrokerHealth(kafka, options);
   const clock = new BrokerClock();
   let isOpen = true;
   const ends = [() => health.close()];

@@ -1,6 +1,6 @@
 import { writeSync } from "node:fs";
 import type { Subprocess } from "bun";
-import { joinCluster, type Membership } from "../../src/cluster/membership/membership.ts";
+import { Membership } from "../../src/cluster/membership/membership.ts";
 import { PartitionRunner } from "../../src/cluster/membership/partition-runner.ts";
 import { type BrokerSettings, connectClients } from "../../src/kafka/client.ts";
 import { quiet } from "../log/support.ts";
@@ -49,7 +49,7 @@ export async function openMember(options: TestMemberOptions): Promise<TestMember
     },
     logger: quiet,
   });
-  const membership = joinCluster({
+  const membership = new Membership({
     ...{ clients, runner, topic, group: topic, sessionMs, logger: quiet },
     self: { id, version: "1.0.0", controlPlaneUrl: `http://${id}.internal` },
   });

@@ -1,11 +1,11 @@
 import { expect, test } from "bun:test";
-import { openPartitionReader } from "../../src/cluster/events/partition-reader.ts";
+import { PartitionReader } from "../../src/cluster/events/partition-reader.ts";
 import type { Fetcher } from "../../src/cluster/topics/fetcher.ts";
 import type { LossReport } from "../../src/log/loss-report.ts";
 
 test("a partition reader that gets blocks in a descending order breaks an invariant", () => {
   const losses = { damaged() {}, missing() {}, forget() {} };
-  const reader = openPartitionReader({
+  const reader = new PartitionReader({
     name: "k0",
     partition: 0,
     fetcher: {} as Fetcher,

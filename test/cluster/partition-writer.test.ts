@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { InvariantError } from "../../src/assert.ts";
-import { openPartitionWriter } from "../../src/cluster/events/partition-writer.ts";
+import { PartitionWriter } from "../../src/cluster/events/partition-writer.ts";
 import { appendTogether } from "../../src/cluster/events/partitioned-log.ts";
 import type { IdempotentProducer } from "../../src/kafka/idempotent-producer.ts";
 import { LogUnavailable } from "../../src/log/event-log.ts";
@@ -16,7 +16,7 @@ test("a broken invariant of a probe is logged once, while the writer goes on pro
     },
   };
   const { logger, lines } = listeningLogger();
-  const writer = openPartitionWriter({
+  const writer = new PartitionWriter({
     partition: 0,
     producer: producer as unknown as IdempotentProducer,
     codec: textCodec,
@@ -42,7 +42,7 @@ test("a writer that was not used lately learns by a test block whether its parti
     },
   };
   const open = () =>
-    openPartitionWriter({
+    new PartitionWriter({
       partition: 0,
       producer: producer as unknown as IdempotentProducer,
       codec: textCodec,
@@ -80,14 +80,15 @@ test("a request of which one partition takes nothing is stored in no partition",
       return 0n;
     },
   };
-  const writers = [0, 1].map((partition) =>
-    openPartitionWriter({
-      partition,
-      producer: producer as unknown as IdempotentProducer,
-      codec: textCodec,
-      end: 0n,
-      logger: listeningLogger().logger,
-    }),
+  const writers = [0, 1].map(
+    (partition) =>
+      new PartitionWriter({
+        partition,
+        producer: producer as unknown as IdempotentProducer,
+        codec: textCodec,
+        end: 0n,
+        logger: listeningLogger().logger,
+      }),
   );
   const append = () => appendTogether(writers, ["event 0", "event 1", "event 2"], [0, 1, 2]);
   // No client knows yet that the partition fails.
@@ -115,7 +116,7 @@ test("a request to a partition with too many waiting records is stored as a whol
       return BigInt(blocks.length);
     },
   };
-  const writer = openPartitionWriter({
+  const writer = new PartitionWriter({
     partition: 0,
     producer: producer as unknown as IdempotentProducer,
     codec: textCodec,

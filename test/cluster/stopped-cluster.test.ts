@@ -14,7 +14,7 @@ import type { Config } from "../../src/settings/keys.ts";
 import { loadConfig } from "../../src/settings/reader.ts";
 import { openStore } from "../../src/store/lmdb/lmdb-store.ts";
 import { openView } from "../../src/store/lmdb/view.ts";
-import { openOrderedStore } from "../../src/store/ordered/ordered-store.ts";
+import { OrderedStore } from "../../src/store/ordered/ordered-store.ts";
 import { describeWith } from "../counterpart.ts";
 import { removeDirectory, temporaryDirectory } from "../e2e/server.ts";
 import { quiet } from "../log/support.ts";
@@ -48,7 +48,7 @@ describeWith(brokersMissing)("a stopped cluster", () => {
     });
     const options = ledgerOptions(quiet);
     const local = openView({ path: join(newDirectory(), "ledger"), ...options });
-    const ledger = new Ledger(openOrderedStore({ ...options, local, log: log! }), quiet);
+    const ledger = new Ledger(new OrderedStore({ ...options, local, log: log! }), quiet);
     await ledger.claim("node", { onLost() {}, onReplaysChanged() {} });
     await ledger.close();
     await clients.close();

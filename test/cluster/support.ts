@@ -1,6 +1,6 @@
 import { afterAll, beforeAll } from "bun:test";
-import { openPartitionReader } from "../../src/cluster/events/partition-reader.ts";
-import { openPartitionWriter } from "../../src/cluster/events/partition-writer.ts";
+import { PartitionReader } from "../../src/cluster/events/partition-reader.ts";
+import { PartitionWriter } from "../../src/cluster/events/partition-writer.ts";
 import { ensureTopic, type TopicSettings } from "../../src/cluster/topics/ensure-topic.ts";
 import { Fetcher } from "../../src/cluster/topics/fetcher.ts";
 import { type BrokerSettings, connectClients, type KafkaClients } from "../../src/kafka/client.ts";
@@ -42,13 +42,13 @@ export async function openTopic(clients: KafkaClients, topic: TopicSettings) {
     losses,
     async writer(partition: number) {
       const end = (await fetcher.offsets("end"))[partition]!;
-      return openPartitionWriter({ partition, producer, codec: textCodec, end, logger: quiet });
+      return new PartitionWriter({ partition, producer, codec: textCodec, end, logger: quiet });
     },
     async reader(partition: number) {
       const first = (await fetcher.offsets("first"))[partition]!;
       const log = `${name}-${partition}`;
       const trim = (offset: bigint) => this.trim(partition, offset);
-      return openPartitionReader({ name: log, partition, fetcher, first, losses, trim });
+      return new PartitionReader({ name: log, partition, fetcher, first, losses, trim });
     },
     async trim(partition: number, offset: bigint) {
       await admin.deleteRecords({ topics: [{ name, partitions: [{ partition, offset }] }] });

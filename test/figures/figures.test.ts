@@ -28,7 +28,7 @@ import { RECORDED, seriesOf } from "../../src/figures/series.ts";
 import { openStore } from "../../src/store/lmdb/lmdb-store.ts";
 import { openView } from "../../src/store/lmdb/view.ts";
 import type { OrderedLog } from "../../src/store/ordered/ordered-log.ts";
-import { openOrderedStore } from "../../src/store/ordered/ordered-store.ts";
+import { OrderedStore } from "../../src/store/ordered/ordered-store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { MemoryLog } from "../store/memory-log.ts";
 
@@ -53,7 +53,7 @@ function openFigures(path: string, order?: OrderedLog): { store: Store; tables: 
   const store =
     order === undefined
       ? openStore(options)
-      : openOrderedStore({ local: openView(options), log: order, name, logger });
+      : new OrderedStore({ local: openView(options), log: order, name, logger });
   cleanups.push(() => store.close());
   return { store, tables: new FigureTables(store) };
 }

@@ -13,7 +13,7 @@ import type { RepetitionRow } from "../../src/pipeline/ledger/repetition-table.t
 import type { StoredLetter } from "../../src/pipeline/model/dead-letter.ts";
 import { openView } from "../../src/store/lmdb/view.ts";
 import type { LogEntry, OrderedLog } from "../../src/store/ordered/ordered-log.ts";
-import { openOrderedStore } from "../../src/store/ordered/ordered-store.ts";
+import { OrderedStore } from "../../src/store/ordered/ordered-store.ts";
 import { type Store, withoutClose } from "../../src/store/store.ts";
 import { MemoryLog } from "../store/memory-log.ts";
 import { fail } from "./doubles.ts";
@@ -31,7 +31,7 @@ function openNode(log: OrderedLog): Store {
   const path = join(directory, `${paths++}.mdb`);
   const name = "The ledger";
   const local = openView({ path, tablesMax: LEDGER_TABLES_MAX, name, logger });
-  return openOrderedStore({ local, log, name, logger });
+  return new OrderedStore({ local, log, name, logger });
 }
 
 /** A log that a node writes to and, for a while, hears nothing of. */

@@ -6,7 +6,7 @@ import { InvariantError } from "../../src/assert.ts";
 import { openView } from "../../src/store/lmdb/view.ts";
 import { encodeChangeSet } from "../../src/store/ordered/change-set.ts";
 import type { LogEntry } from "../../src/store/ordered/ordered-log.ts";
-import { openOrderedStore } from "../../src/store/ordered/ordered-store.ts";
+import { OrderedStore } from "../../src/store/ordered/ordered-store.ts";
 import { OrderedView } from "../../src/store/ordered/ordered-view.ts";
 import { Proposals } from "../../src/store/ordered/proposals.ts";
 import { listeningLogger, quiet } from "../log/support.ts";
@@ -62,7 +62,7 @@ test("a store whose view has stopped at a broken invariant refuses changes, with
     },
     trouble: () => undefined,
   };
-  const store = openOrderedStore({ local: local("stopped"), log, name: "The store", logger });
+  const store = new OrderedStore({ local: local("stopped"), log, name: "The store", logger });
   await take([entry(0, -1)]);
   await expect(take([entry(0, 0)])).rejects.toThrow(InvariantError);
   const reason =

@@ -16,7 +16,7 @@ import {
 } from "../../src/store/ordered/compaction-progress.ts";
 import type { CompactionBounds } from "../../src/store/ordered/log-compaction.ts";
 import type { LogEntry, OrderedLog } from "../../src/store/ordered/ordered-log.ts";
-import { type OrderedStore, openOrderedStore } from "../../src/store/ordered/ordered-store.ts";
+import { OrderedStore } from "../../src/store/ordered/ordered-store.ts";
 import type { LocalStore, Store } from "../../src/store/store.ts";
 import { runs } from "../tier.ts";
 import { MemoryLog } from "./memory-log.ts";
@@ -284,7 +284,7 @@ describe("a compaction", () => {
     const local = openLocal();
     const bounds = { ...tight, portion: { rows: 1, bytes: 1 << 20 } };
     const parts = { local, log: new MemoryLog({ delayMs: () => 0 }), bounds };
-    const store = openOrderedStore({ ...parts, name: "The store", logger: warnings });
+    const store = new OrderedStore({ ...parts, name: "The store", logger: warnings });
     const numbers = store.table<number, string>("a");
     await store.change(() => {
       for (let i = 0; i < 300; i++) numbers.put(`${i}`, i);

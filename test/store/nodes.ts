@@ -3,7 +3,7 @@ import { ApiError } from "../../src/errors.ts";
 import { openView } from "../../src/store/lmdb/view.ts";
 import type { CompactionBounds } from "../../src/store/ordered/log-compaction.ts";
 import type { OrderedLog } from "../../src/store/ordered/ordered-log.ts";
-import { type OrderedStore, openOrderedStore } from "../../src/store/ordered/ordered-store.ts";
+import { OrderedStore } from "../../src/store/ordered/ordered-store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { type Call, isLinearizable } from "./linearizable.ts";
 
@@ -19,7 +19,7 @@ export function openNode(
 ): OrderedStore {
   const name = "The store";
   const local = openView({ path, tablesMax: 8, name, logger });
-  const store = openOrderedStore({
+  const store = new OrderedStore({
     ...{ local, log, name, logger },
     ...(bounds && { bounds }),
     ...(onNewer && { onNewer }),

@@ -18,7 +18,7 @@ import {
 import { describeReadFailure } from "../topics/read-health.ts";
 import { TopicRecreated } from "../topics/topic-identity.ts";
 import { describeBlockLoss } from "./block-loss.ts";
-import { openPartitionReader, type PartitionReader } from "./partition-reader.ts";
+import { PartitionReader } from "./partition-reader.ts";
 import { PartitionTail } from "./partition-tail.ts";
 import type { PartitionedLogSettings } from "./partitioned-log.ts";
 import { offsetOf, sequenceOf } from "./sequence.ts";
@@ -32,40 +32,6 @@ export interface PartitionLogsOptions {
   sourceOf(record: Uint8Array): string;
   logger: Logger;
   metrics?: Metrics;
-}
-
-/** All partitions of a topic, each as an event log, under the name that `logNameOf` returns. */
-export interface PartitionLogs extends EventLogs {
-  /**
-   * Fetches new blocks of one log, or of all logs when `log` is absent, as soon as they are
-   * durable, until the returned function is called. `onDurable` reports only logs that are followed
-   * in this way. The ends of all other logs are read from the brokers about once a second.
-   */
-  follow(log?: string): () => void;
-  /**
-   * Follows the new blocks of a log whose events this node delivers. Until the returned function is
-   * called, this node also reports blocks that are missing from the log as lost.
-   */
-  acquire(log: string): () => void;
-  /**
-   * Reads the topic id and the end offset of a log from the brokers. `known` is the highest
-   * sequence number of the log in any stored position. The result contains `known` as a block
-   * offset, which shows whether the topic lost blocks.
-   */
-  topicEnd(log: string, known: number): Promise<TopicEnd>;
-  /**
-   * Sets a log's offset base, which is the number to add to the brokers' offsets. Reports the loss
-   * of blocks, if given, in the server's log output and in `warnings`.
-   */
-  setOffsetBase(log: string, place: OffsetBase, lost?: PartitionLoss): void;
-  /** Calls the listener with the names of logs whose topic was recreated or lost its newest blocks. */
-  onOffsetsInvalid(listener: (logs: string[]) => void): void;
-  /** Returns the settings with which an ingest process opens the same partitions for appending. */
-  settings(): { kind: "partitions"; settings: PartitionedLogSettings };
-  /** Returns a sentence about the partitions that cannot be read; undefined if all can be. */
-  trouble(): string | undefined;
-  /** Whether this node follows a log, and its last fetch failed. */
-  isFailing(log: string): boolean;
 }
 
 /** Longest time in milliseconds that a broker delays a fetch response while it has no new block. */
@@ -91,13 +57,14 @@ export const logNameOf = (partition: number) => `k${partition}`;
 export async function openPartitionLogs(options: PartitionLogsOptions): Promise<PartitionLogs> {
   const admin = options.clients.admin();
   await ensureTopic(admin, options.topic);
-  const logs = new BrokerLogs(options, admin);
+  const logs = new PartitionLogs(options, admin);
   await logs.learnEnds();
   logs.watch();
   return logs;
 }
 
-class BrokerLogs implements PartitionLogs {
+/** All partitions of a topic, each as an event log, under the name that `logNameOf` returns. */
+export class PartitionLogs implements EventLogs {
   readonly readers = new Map<string, LogReader>();
   readonly #options: PartitionLogsOptions;
   readonly #partitions: PartitionReader[] = [];
@@ -179,6 +146,11 @@ class BrokerLogs implements PartitionLogs {
     return () => this.#listeners.delete(listener);
   }
 
+  /**
+   * Fetches new blocks of one log, or of all logs when `log` is absent, as soon as they are
+   * durable, until the returned function is called. `onDurable` reports only logs that are followed
+   * in this way. The ends of all other logs are read from the brokers about once a second.
+   */
   follow(log?: string): () => void {
     const partitions = log === undefined ? [...this.#partitions.keys()] : [this.#indexOf(log)];
     const ends = partitions.map((it) => this.#tail.follow(it, this.#partitions[it]!));
@@ -187,6 +159,10 @@ class BrokerLogs implements PartitionLogs {
     };
   }
 
+  /**
+   * Follows the new blocks of a log whose events this node delivers. Until the returned function is
+   * called, this node also reports blocks that are missing from the log as lost.
+   */
   acquire(log: string): () => void {
     const reader = this.#partitions[this.#indexOf(log)]!;
     reader.setOwned(true);
@@ -197,12 +173,21 @@ class BrokerLogs implements PartitionLogs {
     };
   }
 
+  /**
+   * Reads the topic id and the end offset of a log from the brokers. `known` is the highest
+   * sequence number of the log in any stored position. The result contains `known` as a block
+   * offset, which shows whether the topic lost blocks.
+   */
   async topicEnd(log: string, known: number): Promise<TopicEnd> {
     const { topicId, offsets } = await this.#asker.endOffsetsOfOneTopic();
     const end = Number(offsets[this.#indexOf(log)]);
     return { topic: topicId, end, known: Number(offsetOf(known + BLOCK_RECORDS_MAX - 1)) };
   }
 
+  /**
+   * Sets a log's offset base, which is the number to add to the brokers' offsets. Reports the loss
+   * of blocks, if given, in the server's log output and in `warnings`.
+   */
   setOffsetBase(log: string, place: OffsetBase, lost?: PartitionLoss): void {
     const partition = this.#indexOf(log);
     const isMoved = this.#placement.base(partition) !== BigInt(place.base);
@@ -215,10 +200,12 @@ class BrokerLogs implements PartitionLogs {
     this.#losses.missing(log, { from: at - 1, to: at }, lost.blocks);
   }
 
+  /** Calls the listener with the names of logs whose topic was recreated or lost its newest blocks. */
   onOffsetsInvalid(listener: (logs: string[]) => void): void {
     this.#moved.add(listener);
   }
 
+  /** Returns the settings with which an ingest process opens the same partitions for appending. */
   settings(): { kind: "partitions"; settings: PartitionedLogSettings } {
     const { brokers, topic } = this.#options;
     const settings = { brokers, topic: topic.name, partitions: this.#partitions.length };
@@ -229,10 +216,12 @@ class BrokerLogs implements PartitionLogs {
     return this.#losses.warnings();
   }
 
+  /** Returns a sentence about the partitions that cannot be read; undefined if all can be. */
   trouble(): string | undefined {
     return this.#trouble ?? this.#tail.trouble();
   }
 
+  /** Whether this node follows a log, and its last fetch failed. */
   isFailing = (log: string): boolean => this.#tail.isFailing(this.#indexOf(log));
 
   /** Reads the ends of all logs every `ENDS_MS`. Opens partitions that were added to the topic. */
@@ -271,7 +260,7 @@ class BrokerLogs implements PartitionLogs {
     const { name, partitions } = this.#options.topic;
     const share = Math.floor(CACHE_BYTES_MAX / Math.max(partitions, firsts.length));
     for (let partition = this.#partitions.length; partition < firsts.length; partition++) {
-      const reader = openPartitionReader({
+      const reader = new PartitionReader({
         partition,
         name: logNameOf(partition),
         first: firsts[partition]!,

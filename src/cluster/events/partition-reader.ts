@@ -22,32 +22,6 @@ export interface PartitionReaderOptions {
 }
 
 /**
- * Reads the blocks of one partition of the event log. It returns no records until `advance` or
- * `addFetched` has set the end of the durable blocks.
- */
-export interface PartitionReader extends LogReader {
-  /**
-   * Caches the blocks of a fetch that began at offset `end()`, and advances the end. Returns the
-   * cached blocks.
-   */
-  addFetched(fetched: FetchResult): readonly Block[];
-  /**
-   * Sets whether this node delivers the partition's events. If so, only this node deletes blocks of
-   * the partition, so a missing block is reported as lost.
-   */
-  setOwned(isOwned: boolean): void;
-  /**
-   * Empties the cache and continues the log at `offset`. Called after the partition's offsets have
-   * changed, because its topic was recreated or lost blocks.
-   */
-  reset(offset: bigint): void;
-}
-
-export function openPartitionReader(options: PartitionReaderOptions): PartitionReader {
-  return new PartitionLogReader(options);
-}
-
-/**
  * Longest time in milliseconds to retry a read, because a new leader may not serve acknowledged
  * blocks at once.
  */
@@ -63,7 +37,11 @@ const PARTS_MAX = 64n;
  */
 type Found = Block | number;
 
-class PartitionLogReader implements PartitionReader {
+/**
+ * Reads the blocks of one partition of the event log. It returns no records until `advance` or
+ * `addFetched` has set the end of the durable blocks.
+ */
+export class PartitionReader implements LogReader {
   readonly #options: PartitionReaderOptions;
   #cache: BlockCache;
   readonly #counts = new BlockRecordCounts();
@@ -106,10 +84,18 @@ class PartitionLogReader implements PartitionReader {
     this.#end = Math.max(this.#end, sequence);
   }
 
+  /**
+   * Sets whether this node delivers the partition's events. If so, only this node deletes blocks of
+   * the partition, so a missing block is reported as lost.
+   */
   setOwned(isOwned: boolean): void {
     this.#isOwned = isOwned;
   }
 
+  /**
+   * Empties the cache and continues the log at `offset`. Called after the partition's offsets have
+   * changed, because its topic was recreated or lost blocks.
+   */
   reset(offset: bigint): void {
     this.#cache = new BlockCache(this.#options.cacheBytesMax);
     this.#first = sequenceOf(offset);
@@ -118,6 +104,10 @@ class PartitionLogReader implements PartitionReader {
     this.#trimmed = Math.max(this.#trimmed, this.#first);
   }
 
+  /**
+   * Caches the blocks of a fetch that began at offset `end()`, and advances the end. Returns the
+   * cached blocks.
+   */
   addFetched(fetched: FetchResult): readonly Block[] {
     const blocks = this.#blocksOf(fetched).map((block) => this.#cache.add(block));
     const last = fetched.values.at(-1);

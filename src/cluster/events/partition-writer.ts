@@ -41,33 +41,14 @@ export interface PartitionWriterOptions<T> {
   onChange?(): void;
 }
 
-export interface PartitionWriter<T> extends LogWriter<T> {
-  /**
-   * Whether the brokers acknowledged the last block. Undefined before the outcome of the first
-   * block.
-   */
-  acknowledged(): boolean | undefined;
-  /** Returns why `append` takes no records now; undefined while it takes them. */
-  refusal(): string | undefined;
-  /**
-   * Sends an empty test block if no block was acknowledged in the last `ACKNOWLEDGED_MS_MAX` and
-   * none is in flight. The block shows whether the partition can be written.
-   */
-  probe(): void;
-}
-
-/** Opens a partition for appending. Writers on other nodes may append to the partition too. */
-export function openPartitionWriter<T>(options: PartitionWriterOptions<T>): PartitionWriter<T> {
-  return new PartitionLogWriter(options);
-}
-
 /**
- * Appends records to a partition in blocks. While one block is in flight, the next block fills.
+ * Appends records to a partition in blocks. Writers on other nodes may append to it too. While one
+ * block is in flight, the next block fills.
  * When the brokers do not acknowledge a block, its records are rejected and never sent again. From
  * then on, `append` rejects new records, and an empty test block is sent every `PROBE_MS` until the
  * brokers acknowledge a test block.
  */
-class PartitionLogWriter<T> implements PartitionWriter<T> {
+export class PartitionWriter<T> implements LogWriter<T> {
   readonly #options: PartitionWriterOptions<T>;
   readonly #batcher: Batcher<T>;
   #durable: number;
@@ -99,11 +80,19 @@ class PartitionLogWriter<T> implements PartitionWriter<T> {
     return this.#failure;
   }
 
+  /**
+   * Whether the brokers acknowledged the last block. Undefined before the outcome of the first
+   * block.
+   */
   acknowledged(): boolean | undefined {
     if (!this.#healthy) return false;
     return this.#acknowledgedAt === undefined ? undefined : true;
   }
 
+  /**
+   * Sends an empty test block if no block was acknowledged in the last `ACKNOWLEDGED_MS_MAX` and
+   * none is in flight. The block shows whether the partition can be written.
+   */
   probe(): void {
     if (this.#closed || !this.#healthy) return;
     const ageMs = performance.now() - (this.#acknowledgedAt ?? Number.NEGATIVE_INFINITY);
@@ -137,6 +126,7 @@ class PartitionLogWriter<T> implements PartitionWriter<T> {
     await this.#running;
   }
 
+  /** Returns why `append` takes no records now; undefined while it takes them. */
   refusal(): string | undefined {
     if (this.#closed) return "The event log is closed";
     if (!this.#healthy) return "The brokers take nothing";

@@ -5,7 +5,7 @@ import { writerMetrics } from "../../log/metrics.ts";
 import type { Logger } from "../../observe/log.ts";
 import type { Metrics } from "../../observe/metrics.ts";
 import { LOG_PENDING_BYTES_MAX } from "../../settings/limits.ts";
-import { openPartitionWriter, type PartitionWriter } from "./partition-writer.ts";
+import { PartitionWriter } from "./partition-writer.ts";
 import { describePartitionFaults } from "./write-faults.ts";
 
 /**
@@ -87,7 +87,7 @@ export async function openPartitionedLog<T>(
       const each = { partition, producer, codec, logger, onChange, end: 0n };
       // Keys spread over the partitions evenly, so each gets an equal part of the memory.
       const pendingBytesMax = Math.ceil((2 * LOG_PENDING_BYTES_MAX) / count);
-      writers.push(openPartitionWriter({ ...each, metrics: shared, pendingBytesMax }));
+      writers.push(new PartitionWriter({ ...each, metrics: shared, pendingBytesMax }));
     }
     onChange();
   }

@@ -44,18 +44,6 @@ export interface MembershipState extends GroupHealth {
   refused: RefusedPartitions[];
 }
 
-export interface Membership {
-  /**
-   * Reads all nodes of the cluster from the brokers, sorted by id. Rejects when no broker answers.
-   */
-  nodes(): Promise<ClusterNode[]>;
-  state(): MembershipState;
-  /**
-   * Stops this node's partitions and leaves the group. Other nodes then take over the partitions.
-   */
-  leave(): Promise<void>;
-}
-
 /**
  * Interval in milliseconds between two heartbeats. The response also reports that members join or
  * leave. The main thread sends the heartbeats, so a node whose main thread hangs is removed from
@@ -87,19 +75,15 @@ const lateAnswer = () => new Error(`The brokers named no members within ${ANSWER
 const LEAVE_MS_MAX = 2_000;
 
 /**
- * Joins the Kafka consumer group whose members divide the partitions of a topic among them and
- * deliver their events. The brokers choose a member as leader, and the leader assigns the
+ * Membership in the Kafka consumer group whose members divide the partitions of a topic among them
+ * and deliver their events. The constructor joins. The brokers choose a member as leader, and the leader assigns the
  * partitions. When a partition moves, the old owner stops it before the new owner starts it. The
  * exceptions are a stop that takes longer than half a session, and an old owner that sends no
  * heartbeats. A node that was removed from the group stops all its partitions before it joins
  * again. While no broker answers, each node continues with its partitions. A node refuses
  * partitions whose work it cannot do, and loses those that another member can run.
  */
-export function joinCluster(options: MembershipOptions): Membership {
-  return new GroupMember(options);
-}
-
-class GroupMember implements Membership {
+export class Membership {
   readonly #options: MembershipOptions;
   readonly #consumer: Consumer;
   readonly #admin: Admin;
@@ -145,6 +129,9 @@ class GroupMember implements Membership {
     this.#loops = [this.#stayJoined(), ...watches];
   }
 
+  /**
+   * Reads all nodes of the cluster from the brokers, sorted by id. Rejects when no broker answers.
+   */
   async nodes(): Promise<ClusterNode[]> {
     const { group, topic } = this.#options;
     const asked = this.#admin.describeGroups({ groups: [group] });
@@ -166,6 +153,9 @@ class GroupMember implements Membership {
     return { ...joined, ...health, partitions: runner.assigned(), refused };
   }
 
+  /**
+   * Stops this node's partitions and leaves the group. Other nodes then take over the partitions.
+   */
   async leave(): Promise<void> {
     this.#isOpen = false;
     this.#closed.resolve();

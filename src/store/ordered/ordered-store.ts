@@ -20,16 +20,6 @@ export interface OrderedStoreOptions extends Omit<LogCompactionOptions, "view" |
   changeSetBytesMax?: number;
 }
 
-/** Store of tables that several nodes change through a shared ordered log. */
-export interface OrderedStore extends Store {
-  /**
-   * Waits without a time limit until the view has applied all entries that were in the log at the
-   * time of the call. Rejects with an `unavailable` error when the store is closed. Rejects with
-   * `StartError` when the log has lost entries or has an entry of a newer pixelmill release.
-   */
-  recover(): Promise<void>;
-}
-
 /** Largest size of a change set in bytes, unless the store is opened with another one. */
 const CHANGE_SET_BYTES_MAX = 64 << 20;
 /** Longest time in milliseconds for a call of `change`, or for catching up with other nodes. */
@@ -40,17 +30,13 @@ const AHEAD_MS_MAX = 2_000;
 const RETRY_MS = 250;
 
 /**
- * Opens a store that several nodes change without locks. A call of `change` runs on this node's
+ * Store of tables that several nodes change through a shared ordered log, without locks. A call of `change` runs on this node's
  * local copy of the tables (view). Its writes are appended to the log as a change set, with the
  * version that they were computed on. Each node applies the set only if its own view still has that
  * version. Otherwise the set has no effect on any node, and the node that proposed it runs the
  * change again.
  */
-export function openOrderedStore(options: OrderedStoreOptions): OrderedStore {
-  return new NodeStore(options);
-}
-
-class NodeStore implements OrderedStore {
+export class OrderedStore implements Store {
   readonly #options: OrderedStoreOptions & { changeSetBytesMax: number };
   readonly #author = crypto.randomUUID();
   readonly #view: OrderedView;
@@ -114,6 +100,11 @@ class NodeStore implements OrderedStore {
     if (this.#progress.isComplete) this.#compaction.runIfDue(this.#view.position(), "read");
   }
 
+  /**
+   * Waits without a time limit until the view has applied all entries that were in the log at the
+   * time of the call. Rejects with an `unavailable` error when the store is closed. Rejects with
+   * `StartError` when the log has lost entries or has an entry of a newer pixelmill release.
+   */
   async recover(): Promise<void> {
     const until = performance.now() + AHEAD_MS_MAX;
     for (;;) {
