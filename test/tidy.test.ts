@@ -38,7 +38,7 @@ const levels: string[][] = [
   ["concurrency"],
   ["settings"],
   ["libc"],
-  ["assert", "defined", "errors", "self-command", "version"],
+  ["assert", "defined", "errors", "is-object", "self-command", "version"],
 ];
 const level = new Map(levels.flatMap((parts, depth) => parts.map((part) => [part, depth])));
 
@@ -51,8 +51,11 @@ const only: Record<string, string[]> = {
     ...["http", "log", "observe", "settings"],
   ],
   sandbox: ["concurrency", "observe", "settings", "errors", "assert", "libc"],
-  catalog: ["log", "store", "observe", "settings", "errors", "assert", "defined"],
-  event: ["log", "settings", "errors", "assert"],
+  catalog: [
+    ...["log", "store", "observe", "settings"],
+    ...["errors", "assert", "defined", "is-object"],
+  ],
+  event: ["log", "settings", "errors", "assert", "is-object"],
   "take-over": ["http", "observe", "errors", "libc"],
   http: ["concurrency", "settings", "assert", "libc"],
   log: ["disk", "observe", "settings", "errors", "assert"],

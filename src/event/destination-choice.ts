@@ -1,3 +1,4 @@
+import { isObject } from "../is-object.ts";
 /** The members of an event that choose the destinations which get it. */
 export interface DestinationChoice {
   /** The member `integrations`: for names or kinds of destinations, and `All`, whether they get it. */
@@ -44,8 +45,4 @@ export function isChosen(
   );
   const said = [id, name, type, "All"].map((key) => byName.get(key.toLowerCase()));
   return (said.find((value) => value !== undefined && value !== null) ?? true) !== false;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -4,6 +4,7 @@ import type { TSchema } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { isValidCIDR } from "ipaddr.js";
 import { StartError, systemReason } from "../errors.ts";
+import { isObject } from "../is-object.ts";
 import { clientVariables } from "./client-environment.ts";
 import { fromCredentials, fromSecretFiles, isFileVariable } from "./files/secret-files.ts";
 import { type Config, environmentName, flagName, type Key, keys, schemas } from "./keys.ts";
@@ -219,7 +220,7 @@ function lineOfFault(text: string): number {
 
 function flatten(table: object, prefix: string): [string, unknown][] {
   return Object.entries(table).flatMap(([name, value]) =>
-    typeof value === "object" && value !== null && !Array.isArray(value)
+    isObject(value)
       ? flatten(value, `${prefix}${name}.`)
       : [[prefix + name, value] as [string, unknown]],
   );

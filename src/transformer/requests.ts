@@ -1,5 +1,6 @@
 import type { HttpExchange } from "../http/exchange.ts";
 import type { HttpResponse } from "../http/response.ts";
+import { isObject } from "../is-object.ts";
 
 /**
  * Answers a request. It reads the exchange before it returns, and answers or rejects; what it rejects
@@ -25,10 +26,6 @@ export function objectIn(body: Buffer): Record<string, unknown> {
   }
   if (!isObject(value)) throw new RequestFault("Expected a body that is a JSON object");
   return value;
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Returns the items of a list that are objects; none when the value is no list. */

@@ -2,9 +2,9 @@ import { type Caller, runAs } from "../../catalog/audit/caller.ts";
 import { newId } from "../../catalog/ids.ts";
 import type { Principal } from "../../catalog/model.ts";
 import { ApiError } from "../../errors.ts";
+import { isObject } from "../../is-object.ts";
 import type { RouteDeps } from "../deps.ts";
 import type { Route } from "../route.ts";
-import { isObject } from "../schema/common.ts";
 
 interface HandledRequest {
   route: Route;

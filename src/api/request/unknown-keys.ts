@@ -1,7 +1,7 @@
 import type { TSchema } from "@sinclair/typebox";
 import type { Detail } from "../../errors.ts";
+import { isObject } from "../../is-object.ts";
 import { nearestName } from "../../settings/nearest-name.ts";
-import { isObject } from "../schema/common.ts";
 
 /** Maximum length of an unknown key that the error names, and that is compared with the known keys. */
 const LIKE_KEY_CHARS_MAX = 100;

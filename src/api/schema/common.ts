@@ -63,10 +63,6 @@ export const ExternalId = Type.String({
 /** Schema of an object with any keys, such as an event or a destination's config. */
 export const AnyObject = Type.Record(Type.String(), Type.Unknown());
 
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 export const TestEvents = Type.Array(AnyObject, { maxItems: TEST_EVENTS_MAX });
 
 export const publishQuery = {

@@ -1,3 +1,4 @@
+import { isObject } from "../../is-object.ts";
 import type { FieldChange } from "./audit-entry.ts";
 import { AUDIT_CHANGES_MAX, AUDIT_VALUE_CHARS_MAX } from "./limits.ts";
 
@@ -42,7 +43,7 @@ export function flat(fields: Fields = {}): Map<string, unknown> {
   const found = new Map<string, unknown>();
   function visit(value: unknown, path: string, levels: number): void {
     if (value === undefined) return;
-    const members = isPlainObject(value) && levels < LEVELS_MAX ? Object.entries(value) : [];
+    const members = isObject(value) && levels < LEVELS_MAX ? Object.entries(value) : [];
     if (members.length === 0) found.set(path, value);
     for (const [name, member] of members) visit(member, `${path}.${name}`, levels + 1);
   }
@@ -75,8 +76,4 @@ function bounded(value: unknown): { value: unknown; isCut: boolean } {
   if (text.length <= AUDIT_VALUE_CHARS_MAX) return { value, isCut: false };
   const shown = typeof value === "string" ? value : text;
   return { value: shown.slice(0, AUDIT_VALUE_CHARS_MAX).toWellFormed(), isCut: true };
-}
-
-function isPlainObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

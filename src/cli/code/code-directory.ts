@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { codeOf, messageOf, StartError, systemReason } from "../../errors.ts";
+import { isObject } from "../../is-object.ts";
 import {
   type CaseContent,
   type CodeContent,
@@ -161,15 +162,11 @@ function readJson(file: string): Record<string, unknown> {
   } catch (error) {
     throw new StartError(`Cannot read ${file}: ${messageOf(error)}`);
   }
-  if (!isRecord(value)) throw new StartError(`Expected a JSON object in ${file}`);
+  if (!isObject(value)) throw new StartError(`Expected a JSON object in ${file}`);
   return value;
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-const isEvents = (value: unknown) => Array.isArray(value) && value.every(isRecord);
+const isEvents = (value: unknown) => Array.isArray(value) && value.every(isObject);
 
 function expectThat(fits: boolean, file: string, key: string, type = "text"): void {
   if (!fits) throw new StartError(`Expected a ${type} for ${key} in ${file}`);

@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { codeOf, StartError, systemReason } from "../../errors.ts";
+import { isObject } from "../../is-object.ts";
 
 /** Name of the file in the root of a directory of code. */
 const FILE = ".pixelmill-state.json";
@@ -72,17 +73,13 @@ function readStates(file: string): States {
     if (codeOf(error) === "ENOENT") return {};
     throw new StartError(`Cannot read ${file}: ${systemReason(error)}`);
   }
-  const fits = isRecord(states) && Object.values(states).every(isStateOfWorkspace);
+  const fits = isObject(states) && Object.values(states).every(isStateOfWorkspace);
   if (!fits) throw new StartError(`Expected the state of a directory of code in ${file}`);
   return states as States;
 }
 
 function isStateOfWorkspace(own: unknown): boolean {
   const isSynced = (it: unknown) =>
-    isRecord(it) && typeof it.id === "string" && typeof it.base === "string";
-  return isRecord(own) && Object.values(own).every(isSynced);
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+    isObject(it) && typeof it.id === "string" && typeof it.base === "string";
+  return isObject(own) && Object.values(own).every(isSynced);
 }

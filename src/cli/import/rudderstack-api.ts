@@ -1,4 +1,5 @@
 import { StartError, systemReason } from "../../errors.ts";
+import { isObject } from "../../is-object.ts";
 import { plain } from "../terminal/text.ts";
 
 /** Longest time for one answer of RudderStack's API. */
@@ -71,7 +72,7 @@ export class RudderStackApi {
       name: textOf(it, "name"),
       type: textOf(it, "type"),
       enabled: isEnabled(it),
-      config: isJson(it.config) ? it.config : {},
+      config: isObject(it.config) ? it.config : {},
     }));
   }
 
@@ -116,7 +117,7 @@ export class RudderStackApi {
       const before = all.size;
       for (const item of listIn(answer, key)) all.set(textOf(item, "id"), item);
       const { paging } = answer;
-      if (all.size === before || !isJson(paging) || !paging.next) break;
+      if (all.size === before || !isObject(paging) || !paging.next) break;
     }
     return [...all.values()];
   }
@@ -133,7 +134,8 @@ export class RudderStackApi {
       throw new StartError(`Cannot read ${plain(place)}: ${plain(systemReason(error))}`);
     }
     const body = parsed(text);
-    if (!isJson(body)) throw new StartError(`Expected a JSON object at ${path}, got another body`);
+    if (!isObject(body))
+      throw new StartError(`Expected a JSON object at ${path}, got another body`);
     return body;
   }
 
@@ -184,7 +186,7 @@ function parsed(text: string): unknown {
 
 function listIn(answer: Json, key: string): Json[] {
   const list = answer[key];
-  if (Array.isArray(list) && list.every(isJson)) return list;
+  if (Array.isArray(list) && list.every(isObject)) return list;
   throw new StartError(`Expected a list of ${key} from RudderStack, got something else`);
 }
 
@@ -211,9 +213,5 @@ function isEnabled({ enabled, isEnabled: is }: Json): boolean {
 
 function idOf(of: unknown): string | undefined {
   if (typeof of === "string") return of;
-  return isJson(of) && typeof of.id === "string" ? of.id : undefined;
-}
-
-function isJson(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return isObject(of) && typeof of.id === "string" ? of.id : undefined;
 }

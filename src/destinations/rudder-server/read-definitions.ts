@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { codeOf, messageOf, StartError } from "../../errors.ts";
+import { isObject } from "../../is-object.ts";
 import { builtInDestinations, builtInSources } from "./built-in-definitions.ts";
 import {
   type DefinitionConfig,
@@ -84,7 +85,7 @@ function readDestination(file: DefinitionFile): DestinationDefinition {
   const config = file.object("config", true);
   const { secretKeys = [], destConfig = {} } = config;
   if (!isTexts(secretKeys)) throw file.fault("config.secretKeys to be a list of texts");
-  if (!isJson(destConfig) || !Object.values(destConfig).every(isTexts)) {
+  if (!isObject(destConfig) || !Object.values(destConfig).every(isTexts)) {
     throw file.fault("config.destConfig to be an object of lists of texts");
   }
   const name = file.text("name");
@@ -111,10 +112,10 @@ function readDefaults(path: string): Json {
   if (text === undefined) return {};
   const schema = new DefinitionFile(path, text).object("configSchema", false);
   const { properties } = schema;
-  if (!isJson(properties)) return {};
+  if (!isObject(properties)) return {};
   return Object.fromEntries(
     Object.entries(properties).flatMap(([key, property]) =>
-      isJson(property) && "default" in property ? [[key, property.default]] : [],
+      isObject(property) && "default" in property ? [[key, property.default]] : [],
     ),
   );
 }
@@ -132,7 +133,7 @@ class DefinitionFile {
     } catch (error) {
       throw new StartError(`Expected JSON in ${path}: ${messageOf(error)}`);
     }
-    if (!isJson(content)) throw this.fault("a JSON object");
+    if (!isObject(content)) throw this.fault("a JSON object");
     this.#content = content;
   }
 
@@ -152,13 +153,9 @@ class DefinitionFile {
   /** Returns an object. One that is absent is empty, unless it is needed. */
   object(key: string, isNeeded: boolean): Json {
     const value = this.#content[key] ?? (isNeeded ? undefined : {});
-    if (!isJson(value)) throw this.fault(`${key} to be an object`);
+    if (!isObject(value)) throw this.fault(`${key} to be an object`);
     return value;
   }
-}
-
-function isJson(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function isTexts(value: unknown): value is string[] {

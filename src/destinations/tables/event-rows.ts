@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { isObject } from "../../is-object.ts";
 import type { OutgoingEvent } from "../destination.ts";
 import { utf8Text } from "../formats/utf8.ts";
 import { cleanText } from "./column-values.ts";
@@ -241,10 +242,6 @@ function messageIdOf({ messageId }: JsonObject, { bytes, input }: OutgoingEvent)
 
 function within(value: unknown): JsonObject {
   return isObject(value) ? value : {};
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function isText(value: unknown): value is string {

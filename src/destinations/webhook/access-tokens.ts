@@ -4,6 +4,7 @@ import {
   type EgressRequest,
   type EgressResponse,
 } from "../../egress/egress.ts";
+import { isObject } from "../../is-object.ts";
 import { networkReason } from "../http-steps.ts";
 import { retryAfterMs } from "../retry-after.ts";
 import type { OauthConfig } from "./config.ts";
@@ -258,8 +259,7 @@ function msOf(seconds: unknown): number {
 function objectOf(body: Uint8Array): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(Buffer.from(body).toString());
-    const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-    return isObject ? (value as Record<string, unknown>) : undefined;
+    return isObject(value) ? value : undefined;
   } catch {
     return undefined;
   }

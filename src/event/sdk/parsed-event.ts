@@ -1,3 +1,4 @@
+import { isObject } from "../../is-object.ts";
 import type { JsonRecord } from "../record/json-record.ts";
 import type { EventTimes } from "./event-times.ts";
 
@@ -44,10 +45,6 @@ export function parsedEvent(
 function contextOf(context: unknown, address: string): Record<string, unknown> {
   const given = isObject(context) ? context : {};
   return address === "" || Object.hasOwn(given, "ip") ? given : { ...given, ip: address };
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 const isoText = (time: number): string => new Date(time).toISOString();

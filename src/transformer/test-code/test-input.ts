@@ -1,6 +1,7 @@
+import { isObject } from "../../is-object.ts";
 import type { GuestLanguage } from "../../sandbox/program.ts";
 import { credentialsOf } from "../custom-transform/program-request.ts";
-import { isObject, objectsIn, RequestFault, textOf } from "../requests.ts";
+import { objectsIn, RequestFault, textOf } from "../requests.ts";
 
 /** Code that is not stored, with the events over which it runs. */
 export interface UnstoredTest {

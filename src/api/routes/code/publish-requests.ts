@@ -1,5 +1,6 @@
 import { type Static, type TObject, Type } from "@sinclair/typebox";
 import type { Principal } from "../../../catalog/model.ts";
+import { isObject } from "../../../is-object.ts";
 import type { TestEvent } from "../../../publishing/publisher.ts";
 import {
   DESTINATION_REFERENCES_MAX,
@@ -8,7 +9,7 @@ import {
 } from "../../../settings/limits.ts";
 import { expectJsonShape } from "../../request/json-shape.ts";
 import { validationError } from "../../request/validation.ts";
-import { AnyObject, Id, isObject, type publishQuery, TestEvents } from "../../schema/common.ts";
+import { AnyObject, Id, type publishQuery, TestEvents } from "../../schema/common.ts";
 
 /**
  * Schemas for the request fields of publishing. Some fields accept several forms, and the functions

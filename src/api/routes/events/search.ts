@@ -3,6 +3,7 @@ import { assert } from "../../../assert.ts";
 import { defined } from "../../../defined.ts";
 import { ApiError } from "../../../errors.ts";
 import { PROPERTY_PATTERN } from "../../../event/content-filter.ts";
+import { isObject } from "../../../is-object.ts";
 import type { Positions } from "../../../log/positions.ts";
 import {
   type FoundOutcome,
@@ -247,8 +248,7 @@ function eventAnswer(
 
 /** Returns an event itself, or an object with the JSON value that was refused because it is none. */
 function objectOf(value: unknown): Record<string, unknown> {
-  const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-  return isObject ? (value as Record<string, unknown>) : { value };
+  return isObject(value) ? value : { value };
 }
 
 function readCursor(cursor: string, key: Uint8Array): Positions {

@@ -4,11 +4,11 @@ import { MASK } from "../../../destinations/masked-url.ts";
 import { typeKey } from "../../../destinations/rudder-server/definition.ts";
 import { opaqueForm } from "../../../destinations/rudder-server/opaque-config.ts";
 import { ApiError, type Detail } from "../../../errors.ts";
+import { isObject } from "../../../is-object.ts";
 import { DETAILS_MAX } from "../../../settings/limits.ts";
 import type { ApiDeps } from "../../deps.ts";
 import { unknownKeys } from "../../request/unknown-keys.ts";
 import { validationError } from "../../request/validation.ts";
-import { isObject } from "../../schema/common.ts";
 import {
   audienceErrors,
   type DestinationConfig,

@@ -2,8 +2,8 @@ import type { ConfigForm, SecretAudience, SecretKey } from "../../../destination
 import { OPAQUE_SECRETS_MAX } from "../../../destinations/rudder-server/limits.ts";
 import { addedAudiences } from "../../../destinations/secret-audience.ts";
 import type { Detail } from "../../../errors.ts";
+import { isObject } from "../../../is-object.ts";
 import { DETAILS_MAX } from "../../../settings/limits.ts";
-import { isObject } from "../../schema/common.ts";
 
 export type DestinationConfig = Record<string, unknown>;
 
