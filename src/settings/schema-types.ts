@@ -1,4 +1,9 @@
-import { type SchemaOptions, type StringOptions, Type } from "@sinclair/typebox";
+import {
+  type IntegerOptions,
+  type SchemaOptions,
+  type StringOptions,
+  Type,
+} from "@sinclair/typebox";
 
 /** Returns the schema of a text that is one of the values. */
 export function oneOf<const Value extends string>(
@@ -14,4 +19,9 @@ export function oneOf<const Value extends string>(
 /** Returns the schema of a setting that is a text of at least one character, or absent. */
 export function optionalText(description: string, options: StringOptions = {}) {
   return Type.Optional(Type.String({ minLength: 1, ...options, description }));
+}
+
+/** Returns the schema of a setting that is an integer within two bounds, or absent. */
+export function optionalInteger(minimum: number, maximum: number, options: IntegerOptions) {
+  return Type.Optional(Type.Integer({ minimum, maximum, ...options }));
 }

@@ -2,7 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { type Detail, describeValue } from "../../errors.ts";
 import { DELIVERY_BYTES_MAX, GATHERED_BYTES_MAX, GATHERED_MS_MAX } from "../../settings/limits.ts";
-import { oneOf } from "../../settings/schema-types.ts";
+import { oneOf, optionalInteger } from "../../settings/schema-types.ts";
 import { configFaults } from "../config-faults.ts";
 import type { BatchLimits } from "../destination.ts";
 import { essential } from "../essential.ts";
@@ -33,34 +33,18 @@ export const FileConfig = Type.Object({
     description: "Relative to the workspace's directory below `files` of the data directory",
   }),
   format: essential(oneOf(["jsonl", "parquet"], { default: "jsonl" })),
-  rotateBytes: Type.Optional(
-    Type.Integer({
-      minimum: FILE_ROTATE_BYTES_MIN,
-      maximum: FILE_ROTATE_BYTES_MAX,
-      description: "Bytes of JSON at which a file is rotated, approximately",
-    }),
-  ),
-  rotateAgeMs: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      maximum: FILE_ROTATE_MS_MAX,
-      description: "Milliseconds after which a file is rotated",
-    }),
-  ),
-  keepFiles: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      maximum: FILES_KEPT_MAX,
-      description: "Number of rotated files to keep, the newest ones",
-    }),
-  ),
-  keepAgeMs: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      maximum: FILE_KEEP_MS_MAX,
-      description: "Milliseconds for which a rotated file is kept",
-    }),
-  ),
+  rotateBytes: optionalInteger(FILE_ROTATE_BYTES_MIN, FILE_ROTATE_BYTES_MAX, {
+    description: "Bytes of JSON at which a file is rotated, approximately",
+  }),
+  rotateAgeMs: optionalInteger(1, FILE_ROTATE_MS_MAX, {
+    description: "Milliseconds after which a file is rotated",
+  }),
+  keepFiles: optionalInteger(1, FILES_KEPT_MAX, {
+    description: "Number of rotated files to keep, the newest ones",
+  }),
+  keepAgeMs: optionalInteger(1, FILE_KEEP_MS_MAX, {
+    description: "Milliseconds for which a rotated file is kept",
+  }),
 });
 export type FileConfig = Static<typeof FileConfig>;
 

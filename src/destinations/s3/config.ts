@@ -3,7 +3,7 @@ import { Value } from "@sinclair/typebox/value";
 import { checkedUrl, EgressRefused } from "../../egress/egress.ts";
 import type { Detail } from "../../errors.ts";
 import { GATHERED_BYTES_MAX, GATHERED_EVENTS_MAX, GATHERED_MS_MAX } from "../../settings/limits.ts";
-import { oneOf } from "../../settings/schema-types.ts";
+import { oneOf, optionalInteger } from "../../settings/schema-types.ts";
 import { configFaults, egressFaults } from "../config-faults.ts";
 import { essential } from "../essential.ts";
 import { rudderstackKeys } from "../rudderstack-keys.ts";
@@ -57,39 +57,22 @@ export const S3Config = Type.Object({
         "by default when an endpoint is given",
     }),
   ),
-  batchSize: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      maximum: GATHERED_EVENTS_MAX,
-      default: GATHERED_EVENTS_MAX,
-      description: "Max events per object",
-    }),
-  ),
-  batchBytes: Type.Optional(
-    Type.Integer({
-      minimum: 1_024,
-      maximum: GATHERED_BYTES_MAX,
-      default: GATHERED_BYTES_MAX,
-      description: "Max bytes of JSON per object, before compression",
-    }),
-  ),
-  batchAgeMs: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      maximum: GATHERED_MS_MAX,
-      default: AGE_MS_DEFAULT,
-      description: "Max time in milliseconds for which an event waits for others",
-    }),
-  ),
-  timeoutMs: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      maximum: S3_TIMEOUT_MS_MAX,
-      default: S3_TIMEOUT_MS_DEFAULT,
-      description:
-        "Total timeout of a request in milliseconds, from the DNS query to the last byte",
-    }),
-  ),
+  batchSize: optionalInteger(1, GATHERED_EVENTS_MAX, {
+    default: GATHERED_EVENTS_MAX,
+    description: "Max events per object",
+  }),
+  batchBytes: optionalInteger(1_024, GATHERED_BYTES_MAX, {
+    default: GATHERED_BYTES_MAX,
+    description: "Max bytes of JSON per object, before compression",
+  }),
+  batchAgeMs: optionalInteger(1, GATHERED_MS_MAX, {
+    default: AGE_MS_DEFAULT,
+    description: "Max time in milliseconds for which an event waits for others",
+  }),
+  timeoutMs: optionalInteger(1, S3_TIMEOUT_MS_MAX, {
+    default: S3_TIMEOUT_MS_DEFAULT,
+    description: "Total timeout of a request in milliseconds, from the DNS query to the last byte",
+  }),
 });
 export type S3Config = Static<typeof S3Config>;
 

@@ -1,5 +1,5 @@
 import { Type } from "@sinclair/typebox";
-import { oneOf } from "../../settings/schema-types.ts";
+import { oneOf, optionalInteger } from "../../settings/schema-types.ts";
 import {
   DATABASE_BATCH_EVENTS_MAX,
   DATABASE_CA_CHARS_MAX,
@@ -39,22 +39,14 @@ export const databaseKeys = {
       description: "Name that the certificate must have; by default the host",
     }),
   ),
-  batchSize: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      maximum: DATABASE_BATCH_EVENTS_MAX,
-      default: DATABASE_BATCH_EVENTS_MAX,
-      description: "Max events per batch",
-    }),
-  ),
-  timeoutMs: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      maximum: DATABASE_TIMEOUT_MS_MAX,
-      default: DATABASE_TIMEOUT_MS_DEFAULT,
-      description: "Total timeout of a batch in milliseconds, connecting included",
-    }),
-  ),
+  batchSize: optionalInteger(1, DATABASE_BATCH_EVENTS_MAX, {
+    default: DATABASE_BATCH_EVENTS_MAX,
+    description: "Max events per batch",
+  }),
+  timeoutMs: optionalInteger(1, DATABASE_TIMEOUT_MS_MAX, {
+    default: DATABASE_TIMEOUT_MS_DEFAULT,
+    description: "Total timeout of a batch in milliseconds, connecting included",
+  }),
 };
 
 /** Schemas of the config keys that choose to which tables events are written. */

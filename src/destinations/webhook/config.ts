@@ -2,6 +2,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { Value, ValuePointer } from "@sinclair/typebox/value";
 import { checkedUrl } from "../../egress/egress.ts";
 import { type Detail, describeValue } from "../../errors.ts";
+import { optionalInteger } from "../../settings/schema-types.ts";
 import { egressFaults } from "../config-faults.ts";
 import { essential } from "../essential.ts";
 import { rudderstackKeys } from "../rudderstack-keys.ts";
@@ -90,23 +91,14 @@ export const WebhookConfig = Type.Object({
     ),
   ),
   headers: essential(Type.Array(Header, { maxItems: WEBHOOK_HEADERS_MAX })),
-  batchSize: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      maximum: WEBHOOK_BATCH_EVENTS_MAX,
-      default: 1,
-      description: "Max events per request: 1 sends an object, more send a JSON array",
-    }),
-  ),
-  timeoutMs: Type.Optional(
-    Type.Integer({
-      minimum: 1,
-      maximum: WEBHOOK_TIMEOUT_MS_MAX,
-      default: WEBHOOK_TIMEOUT_MS_DEFAULT,
-      description:
-        "Total timeout of a request in milliseconds, from the DNS query to the last byte",
-    }),
-  ),
+  batchSize: optionalInteger(1, WEBHOOK_BATCH_EVENTS_MAX, {
+    default: 1,
+    description: "Max events per request: 1 sends an object, more send a JSON array",
+  }),
+  timeoutMs: optionalInteger(1, WEBHOOK_TIMEOUT_MS_MAX, {
+    default: WEBHOOK_TIMEOUT_MS_DEFAULT,
+    description: "Total timeout of a request in milliseconds, from the DNS query to the last byte",
+  }),
   secret: essential(
     Type.String({
       minLength: 1,
