@@ -19,8 +19,13 @@ export interface LinkedBrokers extends Brokers {
   isolate(broker: number): void;
   /** Ends all disturbances of all links. */
   heal(): void;
-  /** Index of the broker that leads a partition, as broker `ask` says. */
-  leaderOf(topic: string, partition: number, ask: number): Promise<number>;
+  /**
+   * Index of the broker that leads a partition, as broker `ask` says. Undefined while that broker
+   * does not answer or names none.
+   */
+  leaderOf(topic: string, partition: number, ask: number): Promise<number | undefined>;
+  /** Waits until a broker other than `old` leads a partition, as broker `ask` says. */
+  replacedLeaderOf(topic: string, partition: number, ask: number, old: number): Promise<number>;
   /**
    * Waits until all brokers name one leader of a partition, with the copies of all brokers in sync;
    * resolves with the leader's index. Only then the others can do without any one of them.
@@ -80,8 +85,13 @@ export async function startLinkedBrokers(
         return hostname;
       },
     });
+    // A busy broker answers late, and one that has just started does not know a new topic.
     const partitionAt = (topic: string, partition: number, ask: number) =>
-      partitionIn(brokers.addresses[ask]!, topic, partition);
+      partitionIn(brokers.addresses[ask]!, topic, partition).catch(() => undefined);
+    const leaderOf = async (topic: string, partition: number, ask: number) => {
+      const { leader = 0 } = (await partitionAt(topic, partition, ask)) ?? {};
+      return leader > 0 ? leader - 1 : undefined;
+    };
     const brokerLink = (from: number, to: number) => between.get(`${from} ${to}`)!;
     const cut = (one: number, other: number) => {
       brokerLink(one, other).hold();
@@ -100,14 +110,15 @@ export async function startLinkedBrokers(
       heal() {
         for (const link of [...between.values(), ...nodeLinks.flat()]) link.heal();
       },
-      leaderOf: async (topic, partition, ask) =>
-        (await partitionAt(topic, partition, ask)).leader - 1,
+      leaderOf,
+      replacedLeaderOf: (topic, partition, ask, old) =>
+        waitFor(async () => {
+          const leader = await leaderOf(topic, partition, ask);
+          return leader === old ? undefined : leader;
+        }, `broker ${ask} to name another leader of ${topic}`),
       agreedLeaderOf: (topic, partition) =>
         waitFor(async () => {
-          // A broker may not know a new topic yet.
-          const asked = brokers.addresses.map((_, ask) =>
-            partitionAt(topic, partition, ask).catch(() => undefined),
-          );
+          const asked = brokers.addresses.map((_, ask) => partitionAt(topic, partition, ask));
           const [first, ...others] = await Promise.all(asked);
           const isAgreed = others.every((it) => it?.leader === first?.leader);
           return isAgreed && first?.isr.length === BROKERS ? first : undefined;

@@ -52,10 +52,7 @@ describeWith(brokersMissing)("a leader that is cut off from the other brokers", 
   test("gives no reader an old state, and acknowledges no entry", async () => {
     const first = await connect(0, [0, 1, 2]);
     await ensureTopic(first.admin(), { name, partitions: 1, replicas: 3 });
-    leader = await waitFor(async () => {
-      const [one, other] = await Promise.all([0, 1].map((it) => brokers.leaderOf(name, 0, it)));
-      return one === other && one! >= 0 ? { one: one! } : undefined;
-    }, "brokers to agree who leads").then(({ one }) => one);
+    leader = await brokers.agreedLeaderOf(name, 0);
     const others = [0, 1, 2].filter((it) => it !== leader);
     // One node asks the broker first that will be cut off, the other one asks it last.
     const near = await open(0, [leader, ...others]);
