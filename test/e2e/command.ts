@@ -4,9 +4,19 @@ import { join } from "node:path";
 /** Variable with the path of the executable that the runner has built from this checkout. */
 export const executableVariable = "TEST_EXECUTABLE";
 
+/** File beside an executable that the runner is building, from before its first test to its end. */
+export const buildMark = (executable: string) => `${executable}.building`;
+
 const executable = process.env[executableVariable];
 // The runner builds the executable beside the first tests.
-while (executable !== undefined && !existsSync(executable)) await Bun.sleep(50);
+while (executable !== undefined && !existsSync(executable)) {
+  if (!existsSync(buildMark(executable))) {
+    throw new Error(
+      `${executableVariable} names ${executable}, which does not exist. Unset it to start servers from the checkout, or build the file with \`bun src/build.ts --outfile ${executable}\``,
+    );
+  }
+  await Bun.sleep(50);
+}
 
 /**
  * Command that starts pixelmill. Under the runner it is the executable, which starts with a third

@@ -1,10 +1,12 @@
-import { renameSync } from "node:fs";
+import { renameSync, writeFileSync } from "node:fs";
+import { buildMark } from "../e2e/command.ts";
 
 /**
  * Builds the executable of this checkout, as `npm run build` does, into the file `path`, which
  * exists once it is whole.
  */
 export async function buildExecutable(path: string): Promise<void> {
+  writeFileSync(buildMark(path), "");
   const command = [process.execPath, "src/build.ts", "--outfile", `${path}.part`];
   const build = Bun.spawn(command, { stdin: "ignore", stdout: "ignore", stderr: "inherit" });
   const exitCode = await build.exited;
