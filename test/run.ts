@@ -22,14 +22,14 @@ import { tierVariable } from "./tier.ts";
 const TEST_MS_MAX = "300000";
 /** Timeout of a process of the suite, generous for a slow machine. */
 const SHARD_MS_MAX = 25 * 60_000;
-/** Number of concurrent processes: on average each uses 0.4 of a core, and waits otherwise. */
-const processes = availableParallelism() + 3;
 /** Maximum number of failed files that run again. More failures are no accident of a busy machine. */
 const FILES_AGAIN_MAX = 4;
 
 const [tier = "quick", ...paths] = process.argv.slice(2);
 if (tier !== "quick" && tier !== "long") throw new Error(`Expected quick or long, got ${tier}`);
 
+/** Number of concurrent processes: on average each uses 0.3 of a core, and waits otherwise. */
+const processes = availableParallelism() + (tier === "quick" ? 5 : 3);
 const began = performance.now();
 const shards = shardsOf(filesOf(tier, paths));
 /** Directory for temporary files of all tests, removed at the end. */
@@ -40,6 +40,8 @@ const seed = process.env[seedVariable] ?? seedOfCommit();
 const executable = paths.length === 0 ? join(temporary, "pixelmill") : undefined;
 const results: FileResult[] = [];
 const running = new Set<Bun.Subprocess>();
+/** Seconds of CPU time that the processes have used. */
+let cpuSeconds = 0;
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => stop(signal));
 // Tests that start servers wait for the file.
 if (executable !== undefined) {
@@ -61,7 +63,7 @@ const { text, passed, failed } = report(results);
 for (const file of unsteady) process.stdout.write(`UNSTEADY ${file}: passed only alone\n`);
 const seconds = Math.round((performance.now() - began) / 1_000);
 process.stdout.write(
-  `${text}\n${tier} tier: ${results.length} files in ${seconds} s, ${seedVariable}=${seed}\n`,
+  `${text}\n${tier} tier: ${results.length} files in ${seconds} s, CPU ${Math.round(cpuSeconds)} s, ${seedVariable}=${seed}\n`,
 );
 const counts = process.env.TEST_COUNTS;
 // CI runs two tiers, and prints one sum.
@@ -129,6 +131,7 @@ async function run(files: string[]): Promise<FileResult[]> {
   running.delete(child);
   const found = parseOutput(files, lines, { started, ended: performance.now(), exitCode });
   const cpu = Number(child.resourceUsage()?.cpuTime.total ?? 0) / 1e6;
+  cpuSeconds += cpu;
   show(files, found, cpu);
   return found;
 }
