@@ -1,19 +1,26 @@
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
-import { slowFiles } from "../run/shards.ts";
+import { brokersOf, slowFiles } from "../run/shards.ts";
 import type { Copy } from "./copy.ts";
 import type { Mutant } from "./mutants.ts";
 import { runTests } from "./tests.ts";
 
-/** Test file that passes without a mutant. */
+/** Executions of each line in the test's own process, by file; lines without code are absent. */
+type Lines = Map<string, Map<number, number>>;
+
+/** Test file that passed. */
 interface TestFile {
-  file: string;
   ms: number;
-  /** Executions of each line in the test's own process, by file; lines without code are absent. */
-  lines: Map<string, Map<number, number>>;
-  /** Whether the lines that its own process ran are counted. */
-  isCounted: boolean;
+  lines: Lines;
+  /** Mutated file of the run, whose lines may have run in another way than without the mutant. */
+  mutated: string | undefined;
 }
+
+/**
+ * Fate of a mutant at a test: "stopped" means killed by a run that did not end, "uncovered" that the
+ * test does not run its line.
+ */
+export type Fate = "failed" | "stopped" | "survived" | "uncovered";
 
 /** Number of imports between a test file and each file that it loads. */
 interface Loaded {
@@ -22,20 +29,29 @@ interface Loaded {
   children: Map<string, number>;
 }
 
-const MEASURE_MS_MAX = 300_000;
+/** Timeout of a file that has not passed yet. */
+const FIRST_MS_MAX = 180_000;
+/** Factor of the timeout: a run hangs after this many times its usual time plus `MORE_MS`. */
+const SLOWER_MAX = 4;
+const MORE_MS = 15_000;
 /** Compares the generated reference with the limits, settings, metrics and errors of all folders. */
 const REFERENCE_TEST = "test/docs/documents.test.ts";
 /**
  * Number of test files that a mutant meets at most, by group: importers in its own folder, tests in
  * its own folder whose child processes load it, importers elsewhere, end-to-end tests elsewhere.
+ * Slow files elsewhere, and those that start brokers, are left out.
  */
-const GROUP_SIZES = [Number.POSITIVE_INFINITY, 6, 24, 3];
+const GROUP_SIZES = [Number.POSITIVE_INFINITY, 6, 16, 2];
 
-/** Quick-tier test files of a project; each is measured when a mutant first needs it. */
+/** Quick-tier test files of a project; each run of one counts its lines for later mutants. */
 export class TestFiles {
   readonly #onFailing: (file: string) => void;
   readonly #loaded: Map<string, Loaded>;
-  readonly #measured = new Map<string, Promise<TestFile | undefined>>();
+  readonly #slow: Set<string>;
+  readonly #passed = new Map<string, TestFile>();
+  /** Files that have failed under coverage without a mutant, since they measure time. */
+  readonly #uncounted = new Set<string>();
+  readonly #failing = new Set<string>();
 
   constructor(root: string, onFailing: (file: string) => void) {
     this.#onFailing = onFailing;
@@ -43,28 +59,67 @@ export class TestFiles {
     const files = names.filter((name) => /(?<!\.long)\.test\.tsx?$/.test(name));
     const paths = files.map((name) => join("test", name));
     this.#loaded = new Map(paths.map((path) => [path, loadedBy(root, path)]));
+    const isSlow = (path: string) => slowFiles.includes(path) || brokersOf(join(root, path));
+    this.#slow = new Set(paths.filter(isSlow));
   }
 
-  /** Yields the passing test files that may run the mutant's line, the nearest first. */
-  async *concerned(copy: Copy, { file, line }: Mutant): AsyncGenerator<TestFile> {
-    for (const test of this.#nearest(file)) {
-      const measured = await this.#measure(copy, test);
-      if (measured === undefined) continue;
-      const { own, children } = this.#loaded.get(test)!;
-      const counts = measured.lines.get(file);
-      // A line without a count is inside a statement.
-      const isRun = counts !== undefined && counts.get(line) !== 0;
-      if (isRun || children.has(file) || (!measured.isCounted && own.has(file))) yield measured;
+  /** Whether a test file may run the mutant's line; true until it is known. */
+  mayRun(test: string, { file, line }: Mutant): boolean {
+    if (this.#failing.has(test)) return false;
+    const passed = this.#passed.get(test);
+    if (passed === undefined || passed.mutated === file || this.#uncounted.has(test)) return true;
+    return this.#loaded.get(test)!.children.has(file) || isCounted(passed.lines, file, line);
+  }
+
+  /** Runs a test file with the mutant, which it kills if it fails then alone. */
+  async judge(copy: Copy, test: string, mutant: Mutant): Promise<Fate> {
+    const ms = this.#passed.get(test)?.ms;
+    const msMax = ms === undefined ? FIRST_MS_MAX : SLOWER_MAX * ms + MORE_MS;
+    const run = await copy.with(mutant, () => this.#run(copy, test, msMax, mutant.file));
+    if (run.ending === "passed") {
+      const { children } = this.#loaded.get(test)!;
+      const isRun = children.has(mutant.file) || this.#uncounted.has(test);
+      return isRun || isCounted(run.lines, mutant.file, mutant.line) ? "survived" : "uncovered";
     }
+    // A test that fails or hangs by itself at the present load kills nothing.
+    const without = await this.#run(copy, test, msMax / (run.ending === "stopped" ? 3 : 1));
+    if (without.ending === "passed") return run.ending;
+    if (this.#uncounted.has(test)) {
+      this.#failing.add(test);
+      this.#onFailing(test);
+    }
+    this.#uncounted.add(test);
+    return "survived";
   }
 
-  #nearest(file: string): string[] {
+  async #run(copy: Copy, test: string, msMax: number, mutated?: string) {
+    const coverage = join(copy.directory, "coverage");
+    const more = ["--coverage", "--coverage-reporter=lcov", `--coverage-dir=${coverage}`];
+    const began = performance.now();
+    const ending = await runTests(copy, test, {
+      msMax,
+      more: this.#uncounted.has(test) ? [] : more,
+    });
+    const ms = Math.ceil(performance.now() - began);
+    const lcov = join(coverage, "lcov.info");
+    const lines = linesOf(existsSync(lcov) ? readFileSync(lcov, "utf8") : "");
+    rmSync(coverage, { recursive: true, force: true });
+    const known = this.#passed.get(test);
+    const isKnown = known !== undefined && known.mutated === undefined;
+    if (ending === "passed" && !isKnown) this.#passed.set(test, { ms, lines, mutated });
+    return { ending, lines };
+  }
+
+  /** Lists the test files that load a source file, the nearest first. */
+  nearest(file: string): string[] {
     const tests = [...this.#loaded].flatMap(([test, { own, children }]) => {
       const distance = own.get(file) ?? children.get(file);
       if (distance === undefined) return [];
       const shared = sharedNames(test, file);
+      const isSlow = this.#slow.has(test);
+      if (shared === 0 && isSlow) return [];
       const group = (own.has(file) ? 0 : 1) + (shared > 0 ? 0 : 2);
-      return [{ test, group, isSlow: slowFiles.includes(test), shared, distance }];
+      return [{ test, group, isSlow, shared, distance }];
     });
     const sorted = tests.sort((a, b) => {
       const isSlower = Number(a.isSlow) - Number(b.isSlow);
@@ -75,18 +130,6 @@ export class TestFiles {
     }).map(({ test }) => test);
     if (this.#loaded.has(REFERENCE_TEST)) names.push(REFERENCE_TEST);
     return [...new Set(names)];
-  }
-
-  #measure(copy: Copy, file: string): Promise<TestFile | undefined> {
-    const known = this.#measured.get(file);
-    if (known !== undefined) return known;
-    const found = measure(copy, file, true).then(async (counted) => {
-      const test = counted ?? (await measure(copy, file, false));
-      if (test === undefined) this.#onFailing(file);
-      return test;
-    });
-    this.#measured.set(file, found);
-    return found;
   }
 }
 
@@ -102,31 +145,14 @@ function sharedNames(test: string, source: string): number {
   return different < 0 ? a.length : different;
 }
 
-/**
- * Measures a test file; undefined if it fails. Some fail under coverage, since they measure time.
- */
-async function measure(
-  copy: Copy,
-  file: string,
-  isCounted: boolean,
-): Promise<TestFile | undefined> {
-  const coverage = join(copy.directory, "coverage");
-  const more = ["--coverage", "--coverage-reporter=lcov", `--coverage-dir=${coverage}`];
-  const began = performance.now();
-  const ending = await runTests(copy, file, {
-    msMax: MEASURE_MS_MAX,
-    more: isCounted ? more : [],
-  });
-  const ms = Math.ceil(performance.now() - began);
-  if (ending !== "passed") return undefined;
-  const lcov = join(coverage, "lcov.info");
-  const lines = linesOf(existsSync(lcov) ? readFileSync(lcov, "utf8") : "");
-  rmSync(coverage, { recursive: true, force: true });
-  return { file, ms, lines, isCounted };
+function isCounted(lines: Lines, file: string, line: number): boolean {
+  const counts = lines.get(file);
+  // A line without a count is inside a statement.
+  return counts !== undefined && counts.get(line) !== 0;
 }
 
-function linesOf(lcov: string): TestFile["lines"] {
-  const lines: TestFile["lines"] = new Map();
+function linesOf(lcov: string): Lines {
+  const lines: Lines = new Map();
   let counts = new Map<number, number>();
   for (const record of lcov.split("\n")) {
     const [kind, value = ""] = record.split(/:(.*)/s);

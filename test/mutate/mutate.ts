@@ -7,11 +7,10 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { TestFiles } from "./concerned.ts";
+import { type Fate, TestFiles } from "./concerned.ts";
 import { Copy } from "./copy.ts";
 import { type Equivalent, equivalents } from "./equivalent.ts";
 import { type Mutant, mutantsOf } from "./mutants.ts";
-import { runTests } from "./tests.ts";
 
 export interface MutateOptions {
   root: string;
@@ -30,23 +29,11 @@ export interface MutateOptions {
   say(line: string): void;
 }
 
-/**
- * Fate of a mutant: "stopped" means killed by a run that did not end, "uncovered" that no test runs
- * its line.
- */
-export type Fate = "failed" | "stopped" | "survived" | "uncovered" | "equivalent";
-
 export interface MutateReport {
   /** Number of all mutants; `fates` counts the tested ones. */
   mutants: number;
-  fates: Map<Mutant, Fate>;
+  fates: Map<Mutant, Fate | "equivalent">;
 }
-
-/**
- * Factor of the timeout: a run hangs after this many times the tests' usual time plus `MORE_MS`.
- */
-const SLOWER_MAX = 4;
-const MORE_MS = 15_000;
 
 export async function mutate(options: MutateOptions): Promise<MutateReport> {
   const { seed, sample, jobs, minutes, say } = options;
@@ -63,12 +50,11 @@ export async function mutate(options: MutateOptions): Promise<MutateReport> {
     const work = async (copy: Copy) => {
       for (const mutant of waiting) {
         if (performance.now() > end) break;
-        const fate = isKnown(copy, options, mutant)
-          ? "equivalent"
+        const { fate, by = "" } = isKnown(copy, options, mutant)
+          ? { fate: "equivalent" as const }
           : await judge(copy, mutant, tests);
         fates.set(mutant, fate);
-        const place = `${mutant.file}:${mutant.line}`;
-        if (fate === "survived" || fate === "uncovered") say(`${fate} ${place}  ${mutant.change}`);
+        say(`${fate} ${mutant.file}:${mutant.line}  ${mutant.change}  ${by}`.trimEnd());
       }
     };
     await Promise.all(copies.map(work));
@@ -92,18 +78,15 @@ function allMutants({ root, folders, only }: MutateOptions): Mutant[] {
   );
 }
 
-async function judge(copy: Copy, mutant: Mutant, tests: TestFiles): Promise<Fate> {
+async function judge(copy: Copy, mutant: Mutant, tests: TestFiles) {
   let fate: Fate = "uncovered";
-  for await (const { file, ms } of tests.concerned(copy, mutant)) {
-    fate = "survived";
-    const msMax = SLOWER_MAX * ms + MORE_MS;
-    const ending = await copy.with(mutant, () => runTests(copy, file, { msMax }));
-    if (ending === "passed") continue;
-    // A test that fails or hangs by itself at the present load kills nothing.
-    const without = await runTests(copy, file, { msMax: msMax / (ending === "stopped" ? 3 : 1) });
-    if (without === "passed") return ending;
+  for (const test of tests.nearest(mutant.file)) {
+    if (!tests.mayRun(test, mutant)) continue;
+    const found = await tests.judge(copy, test, mutant);
+    if (found === "failed" || found === "stopped") return { fate: found, by: test };
+    if (found === "survived") fate = found;
   }
-  return fate;
+  return { fate };
 }
 
 /** Whether a mutant is a known equivalent. Reads the copy, because the original may change. */
@@ -128,8 +111,8 @@ function shuffled(mutants: Mutant[], seed: number): Mutant[] {
 }
 
 /** Builds a row of the table from the fates of some mutants. */
-export function row(name: string, fates: Fate[]): Record<string, string | number> {
-  const count = (fate: Fate) => fates.filter((one) => one === fate).length;
+export function row(name: string, fates: (Fate | "equivalent")[]): Record<string, string | number> {
+  const count = (fate: Fate | "equivalent") => fates.filter((one) => one === fate).length;
   const killed = count("failed") + count("stopped");
   const survived = count("survived") + count("uncovered");
   return {

@@ -86,7 +86,7 @@ function brokerGroups(files: string[]): string[][] {
 }
 
 /** The set of shared brokers that a file uses. */
-function brokersOf(file: string): "one" | "three" | "guarded" | undefined {
+export function brokersOf(file: string): "one" | "three" | "guarded" | undefined {
   const text = readFileSync(file, "utf8");
   if (/withBrokers\(3/.test(text)) return "three";
   if (/sharedGuardedBroker\(/.test(text)) return "guarded";
