@@ -244,7 +244,7 @@ describe("the house", () => {
     expect(names).toEqual([]);
   });
 
-  test("a sentence names its thing first and has no word that says nothing", async () => {
+  test("a comment begins with its subject, and has no empty words", async () => {
     // Bun's Glob finds nothing by braces around paths of several folders.
     const documents = ["*.md", "docs/**/*.md"].flatMap((paths) =>
       [...new Glob(paths).scanSync(".")].sort(),

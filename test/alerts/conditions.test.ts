@@ -36,7 +36,7 @@ test.each([
   expect([quiet.filter(isQuietAt), loud.filter(isQuietAt)]).toEqual([quiet, []]);
 });
 
-test("a condition has held for the time between checks that found it, without unknown ones", () => {
+test("a condition's duration is the time between checks that found it, without checks of unknown result", () => {
   let now = 0;
   const holds = new Holds(1_000, () => now);
   const check = (ms: number, found: boolean | undefined) => {

@@ -181,7 +181,7 @@ test.each(troubles)(
   },
 );
 
-test("a trouble that ends within the rule's time is not told", async () => {
+test("a trouble that ends within the rule's time sends no notification", async () => {
   await scene.call("POST", "/v2/alerts/rules", { kind: "lag", threshold: 60, forSeconds: 60 });
   for (let round = 0; round < 3; round += 1) {
     scene.facts.lane = { lagSeconds: 90 };

@@ -32,7 +32,7 @@ const send = async (server: Server, writeKey: string, id: string) => {
 };
 const idsOf = (events: any[]) => events.map(({ properties }) => properties.id);
 
-test("a backup of a served directory, restored and released, delivers what was undelivered", async () => {
+test("a restored backup of a running server delivers the undelivered events once it is released", async () => {
   // Down during the backup: only the events of that time are owed.
   let down = false;
   const sink = startSink(() => (down ? 503 : 200));

@@ -77,7 +77,7 @@ test("a store that begins an upload without an id is an error", async () => {
   expect(steps).toEqual(["POST uploads="]);
 });
 
-test("what a backup left is removed once its process has ended, and nothing else", () => {
+test("leftovers of a backup are removed once its process has ended, and no other file is", () => {
   const directory = temporaryDirectory();
   const name = ".pixelmill-2026-11-26T23-01-02Z.tar.zst";
   const kept = [`${name}.${process.pid}`, "other", "pixelmill-2026-11-26T23-01-02Z.tar.zst"];

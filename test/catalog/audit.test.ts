@@ -56,7 +56,7 @@ test("all tables of a catalog are known to the audit log, as recorded or not", a
   for (const name of names) recorded.table(name);
 });
 
-test("an entry names token and member as they were called then", async () => {
+test("an entry has the names that its token and member had then", async () => {
   const { catalog, workspaceId } = await freshWorkspace();
   const person = { name: "Ada", email: "ada@example.com", permissions: [] };
   const member = await catalog.members.create(workspaceId, person);
@@ -178,7 +178,7 @@ test("entries beyond the size are deleted, oldest first, and the answer says sin
   expect(keptSince).toBeGreaterThan(0);
 });
 
-test("the bound of all workspaces takes from the one with the most", async () => {
+test("the bound over all workspaces deletes entries of the workspace with the most", async () => {
   const { catalog, id, other } = await bounded({ bytes: 30_000 });
   await catalog.sources.create(other, { name: "kept" });
   for (let i = 0; i < 100; i++) await catalog.sources.create(id, { name: `source ${i}` });
@@ -244,7 +244,7 @@ test("pages have all entries once, whatever is filtered", async () => {
   expect(seen).toEqual([...new Set(seen)].sort().reverse());
 });
 
-test("any node answers with the entries of all, written in the change sets of the changes", async () => {
+test("each node answers with the audit entries of all nodes, which changes carry in their change sets", async () => {
   const log = new MemoryLog({ delayMs: () => Math.random() });
   const [one, two] = await Promise.all(
     [1, 2].map(async () => freshCatalog(await freshDirectory(), log)),

@@ -5,7 +5,7 @@ import { failMetaWrites } from "../store/disk.ts";
 import { freshCatalog, freshDirectory } from "./_setup.ts";
 
 test.skipIf(process.platform !== "linux")(
-  "one failed write of a meta page refuses one change, and no other verb",
+  "a failed write of a meta page refuses one change, and no other call",
   async () => {
     const directory = realpathSync(await freshDirectory());
     const catalog = await freshCatalog(directory);

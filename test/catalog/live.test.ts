@@ -135,7 +135,7 @@ test("each change names the destinations that it concerns", async () => {
   expect(await changed(() => sources.remove(workspaceId, site.id))).toEqual([two]);
 });
 
-test("a change that is too old, or of too many destinations, may concern any", async () => {
+test("a change that is too old, or names too many destinations, counts for every destination", async () => {
   const raw = openStore(await freshDirectory(), logger);
   onTestFinished(() => raw.close());
   const topology = topologyChanges(raw);

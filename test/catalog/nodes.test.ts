@@ -32,7 +32,7 @@ test(`${AT_ONCE * RUNS} sequences of triggers on three nodes leave the state of 
   expect(log.first).toBeGreaterThan(0);
 }, 300_000);
 
-test("a catalog that cannot be opened stops to read its log", async () => {
+test("a catalog that cannot be opened stops reading its log", async () => {
   const log = new MemoryLog({ delayMs: () => 0 });
   const set = { author: "newer", number: 0, base: -1, writes: [] };
   for (const entry of encodeChangeSet(set, SHARED_FORMAT + 1)) await log.append(entry);

@@ -182,7 +182,7 @@ test("a token's use during the flush of an earlier use is stored", async () => {
   expect(lastUse()).toBe(second);
 });
 
-test("a removed token leaves no stored use, also of a pending one", async () => {
+test("a removed token leaves no time of last use, even if one was about to be stored", async () => {
   const directory = await freshDirectory();
   const before = await freshCatalog(directory);
   const { id } = await before.workspaces.create("Acme");

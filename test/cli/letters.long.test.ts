@@ -180,7 +180,7 @@ test.each([
   [["replay", "start", "--destination", "Snk", "--from", "1h"], 1, "Unknown destination Snk; the"],
   [["replay", "watch", "nowhere"], 3, "Replay not found"],
   [["top", "--every", "0"], 1, "Expected --every as a number above 0"],
-])("%j has a message", async (args, code, message) => {
+])("the arguments %j are refused with a message of their own", async (args, code, message) => {
   const got = await client(args as string[]);
   expect(got.code).toBe(code);
   expect(got.errors).toStartWith(`pixelmill: ${message}`);

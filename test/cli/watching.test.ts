@@ -200,7 +200,7 @@ describe("a typing error", () => {
     [["tail", "--destination", "Snik"], 1, "Unknown destination Snik; the nearest is Sink"],
     [["tail", "--count", "0"], 1, "Expected --count as a whole number from 1 on"],
     [["status", "--server", "ftp://x"], 1, "Expected the server as a URL that begins with http"],
-  ])("%j has a message", async (args, code, message) => {
+  ])("the arguments %j are refused with a message of their own", async (args, code, message) => {
     const got = await client(args as string[]);
     expect(got.code).toBe(code);
     expect(got.errors).toStartWith(`pixelmill: ${message}`);

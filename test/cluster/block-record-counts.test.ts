@@ -5,7 +5,7 @@ import { sequenceOf } from "../../src/cluster/events/sequence.ts";
 /** A place within a block. */
 const at = (offset: number, record = 0) => sequenceOf(BigInt(offset)) + record;
 
-test("records between two places are counted where the blocks were seen", () => {
+test("records between two positions are counted from the blocks that were seen", () => {
   const counts = new BlockRecordCounts();
   for (const [offset, records] of [3, 0, 5, 8_192].entries()) counts.add(offset, records);
   expect(counts.estimateBetween(at(0), at(4))).toBe(8_200);
@@ -16,7 +16,7 @@ test("records between two places are counted where the blocks were seen", () => 
   expect(counts.estimateBetween(at(3), at(1))).toBe(0);
 });
 
-test("a block that was not seen is taken to hold as many as the others", () => {
+test("a block that was not seen is assumed to hold as many records as the others", () => {
   const counts = new BlockRecordCounts();
   expect(counts.estimateBetween(at(0), at(7))).toBe(7);
   for (let offset = 0; offset < 5_000; offset++) counts.add(offset, 4);

@@ -18,7 +18,7 @@ describeWith(brokersMissing)("what nodes tell each other", () => {
   const open = (topic: string) =>
     openNodeBus({ clients: clients(), topic, replicas: 1, logger: quiet });
 
-  test("is heard by all others, in order, and not by who tells", async () => {
+  test("is received by all other nodes in order, and not by its sender", async () => {
     const nodes = await Promise.all([open("told"), open("told"), open("told")]);
     const heard: unknown[][] = nodes.map(() => []);
     nodes.forEach((node, at) => {

@@ -56,7 +56,7 @@ describe("partitions are shared out", () => {
   });
 });
 
-describe("however members came by what they hold, partitions are shared out", () => {
+describe("whatever partitions members hold, partitions are assigned", () => {
   /** Each partition is held by one member, or by none. */
   const groups = fc
     .record({

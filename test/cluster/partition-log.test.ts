@@ -79,7 +79,7 @@ describeWith(brokersMissing)("a partition of Kafka", () => {
     await Promise.all(loops);
   }, 300_000);
 
-  test("tells who leads it while a fetch waits for something to come", async () => {
+  test("answers who leads the partition while a fetch waits for records", async () => {
     const { producer } = await openTopic(clients(), { name: "g", partitions: 1, replicas: 1 });
     const consumer = clients().fetchConsumer();
     const fetcher = new Fetcher({ consumer, topic: "g", waitMs: 8_000 });
@@ -104,7 +104,7 @@ describeWith(brokersMissing)("a partition of Kafka", () => {
     }
   });
 
-  test("tells what was deleted before it was read, and what is no block", async () => {
+  test("reports records that were deleted before they were read, and bytes that are no block", async () => {
     const logs = await open();
     const [writer, reader] = [await logs.writer(1), await logs.reader(1)];
     await appendEach(writer, texts(10));

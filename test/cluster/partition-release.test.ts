@@ -194,7 +194,7 @@ test("a node that is well and unwell in turns gets its partitions back less and 
   expect(cluster.moves).toBeLessThanOrEqual(12);
 });
 
-test("a process that slept refuses nothing for it", () => {
+test("a process that was suspended refuses no partition because of its pause", () => {
   const release = new PartitionRelease({ sessionMs: SESSION_MS });
   const ability = { troubles: new Map([[0, "A part does not work"]]), canRun: [] };
   release.observe(ability, [0], 60_000);

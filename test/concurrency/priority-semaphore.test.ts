@@ -45,7 +45,7 @@ test("a call that fails releases its permit", async () => {
   expect(begun).toEqual(["a", "b"]);
 });
 
-test("the call with the lowest number is next, whichever came before", async () => {
+test("the waiting call with the lowest number is next, whatever the order of arrival", async () => {
   const { begun, begin, end } = calls(new PrioritySemaphore(1));
   begin("first", 0);
   for (const [name, priority] of Object.entries({ x: 7, y: 2, z: 7, good: 0 })) {

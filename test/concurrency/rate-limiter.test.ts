@@ -6,7 +6,7 @@ import {
 } from "../../src/concurrency/rate-limiter.ts";
 
 describe("a rate limit", () => {
-  test("lets two seconds' worth through at once, then the rate", () => {
+  test("admits the requests of two seconds at once, and then as many as the rate", () => {
     let now = 0;
     const take = createRateLimiter(5, () => now);
     expect(Array.from({ length: 11 }, () => take("a"))).toEqual([...Array(10).fill(0), 1]);

@@ -25,7 +25,7 @@ test("a delay begins at the least, doubles with each failure, and is bounded", (
   expect(backoffMs(1_000, 1, Number.MAX_SAFE_INTEGER)).toBe(2 ** 30);
 });
 
-test("what was taken without a limit is not owed once there is one", () => {
+test("tokens that were taken without a limit are not owed once a limit is set", () => {
   let now = 0;
   const buckets = new TokenBuckets({ perSecond: 0, burst: 5, now: () => now });
   buckets.take("a", 100);

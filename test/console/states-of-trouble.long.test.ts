@@ -93,7 +93,7 @@ describeWith(chromiumMissing)("the console", () => {
     await receiver.stop(true);
   }, 300_000);
 
-  test("says that a save without an answer may be done, and finds it out by the next save", async () => {
+  test("says that a save without a response may have succeeded, and finds out by the next save", async () => {
     const { destination } = await made("/v2/destinations", {
       name: "Hook",
       type: "webhook",

@@ -50,7 +50,7 @@ function framed(body: Buffer): Buffer {
   return Buffer.concat([head, body]);
 }
 
-describe("what a server sends in small pieces is copied a bounded number of times per byte", () => {
+describe("each byte of a response in small pieces is copied a bounded number of times", () => {
   const SIZE = 100_000;
 
   test.each([1, 7, 1_000])("messages of PostgreSQL in pieces of %d", (size) => {

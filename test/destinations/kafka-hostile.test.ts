@@ -95,7 +95,7 @@ test("a topic that the user may not write to is asked for once in an attempt", a
   expect(produced).toBe(1);
 });
 
-test("an answer that is too long is not held", async () => {
+test("an answer that is too long is not kept in memory", async () => {
   const brokers = await listen(() => Buffer.alloc(2 << 20));
   expect(await deliver({ brokers })).toEqual({
     kind: "retry",

@@ -144,7 +144,7 @@ if (brokersMissing === undefined) {
 }
 
 describeWith(brokersMissing)("kafka", () => {
-  test("a record has its user as key, and says whose event it is", async () => {
+  test("a record has the user's id as key, and messageId, type, source and time as headers", async () => {
     const topic = await madeTopic(8);
     const open = opened(configOf(topic, { headers: [{ from: "team", to: "grÖwth" }] }));
     const input = { messageId: "m", sourceId: "s", receivedAt: 1_767_323_045_678, type: "page" };
@@ -232,7 +232,7 @@ describeWith(brokersMissing)("kafka", () => {
     expect((await valuesOf(`${prefix}there`)).length).toBe(sent);
   });
 
-  test("a topic that is missing costs nothing: events come when it is there", async () => {
+  test("events for a missing topic are delivered once the topic exists", async () => {
     const name = `late-${topics}`;
     const open = opened(configOf(name));
     const events = [outgoing({ n: 0 })];
@@ -246,7 +246,7 @@ describeWith(brokersMissing)("kafka", () => {
     expect(await valuesOf(name)).toEqual([{ n: 0 }]);
   });
 
-  test("brokers make topics when they are asked to, up to a number", async () => {
+  test("a destination makes brokers create topics only up to its bound", async () => {
     const prefix = `asked-${topics}.`;
     const open = opened(configOf(`${prefix}{{event}}`, { createTopics: true }));
     const events = [outgoing({ type: "track", event: "First" }), outgoing({ type: "page" })];
@@ -285,7 +285,7 @@ describeWith(brokersMissing)("kafka", () => {
     expect(await valuesOf(topic)).toEqual(events.filter((it) => "userId" in it));
   });
 
-  test("gzip makes batches that others read", async () => {
+  test("other clients read batches that are compressed by gzip", async () => {
     const topic = await madeTopic(2);
     const open = opened(configOf(topic, { compression: "gzip" }));
     const events = Array.from({ length: 500 }, (_, n) => ({ n, userId: `u${n}` }));
@@ -431,7 +431,7 @@ describeWith(brokersMissing)("kafka", () => {
     });
   });
 
-  describe("bad weather", () => {
+  describe("brokers in trouble", () => {
     /** A destination that knows the broker by the proxy alone: it names itself past it, though. */
     async function proxied() {
       const [, port] = broker.addresses[0]!.split(":");
@@ -440,7 +440,7 @@ describeWith(brokersMissing)("kafka", () => {
       return { proxy, brokers: `127.0.0.1:${await proxy.listen()}` };
     }
 
-    test("a broker that says nothing ends the delivery with its time", async () => {
+    test("a silent broker ends the delivery at the time limit", async () => {
       const { proxy, brokers } = await proxied();
       proxy.isStalled = true;
       const open = opened(configOf(await madeTopic(), { brokers, timeoutMs: 4_000 }));
@@ -464,7 +464,7 @@ describeWith(brokersMissing)("kafka", () => {
       });
     });
 
-    test("a first broker that is away is passed over", async () => {
+    test("an unreachable first broker is skipped", async () => {
       const brokers = `127.0.0.1:1,${broker.addresses[0]}`;
       for (let tries = 0; tries < 4; tries++) {
         const open = opened(configOf(await madeTopic(), { brokers }));

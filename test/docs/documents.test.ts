@@ -77,7 +77,7 @@ test("ARCHITECTURE.md has every table of the stores", async () => {
   expect([...tables].filter((name) => !text.includes(`\`${name}\``))).toEqual([]);
 });
 
-test("numbers of documents are those of the code", async () => {
+test("each number in a document equals its limit in the code", async () => {
   const values = await constants();
   const pages = documents.filter((path) => !path.startsWith("docs/reference/"));
   const faults = pages.flatMap((path) =>

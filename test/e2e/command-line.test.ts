@@ -82,13 +82,16 @@ describe("invalid command line", () => {
       {},
       "Expected a data directory of pixelmill",
     ],
-  ])("%j %j has a message of its own", async (args, environment, message) => {
-    const { code, output, errors } = await pixelmill(args, environment as Record<string, string>);
-    expect({ code: code > 0, output }).toEqual({ code: true, output: "" });
-    expect(errors.split("\n")[0]).toStartWith(`pixelmill: ${message}`);
-    expect(errors).not.toContain("secret\n");
-    expect(errors).not.toContain("    at ");
-  });
+  ])(
+    "the arguments %j with the environment %j are refused with a message of their own",
+    async (args, environment, message) => {
+      const { code, output, errors } = await pixelmill(args, environment as Record<string, string>);
+      expect({ code: code > 0, output }).toEqual({ code: true, output: "" });
+      expect(errors.split("\n")[0]).toStartWith(`pixelmill: ${message}`);
+      expect(errors).not.toContain("secret\n");
+      expect(errors).not.toContain("    at ");
+    },
+  );
 
   test("a bad key in the configuration file is reported with the file's name", async () => {
     const cwd = temporaryDirectory();

@@ -131,7 +131,7 @@ test.concurrent("SIGTERM stops accepting, then ends hanging requests in time for
   removeDirectory(server.directory);
 }, 300_000);
 
-test.concurrent("a second signal ends a server at once that waits for a hanging receiver", async () => {
+test.concurrent("a second signal at once ends a server that waits for a hanging receiver", async () => {
   const sink = startHangingSink();
   const server = await startServer();
   const { writeKey } = await route(server, { url: sink.url, config: { timeoutMs: 60_000 } });

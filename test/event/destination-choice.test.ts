@@ -47,7 +47,7 @@ test("a destination gets no event whose user denied a consent that it needs", ()
   expect(gets({ context: { consentManagement: null } }, ["ads"])).toBe(true);
 });
 
-test("names that occur twice choose by their last value", () => {
+test("a key that occurs twice in the choice of destinations has its last value", () => {
   const record: JsonRecord = {
     ...{ format: "json", type: "track", receivedAt: 5, sourceId: "source", clientAddress: "" },
     ...{ messageId: undefined, sentAt: undefined },

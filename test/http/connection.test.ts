@@ -180,7 +180,7 @@ const statuses = (text: string) =>
 
 describe("the next request", () => {
   test.each(["\r\n", "\r\n\r\n", "\r\n\r\n\r\n"])(
-    "comes behind %j, wherever it is cut",
+    "is read after %j, wherever the bytes are split",
     (lines) => {
       const text = lines + get("/?n1");
       for (let cut = 1; cut < text.length; cut++) {
@@ -460,7 +460,7 @@ describe("the body of a request", () => {
     expect(statuses(seen.text)).toEqual([200]);
   });
 
-  test("has longer than a silent client when its bytes arrive, and ends a connection that drips", () => {
+  test("may take longer than a client may be silent while its bytes arrive, and ends a connection that drips", () => {
     const { shared, open } = setUp();
     const { connection } = open();
     shared.seconds = 9;

@@ -24,7 +24,7 @@ function read(text: string, around = "\0") {
 
 const request = (line: string, ...headers: string[]) => [line, ...headers, "", ""].join("\r\n");
 
-test("a bare line end counts in the part that has come alone", () => {
+test("a bare line feed is found in the received part of a head", () => {
   const bytes = Buffer.from("\na\r\nb\nc\n");
   expect(hasBareFeed(bytes, 1, 5)).toBe(false);
   expect(hasBareFeed(bytes, 0, 5)).toBe(true);

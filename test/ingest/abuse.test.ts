@@ -89,7 +89,7 @@ describe("odd requests", () => {
     });
   }
 
-  test("an absolute target of ours is served (RFC 9112 §3.2.2)", async () => {
+  test("an absolute target with the server's own host is served (RFC 9112 §3.2.2)", async () => {
     const answer = await send(server.port, get(`http://localhost${TARGET}`));
     expect(answer.status).toBe(200);
   });

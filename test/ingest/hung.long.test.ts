@@ -7,7 +7,7 @@ import { dataWithSource, pixelUrl, startIngest, until, usersOf } from "./ingest-
 const hanging = await dataWithSource();
 const silent = await dataWithSource();
 
-test.concurrent("a process to which no pixel comes does not count as hung", async () => {
+test.concurrent("a process that receives no pixel does not count as hung", async () => {
   await using ingest = await startIngest(silent.data);
   const pids = ingest.pids();
   // For longer than the watch is patient.

@@ -44,7 +44,7 @@ beforeAll(() => {
 afterAll(() => server.stop());
 
 for (const [name, first, drip] of clients) {
-  test.concurrent(`a client ${name} is let go`, async () => {
+  test.concurrent(`the connection of a client ${name} is closed`, async () => {
     const seconds = await closedAfter(first, drip);
     expect(seconds).toBeLessThan(CLOSED_SECONDS_MAX + MARGIN_SECONDS);
   }, 300_000);

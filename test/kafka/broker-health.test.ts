@@ -61,7 +61,7 @@ describeWith(brokersMissing)("clients of several brokers", () => {
     }
   }, 300_000);
 
-  test("send nothing to a broker that stands still, also when it is named first", async () => {
+  test("send nothing to a stopped broker, even if it is named first", async () => {
     using still = standStill();
     const clients = await connectClients({ brokers: [still.address, ...brokers().addresses] });
     try {

@@ -112,7 +112,7 @@ test("a batch in flight at one leader is not sent to a new leader meanwhile", as
   ]);
 });
 
-test("a value that a leader refuses is refused at once, and what follows is taken", async () => {
+test("a value that a leader refuses fails at once, and the following values are accepted", async () => {
   const { client, logs } = createBrokers(["too large", "none"]);
   const producer = new IdempotentProducer({ producer: client, topic: "t" });
   await producer.send(1, () => Buffer.from("before"));

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { recentResult } from "../../src/observe/recent-result.ts";
 
-test("a result is made once for all who ask while it is made, and for a time after", async () => {
+test("a result is computed once for all callers meanwhile, and is reused for a time", async () => {
   let now = 0;
   let made = 0;
   const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];

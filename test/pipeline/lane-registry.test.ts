@@ -203,7 +203,7 @@ test("cursors of idle lanes are written in rounds, some lanes in each", () =>
     spy.mockRestore();
   }));
 
-test("of lanes that hold back no trimming, a few are written in each trim interval, in turn", () =>
+test("lanes that hold back no trimming are written in turn, a few in each trim interval", () =>
   rig((live, lanes, ledger) => {
     connectIdle(live, lanes, 250);
     const scheduled = new Set<object>();

@@ -166,7 +166,7 @@ const alike: [string, string][] = [
     "Connect to 192.168.17.2:5433 failed (ECONNREFUSED)",
   ],
 ];
-test.each(alike)("two reasons with other values are one: %s", (one, other) => {
+test.each(alike)("two reasons that differ in values alone are one group: %s", (one, other) => {
   expect(reasonTemplate(one)).toBe(reasonTemplate(other));
 });
 
@@ -177,6 +177,6 @@ const unlike: [string, string][] = [
   ["can't read list of users", "can't read list of orders"],
   ["The request failed (ECONNREFUSED)", "The request failed (ETIMEDOUT)"],
 ];
-test.each(unlike)("two reasons that say something else are two: %s", (one, other) => {
+test.each(unlike)("two reasons that differ in words are two groups: %s", (one, other) => {
   expect(reasonTemplate(one)).not.toBe(reasonTemplate(other));
 });

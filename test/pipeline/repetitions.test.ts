@@ -66,7 +66,7 @@ test("events are delivered as by a model that keeps all ids, across logs and res
   );
 }, 300_000);
 
-test("of copies that several processes take at once, at least one is delivered, whenever the server ends", async () => {
+test("at least one of the copies that several processes take at once is delivered, whenever the server ends", async () => {
   const step = fc.record({
     log: fc.nat({ max: 1 }),
     id: fc.nat({ max: 3 }),
@@ -108,7 +108,7 @@ test("an event with an id beyond a bound is delivered again, and none is lost", 
   });
 });
 
-test("an id of before a restart is known after it", async () => {
+test("an id from before a restart is known after it", async () => {
   await withRig(new RepetitionsRig(), async (rig) => {
     rig.logs[0]!.appendBytes(sdkRecord(0, "a"));
     expect(await rig.drain()).toEqual([0]);
@@ -119,7 +119,7 @@ test("an id of before a restart is known after it", async () => {
   });
 });
 
-test("of two copies one counts as the first, in whatever order logs are searched after a restart", async () => {
+test("one of two copies counts as the first, in whatever order logs are searched after a restart", async () => {
   await withRig(new RepetitionsRig(2), async (rig) => {
     rig.logs[0]!.appendBytes(sdkRecord(0, "a"));
     rig.logs[1]!.appendBytes(sdkRecord(1, "a"));

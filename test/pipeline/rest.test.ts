@@ -91,7 +91,7 @@ test("a lane that was active and has settled everything holds no more than one t
   expect(sink.taken.length).toBe(LANES * 4);
 }, 300_000);
 
-test("records of other sources that were announced to no lane give none working parts", async () => {
+test("records of sources without lanes start no working parts of any lane", async () => {
   const sink = connectLanes();
   const others = (count: number) =>
     numbersTo(count).map((n) => encodeRecord(record(n, "ann", { sourceId: "other" })));

@@ -51,7 +51,7 @@ describe("poison", () => {
     { count: 17, others: [55, 45], is: false },
     { count: 18, others: [55, 45], is: true },
   ])(
-    "an event is poison by its failures, and by how others fared meanwhile: %j",
+    "an event counts as poison by its failures and by the results of other events meanwhile: %j",
     ({ is, count, others: [othersTaken, othersFailed] }) => {
       const failures = { count, othersTaken, othersFailed } as EventFailures;
       expect(isPoison(failures)).toBe(is);

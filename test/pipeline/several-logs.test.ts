@@ -75,7 +75,7 @@ describe("wrong ends of other logs", () => {
     expect((await reader().take(10, 1e9)).map(numberOf)).toEqual([0, 1]);
   });
 
-  test("records of two logs that wait for each other are read all the same", async () => {
+  test("records of two logs that wait for each other are read in the end", async () => {
     const { logs, reader } = rig(2);
     for (const n of numbersTo(6)) {
       logs[n % 2]!.append(record(n, "ann", { after: [{ log: (n + 1) % 2, sequence: 3 }] }));

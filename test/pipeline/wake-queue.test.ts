@@ -18,7 +18,7 @@ test("few lanes are woken at once", () => {
   expect(woken).toEqual(numbersTo(20));
 });
 
-test("of many lanes all know of the records at once, and are woken some at a time", async () => {
+test("many lanes all learn of the records at once, and are woken some at a time", async () => {
   const { lanes, noted, woken } = sleepers(1_000);
   const queue = new WakeQueue();
   queue.wake(lanes);

@@ -295,7 +295,7 @@ describe("what changes during a test", () => {
     expect([...catalog.code.listPublished(workspaceId, "transformation")]).toHaveLength(1);
   });
 
-  test("an importer that came is tested too", async () => {
+  test("an importer that was published meanwhile is tested too", async () => {
     const { workspaceId, publishing, sandbox } = await freshPublishing();
     const library = await publishing.create(
       workspaceId,
@@ -321,7 +321,7 @@ describe("what changes during a test", () => {
     ]);
   });
 
-  test("what never settles is a conflict", async () => {
+  test("code that changes during every test is a conflict", async () => {
     const { workspaceId, publishing, sandbox } = await freshPublishing();
     const library = await publishing.create(
       workspaceId,

@@ -92,7 +92,7 @@ test("check returns outcomes and logs", async () => {
   expect(report.logs).toEqual(logged);
 });
 
-test("a line of log tells its event where that is known, and its place", async () => {
+test("a line of log(...) names its event, where the event is known, and its line of code", async () => {
   const code = `import { say } from "myLib";
   export async function transformEvent(event) {
     say(event.n);

@@ -74,7 +74,7 @@ test("a promise that never settles fails its own event", async () => {
   ]);
 });
 
-test("a promise that settles in a later batch does not speak for its events", async () => {
+test("a promise that settles in a later batch decides no outcome of that batch", async () => {
   const stuck = program(`let release;
     const gate = new Promise((resolve) => { release = resolve });
     export async function transformEvent(event) {

@@ -370,7 +370,7 @@ describe("a log that is rewritten", () => {
     await Promise.all([first.close(), late.close()]);
   }, 300_000);
 
-  test("takes from a node that was away for longer than it is kept what was removed meanwhile", async () => {
+  test("removes rows that were deleted meanwhile from a node that was away for longer than entries are kept", async () => {
     const log = new MemoryLog({ delayMs: () => 0 });
     const first = openNode(freshPath(), log, tight);
     const path = freshPath();

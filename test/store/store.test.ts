@@ -67,7 +67,7 @@ describe("a store", () => {
   );
 
   test.skipIf(process.platform !== "linux")(
-    "tells its trouble until a probe of its own got through, without any further change",
+    "reports its trouble until one of its probes succeeds, without any further change",
     async () => {
       const { store, numbers, path } = freshStore();
       failMetaWrites(join(path, "data.mdb"));

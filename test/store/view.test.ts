@@ -44,7 +44,7 @@ describe("a view", () => {
     await again.close();
   });
 
-  test("of another start of the machine is thrown away, with a line", async () => {
+  test("from before the machine was started is deleted, with a log line", async () => {
     for (const left of ["b9e0c1f4-0000-4000-8000-000000000000", ""]) {
       const path = freshPath();
       await written(path);

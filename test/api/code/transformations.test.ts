@@ -182,7 +182,7 @@ describe("POST /transformations", () => {
 });
 
 describe("POST /transformations/{id}", () => {
-  test("makes a new revision and keeps what is absent; an empty body does so too", async () => {
+  test("makes a new revision that keeps the fields absent from the body, also when all are absent", async () => {
     const created = await api.client.call("POST /transformations", {
       body: { ...javascript, description: "One", code },
     });

@@ -80,7 +80,7 @@ describe("why a delivery failed", () => {
 });
 
 describe("a replay of dead letters", () => {
-  test("whose events fail again has failed, by reason; a purge reaches only what was confirmed", async () => {
+  test("fails when its events fail again, with the reasons; a purge deletes only the confirmed letters", async () => {
     let status = 422;
     const refusing = Bun.serve({
       hostname: "127.0.0.1",

@@ -189,7 +189,7 @@ describeReal("tables of ClickHouse", () => {
     expect(await idsOf(config.database)).toEqual(["m1", "m2", "m3"]);
   });
 
-  test("a new property makes a column, and a value that does not fit goes into its text twin", async () => {
+  test("a new property makes a column, and a value that does not fit goes into the property's text column", async () => {
     const config = configOf();
     const open = opened(config);
     for (const batch of [

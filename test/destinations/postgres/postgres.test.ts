@@ -220,7 +220,7 @@ describeReal("tables of PostgreSQL", () => {
     ]);
   });
 
-  test("a new property makes a column, and a value that does not fit goes into its text twin", async () => {
+  test("a new property makes a column, and a value that does not fit goes into the property's text column", async () => {
     const config = configOf();
     const open = opened(config);
     for (const batch of [
@@ -878,7 +878,7 @@ describeReal("TLS to PostgreSQL", () => {
     ["of another name", { host: "evil.test" }],
     ["of an unknown authority", { tlsCa: undefined }],
     ["that is not for an address", { host: "127.0.0.1" }],
-  ])("a certificate %s is refused before the password is said", async (_, over) => {
+  ])("a certificate %s is refused before the password is sent", async (_, over) => {
     const verdict = await tried(over);
     expect(verdict.kind).toBe("retry");
     expect((verdict as { reason: string }).reason).toContain("certificate");

@@ -34,7 +34,7 @@ const redis = {
 };
 const path = "destinations/redis/db-config.json";
 
-test("definitions of a directory stand for all types, with the defaults of their schemas", async () => {
+test("definitions of a directory replace all types, and have the defaults of their schemas", async () => {
   const definitions = readDefinitions(
     await checkout({
       [path]: redis,
@@ -56,7 +56,7 @@ test("definitions of a directory stand for all types, with the defaults of their
   expect(definitions.source("http").name).toBe("HTTP");
 });
 
-test("a source gets the values for its type, and defaults of what is not set", async () => {
+test("a source gets the values for its type, and defaults for absent settings", async () => {
   const definition = readDefinitions(await checkout({ [path]: redis })).destination("REDIS")!;
   const withDefaults = { ...definition, defaults: { address: "localhost", database: "0" } };
   const config = { address: "r.test", connectionMode: { web: "cloud", android: "device" } };

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { BodyBuffers } from "../../../src/destinations/webhook/body-buffers.ts";
 import { REQUEST_HEAD_ROOM_BYTES } from "../../../src/egress/http-client.ts";
 
-test("memory of a body is used again only after it was given back", () => {
+test("memory of a body is reused only after it was released", () => {
   const buffers = new BodyBuffers();
   const [one, other] = [buffers.take(100), buffers.take(100)];
   expect(one.buffer).not.toBe(other.buffer);

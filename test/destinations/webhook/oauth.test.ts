@@ -329,7 +329,7 @@ describe("faults of the settings", () => {
   const paths = (config: Record<string, unknown>) =>
     receiver.kind.validate(config).map(({ path, message }) => `${path}: ${message}`);
 
-  test("name where and what", () => {
+  test("name the setting and its fault", () => {
     const oauth = (over: object) => paths(configOf(over));
     const chars = "Expected a string of 1 to 2048 characters";
     expect(oauth({ tokenUrl: "ftp://a" })).toEqual([

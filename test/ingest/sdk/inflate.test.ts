@@ -78,7 +78,7 @@ test("data of any size around the working memory and the bound is decompressed u
   }
 });
 
-test("decompressed text is scanned where it is", () => {
+test("decompressed text is scanned in place", () => {
   const text = Buffer.from(JSON.stringify({ text: "x".repeat(200_000) }));
   const found = inflate(gzipSync(text), BYTES_MAX) as Buffer;
   const scanned = loadText(found);

@@ -58,7 +58,7 @@ describe.each(["sdk", "pixel"] as const)("a request (%s)", (kind) => {
     expect(server.records.splice(0)).toHaveLength(1);
   });
 
-  test("has of its address recorded what the source asks for", async () => {
+  test("has the part of its address recorded that the source's settings choose", async () => {
     for (const writeKey of ["plain", "truncate", "drop"]) await send[kind](writeKey);
     const addresses = server.records.splice(0).map(({ clientAddress }) => clientAddress);
     expect(addresses).toEqual(["127.0.0.1", "127.0.0.0", ""]);

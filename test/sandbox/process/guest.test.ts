@@ -119,7 +119,7 @@ test.each(idleBounds)("an idle guest that %s is killed", async (_, end, terms, s
   expect(guest.ended?.end).toBe(end);
 });
 
-test("the time in which a guest is paused is not its own", async () => {
+test("the time in which a guest is paused does not count", async () => {
   const guest = startGuest(process.execPath, guestEntry, "guest");
   await guest.start(false);
   guest.pause();
@@ -277,7 +277,7 @@ test.if(process.getuid?.() === 0)("guests of a root server are users without rig
   }
 });
 
-test("guests of a server without rights are confined all the same", async () => {
+test("guests of a server without root's rights are confined, too", async () => {
   const unprivileged = ["setpriv", "--bounding-set=-all", "--inh-caps=-all"];
   const root = process.getuid?.() === 0 && Bun.which("setpriv") !== null;
   const guest = startGuest(...(root ? unprivileged : []), process.execPath, guestEntry, "guest");

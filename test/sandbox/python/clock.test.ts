@@ -81,7 +81,7 @@ test.each(endless)(
   },
 );
 
-test("a program that catches the end of its time is still out of it", async () => {
+test("a program that catches the exception of the time limit is stopped all the same", async () => {
   await load(
     2,
     `

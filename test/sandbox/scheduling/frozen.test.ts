@@ -21,7 +21,7 @@ const sandbox = testSandbox({
 });
 afterAll(() => sandbox.close());
 
-test("time in which the server was stopped with its guests is no guest's own", async () => {
+test("time in which the server was stopped with its guests counts for no guest", async () => {
   const code = `export const transformEvent = async (event) => {
     await fetch("begins");
     for (const end = Date.now() + 200; Date.now() < end; );

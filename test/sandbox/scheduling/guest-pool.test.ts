@@ -22,7 +22,7 @@ const identity = "export const transformEvent = (event) => event";
 const crowded = testSandbox({ limits: { guests: 3 } });
 afterAll(() => crowded.close());
 
-test("a workspace that burns its time does not hold up another one", async () => {
+test("a workspace that uses up its CPU time does not delay another workspace", async () => {
   const sandbox = testSandbox({ limits: { guests: 3 } });
   const burning = sandbox.run(program(looping, { workspaceId: "burns" }), batch({}));
   const ended = burning.catch((error) => error);
@@ -171,7 +171,7 @@ test("guests end with their host, also when it is killed", async () => {
   await eventually(() => !guests.some((pid) => existsSync(`/proc/${pid}`)));
 });
 
-test("batches of one workspace that are on their way at once keep their events apart", async () => {
+test("concurrent batches of one workspace do not mix their events", async () => {
   const runs = Array.from({ length: 12 }, async (_, n) => {
     // Larger than the pipe, so that one is written while the other is read.
     const events = Array.from({ length: 8 }, (_, i) => ({ n, i, text: `${n}`.repeat(60_000) }));
