@@ -9,7 +9,6 @@ const CHECKS_WITHOUT_RENEWAL_MAX = 4;
  * the rules and sends notifications. The ordered log of the catalog decides which one it is.
  */
 export class EvaluatorLease {
-  /** Id of this process. */
   readonly id = crypto.randomUUID();
   readonly #alerts: Alerts;
   readonly #isShared: boolean;

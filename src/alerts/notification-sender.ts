@@ -56,7 +56,7 @@ interface Settled {
 export class NotificationSender {
   readonly #parts: SenderContext;
   readonly #budget: TokenBuckets;
-  /** Time on the clock `elapsed` before which a notification is not tried again. */
+  /** Time by `elapsed()` before which a notification is not tried again. */
   readonly #retryAt = new Map<string, number>();
   /** Results that are not stored yet. */
   readonly #unstored = new Map<string, Settled>();

@@ -32,9 +32,7 @@ export const API_BURST_SECONDS = 10;
  * ignores `Retry-After` can therefore repeat a request only a few times per second and connection.
  */
 export const REFUSAL_DELAY_MS = 500;
-/**
- * Maximum time for an answer of the OpenID provider. After it, the sign-in fails.
- */
+/** Maximum time for an answer of the OpenID provider. After it, the sign-in fails. */
 export const PROVIDER_ANSWER_MS_MAX = 4_000;
 /** Maximum size of an answer of the OpenID provider. With a longer one, the sign-in fails. */
 export const PROVIDER_ANSWER_BYTES_MAX = 256 << 10;

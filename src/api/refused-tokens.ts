@@ -7,7 +7,7 @@ import type { Logger } from "../observe/log.ts";
 const COLLECTED_MS = 60_000;
 /**
  * Maximum number of combinations of address, token and reason that are counted apart in one minute.
- * Requests of further ones are counted together.
+ * Requests of all other combinations are counted together.
  */
 const COUNTED_APART_MAX = 1_000;
 

@@ -206,7 +206,9 @@ async function openClients(
 const RESTORE =
   "restore it, or stop all nodes, remove the directory `cluster` from the data directory of every node and start them, to begin with what the topics hold";
 
-/** Topics of a cluster. Without a vital one, the cluster cannot accept changes or events. */
+/**
+ * Topics of a cluster. While a vital topic is missing, the cluster cannot accept changes or events.
+ */
 const TOPICS = [
   { name: "catalog", isVital: true, remedy: RESTORE },
   {

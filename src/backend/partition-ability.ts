@@ -14,9 +14,7 @@ export interface AbilitySources {
   nodeTrouble(): string | undefined;
   /** Returns a sentence if a part of this node that one partition needs does not work. */
   partitionTrouble(partition: number): string | undefined;
-  /**
-   * Returns a sentence if no guest (a process that runs user code) can be started at this node.
-   */
+  /** Returns a sentence if no guest (a process that runs user code) can be started at this node. */
   sandboxTrouble(): string | undefined;
   /** Whether events of a partition that runs here wait for a guest. */
   isWaitingForSandbox(partition: number): boolean;

@@ -81,7 +81,6 @@ export interface Member extends ChangeableItem {
 
 /** An account at an OpenID provider. */
 export interface Identity {
-  /** URL of the provider. */
   issuer: string;
   /** Id of the account at the provider, which no other account ever gets. */
   subject: string;

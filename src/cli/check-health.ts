@@ -4,7 +4,7 @@ import type { Config } from "../settings/keys.ts";
 import { configFlags, loadConfig } from "../settings/reader.ts";
 import { askServer } from "./running-server.ts";
 
-/** Time in milliseconds for the answer of the data plane. */
+/** Milliseconds within which the data plane must answer. */
 const ANSWER_MS_MAX = 5_000;
 
 export const checkHealth = defineCommand({

@@ -4,7 +4,7 @@ import { codeOf, messageOf, StartError } from "../errors.ts";
 import { controlSocket } from "../first-start/data-directory.ts";
 import type { Config } from "../settings/keys.ts";
 
-/** Time in milliseconds for the answer of the server. */
+/** Milliseconds within which the server must answer. */
 const ANSWER_MS_MAX = 30_000;
 
 /**

@@ -3,7 +3,7 @@ import { InvariantError } from "../assert.ts";
 export interface CircuitBreakerOptions {
   /** Checks whether attempts would succeed again. Resolves if so, otherwise rejects. */
   probe(): Promise<unknown>;
-  /** Whether anything still depends on the attempts. Probes stop when this returns false. */
+  /** Whether attempts are still needed. Probes stop when this returns false. */
   isNeeded(): boolean;
 }
 

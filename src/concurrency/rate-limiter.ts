@@ -78,7 +78,7 @@ export class TokenBuckets {
     if (this.#buckets.size > RATE_KEYS_MAX && oldest !== undefined) this.#buckets.delete(oldest);
   }
 
-  /** Gives back tokens that were taken for something that did not happen. */
+  /** Returns tokens that were taken for an action that did not happen. */
   give(key: string, count = 1): void {
     // A bucket with more tokens than the burst counts as full.
     this.take(key, -count);

@@ -1,7 +1,10 @@
 // Databases and brokers
 /** Events in one batch for a database or a broker. */
 export const DATABASE_BATCH_EVENTS_MAX = 1_000;
-/** Time for a batch into a database or a broker, unless its config says otherwise. */
+/**
+ * Time limit of writing one batch to a database or a broker, unless the destination's config sets
+ * it.
+ */
 export const DATABASE_TIMEOUT_MS_DEFAULT = 30_000;
 /** Longest time for a batch that the config of a database or a broker may set. */
 export const DATABASE_TIMEOUT_MS_MAX = 120_000;

@@ -32,7 +32,7 @@ export class EgressRefused extends Error {
 
 /**
  * Error of a DNS resolution whose request was aborted before the resolution could begin. Other
- * requests that wait for the same resolution then start a new one.
+ * requests that wait for this resolution then start a new resolution.
  */
 class PermitAbandoned extends Error {}
 

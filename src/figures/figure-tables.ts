@@ -116,8 +116,8 @@ export class FigureTables {
   }
 
   /**
-   * Packs the rows of past hours, and deletes rows that are too old, of some series. Each call goes
-   * on with the series after those of the last one.
+   * Packs the rows of past hours, and deletes rows that are too old, for some series. Each call
+   * continues after the last series of the previous call.
    */
   async tidy(now: number): Promise<void> {
     const packable = Math.floor((now - PACK_AFTER_MS) / HOUR_MS) * HOUR_MS;

@@ -24,7 +24,6 @@ export interface FigureRange {
 
 /** Sums of one series over the latest time. */
 interface FigureTotals {
-  /** The last whole minute. */
   minute: FigureRow;
   /** Counts of the last 24 hours, by whole hours: this hour and the 24 before it. */
   day: FigureRow;

@@ -9,7 +9,7 @@ export type ListedBroker = MetadataAnswer["brokers"][number];
 export interface OutdatedBroker {
   /** Address as `host:port`. */
   address: string;
-  /** Time in milliseconds for which its answers have been behind without interruption. */
+  /** Milliseconds for which the broker's answers have been behind without interruption. */
   forMs: number;
   /** Whether the other brokers list it as a member of the cluster. */
   isListed: boolean;
@@ -90,7 +90,6 @@ export class ClusterView {
     if (this.#answers.delete(address)) this.#merge();
   }
 
-  /** Whether no broker answers. */
   get isEmpty(): boolean {
     return this.#answers.size === 0;
   }

@@ -108,8 +108,7 @@ async function findCoordinator(
  * coordinator while it can connect to it, and also when the other brokers do not list it any more.
  * This function asks for the coordinator again after each failed request that the coordinator has
  * not decided. It also asks every `CHECK_MS` while a broker is behind the others, and leaves a
- * coordinator that is not in office.
- * Returns a function that ends the checks.
+ * coordinator that is not in office. Returns a function that ends the checks.
  */
 export function followCoordinator(
   kafka: KafkaLibrary,

@@ -135,7 +135,7 @@ export function createProduceClient(
   };
 }
 
-/** Time of an append to a topic whose records have the times of their writers. */
+/** Append time that a broker returns for a topic whose records have the times of their writers. */
 const NO_TIME = -1n;
 
 type ProduceApi = KafkaLibrary["produceV11"]["api"];

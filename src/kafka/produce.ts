@@ -82,7 +82,6 @@ export async function produce(
   );
 }
 
-/** Encodes a Produce request. */
 function requestOf(
   { ProduceAcks, Writer }: KafkaProtocol,
   version: number,

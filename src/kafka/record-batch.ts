@@ -50,11 +50,14 @@ const HEAD_BYTES = 61;
 /** Offset of the checksum in a batch. It covers everything after itself. */
 const CHECKSUM_AT = 17;
 const ATTRIBUTES_AT = 21;
-/** Most bytes of a number of variable length, and so of each length in a record. */
+/** Maximum number of bytes of a number of variable length. */
 const NUMBER_BYTES_MAX = 10;
-/** Most bytes of the numbers of a record: its length, deltas, lengths and number of headers. */
+/**
+ * Maximum number of bytes of the numbers of a record: its length, deltas, lengths and number of
+ * headers.
+ */
 const RECORD_NUMBERS_BYTES = 7 * NUMBER_BYTES_MAX;
-/** Most bytes of UTF-8 for one character of UTF-16. */
+/** Maximum number of bytes of UTF-8 for one character of UTF-16. */
 const CHARACTER_BYTES = 3;
 
 /**

@@ -121,7 +121,6 @@ export interface EventLogs {
 
 /** The records of one log that became durable since the previous notification about that log. */
 export interface DurableRange {
-  /** Name of the log. */
   log: string;
   /** Sequence number after the last durable record. */
   end: number;

@@ -19,9 +19,9 @@ export interface LaneRegistryParts extends Omit<LaneContext, "refresh"> {
 
 type WantedLane = ReturnType<LaneRegistryParts["live"]["lane"]>;
 
-/** Most lanes that are looked at in one trim interval. */
+/** Maximum number of lanes that are checked in one trim interval. */
 const CHECKPOINTS_MAX = 1_000;
-/** Most lanes that one call looks at. Collecting the log position of one takes up to 50 µs. */
+/** Maximum number of lanes that one call checks. Each log position takes up to 50 µs. */
 const LOOKS_AT_ONCE_MAX = 100;
 
 /**

@@ -36,8 +36,8 @@ const bounds: LaneBounds = {
   bytes: LANE_IN_FLIGHT_BYTES_MAX,
 };
 /**
- * Bounds of a lane that gathers events into large deliveries. They are higher than the others, so
- * that it can gather the next delivery while one is running.
+ * Bounds of a lane that gathers events into large deliveries. They are higher than those of other
+ * lanes, so that it can gather the next delivery while one is running.
  */
 const gatheringBounds: LaneBounds = {
   unsettledEvents: GATHERED_EVENTS_MAX * 2,

@@ -5,8 +5,7 @@ import { truncateMessage } from "./testing/truncate-message.ts";
 
 /**
  * Returns the warnings of a publish that succeeded: about failing tests of code that had been
- * published before, and code that drops every test event.
- * Pure function.
+ * published before, and code that drops every test event. Pure function.
  */
 export function warningsOf(testRun: CodeTestReport): string[] {
   const failures = failuresOf(testRun).map(({ revision, suite, event, error }) => {

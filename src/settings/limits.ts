@@ -416,9 +416,7 @@ export const ALERT_SECRET_CHARS_MAX = 2_048;
 export const ALERT_SUBJECTS_MAX = 100;
 /** Maximum time for which an alert rule waits before an alert begins or ends. */
 export const ALERT_HOLD_SECONDS_MAX = 604_800;
-/**
- * Maximum number of open alerts of a workspace. Further alerts begin when others have ended.
- */
+/** Maximum number of open alerts of a workspace. Further alerts begin when others have ended. */
 export const ALERTS_OPEN_OF_WORKSPACE_MAX = 200;
 /** Maximum number of alerts of a workspace that are listed. Above it, the oldest are forgotten. */
 export const ALERTS_KEPT_OF_WORKSPACE_MAX = 1_000;
@@ -761,7 +759,7 @@ export const BACKUP_PART_BYTES = 16_777_216;
 export const BACKUP_PARTS_MAX = 10_000;
 /** Number of tries of one request to the store of backups, when it fails for a moment. */
 export const BACKUP_REQUEST_TRIES_MAX = 5;
-/** Time for one request to the store of backups, from the DNS query to the last byte. */
+/** Time limit of one request to the store of backups, from the DNS query to the last byte. */
 export const BACKUP_REQUEST_MS_MAX = 300_000;
 /** Maximum number of pages, of 1,000 keys, that are read to find the backups of a bucket. */
 export const BACKUP_LIST_PAGES_MAX = 100;

@@ -31,7 +31,6 @@ export interface OfferOptions {
 export interface Offer {
   /** Resolves when a successor has received the sockets. No other successor gets them. */
   asked: Promise<Successor>;
-  /** Ends the offer. */
   close(): void;
 }
 

@@ -17,7 +17,9 @@ export class Admission {
     this.#ofWorkspaceMax = ofWorkspaceMax;
   }
 
-  /** Returns a permit for a request, or undefined when there are too many bytes already. */
+  /**
+   * Returns a permit for a request; undefined when earlier requests already hold too many bytes.
+   */
   tryAdmit(workspaceId: string, bodyBytes: number): Permit | undefined {
     const bytes = Math.max(REQUEST_BYTES_MIN, bodyBytes);
     const held = this.#held.get(workspaceId) ?? 0;

@@ -11,7 +11,10 @@ export type Handler = (
   isAwaited: () => boolean,
 ) => HttpResponse | Promise<HttpResponse>;
 
-/** Error of a request whose body lacks something. Its message is that of RudderStack's transformer. */
+/**
+ * Error of a request whose body lacks a required part. Its message is that of RudderStack's
+ * transformer.
+ */
 export class RequestFault extends Error {
   override readonly name = "RequestFault";
 }
@@ -33,7 +36,7 @@ export function objectsIn(list: unknown): Record<string, unknown>[] {
   return Array.isArray(list) ? list.filter(isObject) : [];
 }
 
-/** Returns the text of a value, or an empty one when it is no text. */
+/** Returns the value if it is a string, otherwise an empty string. */
 export function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }

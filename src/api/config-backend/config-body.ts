@@ -7,7 +7,7 @@ const REQUESTS_BEFORE_COMPRESSION = 2;
 
 /** The configuration of one workspace, or of several, as rudder-server gets it. */
 export class ConfigBody {
-  /** JSON. A blob is sent without a copy. */
+  /** The configuration as JSON. A blob is sent without a copy. */
   readonly json: Blob;
   /** Entity tag without its double quotes. It is the same on all nodes, but for rare accidents. */
   readonly tag: string;

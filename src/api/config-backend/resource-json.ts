@@ -15,7 +15,7 @@ export interface RoutedDestination {
   destination: Destination;
   definition: DestinationDefinition;
   connections: readonly Connection[];
-  /** The published transformation of its events. Undefined when there is none. */
+  /** The published transformation of the destination's events. Undefined when there is none. */
   link: PublishedLink | undefined;
 }
 

@@ -29,7 +29,6 @@ export class WorkspaceConfig {
   #readAt: { topology: number; programs: number } | undefined;
   #workspaceParts: WorkspaceParts = { libraries: "", credentials: "" };
   #body: ConfigBody | undefined;
-  /** The read in progress. */
   #reading: Promise<void> | undefined;
 
   constructor(parts: WorkspaceConfigParts, workspaceId: string) {

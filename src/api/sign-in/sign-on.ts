@@ -9,7 +9,7 @@ export interface SignOn {
   provider: OpenIdProvider;
   /** Name of the provider on the console's button. */
   name: string;
-  /** Workspace whose members the accounts become. Undefined for the oldest one. */
+  /** Workspace whose members the accounts become. Undefined means the oldest workspace. */
   workspaceId: string | undefined;
   /** Time in seconds after which a user must sign in again. */
   sessionSeconds: number;

@@ -26,8 +26,8 @@ export class TlsListener {
   }
 
   /**
-   * Returns the address from which a request came. Undefined when it came past the relay, from
-   * another process of this machine: such a request is refused.
+   * Returns the address from which a request came. Undefined when it did not come through the TLS
+   * relay but from another process of this machine: such a request is refused.
    */
   peerOf(request: Request, server: Server<unknown> | null): string | undefined {
     const peer = server?.requestIP(request);
@@ -35,7 +35,7 @@ export class TlsListener {
     return peer ? this.#relay.clientAt(peer.port) : undefined;
   }
 
-  /** Whether a request came past the relay, without TLS. */
+  /** Whether a request did not come through the TLS relay, and so has no TLS. */
   isForeign(request: Request, server: Server<unknown> | null): boolean {
     return this.#relay !== undefined && this.peerOf(request, server) === undefined;
   }

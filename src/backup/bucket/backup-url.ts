@@ -3,7 +3,10 @@ import { StartError } from "../../errors.ts";
 /** A backup in a bucket, as `s3://BUCKET/KEY` names it. */
 export interface BackupUrl {
   bucket: string;
-  /** Key of the backup. Empty, or ends with a slash, when the newest below it is meant. */
+  /**
+   * Key of the backup. An empty key, or one that ends with a slash, selects the newest backup below
+   * it.
+   */
   key: string;
 }
 

@@ -63,7 +63,6 @@ export interface AlertReceiver extends ChangeableItem {
   routingKey?: string;
   /** Value of the header `Authorization` of a webhook. */
   authorization?: string;
-  /** E-mail addresses. */
   to?: string[];
 }
 export type AlertReceiverInput = Omit<AlertReceiver, keyof ChangeableItem>;
@@ -72,7 +71,7 @@ export type AlertReceiverInput = Omit<AlertReceiver, keyof ChangeableItem>;
 export interface ReceiverState {
   /** Time of the last notification that was accepted. */
   sentAt?: number;
-  /** Time of the first of the last failed attempts. Absent after a success. */
+  /** Time of the first failed attempt since the last success. Absent after a success. */
   failingSince?: number;
   reason?: string;
 }

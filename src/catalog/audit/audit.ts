@@ -14,7 +14,6 @@ interface AuditedAction {
   action: string;
   resource?: AuditEntry["resource"];
   concerns?: readonly string[];
-  /** Parameters of the action. */
   parameters: Fields;
 }
 

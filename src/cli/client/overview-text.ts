@@ -15,7 +15,6 @@ export type Overview = AnswerOf<"GET /v2/overview">;
 /** The content of `status` and `top`. */
 interface ShownOverview {
   overview: Overview;
-  /** Name of the workspace. */
   workspace: string;
   server: string;
 }

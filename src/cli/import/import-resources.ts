@@ -2,7 +2,7 @@ import type { Client } from "../../api/client.ts";
 import type { ImportRun } from "./import-run.ts";
 import type { RemoteConnection, RemoteItem } from "./rudderstack-api.ts";
 
-/** Most pages of a list of this server. */
+/** Maximum number of pages that the client reads of one list. */
 const PAGES_MAX = 10_000;
 
 interface Resources {

@@ -27,7 +27,7 @@ const OBSERVED_MS_MAX = 1_000;
 const BACKOFF_SESSIONS_MAX = 32;
 
 interface ObservedPartition {
-  /** Time in milliseconds with trouble, less the time without it. */
+  /** Milliseconds with trouble, minus the milliseconds without trouble. */
   troubledMs: number;
   /** Time in milliseconds without interruption for which this node could have run the partition. */
   wellMs: number;

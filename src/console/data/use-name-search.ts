@@ -36,7 +36,7 @@ interface SearchState {
 export type SearchedKind = NamedKind | "transformation";
 
 const PAGE_ITEMS = 50;
-/** Time in milliseconds for which keys must pause before the server is asked. */
+/** Milliseconds without a key press after which the server is asked. */
 const PAUSE_MS = 150;
 
 /** Searches the names of all items of a kind on the server, a page at a time. */

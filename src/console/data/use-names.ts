@@ -12,7 +12,7 @@ export type NamedKind = "source" | "destination";
 
 /** Maximum number of ids, and of names, in one request. */
 const NAMES_MAX = 100;
-/** Time after which a name that a screen shows is asked for again, since it may have changed. */
+/** Time after which the console requests a shown name again, since the name may have changed. */
 const FRESH_MS = 30_000;
 
 /** Names by workspace, kind and id. A new map whenever a name comes. */

@@ -46,7 +46,6 @@ export function BulkActions(props: {
   /** Phrase that names the dead letters in the button labels, as in `Replay ${description}`. */
   description: string;
   names: NameLookup;
-  /** Called after the request. */
   reload: () => Promise<void>;
   /** Loads the list again and returns what the same action applies to now. */
   loadTarget: () => Promise<BulkTarget | undefined>;

@@ -10,7 +10,10 @@ interface ConfigFieldsProps {
   values: FormValues;
   onChange: (values: FormValues) => void;
   errorAt: (path: string) => string | undefined;
-  /** The stored values, with `STORED_SECRET` in place of each secret. Undefined for a new one. */
+  /**
+   * The stored values, with `STORED_SECRET` in place of each secret. Undefined while a new item is
+   * edited.
+   */
   stored: FormValues | undefined;
   /** Ids of the consents that the destination needs, one a line. */
   consents: string;

@@ -1,7 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { formatCompact, formatCount, formatDuration, formatRate, pluralize } from "../format.ts";
 
-/** Texts of the overview. */
 export const overviewTexts = {
   connections: "Connections",
   noConnectionsYet: "No connections yet",

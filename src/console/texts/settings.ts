@@ -1,4 +1,3 @@
-/** Texts of the settings. */
 export const settingsTexts = {
   credentials: "Credentials",
   noCredentialsYet: "No credentials yet",

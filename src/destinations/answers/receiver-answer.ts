@@ -13,7 +13,6 @@ type Mask = Pick<SecretMask, "mask">;
  * request, so it is never stored, logged or shown: `shownAnswer` makes the text that is.
  */
 export interface ReceiverAnswer {
-  /** HTTP status. */
   status?: number | undefined;
   /** Error code of a database, a broker or an object store. */
   code?: string | undefined;

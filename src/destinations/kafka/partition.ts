@@ -15,7 +15,10 @@ interface BatchOutcome {
   retryReason?: string;
 }
 
-/** Most bytes of records in a batch. Topics accept 1,048,588 by default, with the header. */
+/**
+ * Maximum number of bytes of the records in a batch. By default, topics accept 1,048,588 bytes
+ * including the header.
+ */
 const BATCH_BYTES_MAX = 1_000_000;
 
 /** Queue of the records for one Kafka partition. Makes batches no larger than the topic accepts. */
@@ -26,8 +29,8 @@ export class Partition {
   /** Largest batch in bytes. It becomes half of any batch that the broker refuses as too large. */
   #bytesMax = BATCH_BYTES_MAX;
   /**
-   * Most records of the next batch; below infinity while batches are halved to find a refused
-   * record.
+   * Maximum number of records of the next batch; below infinity while batches are halved to find a
+   * refused record.
    */
   #countMax = Number.POSITIVE_INFINITY;
 

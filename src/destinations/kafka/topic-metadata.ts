@@ -13,7 +13,9 @@ import { KAFKA_TOPICS_MAX } from "./limits.ts";
 
 /** Age in milliseconds at which the metadata of a topic is requested again. */
 const AGE_MS_MAX = 60_000;
-/** Most topics of one metadata request, so that its answer stays below the size limit. */
+/**
+ * Maximum number of topics in one metadata request, so that the answer stays below the size limit.
+ */
 const ASKED_MAX = 100;
 
 interface TopicLeaders {

@@ -10,7 +10,7 @@ export interface DestinationDefinition {
   defaults: Readonly<Record<string, unknown>>;
 }
 
-/** The settings of a definition that pixelmill reads, and others. */
+/** The settings of a definition, of which pixelmill reads some. */
 export interface DefinitionConfig {
   /** Paths of secret settings: `password`, or `headers.to` in each item of a list. */
   secretKeys?: readonly string[];

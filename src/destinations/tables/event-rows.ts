@@ -18,7 +18,6 @@ export interface EventRow {
    * an array or an object.
    */
   cells: Record<string, unknown>;
-  /** Number of cells. */
   size: number;
   /**
    * Values that have no column of their own, by the path of their keys joined by `_` (see

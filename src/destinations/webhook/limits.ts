@@ -1,7 +1,10 @@
 // Webhook destinations
 /** Events of one webhook request. */
 export const WEBHOOK_BATCH_EVENTS_MAX = 1_000;
-/** Time for one webhook request, from the DNS query to the last byte, unless the config sets it. */
+/**
+ * Time limit of one webhook request, from the DNS query to the last byte, unless the config sets
+ * it.
+ */
 export const WEBHOOK_TIMEOUT_MS_DEFAULT = 10_000;
 /** Longest time for one request that a webhook's config may set. */
 export const WEBHOOK_TIMEOUT_MS_MAX = 60_000;

@@ -16,7 +16,7 @@ export function requestId(events: readonly OutgoingEvent[], joined: Uint8Array):
   return `${id}_${hash.toString(36)}`;
 }
 
-/** Returns a messageId that may stand in a header, or the hash of another one, which a client chose. */
+/** Returns the messageId, or its hash when a header may not contain the messageId. */
 function headerText(messageId: string): string {
   if (/^[A-Za-z0-9_-]{1,255}$/.test(messageId)) return messageId;
   return createHash("sha256").update(messageId).digest("hex");

@@ -88,7 +88,6 @@ export class EncodedPixelRecord implements PixelRecord {
     readonly type: PixelRecord["type"],
     readonly receivedAt: number,
     readonly sourceId: string,
-    /** The encoded record. */
     readonly bytes: Uint8Array,
     /** Offset of the client address, which ends where the query starts. */
     readonly addressStart: number,

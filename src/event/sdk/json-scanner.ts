@@ -31,7 +31,7 @@ export { loadText } from "./text-memory.ts";
  * JSON.
  */
 
-/** The result of a function that expects JSON and found something else. */
+/** Result of a function that expects JSON and found other bytes. */
 export const NOT_JSON = -1;
 /** The result of `firstMember` and `nextMember` when the object has no further member. */
 export const OBJECT_END = -2;

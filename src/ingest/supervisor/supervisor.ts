@@ -42,7 +42,7 @@ export interface Ingest {
   url: string;
   /** Listening socket from which all ingest processes accept. */
   socket: ListeningSocket;
-  /** Returns whether this server accepts most pixels, and what refuses the others. */
+  /** Returns whether this server accepts most pixels, and why it refuses the others. */
   health(): IngestHealth;
   /** Returns the operating system's ids of the ingest processes. */
   pids(): number[];

@@ -30,7 +30,10 @@ export interface DeliveryPolicyContext {
   failure(): ({ since: number; at: number } & FailureCause) | undefined;
 }
 
-/** Decides which outgoing events are sent or sent again, and records the outcomes of the others. */
+/**
+ * Decides which outgoing events are sent or retried, and records the final outcomes of all other
+ * events.
+ */
 export class DeliveryPolicy {
   readonly #context: DeliveryPolicyContext;
 

@@ -170,7 +170,6 @@ export class LaneDelivery {
     this.#client.update(destination);
   }
 
-  /** Aborts all running deliveries. */
   abort(): void {
     this.#client.abort();
   }

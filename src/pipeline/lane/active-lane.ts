@@ -167,7 +167,6 @@ export class ActiveLane {
     this.#committer.discard();
   }
 
-  /** Aborts all running deliveries. */
   abort(): void {
     this.#delivery.abort();
   }

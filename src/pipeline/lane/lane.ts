@@ -176,7 +176,6 @@ export class Lane implements LaneCommitSource {
     return this.#active?.uncommitted ?? 0;
   }
 
-  /** Aborts all running deliveries. */
   abort(): void {
     this.#active?.abort();
   }

@@ -7,7 +7,10 @@ interface Resting {
   readonly behind: RestingReader | undefined;
 }
 
-/** Most lanes that are shown records at once. Each takes about 1 µs, and up to 20 µs to be woken. */
+/**
+ * Maximum number of lanes that learn of new records at once. Each takes 1 µs, or up to 20 µs if it
+ * was idle.
+ */
 const LANES_AT_ONCE_MAX = 256;
 
 /**

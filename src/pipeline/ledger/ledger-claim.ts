@@ -6,7 +6,6 @@ import type { Table } from "../../store/table.ts";
  * claim.
  */
 export interface LedgerOwner {
-  /** Name of the node. */
   node: string;
   /**
    * Unique id of the claim, by which a node gets the right to write. A node that claims again gets

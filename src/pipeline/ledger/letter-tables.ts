@@ -68,8 +68,8 @@ export class LetterTables {
   }
 
   /**
-   * Counts the dead letters stored by an earlier version, unless they are counted already. Call
-   * this and all methods below that write only inside a transaction of the store.
+   * Counts the dead letters stored by an earlier version, unless they are counted already. This
+   * method, and all methods below that write, must be called inside a transaction of the store.
    */
   recount(): void {
     if (this.isCounted) return;

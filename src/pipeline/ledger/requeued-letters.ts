@@ -74,9 +74,7 @@ export class RequeuedLetters {
     return letters;
   }
 
-  /**
-   * Stores a requeued letter. Call only inside a transaction of the store, like `remove`.
-   */
+  /** Stores a requeued letter. Call only inside a transaction of the store, like `remove`. */
   put(requeued: RequeuedLetter): void {
     this.#letters.put([requeued.letter.destinationId, requeued.letter.id], requeued);
   }

@@ -13,7 +13,7 @@ import type { Clock } from "../clock.ts";
 
 /** A line that published code wrote with `log(...)` while it ran over an event. */
 export interface CodeLogLine extends Omit<LogLine, "event"> {
-  /** Sorts by time. */
+  /** Id of the line. Ids sort by time. */
   id: string;
   /** When the batch of events had run, in milliseconds since the epoch. */
   at: number;

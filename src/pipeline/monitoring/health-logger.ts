@@ -10,7 +10,7 @@ import type { EventOutcome } from "../model/lane-event.ts";
  * fails and recovers again and again.
  */
 const TELL_MS_MIN = 60_000;
-/** Period over which dead letters after the first one are counted for one log line. */
+/** Period whose dead letters, after the first, are counted in one log line. */
 const DEAD_LETTERS_MS = 60_000;
 
 interface HealthLoggerParts {

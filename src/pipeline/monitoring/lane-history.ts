@@ -33,8 +33,9 @@ interface LaneMinute {
 const IDLE_MS = 3_600_000;
 const SWEEP_MS = 60_000;
 /**
- * Number of failures that would be expected since the last one, by their share in the last minute,
- * at which a destination counts as cured. It is wrong by chance about once in e³ = 20 times.
+ * Number of failures expected since the last failure, by their share in the last minute, at which a
+ * destination without a further failure counts as cured. This is wrong by chance about once in e³ =
+ * 20 times.
  */
 const EXPECTED_FAILURES = 3;
 const RATE_SLOT_MS = 10_000;

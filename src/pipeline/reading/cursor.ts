@@ -16,8 +16,9 @@ export class Cursor {
   position: number;
   #next: number;
   /**
-   * Sequence numbers of the records whose events were taken and have no final outcome yet. It holds
-   * one twice when the record's connection was replaced after the record was taken.
+   * Sequence numbers of the records whose events the lane has taken and which have no final outcome
+   * yet. A number occurs twice when the record's connection was replaced after the lane took the
+   * record.
    */
   readonly #pending = new SequenceCounts();
   /**
@@ -51,7 +52,10 @@ export class Cursor {
     return this.#durableLow;
   }
 
-  /** Whether all records that were read have a final outcome, and no older one is to be read. */
+  /**
+   * Whether all records that were read have a final outcome, and no older records remain to be
+   * read.
+   */
   get isSettled(): boolean {
     return this.low === this.#next;
   }

@@ -5,7 +5,6 @@ interface Block {
   number: number;
   /** How often each sequence number of the block is in the collection. */
   counts: Uint16Array;
-  /** Sum of `counts`. */
   size: number;
 }
 

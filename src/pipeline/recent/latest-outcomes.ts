@@ -24,7 +24,6 @@ export interface LatestOutcome {
   destinationId: string;
   outcome: FinalOutcome;
   receivedAt: number;
-  /** Time of the outcome. */
   at: number;
   /** The event as it was received. Absent when it is too long. */
   received?: unknown;

@@ -10,7 +10,6 @@ export interface KeptOutcome {
   sourceId: string;
   messageId: string;
   receivedAt: number;
-  /** Time of the outcome. */
   at: number;
   /** The event as the destination got it, as JSON. Undefined when it was too long. */
   json: Uint8Array | undefined;

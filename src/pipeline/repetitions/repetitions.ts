@@ -122,7 +122,6 @@ export class Repetitions {
     return Math.max(since, this.#start.firstOf(reader));
   }
 
-  /** Frees the memory. */
   close(): void {
     for (const ids of this.#ids.values()) ids.clear();
     this.#ids.clear();

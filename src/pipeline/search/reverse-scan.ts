@@ -27,7 +27,6 @@ interface ScanHit {
 }
 
 interface ReverseScanOptions {
-  /** Name of the log. */
   log: string;
   reader: LogReader;
   /** Range of log positions. The scan goes from `high` down to `low`. */

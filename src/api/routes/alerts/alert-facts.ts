@@ -28,8 +28,8 @@ export async function alertFacts(deps: StatusDeps, workspaceId: string): Promise
 }
 
 /**
- * Whether a workspace is the operator's: the first one, whose admin token the server prints or the
- * setting `admin.token` sets.
+ * Whether a workspace is the operator's: the first workspace, whose admin token the server prints
+ * or the setting `admin.token` sets.
  */
 export function isOperators({ catalog }: Pick<StatusDeps, "catalog">, workspaceId: string) {
   return catalog.workspaces.list()[0]?.id === workspaceId;

@@ -13,8 +13,8 @@ export function expectServiceToken({ memberId }: Principal, { headers }: Request
 }
 
 /**
- * Whether tokens of a workspace are those of a rudder-server or rudder-transformer for all
- * workspaces: those of the first one, where the settings name a namespace.
+ * Whether the tokens of a workspace let a rudder-server or rudder-transformer read all workspaces.
+ * Only tokens of the first workspace do, and only when the settings name a namespace.
  */
 export function readsAllWorkspaces(
   deps: Pick<RouteDeps, "catalog" | "namespace">,

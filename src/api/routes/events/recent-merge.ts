@@ -18,7 +18,7 @@ interface MergedOutcome
 
 /** A recent event, before user code and at its destinations. */
 export interface MergedEvent extends Omit<StoredEvent, "received" | "outcomes"> {
-  /** Time of the last that is known of the event. */
+  /** Time of the latest message about the event. */
   at: number;
   received?: unknown;
   outcomes: MergedOutcome[];

@@ -10,7 +10,7 @@ export function FieldConflicts(props: {
   conflict: SaveConflict;
   /** Returns the label of a field. */
   labelOf: (key: string) => string;
-  /** Keys of the fields for which the user takes the value of the others. */
+  /** Keys of the fields for which the user chose the values that other users saved. */
   takenFromOthers: ReadonlySet<string>;
   onChoose: (key: string, takesTheirs: boolean) => void;
 }) {

@@ -2,8 +2,8 @@ import { useState } from "preact/hooks";
 
 /**
  * State of a form's submission. It ignores a second submit while one is pending, and keeps the
- * error until the next submit. `run` does something else with the form's values, with the same
- * error.
+ * error until the next submit. `run` performs another action with the form's values, and keeps its
+ * error in the same place.
  */
 export function useSubmit(send: () => Promise<unknown>) {
   const [error, setError] = useState<unknown>();

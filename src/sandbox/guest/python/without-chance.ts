@@ -4,7 +4,7 @@ import nodeCrypto from "node:crypto";
 const NOW_MS = 1_700_000_000_000;
 
 /**
- * Makes time stand still, in UTC, and random numbers repeat, until `restore` is called. Only for a
+ * Fixes the clock (in UTC) and the sequence of random numbers until `restore` is called. Only for a
  * process that makes something at build time: Pyodide asks the globals that this replaces.
  */
 export function withoutChance(): { restore(): void } {
