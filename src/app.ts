@@ -242,6 +242,7 @@ function openApi(opening: StartContext, sources: ApiSources): Api {
         backend,
         ingest,
         sandbox,
+        pipeline,
         certificates,
         backups,
         starting: starting(),

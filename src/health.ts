@@ -26,6 +26,7 @@ interface ReadinessSources {
   backend: Pick<Backend, "catalog" | "logs" | "checks" | "warnings">;
   ingest: Pick<Ingest, "health">;
   sandbox: Pick<GuestSandbox, "status">;
+  pipeline: Pick<Pipeline, "warnings">;
   /** Backups that the server makes by itself; undefined when it makes none. */
   backups: { warnings(): string[] } | undefined;
   certificates: Record<string, Pick<Certificate, "warnings">>;
@@ -41,6 +42,7 @@ export function readiness({
   backend,
   ingest,
   sandbox,
+  pipeline,
   backups,
   certificates,
   starting,
@@ -62,6 +64,7 @@ export function readiness({
       ...pixels.warnings,
       ...backend.logs.warnings(),
       ...backend.warnings(),
+      ...pipeline.warnings(),
       ...(backups?.warnings() ?? []),
       ...Object.values(certificates).flatMap((certificate) => certificate.warnings()),
     ],

@@ -182,6 +182,7 @@ function sharedReaderOf(readers: ReadonlyMap<string, LogReader>, logger: Logger)
     lanes: none,
     deadLetters: none,
     heldBytes: () => 0,
+    heldLogs: none,
   });
   return new SharedReader({ readers, decode: decodeRecord, eventOf, logger, metrics });
 }

@@ -1,4 +1,5 @@
 import type { Live } from "../catalog/live-view.ts";
+import { StartError } from "../errors.ts";
 import { decodeRecord } from "../event/record.ts";
 import type { LogReader } from "../log/event-log.ts";
 import type { CursorRecord, LaneRecord } from "../pipeline/model/lane-record.ts";
@@ -26,7 +27,8 @@ const keyOf = (log: string, sequence: number) => `${log} ${sequence}`;
 
 /**
  * Finds the events in these logs whose delivery to each destination is not finished, according to
- * the destination's stored cursor. Adds their keys to `debts`.
+ * the destination's stored cursor. Adds their keys to `debts`. Throws `StartError` when a newer
+ * version stored some of these events.
  */
 export async function addUnsettledKeys(
   debts: UnsettledKeys,
@@ -46,6 +48,11 @@ export async function addUnsettledKeys(
       for (const { origin } of items) {
         if (!("requeued" in origin)) owed.add(keyOf(origin.log, origin.sequence));
       }
+    }
+    if (reader.held.size > 0) {
+      throw new StartError(
+        `Expected events that this version reads, but a newer version of pixelmill stored some in the event log ${[...reader.held].join(", ")}; use the executable of that version`,
+      );
     }
   }
 }

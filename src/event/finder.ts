@@ -55,7 +55,8 @@ export function createFinder(
     const receivedAt = timeOfRecord(record);
     if (!(receivedAt >= from && receivedAt < to)) return false;
     if (isRefused !== undefined && isRefused !== isRefusedRecord(record)) return false;
-    if (!isSource(sourceOfRecord(record))) return false;
+    const sourceId = sourceOfRecord(record);
+    if (sourceId === undefined || !isSource(sourceId)) return false;
     const reader = jsonReaderOf(record);
     if (reader !== undefined) {
       const { json, messageId: made } = reader.searched(record);

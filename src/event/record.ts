@@ -1,7 +1,7 @@
 import type { RecordCodec } from "../log/event-log.ts";
 import { asBuffer, HEAD_BYTES, TIME_AT } from "./record/head.ts";
 import type { JsonRecord } from "./record/json-record.ts";
-import { jsonRecordCodec } from "./record/json-record-4.ts";
+import { JSON_RECORD_VERSION, jsonRecordCodec } from "./record/json-record-4.ts";
 import { jsonReaderOf } from "./record/json-records.ts";
 import {
   decodePixelRecord,
@@ -35,9 +35,24 @@ export const eventRecordCodec: RecordCodec<EventRecord> = {
   },
 };
 
-/** Decodes a record that `eventRecordCodec` encoded. The result shares no memory with `bytes`. */
+/** A record of a version that only newer executables read. Its other errors mean damage. */
+export class NewerRecordError extends RangeError {
+  override readonly name = "NewerRecordError";
+
+  constructor(version: number) {
+    super(`Expected a record of version 1 to ${JSON_RECORD_VERSION}, got ${version}`);
+  }
+}
+
+/** Whether a newer executable wrote an encoded record, in a version that this one cannot read. */
+export const isNewerRecord = (bytes: Uint8Array): boolean => (bytes[0] ?? 0) > JSON_RECORD_VERSION;
+
+/**
+ * Decodes a record that `eventRecordCodec` encoded. The result shares no memory with `bytes`. Throws
+ * `NewerRecordError` for a record of a newer version, and `RangeError` for a damaged one.
+ */
 export function decodeRecord(bytes: Uint8Array): EventRecord {
-  return jsonReaderOf(bytes)?.decode(asBuffer(bytes)) ?? decodePixelRecord(bytes);
+  return jsonReaderOf(bytes)?.decode(asBuffer(bytes)) ?? decodePixelRecord(known(bytes));
 }
 
 /**
@@ -45,7 +60,12 @@ export function decodeRecord(bytes: Uint8Array): EventRecord {
  * need is decoded when it is asked for. The result shares no memory with `bytes`.
  */
 export function encodedRecord(bytes: Uint8Array): EventRecord {
-  return jsonReaderOf(bytes)?.decode(asBuffer(bytes)) ?? encodedPixelRecord(bytes);
+  return jsonReaderOf(bytes)?.decode(asBuffer(bytes)) ?? encodedPixelRecord(known(bytes));
+}
+
+function known(bytes: Uint8Array): Uint8Array {
+  if (isNewerRecord(bytes)) throw new NewerRecordError(bytes[0]!);
+  return bytes;
 }
 
 /** Approximate bytes of a record in memory. */
@@ -56,8 +76,9 @@ export function recordBytes(record: EventRecord): number {
 
 export const isJson = (bytes: Uint8Array): boolean => jsonReaderOf(bytes) !== undefined;
 
-/** Returns the source id of a record that `eventRecordCodec` encoded. */
-export function sourceOfRecord(bytes: Uint8Array): string {
+/** Returns the source id of an encoded record; undefined for a record of a newer version. */
+export function sourceOfRecord(bytes: Uint8Array): string | undefined {
+  if (isNewerRecord(bytes)) return undefined;
   const buffer = asBuffer(bytes);
   return jsonReaderOf(bytes)?.sourceId(buffer) ?? sourceOfPixelRecord(buffer);
 }
@@ -67,6 +88,7 @@ export function sourceOfRecord(bytes: Uint8Array): string {
  * when the bytes are no valid record.
  */
 export function timeOfRecord(bytes: Uint8Array): number {
-  if (bytes.length < (isJson(bytes) ? HEAD_BYTES : PIXEL_HEAD_BYTES)) return Number.NaN;
+  const isPixel = !isJson(bytes) && !isNewerRecord(bytes);
+  if (bytes.length < (isPixel ? PIXEL_HEAD_BYTES : HEAD_BYTES)) return Number.NaN;
   return new DataView(bytes.buffer, bytes.byteOffset).getFloat64(TIME_AT, true);
 }

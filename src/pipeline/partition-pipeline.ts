@@ -7,6 +7,7 @@ import {
 import { LaneRegistry, type LaneRegistryParts } from "./lane-registry.ts";
 import type { Ledger } from "./ledger/ledger.ts";
 import type { LaneGauges } from "./monitoring/lane-gauges.ts";
+import type { HeldRecords } from "./reading/held-records.ts";
 import type { Repetitions } from "./repetitions/repetitions.ts";
 import { expireJobs } from "./replays/expire.ts";
 import { LetterJobRunner } from "./replays/letter-job-runner.ts";
@@ -38,6 +39,8 @@ export interface PartitionPipeline {
    */
   refreshReplays(destinationIds: readonly string[]): void;
   gauges(): Iterable<LaneGauges>;
+  /** Names of logs in which a delivery holds at a record of a newer version. */
+  heldLogs(): string[];
   /**
    * Current figures of the delivery to a destination; undefined when nothing is delivered to it.
    */
@@ -57,6 +60,8 @@ export interface PartitionPipelineParts extends LaneRegistryParts {
   ledgers(): readonly Ledger[];
   retention: Retention;
   repetitions: Repetitions;
+  /** Where reading `logs` and `replayedLogs` holds. */
+  held: HeldRecords;
 }
 
 /**
@@ -64,7 +69,7 @@ export interface PartitionPipelineParts extends LaneRegistryParts {
  * has a connection or replays.
  */
 export function openPartition(parts: PartitionPipelineParts): PartitionPipeline {
-  const { readers, repetitions } = parts;
+  const { readers, repetitions, held } = parts;
   const lanes = new LaneRegistry(parts);
   const wake = (ids: readonly string[]) => lanes.refreshReplays(ids);
   const keptFrom = (log: string) => repetitions.neededFrom(log);
@@ -91,7 +96,7 @@ export function openPartition(parts: PartitionPipelineParts): PartitionPipeline 
     logs: () => readers.keys(),
     wake(range) {
       if (range !== undefined && !readers.has(range.log)) return;
-      if (range !== undefined) repetitions.wake(range);
+      repetitions.wake(range);
       lanes.wake(range);
     },
     refreshReplays(ids) {
@@ -99,6 +104,7 @@ export function openPartition(parts: PartitionPipelineParts): PartitionPipeline 
       letterJobs.startJobs();
     },
     gauges: () => lanes.gauges(),
+    heldLogs: () => held.logsAbove((log) => lanes.durableLow(log)),
     gaugesOf: (destinationId) => lanes.gaugesOf(destinationId),
     async close(drainMs = DRAIN_MS_MAX) {
       clearInterval(poll);

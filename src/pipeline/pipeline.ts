@@ -20,12 +20,13 @@ import type { Ledger } from "./ledger/ledger.ts";
 import { LiveTail, type RemoteTail, type TailSubscriptions } from "./live-tail.ts";
 import { MemoryBudget } from "./memory-budget.ts";
 import { type CodeLogFilter, type CodeLogLine, CodeLogs } from "./monitoring/code-logs.ts";
-import { addLag, minuteFigures } from "./monitoring/lane-figures.ts";
+import { addLag, minuteFigures, type PipelineFigures } from "./monitoring/lane-figures.ts";
 import { mergeGauges } from "./monitoring/lane-gauges.ts";
 import { type LaneStatus, laneStatus } from "./monitoring/lane-status.ts";
 import { createLaneMetrics } from "./monitoring/metrics.ts";
 import { TenantLabels } from "./monitoring/tenant-labels.ts";
 import { openPartition, type PartitionPipeline } from "./partition-pipeline.ts";
+import { HeldRecords, newerVersionWarning } from "./reading/held-records.ts";
 import { SharedReader, type SharedReaderParts } from "./reading/shared-reader.ts";
 import { type LatestOutcome, LatestOutcomes, type RecentFilter } from "./recent/latest-outcomes.ts";
 import { repetitionSearch } from "./repetitions/repetition-search.ts";
@@ -68,16 +69,10 @@ export interface Pipeline {
    * in milliseconds since the epoch. The time is undefined when the logs are empty.
    */
   keptEvents(): Promise<{ bytes: number; oldestAt: number | undefined }>;
+  /** One sentence for each trouble of the deliveries that the operator can end. */
+  warnings(): string[];
   /** Waits for running deliveries, up to a limit, stores their progress, and stops. */
   close(): Promise<void>;
-}
-
-/** Counts of a pipeline for the figures of destinations, sources and transformations. */
-export interface PipelineFigures {
-  /** Returns what was counted in the minute that began at the time `at`. */
-  minute(at: number): Map<Series, FigureRow>;
-  /** Resolves with rows that have only the current lag, for each series with a lag. */
-  lag(): Promise<Map<Series, FigureRow>>;
 }
 
 /** A pipeline whose partitions (each the events of some users) open and close while it runs. */
@@ -159,6 +154,7 @@ export function createPipelineHost(parts: PipelineHostParts): PipelineHost {
     lanes: () => partitions.keys().flatMap((partition) => partition.gauges()),
     deadLetters: () => partitions.values().flatMap((ledger) => ledger.letters.counts()),
     heldBytes: () => memory.bytes,
+    heldLogs: () => partitions.keys().flatMap((partition) => partition.heldLogs()),
   };
   const gaugesOf = (destinationId: string) =>
     mergeGauges(
@@ -214,11 +210,13 @@ export function createPipelineHost(parts: PipelineHostParts): PipelineHost {
         onGivenUp: (bytes) => kept.givenUp.inc(bytes),
       });
       const repetitions = searchRepetitions(ledger, readers);
+      const held = new HeldRecords();
       const partition = openPartition({
         ...parts,
         repetitions,
-        logs: logs.subset(readers, repetitions),
-        replayedLogs: replayedLogs.subset(readers, repetitions),
+        held,
+        logs: logs.subset(readers, repetitions, held),
+        replayedLogs: replayedLogs.subset(readers, repetitions, held),
         liveTail,
         latestOutcomes,
         codeLogs,
@@ -266,6 +264,7 @@ export function createPipelineHost(parts: PipelineHostParts): PipelineHost {
       },
     },
     keptEvents: () => kept.keptEvents(),
+    warnings: () => newerVersionWarning([...gauges.heldLogs()]),
     async close() {
       stopListening();
       await Promise.all(partitions.keys().map((partition) => partition.close()));

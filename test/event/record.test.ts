@@ -7,6 +7,7 @@ import {
   eventRecordCodec,
   eventTypes,
   type JsonRecord,
+  NewerRecordError,
   type PixelRecord,
   sourceOfRecord,
   timeOfRecord,
@@ -124,6 +125,9 @@ describe("a pixel record", () => {
     }
     expect(() => decodeRecord(Buffer.concat([bytes, Buffer.of(0)]))).toThrow("bytes");
     expect(() => decodeRecord(Buffer.concat([Buffer.of(9), bytes.subarray(1)]))).toThrow(
+      NewerRecordError,
+    );
+    expect(() => decodeRecord(Buffer.concat([Buffer.of(0), bytes.subarray(1)]))).toThrow(
       "version 1 or 2",
     );
     expect(() =>

@@ -224,6 +224,7 @@ test("the oldest dead letters beyond the operator's bounds are dropped, counted 
     lanes: () => [],
     deadLetters: () => [],
     heldBytes: () => 0,
+    heldLogs: () => [],
   });
   const sweep = (countMax: number, ageMsMax: number) =>
     createDeadLetterRetention({

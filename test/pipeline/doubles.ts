@@ -40,8 +40,13 @@ export class MemoryLog implements LogReader {
   }
 
   appendBytes(...records: Uint8Array[]): void {
+    this.appendUnread(records);
+  }
+
+  /** Appends records, and announces them as of these sources, or of any. */
+  appendUnread(records: readonly Uint8Array[], sources?: readonly string[]): void {
     for (const bytes of records) this.#records.set(this.#end++, bytes);
-    this.#tell();
+    this.#tell(sources && { log: this.name, end: this.#end, sources });
   }
 
   #tell(news?: DurableRange): void {
@@ -115,6 +120,7 @@ export function laneMetrics(): LaneMetrics {
     lanes: () => [],
     deadLetters: () => [],
     heldBytes: () => 0,
+    heldLogs: () => [],
   });
 }
 

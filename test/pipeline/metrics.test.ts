@@ -139,7 +139,12 @@ function metricsOf(count: number, areTenantsShown: boolean) {
   const deadLetters = lanes.map(({ workspace, labels }) => ({
     ...{ workspaceId: workspace, destinationId: labels.destination, count: 1 },
   }));
-  const sources = { lanes: () => lanes, deadLetters: () => deadLetters, heldBytes: () => 0 };
+  const sources = {
+    lanes: () => lanes,
+    deadLetters: () => deadLetters,
+    heldBytes: () => 0,
+    heldLogs: () => ["7"],
+  };
   const metrics = createLaneMetrics(registry, sources, new TenantLabels(areTenantsShown));
   for (const { labels, workspace } of lanes) {
     metrics.events.inc({ ...labels, outcome: "delivered" });
@@ -158,6 +163,7 @@ test("metrics without tenants add up all lanes, and are as long with five thousa
     "pixelmill_oldest_undelivered_seconds 4999",
     'pixelmill_lane_sandbox_waiting{kind="file"} 0',
     "pixelmill_dead_letters 5000",
+    'pixelmill_log_newer_version{log="7"} 1',
     'pixelmill_lane_events_total{kind="file",outcome="delivered"} 2500',
     'pixelmill_dead_letters_dropped_total{bound="age"} 5000',
   ]) {

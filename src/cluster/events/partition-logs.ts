@@ -29,7 +29,7 @@ export interface PartitionLogsOptions {
   brokers: BrokerSettings;
   topic: TopicSettings;
   /** Decodes the id of the event source from a stored record. */
-  sourceOf(record: Uint8Array): string;
+  sourceOf(record: Uint8Array): string | undefined;
   logger: Logger;
   metrics?: Metrics;
 }

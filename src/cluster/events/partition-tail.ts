@@ -15,7 +15,8 @@ export interface PartitionTailOptions {
    */
   fetcher: Fetcher;
   nameOf(partition: number): string;
-  sourceOf(record: Uint8Array): string;
+  /** Returns undefined for a record of a version that this executable does not read. */
+  sourceOf(record: Uint8Array): string | undefined;
   onNews(news?: DurableRange): void;
   logger: Logger;
 }
@@ -136,11 +137,12 @@ export class PartitionTail {
   }
 
   #tell(log: string, end: number, blocks: readonly Block[]): void {
-    const sources = new Set<string>();
+    const sources = new Set<string | undefined>();
     for (const block of blocks) {
       for (const { bytes } of recordsOf(block)) sources.add(this.#options.sourceOf(bytes));
     }
-    const isNamed = sources.size > 0 && sources.size <= SOURCES_TOLD_MAX;
-    this.#options.onNews(isNamed ? { log, end, sources: [...sources] } : undefined);
+    const isNamed = !sources.has(undefined) && sources.size > 0 && sources.size <= SOURCES_TOLD_MAX;
+    const named = [...sources].filter((source) => source !== undefined);
+    this.#options.onNews(isNamed ? { log, end, sources: named } : undefined);
   }
 }

@@ -210,14 +210,15 @@ function SearchFooter({
   result: EventSearch;
 }) {
   if (last === undefined) return null;
-  const { stopped, reachedAt } = last;
-  if (stopped === undefined && events.length === 0) return null;
+  const { stopped, reachedAt, hasNewer } = last;
+  if (stopped === undefined && events.length === 0 && !hasNewer) return null;
   return (
     <p class="pages">
       <span>
         {stopped === undefined
           ? searchTexts.allFound(events.length)
           : searchTexts.foundBackTo(events.length, reachedAt && <Time at={reachedAt} exact />)}
+        {hasNewer && searchTexts.hasNewer}
       </span>
       {stopped !== undefined && (
         <Button compact onClick={loadOlder}>

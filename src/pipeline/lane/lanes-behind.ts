@@ -75,7 +75,7 @@ export class LanesBehind<L extends Resting> {
   /** Returns undefined when nothing can be read: the lanes then try, and report the error. */
   async #read({ log, sequence }: LogPlace): Promise<LogChunk | undefined> {
     const chunk = await this.#logs.read(log, sequence).catch(() => undefined);
-    return chunk !== undefined && chunk.next > sequence ? chunk : undefined;
+    return chunk !== undefined && (chunk.next > sequence || chunk.endsAtNewer) ? chunk : undefined;
   }
 
   async #show(at: LogPlace, chunk: LogChunk | undefined): Promise<void> {

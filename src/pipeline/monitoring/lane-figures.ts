@@ -12,6 +12,14 @@ import { connectionSeries, type Series, seriesOf } from "../../figures/series.ts
 import type { LaneGauges } from "./lane-gauges.ts";
 import type { LaneHistories } from "./lane-history.ts";
 
+/** Counts of a pipeline for the figures of destinations, sources and transformations. */
+export interface PipelineFigures {
+  /** Returns what was counted in the minute that began at the time `at`. */
+  minute(at: number): Map<Series, FigureRow>;
+  /** Resolves with rows that have only the current lag, for each series with a lag. */
+  lag(): Promise<Map<Series, FigureRow>>;
+}
+
 export interface FigureSources {
   histories: LaneHistories;
   /** Runs of user code by transformation. */

@@ -27,11 +27,13 @@ interface GaugeSources {
   lanes(): Iterable<LaneGauges>;
   deadLetters(): Iterable<{ workspaceId: string; destinationId: string; count: number }>;
   heldBytes(): number;
+  /** Names of logs in which deliveries hold at a record of a newer version. */
+  heldLogs(): Iterable<string>;
 }
 
 function createGauges(
   registry: Metrics,
-  { lanes, deadLetters, heldBytes }: GaugeSources,
+  { lanes, deadLetters, heldBytes, heldLogs }: GaugeSources,
   tenants: TenantLabels,
 ): void {
   const registers = [registry];
@@ -72,6 +74,16 @@ function createGauges(
     registers,
     collect() {
       this.set(heldBytes());
+    },
+  });
+  new Gauge({
+    name: "pixelmill_log_newer_version",
+    help: "1 for each log in which deliveries wait at an event that a newer version stored",
+    labelNames: ["log"] as const,
+    registers,
+    collect() {
+      this.reset();
+      for (const log of heldLogs()) this.set({ log }, 1);
     },
   });
   new Gauge({

@@ -1,10 +1,10 @@
 import type { Connection } from "../../catalog/model.ts";
 import type { LogEnd } from "../../event/record.ts";
-import type { Positions } from "../../log/positions.ts";
 import { createLaneEvent, EVENT_OVERHEAD_BYTES, type LaneEvent } from "../model/lane-event.ts";
 import type { CursorRecord, DeliveryIntent, LaneRecord } from "../model/lane-record.ts";
 import { covers, firstCovered, type Routes } from "../model/routes.ts";
 import { Cursor } from "./cursor.ts";
+import { LivePeriods } from "./live-periods.ts";
 import { firstAtOrAfter, type LogChunk, type LogSet } from "./shared-reader.ts";
 
 /**
@@ -15,13 +15,7 @@ export class LaneReader {
   readonly #logs: LogSet;
   readonly #cursors = new Map<string, Cursor>();
   readonly #stored: Readonly<Record<string, CursorRecord>>;
-  /** Connection id → positions at which its current live period (time of delivering) begins. */
-  readonly #known: Map<string, Positions>;
-  /**
-   * Connections whose new live period is still being read: id → their value in `#known` before it.
-   * Stored instead of the new value, so that reading resumes after a restart.
-   */
-  readonly #knownBefore = new Map<string, Positions>();
+  readonly #periods: LivePeriods;
   /** Log → chunk of records taken only in part, kept so that the next batch need not read it. */
   readonly #chunks = new Map<string, LogChunk>();
   /** The batched delivery that a crash interrupted, while only its events are taken again. */
@@ -30,6 +24,8 @@ export class LaneReader {
   #nextLog = 0;
   /** Whether all logs were read to the end, without a wake-up since: later records are of others. */
   #isIdle = false;
+  /** Logs whose next record is of a newer version. The lane holds there, and skips nothing. */
+  readonly #held = new Set<string>();
 
   /** With `repeated`, takes only the events of this interrupted delivery until `endRecovery`. */
   constructor(
@@ -42,7 +38,9 @@ export class LaneReader {
     this.#routes = routes;
     this.#stored = record?.logs ?? {};
     this.#recovering = repeated;
-    this.#known = new Map(Object.entries(record?.known ?? {}));
+    this.#periods = new LivePeriods(record?.known ?? {}, (id) =>
+      this.#cursors.values().some((cursor) => cursor.isBackfilling(id)),
+    );
     this.setRoutes(routes);
   }
 
@@ -61,20 +59,15 @@ export class LaneReader {
     this.wake();
     this.#routes = routes;
     for (const log of this.#logs.names()) this.#cursor(log);
-    const current = new Map([...routes.bySource.values()].map((c) => [c.id, c]));
-    for (const [id, connection] of current) {
-      const known = this.#known.get(id);
-      if (Bun.deepEquals(known, connection.from)) continue;
-      if (known !== undefined && !this.#isLate(id)) this.#knownBefore.set(id, known);
-      this.#known.set(id, connection.from);
+    const { begun, ended } = this.#periods.update(
+      new Map([...routes.bySource.values()].map((connection) => [connection.id, connection])),
+    );
+    for (const { connection, known } of begun) {
       for (const [log, cursor] of this.#cursors) {
-        cursor.backfill(id, firstCovered(connection, log, known));
+        cursor.backfill(connection.id, firstCovered(connection, log, known));
       }
     }
-    for (const id of this.#known.keys()) {
-      if (current.has(id)) continue;
-      this.#known.delete(id);
-      this.#knownBefore.delete(id);
+    for (const id of ended) {
       for (const cursor of this.#cursors.values()) cursor.cancelBackfill(id);
     }
   }
@@ -100,7 +93,7 @@ export class LaneReader {
       // Records that were announced during the read woke no lane; so the lane reads again, unless
       // the read has not moved it.
       const isAhead = this.#recovering === undefined && logs.every((log) => this.#isAhead(log));
-      this.#isIdle = events.length === 0 && isAhead;
+      this.#isIdle = events.length === 0 && isAhead && this.#held.size === 0;
       const at = logs.reduce((sum, log) => sum + this.#cursor(log).position, 0);
       if (events.length > 0 || this.#isIdle || at === triedAt) return events;
       triedAt = at;
@@ -118,8 +111,9 @@ export class LaneReader {
     let bytes = 0;
     // Logs in a row that gave nothing and did not move.
     for (let still = 0; still < 2 * logs.length && events.length < count; still++) {
-      // All logs can wait for each other only when ends are wrong, as those of a damaged log are.
-      const inOrder = still < logs.length;
+      // All logs can wait for each other only when ends are wrong, as those of a damaged log are,
+      // or when one of them holds.
+      const inOrder = still < logs.length || this.#held.size > 0;
       if (!inOrder && events.length > 0) break;
       const log = logs[this.#nextLog++ % logs.length]!;
       const from = this.#cursor(log).position;
@@ -138,9 +132,19 @@ export class LaneReader {
     return events;
   }
 
-  /** Whether the lane has read all records of its sources, and all that it took are settled. */
+  /**
+   * Whether the lane has read all records of its sources, up to where it holds, and all that it took
+   * are settled.
+   */
   get isSettled(): boolean {
-    return this.#isIdle && this.#cursors.values().every((cursor) => cursor.isSettled);
+    const isRead = (log: string) => this.#held.has(log) || this.#isAhead(log);
+    if (!this.#isIdle && !(this.#held.size > 0 && this.#logs.names().every(isRead))) return false;
+    return this.#cursors.values().every((cursor) => cursor.isSettled);
+  }
+
+  /** Logs at whose next record, which is of a newer version, the lane holds. */
+  get held(): ReadonlySet<string> {
+    return this.#held;
   }
 
   settle(log: string, sequence: number): void {
@@ -151,12 +155,7 @@ export class LaneReader {
     this.#skipAnnounced();
     const logs: Record<string, CursorRecord> = { ...this.#stored };
     for (const [log, cursor] of this.#cursors) logs[log] = cursor.record();
-    const known: Record<string, Positions> = {};
-    for (const [id, from] of this.#known) {
-      const taken = this.#isLate(id) ? this.#knownBefore.get(id) : from;
-      if (taken !== undefined) known[id] = taken;
-    }
-    return { logs, known };
+    return { logs, known: this.#periods.record() };
   }
 
   /** Notes that the read positions are on disk. The logs may be trimmed below `lows`, by log. */
@@ -192,10 +191,6 @@ export class LaneReader {
     }
   }
 
-  #isLate(connectionId: string): boolean {
-    return this.#cursors.values().some((cursor) => cursor.isBackfilling(connectionId));
-  }
-
   #cursor(log: string): Cursor {
     const known = this.#cursors.get(log);
     if (known !== undefined) return known;
@@ -220,7 +215,9 @@ export class LaneReader {
     // fails.
     while (events.length === 0 && !isHeld) {
       const at = cursor.position;
-      const chunk = this.#held(log, at) ?? (await this.#logs.read(log, at));
+      const chunk = this.#taken(log, at) ?? (await this.#logs.read(log, at));
+      if (chunk?.endsAtNewer && chunk.next === at) this.#held.add(log);
+      else this.#held.delete(log);
       if (chunk === undefined || chunk.next <= at) break;
       // A connection appeared during the read, and its start is below.
       if (cursor.position !== at) continue;
@@ -273,7 +270,8 @@ export class LaneReader {
     return previous !== undefined && covers(connection, previous.log, previous.sequence);
   }
 
-  #held(log: string, sequence: number): LogChunk | undefined {
+  /** The chunk of which some records were taken, if it has this one. */
+  #taken(log: string, sequence: number): LogChunk | undefined {
     const chunk = this.#chunks.get(log);
     return chunk && chunk.from <= sequence && sequence < chunk.next ? chunk : undefined;
   }

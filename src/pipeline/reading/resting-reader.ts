@@ -25,6 +25,8 @@ export class RestingReader {
   readonly #durable: Record<string, number> = {};
   /** Whether there may be records of the lane's sources. Announced records are then not passed. */
   #isBehind = false;
+  /** Logs at whose next record, which is of a newer version, the lane holds; undefined for none. */
+  #held: Set<string> | undefined;
 
   private constructor(logs: LogSet, connections: readonly Connection[]) {
     this.#logs = logs;
@@ -68,6 +70,7 @@ export class RestingReader {
     const resting = new RestingReader(logs, connections);
     if (!resting.#setNext(reader.record())) return undefined;
     for (const [log, low] of reader.lows()) resting.#durable[log] = reader.durableLow(log) ?? low;
+    if (reader.held.size > 0) resting.#held = new Set(reader.held);
     return resting;
   }
 
@@ -134,6 +137,7 @@ export class RestingReader {
       this.#next[log] ??= firstToRead(log, this.#connections, this.#logs);
       const sequence = this.#next[log];
       this.#durable[log] ??= sequence;
+      if (this.#held?.has(log)) continue;
       if (sequence < Math.min(end, this.#logs.end(log))) return { log, sequence };
     }
     this.#isBehind = false;
@@ -145,18 +149,24 @@ export class RestingReader {
   }
 
   /** Passes these records. Returns false, and does not, when one may be the lane's. */
-  pass(log: string, { from, next: end, sources }: LogChunk): boolean {
+  pass(log: string, { from, next: end, sources, endsAtNewer }: LogChunk): boolean {
     const next = this.#next[log] ?? end;
+    if (endsAtNewer && next === end) this.#hold(log);
     if (next < from || next >= end) return true;
     for (const connection of this.#connections) {
       if (sources.has(connection.sourceId) && coversSome(connection, log, next, end)) return false;
     }
     this.#next[log] = end;
+    if (endsAtNewer) this.#hold(log);
     return true;
   }
 
+  #hold(log: string): void {
+    this.#held = (this.#held ?? new Set()).add(log);
+  }
+
   #skipAnnounced(): void {
-    if (this.#isBehind) return;
+    if (this.#isBehind || this.#held !== undefined) return;
     for (const log of this.#logs.names()) {
       const next = this.#next[log];
       if (next !== undefined) this.#next[log] = Math.max(next, this.#logs.announcedEnd(log));

@@ -1,5 +1,5 @@
 import { assert } from "../../assert.ts";
-import type { EventRecord } from "../../event/record.ts";
+import { type EventRecord, NewerRecordError } from "../../event/record.ts";
 import type { LogReader } from "../../log/event-log.ts";
 import type { Positions } from "../../log/positions.ts";
 import type { Logger } from "../../observe/log.ts";
@@ -7,6 +7,7 @@ import type { BuiltEvent, LogInput } from "../model/input-event.ts";
 import type { LaneMetrics } from "../monitoring/metrics.ts";
 import type { Occurrence } from "../repetitions/recent-ids.ts";
 import type { Repetitions } from "../repetitions/repetitions.ts";
+import type { HeldRecords } from "./held-records.ts";
 import { EventCache, RecordInput } from "./input.ts";
 
 /** Largest size in bytes of one read from a log. */
@@ -27,6 +28,11 @@ export interface LogChunk {
   inputs: readonly LogInput[];
   /** Ids of the sources of all records. A delivery skips a chunk that has none of its sources. */
   sources: ReadonlySet<string>;
+  /**
+   * Whether the record at `next` is of a newer version. Readers hold there: a read at it returns
+   * this chunk again.
+   */
+  endsAtNewer: boolean;
 }
 
 export interface SharedReaderParts {
@@ -89,9 +95,14 @@ export class SharedReader {
 
   /**
    * Returns a view that is restricted to these logs. It shares the caches of this reader. With
-   * `repetitions`, a read waits until its records were searched for them.
+   * `repetitions`, a read waits until its records were searched for them. Notes in `held` where
+   * reading holds.
    */
-  subset(readers: { keys(): Iterable<string> }, repetitions?: RepetitionSearch): LogSet {
+  subset(
+    readers: { keys(): Iterable<string> },
+    repetitions?: RepetitionSearch,
+    held?: Pick<HeldRecords, "note">,
+  ): LogSet {
     return {
       names: () => [...readers.keys()],
       setAnnouncedEnd: (log, sequence) => this.setAnnouncedEnd(log, sequence),
@@ -102,6 +113,7 @@ export class SharedReader {
       read: async (log, sequence) => {
         const chunk = await this.read(log, sequence);
         if (chunk !== undefined) await repetitions?.search(log, chunk);
+        if (chunk?.endsAtNewer) held?.note(log, chunk.next);
         return chunk;
       },
       sizeOf: (log, input) => this.sizeOf(log, input),
@@ -134,12 +146,14 @@ export class SharedReader {
 
   /**
    * Returns the chunk that contains this sequence number, or follows it. Undefined at the end of
-   * the log.
+   * the log. The chunk before a record of a newer version ends there; at it, `next` is `sequence`.
    */
   async read(log: string, sequence: number): Promise<LogChunk | undefined> {
     const reader = this.#parts.readers.get(log);
     if (reader === undefined || sequence >= reader.end()) return undefined;
-    const kept = this.#kept.get(log)?.find((c) => c.from <= sequence && sequence < c.next);
+    const kept = this.#kept
+      .get(log)
+      ?.find((c) => c.from <= sequence && sequence < c.next + Number(c.endsAtNewer));
     if (kept !== undefined) return kept;
     const key = `${log} ${sequence}`;
     const reading = this.#reading.get(key) ?? this.#read(log, reader, sequence);
@@ -174,42 +188,51 @@ export class SharedReader {
 
   async #read(log: string, reader: LogReader, sequence: number): Promise<LogChunk> {
     const endBefore = reader.end();
-    const { records, next } = await reader.read(sequence, SHARED_READ_BYTES_MAX);
+    const read = await reader.read(sequence, SHARED_READ_BYTES_MAX);
     const inputs: LogInput[] = [];
     const sources = new Set<string>();
+    let { next } = read;
+    let endsAtNewer = false;
     let end = 0;
-    for (const record of records) {
+    for (const record of read.records) {
       assert(record.sequence >= end, "Sequence numbers of records ascend");
-      end = record.sequence + 1;
       const input = this.#decode(log, record.sequence, record.bytes);
-      if (input === undefined) continue;
+      // Records before `sequence` are those of its block, which the lanes have passed.
+      if (input === "newer" && record.sequence >= sequence) {
+        next = record.sequence;
+        endsAtNewer = true;
+        break;
+      }
+      end = record.sequence + 1;
+      if (input === undefined || input === "newer") continue;
       if (input.sourceId !== inputs.at(-1)?.sourceId) sources.add(input.sourceId);
       inputs.push(input);
     }
     // The end of a log that lost records is lower than before.
     const durableEnd = Math.max(endBefore, reader.end());
     assert(end <= next && end <= durableEnd, "A record that is read is durable");
-    const chunk = { from: sequence, next, inputs, sources };
+    const chunk = { from: sequence, next, inputs, sources, endsAtNewer };
     const kept = this.#kept.get(log) ?? [];
     this.#kept.set(log, [...kept, chunk].slice(-KEPT_READS_MAX));
     return chunk;
   }
 
-  #decode(log: string, sequence: number, bytes: Uint8Array): LogInput | undefined {
+  #decode(log: string, sequence: number, bytes: Uint8Array): LogInput | "newer" | undefined {
     try {
       const record = this.#parts.decode(bytes);
       // A record that was refused at its ingestion is kept for display, and is never delivered.
       if (record.format === "json" && record.refused !== undefined) return undefined;
       return new RecordInput(sequence, record, this.#events);
     } catch (error) {
+      if (error instanceof NewerRecordError) return "newer";
       this.#unreadable(log, sequence, error);
       return undefined;
     }
   }
 
   /**
-   * Counts and logs a record that cannot be decoded although its checksum is right. Another version
-   * wrote it, or pixelmill has a bug. The record is not delivered.
+   * Counts and logs a record that cannot be decoded although its checksum is right, which only a bug
+   * causes. The record is not delivered.
    */
   #unreadable(log: string, sequence: number, error: unknown): void {
     this.#parts.metrics.unreadable.inc({ log });

@@ -87,8 +87,16 @@ export class Repetitions {
     });
   }
 
-  /** Notes a range of new records. The search passes it when it has no source with the setting. */
-  wake({ log, end, sources }: DurableRange): void {
+  /**
+   * Notes a range of new records, or without one records of any log and source. The search passes a
+   * range that has no source with the setting.
+   */
+  wake(range?: DurableRange): void {
+    if (range === undefined) {
+      this.#announced.clear();
+      return;
+    }
+    const { log, end, sources } = range;
     const before = this.#announced.get(log);
     this.#announced.set(log, end);
     if (before === undefined || this.#searched.get(log) !== before) return;
@@ -157,19 +165,21 @@ export class Repetitions {
     try {
       let at = await this.#begin(log, reader, from);
       while (at < end) {
-        const { events, next } = await this.#events.read(log, reader, at);
-        if (next <= at) return;
+        const { events, knownUpTo } = await this.#events.read(log, reader, at);
+        // The executable that reads a record of a newer version has to search it.
+        const stop = Math.min(knownUpTo, end);
+        if (stop <= at) return;
         for (const event of events) {
           const { sequence } = event;
           if (sequence < at) continue;
-          if (sequence >= end) break;
+          if (sequence >= stop) break;
           // Stays if the read of another log fails.
           this.#searched.set(log, sequence);
           await this.#searchOthers(event);
           this.#searched.set(log, sequence + 1);
           this.#judge(log, event);
         }
-        at = Math.min(next, end);
+        at = stop;
         this.#searched.set(log, at);
       }
     } finally {

@@ -1,4 +1,5 @@
-import type { LogReader } from "../../log/event-log.ts";
+import { isNewerRecord } from "../../event/record.ts";
+import type { LogReader, LogRecord } from "../../log/event-log.ts";
 import { type SentEvent, sentEvent } from "./sent-event.ts";
 
 /** Events of a log with positions from `from`, inclusive, to `next`, exclusive. */
@@ -6,6 +7,8 @@ interface ReadEvents {
   from: number;
   next: number;
   events: readonly SentEvent[];
+  /** Position of the first record of a newer version, whose event is unknown; else `next`. */
+  knownUpTo: number;
 }
 
 const READ_BYTES = 256 << 10;
@@ -23,12 +26,15 @@ export class SentEventReader {
   /** Returns events of a log that include those at `position` and some after it. */
   async read(log: string, reader: LogReader, position: number): Promise<ReadEvents> {
     const last = this.#last.get(log);
-    if (last !== undefined && last.from <= position && position < last.next) return last;
+    if (last !== undefined && last.from <= position && position < last.knownUpTo) return last;
     const { records, next } = await reader.read(position, READ_BYTES);
     const events = records
       .map(({ sequence, bytes }) => sentEvent(sequence, bytes, this.#isWanted))
       .filter((event) => event !== undefined);
-    const read = { from: position, next, events };
+    const isNewer = ({ sequence, bytes }: LogRecord) =>
+      sequence >= position && isNewerRecord(bytes);
+    const knownUpTo = records.find(isNewer)?.sequence ?? next;
+    const read = { from: position, next, events, knownUpTo };
     this.#last.set(log, read);
     return read;
   }

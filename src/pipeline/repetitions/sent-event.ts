@@ -33,7 +33,8 @@ export function sentEvent(
 ): SentEvent | undefined {
   if (!isJson(bytes) || isRefusedRecord(bytes)) return undefined;
   try {
-    if (!isWanted(sourceOfRecord(bytes))) return undefined;
+    const found = sourceOfRecord(bytes);
+    if (found === undefined || !isWanted(found)) return undefined;
     const record = decodeRecord(bytes);
     if (record.format !== "json" || record.messageId !== undefined) return undefined;
     const text = loadText(record.json);

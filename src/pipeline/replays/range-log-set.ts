@@ -119,7 +119,8 @@ export class RangeLogSet implements LogSet {
     const otherFraction = 1 - inputs.length / Math.max(1, chunk.inputs.length);
     this.#pauseMs = (clock.elapsed() - started) * otherFraction;
     const sources = new Set(inputs.map(({ sourceId }) => sourceId));
-    return { ...chunk, inputs, sources, next: Math.min(chunk.next, end) };
+    const endsAtNewer = chunk.endsAtNewer && chunk.next < end;
+    return { ...chunk, inputs, sources, next: Math.min(chunk.next, end), endsAtNewer };
   }
 
   #bound(log: string): number {

@@ -2,7 +2,7 @@ import { TimeSlicer } from "../../concurrency/time-slicer.ts";
 import type { BuiltEvent } from "../../event/built-event.ts";
 import { eventOf, messageIdOf } from "../../event/event.ts";
 import { createFinder, type EventQuery } from "../../event/finder.ts";
-import { decodeRecord, type EventRecord, timeOfRecord } from "../../event/record.ts";
+import { decodeRecord, type EventRecord, isNewerRecord, timeOfRecord } from "../../event/record.ts";
 import type { LogReader } from "../../log/event-log.ts";
 import type { Positions } from "../../log/positions.ts";
 import { positionAt } from "../../log/time-search.ts";
@@ -55,6 +55,8 @@ export interface SearchResult {
    * no event was scanned.
    */
   reachedAt: number | undefined;
+  /** Whether records of a newer version were met, which cannot be searched. */
+  hasNewer: boolean;
 }
 
 interface SearchParts {
@@ -89,24 +91,35 @@ export class Search {
   /** Runs one search. Rejects with the signal's reason when the signal is aborted. */
   async find(query: SearchQuery, signal: AbortSignal): Promise<SearchResult> {
     const startedAt = this.#parts.clock.elapsed();
-    const logs = await this.#begin(query);
+    let hasNewer = false;
+    const logs = await this.#begin(query, () => {
+      hasNewer = true;
+    });
     const page = new Page(query.limit);
     for (;;) {
       const next = furthestBehind(logs.values());
       const bound = next?.reachedAt ?? Number.NEGATIVE_INFINITY;
       let by = emit(logs, bound, page, this.#eventOf);
       if (by === undefined && next === undefined) {
-        return { events: page.events, reachedAt: query.from };
+        return { events: page.events, reachedAt: query.from, hasNewer };
       }
       if (page.isFull) by ??= "limit";
       if (bound < Number.POSITIVE_INFINITY) by ??= this.#exhausted(logs, startedAt, query);
-      if (by !== undefined) return stopped(by, logs, page, bound);
+      if (by !== undefined) return { ...stopped(by, logs, page, bound), hasNewer };
       await next?.step(signal);
     }
   }
 
-  async #begin(query: SearchQuery): Promise<Map<string, ReverseScan>> {
-    const isWanted = createFinder(query, query.isSource, this.#eventOf);
+  /** `onNewer` is called for each record of a newer version that the query may be about. */
+  async #begin(query: SearchQuery, onNewer: () => void): Promise<Map<string, ReverseScan>> {
+    const finds = createFinder(query, query.isSource, this.#eventOf);
+    const { from = Number.NEGATIVE_INFINITY, to = Number.POSITIVE_INFINITY } = query;
+    const isWanted = (record: Uint8Array) => {
+      if (!isNewerRecord(record)) return finds(record);
+      const time = timeOfRecord(record);
+      if (time >= from && time < to) onNewer();
+      return false;
+    };
     const timeOf = timeOfRecord;
     const shared = { isWanted, timeOf, countMax: query.limit, slicer: this.#slicer };
     const logs = new Map<string, ReverseScan>();
@@ -195,7 +208,7 @@ function stopped(
   logs: Map<string, ReverseScan>,
   page: Page,
   bound: number,
-): SearchResult {
+): Omit<SearchResult, "hasNewer"> {
   const rest: Record<string, number> = {};
   for (const [name, log] of logs) if (log.rest !== undefined) rest[name] = log.rest;
   const waiting = withNewestHit(logs.values())?.head?.time ?? Number.NEGATIVE_INFINITY;

@@ -124,6 +124,13 @@ const FoundEvents = Type.Object(
       ...Time,
       description: "All that came since then was looked through, unless the clock was set back",
     }),
+    hasNewer: Type.Optional(
+      Type.Boolean({
+        description:
+          "True when events of the time were not looked through, of any workspace, because a newer version of " +
+          "pixelmill stored them; absent otherwise",
+      }),
+    ),
   },
   { $id: "FoundEvents" },
 );
@@ -203,7 +210,7 @@ export function toSearch(query: SearchQuery, key: Uint8Array) {
 }
 
 function searchAnswer(
-  { stopped, reachedAt }: SearchResult,
+  { stopped, reachedAt, hasNewer }: SearchResult,
   events: ReturnType<typeof eventAnswer>[],
   key: Uint8Array,
 ) {
@@ -211,6 +218,7 @@ function searchAnswer(
     events,
     ...(stopped !== undefined && { stopped: stopped.by, cursor: sealCursor(stopped.rest, key) }),
     ...(reachedAt !== undefined && { reachedAt: isoTime(reachedAt) }),
+    ...(hasNewer && { hasNewer }),
   };
 }
 

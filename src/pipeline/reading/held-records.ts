@@ -1,0 +1,31 @@
+/**
+ * The furthest record of a newer version that was met in each log of a partition. Deliveries hold
+ * at such a record: this version cannot read it, and must not pass over it.
+ */
+export class HeldRecords {
+  readonly #furthest = new Map<string, number>();
+
+  note(log: string, sequence: number): void {
+    this.#furthest.set(log, Math.max(sequence, this.#furthest.get(log) ?? 0));
+  }
+
+  /**
+   * Returns the logs in which a delivery may hold. `lowOf` returns the lowest position of a log that
+   * some delivery has not passed.
+   */
+  logsAbove(lowOf: (log: string) => number | undefined): string[] {
+    return [...this.#furthest].flatMap(([log, sequence]) =>
+      (lowOf(log) ?? Number.POSITIVE_INFINITY) <= sequence ? log : [],
+    );
+  }
+}
+
+/** A sentence for the operator about logs in which deliveries hold; none for no logs. */
+export function newerVersionWarning(logs: readonly string[]): string[] {
+  if (logs.length === 0) return [];
+  const names =
+    logs.length === 1 ? `the event log ${logs[0]}` : `the event logs ${logs.join(", ")}`;
+  return [
+    `Deliveries wait at events that a newer version of pixelmill stored in ${names}: start that version again, which delivers them`,
+  ];
+}
