@@ -28,7 +28,7 @@ export interface Client {
   ): Promise<{ answer: AnswerOf<Key>; tag: string | undefined }>;
   /**
    * Yields the messages of the live tail (the stream of a workspace's new events) until `signal`
-   * aborts or the server ends the stream.
+   * aborts, the server ends the stream, or nothing has come from the server for `SILENCE_MS_MAX`.
    */
   follow(
     filter?: { sourceId?: string; destinationId?: string },
@@ -181,14 +181,26 @@ async function refusedError(response: Response): Promise<RequestRefused> {
   );
 }
 
+/**
+ * Maximum milliseconds without a byte of a live tail, in which the server sends one each second. A
+ * connection may break without a word when a computer sleeps or changes its network.
+ */
+const SILENCE_MS_MAX = 20_000;
+
 /** Parses server-sent events, each of which has one `event` line and one `data` line. */
 async function* messages(stream: ReadableStream<Uint8Array>): AsyncGenerator<FollowedMessage> {
   const decoder = new TextDecoder();
   let rest = "";
   const reader = stream.getReader();
+  let silence: ReturnType<typeof setTimeout> | undefined;
+  const next = () => {
+    clearTimeout(silence);
+    silence = setTimeout(() => void reader.cancel(), SILENCE_MS_MAX);
+    return reader.read();
+  };
   try {
     // Safari does not support `for await` over streams.
-    for (let read = await reader.read(); !read.done; read = await reader.read()) {
+    for (let read = await next(); !read.done; read = await next()) {
       const blocks = (rest + decoder.decode(read.value, { stream: true })).split("\n\n");
       rest = blocks.pop() ?? "";
       for (const block of blocks) {
@@ -198,6 +210,7 @@ async function* messages(stream: ReadableStream<Uint8Array>): AsyncGenerator<Fol
       }
     }
   } finally {
+    clearTimeout(silence);
     // Ends the stream when the caller stops iterating.
     await reader.cancel();
   }

@@ -1,6 +1,7 @@
 /**
  * `npm run console-tail [MINUTES] [EVENTS_PER_SECOND]`: keeps the live tail open under load, and
- * prints each minute what the page has in memory; 60 minutes at 50 events a second by default.
+ * prints each minute what the page has in memory, and how long its tasks and frames took; 60 minutes
+ * at 50 events a second by default.
  */
 import type { CDPSession, Page } from "playwright-core";
 import { ensureConsole } from "../../src/console/bundle.ts";
@@ -50,8 +51,45 @@ async function sendSteadily(server: Server, writeKey: string, stop: AbortSignal)
   return sent;
 }
 
+/** Lengths in milliseconds of what a page did since it was last asked. */
+interface Work {
+  frames: number[];
+  tasks: number[];
+}
+
+/** Script that notes the time between a page's frames, and each task of 50 ms and more. */
+const noteWork = `(() => {
+  const work = (globalThis.work = { frames: [], tasks: [] });
+  const observer = new PerformanceObserver((list) => {
+    for (const { duration } of list.getEntries()) work.tasks.push(duration);
+  });
+  observer.observe({ entryTypes: ["longtask"] });
+  let last = performance.now();
+  const frame = (now) => {
+    work.frames.push(now - last);
+    last = now;
+    requestAnimationFrame(frame);
+  };
+  requestAnimationFrame(frame);
+})()`;
+
+async function workOf(page: Page): Promise<Record<string, number>> {
+  const { frames, tasks } = (await page.evaluate(
+    "({ ...Object.assign({}, work), ...void Object.assign(work, { frames: [], tasks: [] }) })",
+  )) as Work;
+  frames.sort((one, other) => one - other);
+  return {
+    frames: frames.length,
+    frameMsP99: Math.round(frames[Math.floor(frames.length * 0.99)] ?? 0),
+    frameMsMax: Math.round(frames.at(-1) ?? 0),
+    longTasks: tasks.length,
+    taskMsMax: Math.round(Math.max(0, ...tasks)),
+  };
+}
+
 /** Memory and work of the page, after its garbage was collected. */
 async function usageOf(page: Page, devTools: CDPSession): Promise<Record<string, number | string>> {
+  const work = await workOf(page);
   await devTools.send("HeapProfiler.collectGarbage");
   const { metrics } = await devTools.send("Performance.getMetrics");
   const metric = (name: string) => metrics.find((it) => it.name === name)?.value ?? 0;
@@ -60,6 +98,7 @@ async function usageOf(page: Page, devTools: CDPSession): Promise<Record<string,
     nodes: metric("Nodes"),
     listeners: metric("JSEventListeners"),
     taskSeconds: Number(metric("TaskDuration").toFixed(1)),
+    ...work,
     rate: await textOf(page, "main .badge"),
     buffered: await textOf(page, "main .pages"),
   };
@@ -84,6 +123,7 @@ try {
   await page.locator("tbody tr").first().waitFor();
   const devTools = await page.context().newCDPSession(page);
   await devTools.send("Performance.enable");
+  await page.evaluate(noteWork);
   for (let minute = 0; minute <= minutes; minute++) {
     const usage = await usageOf(page, devTools);
     process.stdout.write(`${JSON.stringify({ minute, ...usage })}\n`);

@@ -11,11 +11,15 @@ useConsole((it) => {
   opened = it;
 });
 
-/** Takes the polls from the page, whose next one would hide a missing retry, and shortens the retries. */
+/**
+ * Takes the polls from the page, whose next one would hide a missing retry, and shortens the retries
+ * and the time in which an answer must come.
+ */
 function withoutPolls(): void {
   globalThis.setInterval = (() => 0) as unknown as typeof setInterval;
   const { setTimeout } = globalThis;
-  const sooner = (act: () => void, ms?: number) => setTimeout(act, ms === 3_000 ? 300 : ms);
+  const shorter: Record<number, number> = { 3000: 300, 20000: 500 };
+  const sooner = (act: () => void, ms = 0) => setTimeout(act, shorter[ms] ?? ms);
   globalThis.setTimeout = sooner as unknown as typeof setTimeout;
 }
 
@@ -73,6 +77,62 @@ describeWith(chromiumMissing)("a screen that was opened while the server is away
         ),
       }).toEqual({ place, isBack: true });
     }
+    await close();
+  });
+
+  test("says so when an answer does not come, and loads by itself", async () => {
+    const { api, browser } = opened;
+    const { page, close } = await openPage(browser);
+    await page.addInitScript(withoutPolls);
+    await signIn(page, api.url, api.token);
+    // Nobody answers, and the connections stay open.
+    await page.route("**/v2/dead-letter-groups**", () => {});
+    await page.goto(`${api.url}/#/dead-letters`);
+    const notice = page.getByText("Can't reach the server").first();
+    await notice.waitFor();
+    await page.unrouteAll();
+    await page.getByText("No dead letters").first().waitFor();
+    await notice.waitFor({ state: "detached" });
+    await close();
+  });
+});
+
+describeWith(chromiumMissing)("a screen whose load the server refuses with Retry-After", () => {
+  test("waits for so long, without its polls, and loads again", async () => {
+    const { api, browser } = opened;
+    const { page, close } = await openPage(browser);
+    await page.addInitScript(() => {
+      const { setTimeout, setInterval } = globalThis;
+      const often = (act: () => void) => setInterval(act, 20);
+      globalThis.setInterval = often as unknown as typeof setInterval;
+      // The waits that the server asks for, and how to end the latest one.
+      const waits: number[] = [];
+      const wait = (act: () => void, ms = 0) => {
+        if (ms !== 7_000 && ms !== 60_000) return setTimeout(act, ms);
+        waits.push(ms);
+        Object.assign(globalThis, { waits, endWait: act });
+      };
+      globalThis.setTimeout = wait as unknown as typeof setTimeout;
+    });
+    await signIn(page, api.url, api.token);
+    let requests = 0;
+    await page.route("**/v2/dead-letter-groups**", async (request) => {
+      requests++;
+      const headers = { "Retry-After": requests === 1 ? "7" : "86400" };
+      await request.fulfill({ status: 429, headers, json: { message: "Too many" } });
+    });
+    await page.goto(`${api.url}/#/dead-letters`);
+    await page.getByText("Too many (wait 7 s)").waitFor();
+    // Polls of 20 ms would have asked again by then.
+    await page.evaluate("new Promise((done) => setTimeout(done, 1_000))");
+    expect(requests).toBe(1);
+    await page.evaluate("endWait()");
+    await page.getByText("Too many (wait 86400 s)").waitFor();
+    await page.waitForFunction(() => (globalThis as unknown as { waits: [] }).waits.length > 1);
+    expect(await page.evaluate("waits")).toEqual([7_000, 60_000]);
+    await page.unrouteAll({ behavior: "wait" });
+    await page.evaluate("endWait()");
+    await page.getByText("No dead letters").first().waitFor();
     await close();
   });
 });

@@ -3,6 +3,8 @@ import { RequestRefused } from "../../api/client.ts";
 
 /** Time in milliseconds after which a failed load is repeated, where the failure may pass. */
 const RETRY_MS = 3_000;
+/** Maximum time for which a load waits because the server asked for it with Retry-After. */
+const RETRY_MS_MAX = 60_000;
 
 /**
  * Thrown when there is no answer to a request that changes something: the server may have made the
@@ -21,6 +23,17 @@ function mayPass(error: unknown): boolean {
   return error instanceof TypeError;
 }
 
+/** Returns the milliseconds after which a failed load is repeated. */
+export function retryDelayMs(error: unknown): number {
+  const seconds = error instanceof RequestRefused ? (error.retryAfter ?? 0) : 0;
+  return Math.min(Math.max(seconds * 1_000, RETRY_MS), RETRY_MS_MAX);
+}
+
+/** Whether the server has asked to wait longer than for other failures. */
+export function asksToWait(error: unknown): boolean {
+  return mayPass(error) && retryDelayMs(error) > RETRY_MS;
+}
+
 /**
  * Calls `load` again a while after each failure that may pass. `error` is that of the latest load, a
  * new object for each, and undefined after a success.
@@ -30,7 +43,7 @@ export function useRetry(error: unknown, load: () => unknown): void {
   latest.current = load;
   useEffect(() => {
     if (!mayPass(error)) return;
-    const timer = setTimeout(() => latest.current(), RETRY_MS);
+    const timer = setTimeout(() => latest.current(), retryDelayMs(error));
     return () => clearTimeout(timer);
   }, [error]);
 }
@@ -51,7 +64,7 @@ export function loadUntilDone(
       (error) => {
         if (isStopped) return;
         setError(error);
-        timer = setTimeout(attempt, RETRY_MS);
+        timer = setTimeout(attempt, retryDelayMs(error));
       },
     );
   };

@@ -18,12 +18,18 @@ export const isExpired = signal(false);
 
 export const client = createClient({ baseUrl: "", fetch: fetchSignedIn as typeof fetch });
 
+/** Maximum time in milliseconds of a request that reads. The server answers sooner, or not at all. */
+const READ_MS_MAX = 20_000;
+/** Maximum time in milliseconds of other requests, which may run tests on code. */
+const REQUEST_MS_MAX = 180_000;
+
 /** Paths to which a POST changes nothing: sign-in, test runs and test events. */
 const WITHOUT_CHANGE = /^\/v2\/(session|run|.*\/test)$/;
 
 async function fetchSignedIn(url: string, init: RequestInit = {}): Promise<Response> {
-  const response = await fetch(url, init).catch((error) => {
-    const { method = "GET", headers = {} } = init;
+  const { method = "GET", headers = {} } = init;
+  const limitMs = method === "GET" ? READ_MS_MAX : REQUEST_MS_MAX;
+  const response = await fetchWithin(limitMs, url, init).catch((error) => {
     if (method === "GET" || WITHOUT_CHANGE.test(url) || !(error instanceof TypeError)) throw error;
     throw new OutcomeUnknown(
       method !== "POST" || Object.keys(headers).some((it) => /^if-match$/i.test(it)),
@@ -35,6 +41,25 @@ async function fetchSignedIn(url: string, init: RequestInit = {}): Promise<Respo
     session.value = null;
   }
   return response;
+}
+
+/**
+ * Sends a request, and reads its answer to the end within `limitMs`. A request with a signal gets a
+ * stream, whose end its reader decides; only its beginning is limited.
+ */
+async function fetchWithin(limitMs: number, url: string, init: RequestInit): Promise<Response> {
+  const limit = new AbortController();
+  // The error that `fetch` throws without a connection.
+  const timer = setTimeout(() => limit.abort(new TypeError("No answer in time")), limitMs);
+  try {
+    const signal = AbortSignal.any([limit.signal, ...(init.signal ? [init.signal] : [])]);
+    const response = await fetch(url, { ...init, signal });
+    if (init.signal || response.body === null) return response;
+    const { status, headers } = response;
+    return new Response(await response.arrayBuffer(), { status, headers });
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** Returns the first permission that the session lacks, or undefined when it has all of them. */

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
-import { useRetry } from "./retry.ts";
+import { asksToWait, useRetry } from "./retry.ts";
 
 export interface LoadedResource<T> {
   /** The last value that was loaded. It remains available during a reload. */
@@ -11,7 +11,8 @@ export interface LoadedResource<T> {
 
 /**
  * Loads a resource and keeps its latest value. It calls `load` again whenever `inputs` change, every
- * `everyMs` milliseconds while the page is visible, and after a failure that may pass.
+ * `everyMs` milliseconds while the page is visible and no load is under way, and after a failure that
+ * may pass.
  */
 export function useResource<T>(
   load: () => Promise<T>,
@@ -22,15 +23,23 @@ export function useResource<T>(
   const key = JSON.stringify(inputs);
   const latest = useRef({ key, load });
   latest.current = { key, load };
+  /** Number of loads that are under way, and whether the server has asked to wait. */
+  const loading = useRef(0);
+  const isHeldBack = useRef(false);
 
   const reload = useCallback(async () => {
     const request = latest.current;
+    loading.current++;
     try {
       const value = await request.load();
+      isHeldBack.current = false;
       if (latest.current.key === request.key) setState({ key: request.key, value });
     } catch (error) {
       if (latest.current.key !== request.key) return;
+      isHeldBack.current = asksToWait(error);
       setState((before) => (before.key === request.key ? { ...before, error } : { key, error }));
+    } finally {
+      loading.current--;
     }
   }, [key]);
 
@@ -38,7 +47,7 @@ export function useResource<T>(
     void reload();
     if (everyMs === undefined) return;
     const timer = setInterval(() => {
-      if (!document.hidden) void reload();
+      if (!document.hidden && loading.current === 0 && !isHeldBack.current) void reload();
     }, everyMs);
     return () => clearInterval(timer);
   }, [reload, everyMs]);

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from "preact/hooks";
+import { retryDelayMs } from "../data/retry.ts";
 import { client } from "../data/session.ts";
 import { EventBuffer } from "./event-buffer.ts";
 
@@ -28,7 +29,6 @@ const RENDER_MS = 250;
  * typing.
  */
 const SLICE_MS = 8;
-const RETRY_MS = 3_000;
 
 interface TailCounters {
   buffer: EventBuffer;
@@ -79,7 +79,7 @@ export function useTail(filter: TailFilter): TailState {
         if (stop.signal.aborted) return;
         setState("ended");
         setError(endError);
-        retry = setTimeout(() => setAttempt((before) => before + 1), RETRY_MS);
+        retry = setTimeout(() => setAttempt((before) => before + 1), retryDelayMs(endError));
       });
     return () => {
       stop.abort();

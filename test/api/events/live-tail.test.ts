@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
 import { connect } from "node:net";
+import { createClient } from "../../../src/api/client.ts";
 import type { TailMessage } from "../../../src/pipeline/live-tail.ts";
 import { TAILS_MAX, TAILS_OF_WORKSPACE_MAX } from "../../../src/settings/limits.ts";
 import { startApi, type TestApi } from "../_setup.ts";
@@ -44,6 +45,24 @@ describe("GET /v2/events", () => {
     reader.abort();
     await tail.next().catch(() => {});
     await until(() => api.followers() === 0);
+  });
+
+  test("ends at a client when nothing comes any more, although the connection is open", async () => {
+    const silent = new Response(new ReadableStream({ pull: () => new Promise(() => {}) }));
+    const fetch = async () => silent;
+    const waits: number[] = [];
+    const { setTimeout } = globalThis;
+    const atOnce = (act: () => void, ms = 0) => {
+      waits.push(ms);
+      return setTimeout(act, 0);
+    };
+    using _ = spyOn(globalThis, "setTimeout").mockImplementation(atOnce as typeof setTimeout);
+    const client = createClient({
+      baseUrl: "",
+      fetch: fetch as unknown as typeof globalThis.fetch,
+    });
+    expect((await client.follow().next()).done).toBe(true);
+    expect(waits).toEqual([20_000]);
   });
 
   test("drops messages that a slow reader does not take", async () => {
