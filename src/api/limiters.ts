@@ -2,6 +2,7 @@ import { ConcurrencyLimiter } from "../concurrency/concurrency-limiter.ts";
 import { atMost, FairSemaphore, fewerThanFree } from "../concurrency/fair-semaphore.ts";
 import type { Permit } from "../concurrency/permit.ts";
 import { createRateLimiter, TokenBuckets } from "../concurrency/rate-limiter.ts";
+import { SharedResults } from "../concurrency/shared-results.ts";
 import { TimeSlicer } from "../concurrency/time-slicer.ts";
 import { ApiError } from "../errors.ts";
 import {
@@ -12,6 +13,7 @@ import {
   SEARCHES_MAX,
   SEARCHES_OF_WORKSPACE_MAX,
   STATUS_QUESTIONS_OF_WORKSPACE_MAX,
+  STATUS_SHARED_MS_MAX,
   TAILS_MAX,
   TAILS_OF_WORKSPACE_MAX,
 } from "../settings/limits.ts";
@@ -104,6 +106,8 @@ export function createLimiters(requestsPerSecondMax: number) {
     ),
     /** Long lists are written in short slices, one at a time. */
     listSlices: new TimeSlicer(),
+    /** State of workspaces with many items, by workspace id. */
+    workspaceStates: new SharedResults(STATUS_SHARED_MS_MAX),
     /**
      * Waits until a body longer than `BODY_BYTES_PER_REQUEST` may be read on, and returns its permit.
      * Rejects with `TooManyRequests` when the signal is aborted before.

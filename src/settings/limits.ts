@@ -261,6 +261,13 @@ export const OVERVIEW_CONNECTIONS_MAX = 60;
  * state or figures. A list that is sorted by name has no such bound: each page measures its own rows.
  */
 export const STATUS_ITEMS_MAX = 20_000;
+/**
+ * Number of destinations from which on those who look at a workspace's state at about the same time
+ * share it.
+ */
+export const STATUS_SHARED_ITEMS_MIN = 1_000;
+/** Maximum age in milliseconds of a workspace's state that is shared. */
+export const STATUS_SHARED_MS_MAX = 3_000;
 /** Maximum number of destinations in one question about their state to the nodes of a cluster. */
 export const STATUS_DESTINATIONS_ASKED_MAX = 500;
 /** Maximum number of rows on one page of a list with state. */

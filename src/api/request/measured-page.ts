@@ -16,6 +16,8 @@ interface StateListQuery {
 interface StateList<Item, State> extends Slicing {
   /** Stored items of the workspace. */
   items: Iterable<Item>;
+  /** Returns the state of all items, where it is at hand. */
+  all(): Promise<readonly State[] | undefined>;
   /** Returns the state of some items, in the same order. */
   measure(items: readonly Item[]): Promise<readonly State[]>;
   /** Returns the measured items that are listed, in the order of the list. */
@@ -31,12 +33,19 @@ interface StateList<Item, State> extends Slicing {
  */
 export async function measuredPage<Item extends NamedItem, State extends NamedItem>(
   query: StateListQuery,
-  { items, slices, signal, measure, arrange, isFiltered = false }: StateList<Item, State>,
+  { items, all, slices, signal, measure, arrange, isFiltered = false }: StateList<Item, State>,
 ): Promise<{ rows: readonly State[]; total: number; measured?: readonly State[] }> {
   const isMatch = matching(query.text);
+  const isByName = !isFiltered && (query.sort === "name" || query.sort === "-name");
+  const known = isByName ? undefined : await all();
+  if (known !== undefined) {
+    const measured = known.filter(isMatch);
+    const arranged = arrange(measured);
+    return { rows: pageOf(arranged, query), total: arranged.length, measured };
+  }
   const matches: Item[] = [];
   await slices.each(items, (item) => isMatch(item) && matches.push(item), signal);
-  if (!isFiltered && (query.sort === "name" || query.sort === "-name")) {
+  if (isByName) {
     sortRows(matches, query.sort, { name: ({ name }) => name });
     return { rows: await measure(pageOf(matches, query)), total: matches.length };
   }

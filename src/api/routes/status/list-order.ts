@@ -8,16 +8,6 @@ import {
 
 /** Orders of lists with state: what needs somebody first, or by a column on request. */
 
-export function urgentDestinationFirst(one: DestinationState, other: DestinationState): number {
-  return (
-    destinationStates.indexOf(one.state) - destinationStates.indexOf(other.state) ||
-    (one.since ?? "").localeCompare(other.since ?? "") ||
-    other.rates.failed - one.rates.failed ||
-    other.rates.received - one.rates.received ||
-    one.name.localeCompare(other.name)
-  );
-}
-
 export function busiestFirst(one: SourceState, other: SourceState): number {
   return other.receivedPerSecond - one.receivedPerSecond || one.name.localeCompare(other.name);
 }

@@ -14,7 +14,6 @@ import {
   sourceKeys,
   sourceSorts,
   urgentConnectionFirst,
-  urgentDestinationFirst,
 } from "./list-order.ts";
 import type { StatusDeps } from "./local-status.ts";
 import {
@@ -28,10 +27,12 @@ import {
   SourceRow,
 } from "./status-schema.ts";
 import {
+  hasSharedState,
   type LinkedTransformation,
   type DestinationState as MeasuredDestination,
   measure,
   measureSources,
+  urgentDestinationFirst,
   type WorkspaceState,
   workspaceState,
 } from "./workspace-state.ts";
@@ -74,6 +75,12 @@ export const statusListRoutes = [
         ...slicingOf(deps, signal),
         items: deps.catalog.destinations.each(workspaceId),
         isFiltered: query.state !== undefined,
+        async all() {
+          const found = await wholeState(deps, workspaceId, signal);
+          code.push(...(found?.code ?? []));
+          missing = found?.missingNodes ?? [];
+          return found?.destinations;
+        },
         async measure(some) {
           const found = await measure(deps, workspaceId, some, signal);
           code.push(...found.code);
@@ -154,6 +161,11 @@ export const statusListRoutes = [
       const { rows, total } = await measuredPage(query, {
         ...slicingOf(deps, signal),
         items: deps.catalog.sources.each(workspaceId),
+        async all() {
+          const found = await wholeState(deps, workspaceId, signal);
+          missing = found?.missingNodes ?? [];
+          return found?.sources;
+        },
         async measure(some) {
           const found = await measureSources(deps, workspaceId, some, signal);
           missing = found.missingNodes;
@@ -215,6 +227,14 @@ export const statusListRoutes = [
     },
   }),
 ] as const;
+
+/** Returns the shared state of a workspace, if it has one, and all items are in it. */
+async function wholeState(deps: StatusDeps, workspaceId: string, signal: AbortSignal) {
+  if (!hasSharedState(deps, workspaceId)) return undefined;
+  const state = await workspaceState(deps, workspaceId, signal);
+  const isWhole = Object.values(state.totals).every((total) => total <= STATUS_ITEMS_MAX);
+  return isWhole ? state : undefined;
+}
 
 const namedOf = ({ id, name }: { id: string; name: string }) => ({ id, name });
 

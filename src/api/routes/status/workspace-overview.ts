@@ -1,9 +1,14 @@
 import { OVERVIEW_CONNECTIONS_MAX, OVERVIEW_ITEMS_MAX } from "../../../settings/limits.ts";
 import { alertProblems } from "./alert-problems.ts";
-import { busiestFirst, urgentConnectionFirst, urgentDestinationFirst } from "./list-order.ts";
+import { busiestFirst, urgentConnectionFirst } from "./list-order.ts";
 import type { StatusDeps } from "./local-status.ts";
 import { problemsOf } from "./problems.ts";
-import { type DestinationState, type SourceState, workspaceState } from "./workspace-state.ts";
+import {
+  type DestinationState,
+  type SourceState,
+  urgentDestinationFirst,
+  workspaceState,
+} from "./workspace-state.ts";
 
 /**
  * Returns what somebody on call needs first: the worst problems, sums over the whole workspace, and

@@ -1,6 +1,6 @@
 import type { Connection, Destination, Source } from "../../../catalog/model.ts";
 import type { Rates } from "../../../pipeline/monitoring/lane-history.ts";
-import { STATUS_ITEMS_MAX } from "../../../settings/limits.ts";
+import { STATUS_ITEMS_MAX, STATUS_SHARED_ITEMS_MIN } from "../../../settings/limits.ts";
 import type { RevisionSuspension } from "../../deps.ts";
 import { firstItems } from "../../request/list-query.ts";
 import { isoTime } from "../../schema/common.ts";
@@ -34,9 +34,44 @@ export interface LinkedTransformation {
 
 /**
  * Returns the state and event rates of a workspace's sources, transformations, destinations and
- * connections. Reads at most `STATUS_ITEMS_MAX` of each.
+ * connections, of at most `STATUS_ITEMS_MAX` of each. A state of many destinations is shared: it may
+ * be some seconds old, and is newer than every change of sources, destinations, connections and
+ * published code.
  */
-export async function workspaceState(deps: StatusDeps, workspaceId: string, signal = never) {
+export async function workspaceState(
+  deps: StatusDeps,
+  workspaceId: string,
+  signal = never,
+): Promise<WorkspaceState> {
+  if (!hasSharedState(deps, workspaceId)) return await readState(deps, workspaceId, signal);
+  const { topology, programs } = deps.catalog.routing;
+  return await deps.limiters.workspaceStates.get(
+    { key: workspaceId, version: `${topology()} ${programs()}` },
+    async (signal) => {
+      const state = await readState(deps, workspaceId, signal);
+      state.destinations.sort(urgentDestinationFirst);
+      return state;
+    },
+    signal,
+  );
+}
+
+/** Whether viewers share the state of a workspace, because it has many destinations. */
+export function hasSharedState({ catalog }: StatusDeps, workspaceId: string): boolean {
+  return catalog.destinations.count(workspaceId) >= STATUS_SHARED_ITEMS_MIN;
+}
+
+export function urgentDestinationFirst(one: DestinationState, other: DestinationState): number {
+  return (
+    destinationStates.indexOf(one.state) - destinationStates.indexOf(other.state) ||
+    (one.since ?? "").localeCompare(other.since ?? "") ||
+    other.rates.failed - one.rates.failed ||
+    other.rates.received - one.rates.received ||
+    one.name.localeCompare(other.name)
+  );
+}
+
+async function readState(deps: StatusDeps, workspaceId: string, signal: AbortSignal) {
   const { catalog, limiters } = deps;
   const slices = limiters.listSlices;
   const slicing = { slices, signal };
@@ -65,7 +100,7 @@ export async function workspaceState(deps: StatusDeps, workspaceId: string, sign
 
 const never = new AbortController().signal;
 
-export type WorkspaceState = Awaited<ReturnType<typeof workspaceState>>;
+export type WorkspaceState = Awaited<ReturnType<typeof readState>>;
 export type SourceState = WorkspaceState["sources"][number];
 export type DestinationState = ReturnType<typeof destinationOf>;
 export type ConnectionState = WorkspaceState["connections"][number];
