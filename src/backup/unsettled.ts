@@ -51,7 +51,7 @@ export async function addUnsettledKeys(
     }
     if (reader.held.size > 0) {
       throw new StartError(
-        `Expected events that this version reads, but a newer version of pixelmill stored some in the event log ${[...reader.held].join(", ")}; use the executable of that version`,
+        `Expected events that this version reads, but a newer version of pixelmill stored some in the event log ${[...reader.held.keys()].join(", ")}; use the executable of that version`,
       );
     }
   }

@@ -100,8 +100,7 @@ export class LaneRegistry {
   wake(range?: DurableRange): void {
     this.refresh();
     if (range === undefined) {
-      for (const lane of this.#lanes.values()) lane.look();
-      this.#behind.add(this.#lanes.values());
+      this.#behind.look(this.#lanes.values());
       return;
     }
     for (const id of this.#sources.takeEnded()) this.#lanes.get(id)?.wake();

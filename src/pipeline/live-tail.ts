@@ -171,7 +171,7 @@ export class LiveTail implements TailSubscriptions {
       // All subscribers left during the read, and a new one came, who starts at the end.
       if (position !== this.#positions.get(log)) continue;
       // The tail need not show all events, so it does not hold at a record of a newer version.
-      const isHeld = chunk.endsAtNewer && chunk.next === position;
+      const isHeld = chunk.newerAt !== undefined && chunk.next === position;
       this.#positions.set(log, isHeld ? this.logs.end(log) : chunk.next);
       const workspaces = new Map<string, string | undefined>();
       for (const id of chunk.sources) workspaces.set(id, this.live.sourceById(id)?.workspaceId);

@@ -65,6 +65,9 @@ describe("a record of a newer version", () => {
     expect(rig.pipeline.warnings()).toEqual([
       "Deliveries wait at events that a newer version of pixelmill stored in the event log 0: start that version again, which delivers them",
     ]);
+    // Nothing that was taken is on its way any more; what waits is the event and the one behind it.
+    await until(() => rig.pipeline.status("one")!.lagEvents === 2);
+    expect(rig.pipeline.status("one")!.lagSeconds).toBeGreaterThan(59);
     // News of the lane's source, and of another.
     rig.log.appendUnread([known(4)], ["source"]);
     rig.log.appendUnread([known(5)], ["another"]);
@@ -131,7 +134,8 @@ describe("a record of a newer version", () => {
     expect(resting.nextBelow(ends)).toBeUndefined();
     logs.setAnnouncedEnd("0", 3);
     expect(resting.record().logs["0"]).toEqual({ next: 1, pending: [] });
-    resting.look();
+    resting.look([{ log: "0", end: 3, announced: 3 }]);
+    expect(resting.oldestAt).toBe(started + 1);
     expect(resting.nextBelow(ends)).toBeUndefined();
     expect(resting.lows().get("0")).toBe(1);
   });

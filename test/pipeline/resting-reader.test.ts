@@ -105,7 +105,7 @@ test("a resting reader that is behind passes no record that a reader would take"
       const from = Math.max(0, at.sequence - random(3));
       const inputs = (await logs.read("0", 0))!.inputs.slice(from, next);
       const sources = new Set(inputs.map((input) => input.sourceId));
-      if (!resting!.pass("0", { from, next, inputs, sources, endsAtNewer: false })) break;
+      if (!resting!.pass("0", { from, next, inputs, sources, newerAt: undefined })) break;
       at = resting!.nextBelow(ends);
     }
     outcomes[at === undefined ? "passed" : "refused"] += 1;

@@ -6,7 +6,7 @@ import type { LaneChange, LaneCommitSource } from "../ledger/ledger.ts";
 import type { DeliveryIntent, LaneRecord } from "../model/lane-record.ts";
 import type { FailureState, LaneGauges, LaneLabels } from "../monitoring/lane-gauges.ts";
 import { LaneReader } from "../reading/lane-reader.ts";
-import { RestingReader } from "../reading/resting-reader.ts";
+import { type LogEnds, RestingReader } from "../reading/resting-reader.ts";
 import { ActiveLane } from "./active-lane.ts";
 import { isStored } from "./lane-committer.ts";
 import type { LaneContext } from "./lane-context.ts";
@@ -70,6 +70,7 @@ export class Lane implements LaneCommitSource {
       labels: this.#labels,
       workspace: this.destination.workspaceId,
       // Events that have settled and are not on disk yet count too.
+      lagSeconds: () => Math.max(state.lagSeconds(), this.#secondsBehind),
       lagEvents: () => Math.max(this.#reader.lagEvents(), this.#active?.uncommitted ?? 0),
       sourceIds: () => this.#routes.connections.map(({ sourceId }) => sourceId),
       failure: this.#failure ?? failure,
@@ -89,8 +90,8 @@ export class Lane implements LaneCommitSource {
   }
 
   /** Call when there are new records of any source. One that rests is then `behind`. */
-  look(): void {
-    if (this.#reader instanceof RestingReader) this.#reader.look();
+  look(ends: readonly LogEnds[]): void {
+    if (this.#reader instanceof RestingReader) this.#reader.look(ends);
     else this.wake();
   }
 
@@ -207,6 +208,12 @@ export class Lane implements LaneCommitSource {
     logger.error({ ...this.#labels, invariant: reason, err: error }, "lane stopped");
     this.#discard();
     this.stop().catch((err) => logger.error({ ...this.#labels, err }, "lane failed to stop"));
+  }
+
+  /** Age of the oldest event that the lane has not taken, as far as it is known. */
+  get #secondsBehind(): number {
+    const { oldestAt } = this.#reader;
+    return oldestAt === undefined ? 0 : this.#context.clock.age(oldestAt) / 1_000;
   }
 
   #discard(): void {

@@ -1,10 +1,12 @@
-import type { LogPlace, RestingReader } from "../reading/resting-reader.ts";
+import type { LogEnds, LogPlace, RestingReader } from "../reading/resting-reader.ts";
 import type { LogChunk, LogSet } from "../reading/shared-reader.ts";
 
 /** The part of a lane (the delivery to one destination) that tells whether it rests and is behind. */
 interface Resting {
   /** Its reader while it rests and there may be records for it; else undefined. */
   readonly behind: RestingReader | undefined;
+  /** Call when there are new records of any source, up to these ends. */
+  look(ends: readonly LogEnds[]): void;
 }
 
 /**
@@ -34,6 +36,16 @@ export class LanesBehind<L extends Resting> {
   constructor(logs: LogSet, wake: (lanes: readonly L[]) => void) {
     this.#logs = logs;
     this.#wake = wake;
+  }
+
+  /** Tells all lanes that there are new records of any source, and adds those that rest. */
+  look(lanes: Iterable<L>): void {
+    const ends = this.#logs.names().map((log) => ({
+      ...{ log, end: this.#logs.end(log), announced: this.#logs.announcedEnd(log) },
+    }));
+    const all = [...lanes];
+    for (const lane of all) lane.look(ends);
+    this.add(all);
   }
 
   /** Adds those that are behind. */
@@ -75,7 +87,8 @@ export class LanesBehind<L extends Resting> {
   /** Returns undefined when nothing can be read: the lanes then try, and report the error. */
   async #read({ log, sequence }: LogPlace): Promise<LogChunk | undefined> {
     const chunk = await this.#logs.read(log, sequence).catch(() => undefined);
-    return chunk !== undefined && (chunk.next > sequence || chunk.endsAtNewer) ? chunk : undefined;
+    if (chunk === undefined || (chunk.next <= sequence && chunk.newerAt === undefined)) return;
+    return chunk;
   }
 
   async #show(at: LogPlace, chunk: LogChunk | undefined): Promise<void> {

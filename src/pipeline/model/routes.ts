@@ -89,3 +89,14 @@ export function decideRoute(
 export function decideReplay({ destination }: Routes): RouteDecision {
   return destination.enabled ? send : destinationDisabled;
 }
+
+/** Sequence number of the first record that a lane with these connections reads from a log. */
+export function firstToRead(
+  log: string,
+  connections: readonly Connection[],
+  logs: { end(log: string): number },
+): number {
+  // A lane without connections, which has replays alone, reads nothing.
+  if (connections.length === 0) return logs.end(log);
+  return Math.min(...connections.map((connection) => firstCovered(connection, log)));
+}

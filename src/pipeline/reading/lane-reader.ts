@@ -2,7 +2,7 @@ import type { Connection } from "../../catalog/model.ts";
 import type { LogEnd } from "../../event/record.ts";
 import { createLaneEvent, EVENT_OVERHEAD_BYTES, type LaneEvent } from "../model/lane-event.ts";
 import type { CursorRecord, DeliveryIntent, LaneRecord } from "../model/lane-record.ts";
-import { covers, firstCovered, type Routes } from "../model/routes.ts";
+import { covers, firstCovered, firstToRead, type Routes } from "../model/routes.ts";
 import { Cursor } from "./cursor.ts";
 import { LivePeriods } from "./live-periods.ts";
 import { firstAtOrAfter, type LogChunk, type LogSet } from "./shared-reader.ts";
@@ -24,8 +24,11 @@ export class LaneReader {
   #nextLog = 0;
   /** Whether all logs were read to the end, without a wake-up since: later records are of others. */
   #isIdle = false;
-  /** Logs whose next record is of a newer version. The lane holds there, and skips nothing. */
-  readonly #held = new Set<string>();
+  /**
+   * Logs whose next record is of a newer version, with when it was received. The lane holds there,
+   * and skips nothing.
+   */
+  readonly #held = new Map<string, number>();
 
   /** With `repeated`, takes only the events of this interrupted delivery until `endRecovery`. */
   constructor(
@@ -142,9 +145,14 @@ export class LaneReader {
     return this.#cursors.values().every((cursor) => cursor.isSettled);
   }
 
-  /** Logs at whose next record, which is of a newer version, the lane holds. */
-  get held(): ReadonlySet<string> {
+  /** Logs at whose next record, which is of a newer version, the lane holds: log → its time. */
+  get held(): ReadonlyMap<string, number> {
     return this.#held;
+  }
+
+  /** When the oldest record was received at which the lane holds; undefined for none. */
+  get oldestAt(): number | undefined {
+    return this.#held.size === 0 ? undefined : Math.min(...this.#held.values());
   }
 
   settle(log: string, sequence: number): void {
@@ -216,7 +224,7 @@ export class LaneReader {
     while (events.length === 0 && !isHeld) {
       const at = cursor.position;
       const chunk = this.#taken(log, at) ?? (await this.#logs.read(log, at));
-      if (chunk?.endsAtNewer && chunk.next === at) this.#held.add(log);
+      if (chunk?.newerAt !== undefined && chunk.next === at) this.#held.set(log, chunk.newerAt);
       else this.#held.delete(log);
       if (chunk === undefined || chunk.next <= at) break;
       // A connection appeared during the read, and its start is below.
@@ -284,15 +292,4 @@ export class LaneReader {
 
 function wanted(cursor: Cursor, connection: Connection, log: string, sequence: number): boolean {
   return cursor.wants(sequence, connection.id) && covers(connection, log, sequence);
-}
-
-/** Sequence number of the first record that a lane with these connections reads from a log. */
-export function firstToRead(
-  log: string,
-  connections: readonly Connection[],
-  logs: Pick<LogSet, "end">,
-): number {
-  // A lane without connections, which has replays alone, reads nothing.
-  if (connections.length === 0) return logs.end(log);
-  return Math.min(...connections.map((connection) => firstCovered(connection, log)));
 }

@@ -1,13 +1,20 @@
 import type { Connection } from "../../catalog/model.ts";
 import type { LaneRecord } from "../model/lane-record.ts";
-import { coversSome, firstCovered, type Routes } from "../model/routes.ts";
-import { firstToRead, LaneReader } from "./lane-reader.ts";
+import { coversSome, firstCovered, firstToRead, type Routes } from "../model/routes.ts";
+import { LaneReader } from "./lane-reader.ts";
 import type { LogChunk, LogSet } from "./shared-reader.ts";
 
 /** A record of a log. */
 export interface LogPlace {
   log: string;
   sequence: number;
+}
+
+/** How far the records of a log go, and up to where they were announced to the lanes. */
+export interface LogEnds {
+  log: string;
+  end: number;
+  announced: number;
 }
 
 /**
@@ -25,8 +32,13 @@ export class RestingReader {
   readonly #durable: Record<string, number> = {};
   /** Whether there may be records of the lane's sources. Announced records are then not passed. */
   #isBehind = false;
-  /** Logs at whose next record, which is of a newer version, the lane holds; undefined for none. */
-  #held: Set<string> | undefined;
+  /**
+   * Logs at whose next record, which is of a newer version, the lane holds, with when it was
+   * received; undefined for none.
+   */
+  #held: Map<string, number> | undefined;
+  /** When the last record was received that the lane has passed while it was behind; 0 for none. */
+  #passedAt = 0;
 
   private constructor(logs: LogSet, connections: readonly Connection[]) {
     this.#logs = logs;
@@ -70,7 +82,7 @@ export class RestingReader {
     const resting = new RestingReader(logs, connections);
     if (!resting.#setNext(reader.record())) return undefined;
     for (const [log, low] of reader.lows()) resting.#durable[log] = reader.durableLow(log) ?? low;
-    if (reader.held.size > 0) resting.#held = new Set(reader.held);
+    if (reader.held.size > 0) resting.#held = new Map(reader.held);
     return resting;
   }
 
@@ -123,9 +135,19 @@ export class RestingReader {
     return this.#logs.names().every((log) => this.#logs.end(log) <= (this.#next[log] ?? 0));
   }
 
-  /** Notes that the logs may hold records of the lane's sources that were not announced to it. */
-  look(): void {
-    this.#isBehind ||= !this.isAtEnd();
+  /**
+   * Notes that the logs may hold records of the lane's sources up to these ends, those beyond the
+   * announced ends. Thousands of lanes look in a row, so each asks the logs nothing.
+   */
+  look(ends: readonly LogEnds[]): void {
+    if (this.#isBehind) return;
+    for (const { log, end, announced } of ends) {
+      const known = this.#next[log];
+      // Records that were announced before are not the lane's.
+      const isSkipped = this.#held === undefined && known !== undefined && known < announced;
+      if (isSkipped) this.#next[log] = announced;
+      if ((isSkipped ? announced : (known ?? 0)) < end) this.#isBehind = true;
+    }
   }
 
   /**
@@ -149,20 +171,27 @@ export class RestingReader {
   }
 
   /** Passes these records. Returns false, and does not, when one may be the lane's. */
-  pass(log: string, { from, next: end, sources, endsAtNewer }: LogChunk): boolean {
+  pass(log: string, { from, next: end, sources, inputs, newerAt }: LogChunk): boolean {
     const next = this.#next[log] ?? end;
-    if (endsAtNewer && next === end) this.#hold(log);
+    if (newerAt !== undefined && next === end) this.#hold(log, newerAt);
     if (next < from || next >= end) return true;
     for (const connection of this.#connections) {
       if (sources.has(connection.sourceId) && coversSome(connection, log, next, end)) return false;
     }
     this.#next[log] = end;
-    if (endsAtNewer) this.#hold(log);
+    this.#passedAt = inputs.at(-1)?.receivedAt ?? this.#passedAt;
+    if (newerAt !== undefined) this.#hold(log, newerAt);
     return true;
   }
 
-  #hold(log: string): void {
-    this.#held = (this.#held ?? new Set()).add(log);
+  #hold(log: string, at: number): void {
+    this.#held = (this.#held ?? new Map()).set(log, at);
+  }
+
+  /** About when the oldest record was received that the lane has to look at; undefined for none. */
+  get oldestAt(): number | undefined {
+    if (this.#held !== undefined) return Math.min(...this.#held.values());
+    return this.#isBehind && this.#passedAt > 0 ? this.#passedAt : undefined;
   }
 
   #skipAnnounced(): void {

@@ -1,5 +1,5 @@
 import { assert } from "../../assert.ts";
-import { type EventRecord, NewerRecordError } from "../../event/record.ts";
+import { type EventRecord, NewerRecordError, timeOfRecord } from "../../event/record.ts";
 import type { LogReader } from "../../log/event-log.ts";
 import type { Positions } from "../../log/positions.ts";
 import type { Logger } from "../../observe/log.ts";
@@ -29,10 +29,10 @@ export interface LogChunk {
   /** Ids of the sources of all records. A delivery skips a chunk that has none of its sources. */
   sources: ReadonlySet<string>;
   /**
-   * Whether the record at `next` is of a newer version. Readers hold there: a read at it returns
-   * this chunk again.
+   * When the record at `next` was received, if it is of a newer version; undefined for others.
+   * Readers hold at such a record: a read at it returns this chunk again.
    */
-  endsAtNewer: boolean;
+  newerAt: number | undefined;
 }
 
 export interface SharedReaderParts {
@@ -113,7 +113,7 @@ export class SharedReader {
       read: async (log, sequence) => {
         const chunk = await this.read(log, sequence);
         if (chunk !== undefined) await repetitions?.search(log, chunk);
-        if (chunk?.endsAtNewer) held?.note(log, chunk.next);
+        if (chunk?.newerAt !== undefined) held?.note(log, chunk.next);
         return chunk;
       },
       sizeOf: (log, input) => this.sizeOf(log, input),
@@ -153,7 +153,7 @@ export class SharedReader {
     if (reader === undefined || sequence >= reader.end()) return undefined;
     const kept = this.#kept
       .get(log)
-      ?.find((c) => c.from <= sequence && sequence < c.next + Number(c.endsAtNewer));
+      ?.find((c) => c.from <= sequence && sequence < c.next + Number(c.newerAt !== undefined));
     if (kept !== undefined) return kept;
     const key = `${log} ${sequence}`;
     const reading = this.#reading.get(key) ?? this.#read(log, reader, sequence);
@@ -192,7 +192,7 @@ export class SharedReader {
     const inputs: LogInput[] = [];
     const sources = new Set<string>();
     let { next } = read;
-    let endsAtNewer = false;
+    let newerAt: number | undefined;
     let end = 0;
     for (const record of read.records) {
       assert(record.sequence >= end, "Sequence numbers of records ascend");
@@ -200,7 +200,7 @@ export class SharedReader {
       // Records before `sequence` are those of its block, which the lanes have passed.
       if (input === "newer" && record.sequence >= sequence) {
         next = record.sequence;
-        endsAtNewer = true;
+        newerAt = timeOfRecord(record.bytes);
         break;
       }
       end = record.sequence + 1;
@@ -211,7 +211,7 @@ export class SharedReader {
     // The end of a log that lost records is lower than before.
     const durableEnd = Math.max(endBefore, reader.end());
     assert(end <= next && end <= durableEnd, "A record that is read is durable");
-    const chunk = { from: sequence, next, inputs, sources, endsAtNewer };
+    const chunk = { from: sequence, next, inputs, sources, newerAt };
     const kept = this.#kept.get(log) ?? [];
     this.#kept.set(log, [...kept, chunk].slice(-KEPT_READS_MAX));
     return chunk;

@@ -119,8 +119,8 @@ export class RangeLogSet implements LogSet {
     const otherFraction = 1 - inputs.length / Math.max(1, chunk.inputs.length);
     this.#pauseMs = (clock.elapsed() - started) * otherFraction;
     const sources = new Set(inputs.map(({ sourceId }) => sourceId));
-    const endsAtNewer = chunk.endsAtNewer && chunk.next < end;
-    return { ...chunk, inputs, sources, next: Math.min(chunk.next, end), endsAtNewer };
+    const newerAt = chunk.next < end ? chunk.newerAt : undefined;
+    return { ...chunk, inputs, sources, next: Math.min(chunk.next, end), newerAt };
   }
 
   #bound(log: string): number {
