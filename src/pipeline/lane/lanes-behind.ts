@@ -40,9 +40,9 @@ export class LanesBehind<L extends Resting> {
 
   /** Tells all lanes that there are new records of any source, and adds those that rest. */
   look(lanes: Iterable<L>): void {
-    const ends = this.#logs.names().map((log) => ({
-      ...{ log, end: this.#logs.end(log), announced: this.#logs.announcedEnd(log) },
-    }));
+    const ends = this.#logs.names().map((log) => {
+      return { log, end: this.#logs.end(log), announced: this.#logs.announcedEnd(log) };
+    });
     const all = [...lanes];
     for (const lane of all) lane.look(ends);
     this.add(all);
