@@ -67,11 +67,7 @@ const columns: Column<Alert>[] = [
   },
   {
     title: alertsTexts.rule,
-    cell: ({ rule }) => (
-      <span class="cut">
-        <Name>{rule.name}</Name>
-      </span>
-    ),
+    cell: ({ rule }) => <Name cut>{rule.name}</Name>,
   },
   { title: alertsTexts.began, kind: "narrow", cell: ({ beganAt }) => <Time at={beganAt} /> },
   {

@@ -1,20 +1,18 @@
-import { useState } from "preact/hooks";
 import type { AnswerOf, InputOf } from "../../api/client.ts";
 import { Button } from "../components/button.tsx";
-import { Checkbox, SelectField, TextField } from "../components/forms/fields.tsx";
+import { Checkbox, optionsByValue, SelectField, TextField } from "../components/forms/fields.tsx";
 import { Form } from "../components/forms/form.tsx";
 import { SecretField } from "../components/forms/secret-field.tsx";
-import { Name } from "../components/name.tsx";
+import { useFields } from "../components/forms/use-fields.ts";
 import type { Column } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { showError, showToast } from "../components/toasts.ts";
 import { client } from "../data/session.ts";
-import { type FormContext, PagedList } from "../settings/paged-list.tsx";
+import { editColumn, type FormContext, PagedList } from "../settings/paged-list.tsx";
 import { alertsTexts } from "../texts/alerts.ts";
 import { commonTexts } from "../texts/common.ts";
 
 type Receiver = AnswerOf<"GET /v2/alerts/receivers">["receivers"][number];
-type ReceiverType = Receiver["type"];
 
 /** List of the receivers of alerts, with a button that sends a test. */
 export function ReceiverList() {
@@ -41,15 +39,7 @@ export function ReceiverList() {
 
 function columnsOf(edit: (receiver: Receiver) => void): Column<Receiver>[] {
   return [
-    {
-      title: commonTexts.name,
-      kind: "name",
-      cell: (receiver) => (
-        <button type="button" class="link cut" onClick={() => edit(receiver)}>
-          <Name>{receiver.name}</Name>
-        </button>
-      ),
-    },
+    editColumn(edit),
     { title: commonTexts.type, kind: "narrow", cell: ({ type }) => alertsTexts.types[type] },
     {
       title: alertsTexts.address,
@@ -82,12 +72,15 @@ async function sendTest({ id, name }: Receiver): Promise<void> {
 }
 
 function ReceiverForm({ item: receiver, close, reload }: FormContext<Receiver>) {
-  const [type, setType] = useState<ReceiverType>(receiver?.type ?? "slack");
-  const [name, setName] = useState(receiver?.name ?? "");
-  const [enabled, setEnabled] = useState(receiver?.enabled ?? true);
-  const [secret, setSecret] = useState<string | null>("");
-  const [authorization, setAuthorization] = useState<string | null>("");
-  const [to, setTo] = useState(receiver?.to?.join(", ") ?? "");
+  const { values, input, select, checkbox, set } = useFields({
+    type: receiver?.type ?? "slack",
+    name: receiver?.name ?? "",
+    enabled: receiver?.enabled ?? true,
+    secret: "" as string | null,
+    authorization: "" as string | null,
+    to: receiver?.to?.join(", ") ?? "",
+  });
+  const { type, name, enabled, secret, authorization, to } = values;
   const isNew = receiver === undefined;
   const secretKey = type === "pagerduty" ? "routingKey" : "url";
   const isSet = (key: string) => receiver?.secretsSet.includes(`/${key}`);
@@ -114,28 +107,26 @@ function ReceiverForm({ item: receiver, close, reload }: FormContext<Receiver>) 
         close();
       }}
     >
-      <TextField label={commonTexts.name} value={name} onInput={setName} required autoFocus />
+      <TextField label={commonTexts.name} required autoFocus {...input("name")} />
       {isNew && (
         <SelectField
           label={commonTexts.type}
-          value={type}
-          options={Object.entries(alertsTexts.types).map(([value, text]) => ({ value, text }))}
-          onChange={(value) => setType(value as ReceiverType)}
+          options={optionsByValue(alertsTexts.types)}
+          {...select("type")}
         />
       )}
       {type === "email" ? (
         <TextField
           label={alertsTexts.addresses}
-          value={to}
-          onInput={setTo}
           hint={alertsTexts.addressesHint}
           required
+          {...input("to")}
         />
       ) : (
         <SecretField
           label={type === "pagerduty" ? alertsTexts.routingKey : alertsTexts.url}
           value={secret}
-          onChange={setSecret}
+          onChange={(typed) => set({ secret: typed })}
           isSet={isSet(secretKey)}
           required={isNew}
         />
@@ -144,15 +135,13 @@ function ReceiverForm({ item: receiver, close, reload }: FormContext<Receiver>) 
         <SecretField
           label={alertsTexts.authorization}
           value={authorization}
-          onChange={setAuthorization}
+          onChange={(typed) => set({ authorization: typed })}
           isSet={isSet("authorization")}
           required={false}
           optional
         />
       )}
-      <Checkbox on={enabled} onChange={setEnabled}>
-        {commonTexts.enabled}
-      </Checkbox>
+      <Checkbox {...checkbox("enabled")}>{commonTexts.enabled}</Checkbox>
     </Form>
   );
 }

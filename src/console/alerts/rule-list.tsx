@@ -1,18 +1,16 @@
-import { useState } from "preact/hooks";
 import type { AnswerOf } from "../../api/client.ts";
-import { Checkbox, SelectField, TextField } from "../components/forms/fields.tsx";
+import { Checkbox, optionsByValue, SelectField, TextField } from "../components/forms/fields.tsx";
 import { Form } from "../components/forms/form.tsx";
-import { Name } from "../components/name.tsx";
+import { useFields } from "../components/forms/use-fields.ts";
 import type { Column } from "../components/table.tsx";
 import { client } from "../data/session.ts";
-import { type FormContext, PagedList } from "../settings/paged-list.tsx";
+import { editColumn, type FormContext, PagedList } from "../settings/paged-list.tsx";
 import { alertsTexts } from "../texts/alerts.ts";
 import { commonTexts } from "../texts/common.ts";
 
 type Rule = AnswerOf<"GET /v2/alerts/rules">["rules"][number];
 type Kind = Rule["kind"];
 
-const kinds = Object.keys(alertsTexts.kinds) as Kind[];
 const units: Partial<Record<Kind, string>> = alertsTexts.units;
 
 /** List of the rules by which alerts begin and end. */
@@ -39,15 +37,7 @@ export function RuleList() {
 
 function columnsOf(edit: (rule: Rule) => void): Column<Rule>[] {
   return [
-    {
-      title: commonTexts.name,
-      kind: "name",
-      cell: (rule) => (
-        <button type="button" class="link cut" onClick={() => edit(rule)}>
-          <Name>{rule.name}</Name>
-        </button>
-      ),
-    },
+    editColumn(edit),
     { title: alertsTexts.condition, cell: ({ kind }) => alertsTexts.kinds[kind] },
     {
       title: alertsTexts.threshold,
@@ -63,16 +53,21 @@ function columnsOf(edit: (rule: Rule) => void): Column<Rule>[] {
 }
 
 function RuleForm({ item: rule, close, reload }: FormContext<Rule>) {
-  const [kind, setKind] = useState<Kind>(rule?.kind ?? "destination-failing");
-  const [name, setName] = useState(rule?.name ?? "");
-  const [enabled, setEnabled] = useState(rule?.enabled ?? true);
-  const [threshold, setThreshold] = useState(textOf(rule?.threshold));
-  const [forSeconds, setForSeconds] = useState(textOf(rule?.forSeconds));
-  const [clearSeconds, setClearSeconds] = useState(textOf(rule?.clearSeconds));
-  const [from, setFrom] = useState(rule?.quietHours?.from ?? "");
-  const [to, setTo] = useState(rule?.quietHours?.to ?? "");
-  const [timeZone, setTimeZone] = useState(rule?.quietHours?.timeZone ?? ownTimeZone());
-  const number = (key: string, text: string) => (text === "" ? {} : { [key]: Number(text) });
+  const { values, input, select, checkbox } = useFields({
+    kind: rule?.kind ?? "destination-failing",
+    name: rule?.name ?? "",
+    enabled: rule?.enabled ?? true,
+    threshold: textOf(rule?.threshold),
+    forSeconds: textOf(rule?.forSeconds),
+    clearSeconds: textOf(rule?.clearSeconds),
+    from: "",
+    to: "",
+    timeZone: new Intl.DateTimeFormat().resolvedOptions().timeZone,
+    ...rule?.quietHours,
+  });
+  const { kind, name, enabled, from, to, timeZone } = values;
+  const number = (key: "threshold" | "forSeconds" | "clearSeconds") =>
+    values[key] === "" ? {} : { [key]: Number(values[key]) };
   return (
     <Form
       action={rule ? alertsTexts.saveRule : alertsTexts.addRule}
@@ -81,9 +76,9 @@ function RuleForm({ item: rule, close, reload }: FormContext<Rule>) {
         const body = {
           ...(name !== "" && { name }),
           enabled,
-          ...number("threshold", threshold),
-          ...number("forSeconds", forSeconds),
-          ...number("clearSeconds", clearSeconds),
+          ...number("threshold"),
+          ...number("forSeconds"),
+          ...number("clearSeconds"),
           quietHours: from === "" && to === "" ? null : { from, to, timeZone },
         };
         if (rule) {
@@ -98,62 +93,44 @@ function RuleForm({ item: rule, close, reload }: FormContext<Rule>) {
       {rule === undefined && (
         <SelectField
           label={alertsTexts.condition}
-          value={kind}
-          options={kinds.map((value) => ({ value, text: alertsTexts.kinds[value] }))}
-          onChange={(value) => setKind(value as Kind)}
+          options={optionsByValue(alertsTexts.kinds)}
+          {...select("kind")}
         />
       )}
-      <TextField label={commonTexts.name} value={name} onInput={setName} optional={!rule} />
+      <TextField label={commonTexts.name} optional={!rule} {...input("name")} />
       {units[kind] !== undefined && (
         <TextField
           label={`${alertsTexts.threshold} (${units[kind]})`}
           type="number"
           min={1}
-          value={threshold}
-          onInput={setThreshold}
           placeholder={alertsTexts.useDefault}
+          {...input("threshold")}
         />
       )}
-      <TextField
-        label={alertsTexts.forSeconds}
-        type="number"
-        min={0}
-        value={forSeconds}
-        onInput={setForSeconds}
-        placeholder={alertsTexts.useDefault}
-      />
-      <TextField
-        label={alertsTexts.clearSeconds}
-        type="number"
-        min={0}
-        value={clearSeconds}
-        onInput={setClearSeconds}
-        placeholder={alertsTexts.useDefault}
-      />
+      {(["forSeconds", "clearSeconds"] as const).map((key) => (
+        <TextField
+          key={key}
+          label={alertsTexts[key]}
+          type="number"
+          min={0}
+          placeholder={alertsTexts.useDefault}
+          {...input(key)}
+        />
+      ))}
       <TextField
         label={alertsTexts.quietFrom}
-        value={from}
-        onInput={setFrom}
         placeholder="22:00"
         hint={alertsTexts.quietHint}
         optional
+        {...input("from")}
       />
-      <TextField
-        label={alertsTexts.quietTo}
-        value={to}
-        onInput={setTo}
-        placeholder="07:00"
-        optional
-      />
+      <TextField label={alertsTexts.quietTo} placeholder="07:00" optional {...input("to")} />
       {(from !== "" || to !== "") && (
-        <TextField label={alertsTexts.timeZone} value={timeZone} onInput={setTimeZone} required />
+        <TextField label={alertsTexts.timeZone} required {...input("timeZone")} />
       )}
-      <Checkbox on={enabled} onChange={setEnabled}>
-        {commonTexts.enabled}
-      </Checkbox>
+      <Checkbox {...checkbox("enabled")}>{commonTexts.enabled}</Checkbox>
     </Form>
   );
 }
 
 const textOf = (value: number | undefined) => (value === undefined ? "" : String(value));
-const ownTimeZone = () => new Intl.DateTimeFormat().resolvedOptions().timeZone;

@@ -6,11 +6,10 @@ import {
 } from "../code-kinds/code-kind.ts";
 import { Badge } from "../components/layout.tsx";
 import { type ListPage, type ListQuery, ListScreen } from "../components/list-screen.tsx";
-import { Name } from "../components/name.tsx";
+import { ItemLink, Name } from "../components/name.tsx";
 import { Time } from "../components/time.tsx";
 import { client, missingPermission } from "../data/session.ts";
 import { isolated } from "../format.ts";
-import { hrefTo } from "../router.ts";
 import { codeTexts } from "../texts/code.ts";
 import { commonTexts } from "../texts/common.ts";
 import { NewCodeDialog } from "./new-code-dialog.tsx";
@@ -56,9 +55,7 @@ function columnsOf(kind: CodeKindInfo) {
       sort: "name",
       cell: ({ id, name, description }: CodeRow) => (
         <>
-          <a class="cut" href={hrefTo(kind.screen, id)}>
-            <Name>{name}</Name>
-          </a>
+          <ItemLink cut to={kind.screen} id={id} name={name} />
           {description && <p class="quiet small cut">{description}</p>}
         </>
       ),

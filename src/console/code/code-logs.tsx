@@ -5,7 +5,7 @@ import { Button } from "../components/button.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { TextField } from "../components/forms/fields.tsx";
 import { EmptyState, Panel } from "../components/layout.tsx";
-import { Name } from "../components/name.tsx";
+import { ItemLink } from "../components/name.tsx";
 import { PermissionRequired } from "../components/permission-required.tsx";
 import { type Column, Table } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
@@ -97,9 +97,7 @@ function columnsOf(names: NameLookup): Column<CodeLogLine>[] {
     {
       title: commonTexts.destination,
       cell: ({ destinationId }) => (
-        <a href={hrefTo("destinations", destinationId)}>
-          <Name>{names.destination(destinationId)}</Name>
-        </a>
+        <ItemLink to="destinations" id={destinationId} name={names.destination(destinationId)} />
       ),
     },
     {

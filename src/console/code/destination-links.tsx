@@ -2,13 +2,12 @@ import { useState } from "preact/hooks";
 import type { CodeContext } from "../code-kinds/code-kind.ts";
 import { Button } from "../components/button.tsx";
 import { Badge, EmptyState, Panel } from "../components/layout.tsx";
-import { Name } from "../components/name.tsx";
+import { ItemLink } from "../components/name.tsx";
 import { SearchedNameField } from "../components/name-select.tsx";
 import { Table } from "../components/table.tsx";
 import { showToast } from "../components/toasts.ts";
 import { client, missingPermission } from "../data/session.ts";
 import { useNameSearch } from "../data/use-name-search.ts";
-import { hrefTo } from "../router.ts";
 import { codeTexts } from "../texts/code.ts";
 import { commonTexts } from "../texts/common.ts";
 
@@ -41,11 +40,7 @@ export function DestinationLinks({ newest, published, reload }: CodeContext) {
             {
               title: commonTexts.name,
               kind: "name",
-              cell: (it) => (
-                <a href={hrefTo("destinations", it.id)}>
-                  <Name>{it.name}</Name>
-                </a>
-              ),
+              cell: (it) => <ItemLink to="destinations" id={it.id} name={it.name} />,
             },
             {
               title: commonTexts.state,

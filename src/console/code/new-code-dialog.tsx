@@ -1,8 +1,8 @@
-import { useState } from "preact/hooks";
 import { type CodeKindInfo, type Language, libraries } from "../code-kinds/code-kind.ts";
 import { Dialog } from "../components/dialog.tsx";
 import { SelectField, TextField } from "../components/forms/fields.tsx";
 import { Form } from "../components/forms/form.tsx";
+import { useFields } from "../components/forms/use-fields.ts";
 import { hrefTo, navigate } from "../router.ts";
 import { codeTexts } from "../texts/code.ts";
 import { commonTexts } from "../texts/common.ts";
@@ -17,13 +17,16 @@ const languages = [
 
 /** Dialog that creates a draft. After the creation, the draft's page opens. */
 export function NewCodeDialog({ kind }: { kind: CodeKindInfo }) {
-  const [name, setName] = useState("");
-  const [description, setDescription] = useState("");
-  const [language, setLanguage] = useState<Language>("javascript");
-  const [templateName, setTemplateName] = useState("");
+  const { values, input, select } = useFields({
+    name: "",
+    description: "",
+    language: "javascript" as Language,
+    template: "",
+  });
+  const { name, description, language } = values;
   const templates = kind === libraries ? [] : codeTemplates;
   const offered = templates.filter((it) => templateCode(it, language) !== undefined);
-  const template = offered.find((it) => it.name === templateName);
+  const template = offered.find((it) => it.name === values.template);
   const close = () => navigate(hrefTo(kind.screen));
   return (
     <Dialog title={commonTexts.newItem(kind.singular)} onClose={close}>
@@ -43,35 +46,28 @@ export function NewCodeDialog({ kind }: { kind: CodeKindInfo }) {
           <>
             <TextField
               label={commonTexts.name}
-              value={name}
-              onInput={setName}
               error={errorAt("/name")}
               required
               autoFocus
+              {...input("name")}
             />
-            <TextField
-              label={codeTexts.description}
-              value={description}
-              onInput={setDescription}
-              optional
-            />
+            <TextField label={codeTexts.description} optional {...input("description")} />
             <SelectField
               label={codeTexts.language}
-              value={language}
               options={languages}
-              onChange={(value) => setLanguage(value as Language)}
               hint={codeTexts.languageHint}
+              {...select("language")}
             />
             {offered.length > 0 && (
               <SelectField
                 label={codeTexts.template}
-                value={template?.name ?? ""}
                 options={[
                   { value: "", text: codeTexts.noTemplate },
                   ...offered.map(({ name }) => ({ value: name, text: codeTexts.templates[name] })),
                 ]}
-                onChange={setTemplateName}
                 hint={codeTexts.templateHint}
+                {...select("template")}
+                value={template?.name ?? ""}
               />
             )}
           </>

@@ -8,7 +8,7 @@ import { Button } from "./button.tsx";
 import { ErrorNotice } from "./error-notice.tsx";
 import type { IconName } from "./icon.tsx";
 import { EmptyState, Panel, ScreenHeader } from "./layout.tsx";
-import { Name } from "./name.tsx";
+import { ItemLink } from "./name.tsx";
 import { SearchField } from "./search-field.tsx";
 import { type Column, Pagination, Table } from "./table.tsx";
 
@@ -136,13 +136,11 @@ export async function halfOf<Item>(
 }
 
 /** Table column with the item's name as a link to its page. */
-export const nameColumn = (screen: string) => ({
+export const nameColumn = (screen: "sources" | "destinations") => ({
   title: commonTexts.name,
   kind: "name" as const,
   sort: "name",
   cell: ({ id, name }: { id: string; name: string }) => (
-    <a class="cut" href={hrefTo(screen, id)}>
-      <Name>{name}</Name>
-    </a>
+    <ItemLink cut to={screen} id={id} name={name} />
   ),
 });

@@ -155,9 +155,7 @@ function Combobox(props: SelectProps & Searched & { attributes: Attributes }) {
             onClick={() => choose(row)}
             onPointerMove={() => setSelected(index)}
           >
-            <span class="cut">
-              <Name>{row.name}</Name>
-            </span>
+            <Name cut>{row.name}</Name>
           </div>
         ))}
       </div>

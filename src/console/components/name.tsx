@@ -1,14 +1,31 @@
 import { marked } from "../format.ts";
+import { hrefTo } from "../router.ts";
 
 /**
  * Name that a user gave, on at most two lines, with the whole name on hover. Its direction affects
- * no text beside it.
+ * no text beside it. With `cut`, it is on one line, which ends in an ellipsis where it does not fit.
  */
-export function Name({ children }: { children: string | undefined }) {
+export function Name({ children, cut }: { children: string | undefined; cut?: boolean }) {
   const name = children && marked(children);
-  return (
+  const shown = (
     <bdi class="given" title={name}>
       {name}
     </bdi>
+  );
+  return cut ? <span class="cut">{shown}</span> : shown;
+}
+
+/** Link to the page of an item. It shows the item's name. */
+export function ItemLink(props: {
+  /** Screen of the item's kind. */
+  to: "sources" | "destinations" | "transformations" | "libraries";
+  id: string;
+  name: string | undefined;
+  cut?: boolean;
+}) {
+  return (
+    <a class={props.cut ? "cut" : undefined} href={hrefTo(props.to, props.id)}>
+      <Name>{props.name}</Name>
+    </a>
   );
 }

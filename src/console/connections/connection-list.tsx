@@ -79,7 +79,7 @@ export function ConnectionList({ of, id }: { of: keyof typeof sides; id: string 
           <ConnectionRow
             key={connection.id}
             connection={connection}
-            href={hrefTo(screen, connection[otherKey])}
+            item={{ to: screen, id: connection[otherKey] }}
             name={names.nameOf(connection[otherKey])}
             reload={reload}
           />

@@ -1,7 +1,7 @@
 import { Switch } from "../components/button.tsx";
 import { DeleteButton } from "../components/dialog.tsx";
 import { Icon } from "../components/icon.tsx";
-import { Name } from "../components/name.tsx";
+import { ItemLink } from "../components/name.tsx";
 import type { Connection } from "../data/model.ts";
 import { reloadIfChanged } from "../data/save.ts";
 import { client, missingPermission } from "../data/session.ts";
@@ -16,11 +16,12 @@ import { tailTexts } from "../texts/tail.ts";
  */
 export function ConnectionRow(props: {
   connection: Connection;
-  href: string;
+  /** The connected source or destination. */
+  item: { to: "sources" | "destinations"; id: string };
   name: string;
   reload: () => Promise<void>;
 }) {
-  const { connection, href, name, reload } = props;
+  const { connection, item, name, reload } = props;
   const { sourceId, destinationId } = connection;
   const params = { id: connection.id };
 
@@ -36,9 +37,7 @@ export function ConnectionRow(props: {
   const eventsLabel = tailTexts.showEvents(name);
   return (
     <li class="entry">
-      <a class="cut" href={href}>
-        <Name>{name}</Name>
-      </a>
+      <ItemLink cut {...item} name={name} />
       {missingPermission("events:read") === undefined && (
         <a
           class="button plain round"

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { Badge, EmptyState, Panel, ScreenHeader } from "../components/layout.tsx";
-import { Name } from "../components/name.tsx";
+import { ItemLink } from "../components/name.tsx";
 import { NameFilter } from "../components/name-select.tsx";
 import { SearchField } from "../components/search-field.tsx";
 import { type Column, Pagination, Table } from "../components/table.tsx";
@@ -133,9 +133,7 @@ function columnsOf(
     {
       title: commonTexts.destination,
       cell: ({ destinationId }) => (
-        <a href={hrefTo("destinations", destinationId)}>
-          <Name>{names.destination(destinationId)}</Name>
-        </a>
+        <ItemLink to="destinations" id={destinationId} name={names.destination(destinationId)} />
       ),
     },
     {

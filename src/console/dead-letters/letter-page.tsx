@@ -4,7 +4,7 @@ import { ConfirmButton } from "../components/dialog.tsx";
 import { FactList, Panel, ScreenHeader } from "../components/layout.tsx";
 import { Loaded } from "../components/loaded.tsx";
 import { ActionMenu } from "../components/menu.tsx";
-import { Name } from "../components/name.tsx";
+import { ItemLink } from "../components/name.tsx";
 import { Time } from "../components/time.tsx";
 import { showToast } from "../components/toasts.ts";
 import { eventName } from "../data/event-name.ts";
@@ -84,17 +84,10 @@ function LetterFacts({ letter }: { letter: DeadLetter }) {
   return (
     <FactList
       facts={[
-        [
-          commonTexts.source,
-          <a href={hrefTo("sources", sourceId)}>
-            <Name>{names.source(sourceId)}</Name>
-          </a>,
-        ],
+        [commonTexts.source, <ItemLink to="sources" id={sourceId} name={names.source(sourceId)} />],
         [
           commonTexts.destination,
-          <a href={hrefTo("destinations", destinationId)}>
-            <Name>{names.destination(destinationId)}</Name>
-          </a>,
+          <ItemLink to="destinations" id={destinationId} name={names.destination(destinationId)} />,
         ],
         [deadLetterTexts.attempts, formatCount(attempts)],
         [commonTexts.received, <Time at={receivedAt} />],

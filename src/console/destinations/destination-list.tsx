@@ -9,7 +9,7 @@ import {
   ListScreen,
   nameColumn,
 } from "../components/list-screen.tsx";
-import { Name } from "../components/name.tsx";
+import { ItemLink } from "../components/name.tsx";
 import type { Column } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import type { Destination, DestinationRow } from "../data/model.ts";
@@ -79,9 +79,12 @@ const columns: Column<Row>[] = [
     title: commonTexts.transformation,
     cell: ({ transformationId, transformationName }) =>
       transformationId ? (
-        <a class="cut" href={hrefTo("transformations", transformationId)}>
-          <Name>{transformationName ?? transformationId}</Name>
-        </a>
+        <ItemLink
+          cut
+          to="transformations"
+          id={transformationId}
+          name={transformationName ?? transformationId}
+        />
       ) : (
         <span class="quiet">{commonTexts.none}</span>
       ),

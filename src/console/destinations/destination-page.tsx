@@ -6,7 +6,7 @@ import { Icon } from "../components/icon.tsx";
 import { FactList, Panel, ScreenHeader, Skeleton, Tabs } from "../components/layout.tsx";
 import { Loaded } from "../components/loaded.tsx";
 import { ActionMenu } from "../components/menu.tsx";
-import { Name } from "../components/name.tsx";
+import { ItemLink } from "../components/name.tsx";
 import { PermissionRequired } from "../components/permission-required.tsx";
 import { Time } from "../components/time.tsx";
 import { ConnectionList } from "../connections/connection-list.tsx";
@@ -195,9 +195,7 @@ function ReadOnlyFacts(props: {
           [
             commonTexts.transformation,
             transformationId ? (
-              <a href={hrefTo("transformations", transformationId)}>
-                <Name>{transformationName}</Name>
-              </a>
+              <ItemLink to="transformations" id={transformationId} name={transformationName} />
             ) : (
               destinationTexts.passThrough
             ),

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { Badge, EmptyState } from "../components/layout.tsx";
-import { Name } from "../components/name.tsx";
+import { ItemLink } from "../components/name.tsx";
 import { SearchField } from "../components/search-field.tsx";
 import { type Column, Pagination, Table } from "../components/table.tsx";
 import type { ConnectionRow } from "../data/model.ts";
@@ -20,19 +20,13 @@ const columns: Column<ConnectionRow>[] = [
   {
     title: commonTexts.from,
     kind: "name",
-    cell: ({ sourceId, sourceName }) => (
-      <a href={hrefTo("sources", sourceId)}>
-        <Name>{sourceName}</Name>
-      </a>
-    ),
+    cell: ({ sourceId, sourceName }) => <ItemLink to="sources" id={sourceId} name={sourceName} />,
   },
   {
     title: commonTexts.to,
     kind: "name",
     cell: ({ destinationId, destinationName }) => (
-      <a href={hrefTo("destinations", destinationId)}>
-        <Name>{destinationName}</Name>
-      </a>
+      <ItemLink to="destinations" id={destinationId} name={destinationName} />
     ),
   },
   {

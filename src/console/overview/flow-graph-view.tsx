@@ -122,9 +122,7 @@ function Node(props: { href: string; name: string; children: ComponentChildren }
   return (
     <li>
       <a class="node" href={href}>
-        <span class="cut">
-          <Name>{name}</Name>
-        </span>
+        <Name cut>{name}</Name>
         <span class="state">{children}</span>
       </a>
     </li>

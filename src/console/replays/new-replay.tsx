@@ -1,28 +1,16 @@
-import { useState } from "preact/hooks";
 import { Button } from "../components/button.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { DateTimeField, TextField } from "../components/forms/fields.tsx";
+import { useFields } from "../components/forms/use-fields.ts";
 import { useSubmit } from "../components/forms/use-submit.ts";
 import { Panel, ScreenHeader } from "../components/layout.tsx";
 import { NameField } from "../components/name-select.tsx";
 import { showToast } from "../components/toasts.ts";
+import { readValues } from "../data/address-form.ts";
 import { client } from "../data/session.ts";
 import { hrefTo, navigate } from "../router.ts";
 import { commonTexts } from "../texts/common.ts";
 import { replayTexts } from "../texts/replays.ts";
-
-/** Texts of the form's fields. The request leaves out empty fields. */
-interface ReplayForm {
-  destinationId: string;
-  sourceId: string;
-  from: string;
-  to: string;
-  event: string;
-  userId: string;
-  property: string;
-  text: string;
-  rate: string;
-}
 
 /** Fields of the form that the address can fill in, such as those of a search. */
 const prefilled = [
@@ -40,15 +28,9 @@ const prefilled = [
  * Form that starts a replay. The replay sends the events of a time range to one destination again.
  */
 export function NewReplay({ query }: { query: URLSearchParams }) {
-  const [form, setForm] = useState<ReplayForm>(() => {
-    const given = prefilled.map((name) => [name, query.get(name) ?? ""]);
-    return { ...Object.fromEntries(given), rate: "1000" };
-  });
-  const onChange = (name: keyof ReplayForm) => (value: string) =>
-    setForm({ ...form, [name]: value });
-  const input = (name: keyof ReplayForm) => ({ value: form[name], onInput: onChange(name) });
+  const { values, input, select } = useFields({ ...readValues(query, prefilled), rate: "1000" });
   const { submit, busy, error } = useSubmit(async () => {
-    await client.call("POST /v2/replays", { body: bodyOf(form) });
+    await client.call("POST /v2/replays", { body: bodyOf(values) });
     showToast(replayTexts.replayStarted);
     navigate(hrefTo("replays"));
   });
@@ -65,16 +47,14 @@ export function NewReplay({ query }: { query: URLSearchParams }) {
             kind="destination"
             label={commonTexts.destination}
             none={commonTexts.selectOne}
-            value={form.destinationId}
-            onChange={onChange("destinationId")}
+            {...select("destinationId")}
           />
           <NameField
             kind="source"
             label={commonTexts.source}
             hint={replayTexts.sourceHint}
             none={replayTexts.allConnectedSources}
-            value={form.sourceId}
-            onChange={onChange("sourceId")}
+            {...select("sourceId")}
           />
           <DateTimeField label={commonTexts.receivedFrom} required {...input("from")} />
           <DateTimeField
@@ -113,7 +93,7 @@ export function NewReplay({ query }: { query: URLSearchParams }) {
             type="submit"
             needs="events:replay"
             busy={busy}
-            disabledReason={form.destinationId === "" ? replayTexts.selectDestination : undefined}
+            disabledReason={values.destinationId === "" ? replayTexts.selectDestination : undefined}
           >
             {replayTexts.startReplay}
           </Button>
@@ -123,7 +103,9 @@ export function NewReplay({ query }: { query: URLSearchParams }) {
   );
 }
 
-function bodyOf({ destinationId, sourceId, from, to: end, rate, ...conditions }: ReplayForm) {
+/** Returns the request. It leaves out empty fields. */
+function bodyOf(values: Record<(typeof prefilled)[number] | "rate", string>) {
+  const { destinationId, sourceId, from, to: end, rate, ...conditions } = values;
   const given = Object.entries(conditions).filter(([, value]) => value !== "");
   const filter: Partial<typeof conditions> = Object.fromEntries(given);
   return {

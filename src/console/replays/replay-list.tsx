@@ -3,7 +3,7 @@ import { ClampedText } from "../components/clamped-text.tsx";
 import { ConfirmButton } from "../components/dialog.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { Badge, EmptyState, Panel, ScreenHeader } from "../components/layout.tsx";
-import { Name } from "../components/name.tsx";
+import { ItemLink } from "../components/name.tsx";
 import { type Column, Table } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
 import { showToast } from "../components/toasts.ts";
@@ -137,9 +137,7 @@ function ReplayScope({ replay, names }: { replay: Replay; names: NameLookup }) {
         destinationId === undefined ? (
           replayTexts.severalDestinations
         ) : (
-          <a href={hrefTo("destinations", destinationId)}>
-            <Name>{names.destination(destinationId)}</Name>
-          </a>
+          <ItemLink to="destinations" id={destinationId} name={names.destination(destinationId)} />
         ),
       )}
       {reason !== undefined && (

@@ -1,7 +1,7 @@
-import { useState } from "preact/hooks";
 import type { AnswerOf } from "../../api/client.ts";
 import { TextField } from "../components/forms/fields.tsx";
 import { Form } from "../components/forms/form.tsx";
+import { useFields } from "../components/forms/use-fields.ts";
 import { Name } from "../components/name.tsx";
 import type { Column } from "../components/table.tsx";
 import { Time } from "../components/time.tsx";
@@ -60,35 +60,32 @@ const columns: Column<Credential>[] = [
 ];
 
 function CredentialForm({ close, reload }: FormContext<Credential>) {
-  const [name, setName] = useState("");
-  const [value, setValue] = useState("");
+  const { values: body, input } = useFields({ name: "", value: "" });
   return (
     <Form
       action={settingsTexts.setCredential}
       onCancel={close}
       onSubmit={async () => {
-        await client.call("POST /v2/credentials", { body: { name, value } });
+        await client.call("POST /v2/credentials", { body });
         await reload();
         close();
       }}
     >
       <TextField
         label={commonTexts.name}
-        value={name}
-        onInput={setName}
         required
         autoFocus
         code
         placeholder={settingsTexts.credentialNameExample}
         hint={settingsTexts.credentialNameHint}
+        {...input("name")}
       />
       <TextField
         label={commonTexts.value}
         type="password"
         autoComplete="new-password"
-        value={value}
-        onInput={setValue}
         required
+        {...input("value")}
       />
     </Form>
   );

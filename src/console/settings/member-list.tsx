@@ -1,27 +1,25 @@
-import { useState } from "preact/hooks";
 import type { AnswerOf } from "../../api/client.ts";
 import { FieldConflicts } from "../components/forms/field-conflicts.tsx";
-import { SelectField, TextField } from "../components/forms/fields.tsx";
+import { optionsByValue, SelectField, TextField } from "../components/forms/fields.tsx";
 import { Form } from "../components/forms/form.tsx";
+import { useFields } from "../components/forms/use-fields.ts";
 import { useSave } from "../components/forms/use-save.ts";
 import { Badge } from "../components/layout.tsx";
 import { Loaded } from "../components/loaded.tsx";
 import { Name } from "../components/name.tsx";
 import type { Column } from "../components/table.tsx";
-import type { Permission } from "../data/model.ts";
 import { client } from "../data/session.ts";
 import { useResource } from "../data/use-resource.ts";
 import { commonTexts } from "../texts/common.ts";
 import { settingsTexts } from "../texts/settings.ts";
-import { type FormContext, PagedList } from "./paged-list.tsx";
+import { editColumn, type FormContext, PagedList } from "./paged-list.tsx";
 import { PermissionBadges, PermissionCheckboxes } from "./permissions.tsx";
 
 type Member = AnswerOf<"GET /v2/members">["members"][number];
-type WorkspaceRole = NonNullable<Member["workspaceRole"]>;
 
 const roleOptions = [
   { value: "", text: settingsTexts.noRole },
-  ...Object.entries(settingsTexts.roles).map(([value, text]) => ({ value, text })),
+  ...optionsByValue(settingsTexts.roles),
 ];
 
 /**
@@ -55,22 +53,10 @@ export function MemberList() {
 
 function columnsOf(edit: (member: Member) => void): Column<Member>[] {
   return [
-    {
-      title: commonTexts.name,
-      kind: "name",
-      cell: (member) => (
-        <button type="button" class="link cut" onClick={() => edit(member)}>
-          <Name>{member.name}</Name>
-        </button>
-      ),
-    },
+    editColumn(edit),
     {
       title: settingsTexts.email,
-      cell: ({ email }) => (
-        <span class="cut">
-          <Name>{email}</Name>
-        </span>
-      ),
+      cell: ({ email }) => <Name cut>{email}</Name>,
     },
     {
       title: settingsTexts.workspaceRole,
@@ -99,12 +85,12 @@ function LoadedForm(
   props: FormContext<Member> & { member?: Member | undefined; tag?: string | undefined },
 ) {
   const { member, tag, close, reload } = props;
-  const [name, setName] = useState(member?.name ?? "");
-  const [email, setEmail] = useState(member?.email ?? "");
-  const [role, setRole] = useState<WorkspaceRole | "">(
-    member ? (member.workspaceRole ?? "") : "viewer",
-  );
-  const [permissions, setPermissions] = useState<Permission[]>(member?.permissions ?? []);
+  const { values, input, select, set } = useFields({
+    name: member?.name ?? "",
+    email: member?.email ?? "",
+    role: member ? (member.workspaceRole ?? "") : "viewer",
+    permissions: member?.permissions ?? [],
+  });
   const { save, conflict } = useSave({
     base: member ? valuesOf({ member }) : {},
     tag,
@@ -120,31 +106,24 @@ function LoadedForm(
       action={member ? settingsTexts.saveMember : settingsTexts.addMember}
       onCancel={close}
       onSubmit={async () => {
-        const workspaceRole = role === "" ? null : role;
-        if (!(await save({ name, email, permissions, workspaceRole }))) return;
+        const { role, ...others } = values;
+        if (!(await save({ ...others, workspaceRole: role === "" ? null : role }))) return;
         await reload();
         close();
       }}
     >
-      <TextField label={commonTexts.name} value={name} onInput={setName} required autoFocus />
-      <TextField
-        label={settingsTexts.email}
-        type="email"
-        value={email}
-        onInput={setEmail}
-        required
-      />
+      <TextField label={commonTexts.name} required autoFocus {...input("name")} />
+      <TextField label={settingsTexts.email} type="email" required {...input("email")} />
       <SelectField
         label={settingsTexts.workspaceRole}
         hint={member?.identity && settingsTexts.roleFromProvider}
-        value={role}
         options={roleOptions}
-        onChange={(value) => setRole(value as WorkspaceRole | "")}
+        {...select("role")}
       />
       <PermissionCheckboxes
         legend={settingsTexts.morePermissions}
-        granted={permissions}
-        onChange={setPermissions}
+        granted={values.permissions}
+        onChange={(permissions) => set({ permissions })}
       />
       {conflict && <FieldConflicts {...conflict} />}
     </Form>

@@ -4,8 +4,10 @@ import { Button } from "../components/button.tsx";
 import { DeleteButton, Dialog } from "../components/dialog.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { EmptyState, Panel } from "../components/layout.tsx";
+import { Name } from "../components/name.tsx";
 import { type Column, Pagination, Table } from "../components/table.tsx";
 import { useResource } from "../data/use-resource.ts";
+import { commonTexts } from "../texts/common.ts";
 
 const PAGE_ITEMS = 50;
 
@@ -15,6 +17,17 @@ export interface FormContext<Item> {
   close: () => void;
   reload: () => Promise<void>;
 }
+
+/** Column with the item's name as a button that opens the form. */
+export const editColumn = <Item extends { name: string }>(edit: (item: Item) => void) => ({
+  title: commonTexts.name,
+  kind: "name" as const,
+  cell: (item: Item) => (
+    <button type="button" class="link cut" onClick={() => edit(item)}>
+      <Name>{item.name}</Name>
+    </button>
+  ),
+});
 
 /** List in pages. A dialog adds or edits an item, and each row has a button to delete its item. */
 export function PagedList<Item extends { id: string; name: string }>(props: {

@@ -4,6 +4,7 @@ import { Button } from "../components/button.tsx";
 import { CodeBlock } from "../components/code-block.tsx";
 import { DateTimeField, SelectField, TextField } from "../components/forms/fields.tsx";
 import { Form } from "../components/forms/form.tsx";
+import { useFields } from "../components/forms/use-fields.ts";
 import { Badge } from "../components/layout.tsx";
 import { Name } from "../components/name.tsx";
 import type { Column } from "../components/table.tsx";
@@ -51,9 +52,7 @@ const columns: Column<Token>[] = [
     kind: "name",
     cell: (token) => (
       <span class="row">
-        <span class="cut">
-          <Name>{token.name}</Name>
-        </span>
+        <Name cut>{token.name}</Name>
         {isCurrent(token) && <Badge tone="accent">{settingsTexts.current}</Badge>}
       </span>
     ),
@@ -82,10 +81,13 @@ const columns: Column<Token>[] = [
 ];
 
 function TokenForm({ close, reload }: FormContext<Token>) {
-  const [name, setName] = useState("");
-  const [memberId, setMemberId] = useState("");
-  const [permissions, setPermissions] = useState<Permission[]>(["events:read"]);
-  const [expires, setExpires] = useState("");
+  const { values, input, select, set } = useFields({
+    name: "",
+    memberId: "",
+    permissions: ["events:read"] as Permission[],
+    expires: "",
+  });
+  const { name, memberId, permissions, expires } = values;
   const [secret, setSecret] = useState<string>();
   const { value: members = [] } = useResource(
     async () => (await client.call("GET /v2/members")).members,
@@ -119,23 +121,22 @@ function TokenForm({ close, reload }: FormContext<Token>) {
         setSecret(token.secret);
       }}
     >
-      <TextField label={commonTexts.name} value={name} onInput={setName} required autoFocus />
+      <TextField label={commonTexts.name} required autoFocus {...input("name")} />
       <SelectField
         label={settingsTexts.owner}
-        value={memberId}
         options={[
           { value: "", text: settingsTexts.ownerService },
           ...members.map((it) => ({ value: it.id, text: `${isolated(it.name)} (${it.email})` })),
         ]}
-        onChange={setMemberId}
+        {...select("memberId")}
       />
-      {memberId === "" && <PermissionCheckboxes granted={permissions} onChange={setPermissions} />}
-      <DateTimeField
-        label={settingsTexts.expiresAt}
-        optional
-        value={expires}
-        onInput={setExpires}
-      />
+      {memberId === "" && (
+        <PermissionCheckboxes
+          granted={permissions}
+          onChange={(granted) => set({ permissions: granted })}
+        />
+      )}
+      <DateTimeField label={settingsTexts.expiresAt} optional {...input("expires")} />
     </Form>
   );
 }

@@ -1,5 +1,5 @@
 import { FieldConflicts } from "../components/forms/field-conflicts.tsx";
-import { Checkbox, SelectField, TextField } from "../components/forms/fields.tsx";
+import { Checkbox, optionsByValue, SelectField, TextField } from "../components/forms/fields.tsx";
 import { Form } from "../components/forms/form.tsx";
 import { LinesField, linesOf } from "../components/forms/lines-field.tsx";
 import { UnsavedChanges } from "../components/forms/unsaved-changes.tsx";
@@ -12,11 +12,8 @@ const { settings: texts } = sourceTexts;
 
 type Settings = Source["settings"];
 
-const optionsOf = (named: Record<string, string>) =>
-  Object.entries(named).map(([value, text]) => ({ value, text }));
-
-const ips = optionsOf(texts.ips);
-const bots = optionsOf(texts.botModes);
+const ips = optionsByValue(texts.ips);
+const bots = optionsByValue(texts.botModes);
 
 /** Form with the settings of a source: what happens with its events before they are delivered. */
 export function SettingsForm(props: {

@@ -6,7 +6,7 @@ import { JsonBlock } from "../components/code-block.tsx";
 import { ErrorNotice } from "../components/error-notice.tsx";
 import { TextField } from "../components/forms/fields.tsx";
 import { Badge } from "../components/layout.tsx";
-import { Name } from "../components/name.tsx";
+import { ItemLink } from "../components/name.tsx";
 import { Time } from "../components/time.tsx";
 import type { ReceiverResponse, Source } from "../data/model.ts";
 import { client, missingPermission } from "../data/session.ts";
@@ -108,9 +108,11 @@ function Arrivals({ messages }: { messages: readonly FollowedMessage[] }) {
           <p class="row">
             <Badge tone={tones[stage] ?? "accent"}>{sourceTexts.stages[stage] ?? stage}</Badge>
             {typeof data.destinationId === "string" && (
-              <a href={hrefTo("destinations", data.destinationId)}>
-                <Name>{names.destination(data.destinationId)}</Name>
-              </a>
+              <ItemLink
+                to="destinations"
+                id={data.destinationId}
+                name={names.destination(data.destinationId)}
+              />
             )}
             {typeof data.reason === "string" && <span class="bad">{data.reason}</span>}
             <span class="quiet small">

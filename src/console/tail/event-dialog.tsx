@@ -1,7 +1,7 @@
 import { Button } from "../components/button.tsx";
 import { JsonBlock } from "../components/code-block.tsx";
 import { Dialog } from "../components/dialog.tsx";
-import { Name } from "../components/name.tsx";
+import { ItemLink } from "../components/name.tsx";
 import { Time } from "../components/time.tsx";
 import { showToast } from "../components/toasts.ts";
 import { eventName } from "../data/event-name.ts";
@@ -28,11 +28,7 @@ export function EventDialog(props: { event: TailEvent; names: NameLookup; onClos
     <Dialog title={eventName(received ?? outcomes[0]?.event)} onClose={onClose} broad>
       <p class="row quiet">
         <span>
-          {tailTexts.from(
-            <a href={hrefTo("sources", sourceId)}>
-              <Name>{names.source(sourceId)}</Name>
-            </a>,
-          )}
+          {tailTexts.from(<ItemLink to="sources" id={sourceId} name={names.source(sourceId)} />)}
         </span>
         <Time at={at} exact />
         <code class="small">{messageId}</code>

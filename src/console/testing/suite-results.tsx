@@ -42,9 +42,7 @@ export function SuiteResults({ results }: { results: readonly SuiteResult[] }) {
                 aria-pressed={result === selected}
                 onClick={() => setChosen(result.id)}
               >
-                <span class="cut">
-                  <Name>{result.name}</Name>
-                </span>
+                <Name cut>{result.name}</Name>
                 <Badge {...(tone && { tone })}>{text}</Badge>
               </button>
             </li>

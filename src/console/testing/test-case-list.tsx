@@ -35,9 +35,7 @@ export function TestCaseList(props: {
             const { text, tone } = suiteBadge(result);
             return (
               <li key={testCase.id}>
-                <span class="cut">
-                  <Name>{testCase.name}</Name>
-                </span>
+                <Name cut>{testCase.name}</Name>
                 <span class="quiet small">{testCaseTexts.events(testCase.input.length)}</span>
                 <Badge {...(tone && { tone })}>{text}</Badge>
                 <Button compact kind="plain" onClick={() => setEdited(testCase)}>

@@ -164,6 +164,10 @@ export interface SelectOption {
 export const optionsOf = (items: readonly { id: string; name: string }[]): SelectOption[] =>
   items.map(({ id, name }) => ({ value: id, text: name }));
 
+/** Options by their values, such as the texts of all kinds. */
+export const optionsByValue = (texts: Readonly<Record<string, string>>): SelectOption[] =>
+  Object.entries(texts).map(([value, text]) => ({ value, text }));
+
 /**
  * Adds an option for the current value if the list lacks the value, such as the id of a deleted
  * item.
